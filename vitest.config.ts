@@ -2,9 +2,16 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { BUILDER_FOLDER, builderModulesWithoutBundler } from "./scripts/build/builder-modules.ts";
 import { bundleHostileAgent, bundleTestAgent } from "./test/support/node/agent-bundle.ts";
+import { writeCounts } from "./test/support/node/counts-file.ts";
+import { serveFrozen } from "./test/support/node/frozen.ts";
+import { SecondAttempts } from "./test/support/node/second-attempts.ts";
+
+/** A busy machine must not decide a test. Each test that needs its second attempt is printed. */
+const retry = process.env.CI ? 1 : 0;
 
 export default defineConfig({
   test: {
+    reporters: ["default", new SecondAttempts()],
     projects: [
       {
         plugins: [
@@ -21,10 +28,13 @@ export default defineConfig({
                   workerLoaders: { LOADER: {} },
                 },
               ],
+              serviceBindings: { COUNTS: writeCounts, FROZEN: serveFrozen },
               bindings: {
+                UPDATE_COUNTS: process.env.UPDATE_COUNTS ?? "",
                 ENCRYPTION_KEYS: [["test", 7] as const, ["before", 8] as const]
                   .map(([id, byte]) => `${id}:${Buffer.alloc(32, byte).toString("base64")}`)
                   .join(","),
+                OPERATOR_TOKEN: "operator-of-the-tests",
                 AGENTS_DOMAIN: "agents.test",
                 EGRESS_PRIVATE_BUILDS: "true",
                 EGRESS_PRIVATE_EXPORTS: "true",
@@ -40,6 +50,7 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
+          retry,
           // Two processes: the isolates of all tests would exceed the memory of one.
           maxWorkers: 2,
           isolate: false,
@@ -55,6 +66,7 @@ export default defineConfig({
       {
         test: {
           name: "node",
+          retry,
           maxWorkers: 2,
           include: ["test/node/**/*.test.ts"],
           testTimeout: 60_000,
@@ -64,11 +76,12 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          retry,
           // CI runs the tests of S3 against Ceph.
           include: ["test/e2e/**/*.test.ts", ...(process.env.CI ? [] : ["test/s3/**/*.test.ts"])],
           globalSetup: ["test/e2e/support/global-setup.ts"],
           // As many stacks; a group of its own, because the other projects have workers of another number.
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -77,6 +90,7 @@ export default defineConfig({
       {
         test: {
           name: "s3",
+          retry,
           include: ["test/s3/**/*.test.ts"],
           globalSetup: ["test/s3/support/global-setup.ts"],
           fileParallelism: false,

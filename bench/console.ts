@@ -1,4 +1,5 @@
-// Prints one JSON object: sizes of the console's pages, and how it shows large traces and payloads in Chromium.
+// Prints one JSON object: sizes of the console's pages, when lists and lines of a log are shown in Chromium, and how
+// it shows large traces and payloads.
 // Usage: npm run bench:console -- [--spans 10000] [--payload 5000000]
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,6 +11,8 @@ import { readOptions } from "../scripts/options.ts";
 import { startBrowser } from "../test/support/node/browser.ts";
 import { manySpans, sendSpans, toWireSpans } from "../test/support/node/trace-spans.ts";
 import { apiOf } from "./client.ts";
+import { measureLists, measureLog, measureServerLog } from "./console-pages.ts";
+import { createDeployment, pushAgent } from "./deployments.ts";
 import { round } from "./measure.ts";
 
 const { values } = readOptions({
@@ -64,6 +67,8 @@ async function main() {
 
 async function measure(info: StackInfo) {
   const { trace_id, span_id } = await seed(info);
+  const repository = await pushAgent(info.git, "console");
+  const deployment_id = await createDeployment(apiOf(info), "bench-console", repository);
   const browser = await startBrowser();
   try {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
@@ -71,7 +76,17 @@ async function measure(info: StackInfo) {
     await signIn(page, info);
     const root = `${info.base_url}/console/w/${info.tenant_id}`;
     return {
-      list_interactive_ms: await measureList(page, `${root}/traces`),
+      list_interactive_ms: await measureLists(page, root),
+      build_log_line_shown: await measureLog(page, `${root}/deployments/${deployment_id}`),
+      server_log_line_shown: await measureServerLog(
+        page,
+        `${root}/deployments/${deployment_id}`,
+        (count) =>
+          apiOf(info).call("POST", `/agents/${deployment_id}/runs/wait`, {
+            assistant_id: "echo",
+            input: { messages: [{ role: "user", content: `print ${count}` }] },
+          }),
+      ),
       trace: await measureTrace(page, `${root}/traces/${trace_id}?span=none`),
       payload: await measurePayload(page, `${root}/traces/${trace_id}?span=${span_id}`),
     };
@@ -101,11 +116,6 @@ async function signIn(page: Page, { base_url, api_key }: StackInfo) {
   await page.getByLabel("API key").fill(api_key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Breadcrumb" }).waitFor();
-}
-
-async function measureList(page: Page, url: string): Promise<number> {
-  await page.goto(url, { waitUntil: "commit" });
-  return round((await page.evaluate('paintOf(".traces tbody a")')) as number);
 }
 
 async function measureTrace(page: Page, url: string) {

@@ -27,7 +27,14 @@ export async function pushAgent(
     }
     await writeFile(
       join(folder, "langgraph.json"),
-      JSON.stringify({ graphs: { echo: "./graph.ts:graph" }, env }),
+      JSON.stringify({
+        graphs: {
+          echo: "./graph.ts:graph",
+          steps: "./steps.ts:graph",
+          large: "./large.ts:graph",
+        },
+        env,
+      }),
     );
     if (Object.keys(pin).length > 0) await relock(folder, pin);
     const git = (...args: string[]) => run("git", ["-C", folder, ...args]);

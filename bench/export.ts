@@ -1,5 +1,6 @@
-// Prints one JSON object for each shape: an export from its POST to COMPLETED through the local stack, the writing of
-// its files alone, and DuckDB writing the same rows with one thread, in turns, with the ratios. What it is at goes to stderr.
+// Prints one JSON object for each shape: an export from its POST to COMPLETED through the local stack, unsealed and sealed,
+// with all and with some fields, the writing of its files alone, and DuckDB writing the same rows with one thread, in turns,
+// with the ratios. Progress goes to stderr.
 // Usage: npm run bench:export -- [--rounds 3] [--growth] [--million] [--profile folder]
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,6 +37,8 @@ const POLL_MS = 20;
 /** A row takes an export microseconds; a busy machine may take ten times as long. */
 const MAX_MS_PER_ROW = 1;
 const MIN_PATIENCE_MS = 120_000;
+/** Fields of a report of costs. */
+const FIELDS = ["id", "trace_id", "name", "start_time", "end_time", "total_tokens", "total_cost"];
 const RANGE = { start_time: "2026-11-01T00:00:00Z", end_time: "2026-12-01T00:00:00Z" };
 
 const dir = await mkdtemp(join(tmpdir(), "heddle-bench-export-"));
@@ -66,28 +69,49 @@ async function measureShape(shape: Shape, destination: string, inspector: Inspec
   });
   const { rows, size } = shape;
   await step(`seeded ${rows} rows of ${2 * size} KB`, () => seed(session_id ?? "", shape));
-  const order = { bulk_export_destination_id: destination, session_id, format_version: "v2_beta" };
+  const format = { format_version: "v2_beta" };
+  const order = {
+    bulk_export_destination_id: destination,
+    session_id: session_id ?? "",
+    ...format,
+  };
   const first = await step("exported once", () => exportOnce(order, rows));
   const duckdb = await step("loaded into DuckDB", () => duckdbOf(first.files));
   const heap = watchHeap(inspector);
   const exported: Measured[] = [];
+  const fromSealed: Measured[] = [];
+  const fields: Measured[] = [];
+  const sealedFields: Measured[] = [];
+  const chosen = { ...order, export_fields: FIELDS };
   const firsts: number[] = [];
   const copied: Measured[] = [];
   for (let n = 0; n < ROUNDS; n++) {
+    await unseal(order.session_id);
+    const choose = () => exportOnce(chosen, rows);
+    fields.push(await step("exported some fields", () => measured(workerdCpu, choose)));
     const work = async () => void firsts.push((await exportOnce(order, rows)).first_seconds);
     exported.push(await step("exported", () => measured(workerdCpu, work)));
+    const copy = () => exportOnce(order, rows);
+    fromSealed.push(await step("exported sealed", () => measured(workerdCpu, copy)));
+    sealedFields.push(await step("exported sealed fields", () => measured(workerdCpu, choose)));
     copied.push(await step("written by DuckDB", () => measured(ownCpu, duckdb.write)));
   }
   const peak = heap.stop();
-  const written = await step("files written alone", () => writeFiles(first));
+  const sent = await step("sealed files written alone", () => writeFiles(first));
+  const unsealFirst = () => unseal(order.session_id);
+  const written = await step("files written alone", () => writeFiles(first, unsealFirst));
   if (options.profile) {
     const path = join(options.profile, `export-${shape.rows}-${shape.size}.cpuprofile`);
-    await writeFile(path, await profile(inspector, () => writeFiles(first)));
+    await writeFile(path, await profile(inspector, () => writeFiles(first, unsealFirst)));
   }
   duckdb.close();
   const speeds = {
     export: speedOf(exported, shape.rows),
+    sealed_export: speedOf(fromSealed, shape.rows),
+    fields: speedOf(fields, shape.rows),
+    sealed_fields: speedOf(sealedFields, shape.rows),
     writer: speedOf(written, shape.rows),
+    sealed_writer: speedOf(sent, shape.rows),
     duckdb: speedOf(copied, shape.rows),
   };
   return {
@@ -96,7 +120,9 @@ async function measureShape(shape: Shape, destination: string, inspector: Inspec
     ...speeds,
     of_duckdb: {
       export: ratio(speeds.export, speeds.duckdb),
+      sealed_export: ratio(speeds.sealed_export, speeds.duckdb),
       writer: ratio(speeds.writer, speeds.duckdb),
+      sealed_writer: ratio(speeds.sealed_writer, speeds.duckdb),
     },
     heap: { peak, after: await liveHeap(inspector) },
   };
@@ -166,6 +192,11 @@ async function seed(project: string, { rows, size }: Shape): Promise<void> {
   await Promise.all(Array.from({ length: SEEDS_AT_ONCE }, worker));
 }
 
+/** The next export encodes the rows, and seals them. */
+async function unseal(project: string): Promise<void> {
+  await bench("unseal", { workspace: stack.info.tenant_id, project });
+}
+
 async function bench(what: string, query: Record<string, string>): Promise<unknown> {
   return (await api.call("POST", `/bench/${what}?${new URLSearchParams(query)}`)).json();
 }
@@ -203,9 +234,13 @@ async function isCompleted(id: string, rows: number): Promise<boolean> {
 }
 
 /** All files, one after the other, without queue and catalogue. */
-async function writeFiles({ id, files }: Exported): Promise<Measured[]> {
+async function writeFiles(
+  { id, files }: Exported,
+  before = async (): Promise<void> => undefined,
+): Promise<Measured[]> {
   const rounds: Measured[] = [];
   for (let n = 0; n < ROUNDS; n++) {
+    await before();
     const work = async () => {
       for (const number of files.keys()) {
         await bench("write-again", { export: id, number: String(number) });

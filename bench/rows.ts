@@ -1,5 +1,5 @@
 import type { Batch } from "../src/exports/parquet/writer.ts";
-import { GAP_BYTES, NULL_SIZE, type PackedTexts } from "../src/traces/reads/packed-texts.ts";
+import { GAP_BYTES, NULL_SIZE, type PackedTexts } from "../src/traces/rows/packed-texts.ts";
 
 const utf8 = new TextEncoder();
 

@@ -1,4 +1,13 @@
-export type Body = { path: string; type: string; bytes: Uint8Array<ArrayBuffer> };
+import { gzipSync } from "node:zlib";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+
+export type Body = {
+  path: string;
+  type: string;
+  /** Content-Encoding of the bytes. */
+  encoding?: "gzip";
+  bytes: Uint8Array<ArrayBuffer>;
+};
 
 const BOUNDARY = "----heddle-bench";
 const WORDS =
@@ -31,6 +40,78 @@ export function multipartBody(session_name: string, runs: number, bytes: number)
   texts.push(`--${BOUNDARY}--\r\n`);
   const type = `multipart/form-data; boundary=${BOUNDARY}`;
   return { path: "/runs/multipart", type, bytes: encoder.encode(texts.join("")) };
+}
+
+const SPANS_PER_TRACE = 10;
+type Write = (writer: BinaryWriter) => unknown;
+
+/** An ExportTraceServiceRequest of model calls in traces of ten, children first, as exporters compress it. */
+export function otlpBody(_: string, spans: number, bytes: number): Body {
+  const body = new BinaryWriter();
+  add(body, 1, (resource_spans) => {
+    add(resource_spans, 2, (scope_spans) => {
+      for (let n = 0; n < spans; n++) add(scope_spans, 2, spanWriter(spans - 1 - n, bytes));
+    });
+  });
+  const type = "application/x-protobuf";
+  const packed = new Uint8Array(gzipSync(body.finish()));
+  return { path: "/otel/v1/traces", type, encoding: "gzip", bytes: packed };
+}
+
+/** Trace ids are random: a body adds runs to those before it. */
+function spanWriter(n: number, bytes: number): Write {
+  const trace = Buffer.alloc(16);
+  const offset = n % SPANS_PER_TRACE;
+  if (offset === SPANS_PER_TRACE - 1) crypto.getRandomValues(currentTrace);
+  currentTrace.copy(trace);
+  const id = (number: number) => Buffer.from(number.toString(16).padStart(16, "0"), "hex");
+  const now = BigInt(Date.now()) * 1_000_000n;
+  const spare = Math.max(100, bytes - 900);
+  return (span) => {
+    span.tag(1, WireType.LengthDelimited).bytes(trace);
+    span.tag(2, WireType.LengthDelimited).bytes(id(offset + 1));
+    if (offset > 0) span.tag(4, WireType.LengthDelimited).bytes(id(Math.ceil(offset / 2)));
+    span.tag(5, WireType.LengthDelimited).string("ChatModel");
+    span.tag(7, WireType.Bit64).fixed64(now + BigInt(offset) * 1000n);
+    span.tag(8, WireType.Bit64).fixed64(now + 900_000_000n);
+    for (const [key, value] of attributesOf(n, spare)) addAttribute(span, key, value);
+  };
+}
+
+const currentTrace = Buffer.alloc(16);
+
+function attributesOf(n: number, spare: number): [string, string | number][] {
+  return [
+    ["gen_ai.operation.name", "chat"],
+    ["gen_ai.system", "acme"],
+    ["gen_ai.request.model", "m"],
+    ["gen_ai.usage.input_tokens", 120],
+    ["gen_ai.usage.output_tokens", 40],
+    ["gen_ai.prompt.0.role", "system"],
+    ["gen_ai.prompt.0.content", text(spare * 0.4)],
+    ["gen_ai.prompt.1.role", "user"],
+    ["gen_ai.prompt.1.content", text(spare * 0.3)],
+    ["gen_ai.completion.0.role", "assistant"],
+    ["gen_ai.completion.0.content", text(spare * 0.3)],
+    ["langsmith.metadata.user_id", `u${n % 1000}`],
+    ["langsmith.metadata.thread_id", `t${n % 50}`],
+    ["langsmith.span.tags", `bench,shard-${n % 10}`],
+  ];
+}
+
+function addAttribute(span: BinaryWriter, key: string, value: string | number): void {
+  add(span, 9, (pair) => {
+    pair.tag(1, WireType.LengthDelimited).string(key);
+    add(pair, 2, (any) => {
+      if (typeof value === "string") any.tag(1, WireType.LengthDelimited).string(value);
+      else any.tag(3, WireType.Varint).int64(value);
+    });
+  });
+}
+
+function add(writer: BinaryWriter, field: number, write: Write): void {
+  write(writer.tag(field, WireType.LengthDelimited).fork());
+  writer.join();
 }
 
 function wireRun(session_name: string, n: number, bytes: number) {

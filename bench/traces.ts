@@ -1,5 +1,5 @@
 // Prints one JSON object: what runs cost through the local stack, beside the same rows in the object alone.
-// Usage: npm run bench:traces -- [--seed 1000000] [--rounds 5] [--only queries]
+// Usage: npm run bench:traces -- [--rounds 5] [--only ingestion]
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,15 +7,13 @@ import { type StackInfo, startStack } from "../scripts/local/stack.ts";
 import { readOptions } from "../scripts/options.ts";
 import { apiOf } from "./client.ts";
 import { workerdCpu } from "./cpu.ts";
-import { percentile, round, sample, time } from "./measure.ts";
-import { type Body, batchBody, multipartBody } from "./trace-bodies.ts";
+import { percentile, round, time } from "./measure.ts";
+import { type Body, batchBody, multipartBody, otlpBody } from "./trace-bodies.ts";
 
 const { values } = readOptions({
-  seed: { type: "string", default: "100000" },
   rounds: { type: "string", default: "5" },
-  only: { type: "string", default: "ingestion,scan,queries" },
+  only: { type: "string", default: "ingestion,scan" },
 });
-const SEED = Number(values.seed);
 const ROUNDS = Number(values.rounds);
 const PARTS = values.only.split(",");
 const SEED_DAY = "2026-05-05";
@@ -41,7 +39,6 @@ async function main() {
       report.ingestion = shapes;
       if (PARTS.includes("scan")) report.scan = await bench.scan();
     }
-    if (PARTS.includes("queries")) report.queries = await bench.queries();
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   } finally {
     await stack.stop();
@@ -51,8 +48,12 @@ async function main() {
 
 function benchOf(info: StackInfo) {
   const api = apiOf(info);
-  const send = async ({ path, type, bytes }: Body) => {
-    const headers = { "X-Api-Key": info.api_key, "Content-Type": type };
+  const send = async ({ path, type, encoding, bytes }: Body) => {
+    const headers = {
+      "X-Api-Key": info.api_key,
+      "Content-Type": type,
+      ...(encoding && { "Content-Encoding": encoding }),
+    };
     const response = await fetch(`${info.base_url}${path}`, {
       method: "POST",
       headers,
@@ -89,11 +90,13 @@ function benchOf(info: StackInfo) {
     const rounds = {
       batch: [] as Measured[],
       multipart: [] as Measured[],
+      otlp: [] as Measured[],
       alone: [] as Measured[],
     };
     for (let n = 0; n < ROUNDS; n++) {
       rounds.batch.push(await through(batchBody));
       rounds.multipart.push(await through(multipartBody));
+      rounds.otlp.push(await through(otlpBody));
       rounds.alone.push(await alone(n));
     }
     return { runs_per_request: runs, bytes_per_run: bytes, ...compared(rounds) };
@@ -112,50 +115,7 @@ function benchOf(info: StackInfo) {
     return { rows, ...compared(rounds) };
   }
 
-  async function queries() {
-    await send(batchBody("seeded", 1, 100));
-    const project = await projectOf("seeded");
-    const [day, step] = [SEED_DAY, 2000];
-    const first = { ...firstRun(project), session_id: project };
-    await api.call("POST", "/runs/batch", { post: [first] });
-    const seeding = await time(async () => {
-      for (let from = 0; from < SEED; from += step) {
-        await inside("seed", { project, day, from: String(from), count: String(step) });
-      }
-    });
-    const query = async (filter: string | undefined) => {
-      const body = { session: [project], limit: 100, ...(filter ? { filter } : {}) };
-      const call = async () => void (await (await api.call("POST", "/runs/query", body)).text());
-      await call();
-      const times = await sample(10 * ROUNDS, call);
-      return { p50_ms: percentile(times, 0.5), p95_ms: percentile(times, 0.95) };
-    };
-    const metadata = (key: string, value: string) =>
-      `and(eq(metadata_key, "${key}"), eq(metadata_value, "${value}"))`;
-    return {
-      runs: SEED,
-      seeding_s: round(seeding / 1000),
-      plan_ms: percentile(await sample(ROUNDS, () => inside("plan", { project }) as never), 0.5),
-      newest: await query(undefined),
-      metadata_of_few: await query(metadata("user_id", "u77")),
-      metadata_of_half: await query(metadata("env", "prod")),
-      metadata_of_none: await query(metadata("user_id", "nobody")),
-      tag_of_few: await query('has(tags, "rare")'),
-      tag_of_all: await query('has(tags, "bench")'),
-    };
-  }
-
-  return { ingestion, scan, queries };
-}
-
-/** The partition of the seeded day is known to the catalogue once a run of that day has come. */
-function firstRun(session_id: string) {
-  return {
-    id: crypto.randomUUID(),
-    session_id,
-    name: "first",
-    start_time: `${SEED_DAY}T00:00:00Z`,
-  };
+  return { ingestion, scan };
 }
 
 type Measured = { per_second: number; cpu_us: number | null };

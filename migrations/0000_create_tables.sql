@@ -45,25 +45,6 @@ CREATE TABLE `assistants` (
 --> statement-breakpoint
 CREATE INDEX `assistants_by_creation` ON `assistants` (`deployment_id`,`created_at`);--> statement-breakpoint
 CREATE INDEX `assistants_by_purge` ON `assistants` (`purge_at`) WHERE purge_at is not null;--> statement-breakpoint
-CREATE TABLE `threads` (
-	`deployment_id` text NOT NULL,
-	`thread_id` text NOT NULL,
-	`workspace_id` text NOT NULL,
-	`status` text NOT NULL,
-	`metadata` text NOT NULL,
-	`created_at` text NOT NULL,
-	`updated_at` text NOT NULL,
-	`state_updated_at` text,
-	`digest` text,
-	`seq` integer NOT NULL,
-	`is_temporary` integer NOT NULL,
-	PRIMARY KEY(`deployment_id`, `thread_id`)
-);
---> statement-breakpoint
-CREATE INDEX `threads_by_creation` ON `threads` (`deployment_id`,`created_at`);--> statement-breakpoint
-CREATE INDEX `threads_by_update` ON `threads` (`deployment_id`,`updated_at`);--> statement-breakpoint
-CREATE INDEX `threads_waiting` ON `threads` (`workspace_id`,`state_updated_at`,`thread_id`) WHERE status = 'interrupted';--> statement-breakpoint
-CREATE INDEX `threads_by_assistant` ON `threads` (`deployment_id`,metadata ->> 'assistant_id');--> statement-breakpoint
 CREATE TABLE `run_webhooks` (
 	`run_id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -498,13 +479,4 @@ CREATE TABLE `projects` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `projects_name` ON `projects` (`workspace_id`,`name`) WHERE deleted_at is null;--> statement-breakpoint
 CREATE INDEX `projects_by_start` ON `projects` (`workspace_id`,`start_time`);--> statement-breakpoint
-CREATE INDEX `projects_deleted` ON `projects` (`sent_at`) WHERE deleted_at is not null;--> statement-breakpoint
-CREATE TABLE `run_locations` (
-	`workspace_id` text NOT NULL,
-	`run_id` text NOT NULL,
-	`project_id` text NOT NULL,
-	`day` text NOT NULL,
-	PRIMARY KEY(`workspace_id`, `run_id`)
-);
---> statement-breakpoint
-CREATE INDEX `run_locations_by_project` ON `run_locations` (`project_id`);
+CREATE INDEX `projects_deleted` ON `projects` (`sent_at`) WHERE deleted_at is not null;

@@ -2,13 +2,15 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { readOptions } from "./options.ts";
-import { FILES, REGIONS } from "./regions.ts";
+import { ENVIRONMENTS, FILES } from "./regions.ts";
 
 const run = promisify(execFile);
 const ENV = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true" };
 
 readOptions({});
-const results = await Promise.all(REGIONS.flatMap((env) => FILES.map((file) => deploy(env, file))));
+const results = await Promise.all(
+  ENVIRONMENTS.flatMap((env) => FILES.map((file) => deploy(env, file))),
+);
 process.exitCode = results.every(Boolean) ? 0 : 1;
 
 async function deploy(env: string, file: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the servers of the tests on Debian: Ceph's object gateway for `npm run test:s3`, Postgres and Redis for the
-# e2e tests of databases. Starts no service.
+# Installs the servers of the tests on Debian: Ceph's object gateway for `npm run test:s3`, Postgres, MariaDB and Redis
+# for the e2e tests of databases. Starts no service.
 set -euo pipefail
 packages=()
 
@@ -9,6 +9,7 @@ for command in radosgw radosgw-admin ceph ceph-mon ceph-osd ceph-authtool monmap
   command_exists "$command" || packages=(radosgw ceph-mon ceph-osd ceph-common)
 done
 compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || packages+=(postgresql)
+[ -x /usr/sbin/mariadbd ] || packages+=(mariadb-server-core)
 command_exists redis-server || packages+=(redis-server)
 command_exists openssl || packages+=(openssl)
 

@@ -4,16 +4,20 @@ import { join } from "node:path";
 import { startStack } from "./local/stack.ts";
 import { readOptions } from "./options.ts";
 import { deploySoakAgent } from "./soak/agent.ts";
+import { startFaults } from "./soak/faults.ts";
 import { Server } from "./soak/server.ts";
 import { type Plan, soak } from "./soak/soak.ts";
 
 const SHOWN = 20;
+/** Share of the calls of D1 and R2 that fail with `--faults`. */
+const FAULTY_SHARE = 0.1;
 
 const { values } = readOptions({
   seed: { type: "string", default: String(Date.now() % 2 ** 31) },
   threads: { type: "string", default: "1000" },
   queues: { type: "string", default: "20" },
   runs: { type: "string", default: "50" },
+  faults: { type: "boolean", default: false },
 });
 const plan: Plan = {
   seed: Number(values.seed),
@@ -24,11 +28,15 @@ const plan: Plan = {
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "soak");
 await rm(dir, { recursive: true, force: true });
 console.log(`Seed ${plan.seed}; the same again: npm run soak -- --seed ${plan.seed}`);
-const stack = await startStack({ dir, quiet: true });
+const options = values.faults ? { main: "scripts/local/entries/faulty.ts" } : {};
+const stack = await startStack({ dir, quiet: true, ...options });
 try {
-  const server = new Server(stack.info, await deploySoakAgent(stack.info));
+  const { base_url, api_key } = stack.info;
+  const deployment_id = await deploySoakAgent(stack.info);
+  const server = new Server(`${base_url}/agents/${deployment_id}`, api_key, values.faults);
+  const faults = values.faults ? startFaults(stack.info, FAULTY_SHARE) : null;
   const print = (line: string) => console.log(line);
-  const { findings, summary } = await soak(plan, server, stack.killWorker, print);
+  const { findings, summary } = await soak(plan, server, stack.killWorker, print, faults);
   for (const finding of findings.slice(0, SHOWN)) console.log(finding);
   if (findings.length > SHOWN) console.log(`... and ${findings.length - SHOWN} more`);
   console.log(`${summary}\n${findings.length} findings, seed ${plan.seed}`);

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createWorkspace, rowsOf } from "./local/workspace.ts";
 import { execWrangler, runWrangler } from "./local/wrangler.ts";
-import { REGIONS, type Region } from "./regions.ts";
+import { ENVIRONMENTS, type Environment } from "./regions.ts";
 import {
   addMember,
   createKey,
@@ -13,6 +13,7 @@ import {
   revokeKey,
   setOrganizationRole,
 } from "./workspace-keys.ts";
+import { listQuotas, METERS, PERIODS, setQuota } from "./workspace-quotas.ts";
 import { PLANS, ROLES } from "./workspace-sql.ts";
 
 const USAGE = `Usage: npm run workspace -- <command> [options]
@@ -27,16 +28,22 @@ Commands
   add-member     add a user by email, or set the role: --org --name --email --role
   remove-member  remove a user from a workspace: --org --name --email
   org-admin      make a user an admin of the organization: --org --email [--revoke]
+  quotas         list the quotas of a workspace: --org --name
+  set-quota      set or remove a quota that its admins cannot change: --org --name --meter --period
+                 --limit <number, or none>
 
 Options
   --org     organization, by name; create makes it when it is new, else gives it the plan
   --plan    ${PLANS.join(", ")}
   --name    workspace of the organization; create makes it when it is new
   --role    ${ROLES.join(", ")} (create: admin when left out)
-  --env     region of wrangler.toml: ${REGIONS.join(", ")} (the local stack's when left out)
+  --meter   ${METERS.slice(0, 3).join(", ")},
+            ${METERS.slice(3).join(", ")}
+  --period  ${PERIODS.join(", ")}
+  --env     environment of wrangler.toml: ${ENVIRONMENTS.join(", ")} (the local stack's when left out)
   --remote  the database at Cloudflare, with wrangler's login; else the one in HEDDLE_DIR (.heddle)
 
-A change takes effect within 10 seconds. Keys are shown once.`;
+A change takes effect within 10 seconds, a quota within a minute. Keys are shown once.`;
 
 type Values = ReturnType<typeof parse>["values"];
 
@@ -55,6 +62,13 @@ const COMMANDS: Record<string, (values: Values) => Promise<void>> = {
     const [org, email] = [named("org", values.org), named("email", values.email)];
     const role = values.revoke ? "user" : "admin";
     printFound(await execute(setOrganizationRole(org, email, role)));
+  },
+  quotas: async (values) => print(await execute(listQuotas(workspaceOf(values)))),
+  "set-quota": async (values) => {
+    const meter = oneOf("meter", named("meter", values.meter), METERS);
+    const period = oneOf("period", named("period", values.period), PERIODS);
+    const limit = limitOf(named("limit", values.limit));
+    printFound(await execute(setQuota({ ...workspaceOf(values), meter, period, limit })));
   },
 };
 
@@ -118,9 +132,19 @@ function scopeOf(values: Values) {
   return { org: named("org", values.org), name: values.name };
 }
 
+function workspaceOf({ org, name }: Values) {
+  return { org: named("org", org), name: named("name", name) };
+}
+
 function memberOf(values: Values) {
-  const [org, name] = [named("org", values.org), named("name", values.name)];
-  return { org, name, email: named("email", values.email) };
+  return { ...workspaceOf(values), email: named("email", values.email) };
+}
+
+function limitOf(text: string): number | null {
+  if (text === "none") return null;
+  const limit = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(limit)) return limit;
+  return fail(`--limit is "${text}"; give a whole number, or none.`);
 }
 
 function timeOf(text: string): string {
@@ -129,9 +153,13 @@ function timeOf(text: string): string {
   return new Date(ms).toISOString();
 }
 
-function placeOf({ env, remote = false }: Values): { env: Region | undefined; remote: boolean } {
-  const region = env === undefined ? undefined : oneOf("env", env, REGIONS);
-  if (remote && region === undefined) fail("--remote needs --env us or --env eu.");
+function placeOf({ env, remote = false }: Values): {
+  env: Environment | undefined;
+  remote: boolean;
+} {
+  const region = env === undefined ? undefined : oneOf("env", env, ENVIRONMENTS);
+  if (remote && region === undefined)
+    fail(`--remote needs --env: one of ${ENVIRONMENTS.join(", ")}.`);
   return { env: region, remote };
 }
 
@@ -149,6 +177,9 @@ function parse(args: string[]) {
         email: { type: "string" },
         description: { type: "string" },
         expires: { type: "string" },
+        meter: { type: "string" },
+        period: { type: "string" },
+        limit: { type: "string" },
         revoke: { type: "boolean" },
         env: { type: "string" },
         remote: { type: "boolean" },

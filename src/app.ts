@@ -1,5 +1,4 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
 import { requestId } from "hono/request-id";
 import { addAgentDocs } from "./agent-docs.ts";
@@ -7,8 +6,12 @@ import { isAgentHost } from "./agent-server/access/agent-urls.ts";
 import { guardOrigin, sandboxAgents } from "./agent-server/access/app-response.ts";
 import { crossOrigin } from "./agent-server/access/cors.ts";
 import { authenticateAgentRequests, bindInternalCalls } from "./agent-server/access/gate.ts";
+import { internalCallerOf } from "./agent-server/access/internal-caller.ts";
 import { uiFileRoutes } from "./agent-server/ui/routes.ts";
 import { addConsole } from "./console-pages.ts";
+import { healthRoutes } from "./control-plane/health/health-routes.ts";
+import { regionMetricsRoutes } from "./control-plane/health/region-metrics-routes.ts";
+import { measureRequests } from "./control-plane/health/request-metrics.ts";
 import { callbackRoutes } from "./control-plane/oauth/authorizations/callback-routes.ts";
 import { audit } from "./control-plane/workspaces/audit/audit.ts";
 import { authenticate } from "./control-plane/workspaces/auth.ts";
@@ -19,17 +22,30 @@ import { readSession } from "./control-plane/workspaces/session-token.ts";
 import { addDocs } from "./docs.ts";
 import { notFoundHandler, onError } from "./error-responses.ts";
 import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
-import { isIngestion, isUpload, toRoutePath } from "./paths.ts";
+import {
+  ANONYMOUS,
+  AUDITED,
+  CONTROLLED,
+  GUARDED,
+  isIngestion,
+  isOtlp,
+  isUpload,
+  toRoutePath,
+} from "./paths.ts";
 import { PUBLIC_TRACE_ROUTERS, ROUTERS } from "./routers.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
+import { AdmittedBody, holdBody, NOTHING, tooLarge } from "./shared/http/body.ts";
 import { router } from "./shared/http/http.ts";
 import { methodFinder, operationFinder } from "./shared/http/operations.ts";
 import { assertAnonymousRate, assertRate } from "./shared/http/rate-limit.ts";
 import { isUpgrade, withCredential } from "./shared/http/sockets.ts";
 import { log } from "./shared/log.ts";
+import { retentionProblem } from "./traces/object/retention.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
+/** Bodies up to this size are not counted: no isolate has enough of them to fill its memory. */
+const SMALL_BODY_BYTES = 256 * 1024;
 /** Callers cannot choose the request id: the audit log names it. */
 const ACCEPTED_ID_CHARACTERS = 0;
 
@@ -44,78 +60,27 @@ const EXPOSED_HEADERS = [
   "Retry-After",
 ];
 
-/** The control plane and exports: few requests, each of which matters. */
-const CONTROLLED = [
-  "/api/v1/api-key/*",
-  "/api/v1/bulk-exports/*",
-  "/api/v1/orgs/*",
-  "/api/v1/workspaces/*",
-  "/v1/audit-logs/*",
-  "/v1/integrations/*",
-  "/v1/interrupts",
-  "/v1/projects/*",
-  "/v1/run-webhooks/*",
-  "/v2/auth/*",
-  "/v2/deployments/*",
-  "/v2/listeners/*",
-];
-
 /** Room for log queries and for the polls of a CI with many jobs. */
 const CONTROL_READ = { name: "control_read", calls: 3000, in_s: 60 };
 const CONTROL_WRITE = { name: "control_write", calls: 600, in_s: 60 };
-
-/** Paths whose changes are audited. Threads, ingested runs and feedback are traffic. */
-const AUDITED = [
-  ...CONTROLLED,
-  "/api/v1/runs/:run_id/share",
-  "/api/v1/runs/delete",
-  "/api/v1/sessions/*",
-  "/api/v2/runs/:run_id/share",
-];
-
-/** Routes without a caller that cost a query or more. Those of agents' apps are limited by the gate. */
-const ANONYMOUS = [
-  "/agents/:deployment_id/docs/*",
-  "/agents/:deployment_id/openapi.json",
-  "/agents/:deployment_id/ui/:agent/:file",
-  "/api/v1/attachments/*",
-  "/api/v1/feedback/tokens/*",
-  "/api/v1/public/*",
-  "/api/v2/public/*",
-  "/public/*",
-  "/uploads/*",
-  "/v1/me",
-  "/v1/session",
-  "/v1/session/*",
-  "/v2/auth/callback/*",
-  "/v2/auth/setup/*",
-  "/webhooks/*",
-];
-
-/** Paths that need a caller. Routes before them are public. */
-const GUARDED = [
-  ...CONTROLLED,
-  "/api/v1/feedback/*",
-  "/api/v1/runs/*",
-  "/api/v1/sessions/*",
-  "/api/v2/runs/*",
-  "/api/v2/threads/*",
-  "/api/v2/traces/*",
-];
 
 export function createApp(): OpenAPIHono<AppEnv> {
   const app = router({ getPath: toRoutePath });
   app.onError(onError);
   app.notFound(notFoundHandler(methodFinder(app)));
+  app.use(measureRequests((method, path) => isIngestion(method, path) || isOtlp(path)));
   app.use(requestId({ limitLength: ACCEPTED_ID_CHARACTERS }));
   app.use(bindInternalCalls);
   app.use(guardOrigin);
   app.use(crossOrigin(EXPOSED_HEADERS));
   app.use(assertConfigured);
+  app.use(releaseBody);
   app.use(limitBody);
   app.use(readOwnSession);
   addSystemRoutes(app);
   for (const path of ANONYMOUS) app.use(path, limitAnonymous);
+  app.route("/", healthRoutes);
+  app.route("/", regionMetricsRoutes);
   app.route("/", callbackRoutes);
   app.route("/", sessionRoutes);
   for (const routes of PUBLIC_TRACE_ROUTERS) app.route("/", routes);
@@ -145,7 +110,7 @@ const limitRate = createMiddleware<AppEnv>(async (c, next) => {
 
 /** The Worker has no start-up at which it could fail, so an unsafe configuration fails each request. */
 const assertConfigured = createMiddleware<AppEnv>(async (c, next) => {
-  const problem = configurationProblem(c.env);
+  const problem = configurationProblem(c.env) ?? retentionProblem(c.env);
   if (problem !== null) {
     log.error("configuration_refused", problem);
     throw new AppError("unavailable", problem);
@@ -168,18 +133,30 @@ const readCredential = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-const limited = bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseBody });
-
-/** Ingestion and uploads have their own body limits. */
-const limitBody = createMiddleware<AppEnv>(async (c, next) => {
-  const { method, path } = c.req;
-  if (isIngestion(method, path) || isUpload(method, path)) return next();
-  return limited(c, next);
+/** Handlers have read the body when the answer begins. A stream of events would hold it, as text and parsed, for hours. */
+const releaseBody = createMiddleware<AppEnv>(async ({ req }, next) => {
+  await next();
+  req.bodyCache = {};
+  req.addValidatedData("json", {});
 });
 
-function refuseBody(): never {
-  throw new AppError(
-    "too_large",
-    `The body has more than ${MAX_BODY_BYTES} bytes: send a smaller one.`,
-  );
-}
+/**
+ * Large bodies are read when the isolate admits their bytes, which it holds until the answer begins. Ingestion and
+ * uploads have limits of their own.
+ */
+const limitBody = createMiddleware<AppEnv>(async (c, next) => {
+  const { method, path, raw } = c.req;
+  if (isIngestion(method, path) || isOtlp(path) || isUpload(method, path)) return next();
+  const length = Number(raw.headers.get("Content-Length") ?? Number.NaN);
+  if (raw.body === null || length <= SMALL_BODY_BYTES) return next();
+  if (length > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
+  const { body } = raw;
+  const isNested = internalCallerOf(c.env)?.kind === "builtin";
+  await holdBody(async (reserve) => {
+    // A request that an agent's app passes on holds its bytes already, and would wait for itself.
+    const read = new AdmittedBody(body, MAX_BODY_BYTES, isNested ? NOTHING : reserve);
+    c.req.raw = new Request(raw, { body: read.stream });
+    await next();
+    if (read.failure !== null) throw read.failure;
+  });
+});

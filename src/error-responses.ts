@@ -1,13 +1,14 @@
 import type { Context as HonoContext } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { MALFORMED_PATH } from "./agent-server/access/agent-urls.ts";
-import { isIngestion, withoutToken } from "./paths.ts";
+import { isIngestion, isOtlp, withoutToken } from "./paths.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { isUpgrade, refusedSocket } from "./shared/http/sockets.ts";
 import { log } from "./shared/log.ts";
+import { otlpError } from "./traces/otlp/answers.ts";
 
-/** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, a problem in version 2, `detail` elsewhere. */
+/** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, a gRPC status for OTLP, a problem in version 2, `detail` elsewhere. */
 export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   const failure = toAppError(error);
   if (failure.code === "internal" && !failure.answer)
@@ -22,7 +23,8 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   if (failure.code === "unauthenticated" && !failure.answer)
     headers.set("WWW-Authenticate", "Bearer");
   const status = failure.status;
-  if (isAgentPath(c.req.path)) return toAgentError(c.req.raw, failure, headers);
+  const own = ownFormat(c.req.path);
+  if (own !== null) return own(c.req.raw, failure, headers);
   if (isIngestion(c.req.method, c.req.path)) {
     const body = { error: failure.label ?? failure.message, details: failure.issues ?? null };
     return Response.json(body, { status, headers });
@@ -33,6 +35,12 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   }
   const body = { ...toLabel(failure, c.req.path), detail: toDetail(failure) };
   return Response.json(body, { status, headers });
+}
+
+/** Returns the format of paths whose errors are not an object of JSON. */
+function ownFormat(path: string) {
+  if (isAgentPath(path)) return toAgentError;
+  return isOtlp(path) ? otlpError : null;
 }
 
 /** Clients of traces and exports read a code; those of the control plane read the text. */
@@ -72,8 +80,11 @@ export function notFoundHandler(methodsOf: (path: string) => string[]) {
 
 function onNotFound(c: HonoContext<AppEnv>): Response {
   if (c.req.path === MALFORMED_PATH) {
-    const text = "path: must not contain empty segments or escapes that are not UTF-8";
-    return onError(new AppError("not_found", text), c);
+    const text =
+      "path: must not contain empty segments, escapes that are not UTF-8, or two @ after /agents/";
+    const error = new AppError("not_found", text);
+    const isOfAgent = isAgentPath(new URL(c.req.url).pathname);
+    return isOfAgent ? toAgentError(c.req.raw, error, new Headers()) : onError(error, c);
   }
   const text = isAgentPath(c.req.path)
     ? "404 Not Found"

@@ -14,6 +14,7 @@ import {
   sweepDeliveryLogs,
   sweepWebhooks,
 } from "./agent-server/webhooks/sweep.ts";
+import { evaluateAlerts } from "./control-plane/alerts/sweep.ts";
 import type { PrebuildMessage } from "./control-plane/builds/contract.ts";
 import { consumeBuild, consumePrebuild } from "./control-plane/builds/queue/consumer.ts";
 import type { BuildMessage, DeletionMessage } from "./control-plane/deployments/queue.ts";
@@ -24,29 +25,39 @@ import {
   sweepDeletions,
   sweepDeliveries,
 } from "./control-plane/deployments/rollout/sweep.ts";
+import { recordTick } from "./control-plane/health/health-service.ts";
+import { startMetrics } from "./control-plane/health/metrics-push.ts";
 import { resealGrants, sweepAuthorizations } from "./control-plane/oauth/storage/sweep.ts";
 import type { ExportMessage, FileMessage } from "./exports/messages.ts";
 import { consumeExport, consumeFile } from "./exports/progress/consumer.ts";
 import { spawnWindows } from "./exports/progress/schedule.ts";
 import { resealDestinations, sweepExports, sweepFiles } from "./exports/progress/sweep.ts";
 import { served } from "./served.ts";
-import { log } from "./shared/log.ts";
-import { type Job, runJobs } from "./shared/work/jobs.ts";
-import { consumeProjectDeletion, sweepProjectDeletions } from "./traces/deletion/deletion.ts";
-import type { ProjectDeletionMessage } from "./traces/messages.ts";
+import { type Job, runJobs, settleMessage } from "./shared/work/jobs.ts";
+import { consumeTraceExpiry, sweepExpiredTraces } from "./traces/deletion/expiry.ts";
+import {
+  consumeProjectDeletion,
+  sweepProjectDeletions,
+} from "./traces/deletion/project-deletion.ts";
+import type { ProjectDeletionMessage, TraceExpiryMessage } from "./traces/messages.ts";
 
 export { CronObject } from "./agent-server/crons/object.ts";
 export { ThreadCrons } from "./agent-server/crons/stub.ts";
 export { StoreObject } from "./agent-server/store/object.ts";
 export { ThreadSession } from "./agent-server/streaming/thread-session.ts";
+export { DirectoryObject } from "./agent-server/threads/directory/object.ts";
 export { ThreadObject } from "./agent-server/threads/object/object.ts";
 export { AgentServer } from "./agent-server.ts";
 export { AgentLog } from "./control-plane/deployments/logs/agent-log.ts";
 export { AgentTail } from "./control-plane/deployments/logs/tail.ts";
+export { MetricsObject } from "./control-plane/health/metrics-object.ts";
 export { AgentTokens } from "./control-plane/oauth/authorizations/agent-tokens.ts";
 export { TokenObject } from "./control-plane/oauth/storage/object.ts";
 export { Egress } from "./shared/egress/agent-egress.ts";
+export { LocationObject } from "./traces/locations/object.ts";
 export { TracePartition } from "./traces/object/object.ts";
+
+startMetrics();
 
 /** Deletes the data of a deployment that other features own. */
 const CLEANERS: Cleaner[] = [
@@ -64,6 +75,7 @@ const JOBS: Record<string, Job[]> = {
     sweepDeletions,
     sweepDeliveries,
     sweepProjectDeletions,
+    sweepExpiredTraces,
     spawnWindows,
     sweepExports,
     sweepFiles,
@@ -71,6 +83,7 @@ const JOBS: Record<string, Job[]> = {
     sweepAssistants,
     sweepWebhooks,
     sweepDeliveryLogs,
+    evaluateAlerts,
     sweepTasks,
     resealSecrets,
     resealDestinations,
@@ -79,13 +92,12 @@ const JOBS: Record<string, Job[]> = {
   ],
 };
 
-const RETRY_SECONDS = 2;
-
 export type QueueMessage =
   | BuildMessage
   | PrebuildMessage
   | DeletionMessage
   | ProjectDeletionMessage
+  | TraceExpiryMessage
   | ExportMessage
   | FileMessage
   | WebhookMessage;
@@ -94,23 +106,16 @@ export default {
   fetch: served.fetch,
 
   async queue(batch, env) {
-    for (const message of batch.messages) await settle(message, env);
+    for (const message of batch.messages) {
+      await settleMessage(message, (body) => consume(body, env));
+    }
   },
 
   async scheduled(controller, env) {
     await runJobs(JOBS[controller.cron] ?? [], env, new Date());
+    await runJobs([recordTick], env, new Date());
   },
 } satisfies ExportedHandler<Env, QueueMessage>;
-
-async function settle(message: Message<QueueMessage>, env: Env): Promise<void> {
-  try {
-    await consume(message.body, env);
-    message.ack();
-  } catch (error) {
-    log.error("message_failed", error, { message_id: message.id, attempts: message.attempts });
-    message.retry({ delaySeconds: RETRY_SECONDS });
-  }
-}
 
 function consume(message: QueueMessage, env: Env): Promise<void> {
   switch (message.type) {
@@ -122,6 +127,8 @@ function consume(message: QueueMessage, env: Env): Promise<void> {
       return consumeDeletion(env, message, CLEANERS);
     case "project_deletion":
       return consumeProjectDeletion(env, message);
+    case "trace_expiry":
+      return consumeTraceExpiry(env, message);
     case "export":
       return consumeExport(env, message);
     case "export_file":

@@ -6,7 +6,7 @@ import { baseUrl } from "./shared/http/base-url.ts";
 import { originOf } from "./shared/http/http.ts";
 import { Ok, VERSION } from "./shared/http/version.ts";
 import { json } from "./shared/schema.ts";
-import { TRACING_INFO, TracingInfo } from "./traces/object/info.ts";
+import { TRACING_INFO, TracingInfo } from "./traces/ingest/tracing-info.ts";
 
 const INFO = {
   title: "Heddle",
@@ -48,6 +48,8 @@ const TAGS = [
   { name: "API keys", description: "Keys of a workspace, of the organization, and personal ones" },
   { name: "Members", description: "Users, and their roles in workspaces and the organization" },
   { name: "Audit", description: "Log of changes" },
+  { name: "Alerts", description: "Conditions on traces and quotas, and their webhooks" },
+  { name: "Usage", description: "Work of a workspace by day, and its quotas" },
   { name: "Sessions", description: "Sign-in of the console, and the principal of a request" },
   { name: "System", description: "Health and version" },
 ];

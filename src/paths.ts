@@ -1,12 +1,77 @@
 import { MALFORMED_PATH, slugOf, toAgentPath } from "./agent-server/access/agent-urls.ts";
 
 const CONTROL_PLANE_PREFIX = "/api-host";
+const OTLP_PATH = "/api/v1/otel/v1/traces";
 /** Clients of LangSmith have three forms of one endpoint: the host, /api and /api/v1. */
 const TRACE_PATH =
-  /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|workspaces|orgs|attachments|public(?=\/[^/]+\/run))(?=\/|$)/;
+  /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|ttl-settings|workspaces|orgs|attachments|public(?=\/[^/]+\/run))(?=\/|$)/;
 /** LangSmith's JavaScript SDK lists a shared trace's runs at a path that ends with its query. */
 const LIST_SHARED_RUNS = /^(\/api\/v1\/public\/[^/]+\/runs)share_token=[^/]*$/;
+/** Earlier versions of LangSmith's SDK omit the end of the path. */
+const OTLP_PATHS = /^(?:\/api)?(?:\/v1)?\/otel(?:\/v1\/traces)?$/;
 const INFO_PATH = /^\/api(?:\/v1)?\/info$/;
+
+/** The control plane and exports: few requests, each of which matters. */
+export const CONTROLLED = [
+  "/api/v1/api-key/*",
+  "/api/v1/bulk-exports/*",
+  "/api/v1/orgs/*",
+  "/api/v1/ttl-settings",
+  "/api/v1/workspaces/*",
+  "/v1/alerts/*",
+  "/v1/audit-logs/*",
+  "/v1/integrations/*",
+  "/v1/interrupts",
+  "/v1/projects/*",
+  "/v1/quotas",
+  "/v1/run-webhooks/*",
+  "/v1/usage",
+  "/v2/auth/*",
+  "/v2/deployments/*",
+  "/v2/listeners/*",
+];
+
+/** Paths whose changes are audited. Threads, ingested runs and feedback are traffic. */
+export const AUDITED = [
+  ...CONTROLLED,
+  "/api/v1/runs/:run_id/share",
+  "/api/v1/runs/delete",
+  "/api/v1/sessions/*",
+  "/api/v2/runs/:run_id/share",
+];
+
+/** Routes without a caller that cost a query or more. Those of agents' apps are limited by the gate. */
+export const ANONYMOUS = [
+  "/agents/:deployment_id/docs/*",
+  "/agents/:deployment_id/openapi.json",
+  "/agents/:deployment_id/ui/:agent/:file",
+  "/api/v1/attachments/*",
+  "/api/v1/feedback/tokens/*",
+  "/api/v1/public/*",
+  "/api/v2/public/*",
+  "/public/*",
+  "/uploads/*",
+  "/v1/health",
+  "/v1/me",
+  "/v1/metrics",
+  "/v1/session",
+  "/v1/session/*",
+  "/v2/auth/callback/*",
+  "/v2/auth/setup/*",
+  "/webhooks/*",
+];
+
+/** Paths that need a caller. Routes before them are public. */
+export const GUARDED = [
+  ...CONTROLLED,
+  "/api/v1/feedback/*",
+  "/api/v1/otel/*",
+  "/api/v1/runs/*",
+  "/api/v1/sessions/*",
+  "/api/v2/runs/*",
+  "/api/v2/threads/*",
+  "/api/v2/traces/*",
+];
 
 /**
  * The path that routes match. Access, audit, CORS, limits and logs use this path and never the raw one, so that no
@@ -27,6 +92,7 @@ export function toRoutePath(
 
 function toRoute(path: string): string {
   if (INFO_PATH.test(path)) return "/info";
+  if (OTLP_PATHS.test(path)) return OTLP_PATH;
   if (path.startsWith("/agents/")) return toAgentPath(path);
   return path
     .replace(TRACE_PATH, "/api/v1/$1")
@@ -48,6 +114,11 @@ export function withoutToken(path: string): string {
 export function isIngestion(method: string, path: string): boolean {
   if (method === "PATCH") return /^\/api\/v1\/runs\/[^/]+$/.test(path);
   return method === "POST" && /^\/api\/v1\/runs(\/batch|\/multipart)?$/.test(path);
+}
+
+/** Returns whether a request belongs to OTLP, which has its own errors and encodings. */
+export function isOtlp(path: string): boolean {
+  return path === OTLP_PATH;
 }
 
 /** Uploads have their own size limit. */

@@ -15,6 +15,7 @@ import { threadRoutes } from "./agent-server/threads/service/routes.ts";
 import { stateRoutes } from "./agent-server/threads/state/state-routes.ts";
 import { uiRoutes } from "./agent-server/ui/routes.ts";
 import { runWebhookRoutes } from "./agent-server/webhooks/routes.ts";
+import { alertRoutes } from "./control-plane/alerts/alert-routes.ts";
 import { listenerRoutes } from "./control-plane/deployments/api/listener-routes.ts";
 import { revisionRoutes } from "./control-plane/deployments/api/revision-routes.ts";
 import { deploymentRoutes } from "./control-plane/deployments/api/routes.ts";
@@ -26,6 +27,7 @@ import { authorizationRoutes } from "./control-plane/oauth/authorizations/author
 import { providerRoutes } from "./control-plane/oauth/providers/provider-routes.ts";
 import { connectionRoutes } from "./control-plane/oauth/tokens/connection-routes.ts";
 import { tokenRoutes } from "./control-plane/oauth/tokens/token-routes.ts";
+import { usageRoutes } from "./control-plane/usage/usage-routes.ts";
 import { workspaceRoutes } from "./control-plane/workspaces/audit/routes.ts";
 import { keyRoutes } from "./control-plane/workspaces/keys/key-routes.ts";
 import { memberRoutes } from "./control-plane/workspaces/members/member-routes.ts";
@@ -39,7 +41,9 @@ import { feedbackTokenRoutes } from "./traces/feedback/feedback-token-routes.ts"
 import { feedbackUrlRoutes } from "./traces/feedback/feedback-url-routes.ts";
 import { ingestRoutes } from "./traces/ingest/ingest-routes.ts";
 import { liveRoutes } from "./traces/live/live-routes.ts";
+import { otlpRoutes } from "./traces/otlp/otlp-routes.ts";
 import { projectRoutes } from "./traces/projects/routes.ts";
+import { ttlSettingsRoutes } from "./traces/projects/ttl-settings-routes.ts";
 import { filterRoutes } from "./traces/query/filter-routes.ts";
 import { queryRoutes } from "./traces/query/query-routes.ts";
 import { traceRunRoutes } from "./traces/query/run-routes.ts";
@@ -48,6 +52,7 @@ import { shareRoutes } from "./traces/shares/share-routes.ts";
 import { sharedRunRoutes } from "./traces/shares/shared-run-routes.ts";
 import { statsRoutes } from "./traces/stats/stats-routes.ts";
 import { threadTraceRoutes } from "./traces/threads/thread-routes.ts";
+import { tracesRoutes } from "./traces/traces/traces-routes.ts";
 
 /** Before the authentication: a token in the URL is the credential. */
 export const PUBLIC_TRACE_ROUTERS = [
@@ -60,6 +65,8 @@ export const PUBLIC_TRACE_ROUTERS = [
 /** The routers behind the authentication, in order: the first one that knows a path answers. */
 export const ROUTERS = [
   workspaceRoutes,
+  usageRoutes,
+  alertRoutes,
   keyRoutes,
   memberRoutes,
   deploymentRoutes,
@@ -91,7 +98,9 @@ export const ROUTERS = [
   mcpRoutes,
   a2aRoutes,
   projectRoutes,
+  ttlSettingsRoutes,
   ingestRoutes,
+  otlpRoutes,
   traceRunRoutes,
   queryRoutes,
   liveRoutes,
@@ -100,6 +109,7 @@ export const ROUTERS = [
   attachmentRoutes,
   shareRoutes,
   threadTraceRoutes,
+  tracesRoutes,
   feedbackTokenRoutes,
   feedbackRoutes,
   filterRoutes,

@@ -50,6 +50,7 @@ describe("routes without a caller", () => {
     ["GET", `${app}/ui/x/entrypoint.js`],
     ["POST", `/webhooks/github/${id}`],
     ["PUT", `/uploads/${id}`],
+    ["GET", "/v1/health"],
     ["GET", `/v2/auth/callback/${id}?state=x&code=y`],
     ["POST", `/v2/auth/callback/${id}/confirm`],
     ["GET", `/v2/auth/setup/${id}?state=x`],

@@ -119,6 +119,52 @@ test("each JSON response of the reference has a schema", async () => {
   expect(empty).toEqual([]);
 });
 
+test("each field, parameter and JSON body of the reference is described or shown by an example", async () => {
+  type Described = { description?: string };
+  type Reference = {
+    components: { schemas: Record<string, { properties?: Record<string, object> } & Described> };
+    paths: Record<string, Record<string, Operation & { parameters?: object[] }>>;
+  };
+  const { components, paths } = await (await api("/openapi.json")).json<Reference>();
+  const describedAt = (value: object): boolean => {
+    const {
+      description,
+      $ref,
+      anyOf = [],
+    } = value as Described & {
+      $ref?: string;
+      anyOf?: object[];
+    };
+    const target = components.schemas[$ref?.split("/").pop() ?? ""];
+    return (
+      Boolean(description) ||
+      (target !== undefined && describedAt(target)) ||
+      anyOf.some(describedAt)
+    );
+  };
+  const fields = Object.entries(components.schemas).flatMap(([schema, { properties = {} }]) =>
+    Object.entries(properties).map(([name, value]) => [`${schema}.${name}`, value] as const),
+  );
+  const operations = Object.values(paths).flatMap((item) => Object.values(item));
+  const parameters = operations.flatMap(({ operationId, parameters = [] }) =>
+    parameters.map((value) => [`${operationId} ${Object(value).name}`, value] as const),
+  );
+  expect([fields.length > 800, parameters.length > 300]).toEqual([true, true]);
+  const bare = [...fields, ...parameters].filter(
+    ([, value]) =>
+      !describedAt(value) && !describedAt(Object((value as { schema?: object }).schema)),
+  );
+  expect(bare.map(([name]) => name)).toEqual([]);
+  const unshown = operations.filter(({ requestBody, responses }) => {
+    const answers = Object.entries(responses).filter(([status]) => status.startsWith("2"));
+    const json = [requestBody, ...answers.map(([, answer]) => answer)].flatMap(
+      (part) => (part as Partial<RequestBody> | undefined)?.content?.["application/json"] ?? [],
+    );
+    return json.some((part) => !("example" in part || "examples" in part));
+  });
+  expect(unshown.map(({ operationId }) => operationId)).toEqual([]);
+});
+
 describe("an unknown route", () => {
   test("is a detail in the control plane", async () => {
     const response = await api("/v2/nothing", { json: {} });
@@ -160,8 +206,12 @@ describe("an unknown route", () => {
 
 describe("a body over 10 MB", () => {
   const bytes = new Uint8Array(10 * 1024 * 1024 + 1);
-  const post = (body: BodyInit) =>
-    exports.default.fetch("https://heddle.test/v2/nothing", { method: "POST", body });
+  const post = async (body: BodyInit) =>
+    exports.default.fetch("https://heddle.test/v2/deployments", {
+      method: "POST",
+      headers: { "X-Api-Key": (await workspace()).editor, "Content-Type": "application/json" },
+      body,
+    });
 
   test.each([
     ["of declared length", () => post(bytes)],
@@ -296,4 +346,11 @@ describe("an agent's document", () => {
     }
     expect((await missing.text()).length).toBeGreaterThan(0);
   });
+});
+
+test("a path of an agent with two @ is not found, as text", async () => {
+  const response = await api("/agents/a%40b%40c/threads/search", { json: {} });
+  expect(response.status).toBe(404);
+  expect(response.headers.get("Content-Type")).toMatch(/^text\/plain/);
+  expect(await response.text()).toContain("two @");
 });

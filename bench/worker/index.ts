@@ -5,17 +5,27 @@ import { bulk_export_files } from "../../src/exports/table.ts";
 import heddle, { TracePartition as Product } from "../../src/index.ts";
 import { contextFor, database } from "../../src/shared/context.ts";
 import { dayOf } from "../../src/shared/times.ts";
-import type { RunChange } from "../../src/traces/changes.ts";
+import type { PartitionKey, RunChange } from "../../src/traces/changes.ts";
 import { toIncoming } from "../../src/traces/ingest/incoming.ts";
-import { openSlot } from "../../src/traces/object/catalogue.ts";
+import { ingest } from "../../src/traces/ingest/store-runs.ts";
+import { addSlot } from "../../src/traces/object/slots.ts";
+import { partitions } from "../../src/traces/object/table.ts";
+import { FeedbackLookup } from "../../src/traces/reads/feedback-lookup.ts";
+import { RunReader } from "../../src/traces/reads/run-reader.ts";
+import { type RowsPage, readPage } from "../../src/traces/reads/scan-page.ts";
 import { planScan, scanChunk } from "../../src/traces/scan/scan-service.ts";
+import { ColdStorage } from "../../src/traces/storage/cold-storage.ts";
 import { PartitionStore } from "../../src/traces/storage/partition.ts";
-import { rowChange, seedChange } from "./seed.ts";
+import { takeReads, withCountedBucket } from "./counted-bucket.ts";
+import { rowChange, seedRun } from "./seed.ts";
 
 // Named exports win over those of the star.
 export * from "../../src/index.ts";
 
 const PAGE_BYTES = 4 * 1024 * 1024;
+const SEEDS_AT_ONCE = 500;
+const HOUR_MS = 3_600_000;
+const CHILLED = "The bodies are in R2";
 /** Columns of a full export. */
 const COLUMNS = sourcesOf(EXPORTED);
 
@@ -23,6 +33,10 @@ const COLUMNS = sourcesOf(EXPORTED);
 export class TracePartition extends Product {
   readonly #alone = new PartitionStore(this.ctx.storage);
   #prepared: RunChange[][] = [];
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, withCountedBucket(env));
+  }
 
   async prepare(changes: RunChange[]): Promise<void> {
     this.#prepared.push(changes);
@@ -39,14 +53,28 @@ export class TracePartition extends Product {
     return rows;
   }
 
-  async seed(project_id: string, day: string, from: number, count: number): Promise<void> {
-    const changes = Array.from({ length: count }, (_, n) => seedChange(day, from + n));
-    await this.ingest({ project_id, day, slot: 0 }, changes, false);
+  /** Moves all bodies to R2, as if the partition had been quiet for long, and leaves a store that knows it. */
+  async chill(partition: PartitionKey): Promise<void> {
+    const store = new PartitionStore(this.ctx.storage);
+    const cold = new ColdStorage(this.env, this.ctx.storage, store);
+    const { now } = Date;
+    Date.now = () => now() + 2 * HOUR_MS;
+    try {
+      while ((cold.nextAt(partition) ?? Infinity) <= Date.now()) await cold.run(partition);
+    } finally {
+      Date.now = now;
+    }
+    await this.ctx.storage.sync();
+    this.ctx.abort(CHILLED);
+  }
+
+  async unseal(): Promise<void> {
+    this.#alone.sealed.drop();
   }
 
   async scanAlone(): Promise<number> {
     const columns = COLUMNS.filter((name) => name !== "feedback_stats");
-    const all = { filter: null, candidates: [], from_us: 0, to_us: 1e17, until: null };
+    const all = { filter: null, project_id: "", from_us: 0, to_us: 1e17, until: null };
     const seqs = { min_seq: null, max_seq: 1e17 };
     const query = {
       ...all,
@@ -55,10 +83,11 @@ export class TracePartition extends Product {
       with_ids: false,
       max_bytes: PAGE_BYTES,
     };
+    const reader = new RunReader(this.#alone.runs, new FeedbackLookup(this.ctx.storage.sql));
     let rows = 0;
     let after: { start_us: number; id: string } | null = null;
     do {
-      const page = this.#alone.readPage({ ...query, after });
+      const page: RowsPage = readPage(reader, { ...query, after });
       rows += rowsOf(page);
       after = page.next;
     } while (after !== null);
@@ -66,16 +95,46 @@ export class TracePartition extends Product {
   }
 }
 
-type Stub = Pick<TracePartition, "prepare" | "insertPrepared" | "seed" | "scanAlone">;
+type Stub = Pick<TracePartition, "prepare" | "insertPrepared" | "chill" | "scanAlone" | "unseal">;
 
 export default {
   ...heddle,
   async fetch(request: Request, env: Env, execution: ExecutionContext): Promise<Response> {
     const url = new URL(request.url);
-    if (!url.pathname.startsWith("/bench/")) return heddle.fetch(request, env, execution);
+    const counted = withCountedBucket(env);
+    if (!url.pathname.startsWith("/bench/")) return heddle.fetch(request, counted, execution);
     return Response.json(await measured(url.pathname.slice(7), request, env, url.searchParams));
   },
 };
+
+/** Runs of `seed.ts`, as ingestion stores them. */
+async function seed(env: Env, query: URLSearchParams): Promise<void> {
+  const number = (name: string) => Number(query.get(name));
+  const seeded = { runs: number("runs"), days: number("days") };
+  const project_id = query.get("project") ?? "";
+  const ctx = contextOf(env, query.get("workspace") ?? "");
+  const end = number("from") + number("count");
+  for (let from = number("from"); from < end; from += SEEDS_AT_ONCE) {
+    const count = Math.min(SEEDS_AT_ONCE, end - from);
+    const runs = Array.from({ length: count }, (_, n) => seedRun(from + n, seeded, project_id));
+    await ingest(ctx, runs);
+  }
+}
+
+async function slotsOf(env: Env, project_id: string) {
+  const { day, slot } = partitions;
+  const isOfProject = eq(partitions.project_id, project_id);
+  return database(env).select({ day, slot }).from(partitions).where(isOfProject);
+}
+
+async function chill(env: Env, partition: PartitionKey): Promise<null> {
+  const { project_id, day, slot } = partition;
+  const object = env.PARTITIONS.getByName(`${project_id}/${day}/${slot}`) as unknown as Stub;
+  await object.chill(partition).catch((error: unknown) => {
+    if (!String(error).includes(CHILLED)) throw error;
+  });
+  return null;
+}
 
 /** Rows of `rows.ts`, each with its day's object. */
 async function seedRows(env: Env, query: URLSearchParams): Promise<void> {
@@ -85,9 +144,18 @@ async function seedRows(env: Env, query: URLSearchParams): Promise<void> {
   const numbers = Array.from({ length: count ?? 0 }, (_, n) => (from ?? 0) + n);
   const changes = numbers.map((n) => rowChange(n, size ?? 1));
   for (const [day, some] of Map.groupBy(changes, ({ columns }) => dayOf(columns.start_us ?? 0))) {
-    const place = { project_id, day, slot: await openSlot(ctx, { project_id, day }) };
+    const place = { project_id, day, slot: await addSlot(ctx, { project_id, day }, 0) };
     await env.PARTITIONS.getByName(`${project_id}/${day}/0`).ingest(place, some, false);
   }
+}
+
+async function unseal(env: Env, workspace_id: string, project_id: string): Promise<null> {
+  const { chunks } = await plan(env, workspace_id, project_id);
+  for (const { partition } of chunks) {
+    const name = `${project_id}/${partition.day}/${partition.slot}`;
+    await (env.PARTITIONS.getByName(name) as unknown as Stub).unseal();
+  }
+  return null;
 }
 
 /** Writes a file of an export once more: the same bytes to the same key. */
@@ -118,11 +186,19 @@ async function measured(what: string, request: Request, env: Env, query: URLSear
     case "insert":
       return object.insertPrepared();
     case "seed":
-      await object.seed(project_id, day, Number(param("from")), Number(param("count")));
+      await seed(env, query);
       return null;
+    case "slots":
+      return slotsOf(env, project_id);
+    case "chill":
+      return chill(env, { project_id, day, slot: Number(param("slot")) });
+    case "reads":
+      return takeReads();
     case "seed-rows":
       await seedRows(env, query);
       return null;
+    case "unseal":
+      return unseal(env, param("workspace"), project_id);
     case "write-again":
       return writeAgain(env, param("export"), Number(param("number")));
     case "scan-alone":

@@ -3,7 +3,7 @@ import { build } from "esbuild";
 
 export async function buildIsolate(outdir: string) {
   await build({
-    entryPoints: ["langgraph-agent", "plain-agent", "globals"].map(
+    entryPoints: ["langgraph-agent", "early-langgraph-agent", "plain-agent", "globals"].map(
       (n) => `src/isolate/entries/${n}.ts`,
     ),
     outdir,

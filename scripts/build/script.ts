@@ -5,10 +5,12 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 
-export async function bundleScript(main: string, outdir: string, entry: string): Promise<void> {
+/** @returns paths of the files that the bundle was made of */
+export async function bundleScript(main: string, outdir: string, entry: string): Promise<string[]> {
+  const copied: string[] = [];
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
-  await build({
+  const { metafile } = await build({
     entryPoints: [main],
     outdir,
     entryNames: basename(entry, ".js"),
@@ -27,13 +29,15 @@ export async function bundleScript(main: string, outdir: string, entry: string):
       "navigator.userAgent": '"Cloudflare-Workers"',
     },
     external: ["cloudflare:*", "node:*"],
-    plugins: [modules(outdir)],
+    plugins: [modules(outdir, copied)],
+    metafile: true,
     logLevel: "error",
   });
+  return [...Object.keys(metafile.inputs), ...copied];
 }
 
 /** Copies modules without JavaScript beside the bundle, under a name with the hash of their content. */
-function modules(outdir: string): Plugin {
+function modules(outdir: string, copied: string[]): Plugin {
   return {
     name: "modules",
     setup({ onResolve, resolve }) {
@@ -44,6 +48,7 @@ function modules(outdir: string): Plugin {
           const options = { kind, importer, resolveDir, pluginData: "resolving" };
           const { path: file, errors } = await resolve(path, options);
           if (errors.length > 0) return { errors };
+          copied.push(file);
           const bytes = await readFile(file);
           const hash = createHash("sha1").update(bytes).digest("hex");
           const name = `${hash}-${basename(file)}`;

@@ -1,6 +1,7 @@
-// A step is skipped while its inputs are what they were when it last ended well.
+// A step is skipped when its inputs are the same as at its last success.
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import { runUnlessCurrent } from "../memo.ts";
 
 export type Step = {
   name: string;
@@ -10,17 +11,13 @@ export type Step = {
   run: () => Promise<void> | void;
 };
 
-const FOLDER = "dist/.stamps";
-
-export async function runStep({ name, inputs, outputs, run }: Step): Promise<boolean> {
-  const stamp = `${FOLDER}/${name}`;
-  const hash = hashOf(inputs);
-  const isFresh = existsSync(stamp) && readFileSync(stamp, "utf8") === hash;
-  if (isFresh && outputs.every((path) => existsSync(path))) return false;
-  await run();
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(stamp, hash);
-  return true;
+export async function runStep({ name, inputs, outputs, run }: Step): Promise<void> {
+  await runUnlessCurrent({
+    file: `dist/.stamps/${name}.json`,
+    values: hashOf(inputs),
+    outputs,
+    run: async () => ({ result: await run(), inputs: [] }),
+  });
 }
 
 function hashOf(inputs: string[]): string {

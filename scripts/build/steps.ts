@@ -1,13 +1,6 @@
-// Builds what the scripts import from dist, and the local stack, the tests and `wrangler deploy` need.
-import { buildBuildIsolate } from "./build-isolate.ts";
-import { buildBundler } from "./bundler.ts";
-import { buildConsole } from "./console.ts";
-import { buildIsolate } from "./isolate.ts";
-import { buildPrebuilt } from "./prebuilt.ts";
-import { bundleScript } from "./script.ts";
+// Builds what the scripts import from dist, and the local stack, the tests and `wrangler deploy` need. Builders are
+// imported only by the step that runs: loading them takes longer than finding that nothing has changed.
 import { runStep } from "./stamp.ts";
-import { buildStyles } from "./styles.ts";
-import { buildViewer } from "./viewer.ts";
 
 /** Builds what the main script imports, and its assets. */
 export async function buildMainModules(): Promise<void> {
@@ -16,13 +9,13 @@ export async function buildMainModules(): Promise<void> {
       name: "viewer",
       inputs: ["scripts/build/viewer.ts", "package-lock.json"],
       outputs: ["dist/docs/viewer.js.bin", "dist/docs/viewer.css.bin"],
-      run: () => buildViewer("dist/docs"),
+      run: async () => (await import("./viewer.ts")).buildViewer("dist/docs"),
     }),
     runStep({
       name: "console",
       inputs: ["scripts/build/console.ts", "src/console/**/*.*", "package-lock.json"],
       outputs: ["dist/assets/console/index.html"],
-      run: () => buildConsole("dist/assets"),
+      run: async () => (await import("./console.ts")).buildConsole("dist/assets"),
     }),
   ]);
 }
@@ -39,19 +32,21 @@ export async function buildBuilderModules(): Promise<void> {
         "package-lock.json",
       ],
       outputs: ["dist/prebuilt/units.js"],
-      run: () => buildPrebuilt("dist/prebuilt"),
+      run: async () => (await import("./prebuilt.ts")).buildPrebuilt("dist/prebuilt"),
     }),
     runStep({
       name: "isolate",
       inputs: ["scripts/build/isolate.ts", "src/isolate/**/*.ts", "package-lock.json"],
-      outputs: ["langgraph-agent", "plain-agent", "globals"].map((n) => `dist/isolate/${n}.txt`),
-      run: () => buildIsolate("dist/isolate"),
+      outputs: ["langgraph-agent", "early-langgraph-agent", "plain-agent", "globals"].map(
+        (n) => `dist/isolate/${n}.txt`,
+      ),
+      run: async () => (await import("./isolate.ts")).buildIsolate("dist/isolate"),
     }),
     runStep({
       name: "styles",
       inputs: ["scripts/build/styles.ts", "package-lock.json"],
       outputs: ["dist/styles/tailwind.txt"],
-      run: () => buildStyles("dist/styles"),
+      run: async () => (await import("./styles.ts")).buildStyles("dist/styles"),
     }),
     buildIsolateOfBuilds(),
   ]);
@@ -62,7 +57,7 @@ async function buildIsolateOfBuilds(): Promise<void> {
     name: "bundler",
     inputs: ["scripts/build/bundler.ts", "package-lock.json"],
     outputs: ["dist/bundler/browser.js"],
-    run: () => buildBundler("dist/bundler"),
+    run: async () => (await import("./bundler.ts")).buildBundler("dist/bundler"),
   });
   await runStep({
     name: "build-isolate",
@@ -74,7 +69,7 @@ async function buildIsolateOfBuilds(): Promise<void> {
       "package-lock.json",
     ],
     outputs: ["dist/build-isolate/build.txt"],
-    run: () => buildBuildIsolate("dist/build-isolate"),
+    run: async () => (await import("./build-isolate.ts")).buildBuildIsolate("dist/build-isolate"),
   });
 }
 
@@ -91,6 +86,9 @@ export async function buildBuilder(outdir: string): Promise<void> {
       "package-lock.json",
     ],
     outputs: [`${outdir}/builder.js`],
-    run: () => bundleScript("src/builder.ts", outdir, "builder.js"),
+    run: async () => {
+      const { bundleScript } = await import("./script.ts");
+      await bundleScript("src/builder.ts", outdir, "builder.js");
+    },
   });
 }

@@ -2,14 +2,14 @@ import fc from "fast-check";
 import type { Operation } from "./document.ts";
 import { nasty, odd } from "./values.ts";
 
-/** A request before it is written down. */
+/** A request before it is encoded. */
 export type Parts = {
   path: Record<string, string>;
   query: Record<string, string>;
   header: Record<string, string>;
   body: unknown;
   type: string;
-  /** Sent as the body as it is. */
+  /** Body that is sent unchanged. */
   text: string | undefined;
 };
 
@@ -18,7 +18,7 @@ type Break = (parts: Parts, at: number, text: string, wrong: unknown) => Parts;
 const MALFORMED = ["", "{", "[]", "null", '"x"', "7", `{"a":${"[".repeat(5000)}`, "\u0000"];
 const TYPES = ["text/plain", "multipart/form-data", "application/json", ""];
 
-/** The same, wrong in one place. */
+/** Returns the request with one part damaged. */
 export function breakings(operation: Operation, right: fc.Arbitrary<Parts>): fc.Arbitrary<Parts> {
   const ways = waysOf(operation);
   return fc.tuple(right, fc.nat(), fc.nat(), nasty, odd).map(([parts, way, at, text, wrong]) => {

@@ -19,6 +19,7 @@ const NOUNS: [RegExp, string[]][] = [
   [/sessions$/, ["session_id"]],
   [/feedback$/, ["feedback_id"]],
   [/integrations/, ["integration_id"]],
+  [/\/v1\/alerts$/, ["alert_id"]],
   [/listeners$/, ["listener_id"]],
   [/connections$/, ["connection_id"]],
 ];
@@ -26,7 +27,7 @@ const NOUNS: [RegExp, string[]][] = [
 /** Other names for the same. */
 const SAME: Record<string, string> = { session: "session_id", run: "run_id", trace: "run_id" };
 
-/** `kept` are ids of what is never deleted, so that later requests still find something. */
+/** `kept` are ids of resources that are never deleted, so that later requests find some. */
 export function idPool(kept: Record<string, string>): Pool {
   const known = new Map<string, string[]>();
   const add = (name: string, id: unknown) => {

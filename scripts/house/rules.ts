@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { featureOf, type Source } from "./sources.ts";
 
 /** Files of a feature that the features after it may import. */
-const PUBLIC = /^([a-z0-9-]+-)?(service|schema)\.ts$/;
+const PUBLIC = /^([a-z0-9-]+-)?(service|schema|contract)\.ts$/;
 
 /**
  * Features from the bottom to the top, each with the features it imports. Beside their public files it may
@@ -11,27 +11,32 @@ const PUBLIC = /^([a-z0-9-]+-)?(service|schema)\.ts$/;
 const FEATURES: Record<string, Record<string, string[]>> = {
   shared: {},
   isolate: {},
+  tail: {},
   workspaces: {},
-  traces: { workspaces: [] },
-  exports: { traces: ["packed-texts.ts"], workspaces: [] },
+  health: {},
+  quotas: { health: ["metrics-object.ts"] },
+  traces: { quotas: [], workspaces: [] },
+  exports: { quotas: [], traces: ["packed-texts.ts"], workspaces: [] },
+  usage: { exports: [], quotas: [], traces: [], workspaces: [] },
   oauth: { workspaces: [] },
-  deployments: { traces: [], workspaces: [], builds: ["contract.ts"], isolate: ["contract.ts"] },
-  builds: { deployments: ["isolate.ts"], isolate: ["contract.ts"], workspaces: [] },
+  deployments: { traces: [], workspaces: [], builds: [], isolate: [] },
+  builds: { deployments: ["isolate.ts", "revision-code.ts"], isolate: [], workspaces: [] },
   access: {
     deployments: ["agent-answers.ts", "isolate.ts"],
-    isolate: ["auth-contract.ts"],
+    isolate: [],
     workspaces: ["auth.ts"],
   },
   store: {
     access: [],
     deployments: ["agent-answers.ts", "isolate.ts"],
-    isolate: ["contract.ts", "store-contract.ts"],
+    isolate: [],
   },
-  webhooks: { access: [], deployments: ["callbacks.ts", "isolate.ts"] },
+  webhooks: { access: [], deployments: ["callbacks.ts", "revision-code.ts"] },
   threads: {
     access: [],
     deployments: ["agent-answers.ts", "isolate.ts"],
-    isolate: ["contract.ts", "store-contract.ts"],
+    isolate: [],
+    quotas: [],
     store: [],
     traces: [],
     webhooks: [],
@@ -46,6 +51,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     ],
     workspaces: [],
   },
+  alerts: { quotas: [], traces: [], usage: [], webhooks: ["sweep.ts"] },
   crons: {
     access: [],
     deployments: [],

@@ -1,8 +1,8 @@
-import { rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { build } from "esbuild";
-import { bundleScript } from "../build/script.ts";
 import { buildBuilderModules, buildMainModules } from "../build/steps.ts";
+import { runUnlessCurrent } from "../memo.ts";
 
 /** A script of wrangler's configuration. */
 export type Script = {
@@ -20,9 +20,10 @@ const MAIN: Script = {
   folder: "worker",
   entry: "index.js",
 };
+/** Runs builds in processes of their own. */
 const BUILDER: Script = {
   config: "wrangler.builder.toml",
-  main: "src/builder.ts",
+  main: "scripts/local/entries/builder-host.ts",
   folder: "builder",
   entry: "builder.js",
 };
@@ -40,13 +41,28 @@ export function localBundleOf(path: string, name: (typeof LOCAL)[number]): strin
   return join(path, `bundle/local/${name}.js`);
 }
 
+/** How scripts are bundled, which no source of them imports. */
+const BUNDLING = ["package-lock.json", "scripts/build/script.ts", "scripts/local/bundle.ts"];
+
 /** Bundles what answers requests. `main` replaces the entry of the main script. */
 export async function bundle(path: string, main = MAIN.main): Promise<void> {
+  await mkdir(join(path, "bundle"), { recursive: true });
   await Promise.all([
     bundleLocal(path),
-    buildMainModules().then(() => bundleScript(main, bundleOf(path, MAIN), MAIN.entry)),
-    rm(bundleOf(path, BUILDER), { recursive: true, force: true }),
+    buildMainModules().then(() => bundleUnlessCurrent(path, { ...MAIN, main })),
+    setAside(bundleOf(path, BUILDER)),
   ]);
+}
+
+/** Builds wait for the folder, so it is away until it is known to be current. */
+async function setAside(folder: string): Promise<void> {
+  if (!existsSync(folder)) return;
+  await rm(draftOf(folder), { recursive: true, force: true });
+  await rename(folder, draftOf(folder));
+}
+
+function draftOf(folder: string): string {
+  return `${folder}.draft`;
 }
 
 let builderModules = Promise.resolve();
@@ -57,19 +73,44 @@ export async function bundleBuilder(path: string): Promise<void> {
   builderModules = builderModules.then(buildBuilderModules);
   await builderModules;
   const folder = bundleOf(path, BUILDER);
-  await bundleScript(BUILDER.main, `${folder}.draft`, BUILDER.entry);
-  await rename(`${folder}.draft`, folder);
+  await bundleUnlessCurrent(path, { ...BUILDER, folder: draftOf(BUILDER.folder) });
+  await rename(draftOf(folder), folder);
+}
+
+async function bundleUnlessCurrent(path: string, script: Script): Promise<void> {
+  const { main, folder, entry } = script;
+  const outdir = bundleOf(path, script);
+  await runUnlessCurrent({
+    file: join(path, `bundle/${folder}.json`),
+    values: { root: process.cwd(), main },
+    outputs: [join(outdir, entry)],
+    async run() {
+      const { bundleScript } = await import("../build/script.ts");
+      const sources = await bundleScript(main, outdir, entry);
+      return { result: null, inputs: [...sources, ...BUNDLING] };
+    },
+  });
 }
 
 async function bundleLocal(path: string): Promise<void> {
-  await build({
-    entryPoints: LOCAL.map((name) => `scripts/local/entries/${name}.ts`),
-    outdir: join(path, "bundle/local"),
-    bundle: true,
-    format: "esm",
-    target: "es2024",
-    conditions: ["workerd", "worker"],
-    external: ["cloudflare:*", "node:*"],
-    logLevel: "error",
+  await runUnlessCurrent({
+    file: join(path, "bundle/local.json"),
+    values: { root: process.cwd() },
+    outputs: LOCAL.map((name) => localBundleOf(path, name)),
+    async run() {
+      const { build } = await import("esbuild");
+      const { metafile } = await build({
+        entryPoints: LOCAL.map((name) => `scripts/local/entries/${name}.ts`),
+        outdir: join(path, "bundle/local"),
+        bundle: true,
+        format: "esm",
+        target: "es2024",
+        conditions: ["workerd", "worker"],
+        external: ["cloudflare:*", "node:*"],
+        metafile: true,
+        logLevel: "error",
+      });
+      return { result: null, inputs: [...Object.keys(metafile.inputs), ...BUNDLING] };
+    },
   });
 }

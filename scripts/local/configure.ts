@@ -36,6 +36,7 @@ function optionsOf({ config }: Script): WorkerOptions & { name: string | undefin
   const { workerOptions } = unstable_getMiniflareWorkerOptions(config, region, {
     envFiles: [secrets_file],
   } as Parameters<typeof unstable_getMiniflareWorkerOptions>[2]);
-  const { modulesRules: _, ...rest } = workerOptions;
+  // The log of one machine is in worker.log, so no tail runs there.
+  const { modulesRules: _, tails: __, ...rest } = workerOptions;
   return { ...rest, name };
 }

@@ -52,7 +52,8 @@ async function missingMigrations(database: Database, folder: string): Promise<st
   const { results } = await database.prepare("SELECT name FROM d1_migrations").run();
   const applied = new Set(results.map(({ name }) => String(name)));
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
-  const unknown = [...applied].find((name) => !names.includes(name));
+  // A newer version only adds: after a rollback this one works with its tables.
+  const unknown = [...applied].find((name) => !names.includes(name) && name < (names.at(-1) ?? ""));
   if (unknown !== undefined) {
     throw new Error(
       `The database has the migration ${unknown}, which this version of Heddle does not know. Name another folder with HEDDLE_DIR.`,

@@ -22,6 +22,14 @@ export type StackFolder = {
 
 export type Folder = { path: string; kept: StackFolder; release(): Promise<void> };
 
+/** Work of which a folder has one process at a time. */
+const CLAIMS = {
+  stack: (path: string) =>
+    `runs a stack in ${path}. End it, or name another folder: HEDDLE_DIR=.heddle/second`,
+  backup: (path: string) => `makes a backup of ${path}. Wait for its end.`,
+  release: (path: string) => `changes the releases in ${path}. Wait for its end.`,
+};
+type Claim = keyof typeof CLAIMS;
 const writes = new WeakMap<Folder, Promise<void>>();
 
 export async function openFolder(dir: string, region?: Region): Promise<Folder> {
@@ -37,6 +45,11 @@ export async function openFolder(dir: string, region?: Region): Promise<Folder> 
   throw new Error(
     `${path} holds ${kept.region ?? "no region's"} data and not ${region ?? "that of no region"}. Name another folder with HEDDLE_DIR, or its region with HEDDLE_REGION.`,
   );
+}
+
+/** Folder of the modules that Node has compiled, for the next start. */
+export function compileCacheOf(path: string): string {
+  return join(path, "bundle/compiled");
 }
 
 function newlyKept(region: Region | undefined): StackFolder {
@@ -83,16 +96,25 @@ export async function writeWhole(file: string, text: string): Promise<void> {
   await rename(draft, file);
 }
 
-/** A stack that was killed, or whose machine was, left its claim behind; another process may have its number by now. */
-async function claim(path: string): Promise<() => Promise<void>> {
-  const file = join(path, "stack.pid");
-  const holder = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const pid = Number.parseInt(holder, 10);
-  if (pid !== process.pid && holder !== "" && holder === (await identify(pid))) {
-    throw new Error(
-      `Process ${pid} already runs a stack in ${path}. End it, or name another folder: HEDDLE_DIR=.heddle/second`,
-    );
+/** Returns a function that releases the claim. @throws Error when another process holds it */
+export async function claim(path: string, name: Claim = "stack"): Promise<() => Promise<void>> {
+  const pid = await holderOf(path, name);
+  if (pid !== null && pid !== process.pid) {
+    throw new Error(`Process ${pid} already ${CLAIMS[name](path)}`);
   }
+  const file = join(path, `${name}.pid`);
   await writeFile(file, (await identify(process.pid)) ?? "");
   return () => rm(file, { force: true });
+}
+
+/**
+ * Returns the process that holds the claim. A stack that was killed, or whose machine was, left its claim behind;
+ * another process may have its number by now.
+ * @returns `null` when no living process holds it
+ */
+export async function holderOf(path: string, name: Claim = "stack"): Promise<number | null> {
+  const file = join(path, `${name}.pid`);
+  const holder = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const pid = Number.parseInt(holder, 10);
+  return holder !== "" && holder === (await identify(pid)) ? pid : null;
 }

@@ -129,7 +129,10 @@ async function answerApi(host: Host, request: Request, match: RegExpExecArray) {
       ? refuse(response, 422, `No commit found for SHA: ${ref}`)
       : refuse(response, 404, "Not Found");
   }
-  if (kind === "commits") return send(response, 200, { sha: commit });
+  if (kind === "commits") {
+    const [date = "", message = ""] = await describeCommit(repository, commit);
+    return send(response, 200, { sha: commit, commit: { message, author: { date } } });
+  }
   const ticket = randomBytes(12).toString("hex");
   host.tickets.set(ticket, `${owner}/${name}`);
   const location = `http://${incoming.headers.host}/codeload/${owner}/${name}/legacy.tar.gz/${commit}?token=${ticket}`;
@@ -268,6 +271,12 @@ async function resolveCommit(repository: Repository, ref: string): Promise<strin
   } catch {
     return null;
   }
+}
+
+/** @returns the author's time and the message */
+async function describeCommit(repository: Repository, commit: string): Promise<string[]> {
+  const { stdout } = await git(repository, ["show", "-s", "--format=%aI%x00%B", commit]);
+  return stdout.split("\0");
 }
 
 function git(repository: Repository, args: string[]) {

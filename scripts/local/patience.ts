@@ -33,11 +33,19 @@ const START_COMPUTES_MS = 20_000;
 const SILENT_MS = 120_000;
 /** Twice as long after each start that nothing came of: no machine is too slow. */
 const START_MS = 30_000;
+/** A look comes each second, later on a busy machine. */
+const PAUSE_MS = 15_000;
 const RSS_LIMIT_BYTES = 2 * 1024 ** 3;
 const FINE: Verdict = { is: "fine" };
 
 export function startAt(now_ms: number, start_patience_ms = START_MS): Waiting {
   return { pid: 0, is_up: false, since_ms: now_ms, cpu_ms: 0, start_patience_ms };
+}
+
+/** The Worker owes no answer for the time in which the whole machine was paused, and this process with it. */
+export function withoutPause(waiting: Waiting, looked_ms: number, now_ms: number): Waiting {
+  const paused_ms = now_ms - looked_ms;
+  return paused_ms > PAUSE_MS ? { ...waiting, since_ms: waiting.since_ms + paused_ms } : waiting;
 }
 
 export function judge(waiting: Waiting, look: Look): [Waiting, Verdict] {

@@ -15,8 +15,16 @@ const run = promisify(execFile);
 const PAGE_BYTES = 4096;
 const TICK_MS = 10;
 
-/** Returns the workerd that runs the main script: the one with the entry of Miniflare (pool/workerd.sh). */
-export async function findWorker(ancestor_pid: number): Promise<Process | undefined> {
+/**
+ * Returns the workerd that runs the main script: the one with the entry of Miniflare (pool/workerd.sh). `last`: the
+ * one found before, because a look at all processes of a machine costs much more.
+ */
+export async function findWorker(
+  ancestor_pid: number,
+  last?: Process,
+): Promise<Process | undefined> {
+  const [read] = last ? await readProcesses([last.pid]) : [];
+  if (read && read.command === last?.command) return read;
   const workerds = await listWorkerds(ancestor_pid);
   return workerds.find(({ command }) => command.includes("--socket-addr=entry=unix:"));
 }
@@ -28,13 +36,19 @@ export async function listBuilders(ancestor_pid: number): Promise<Process[]> {
 }
 
 async function listWorkerds(ancestor_pid: number): Promise<Process[]> {
+  const family = await listFamily(ancestor_pid);
+  return family.filter(({ command }) => command.includes("workerd serve"));
+}
+
+/** Returns the process and all below it that are alive. */
+export async function listFamily(ancestor_pid: number): Promise<Process[]> {
   const all = await listProcesses();
   const family = new Set([ancestor_pid]);
   for (let size = 0; size < family.size; ) {
     size = family.size;
     for (const { pid, parent_pid } of all) if (family.has(parent_pid)) family.add(pid);
   }
-  return all.filter(({ pid, command }) => family.has(pid) && command.includes("workerd serve"));
+  return all.filter(({ pid }) => family.has(pid));
 }
 
 export type Usage = Pick<Process, "rss_bytes" | "cpu_ms">;
@@ -78,7 +92,11 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
 
 async function listProcesses(): Promise<Process[]> {
   if (process.platform !== "linux") return listByPs();
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  return readProcesses((await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number));
+}
+
+/** Reads processes from /proc, which only Linux has. */
+async function readProcesses(pids: number[]): Promise<Process[]> {
   const found = await Promise.all(pids.map(readProc));
   return found.filter((each) => each !== null);
 }

@@ -1,9 +1,10 @@
 // Each agent of examples/ becomes a repository of the git host, with its history on `main`.
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { runUnlessCurrent } from "../memo.ts";
 
 const run = promisify(execFile);
 
@@ -17,13 +18,31 @@ const AUTHOR = {
   GIT_COMMITTER_DATE: "2026-01-01T00:00:00Z",
 };
 
-export async function publishExamples(examples: string, root: string): Promise<string[]> {
+/** `memo`: the file that keeps which examples are published. */
+export async function publishExamples(examples: string, root: string, memo: string): Promise<void> {
   const entries = await readdir(examples);
   const names = entries.filter((name) => existsSync(join(examples, name, "langgraph.json")));
-  await Promise.all(
-    names.map((name) => commitFolder(join(examples, name), join(root, "examples", `${name}.git`))),
-  );
-  return names;
+  const repositoryOf = (name: string) => join(root, "examples", `${name}.git`);
+  const files = listFiles(names.map((name) => join(examples, name)));
+  await runUnlessCurrent({
+    file: memo,
+    values: { root, files },
+    outputs: names.map(repositoryOf),
+    async run() {
+      await Promise.all(
+        names.map((name) => commitFolder(join(examples, name), repositoryOf(name))),
+      );
+      return { result: null, inputs: files };
+    },
+  });
+}
+
+/** Without installed packages, which no repository has. */
+function listFiles(folders: string[]): string[] {
+  const exclude = (name: string) => name === "node_modules";
+  return folders
+    .flatMap((cwd) => globSync("**/*", { cwd, exclude }).map((path) => join(cwd, path)))
+    .sort();
 }
 
 /** Commits the folder's files to `main` of a bare repository, unless they are its newest commit already. */

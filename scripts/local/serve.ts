@@ -2,21 +2,27 @@
 // front: that is a second workerd, and each request pays 2 ms for it. The main script has the port itself: the
 // entry of Miniflare serves every bucket without a key, so it is a socket in the stack's folder (pool/workerd.sh).
 // Its one argument is a Serving.
+import { createHash } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { type EgressPolicy, egressPolicy } from "../../src/shared/egress/egress.ts";
 import { bundleOf, localBundleOf, SCRIPTS, type Script } from "./bundle.ts";
+import { EACH_MINUTE, RESUME } from "./crons.ts";
 import { readModules } from "./modules.ts";
 import { agentProcesses, builderProcesses } from "./pool/bindings.ts";
 import { workerdPath } from "./pool/child.ts";
 import { debugPortBinding } from "./pool/debug-port-plugin.ts";
-import { startTicks } from "./ticks.ts";
+import { startTicks, tick } from "./ticks.ts";
 
 export type Serving = {
   /** The stack's folder: state, bundles and what they are bound to live in it. */
   path: string;
   port: number;
   inspector_port: number | undefined;
+  /** Pause between two ticks of the cron. */
+  tick_ms: number;
   /** Over those of wrangler.toml. */
   variables: Record<string, string>;
 };
@@ -32,8 +38,13 @@ export type Bound = {
   [option: string]: unknown;
 };
 
+/** The socket of Miniflare's entry. */
+const ENTRY = "entry.sock";
+
+type EgressVariables = Parameters<typeof egressPolicy>[0];
+
 const serving = JSON.parse(process.argv[2] ?? "") as Serving;
-const { path, port, inspector_port } = serving;
+const { path, port, inspector_port, tick_ms } = serving;
 const bound = JSON.parse(await readFile(join(path, "workers.json"), "utf8")) as Bound[];
 await enterRunFolder();
 process.env.HEDDLE_WORKERD = workerdPath;
@@ -47,6 +58,7 @@ const miniflare = new Miniflare(
     log: new Log(LogLevel.WARN),
     handleStructuredLogs: printLine,
     telemetry: { enabled: false },
+    unsafeHandleRuntimeRestart: resumeRuns,
     workers: await workers(),
   } as LegacyOptions),
 );
@@ -54,7 +66,15 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => void miniflare.dispose().finally(() => process.exit(0)));
 }
 await miniflare.ready;
-startTicks("entry.sock", ["* * * * *"]);
+void resumeRuns();
+startTicks(ENTRY, { crons: [EACH_MINUTE], pause_ms: tick_ms });
+// The next start may follow a SIGKILL.
+flushCompileCache();
+
+/** Runs that ended with the process before continue now, and not with the next heartbeat of their threads. */
+function resumeRuns(): Promise<void> {
+  return tick(ENTRY, RESUME);
+}
 
 /** The working directory of all workerd processes, with their sockets: only this user may enter it. */
 async function enterRunFolder() {
@@ -64,15 +84,16 @@ async function enterRunFolder() {
   process.chdir(folder);
 }
 
-async function mainWorker(options: Bound, script: Script) {
-  const bindings = { ...options.bindings, ...serving.variables };
+async function mainWorker({ versionMetadata: _, ...options }: Bound, script: Script) {
   const folder = bundleOf(path, script);
+  const modules = await readModules(folder, script.entry);
+  const bindings = { ...options.bindings, ...serving.variables };
   return {
     ...options,
     rootPath: folder,
     modulesRoot: folder,
-    modules: await readModules(folder, script.entry),
-    bindings,
+    modules,
+    bindings: { ...bindings, VERSION: versionOf(modules) },
     serviceBindings: {
       ...options.serviceBindings,
       PROCESSES: await agentProcesses(path, userService(options), bindings),
@@ -82,15 +103,22 @@ async function mainWorker(options: Bound, script: Script) {
   };
 }
 
+/** Miniflare's own binding has a new id after each restart. */
+function versionOf(modules: { contents: string | Uint8Array }[]) {
+  const hash = createHash("sha256");
+  for (const { contents } of modules) hash.update(contents);
+  return { id: hash.digest("hex"), tag: "", timestamp: "" };
+}
+
 /** Proxy of the builder, which runs in other processes. */
-async function builderWorker(options: Bound, script: Script) {
+async function builderWorker(options: Bound, script: Script, policy: EgressPolicy) {
   const { name, compatibilityDate } = options;
   const contents = await readFile(localBundleOf(path, "builder-proxy"), "utf8");
   return {
     name,
     compatibilityDate,
     modules: [{ type: "ESModule", path: "builder-proxy.js", contents }],
-    serviceBindings: { PROCESSES: builderProcesses(path, script, options) },
+    serviceBindings: { PROCESSES: builderProcesses(path, script, options, policy) },
     unsafeBindings: [debugPortBinding("DEBUG_PORT")],
   };
 }
@@ -104,7 +132,12 @@ async function workers() {
   for (const { name, r2Buckets, d1Databases, queueProducers } of bound) {
     console.log(`${name} ${JSON.stringify({ r2Buckets, d1Databases, queueProducers })}`);
   }
-  return Promise.all([mainWorker(mainOptions, main), builderWorker(builderOptions, builder)]);
+  const variables = { ...mainOptions.bindings, ...serving.variables } as EgressVariables;
+  const policy = egressPolicy(variables, "builds");
+  return Promise.all([
+    mainWorker(mainOptions, main),
+    builderWorker(builderOptions, builder, policy),
+  ]);
 }
 
 /** The name that Miniflare gives to a script. */

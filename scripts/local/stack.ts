@@ -1,5 +1,8 @@
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { configurationProblem } from "../../src/control-plane/workspaces/configuration.ts";
+import { retentionProblem } from "../../src/traces/object/retention.ts";
+import { runUnlessCurrent } from "../memo.ts";
 import type { Region } from "../regions.ts";
 import { bundle, bundleBuilder } from "./bundle.ts";
 import type { Configuring } from "./configure.ts";
@@ -31,6 +34,8 @@ type StackOptions = {
   main?: string;
   /** Where V8's inspector listens. 0 or none: any free port. */
   inspector_port?: number;
+  /** Pause between two ticks of the cron; none: so short that no test waits for them. */
+  tick_ms?: number;
   /** Called for each finished step of the start. */
   onStep?(label: string, ms: number): void;
 };
@@ -68,12 +73,20 @@ type Closers = (() => Promise<void>)[];
 
 const ROOT = join(import.meta.dirname, "../..");
 const CONFIGURE = join(import.meta.dirname, "configure.ts");
+const MIGRATIONS = join(ROOT, "migrations");
+/** Files that decide the configuration of the scripts, beside the migrations. */
+const CONFIGURING = [
+  ...["package-lock.json", "wrangler.toml", "wrangler.builder.toml", "scripts/workspace-sql.ts"],
+  ...["configure", "database", "bundle"].map((name) => `scripts/local/${name}.ts`),
+].map((name) => join(ROOT, name));
 const BUCKET = "exports";
+const TICK_MS = 2000;
 /** For a machine that is busy; a process that ends is noticed at once. */
 const START_MS = 300_000;
 
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const problem = configurationProblem(options.variables ?? {});
+  const { variables = {} } = options;
+  const problem = configurationProblem(variables) ?? retentionProblem(variables);
   if (problem !== null) throw new Error(problem);
   const print: Print = options.quiet ? () => {} : (line) => console.log(line);
   const folder = await openFolder(options.dir, options.region);
@@ -92,25 +105,28 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 async function raise(
   folder: Folder,
-  { port: wantedPort = 0, main, inspector_port, variables = {} }: StackOptions,
+  { port: wantedPort = 0, main, inspector_port, tick_ms = TICK_MS, variables = {} }: StackOptions,
   { print, onStep }: { print: Print; onStep: OnStep },
   closers: Closers,
   stop: () => Promise<void>,
 ): Promise<Stack> {
-  const [, , npm, git, s3] = await Promise.all([
+  const [, , npm] = await Promise.all([
     step(onStep, "Worker is built", bundle(folder.path, main)),
     step(onStep, "Database is up to date", configure(folder)),
-    readNpm(),
-    step(onStep, "Examples are repositories of the git host", startGit(folder, closers)),
-    step(onStep, "S3 server has a bucket for exports", startBucket(folder, closers)),
+    readNpm(join(folder.path, "bundle/npm.json")),
   ]);
   const port = wantedPort === 0 ? await freePort() : wantedPort;
   assertAgentHosts(variables.EGRESS_AGENT_HOSTS, port);
-  const worker = await step(
-    onStep,
-    "Worker answers",
-    serve(folder, { port, inspector_port, variables }, npm, print, closers),
-  );
+  // Runs that the process before has left continue once the Worker answers. Only builds and exports need the hosts.
+  const [worker, git, s3] = await Promise.all([
+    step(
+      onStep,
+      "Worker answers",
+      serve(folder, { port, inspector_port, tick_ms, variables }, npm, print, closers),
+    ),
+    step(onStep, "Examples are repositories of the git host", startGit(folder, closers)),
+    step(onStep, "S3 server has a bucket for exports", startBucket(folder, closers)),
+  ]);
   closers.push(startBuilderBundle(folder, closers));
   const info = {
     base_url: worker.url,
@@ -139,6 +155,7 @@ async function step<T>(onStep: OnStep, label: string, work: Promise<T>): Promise
   return result;
 }
 
+/** Loading wrangler and opening the database take longer than all else of a start. */
 async function configure(folder: Folder): Promise<void> {
   const { path, kept } = folder;
   const order: Configuring = {
@@ -147,15 +164,26 @@ async function configure(folder: Folder): Promise<void> {
     secrets_file: await secretsFile(folder),
     needs_workspace: kept.api_key === null,
   };
-  const out = await execNode(path, [CONFIGURE, JSON.stringify(order)]);
-  // wrangler prints to stdout, too.
-  const made = JSON.parse(out.trimEnd().split("\n").at(-1) ?? "") as MadeWorkspace | null;
-  if (made) await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
+  const names = (await readdir(MIGRATIONS)).sort();
+  const file = join(path, "bundle/configured.json");
+  if (order.needs_workspace) await rm(file, { force: true });
+  await runUnlessCurrent({
+    ...{ file, values: { root: ROOT, path, region: kept.region, names } },
+    outputs: [join(path, "workers.json"), join(path, "state/v3/d1")],
+    async run() {
+      const out = await execNode(path, [CONFIGURE, JSON.stringify(order)]);
+      // wrangler prints to stdout, too.
+      const made = JSON.parse(out.trimEnd().split("\n").at(-1) ?? "") as MadeWorkspace | null;
+      if (made) await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
+      const migrations = names.map((name) => join(MIGRATIONS, name));
+      return { result: null, inputs: [order.secrets_file, ...CONFIGURING, ...migrations] };
+    },
+  });
 }
 
 async function startGit(folder: Folder, closers: Closers): Promise<GitHost> {
   const root = join(folder.path, "git");
-  await publishExamples(join(ROOT, "examples"), root);
+  await publishExamples(join(ROOT, "examples"), root, join(folder.path, "bundle/examples.json"));
   const port = await freePort(folder.kept.git_port);
   const host = await startGitHost({ root, port, tokens: [folder.kept.git_password] });
   closers.push(host.close);
@@ -182,12 +210,13 @@ async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo[
 type Served = {
   port: number;
   inspector_port: number | undefined;
+  tick_ms: number;
   variables: Variables;
 };
 
 async function serve(
   folder: Folder,
-  { port, inspector_port, variables }: Served,
+  { port, inspector_port, tick_ms, variables }: Served,
   { registry_url, ca_file }: Npm,
   print: Print,
   closers: Closers,
@@ -196,7 +225,7 @@ async function serve(
   const url = `http://127.0.0.1:${port}`;
   const onError: Print = (line) => print(paint("red", line));
   const launch = async () => {
-    const place = { path, port, inspector_port };
+    const place = { path, port, inspector_port, tick_ms };
     // A machine is where it is: workerd has no jurisdictions and refuses them.
     const usual = {
       DATA_JURISDICTION: "",
@@ -235,6 +264,6 @@ async function waitUntilUp(port: number, worker: WorkerProcess, path: string): P
   while (!(await ping(port))) {
     if (gone.yes) throw new Error(`The Worker ended before it was up; see ${logOf(path)}`);
     if (Date.now() > deadline) throw new Error(`The Worker did not answer; see ${logOf(path)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

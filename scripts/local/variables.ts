@@ -14,12 +14,16 @@ export const SETTABLE = [
   "OIDC_ISSUER",
   "OIDC_AUDIENCE",
   "OIDC_CLIENT_ID",
+  "REGIONS",
+  "DEFAULT_TRACE_TIER",
+  "SHORTLIVED_DAYS",
+  "LONGLIVED_DAYS",
   "PUBLISHED_READ_LIMITS",
   "TRUNCATE_ALLOWED",
 ] as const;
 
 /** Secrets that an installation may do without. */
-const SECRETS = ["OIDC_CLIENT_SECRET"] as const;
+const SECRETS = ["OIDC_CLIENT_SECRET", "OPERATOR_TOKEN"] as const;
 
 export type Variables = Partial<
   Record<(typeof SETTABLE)[number] | (typeof SECRETS)[number], string>

@@ -1,7 +1,7 @@
 // Enforces limits that local workerd lacks: kills and restarts a Worker that loops forever or takes the machine's
 // memory.
-import { judge, startAt } from "./patience.ts";
-import { findWorker, isAlive, kill } from "./processes.ts";
+import { judge, startAt, withoutPause } from "./patience.ts";
+import { findWorker, isAlive, kill, type Process } from "./processes.ts";
 
 type Watched = {
   port: number;
@@ -15,11 +15,13 @@ const LOOK_MS = 1000;
 const PING_MS = 10_000;
 
 export function watch(watched: Watched): { stop(): Promise<void> } {
-  let waiting = startAt(performance.now());
+  let looked_ms = performance.now();
+  let waiting = startAt(looked_ms);
   let answered = false;
   let isCalling = false;
   let isStopped = false;
   let turn: Promise<void> | null = null;
+  let worker: Process | undefined;
 
   const callWorker = async () => {
     if (isCalling) return;
@@ -28,11 +30,14 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
     isCalling = false;
   };
   const look = async () => {
-    const worker = await findWorker(watched.pid());
+    worker = await findWorker(watched.pid(), worker);
     if (isStopped) return;
     const seen = { worker, answered, host_lives: isAlive(watched.pid()) };
     answered = false;
-    const [next, verdict] = judge(waiting, { ...seen, now_ms: performance.now() });
+    const now_ms = performance.now();
+    waiting = withoutPause(waiting, looked_ms, now_ms);
+    looked_ms = now_ms;
+    const [next, verdict] = judge(waiting, { ...seen, now_ms });
     waiting = next;
     if (verdict.is === "fine") return;
     if (verdict.is === "kill") {

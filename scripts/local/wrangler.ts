@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Region } from "../regions.ts";
+import type { Environment } from "../regions.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CLI = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
@@ -16,7 +16,7 @@ const BUSY_ATTEMPTS = 5;
 export async function runWrangler(
   path: string,
   args: string[],
-  region?: Region,
+  region?: Environment,
   attempts = BUSY_ATTEMPTS,
 ): Promise<string> {
   const place = ["--local", "--persist-to", join(path, "state")];
@@ -33,7 +33,7 @@ function isBusy(error: unknown): boolean {
   return /SQLITE_BUSY|database is locked/.test(`${stdout}${stderr}`);
 }
 
-export function environmentOf(region: Region | undefined): string[] {
+export function environmentOf(region: Environment | undefined): string[] {
   return region === undefined ? [] : ["--env", region];
 }
 
@@ -51,7 +51,7 @@ export async function execNode(path: string, args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Nothing of this calls home: no metrics, no reports, no look for a newer version. */
+/** Disables metrics, error reports and the check for a newer version. */
 function environment(path: string): NodeJS.ProcessEnv {
   return {
     ...process.env,

@@ -9,12 +9,15 @@ import type { StackInfo } from "../local/stack.ts";
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 
+/** Name of the deployment, and of the project of its traces. */
+export const SOAK_NAME = "soak";
+
 /** Pushes the agent of `agent/` to the stack's git host and deploys it; answers the deployment's id. */
 export async function deploySoakAgent(info: StackInfo): Promise<string> {
   const path = "soak/agent.git";
   await push(`${info.git.push_url}/${path}`);
   const control = connect(info);
-  const { id, latest_revision_id } = await control.create("soak", `${info.git.url}/${path}`);
+  const { id, latest_revision_id } = await control.create(SOAK_NAME, `${info.git.url}/${path}`);
   await awaitDeployed(control, id, latest_revision_id);
   return id;
 }

@@ -62,7 +62,7 @@ export async function driveQueue(scene: Scene, runs: number): Promise<void> {
     };
     const run = driveRun({ ...scene, progress }, `t${place.number}r${n}`, 0.2);
     driven.push(run);
-    // The order of what is accepted is the order of the answers: the next is sent behind it.
+    // Requests are accepted in the order of their answers, so each one waits for the answer before.
     await Promise.race([accepted.promise, run]);
   }
   await Promise.all(driven);

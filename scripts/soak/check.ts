@@ -70,7 +70,7 @@ async function comesToRest(server: Server, path: string): Promise<void> {
 }
 
 /** All that is kept of a run that is over. */
-async function replay(server: Server, path: string): Promise<Frame[]> {
+export async function replay(server: Server, path: string): Promise<Frame[]> {
   const { text } = await server.call("GET", path);
   return text.split("\n\n").flatMap(toFrame);
 }
@@ -144,7 +144,7 @@ function checkEvents(
   ];
 }
 
-/** Runs of a thread speak one after the other. Their own ids begin anew with each, those of the thread do not. */
+/** Runs of a thread emit events one after the other. Ids of a run begin anew with each run, ids of the thread do not. */
 function checkThreadReading(reading: Reading, place: ThreadCase, seen: Seen): string[] {
   const all = place.runs.flatMap(({ run_id }) => seen.events.get(run_id) ?? []);
   const events = all.map((frame, n) => ({ ...frame, id: reading.frames[n]?.id ?? 0 }));
@@ -170,11 +170,15 @@ function checkReading(
   ];
 }
 
-/** Attempts count up, and each emits each step once. */
-function checkStory(tag: string, events: Frame[], counts: Counts): string[] {
-  const attempts = events
+export function attemptsOf(events: Frame[]): number[] {
+  return events
     .filter(({ event }) => event === "metadata")
     .map(({ data }) => JSON.parse(data).attempt);
+}
+
+/** Attempts count up, and each emits each step once. */
+function checkStory(tag: string, events: Frame[], counts: Counts): string[] {
+  const attempts = attemptsOf(events);
   const isCounted = attempts.every((attempt, n) => attempt === n + 1);
   if (!isCounted) return [`the attempts of ${tag} are ${attempts}`];
   counts.second_attempts += attempts.length - 1;

@@ -1,4 +1,4 @@
-/** The same numbers for the same seed: what is tried can be tried again. */
+/** Returns the same numbers for the same seed, so that a failure can be repeated. */
 export type Random = {
   fork(): Random;
   upTo(most: number): number;

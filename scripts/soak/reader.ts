@@ -20,7 +20,7 @@ export function newReading(what: string): Reading {
   return { what, frames: [], connections: 0, is_whole: false };
 }
 
-/** Reads a run to its end; leaves now and then, and comes again with what it saw last. */
+/** Reads a run to its end. Disconnects at random, and reconnects after the last event. */
 export async function readRun(visit: Visit, leaves = visit.random.upTo(MAX_LEAVES)): Promise<void> {
   const { server, path, random, reading } = visit;
   for (let left = leaves; ; left--) {

@@ -1,5 +1,3 @@
-import type { StackInfo } from "../local/stack.ts";
-
 export type Answer = { status: number; headers: Headers; text: string };
 type CallOptions = { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 
@@ -7,20 +5,23 @@ type CallOptions = { body?: unknown; headers?: Record<string, string>; signal?: 
 const COMES_BACK_MS = 90_000;
 const PAUSE_MS = 150;
 
-/** The agent server of one deployment, as a client sees it that does not give up. */
+/** A server as a client sees it that does not give up. */
 export class Server {
   readonly #url: string;
   readonly #headers: Record<string, string>;
   /** Answers with 500 or more outside of kills. */
   readonly broken: string[] = [];
+  readonly #hasFaults: boolean;
   #down_until = 0;
 
-  constructor({ base_url, api_key }: StackInfo, deployment_id: string) {
-    this.#url = `${base_url}/agents/${deployment_id}`;
+  /** @param hasFaults whether answers of 500 or more are expected at any time */
+  constructor(url: string, api_key: string, hasFaults: boolean) {
+    this.#hasFaults = hasFaults;
+    this.#url = url;
     this.#headers = { "x-api-key": api_key };
   }
 
-  /** From now on, and for so long after it is up again, an answer may be that of a Worker that dies. */
+  /** Until this long after a restart, an answer may come from a Worker that was killed. */
   down(ms: number) {
     this.#down_until = performance.now() + ms;
   }
@@ -79,7 +80,7 @@ export class Server {
 
   async #note(what: string, response: Response) {
     const text = await response.text().catch(() => "");
-    if (performance.now() < this.#down_until) return;
+    if (this.#hasFaults || performance.now() < this.#down_until) return;
     this.broken.push(`${what}: ${response.status} ${text.slice(0, 200)}`);
   }
 }

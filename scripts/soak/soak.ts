@@ -1,5 +1,6 @@
 import { driveOne, driveQueue, newCase, type RunListener, type ThreadCase } from "./cases.ts";
 import { checkCase, noCounts } from "./check.ts";
+import type { startFaults } from "./faults.ts";
 import { startKiller } from "./killer.ts";
 import { Progress } from "./progress.ts";
 import { pause, type Server } from "./server.ts";
@@ -10,7 +11,7 @@ type Print = (line: string) => void;
 /** Threads of one run that are driven at once. */
 const LANES = 24;
 const PRINT_MS = 5_000;
-/** After the last request: what is queued must come to its end by itself. */
+/** Time after the last request in which queued runs must end. */
 const SETTLE_MS = 60_000;
 
 export async function soak(
@@ -18,6 +19,7 @@ export async function soak(
   server: Server,
   kill: () => Promise<void>,
   print: Print,
+  faults: ReturnType<typeof startFaults> | null,
 ): Promise<{ findings: string[]; summary: string }> {
   const started = performance.now();
   const progress = new Progress();
@@ -25,19 +27,21 @@ export async function soak(
   const killer = startKiller(plan.seed, server, kill, () => progress.ended_count);
   const seconds = () => Math.round((performance.now() - started) / 1000);
   const line = () =>
-    `${seconds()} s: ${progress.accepted_count} runs of ${expected} accepted, ${progress.ended_count} over for their clients, ${killer.kills} kills`;
+    `${seconds()} s: ${progress.accepted_count} runs of ${expected} accepted, ${progress.ended_count} over for their clients, ${killer.kills} kills, ${faults?.failures ?? 0} faults`;
   const timer = setInterval(() => print(line()), PRINT_MS);
   try {
     const cases = await Promise.race([drive(plan, server, progress), progress.stall()]);
     await killer.stop();
     print(line());
     if (cases === null) return { findings: progress.open(), summary: line() };
+    const traced = (await faults?.checkTraces(server, cases)) ?? [];
+    await faults?.stop();
     const late = await settle(server);
     const counts = noCounts();
     const found = await inLanes(cases, LANES, (place) => checkCase(server, place, counts));
     return {
-      findings: [...late, ...found.flat(), ...server.broken],
-      summary: `${seconds()} s, ${cases.length} threads, ${killer.kills} kills: ${JSON.stringify(counts)}`,
+      findings: [...late, ...traced, ...found.flat(), ...server.broken],
+      summary: `${seconds()} s, ${cases.length} threads, ${killer.kills} kills, ${faults?.failures ?? 0} faults: ${JSON.stringify(counts)}`,
     };
   } finally {
     clearInterval(timer);

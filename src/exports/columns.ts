@@ -4,6 +4,8 @@ import { AppError } from "../shared/errors.ts";
 export type ColumnType = "text" | "texts" | "boolean" | "timestamp" | "integer" | "double";
 
 export type Column = {
+  /** Field id in Parquet and Iceberg. Never changes and is never reused: tables find columns by it. */
+  id: number;
   name: string;
   type: ColumnType;
   /** Column of a scan, or a constant of the file. */
@@ -30,11 +32,17 @@ type Scanned =
   | ("total_tokens" | "prompt_tokens" | "completion_tokens")
   | ("total_cost" | "prompt_cost" | "completion_cost");
 
-const text = (name: Source): Column => ({ name, type: "text", source: name });
-const word = (name: Source): Column => ({ ...text(name), dictionary: true });
-const integer = (name: Scanned): Column => ({ name, type: "integer", source: name });
-const double = (name: Scanned): Column => ({ name, type: "double", source: name });
-const timestamp = (name: string, source: Scanned): Column => ({
+const text = (id: number, name: Source): Column => ({ id, name, type: "text", source: name });
+const word = (id: number, name: Source): Column => ({ ...text(id, name), dictionary: true });
+const integer = (id: number, name: Scanned): Column => ({
+  id,
+  name,
+  type: "integer",
+  source: name,
+});
+const double = (id: number, name: Scanned): Column => ({ id, name, type: "double", source: name });
+const timestamp = (id: number, name: string, source: Scanned): Column => ({
+  id,
   name,
   type: "timestamp",
   source,
@@ -42,42 +50,50 @@ const timestamp = (name: string, source: Scanned): Column => ({
 
 /** Exportable fields in the order of a file's columns. */
 export const COLUMNS: readonly Column[] = [
-  text("id"),
-  word("tenant_id"),
-  word("session_id"),
-  text("trace_id"),
-  text("parent_run_id"),
+  text(1, "id"),
+  word(2, "tenant_id"),
+  word(3, "session_id"),
+  text(4, "trace_id"),
+  text(5, "parent_run_id"),
   {
+    id: 6,
     name: "parent_run_ids",
     type: "texts",
     source: "dotted_order",
     items: ancestorsOf,
     fallback: "parent_run_id",
   },
-  word("reference_example_id"),
-  word("name"),
-  word("run_type"),
-  { ...timestamp("start_time", "start_us"), statistics: true },
-  timestamp("end_time", "end_us"),
-  word("status"),
-  { name: "is_root", type: "boolean", source: "is_root" },
-  text("dotted_order"),
-  word("trace_tier"),
-  text("inputs"),
-  text("outputs"),
-  text("error"),
-  text("extra"),
-  text("events"),
-  { name: "tags", type: "texts", source: "tags" },
-  text("feedback_stats"),
-  integer("total_tokens"),
-  integer("prompt_tokens"),
-  integer("completion_tokens"),
-  double("total_cost"),
-  double("prompt_cost"),
-  double("completion_cost"),
-  timestamp("first_token_time", "first_token_us"),
+  word(7, "reference_example_id"),
+  word(8, "name"),
+  word(9, "run_type"),
+  { ...timestamp(10, "start_time", "start_us"), statistics: true },
+  timestamp(11, "end_time", "end_us"),
+  word(12, "status"),
+  { id: 13, name: "is_root", type: "boolean", source: "is_root" },
+  text(14, "dotted_order"),
+  word(15, "trace_tier"),
+  text(16, "inputs"),
+  text(17, "outputs"),
+  text(18, "error"),
+  text(19, "extra"),
+  text(20, "events"),
+  { id: 21, name: "tags", type: "texts", source: "tags" },
+  text(22, "feedback_stats"),
+  integer(23, "total_tokens"),
+  integer(24, "prompt_tokens"),
+  integer(25, "completion_tokens"),
+  double(26, "total_cost"),
+  double(27, "prompt_cost"),
+  double(28, "completion_cost"),
+  timestamp(29, "first_token_time", "first_token_us"),
 ];
+
+/** Added to the id of a list for the id of its elements. */
+const ELEMENTS = 1000;
+
+export function elementId({ id }: Column): number {
+  return ELEMENTS + id;
+}
 
 const ID_CHARS = 36;
 

@@ -30,6 +30,7 @@ export function endpointProblem(endpoint_url: string | null, bucket_name: string
 export function prefixProblem(prefix: string): string | null {
   if (/^[a-z0-9]+:\/\//i.test(prefix)) return "must be a path within the bucket, without s3://";
   if (/\p{Cc}/u.test(prefix)) return "must not contain control characters";
+  if (!prefix.isWellFormed()) return "must not contain half of a surrogate pair";
   if (prefix.split("/").some((part) => part === "." || part === "..")) {
     return 'must not have "." or ".." as a segment';
   }

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, HttpUrl, UpdatedAt, Uuid } from "../shared/schema.ts";
+import { CreatedAt, HttpUrl, namedObject, textField, UpdatedAt, Uuid } from "../shared/schema.ts";
 import { bucketProblem, endpointProblem, prefixProblem } from "./config-rules.ts";
 import { DestinationCredentials } from "./credentials-schema.ts";
 import { toPutHeaders } from "./s3/put-arguments.ts";
@@ -36,7 +36,7 @@ const PutArguments = z.record(z.string(), z.unknown()).superRefine((kwargs, ctx)
 const Config = z.object({
   endpoint_url: HttpUrl.nullable()
     .default(null)
-    .openapi({ description: "URL of the S3 server, without bucket and path. Default: AWS" }),
+    .describe("URL of the S3 server, without bucket and path. Default: AWS"),
   prefix: z
     .string()
     .max(2048)
@@ -58,7 +58,7 @@ const Config = z.object({
     .describe("Region of the bucket"),
   s3_additional_kwargs: PutArguments.nullable()
     .default(null)
-    .openapi({ description: "Arguments of `PutObject` for every object" }),
+    .describe("Arguments of `PutObject` for every object"),
   config_kwargs_s3: S3Kwargs.nullable().default(null).describe("Options of the S3 client"),
   include_bucket_in_prefix: z
     .boolean()
@@ -89,19 +89,17 @@ const NewConfig = Config.superRefine((config, ctx) => {
   }
 }).openapi("BulkExportDestinationConfigCreate");
 
-export const DestinationCreateRequest = z
-  .object({
-    destination_type: z.literal("s3").default("s3").describe("Kind of the storage"),
-    display_name: z
-      .string()
-      .min(1)
-      .max(255)
-      .regex(/^[a-zA-Z0-9\-_ ']+$/, "must contain only letters, digits, spaces, hyphens, _ and '")
-      .openapi({ description: "Name for display", example: "Data lake" }),
-    config: NewConfig.describe("Bucket and how to write to it"),
-    credentials: DestinationCredentials.describe("Credentials of the bucket"),
-  })
-  .openapi("BulkExportDestinationCreate");
+export const DestinationCreateRequest = namedObject("BulkExportDestinationCreate", {
+  destination_type: z.literal("s3").default("s3").describe("Kind of the storage"),
+  display_name: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[a-zA-Z0-9\-_ ']+$/, "must contain only letters, digits, spaces, hyphens, _ and '")
+    .openapi({ description: "Name for display", example: "Data lake" }),
+  config: NewConfig.describe("Bucket and how to write to it"),
+  credentials: DestinationCredentials.describe("Credentials of the bucket"),
+});
 export type DestinationCreateRequest = z.infer<typeof DestinationCreateRequest>;
 
 export const DestinationPatchRequest = z
@@ -117,21 +115,19 @@ export const DestinationPatchRequest = z
   .openapi("BulkExportDestinationUpdate");
 export type DestinationPatchRequest = z.infer<typeof DestinationPatchRequest>;
 
-export const Destination = z
-  .object({
-    id: Uuid.describe("Id of the destination"),
-    tenant_id: Uuid.describe("Id of the workspace"),
-    destination_type: z.literal("s3").describe("Kind of the storage"),
-    display_name: z.string().openapi({ description: "Name for display", example: "Data lake" }),
-    config: DestinationConfig.describe("Bucket and how to write to it"),
-    credentials_keys: z.array(z.string()).openapi({
-      description: "Names of the stored credentials",
-      example: ["access_key_id", "secret_access_key"],
-    }),
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-  })
-  .openapi("BulkExportDestination");
+export const Destination = namedObject("BulkExportDestination", {
+  id: Uuid.describe("Id of the destination"),
+  tenant_id: Uuid.describe("Id of the workspace"),
+  destination_type: z.literal("s3").describe("Kind of the storage"),
+  display_name: textField("Name for display", "Data lake"),
+  config: DestinationConfig.describe("Bucket and how to write to it"),
+  credentials_keys: z.array(z.string()).openapi({
+    description: "Names of the stored credentials",
+    example: ["access_key_id", "secret_access_key"],
+  }),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+});
 export type Destination = z.infer<typeof Destination>;
 
 export const DestinationProbeRequest = DestinationCreateRequest.omit({
@@ -140,11 +136,9 @@ export const DestinationProbeRequest = DestinationCreateRequest.omit({
 export type DestinationProbeRequest = z.infer<typeof DestinationProbeRequest>;
 
 const Right = z.object({
-  right: z.string().openapi({ description: "Action of S3", example: "s3:PutObject" }),
+  right: textField("Action of S3", "s3:PutObject"),
   is_required: z.boolean().describe("Whether exports fail without it"),
-  needed_for: z
-    .string()
-    .openapi({ description: "What exports use it for", example: "writing files and markers" }),
+  needed_for: textField("What exports use it for", "writing files and markers"),
   status: z
     .enum(["granted", "refused", "not_checked"])
     .describe("Result. `not_checked` when an earlier check failed"),
@@ -153,36 +147,30 @@ const Right = z.object({
 });
 
 const Statement = z.object({
-  Effect: z.string().openapi({ description: "Effect", example: "Allow" }),
+  Effect: textField("Effect", "Allow"),
   Action: z
     .union([z.string(), z.array(z.string())])
     .openapi({ description: "Actions of S3", example: ["s3:PutObject"] }),
-  Resource: z
-    .string()
-    .openapi({ description: "Objects or bucket", example: "arn:aws:s3:::acme-traces/exports/*" }),
+  Resource: textField("Objects or bucket", "arn:aws:s3:::acme-traces/exports/*"),
 });
 
-export const DestinationProbe = z
-  .object({
-    is_usable: z.boolean().describe("Whether all required rights are granted"),
-    addressing_style: z
-      .enum(["virtual", "path"])
-      .nullable()
-      .describe("Position of the bucket in URLs that works"),
-    rights: z.array(Right).describe("Result for each right"),
-    leftovers: z
-      .array(z.string())
-      .openapi({ description: "Keys that could not be deleted", example: [] }),
-    policy: z
-      .object({
-        Version: z
-          .string()
-          .openapi({ description: "Version of the policy language", example: "2012-10-17" }),
-        Statement: z.array(Statement).describe("What the policy allows"),
-      })
-      .describe("Policy of AWS IAM that grants all of them"),
-  })
-  .openapi("BulkExportDestinationProbe");
+export const DestinationProbe = namedObject("BulkExportDestinationProbe", {
+  is_usable: z.boolean().describe("Whether all required rights are granted"),
+  addressing_style: z
+    .enum(["virtual", "path"])
+    .nullable()
+    .describe("Position of the bucket in URLs that works"),
+  rights: z.array(Right).describe("Result for each right"),
+  leftovers: z
+    .array(z.string())
+    .openapi({ description: "Keys that could not be deleted", example: [] }),
+  policy: z
+    .object({
+      Version: textField("Version of the policy language", "2012-10-17"),
+      Statement: z.array(Statement).describe("What the policy allows"),
+    })
+    .describe("Policy of AWS IAM that grants all of them"),
+});
 export type DestinationProbe = z.infer<typeof DestinationProbe>;
 
 export const DestinationPath = z.object({ destination_id: Uuid.describe("Id of the destination") });

@@ -37,3 +37,8 @@ export function manifestKey(root: Root): string {
 export function successKey(root: Root): string {
   return `${markerFolder(root)}_SUCCESS`;
 }
+
+/** Folder of the table of a schedule. Its Parquet files stay in the folders of the exports. */
+export function tableFolder({ key_base }: { key_base: string }, schedule_id: string): string {
+  return `${key_base}_tables/${schedule_id}`;
+}

@@ -22,6 +22,12 @@ export const PART_BYTES = 8 * 1024 * 1024;
 export const PARTS_IN_FLIGHT = 2;
 export const PAGE_BYTES = 4 * 1024 * 1024;
 
+/** A writer of 10,000 rows takes up to 95 MB of the 128 MB of an isolate, and not more for more rows. */
+export const WRITER_BYTES_PER_ROW = 10_000;
+export const MAX_WRITER_BYTES = 95_000_000;
+/** For the writers of small files together. */
+export const SMALL_WRITERS_BYTES = 16_000_000;
+
 /** A consumer without a heartbeat for this long is dead. */
 export const LEASE_MS = 10_000;
 export const HEARTBEAT_MS = 3000;

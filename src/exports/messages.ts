@@ -2,7 +2,6 @@ import { sendAllOrLeave } from "../shared/work/queue.ts";
 
 /** Advances an export: plans it, sends its files, finishes it. */
 export type ExportMessage = { type: "export"; bulk_export_id: string };
-/** Writes one file. */
 export type FileMessage = { type: "export_file"; bulk_export_file_id: string };
 
 export function sendExports(env: Env, ids: readonly string[]): Promise<void> {

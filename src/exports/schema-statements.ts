@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from "./columns.ts";
 
-const ATHENA_TYPES: Record<ColumnType, string> = {
+export const ATHENA_TYPES: Record<ColumnType, string> = {
   text: "string",
   texts: "array<string>",
   boolean: "boolean",

@@ -1,5 +1,14 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, caseless, list, Timestamp, UpdatedAt, Uuid } from "../shared/schema.ts";
+import {
+  CreatedAt,
+  caseless,
+  list,
+  namedObject,
+  queryLimit,
+  Timestamp,
+  UpdatedAt,
+  Uuid,
+} from "../shared/schema.ts";
 import { toMicros } from "../shared/times.ts";
 import * as limits from "./limits.ts";
 
@@ -17,6 +26,7 @@ export type BulkExportStatus = z.infer<typeof BulkExportStatus>;
 
 const FORMATS = ["Parquet"] as const;
 const FORMAT_VERSIONS = ["v1", "v2_beta"] as const;
+export const TABLE_FORMATS = ["iceberg"] as const;
 export const COMPRESSIONS = ["zstandard", "gzip", "snappy", "none"] as const;
 
 const MAX_FILTER_CHARS = 1_000_000;
@@ -37,55 +47,52 @@ const Moment = z
 
 const INTERVAL = `must be a whole number of hours from ${limits.MIN_INTERVAL_HOURS} to ${limits.MAX_INTERVAL_HOURS}`;
 
-export const BulkExportCreateRequest = z
-  .object({
-    bulk_export_destination_id: Uuid.describe("Id of the destination"),
-    session_id: Uuid.describe("Id of the project"),
-    start_time: Moment.describe("Start time of the first run to export (inclusive)"),
-    end_time: Moment.nullish().describe(
-      "Start time of the last run to export (exclusive). A schedule needs none",
+export const BulkExportCreateRequest = namedObject("BulkExportCreate", {
+  bulk_export_destination_id: Uuid.describe("Id of the destination"),
+  session_id: Uuid.describe("Id of the project"),
+  start_time: Moment.describe("Start time of the first run to export (inclusive)"),
+  end_time: Moment.nullish().describe(
+    "Start time of the last run to export (exclusive). A schedule needs none",
+  ),
+  interval_hours: z
+    .int(INTERVAL)
+    .min(limits.MIN_INTERVAL_HOURS, INTERVAL)
+    .max(limits.MAX_INTERVAL_HOURS, INTERVAL)
+    .nullish()
+    .describe("Makes a schedule: hours between two exports"),
+  filter: z
+    .string()
+    .max(MAX_FILTER_CHARS)
+    .nullish()
+    .describe("Filter in the query language. Default: all runs"),
+  export_fields: list(z.string()).nullish().describe("Columns to write. Default: all"),
+  format: caseless(FORMATS).nullish().describe("File format"),
+  format_version: caseless(FORMAT_VERSIONS).nullish().describe("Version of the columns"),
+  compression: caseless(COMPRESSIONS).nullish().describe("Compression of the files"),
+  all_experiments: z
+    .literal(false, "is not supported: set session_id, one export for each project")
+    .nullish()
+    .describe("Must be `false` or absent"),
+  late_rows: z
+    .boolean()
+    .nullish()
+    .describe(
+      "Whether each export of a schedule includes rows that arrived too late for earlier windows, whose `start_time` is before its range. Default: `false`",
     ),
-    interval_hours: z
-      .int(INTERVAL)
-      .min(limits.MIN_INTERVAL_HOURS, INTERVAL)
-      .max(limits.MAX_INTERVAL_HOURS, INTERVAL)
-      .nullish()
-      .describe("Makes a schedule: hours between two exports"),
-    filter: z
-      .string()
-      .max(MAX_FILTER_CHARS)
-      .nullish()
-      .describe("Filter in the query language. Default: all runs"),
-    export_fields: list(z.string()).nullish().describe("Columns to write. Default: all"),
-    format: caseless(FORMATS).nullish().describe("File format"),
-    format_version: caseless(FORMAT_VERSIONS).nullish().describe("Version of the columns"),
-    compression: caseless(COMPRESSIONS).nullish().describe("Compression of the files"),
-    all_experiments: z
-      .literal(false, "is not supported: set session_id, one export for each project")
-      .nullish()
-      .describe("Must be `false` or absent"),
-    late_rows: z.boolean().nullish().openapi({
-      description:
-        "Whether each export of a schedule includes rows that arrived too late for earlier windows, whose `start_time` is before its range. Default: `false`",
-    }),
-  })
-  .openapi("BulkExportCreate");
+  table_format: caseless(TABLE_FORMATS)
+    .nullish()
+    .describe(
+      "`iceberg` makes a schedule a table of Apache Iceberg, to which each window is appended as one snapshot. Default: no table",
+    ),
+});
 export type BulkExportCreateRequest = z.infer<typeof BulkExportCreateRequest>;
 
-export const BulkExportPatchRequest = z
-  .object({
-    status: caseless(["CANCELLED"], "must be CANCELLED").describe("Must be `CANCELLED`"),
-  })
-  .openapi("BulkExportUpdate");
+export const BulkExportPatchRequest = namedObject("BulkExportUpdate", {
+  status: caseless(["CANCELLED"], "must be CANCELLED").describe("Must be `CANCELLED`"),
+});
 
 export const BulkExportsQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100)
-    .default(100)
-    .describe("Maximum number of exports on a page"),
+  limit: queryLimit("exports", 100, 100),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
   session_id: Uuid.optional().describe("Id of the project"),
   source_bulk_export_id: Uuid.optional().describe("Id of the schedule that created the export"),
@@ -93,138 +100,68 @@ export const BulkExportsQuery = z.object({
 });
 export type BulkExportsQuery = z.infer<typeof BulkExportsQuery>;
 
-export const ExportRunsQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(10_000)
-    .default(10_000)
-    .describe("Maximum number of runs on a page"),
-  offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
-});
-export type ExportRunsQuery = z.infer<typeof ExportRunsQuery>;
-
 const Phase = z.enum(["queued", "planning", "writing", "finishing", "finished"]);
-const Count = z.number().int();
+export const Count = z.number().int();
 
-const Progress = z
-  .object({
-    phase: Phase.describe("Phase of the export"),
-    rows_written: Count.describe("Number of rows written"),
-    late_rows_written: Count.openapi({
-      description: "Number of those rows that arrived too late for earlier windows",
-    }),
-    rows_total: Count.nullable().describe("Number of rows to write, `null` while planning"),
-    bytes_written: Count.describe("Size of the files written"),
-    files_written: Count.describe("Number of files written"),
-    files_total: Count.nullable().describe("Number of files to write, `null` while planning"),
-    fraction: z
-      .number()
-      .min(0)
-      .max(1)
-      .nullable()
-      .describe("Share of the work that is done, 0 to 1"),
-    seconds_left: Count.nullable().openapi({ description: "Estimate of the remaining seconds" }),
-  })
-  .openapi("BulkExportProgress");
+const Progress = namedObject("BulkExportProgress", {
+  phase: Phase.describe("Phase of the export"),
+  rows_written: Count.describe("Number of rows written"),
+  late_rows_written: Count.describe(
+    "Number of those rows that arrived too late for earlier windows",
+  ),
+  rows_total: Count.nullable().describe("Number of rows to write, `null` while planning"),
+  bytes_written: Count.describe("Size of the files written"),
+  files_written: Count.describe("Number of files written"),
+  files_total: Count.nullable().describe("Number of files to write, `null` while planning"),
+  fraction: z.number().min(0).max(1).nullable().describe("Share of the work that is done, 0 to 1"),
+  seconds_left: Count.nullable().describe("Estimate of the remaining seconds"),
+});
 
-export const BulkExport = z
-  .object({
-    id: Uuid.describe("Id of the export"),
-    tenant_id: Uuid.describe("Id of the workspace"),
-    bulk_export_destination_id: Uuid.describe("Id of the destination"),
-    session_id: Uuid.describe("Id of the project"),
-    start_time: Timestamp.describe("Start of the exported time range (inclusive)"),
-    end_time: Timestamp.nullable().describe(
-      "End of the exported time range (exclusive), `null` for a schedule without end",
-    ),
-    interval_hours: Count.nullable().describe(
-      "Hours between two exports of a schedule, `null` otherwise",
-    ),
-    filter: z.string().nullable().describe("Filter in the query language, `null` for all runs"),
-    export_fields: z.array(z.string()).nullable().describe("Columns, `null` for all"),
-    format: z.enum(FORMATS).describe("File format"),
-    format_version: z.enum(FORMAT_VERSIONS).describe("Version of the columns"),
-    compression: z.enum(COMPRESSIONS).describe("Compression of the files"),
-    all_experiments: z.boolean().nullable().describe("Always `false` or `null`"),
-    late_rows: z.boolean().describe("Whether exports of a schedule include rows that arrived late"),
-    status: BulkExportStatus.describe("Status of the export"),
-    error: z
-      .string()
-      .nullable()
-      .openapi({ description: "Reason for the failure, and how to correct it" }),
-    source_bulk_export_id: Uuid.nullable().describe("Id of the schedule that created the export"),
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-    finished_at: Timestamp.nullable().describe("Time at which it ended, `null` before"),
-    progress: Progress.nullable().openapi({
-      description: "Progress of the export, `null` for a schedule",
-    }),
-  })
-  .openapi("BulkExport");
+export const BulkExport = namedObject("BulkExport", {
+  id: Uuid.describe("Id of the export"),
+  tenant_id: Uuid.describe("Id of the workspace"),
+  bulk_export_destination_id: Uuid.describe("Id of the destination"),
+  session_id: Uuid.describe("Id of the project"),
+  start_time: Timestamp.describe("Start of the exported time range (inclusive)"),
+  end_time: Timestamp.nullable().describe(
+    "End of the exported time range (exclusive), `null` for a schedule without end",
+  ),
+  interval_hours: Count.nullable().describe(
+    "Hours between two exports of a schedule, `null` otherwise",
+  ),
+  filter: z.string().nullable().describe("Filter in the query language, `null` for all runs"),
+  export_fields: z.array(z.string()).nullable().describe("Columns, `null` for all"),
+  format: z.enum(FORMATS).describe("File format"),
+  format_version: z.enum(FORMAT_VERSIONS).describe("Version of the columns"),
+  compression: z.enum(COMPRESSIONS).describe("Compression of the files"),
+  all_experiments: z.boolean().nullable().describe("Always `false` or `null`"),
+  late_rows: z.boolean().describe("Whether exports of a schedule include rows that arrived late"),
+  table_format: z
+    .enum(TABLE_FORMATS)
+    .nullable()
+    .describe("Format of the table of the schedule, `null` without a table"),
+  status: BulkExportStatus.describe("Status of the export"),
+  error: z.string().nullable().describe("Reason for the failure, and how to correct it"),
+  source_bulk_export_id: Uuid.nullable().describe("Id of the schedule that created the export"),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+  finished_at: Timestamp.nullable().describe("Time at which it ended, `null` before"),
+  progress: Progress.nullable().describe("Progress of the export, `null` for a schedule"),
+});
 export type BulkExport = z.infer<typeof BulkExport>;
 
-const RunStatus = BulkExportStatus.exclude(["INTERVAL_SCHEDULED"]);
-
-export const BulkExportRun = z
-  .object({
-    id: Uuid.describe("Id of the run"),
-    bulk_export_id: Uuid.describe("Id of the export"),
-    session_id: Uuid.describe("Id of the project"),
-    status: RunStatus.describe("Status of the run"),
-    retry_number: Count.describe("Number of retries"),
-    errors: z.record(z.string(), z.string()).nullable().describe("Errors by attempt"),
-    start_time: Timestamp.nullable().describe("Time at which it started, `null` before"),
-    end_time: Timestamp.nullable().describe("Time at which it ended, `null` before"),
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-    finished_at: Timestamp.nullable().describe("Time at which it ended, `null` before"),
-    metadata: z
-      .object({
-        prefix: z.string().openapi({
-          description: "Prefix of the objects in the bucket",
-          example: "exports/export_id=019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
-        }),
-        start_time: Timestamp.describe("Start of the exported time range (inclusive)"),
-        end_time: Timestamp.describe("End of the exported time range (exclusive)"),
-        execution_backend: z.null().describe("Always `null`"),
-        result: z
-          .object({
-            rows_written: Count.describe("Number of rows written"),
-            bytes_written: Count.describe("Size of the files written"),
-            exported_files: z.array(z.string()).openapi({
-              description: "Keys of the objects",
-              example: ["exports/year=2026/month=11/day=20/runs.parquet"],
-            }),
-            export_path: z.string().openapi({
-              description: "Path of the export in the bucket",
-              example: "exports/year=2026/month=11/day=20",
-            }),
-            latest_cursor: z.null().describe("Always `null`"),
-            pending_upload: z.null().describe("Always `null`"),
-          })
-          .describe("What was written"),
-      })
-      .describe("Time range and result"),
-  })
-  .openapi("BulkExportRun");
-export type BulkExportRun = z.infer<typeof BulkExportRun>;
-
-export const BulkExportLimits = z
-  .object({
-    export_timeout_hours: Count.describe("Maximum duration of an export"),
-    max_files_at_once: Count.describe("Maximum number of files that a workspace writes at once"),
-    max_active_exports: Count.describe("Maximum number of exports in progress"),
-    max_schedules: Count.describe("Maximum number of schedules"),
-    max_creates_per_hour: Count.describe("Maximum number of exports created per hour"),
-    min_interval_hours: Count.describe("Minimum interval of a schedule"),
-    max_interval_hours: Count.describe("Maximum interval of a schedule"),
-    max_days: Count.describe("Maximum time range of an export"),
-    max_retries_per_file: Count.describe("Maximum number of retries of a file"),
-    spawn_delay_minutes: Count.describe("Delay after the end of a window before its export starts"),
-    max_rows_per_file: Count.describe("Maximum number of rows in a file"),
-    max_bytes_per_file: Count.describe("Maximum size of a file"),
-  })
-  .openapi("BulkExportLimits");
+export const BulkExportLimits = namedObject("BulkExportLimits", {
+  export_timeout_hours: Count.describe("Maximum duration of an export"),
+  max_files_at_once: Count.describe("Maximum number of files that a workspace writes at once"),
+  max_active_exports: Count.describe("Maximum number of exports in progress"),
+  max_schedules: Count.describe("Maximum number of schedules"),
+  max_creates_per_hour: Count.describe("Maximum number of exports created per hour"),
+  min_interval_hours: Count.describe("Minimum interval of a schedule"),
+  max_interval_hours: Count.describe("Maximum interval of a schedule"),
+  max_days: Count.describe("Maximum time range of an export"),
+  max_retries_per_file: Count.describe("Maximum number of retries of a file"),
+  spawn_delay_minutes: Count.describe("Delay after the end of a window before its export starts"),
+  max_rows_per_file: Count.describe("Maximum number of rows in a file"),
+  max_bytes_per_file: Count.describe("Maximum size of a file"),
+});
 export type BulkExportLimits = z.infer<typeof BulkExportLimits>;

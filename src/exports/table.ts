@@ -4,6 +4,7 @@ import type { ScanChunk } from "../traces/scan/scan-service.ts";
 import type { DestinationConfig } from "./destination-schema.ts";
 import type { BulkExportStatus } from "./schema.ts";
 import type { FileStatus } from "./states.ts";
+import type { TableManifest, TableMetadata, UnusedFile } from "./table-state.ts";
 
 type Compression = "none" | "gzip" | "snappy" | "zstandard";
 
@@ -48,6 +49,10 @@ export const bulk_exports = sqliteTable(
     format_version: text().$type<"v1" | "v2_beta">().notNull(),
     compression: text().$type<Compression>().notNull(),
     late_rows: integer({ mode: "boolean" }).notNull(),
+    /** Table that the windows of a schedule are appended to. */
+    table_format: text().$type<"iceberg">(),
+    /** Version of the table that appended the window. Set once: the point of no return of its commit. */
+    table_version: integer(),
     status: text().$type<BulkExportStatus>().notNull(),
     /** Message of the failure. */
     error: text(),
@@ -83,6 +88,23 @@ export const bulk_exports = sqliteTable(
     uniqueIndex("bulk_exports_idempotency").on(table.workspace_id, table.idempotency_key),
   ],
 );
+
+/** Table of a schedule, from its first window on. */
+export const bulk_export_tables = sqliteTable("bulk_export_tables", {
+  schedule_id: text().primaryKey(),
+  workspace_id: text().notNull(),
+  /** Fencing token of the commit: increases with each claim. */
+  token: integer().notNull(),
+  lease_expires_at: text(),
+  /** Newest version; the bucket has it when `published_version` equals it. */
+  version: integer().notNull(),
+  published_version: integer().notNull(),
+  /** Content of `v{version}.metadata.json`. */
+  metadata: text({ mode: "json" }).$type<TableMetadata>(),
+  manifests: text({ mode: "json" }).$type<TableManifest[]>().notNull(),
+  unused_files: text({ mode: "json" }).$type<UnusedFile[]>().notNull(),
+  updated_at: text().notNull(),
+});
 
 /** UTC day of an export. Its status derives from its files. */
 export const bulk_export_runs = sqliteTable(
@@ -142,6 +164,7 @@ export const bulk_export_files = sqliteTable(
   ],
 );
 
+export type TableRow = typeof bulk_export_tables.$inferSelect;
 export type ExportRow = typeof bulk_exports.$inferSelect;
 export type ExportRunRow = typeof bulk_export_runs.$inferSelect;
 export type FileRow = typeof bulk_export_files.$inferSelect;

@@ -1,6 +1,14 @@
-import type { AuthEntrypoint, AuthUser } from "./auth-contract.ts";
-import type { Server } from "./server.ts";
+import type { AuthEntrypoint } from "./auth-contract.ts";
+import type {
+  Checkpoint,
+  CheckpointQuery,
+  LoadedCheckpoint,
+  StoredCheckpoint,
+  StoredValue,
+  StoredWrite,
+} from "./checkpoint-contract.ts";
 import type { EmbedCall, Embedded, StoreAnswer, StoreOp } from "./store-contract.ts";
+import type { TraceBatch, TraceOp } from "./trace-contract.ts";
 
 /** RPC contract between a ThreadObject and the isolate of a revision. Plain data only. */
 
@@ -18,69 +26,12 @@ export const STREAM_MODES = [
 ] as const;
 export type StreamMode = (typeof STREAM_MODES)[number];
 
-/** A value as the checkpoint serializer wrote it: its type tag and its bytes. */
-export type Typed = { type: string; data: Uint8Array };
-
-export type StoredWrite = Typed & {
-  task_id: string;
-  /** Path of the task, empty for writes of an input or a command. */
-  path: string;
-  idx: number;
-  channel: string;
-};
-export type StoredValue = Typed & { channel: string; version: number };
-
-/** A checkpoint without its channel values; those are stored once per channel and version. */
-export type StoredCheckpoint = {
-  ns: string;
-  checkpoint_id: string;
-  parent_id: string | null;
-  /** JSON text. */
-  checkpoint: string;
-  /** JSON text. */
-  metadata: string;
-};
-
-export type LoadedCheckpoint = StoredCheckpoint & {
-  values: StoredValue[];
-  writes: StoredWrite[];
-};
-
 /** Ordered output of a run. One transaction applies a batch of operations. */
 export type Op =
   | ({ op: "checkpoint"; values: StoredValue[] } & StoredCheckpoint)
   | { op: "writes"; ns: string; checkpoint_id: string; writes: StoredWrite[] }
   | { op: "event"; event: string; data: string }
   | TraceOp;
-
-/** Trace run or its changes as JSON in the form of ingestion. */
-export type TraceOp = {
-  op: "trace";
-  kind: "post" | "patch";
-  id: string;
-  /** Dotted order while the trace run is open, `null` once it ended. */
-  open: string | null;
-  data: string;
-  /** Long payloads, which `data` omits. */
-  texts?: Partial<Record<TracePayload, TraceText>>;
-};
-
-export type TracePayload = "inputs" | "outputs";
-
-/** JSON text, or its difference to an earlier one of the same batch. */
-export type TraceText =
-  | { id: number; text: string }
-  | { of: number; before: string; from: number; chars: number; rest: string };
-
-export type TraceBatch = { ops: TraceOp[]; isLast: boolean };
-
-export type CheckpointQuery = {
-  ns?: string;
-  checkpoint_id?: string;
-  before_id?: string;
-  limit?: number;
-  metadata?: Record<string, unknown>;
-};
 
 export type AuthAnswer = { status: number; body: string; retry_after_seconds: number | null };
 
@@ -96,39 +47,6 @@ export interface Host {
   /** Settles when the run is cancelled (true) or over (false). */
   cancelled(): Promise<boolean>;
 }
-
-/** Line that a run printed before its call ended. */
-export type EarlyLine = { key: string; level: string; message: string; ms: number };
-
-/** A socket on the other side of the egress. */
-export interface TcpSession extends Partial<Disposable> {
-  /** @returns `null` at the end */
-  read(): Promise<Uint8Array | null>;
-  write(bytes: Uint8Array): Promise<void>;
-  end(): Promise<void>;
-  startTls(name: string | undefined): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Opens sockets that speak TLS, which the runtime offers to no worker behind an egress. */
-export interface TcpEgress {
-  openTcp(address: string, isSecure: boolean): Promise<TcpSession>;
-}
-
-/** The binding of an isolate that is its `TcpEgress`. */
-export const TCP_BINDING = "HEDDLE_TCP";
-
-/** Props of an isolate's entrypoint, invisible to the agent. */
-export type AgentProps = {
-  /** Marks a line's key at the start of the printed line. */
-  line_mark: string;
-  lines: { early(lines: EarlyLine[]): Promise<void> };
-  /** Server of this agent, for calls by its own code. */
-  server?: Server;
-  /** Fallback routes and user of a request to the agent's HTTP app. */
-  builtin?: Server;
-  user?: AuthUser | null;
-};
 
 /** LangGraph's RunnableConfig as it arrives on the wire. */
 export type WireConfig = {
@@ -172,7 +90,13 @@ export type RunCall = GraphCall & {
   /** Newest checkpoint of the root namespace, `null` on a new thread. */
   head: LoadedCheckpoint | null;
   /** Start of the run's trace, the same for every attempt, and metadata of each trace run. */
-  trace: { start_time: string; dotted_order: string; metadata: Record<string, string> };
+  trace: {
+    start_time: string;
+    dotted_order: string;
+    metadata: Record<string, string>;
+    /** Metadata of the root alone. */
+    root_metadata: { queue_wait_ms: number };
+  };
 };
 
 export type AgentFailure = { error: string; message: string; stack: string | null };
@@ -219,13 +143,6 @@ export type HistoryCall = GraphCall & {
   limit: number;
   before_id: string | null;
   metadata: Record<string, unknown> | null;
-};
-
-export type Checkpoint = {
-  thread_id: string;
-  checkpoint_id: string;
-  checkpoint_ns: string;
-  checkpoint_map: Record<string, unknown> | null;
 };
 
 /** Graph with an assistant's configuration, without a thread. */

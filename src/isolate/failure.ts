@@ -13,7 +13,7 @@ export function toFailure(error: unknown): AgentFailure {
 function textOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   try {
-    // LangGraph's mark on what a node throws.
+    // LangGraph marks errors that a node throws.
     Reflect.deleteProperty(thrown, "pregelTaskId");
     return toWire(thrown);
   } catch {

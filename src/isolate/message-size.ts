@@ -1,3 +1,5 @@
+import type { TraceOp } from "./trace-contract.ts";
+
 const MIB = 1024 * 1024;
 
 /** RPC takes 32 MiB a message; the rest is for what surrounds the content. */
@@ -5,7 +7,13 @@ export const MAX_MESSAGE_BYTES = 30 * MIB;
 /** Limit of the thread for one value of a channel. */
 export const MAX_VALUE_BYTES = 24 * MIB;
 
-/** Error of a state that does not fit one message. */
+/**
+ * Limit of all values of a checkpoint. A run holds a state several times: its bytes, its objects, and texts for
+ * events and for the summary. The platform gives an isolate 128 MB.
+ */
+export const MAX_STATE_BYTES = 10 * MIB;
+
+/** Error of a state that does not fit one message, or the memory of an isolate. */
 export class StateLimitError extends Error {
   override name = "StateLimitError";
 }
@@ -26,6 +34,18 @@ function isLatin1(text: string): boolean {
   return true;
 }
 
+/**
+ * Checks the size of a state that is to be stored. A larger one that exists may shrink.
+ * @throws StateLimitError
+ */
+export function assertStateSize(bytes: number, bytesBefore: number): void {
+  if (bytes <= MAX_STATE_BYTES || bytes <= bytesBefore) return;
+  throw new StateLimitError(
+    `The state has ${bytes} bytes, more than ${MAX_STATE_BYTES} (${describeBytes(MAX_STATE_BYTES)}). ` +
+      "Remove values or messages from it, or store large values outside of the state.",
+  );
+}
+
 export function describeBytes(bytes: number): string {
   return `${(bytes / MIB).toFixed(1)} MiB`;
 }
@@ -38,4 +58,18 @@ export function sendable(what: string, text: string): string {
     `${what} has ${describeBytes(bytes)}, more than one answer of ${describeBytes(MAX_MESSAGE_BYTES)}. ` +
       "Store large values outside of the state.",
   );
+}
+
+/** Returns the encoded size. */
+export function charactersOf({ data, texts = {} }: Pick<TraceOp, "data" | "texts">): number {
+  const sizes = Object.values(texts).map((text) =>
+    "text" in text ? text.text.length : text.before.length + text.rest.length,
+  );
+  return sizes.reduce((sum, size) => sum + size, data.length);
+}
+
+/** Returns the size of the payloads, shared text included. */
+export function payloadCharactersOf(sent: Pick<TraceOp, "data" | "texts">): number {
+  const shared = Object.values(sent.texts ?? {}).map((text) => ("of" in text ? text.chars : 0));
+  return shared.reduce((sum, chars) => sum + chars, charactersOf(sent));
 }

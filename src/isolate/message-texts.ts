@@ -1,5 +1,21 @@
 // Caches the text of each message: every step writes the conversation again.
 
+/** Texts that a state caches: those of a large one would take as much memory as its messages, twice. */
+const MAX_CACHED_CHARACTERS = 4 * 1024 * 1024;
+
+/** Counts the texts that are cached while one state is written or read. */
+export class CacheRoom {
+  #left = MAX_CACHED_CHARACTERS;
+
+  get isLeft(): boolean {
+    return this.#left > 0;
+  }
+
+  take(text: string) {
+    this.#left -= text.length;
+  }
+}
+
 /** Form in checkpoints, and flattened form for clients. */
 type Kind = "checkpoint" | "wire";
 type Written = { marks: unknown[]; texts: Partial<Record<Kind, string>> };
@@ -14,13 +30,16 @@ export type Message = {
  */
 export function kwargsOf(message: Message): Record<string, unknown> {
   const own = message as unknown as Record<string, unknown>;
-  return Object.fromEntries(
+  const kwargs = Object.fromEntries(
     Object.entries(message.lc_kwargs).map(([key, value]) => {
       const isField = Object.hasOwn(own, key) && !key.startsWith("lc_");
       // The only argument that LangChain names differently in JSON.
       return [key === "contentBlocks" ? "content_blocks" : key, isField ? own[key] : value];
     }),
   );
+  // The reducer of LangGraph before 0.2.9 sets the id of the message only.
+  if (typeof own.id === "string") kwargs.id = own.id;
+  return kwargs;
 }
 
 /** Constant in every message, or marked key by key. */

@@ -1,12 +1,12 @@
 import type { Host, Op } from "./contract.ts";
 import {
+  charactersOf,
   describeBytes,
   MAX_MESSAGE_BYTES,
   MAX_VALUE_BYTES,
   messageBytes,
   StateLimitError,
 } from "./message-size.ts";
-import { charactersOf } from "./text-deduplicator.ts";
 
 // RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -70,6 +70,12 @@ export class Outbox {
   /** Whether more waits than one batch holds: callers that can wait should flush first. */
   get isBehind(): boolean {
     return this.#bytes > BATCH_BYTES || this.#ops.length > BATCH_OPS;
+  }
+
+  /** Flushes after the work that is ready now, whose operations join the batch. */
+  async flushSoon(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    await this.flush();
   }
 
   /** Resolves once everything pushed so far is committed; `durability: sync` waits here. */

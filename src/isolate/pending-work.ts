@@ -78,7 +78,7 @@ globalThis.fetch = (...args: Parameters<typeof fetch>) => track(fetchOutside(...
 globalThis.setTimeout = new Proxy(startTimer, {
   apply(target, self, [callback, ms = 0, ...args]) {
     const work = current.getStore();
-    // A longer timer cannot fire within the grace period: mostly it is the limit of something.
+    // A longer timer cannot fire within the grace period: most of them are time limits.
     if (!work || typeof callback !== "function" || ms > GRACE_MS) {
       return Reflect.apply(target, self, [callback, ms, ...args]);
     }

@@ -1,8 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Server } from "./environment-contract.ts";
 import { track } from "./pending-work.ts";
-
-/** Agent server of this agent, for calls by its own code. */
-export type Server = { fetch(request: Request): Promise<Response> };
 
 const servers = new AsyncLocalStorage<Server>();
 

@@ -60,7 +60,7 @@ export type StoreRefusal = {
   message: string;
 };
 
-/** Atomic: all operations of a batch, or none. */
+/** Atomic while the store is one object: all operations of a batch, or none. A divided store: for each object. */
 export type StoreAnswer =
   | { ok: true; results: StoreResult[] }
   | { ok: false; refusal: StoreRefusal };

@@ -1,4 +1,5 @@
 import {
+  CacheRoom,
   isMessage,
   knownText,
   kwargsOf,
@@ -9,6 +10,9 @@ import {
 
 /** Depth of messages in the states of a history; deeper values are written directly. */
 const DEPTH = 6;
+
+/** Room for texts of the value that is being written. */
+let room = new CacheRoom();
 
 /** A LangChain message: `toDict()` gives the pieces that the wire shows flattened. */
 type DictLike = { toDict(): { type: string; data: Record<string, unknown> } };
@@ -26,6 +30,7 @@ function isDictLike(value: unknown): value is DictLike {
  * Writes an agent's value as JSON text: messages flattened to `{...data, type}`, errors readable.
  */
 export function toWire(value: unknown): string {
+  room = new CacheRoom();
   try {
     return write(value, DEPTH) ?? "null";
   } catch (error) {
@@ -37,27 +42,40 @@ function write(value: unknown, depth: number): string | undefined {
   if (typeof value !== "object" || value === null || depth === 0) return plainly(value);
   if (isMessage(value)) return writeMessage(value);
   if (Array.isArray(value)) {
-    // Not `map`: it skips the holes of a sparse array.
-    return `[${Array.from(value, (item) => write(item, depth - 1) ?? "null").join()}]`;
+    return writeList(value, depth);
   }
   const isOwn = Object.getPrototypeOf(value) === Object.prototype && !("toJSON" in value);
   return isOwn && !isDictLike(value) ? writeFields(value, depth) : plainly(value);
 }
 
+// Texts are concatenated, not joined: V8 copies the pieces once, and drops them as it does.
+function writeList(list: unknown[], depth: number): string {
+  let text = "[";
+  for (let n = 0; n < list.length; n++) {
+    text += `${n > 0 ? "," : ""}${write(list[n], depth - 1) ?? "null"}`;
+  }
+  return `${text}]`;
+}
+
 function writeFields(value: object, depth: number): string {
-  const fields = Object.entries(value).flatMap(([name, field]) => {
-    const text = write(field, depth - 1);
-    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
-  });
-  return `{${fields.join()}}`;
+  let text = "{";
+  for (const [name, field] of Object.entries(value)) {
+    const written = write(field, depth - 1);
+    if (written !== undefined)
+      text += `${text === "{" ? "" : ","}${JSON.stringify(name)}:${written}`;
+  }
+  return `${text}}`;
 }
 
 function writeMessage(message: Message): string | undefined {
   const known = knownText(message, "wire");
   if (known !== undefined) return known;
+  if (!room.isLeft) return plainly(fieldsOf(message));
   const marks = marksOf(message);
   const text = plainly(fieldsOf(message));
-  if (text !== undefined) rememberText(message, marks, "wire", text);
+  if (text === undefined) return undefined;
+  room.take(text);
+  rememberText(message, marks, "wire", text);
   return text;
 }
 

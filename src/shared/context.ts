@@ -1,6 +1,7 @@
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
 import type { RequestIdVariables } from "hono/request-id";
 import type { SecureHeadersVariables } from "hono/secure-headers";
+import { withCounts } from "./database/counted-database.ts";
 
 export type Role = "admin" | "editor" | "viewer";
 
@@ -51,7 +52,7 @@ export type AppEnv = {
 };
 
 export function database(env: Env): Database {
-  return drizzle(env.DB);
+  return drizzle(withCounts(env.DB));
 }
 
 export function contextFor(env: Env, caller: Caller): Context {

@@ -1,12 +1,15 @@
 import { z } from "zod";
+import { isDatabaseOutage } from "./database/outage.ts";
 
 const STATUS = {
   bad_request: 400,
   bad_destination: 400,
   unauthenticated: 401,
+  quota_exceeded: 402,
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   conflict: 409,
   too_large: 413,
   unsupported_media_type: 415,
@@ -44,6 +47,9 @@ const Fields = z.object({
 
 type AppErrorOptions = z.infer<typeof Fields> & { cause?: unknown };
 
+const OUTAGE =
+  "The database of this region does not answer: send the request again after the time in Retry-After.";
+
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly issues: Issue[] | undefined;
@@ -79,6 +85,9 @@ export class AppError extends Error {
     if (error instanceof Error && isErrorCode(code)) {
       return new AppError(code, error.message, { ...Fields.parse(error), cause: error });
     }
+    if (isDatabaseOutage(error)) {
+      return new AppError("unavailable", OUTAGE, { retry_after_seconds: 5, cause: error });
+    }
     return new AppError("internal", "Internal error", { cause: error });
   }
 }
@@ -98,6 +107,16 @@ function isErrorCode(code: unknown): code is ErrorCode {
 /** `notFound("Deployment", id)` reads "Deployment ID {id} not found." as published clients expect. */
 export function notFound(noun: string, id: string): AppError {
   return new AppError("not_found", `${noun} ID ${id} not found.`);
+}
+
+/** Waits for a result that may not exist. @returns `null` for `not_found` */
+export async function nullIfNotFound<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (AppError.from(error).code === "not_found") return null;
+    throw error;
+  }
 }
 
 export function invalid(loc: (string | number)[], msg: string, type = "value_error"): AppError {

@@ -18,11 +18,10 @@ function print(level: "info" | "warn" | "error", event: string, fields: Fields) 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? "" : ` <- ${describe(error.cause)}`;
-  return `${textOf(error)}${cause}`;
+  return `${textOfError(error)}${cause}`;
 }
 
 /** The message of a failed query ends with its parameters: bodies, hashes of keys. Over RPC it loses its class. */
-function textOf(error: Error): string {
-  const { message, stack = message } = error;
+export function textOfError({ message, stack = message }: Omit<Error, "name">): string {
   return message.startsWith(FAILED_QUERY) ? message.replace(/\nparams: .*/s, "") : stack;
 }

@@ -1,50 +1,46 @@
 import { createRoute, type RouteConfig, z } from "@hono/zod-openapi";
 
-const ValidationError = z
-  .object({
-    loc: z.array(z.union([z.string(), z.number().int()])).openapi({
-      description: "Path of the field: where it is sent, then its keys",
-      example: ["body", "name"],
-    }),
-    msg: z.string().openapi({
-      description: "The rule that the field breaks",
-      example: "must have at least 1 character",
-    }),
-    type: z.string().openapi({ description: "Code of the rule", example: "string_too_short" }),
-  })
-  .openapi("ValidationError");
+/** Returns an object that the document names. */
+export function namedObject<T extends z.core.$ZodLooseShape>(name: string, shape: T) {
+  return z.object(shape).openapi(name);
+}
 
-export const HTTPValidationError = z
-  .object({ detail: z.array(ValidationError).describe("Invalid fields") })
-  .openapi("HTTPValidationError");
+export function textField(description: string, example: string) {
+  return z.string().openapi({ description, example });
+}
 
-export const ErrorDetail = z
-  .object({
-    detail: z.string().openapi({
-      description: "What is wrong and how to correct it",
-      example: "Deployment ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
-    }),
-  })
-  .openapi("ErrorDetail");
+const ValidationError = namedObject("ValidationError", {
+  loc: z.array(z.union([z.string(), z.number().int()])).openapi({
+    description: "Path of the field: where it is sent, then its keys",
+    example: ["body", "name"],
+  }),
+  msg: textField("The rule that the field breaks", "must have at least 1 character"),
+  type: textField("Code of the rule", "string_too_short"),
+});
+
+export const HTTPValidationError = namedObject("HTTPValidationError", {
+  detail: z.array(ValidationError).describe("Invalid fields"),
+});
+
+export const ErrorDetail = namedObject("ErrorDetail", {
+  detail: textField(
+    "What is wrong and how to correct it",
+    "Deployment ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
+  ),
+});
 
 /** The error format of version 2 of the traces API (RFC 7807). */
-export const Problem = z
-  .object({
-    type: z
-      .string()
-      .openapi({ description: "URI of the problem type (RFC 7807)", example: "about:blank" }),
-    title: z.string().openapi({ description: "Code of the error", example: "not found" }),
-    status: z.number().int().openapi({ description: "HTTP status", example: 404 }),
-    detail: z.string().openapi({
-      description: "What is wrong and how to correct it",
-      example: "Run ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
-    }),
-    instance: z
-      .string()
-      .openapi({ description: "Path of the request", example: "/api/v2/runs/query" }),
-    remedy: z.string().nullable().describe("Always `null`"),
-  })
-  .openapi("Problem");
+export const Problem = namedObject("Problem", {
+  type: textField("URI of the problem type (RFC 7807)", "about:blank"),
+  title: textField("Code of the error", "not found"),
+  status: z.number().int().openapi({ description: "HTTP status", example: 404 }),
+  detail: textField(
+    "What is wrong and how to correct it",
+    "Run ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
+  ),
+  instance: textField("Path of the request", "/api/v2/runs/query"),
+  remedy: z.string().nullable().describe("Always `null`"),
+});
 
 /** `?wait=false` means false, and the SDK writes booleans as 1 and 0 too. */
 export const QueryBoolean = z
@@ -69,14 +65,23 @@ export const HttpUrl = z
   .refine(isHttpUrl, "must be an http:// or https:// URL without a user name or password")
   .openapi({ format: "uri" });
 
+/** Returns the size of a page in a query. */
+export function queryLimit(items: string, max: number, standard: number) {
+  const limit = z.coerce.number().int().min(1).max(max).default(standard);
+  return limit.describe(pageOf(items));
+}
+
+/** Returns the size of a page in a body. */
+export function bodyLimit(items: string, max: number, standard: number) {
+  return z.number().int().min(1).max(max).default(standard).describe(pageOf(items));
+}
+
+function pageOf(items: string): string {
+  return `Maximum number of ${items} on a page`;
+}
+
 export const PageQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100)
-    .default(20)
-    .describe("Maximum number of items on a page"),
+  limit: queryLimit("items", 100, 20),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
 });
 

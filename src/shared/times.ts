@@ -44,14 +44,23 @@ export function nowMicros(): number {
   return Date.now() * 1000;
 }
 
-/** The UTC day, `2026-11-20`. */
+let last = { day: Number.NaN, text: "" };
+
+/** The UTC day, `2026-11-20`. Keeps the text of the last day: those of runs hardly change. */
 export function dayOf(micros: number): string {
-  return new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);
+  const day = Math.floor(micros / DAY_US);
+  if (day !== last.day) {
+    last = { day, text: new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10) };
+  }
+  return last.text;
 }
+
+/** The version and the variant of RFC 9562: ids of OpenTelemetry are random in both places. */
+const IS_VERSION_7 = /^.{14}7.{4}[89ab]/i;
 
 /** Returns the time of a UUID of version 7, `null` for others and for years of five digits. */
 export function timeOfId(id: string): number | null {
-  if (id[14] !== "7") return null;
+  if (!IS_VERSION_7.test(id)) return null;
   const micros = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;
   return isFourDigitYear(micros) ? micros : null;
 }

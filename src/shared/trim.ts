@@ -4,3 +4,14 @@ export function trimEnd(text: string, character: string): string {
   while (end > 0 && text[end - 1] === character) end -= 1;
   return text.slice(0, end);
 }
+
+/** @returns the first line with text, at most `max` characters of it, or `null` */
+export function firstLine(text: string, max: number): string | null {
+  const line =
+    text
+      .slice(0, 10 * max)
+      .trim()
+      .split(/[\r\n]/, 1)[0]
+      ?.trim() ?? "";
+  return line === "" ? null : line.slice(0, max);
+}

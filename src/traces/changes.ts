@@ -19,6 +19,8 @@ export type RunChange = {
   digest: Digest;
   /** Tier of a new run that names none. */
   project_tier?: TraceTier;
+  /** Other ids by which child spans name this run. Present for spans, whose parents may come later. */
+  span_ids?: string[];
 };
 
 export type TraceTier = "longlived" | "shortlived";
@@ -39,21 +41,30 @@ export type RunColumns = {
 
 /** Data that search and statistics read instead of the payloads. */
 export type Digest = {
-  inputs?: PayloadDigest;
-  outputs?: PayloadDigest & { usage: Usage | null };
+  inputs?: PairDigest;
+  outputs?: PairDigest & { usage: Usage | null };
   extra?: ExtraDigest;
   first_token_us?: number;
 };
 
 /** Metadata, inputs, outputs. */
 export type PairSource = "m" | "i" | "o";
-/** `pairs` is the JSON of `run_digests`, `terms` are the terms of its pairs. */
-export type PairDigest = { pairs: string; terms: number[] };
-export type PayloadDigest = PairDigest & { search: string };
+/** Dotted path, value as text, and value as number when it is a number. */
+export type Pair = [key: string, value: string, number: number | null];
+/** Pairs that filters read, and the text that search reads, which extra lacks. */
+export type KeptDigest = { pairs: readonly Pair[]; search?: string };
+/**
+ * Terms of the indexed pairs. `keys` is the number of keys that the payload could add. `kept` is set
+ * for payloads in R2: that of others is made again from their texts.
+ */
+export type PairDigest = { terms: number[]; keys: number; kept?: KeptDigest };
 export type ExtraDigest = PairDigest & { thread_id: string | null; usage: Usage | null };
 
+/** Project and UTC day of a run. */
+export type Home = { project_id: string; day: string };
+
 /** Key of a partition, in its object's name and in D1. */
-export type PartitionKey = { project_id: string; day: string; slot: number };
+export type PartitionKey = Home & { slot: number };
 
 /** Change with the project that its request names. */
 export type IncomingRun = RunChange & { session_id: string | null; session_name: string | null };

@@ -1,39 +1,75 @@
-const MAX_COUNTS = 1000;
+/** Longest text whose digits fit a double exactly. */
+const SMALL_CHARS = 15;
+const POWERS = Array.from({ length: SMALL_CHARS + 1 }, (_, n) => 10 ** n);
+const [MINUS, POINT] = ["-".charCodeAt(0), ".".charCodeAt(0)];
+const ZERO = "0".charCodeAt(0);
 
 /** Exact sum of decimals stored as text: plain digits, no exponent. */
 export class DecimalSum {
-  #total = 0n;
+  /** Sum of short texts in units of `#places` decimal places, while a double holds it exactly. */
+  #small = 0;
   #places = 0;
+  /** Sum of all others. */
+  #large = 0n;
+  #largePlaces = 0;
   #isEmpty = true;
-  /** Number of occurrences of each text: runs often cost the same. */
-  readonly #counts = new Map<string, number>();
 
   add(text: string | null): void {
     if (text === null) return;
     this.#isEmpty = false;
-    this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);
-    if (this.#counts.size >= MAX_COUNTS) this.#settle();
+    if (text.length <= SMALL_CHARS && this.#addSmall(text)) return;
+    this.#settle();
+    this.#addLarge(text);
   }
 
   /** @returns `null` when nothing was added */
   toText(): string | null {
+    if (this.#isEmpty) return null;
+    if (this.#large === 0n) return toDecimalText(this.#small, this.#places);
     this.#settle();
-    return this.#isEmpty ? null : toDecimalText(this.#total, this.#places);
+    return toDecimalText(this.#large, this.#largePlaces);
+  }
+
+  /** Returns false when the sum would not be exact. */
+  #addSmall(text: string): boolean {
+    const point = text.indexOf(".");
+    const places = point === -1 ? 0 : text.length - point - 1;
+    const most = Math.max(places, this.#places);
+    const added = digitsOf(text) * (POWERS[most - places] ?? Number.NaN);
+    const before = this.#small * (POWERS[most - this.#places] ?? Number.NaN);
+    const sum = before + added;
+    if (!isExact(added) || !isExact(before) || !isExact(sum)) return false;
+    this.#small = sum;
+    this.#places = most;
+    return true;
   }
 
   #settle(): void {
-    for (const [text, n] of this.#counts) this.#addTimes(text, n);
-    this.#counts.clear();
+    if (this.#small !== 0) this.#addLarge(toDecimalText(this.#small, this.#places));
+    this.#small = 0;
+    this.#places = 0;
   }
 
-  #addTimes(text: string, n: number): void {
+  #addLarge(text: string): void {
     const places = placesOf(text);
-    if (places > this.#places) {
-      this.#total *= 10n ** BigInt(places - this.#places);
-      this.#places = places;
+    if (places > this.#largePlaces) {
+      this.#large *= 10n ** BigInt(places - this.#largePlaces);
+      this.#largePlaces = places;
     }
-    this.#total += scaled(text, this.#places) * BigInt(n);
+    this.#large += scaled(text, this.#largePlaces);
   }
+}
+
+const isExact = Number.isSafeInteger;
+
+/** Returns the digits of a text without its point as a number. */
+function digitsOf(text: string): number {
+  let value = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== POINT && code !== MINUS) value = 10 * value + code - ZERO;
+  }
+  return text.charCodeAt(0) === MINUS ? -value : value;
 }
 
 export function addDecimals(
@@ -47,11 +83,11 @@ export function addDecimals(
   return sum.toText();
 }
 
-function toDecimalText(total: bigint, places: number): string {
+function toDecimalText(total: bigint | number, places: number): string {
   if (places === 0) return String(total);
-  const digits = String(total < 0n ? -total : total).padStart(places + 1, "0");
+  const digits = String(total < 0 ? -total : total).padStart(places + 1, "0");
   const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, "");
-  return total < 0n ? `-${text}` : text;
+  return total < 0 ? `-${text}` : text;
 }
 
 function placesOf(text: string): number {

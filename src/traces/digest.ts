@@ -1,12 +1,11 @@
 import { isRecord } from "../shared/guards.ts";
 import { toMicros } from "../shared/times.ts";
-import type { Digest, ExtraDigest, PairDigest, PairSource, PayloadDigest } from "./changes.ts";
+import type { Digest, ExtraDigest, Pair, PairDigest, PairSource } from "./changes.ts";
 import { MAX_KEYS_PER_RUN, MAX_PAIRS_CHARS, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } from "./limits.ts";
-import { termOf } from "./terms.ts";
+import { pairTerm } from "./terms.ts";
 import { findUsage, usageOfMetadata } from "./usage.ts";
 
-/** Dotted path, value as text, and value as number when it is a number. */
-export type Pair = [key: string, value: string, number: number | null];
+export type { Pair } from "./changes.ts";
 
 const MAX_PAIRS = 500;
 const THREAD_KEYS = ["session_id", "thread_id", "conversation_id"];
@@ -14,26 +13,39 @@ const THREAD_KEYS = ["session_id", "thread_id", "conversation_id"];
 /** Number of keys a run may still add: metadata, inputs and outputs share the limit. */
 export type KeyBudget = { keys: number };
 
-export function digestInputs(value: unknown, budget: KeyBudget = fullKeyBudget()): PayloadDigest {
-  const pairs = toPairs(value);
-  return { ...digestPairs("i", pairs, budget), search: searchOf(pairs) };
+export function digestInputs(value: unknown, budget: KeyBudget = fullKeyBudget()): PairDigest {
+  return digestPairs("i", value, budget);
 }
 
 export function digestOutputs(
   value: unknown,
   budget: KeyBudget = fullKeyBudget(),
 ): NonNullable<Digest["outputs"]> {
-  const pairs = toPairs(value);
-  return { ...digestPairs("o", pairs, budget), search: searchOf(pairs), usage: findUsage(value) };
+  return { ...digestPairs("o", value, budget), usage: findUsage(value) };
 }
 
 export function digestExtra(value: unknown, budget: KeyBudget = fullKeyBudget()): ExtraDigest {
-  const metadata = isRecord(value) && isRecord(value.metadata) ? value.metadata : {};
+  const metadata = metadataOf(value);
   return {
-    ...digestPairs("m", toPairs(metadata), budget),
+    ...digestPairs("m", metadata, budget),
     thread_id: threadOf(metadata),
     usage: usageOfMetadata(metadata),
   };
+}
+
+/** Returns the indexed pairs of a payload, whose terms its digest has. */
+export function indexedPairs(kind: PairSource, value: unknown, keys: number): Pair[] {
+  const leaves = readLeaves(kind === "m" ? metadataOf(value) : value);
+  return limitLeaves(leaves, { keys }).map(toPair);
+}
+
+/** Returns the text of a payload that `search` reads. */
+export function searchTextOf(value: unknown): string {
+  return searchOf(toPairs(value));
+}
+
+function metadataOf(value: unknown): Record<string, unknown> {
+  return isRecord(value) && isRecord(value.metadata) ? value.metadata : {};
 }
 
 export function fullKeyBudget(): KeyBudget {
@@ -62,27 +74,36 @@ function threadOf(metadata: Record<string, unknown>): string | null {
 
 /** Flattens a value. Each element of an array adds a pair with the array's path. */
 export function toPairs(value: unknown): Pair[] {
-  const pairs: Pair[] = [];
-  const keys = new Set<string>();
-  const stack: { path: string; value: unknown }[] = [{ path: "", value }];
-  while (stack.length > 0 && pairs.length < MAX_PAIRS) {
-    const next = stack.pop();
-    if (next === undefined) break;
-    const inner = children(next.path, next.value);
-    if (inner !== null) {
-      stack.push(...inner.slice(0, MAX_PAIRS).reverse());
-    } else if (next.path !== "" && addKey(keys, next.path)) {
-      pairs.push(toPair(next.path, next.value));
-    }
-  }
-  return pairs;
+  return readLeaves(value).map(toPair);
 }
 
-function children(path: string, value: unknown): { path: string; value: unknown }[] | null {
-  if (Array.isArray(value)) return value.map((element) => ({ path, value: element }));
-  if (!isRecord(value)) return null;
+/** Path and value before they are cut: a hash reads a text faster than a part of it. */
+type Leaf = { path: string; text: string; number: number | null };
+
+function readLeaves(value: unknown): Leaf[] {
+  const leaves: Leaf[] = [];
+  const keys = new Set<string>();
+  const stack: Values = { paths: [""], values: [value] };
+  while (stack.values.length > 0 && leaves.length < MAX_PAIRS) {
+    const path = stack.paths.pop() ?? "";
+    const next = stack.values.pop();
+    if (typeof next === "object" && next !== null) pushInner(stack, path, next);
+    else if (path !== "" && addKey(keys, path)) leaves.push(toLeaf(path, next));
+  }
+  return leaves;
+}
+
+/** Paths and values that are still to be read, the next one last. */
+type Values = { paths: string[]; values: unknown[] };
+
+function pushInner({ paths, values }: Values, path: string, value: object): void {
+  const inner = Array.isArray(value) ? value : Object.values(value);
+  const names = Array.isArray(value) ? null : Object.keys(value);
   const prefix = path === "" ? "" : `${path}.`;
-  return Object.entries(value).map(([key, inner]) => ({ path: prefix + key, value: inner }));
+  for (let n = Math.min(inner.length, MAX_PAIRS) - 1; n >= 0; n--) {
+    paths.push(names === null ? path : prefix + names[n]);
+    values.push(inner[n]);
+  }
 }
 
 function addKey(keys: Set<string>, path: string): boolean {
@@ -91,35 +112,36 @@ function addKey(keys: Set<string>, path: string): boolean {
   return true;
 }
 
-function toPair(path: string, value: unknown): Pair {
-  const key = path.slice(0, MAX_VALUE_CHARS);
-  if (typeof value === "number") return [key, String(value), value];
-  if (typeof value !== "string") return [key, String(value), null];
-  return [key, value.slice(0, MAX_VALUE_CHARS), null];
+function toLeaf(path: string, value: unknown): Leaf {
+  const number = typeof value === "number" && Number.isFinite(value) ? value : null;
+  return { path, text: String(value), number };
 }
 
-/** Encodes pairs as a JSON object. Numbers become `[text, number]`; keys of arrays repeat. */
-export function digestPairs(
-  kind: PairSource,
-  pairs: Pair[],
-  budget: KeyBudget = fullKeyBudget(),
-): PairDigest {
+function toPair({ path, text, number }: Leaf): Pair {
+  return [path.slice(0, MAX_VALUE_CHARS), text.slice(0, MAX_VALUE_CHARS), number];
+}
+
+function digestPairs(kind: PairSource, value: unknown, budget: KeyBudget): PairDigest {
+  const { keys } = budget;
+  const indexed = limitLeaves(readLeaves(value), budget);
+  return { terms: indexed.map(({ path, text }) => pairTerm(kind, path, text)), keys };
+}
+
+/** Cuts to the limits of the index, and takes the keys from the budget. */
+function limitLeaves(leaves: Leaf[], budget: KeyBudget): Leaf[] {
   const keys = new Set<string>();
-  const members: string[] = [];
-  const terms: number[] = [];
+  const limited: Leaf[] = [];
   let chars = 0;
-  for (const [key, value, number] of pairs) {
-    if (!keys.has(key) && keys.size >= budget.keys) continue;
-    const text = number === null ? JSON.stringify(value) : JSON.stringify([value, number]);
-    const member = `${JSON.stringify(key)}:${text}`;
-    chars += member.length;
+  for (const leaf of leaves) {
+    const { path, text } = leaf;
+    if (!keys.has(path) && keys.size >= budget.keys) continue;
+    chars += Math.min(path.length, MAX_VALUE_CHARS) + Math.min(text.length, MAX_VALUE_CHARS);
     if (chars > MAX_PAIRS_CHARS) break;
-    keys.add(key);
-    members.push(member);
-    terms.push(termOf(kind, key, value));
+    keys.add(path);
+    limited.push(leaf);
   }
   budget.keys -= keys.size;
-  return { pairs: `{${members.join()}}`, terms };
+  return limited;
 }
 
 function searchOf(pairs: Pair[]): string {

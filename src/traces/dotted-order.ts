@@ -31,15 +31,35 @@ export function parseDottedOrder(text: string): Lineage | null {
   return { parent_run_ids: ids, trace_id: ids[0] ?? run_id, run_id, start_us };
 }
 
-/** Returns the day of the trace's root when the root is in another partition. */
-export function farRootDay(dotted_order: string, start_us: number): string | null {
+/** Returns the day of the trace's root when that is in another partition. */
+export function rootDayOf(run: { dotted_order: string | null; start_us: number }): string | null {
+  const { dotted_order, start_us } = run;
+  if (dotted_order === null) return null;
   const [year, month, day] = [0, 4, 6].map((at) => dotted_order.slice(at, at === 0 ? 4 : at + 2));
   const root_day = `${year}-${month}-${day}`;
   return root_day === dayOf(start_us) ? null : root_day;
 }
 
 export function toDottedOrder(start_us: number, run_id: string): string {
-  const ms = Math.floor(start_us / 1000);
-  const iso = new Date(ms).toISOString().replaceAll(/[-:.]/g, "").slice(0, -1);
-  return `${iso}${String(start_us - ms * 1000).padStart(3, "0")}Z${run_id}`;
+  const second = Math.floor(start_us / SECOND_US);
+  const micros = String(start_us - second * SECOND_US).padStart(6, "0");
+  return `${textOfSecond(second)}${micros}Z${run_id}`;
+}
+
+const SECOND_US = 1_000_000;
+const [MINUTE_S, HOUR_S, DAY_S] = [60, 3600, 86_400];
+const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"));
+let last = { day: Number.NaN, text: "" };
+
+/** Keeps the text of the last day: a date costs more than all the rest. */
+function textOfSecond(second: number): string {
+  const day = Math.floor(second / DAY_S);
+  if (day !== last.day) {
+    const iso = new Date(day * DAY_S * 1000).toISOString();
+    last = { day, text: iso.slice(0, iso.indexOf("T")).replaceAll("-", "") };
+  }
+  const rest = second - day * DAY_S;
+  const hour = TWO_DIGITS[Math.floor(rest / HOUR_S)];
+  const minute = TWO_DIGITS[Math.floor(rest / MINUTE_S) % 60];
+  return `${last.text}T${hour}${minute}${TWO_DIGITS[rest % 60]}`;
 }

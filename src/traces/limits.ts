@@ -1,7 +1,10 @@
-/** Batch limits announced to clients, and the limit of an uncompressed request. */
+/**
+ * Batch limits announced to clients, and the limit of an uncompressed request. Clients without the announced limit
+ * send up to 24 MiB. A parsed request of that size and those of `BODIES` fit the 128 MB of an isolate.
+ */
 const BATCH_SIZE_LIMIT = 500;
-const BATCH_SIZE_LIMIT_BYTES = 20_971_520;
-export const MAX_BODY_BYTES = 40 * 1024 * 1024;
+const BATCH_SIZE_LIMIT_BYTES = 4 * 1024 * 1024;
+export const MAX_BODY_BYTES = 24 * 1024 * 1024;
 export const MAX_RUNS_PER_BATCH = 5000;
 
 /**
@@ -11,11 +14,10 @@ export const MAX_RUNS_PER_BATCH = 5000;
 export const MAX_INLINE_BYTES = 250_000;
 export const MAX_EXTRA_BYTES = 400_000;
 
-/** Limits of the index by key and value. */
 export const MAX_KEYS_PER_RUN = 100;
 export const MAX_VALUE_CHARS = 250;
 export const MAX_SEARCH_CHARS = 16_000;
-/** Limit of each JSON in `run_digests`: three of them fit a row at three bytes a character. */
+/** Limit of the pairs of a payload in R2: three of them fit a row at three bytes a character. */
 export const MAX_PAIRS_CHARS = 200_000;
 
 export const MAX_NAME_CHARS = 1000;
@@ -25,13 +27,14 @@ export const MAX_ERROR_CHARS = 100_000;
 export const MAX_FEEDBACK_KEY_CHARS = 180;
 export const MAX_FEEDBACK_BYTES = 100_000;
 
-/** Opens the day's next slot beyond this size; an object holds 10 GB. */
+/** Opens the day's next slot beyond either size: an object holds 10 GB, and the ids of its runs in memory. */
 export const MAX_PARTITION_BYTES = 6_000_000_000;
+export const MAX_PARTITION_ROWS = 250_000;
 
 export const BATCH_INGEST_CONFIG = {
   use_multipart_endpoint: true,
   scale_up_qsize_trigger: 1000,
-  scale_up_nthreads_limit: 16,
+  scale_up_nthreads_limit: 4,
   scale_down_nempty_trigger: 4,
   size_limit: BATCH_SIZE_LIMIT,
   size_limit_bytes: BATCH_SIZE_LIMIT_BYTES,

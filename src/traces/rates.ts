@@ -27,8 +27,7 @@ export function assertTraceRate(
 export function assertReadRate(
   ctx: Pick<Context, "caller" | "env">,
   name: keyof typeof PUBLISHED,
-  now = Date.now(),
 ): void {
-  assertTraceRate(ctx, "read", now);
-  if (ctx.env.PUBLISHED_READ_LIMITS === "true") assertRate(ctx, { name, ...PUBLISHED[name] }, now);
+  assertTraceRate(ctx, "read");
+  if (ctx.env.PUBLISHED_READ_LIMITS === "true") assertRate(ctx, { name, ...PUBLISHED[name] });
 }

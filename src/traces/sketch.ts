@@ -37,6 +37,12 @@ export class Sketch {
     return this.#buckets.size === 0 ? exactQuantile(this.#values, q) : this.#bucketQuantile(q);
   }
 
+  /** Returns the sum, which is exact for few values. */
+  sum(): number {
+    const few = this.#values.reduce((total, value) => total + value, 0);
+    return [...this.#buckets].reduce((total, [index, n]) => total + middleOf(index) * n, few);
+  }
+
   toData(): SketchData {
     if (this.#buckets.size === 0) return { values: this.#values };
     return { buckets: [...this.#buckets] };

@@ -1,33 +1,49 @@
+import { fnv1a } from "../shared/fnv.ts";
 import type { PairSource } from "./changes.ts";
+import { MAX_VALUE_CHARS } from "./limits.ts";
 
 /** Kinds of terms. A term is a hash of kind, key and value that fits a double. */
 export type TermKind = PairSource | "tag";
 
+/** Inclusive range of terms. */
+export type TermRange = { first: number; last: number };
+
 const [VALUE_BITS, KEY_BITS] = [32, 21];
 const VALUES = 2 ** VALUE_BITS;
-const SEED = 0x811c9dc5;
-const PRIME = 0x01000193;
 
 /** Collisions are possible: readers check the pairs of the rows found. */
 export function termOf(kind: TermKind, key: string, value: string): number {
-  return firstTerm(kind, key) + hash(value, SEED);
+  return firstTerm(kind, key) + fnv1a(value);
+}
+
+/** Returns the term of a pair, of which the index has the start of a long key and value. */
+export function pairTerm(kind: PairSource, path: string, value: string): number {
+  const end = Math.min(value.length, MAX_VALUE_CHARS);
+  return firstTerm(kind, path.slice(0, MAX_VALUE_CHARS)) + fnv1a(value, undefined, end);
+}
+
+export function onlyTerm(term: number): TermRange {
+  return { first: term, last: term };
 }
 
 /** Returns the range of terms of all values of a key. */
-export function termsOfKey(kind: TermKind, key: string): { first: number; last: number } {
+export function termsOfKey(kind: TermKind, key: string): TermRange {
   const first = firstTerm(kind, key);
   return { first, last: first + VALUES - 1 };
 }
 
 function firstTerm(kind: TermKind, key: string): number {
-  return (hash(key, hash(kind, SEED)) >>> (VALUE_BITS - KEY_BITS)) * VALUES;
+  return (fnv1a(key, fnv1a(kind)) >>> (VALUE_BITS - KEY_BITS)) * VALUES;
 }
 
-/** FNV-1a over UTF-16. */
-function hash(text: string, seed: number): number {
-  let state = seed;
-  for (let at = 0; at < text.length; at++) {
-    state = Math.imul(state ^ text.charCodeAt(at), PRIME);
-  }
-  return state >>> 0;
+/** Terms that a run has besides its pairs and tags. */
+export function traceTerm(trace_id: string): number {
+  return termOf("tag", "trace", trace_id);
 }
+
+export function threadTerm(thread_id: string): number {
+  return termOf("tag", "thread", thread_id);
+}
+
+/** Term of runs whose root started on another day. */
+export const FAR_TERM = termOf("tag", "far", "");

@@ -7,17 +7,22 @@ export type CountedRun = Usage & {
   end_us: number | null;
   first_token_us: number | null;
   status: string;
+  /** Time in the queue before the start, absent where it is not read. */
+  queue_wait_ms?: number | null;
 };
 
-const TOKENS = ["total_tokens", "prompt_tokens", "completion_tokens"] as const;
+export const TOKENS = ["total_tokens", "prompt_tokens", "completion_tokens"] as const;
 export const COSTS = ["total_cost", "prompt_cost", "completion_cost"] as const;
-export const USAGE_COLUMNS = [...TOKENS, ...COSTS] as const;
-export const TIMING_COLUMNS = ["start_us", "end_us", "first_token_us", "status"] as const;
+export function isUsage(name: string): name is keyof Usage {
+  return [...TOKENS, ...COSTS].some((column) => column === name);
+}
 
 /** Distributions by name. The catalogue keeps only `TIMES`. */
 export const TIMES = ["latency", "first_token"] as const;
 export const DISTRIBUTIONS = [...TIMES, ...TOKENS, "total_cost"] as const;
-export type Distribution = (typeof DISTRIBUTIONS)[number];
+/** Distributions of a bucket of time. */
+export const SERIES_TIMES = [...TIMES, "queue_wait"] as const;
+export type Distribution = (typeof DISTRIBUTIONS | typeof SERIES_TIMES)[number];
 
 export type TotalsData = {
   runs: number;
@@ -94,6 +99,11 @@ export class RunTotals {
     return this.#sketches.get(name)?.quantile(q) ?? null;
   }
 
+  /** @returns the sum of a distribution, 0 without values */
+  sum(name: Distribution): number {
+    return this.#sketches.get(name)?.sum() ?? 0;
+  }
+
   toData(): TotalsData {
     const { runs, errors, streamed, min_start_us, max_start_us, tokens } = this;
     const sketches = [...this.#sketches].map(([name, sketch]) => [name, sketch.toData()]);
@@ -118,6 +128,8 @@ function measure(run: CountedRun, name: Distribution): number | null {
       return run.end_us === null ? null : run.end_us - run.start_us;
     case "first_token":
       return run.first_token_us === null ? null : run.first_token_us - run.start_us;
+    case "queue_wait":
+      return run.queue_wait_ms == null ? null : run.queue_wait_ms * 1000;
     case "total_cost":
       return run.total_cost === null ? null : Number(run.total_cost);
     default:

@@ -12,6 +12,11 @@ export type Usage = {
   total_cost: string | null;
 };
 
+export const NO_USAGE: Usage = {
+  ...{ total_tokens: null, prompt_tokens: null, completion_tokens: null },
+  ...{ total_cost: null, prompt_cost: null, completion_cost: null },
+};
+
 /**
  * Reads usage from outputs: `usage_metadata` annotations or in a message, or LangChain's `llmOutput`.
  */

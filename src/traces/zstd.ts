@@ -7,8 +7,8 @@ const CHECKSUM_BYTES = 4;
 /** Type of a block that repeats one byte. */
 const REPEATED = 1;
 const MAX_READ_BYTES = 4;
-/** Bounds a frame's window, which is memory: 64 MB, the limit of an uncompressed body. */
-const WINDOW = { [constants.ZSTD_d_windowLogMax]: 26 };
+/** Bounds a frame's window, which is memory: 8 MB, the least that the format recommends to support. */
+const WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
 /**
  * Decompresses all frames of a stream. zstdDecompressSync stops after the first frame, and

@@ -65,9 +65,9 @@ export async function slow(_, config) {
   return { messages: [{ role: "assistant", content: "slow and well" }] };
 }
 `;
-const LIMIT_MS = 2000;
-/** The main process reads and stores what these bombs send. */
-const HOST_LIMIT_MS = 8000;
+/** For the median call, and for each of them: other tests use the machine, and a call may wait for a garbage collector. */
+const MEDIAN_LIMIT_MS = 2000;
+const LIMIT_MS = 8000;
 const PATIENCE_MS = 300_000;
 
 const BOMB_GRAPHS = [
@@ -101,36 +101,33 @@ beforeAll(async () => {
 });
 
 test.each([
-  ["loop", /computed for \d+ s without a pause/, LIMIT_MS],
-  ["grow", /memory/, LIMIT_MS],
-  ["buffers", /memory/, LIMIT_MS],
-  ["event_flood", /The run emitted more than \d+ characters of events/, HOST_LIMIT_MS],
-  ["small_event_flood", /The run emitted more than \d+ characters of events/, HOST_LIMIT_MS],
-  ["event_burst", /The run emitted more than \d+ characters of events/, HOST_LIMIT_MS],
-  ["checkpoint_lists", /memory/, HOST_LIMIT_MS],
-  ["trace_texts", /bytes of events, checkpoints and traces, the limit of a run/, HOST_LIMIT_MS],
-])(
-  "an agent's %s ends its own run and delays no other tenant",
-  async (graph, message, limit_ms) => {
-    const worker = await workerPid();
-    const inFlight = await create(victim, "slow", headers);
-    await until("The other tenant's run", () => read(victim, inFlight, headers), isRunning);
-    const bomb = await create(bombs, graph);
-    const seen = await useUntil(async () => isOver(await read(bombs, bomb)));
-    expect(seen.length).toBeGreaterThan(4);
-    expect(seen.filter(({ status, ms }) => status !== 200 || ms > limit_ms)).toEqual([]);
-    const { thread_id, run_id } = bomb;
-    const joined = await request<{ __error__: { message: string } }>(
-      "GET",
-      `/agents/${bombs}/threads/${thread_id}/runs/${run_id}/join`,
-    );
-    expect(joined.body.__error__.message).toMatch(message);
-    const ended = await until("Its end", () => read(victim, inFlight, headers), isOver);
-    expect(ended.status).toBe("success");
-    expect(await attemptsOf(inFlight)).toBe(1);
-    expect(await workerPid()).toBe(worker);
-  },
-);
+  ["loop", /computed for \d+ s without a pause/],
+  ["grow", /memory/],
+  ["buffers", /memory/],
+  ["event_flood", /The run emitted more than \d+ characters of events/],
+  ["small_event_flood", /The run emitted more than \d+ characters of events/],
+  ["event_burst", /The run emitted more than \d+ characters of events/],
+  ["checkpoint_lists", /memory/],
+  ["trace_texts", /bytes of events, checkpoints and traces, the limit of a run/],
+])("an agent's %s ends its own run and delays no other tenant", async (graph, message) => {
+  const worker = await workerPid();
+  const inFlight = await create(victim, "slow", headers);
+  await until("The other tenant's run", () => read(victim, inFlight, headers), isRunning);
+  const bomb = await create(bombs, graph);
+  const seen = await useUntil(async () => isOver(await read(bombs, bomb)));
+  expect(seen.length).toBeGreaterThan(4);
+  assertNotDelayed(seen);
+  const { thread_id, run_id } = bomb;
+  const joined = await request<{ __error__: { message: string } }>(
+    "GET",
+    `/agents/${bombs}/threads/${thread_id}/runs/${run_id}/join`,
+  );
+  expect(joined.body.__error__.message).toMatch(message);
+  const ended = await until("Its end", () => read(victim, inFlight, headers), isOver);
+  expect(ended.status).toBe("success");
+  expect(await attemptsOf(inFlight)).toBe(1);
+  expect(await workerPid()).toBe(worker);
+});
 
 test("an agent that loops while it loads fails its build and delays no other tenant", async () => {
   let ended: Awaited<ReturnType<typeof build>> | undefined;
@@ -140,7 +137,7 @@ test("an agent that loops while it loads fails its build and delays no other ten
   });
   const seen = await useUntil(async () => ended !== undefined);
   await building;
-  expect(seen.filter(({ status, ms }) => status !== 200 || ms > LIMIT_MS)).toEqual([]);
+  assertNotDelayed(seen);
   expect(ended?.revision.status).toBe("BUILD_FAILED");
 });
 
@@ -174,6 +171,12 @@ async function attemptsOf({ thread_id, run_id }: Run): Promise<number> {
   });
   const attempts = [...body.matchAll(/"attempt":(\d+)/g)].map(([, attempt]) => Number(attempt));
   return Math.max(...attempts);
+}
+
+function assertNotDelayed(seen: Seen[]): void {
+  expect(seen.filter(({ status, ms }) => status !== 200 || ms > LIMIT_MS)).toEqual([]);
+  const times = seen.map(({ ms }) => ms).sort((a, b) => a - b);
+  expect(times[Math.floor(times.length / 2)]).toBeLessThan(MEDIAN_LIMIT_MS);
 }
 
 /** Uses the service as the other tenant until `isDone`. Returns how each request went. */

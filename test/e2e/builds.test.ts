@@ -8,10 +8,12 @@ import { packTar } from "modern-tar";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GitHost, startGitHost } from "../../scripts/local/git-host.ts";
 import { commitFolder } from "../../scripts/local/repositories.ts";
-import type {
-  BuildOrder,
-  BuildOutcome,
-  BuildSource,
+import {
+  type Artifact,
+  type BuildOrder,
+  type BuildOutcome,
+  type BuildSource,
+  CONTRACT,
 } from "../../src/control-plane/builds/contract.ts";
 import { LANGGRAPH_LINES } from "../support/langgraph-lines.ts";
 import { startFaultProxy } from "../support/node/fault-proxy.ts";
@@ -229,7 +231,8 @@ test("the SDK that package.json names is prebuilt, and what needs React is bundl
     }),
   );
   const { artifact_key } = deployed(built);
-  const { modules } = JSON.parse(await builder.read(artifact_key)) as { modules: Files };
+  const { modules, contract } = JSON.parse(await builder.read(artifact_key)) as Artifact;
+  expect(contract).toBe(CONTRACT);
   expect(Object.keys(modules)).toContain("rt/langchain.langgraph-sdk.auth.js");
   expect(modules["main.js"]).toContain("useStream");
   expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
@@ -266,6 +269,54 @@ test("without a lockfile a later build has the versions of the first", async () 
   expect(textOf(again)).toContain("Chosen: ms@2.0.0");
   expect(textOf(await buildFiles(files("^2.1.0"), { deployment_id }))).toMatch(/Chosen: ms@2\.1/);
   expect(textOf(await buildFiles(files("^2.0.0")))).toMatch(/Chosen: ms@2\.[^0]/);
+});
+
+/** The monorepo of test/fixtures/locks: its root and the package that it links need two versions of ms. */
+const MONOREPO_AGENT = `
+import camelcase from "lodash-alias";
+import own from "ms/package.json" with { type: "json" };
+import tools from "tool";
+const found = [own.version, tools, camelcase("two words")].join();
+if (found !== "2.1.2,2.0.0,twoWords") throw new Error("found " + found);
+export async function* agent() { yield found; }
+`;
+
+test.each([
+  ["yarn 1", "yarn.lock", "yarn-1", "1.0.0"],
+  ["yarn 4", "yarn.lock", "yarn-4", "workspace:*"],
+  ["pnpm", "pnpm-lock.yaml", "pnpm-9", "workspace:*"],
+  ["bun", "bun.lock", "bun-2", "workspace:*"],
+])("a monorepo of %s has the versions of its lockfile", async (manager, file, lock, tool) => {
+  const dependencies = {
+    ms: "2.1.2",
+    debug: "4.3.4",
+    tool,
+    "lodash-alias": "npm:lodash.camelcase@^4.3.0",
+  };
+  const devDependencies = { "is-odd": "3.0.1" };
+  const root = { name: "root", private: true, type: "module", dependencies, devDependencies };
+  const workspaces = ["packages/*"];
+  const built = await buildFiles({
+    "langgraph.json": config({ agent: "./agent.js:agent" }),
+    "agent.js": MONOREPO_AGENT,
+    [file]: await readFile(`test/fixtures/locks/${lock}.lock.txt`, "utf8"),
+    ...(manager === "pnpm" ? { "pnpm-workspace.yaml": "packages:\n  - packages/*\n" } : {}),
+    "package.json": JSON.stringify(manager === "pnpm" ? root : { ...root, workspaces }),
+    "packages/tool/package.json": JSON.stringify({
+      name: "tool",
+      version: "1.0.0",
+      type: "module",
+      main: "index.js",
+      dependencies: { ms: "2.0.0", "@sindresorhus/is": "6.3.1" },
+      optionalDependencies: { fsevents: "2.3.3" },
+    }),
+    "packages/tool/index.js": `
+      import is from "@sindresorhus/is";
+      import own from "ms/package.json" with { type: "json" };
+      export default is.string(own.version) ? own.version : "unknown";
+    `,
+  });
+  expect(await builder.describe(deployed(built).artifact_key)).toMatchObject({ ok: true });
 });
 
 test("a plain generator needs no package.json", async () => {

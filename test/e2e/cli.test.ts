@@ -57,6 +57,11 @@ test("deploy uploads a folder, builds it and prints where it serves; again makes
     const id = result?.deployment_id ?? "";
     expect(result).toMatchObject({ status: "succeeded", url: `${stack.base_url}/agents/${id}` });
     expect(first.stdout).toContain("Skipping reserved env var: LANGSMITH_TRACING_V2");
+    const { body } = await request<{ resources: object[] }>(
+      "GET",
+      `/v2/deployments/${id}/revisions`,
+    );
+    expect(body.resources).toMatchObject([{ trigger: "cli" }]);
     expect(await runAgent(id, "how")).toBe("kind how");
 
     const again = await deploy(folder, name, "--verbose");

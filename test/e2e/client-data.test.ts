@@ -36,7 +36,7 @@ async function current(): Promise<Files> {
 }
 
 const versions: [name: string, packages: () => Files | Promise<Files>, isVulnerable: boolean][] = [
-  ["core 0.3.40", () => manifest("0.3.40", "0.2.74", "0.0.18"), true],
+  ["core 0.3.40", () => manifest("0.3.40", "0.2.68", "0.0.18"), true],
   ["core 0.3.79", () => manifest("0.3.79", "0.4.9", "0.1.3"), true],
   ["core 1.1.0", () => manifest("1.1.0", "1.0.2", "1.0.0"), true],
   ["the prebuilt versions", current, false],

@@ -35,13 +35,35 @@ async function fillForm(name: string, ref: string) {
 const idOf = (url: string) => /deployments\/([0-9a-f-]{36})/.exec(url)?.[1] ?? "";
 const shown = (word: string) => page.locator("h2.mono ~ .badge", { hasText: word });
 
+/** Ends the first stream after two events, as a proxy that restarts does. */
+async function cutFirstStream(page: Page): Promise<(string | undefined)[]> {
+  const connections: (string | undefined)[] = [];
+  await page.route("**/stream", async (route) => {
+    connections.push(route.request().headers()["last-event-id"]);
+    if (connections.length > 1) return route.continue();
+    const headers = { "X-Api-Key": stack.api_key };
+    const whole = await (await fetch(route.request().url(), { headers })).text();
+    const body = `${whole.split("\n\n").slice(0, 2).join("\n\n")}\n\n`;
+    return route.fulfill({ contentType: "text/event-stream", body });
+  });
+  return connections;
+}
+
 test("a newcomer deploys a repository, watches its build and rolls back, without a terminal", async () => {
   await fillForm(NAME, "main");
   await page.getByRole("log", { name: "Build log" }).getByText("Fetched examples/chat").waitFor();
   await shown("Serving").waitFor({ timeout: BUILT_MS });
+  const steps = page.getByRole("region", { name: "Steps of the build" });
+  await steps.locator(".done").nth(5).waitFor();
+  expect(await steps.getByText(/^\d+ ms$|^[\d.]+ s$/).count()).toBe(6);
+  await page.getByText("Example agent").first().waitFor();
+  await page.getByText("in the console", { exact: true }).waitFor();
   const lines = await page.getByText(/^\d+ lines$/).textContent();
+  const connections = await cutFirstStream(page);
   await page.reload();
   await page.getByText(lines ?? "").waitFor();
+  expect(connections).toEqual([undefined, expect.stringMatching(/^\d+-/)]);
+  await page.unrouteAll();
 
   await page.getByRole("button", { name: "Build again" }).click();
   await page.locator("a.rev").nth(1).waitFor();
@@ -56,6 +78,21 @@ test("a newcomer deploys a repository, watches its build and rolls back, without
   await page.getByRole("button", { name: "Move forward again" }).click();
   await page.getByText(/^Moved forward in /).waitFor();
   expect(await violationsOf(page)).toEqual([]);
+});
+
+test("a revision that this Heddle does not run shows the remedy", async () => {
+  const remedy = "This revision was built by a newer Heddle: create a new revision.";
+  await page.route(/\/revisions(\?|$)/, async (route) => {
+    const headers = { "X-Api-Key": stack.api_key };
+    const answer = await (await fetch(route.request().url(), { headers })).json();
+    const { resources, ...list } = answer as { resources: object[] };
+    const refused = resources.map((each) => ({ ...each, status_message: remedy }));
+    return route.fulfill({ json: { ...list, resources: refused } });
+  });
+  await page.reload();
+  await page.getByRole("alert").getByText(remedy).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
 test("a failed build shows the reason first, its line of the log, and what users notice", async () => {

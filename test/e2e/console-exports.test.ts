@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject } from "vitest";
 import type { BulkExport } from "../../src/exports/schema.ts";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest as test } from "../support/node/browser-test.ts";
+import { startFaultProxy } from "../support/node/fault-proxy.ts";
 import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
 import { createDestination, createExport, ended } from "./support/exports.ts";
 import { request } from "./support/http.ts";
@@ -81,6 +82,7 @@ test("a schedule shows its windows in order, and is cancelled by its own dialog"
     session_id: project,
     start_time: start,
     interval_hours: 1,
+    table_format: "iceberg",
   });
   const path = `/api/v1/bulk-exports?source_bulk_export_id=${order.id}`;
   const { body: windows } = await until(
@@ -94,6 +96,9 @@ test("a schedule shows its windows in order, and is cancelled by its own dialog"
   await cells.first().waitFor();
   expect(await cells.count()).toBeGreaterThanOrEqual(windows.length);
   await page.getByText(/^next in /).waitFor();
+  await page.getByRole("region", { name: "Table for DuckDB" }).getByText("iceberg_scan").waitFor();
+  await page.getByRole("link", { name: "Snowflake" }).click();
+  await page.getByText(/METADATA_FILE_PATH/).waitFor();
   await page.getByRole("button", { name: "Cancel schedule" }).click();
   const dialog = page.getByRole("dialog");
   expect(await dialog.getByRole("button", { name: "Let it run" }).evaluate(isFocused)).toBe(true);
@@ -122,6 +127,32 @@ test("a file or an export that cannot be read is explained with the next step", 
   await page.getByText("It was deleted, or it belongs to another workspace.").waitFor();
   await page.goto(consoleUrl("/exports?status=TIMEDOUT"));
   await page.getByRole("heading", { name: "No export has this status" }).waitFor();
+});
+
+test("an export that failed shows the reason, and is retried from its page", async () => {
+  const proxy = await startFaultProxy(s3.endpoint);
+  const destination = await createDestination("console-denied", { endpoint: proxy.url });
+  const body = "<Error><Code>AccessDenied</Code><Message>policy changed</Message></Error>";
+  const isWrite = ({ method }: { method: string }) => method !== "GET" && method !== "HEAD";
+  proxy.fail({ answer: { status: 403, body }, times: 1000, when: isWrite });
+  const order = await createExport({
+    bulk_export_destination_id: destination,
+    session_id: project,
+    start_time: DAY,
+    end_time: NEXT_DAY,
+  });
+  await page.goto(consoleUrl(`/exports/${order.id}`));
+  await page.getByText("Failed", { exact: true }).first().waitFor({ timeout: 60_000 });
+  await page
+    .getByText(/AccessDenied: policy changed/)
+    .first()
+    .waitFor();
+  proxy.heal();
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByText("Completed", { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByText("20 of 30 rows of").waitFor();
+  expect(await page.getByRole("button", { name: "Retry" }).count()).toBe(0);
+  await proxy.close();
 });
 
 test("a new workspace explains exports, and a viewer sees them without a control", async () => {

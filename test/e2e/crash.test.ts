@@ -77,6 +77,20 @@ test("the SDK's own retries and its reconnect bridge a crash", async () => {
   expect(seen).toEqual(["a", "b", "c"]);
 });
 
+test("threads whose directory update was gathered at the kill are found by their status", async () => {
+  const { threads, runs } = client(deployment_id);
+  const made = await Promise.all(Array.from({ length: 5 }, () => threads.create()));
+  const ids = made.map(({ thread_id }) => thread_id);
+  await Promise.all(ids.map((id) => runs.wait(id, "steps", { input: { delay_ms: 1 } })));
+  await killWorker();
+  await aliveAgain();
+  await until(
+    "The directory to have the end of each run",
+    () => threads.search({ ids, limit: 10, select: ["thread_id", "state_updated_at"] }),
+    (found) => found.length === 5 && found.every((thread) => thread.state_updated_at),
+  );
+});
+
 test("a build whose Worker is killed ends DEPLOYED", async () => {
   const created = await request<Deployment>(
     "POST",

@@ -76,7 +76,7 @@ test("time zones, and parameters of the newer SDK", async () => {
 test("a firing starts one run, where the Worker is killed before it and right after it began", async () => {
   const { crons, threads, runs } = client(deployment_id, { maxRetries: 4 });
   const made = await Promise.all(
-    Array.from({ length: 12 }, async () => {
+    Array.from({ length: 40 }, async () => {
       const { thread_id } = await threads.create();
       const payload = { schedule: "* * * * *", input: humanInput("tick") };
       return crons.createForThread(thread_id, "echo", payload);

@@ -1,7 +1,12 @@
-// Drivers of databases in an agent, against Postgres and Redis with TLS: a certificate is checked, and each way to TLS works.
+// Drivers of databases in an agent, against Postgres, MariaDB and Redis with TLS: a certificate is checked, and each way to TLS works.
 import { afterAll, beforeAll, expect } from "vitest";
 import { databaseTest } from "../support/node/database-test.ts";
-import { databaseProblem, startPostgres, startRedis } from "../support/node/databases.ts";
+import {
+  databaseProblem,
+  startMariadb,
+  startPostgres,
+  startRedis,
+} from "../support/node/databases.ts";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
 import { stack } from "./support/stack.ts";
@@ -11,6 +16,7 @@ import net from "node:net";
 import tls from "node:tls";
 import { connect } from "cloudflare:sockets";
 import { Redis } from "ioredis";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import postgres from "postgres";
 
@@ -27,6 +33,15 @@ const calls: Record<string, (input: { url: string; port: number }) => Promise<un
     const [row] = await sql.unsafe(SQL, ["a"]);
     await sql.end();
     return { ...row };
+  },
+  async mysql2({ url }) {
+    const ssl = url.includes("ssl=off") ? undefined : {};
+    const connection = await mysql.createConnection({ uri: url.split("?")[0], ssl, disableEval: true });
+    const [[row]] = await connection.execute("SELECT ? AS text, 2 AS number", ["ä"]);
+    const [[status]] = await connection.query("SHOW STATUS LIKE 'Ssl_version'");
+    const error = await connection.query("SELECT nothing").catch(({ code }) => code);
+    await connection.end();
+    return { ...row, ssl: status.Value, error };
   },
   async ioredis({ url }) {
     const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
@@ -48,6 +63,12 @@ const calls: Record<string, (input: { url: string; port: number }) => Promise<un
     while (!text.includes("PONG")) text += (await reader.read()).value;
     await socket.close();
     return text;
+  },
+  async pinned({ port }) {
+    const checkServerIdentity = (_: string, { fingerprint }: tls.PeerCertificate) =>
+      fingerprint === "AA:BB" ? undefined : new Error("another certificate");
+    const socket = tls.connect({ host: "localhost", port, checkServerIdentity });
+    await new Promise((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
   },
   // As drivers do that start TLS on a connection: mysql2, nodemailer.
   async upgrade({ port }) {
@@ -74,10 +95,11 @@ export async function databases({ call, url, port }: { call: string; url: string
 }
 `;
 
-const PACKAGES = { pg: "8.23.1", postgres: "3.4.9", ioredis: "6.0.0" };
+const PACKAGES = { mysql2: "3.24.6", pg: "8.23.1", postgres: "3.4.9", ioredis: "6.0.0" };
 
 let id: string;
 let postgres: Awaited<ReturnType<typeof startPostgres>>;
+let mariadb: Awaited<ReturnType<typeof startMariadb>>;
 let redis: Awaited<ReturnType<typeof startRedis>>;
 
 beforeAll(async () => {
@@ -93,13 +115,14 @@ beforeAll(async () => {
       "agent.ts": AGENT,
     }),
     startPostgres(databases.postgres_port, databases.certificate, "SELECT 1"),
+    startMariadb(databases.mariadb_port, databases.certificate),
     startRedis(databases.redis_port, databases.certificate),
   ]);
   ({ id } = deployed);
-  [postgres, redis] = started;
+  [postgres, mariadb, redis] = started;
 });
 
-afterAll(() => Promise.all([postgres?.stop(), redis?.stop()]));
+afterAll(() => Promise.all([postgres?.stop(), mariadb?.stop(), redis?.stop()]));
 
 async function call(name: string, url: string, port = 0): Promise<unknown> {
   const input = { call: name, url, port };
@@ -116,6 +139,14 @@ databaseTest.each([
   expect(await call(driver, `${postgres.url}?sslmode=${mode}`)).toMatchObject({ value });
 });
 
+databaseTest.each([
+  ["off", ""],
+  ["on", "TLSv1.3"],
+])("mysql2 queries MariaDB with ssl=%s", async (mode, ssl) => {
+  const value = { text: "ä", number: 2, ssl, error: "ER_BAD_FIELD_ERROR" };
+  expect(await call("mysql2", `${mariadb.url}?ssl=${mode}`)).toMatchObject({ value });
+});
+
 databaseTest("ioredis writes and reads 3 MB over TLS", async () => {
   expect(await call("ioredis", redis.url)).toMatchObject({ value: 3_000_000 });
 });
@@ -128,6 +159,13 @@ databaseTest("a socket of cloudflare:sockets opens TLS", async () => {
 databaseTest("a socket of node:net upgrades to TLS", async () => {
   const { postgres_port = 0 } = stack.databases ?? {};
   expect(await call("upgrade", "", postgres_port)).toMatchObject({ value: ["S", true, true] });
+});
+
+databaseTest("a check of the certificate's fields is refused, not left out", async () => {
+  const { redis_port = 0 } = stack.databases ?? {};
+  expect(await call("pinned", redis.url, redis_port)).toMatchObject({
+    error: expect.stringContaining("checkServerIdentity option is not implemented"),
+  });
 });
 
 databaseTest("a certificate for another name is refused", async () => {

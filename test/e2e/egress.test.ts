@@ -8,11 +8,52 @@ import { stack } from "./support/stack.ts";
 
 const CONFIG = JSON.stringify({
   node_version: "22",
-  graphs: { fetches: "./agent.ts:fetches", connects: "./agent.ts:connects" },
+  graphs: Object.fromEntries(
+    ["fetches", "connects", "writes", "floods", "hoards"].map((name) => [
+      name,
+      `./agent.ts:${name}`,
+    ]),
+  ),
 });
 const AGENT = `
+import { once } from "node:events";
 import net from "node:net";
+import { env } from "cloudflare:workers";
 
+export async function writes({ port, size, pieces }) {
+  const socket = net.connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  const taken = Array.from({ length: pieces }, () => socket.write(Buffer.alloc(size, "x")));
+  const reads = net.connect(port, "127.0.0.1");
+  await once(socket, "drain");
+  const [answer] = await once(socket.end(), "data");
+  reads.destroy();
+  return { taken: taken.filter(Boolean).length, answer: String(answer) };
+}
+export async function floods({ port, size, pieces }) {
+  const open = () => env.HEDDLE_TCP.openTcp("127.0.0.1:" + port, false);
+  const session = await open();
+  let refused = 0;
+  const refuse = () => { refused += 1; };
+  for (let n = 0; n < pieces; n++) session.write(new Uint8Array(size)).catch(refuse);
+  await (await open()).close();
+  const isRefused = (call) => call.then(() => false, (error) => String(error));
+  const reading = session.read().catch(() => null);
+  const other = await open();
+  return {
+    refused,
+    large: await isRefused(other.write(new Uint8Array(1024 * 1024))),
+    view: await isRefused(other.write(new Uint8Array(1024 * 1024).subarray(0, 1))),
+    text: await isRefused(other.write("x")),
+    second: await isRefused(session.read()),
+  };
+}
+export async function hoards({ port, count }) {
+  const opening = Array.from({ length: count }, () => env.HEDDLE_TCP.openTcp("127.0.0.1:" + port, false));
+  const opened = await Promise.allSettled(opening);
+  const failed = opened.filter(({ status }) => status === "rejected");
+  return { failed: failed.length, reason: String(failed[0]?.reason) };
+}
 export async function connects({ port, host, text }: { port: number; host: string; text: string }) {
   const content = await new Promise<string>((resolve) => {
     const socket = net.connect(port, host, () => socket.write(text));
@@ -154,4 +195,69 @@ test("an agent's TCP socket reaches the listed port and no other one of this mac
     server.close();
     other.close();
   }
+});
+
+async function withServer<T>(onSocket: (socket: net.Socket) => void, use: () => Promise<T>) {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket.on("error", () => undefined));
+    onSocket(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  try {
+    return await use();
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+}
+
+const run = (graph: string, input: object) =>
+  client(deployment_id).runs.wait(null, graph, { input: { port: stack.agent_port, ...input } });
+
+test("an agent's socket drains when the server reads", async () => {
+  const sockets: net.Socket[] = [];
+  let received = 0;
+  const onSocket = (socket: net.Socket) => {
+    if (sockets.push(socket.pause()) === 1) return;
+    const [first] = sockets;
+    first?.on("data", ({ length }) => {
+      received += length;
+    });
+    first?.once("end", () => first.end(String(received)));
+    first?.resume();
+  };
+  const size = 1024 * 1024;
+  const wrote = await withServer(onSocket, () => run("writes", { size, pieces: 40 }));
+  expect(wrote).toMatchObject({ taken: 0, answer: String(40 * size) });
+});
+
+test("an agent that writes without waiting is refused", async () => {
+  const input = { size: 128 * 1024, pieces: 512 };
+  const flooded = await withServer(
+    (socket) => socket.pause(),
+    () => run("floods", input),
+  );
+  expect(flooded).toMatchObject({
+    refused: expect.any(Number),
+    large: expect.stringContaining("262144 bytes wait"),
+    view: expect.stringContaining("262144 bytes wait"),
+    text: expect.stringContaining("sends bytes"),
+    second: expect.stringContaining("in progress"),
+  });
+  // The kernel buffers some of the 64 MiB at both ends of the connection.
+  expect((flooded as { refused: number }).refused).toBeGreaterThan(256);
+});
+
+test("an agent has a limited number of sockets, which the end of its run closes", async () => {
+  const hoard = (count: number) => run("hoards", { count });
+  await withServer(
+    () => {},
+    async () => {
+      const reason = expect.stringContaining("the agent has 128 open sockets");
+      expect(await hoard(140)).toMatchObject({ reason });
+      const opened = async () => hoard(128);
+      await expect.poll(opened, { timeout: 20_000 }).toMatchObject({ failed: 0 });
+    },
+  );
 });

@@ -125,7 +125,9 @@ async function send(changes: Change[], how: "batch" | "multipart"): Promise<void
       changes.filter((one) => one.kind === kind).map(({ texts }) => toJson(texts));
     const body = `{"post":[${of("post").join()}],"patch":[${of("patch").join()}]}`;
     await post("/runs/batch", "application/json", body);
-    for (const one of feedback) await post("/api/v1/feedback", "application/json", toText(one));
+    await Promise.all(
+      feedback.map((one) => post("/api/v1/feedback", "application/json", toText(one))),
+    );
     return;
   }
   const parts = changes.flatMap(({ kind, run, texts }) => toParts(`${kind}.${run.id}`, texts));
@@ -323,3 +325,32 @@ test(
   },
   2 * MINUTES,
 );
+
+test(
+  "fields and parts of days that are kept are copied unchanged",
+  async () => {
+    const hours = 3_600_000_000;
+    const day = { from_us: ODD_HOUR.from_us + 23 * hours, to_us: ODD_HOUR.from_us + 47 * hours };
+    const range = { from_us: day.from_us - 11 * hours, to_us: day.to_us + 7 * hours };
+    const groupsOf = async (manifest: Manifest) => {
+      const paths = await download(manifest, folder);
+      const files = manifest.files.flatMap(({ key }, n) =>
+        key.includes(dayFolderOf(isoOf(day.from_us))) ? [paths[n] ?? ""] : [],
+      );
+      return Promise.all(files.map(async (path) => groupRows(await readFile(path))));
+    };
+    // Keeps the day, unless an export before did.
+    const whole = await exportRange(day);
+    await verify(await exportRange(range), { isWanted: inside(range), columns: EVERY_COLUMN });
+    const columns = ["id", "parent_run_ids", "start_time", "tags", "total_cost"];
+    const manifest = await exportRange(range, { export_fields: columns });
+    await verify(manifest, { isWanted: inside(range), columns });
+    // Fields that are encoded have larger groups.
+    expect(await groupsOf(manifest)).toEqual(await groupsOf(whole));
+  },
+  5 * MINUTES,
+);
+
+function groupRows(file: Buffer): bigint[] {
+  return parquetMetadata(new Uint8Array(file).buffer).row_groups.map(({ num_rows }) => num_rows);
+}

@@ -51,8 +51,9 @@ describe.skipIf(python === null)("Python", async () => {
 
   beforeAll(async () => {
     const agent_id = await deployTestAgent();
-    const { base_url, api_key, tenant_id } = stack;
-    const HEDDLE_STACK = JSON.stringify({ base_url, api_key, tenant_id, agent_id });
+    const { base_url, api_key, tenant_id, operator_token } = stack;
+    const info = { base_url, api_key, tenant_id, operator_token, agent_id };
+    const HEDDLE_STACK = JSON.stringify(info);
     const { child, closed } = start([], { HEDDLE_STACK }, (line) => {
       if (!("collected" in line)) results.get(line.id)?.resolve(line);
     });

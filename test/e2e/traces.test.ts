@@ -1,11 +1,16 @@
+import { context, trace } from "@opentelemetry/api";
+import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { Client } from "langsmith";
 import { getCurrentRunTree, traceable } from "langsmith/traceable";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { request } from "./support/http.ts";
 import { killWorker, stack, until } from "./support/stack.ts";
 import { collect, tracing } from "./support/tracing.ts";
 
 type FoundRun = { id: string; name: string };
+type RunsPage = { runs: FoundRun[]; cursors: { next: string | null } };
 
 const MODEL_OUTPUT = {
   role: "assistant",
@@ -65,14 +70,22 @@ describe.each([
   const project = unique("sdk");
   let client: Client;
   let ids: Record<string, string>;
+  const warn = vi.spyOn(console, "warn");
 
   beforeAll(async () => {
+    warn.mockClear();
     process.env.LANGSMITH_DISABLE_RUN_COMPRESSION = disabled;
     client = tracing();
     ids = await traceAgent(client, project);
   });
   afterAll(() => {
     delete process.env.LANGSMITH_DISABLE_RUN_COMPRESSION;
+  });
+
+  test("warns of no old server", async () => {
+    const { id } = await client.readProject({ projectName: project });
+    await collect(client.runs.query({ project_ids: [id], selects: ["ID"] }));
+    expect(warn.mock.calls).toEqual([]);
   });
 
   test("records a tree that reads as it ran", async () => {
@@ -166,6 +179,7 @@ describe.each([
     const project_id = (await client.readProject({ projectName: `${project}-turns` })).id;
     const found = await collect(client.threads.query({ project_id, page_size: 1 }));
     expect(found).toMatchObject([{ thread_id, count: 1 }]);
+    expect(await collect(client.threads.streaming.queryItems({ project_id }))).toEqual(found);
     const traces = client.threads.listTraces(thread_id, { project_id, selects: ["NAME"] });
     expect(await collect(traces)).toMatchObject([{ name: "turn" }]);
     const stats = client.threads.stats(thread_id, {
@@ -173,6 +187,13 @@ describe.each([
       selects: ["TURNS"],
     });
     expect(await stats).toEqual({ turns: 1 });
+    const [trace] = await collect(client.traces.query({ project_id, selects: ["NAME"] }));
+    expect(trace).toMatchObject({ root_run: { name: "turn" } });
+    expect(await collect(client.traces.streaming.queryItems({ project_id }))).toEqual([
+      { root_run: { id: trace?.root_run?.id } },
+    ]);
+    const runs = client.traces.listRuns(String(trace?.root_run?.id), { project_id });
+    expect(await runs).toEqual({ items: [trace?.root_run].map((run) => ({ id: run?.id })) });
   });
 
   test("creates presigned feedback URLs, and lists them", async () => {
@@ -311,3 +332,66 @@ test("runs accepted before a SIGKILL exist once", async () => {
   expect(new Set(ids).size).toBe(ids.length);
   expect(new Set(ids)).toEqual(new Set([...ids, ...accepted]));
 });
+
+describe.each([
+  ["protobuf", ProtobufExporter],
+  ["JSON", JsonExporter],
+])("the official exporter of OpenTelemetry, with %s", (name, Exporter) => {
+  test("sends spans of a trace as runs of one tree", async () => {
+    const project = unique(`otlp-${name}`);
+    const exporter = new Exporter({
+      url: `${stack.base_url}/otel/v1/traces`,
+      headers: { "x-api-key": stack.api_key, "Langsmith-Project": project },
+      compression: "gzip" as never,
+    });
+    const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
+    const tracer = provider.getTracer("test");
+    const root = tracer.startSpan("agent");
+    const attributes = { "gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 11 };
+    const model = tracer.startSpan("model", { attributes }, trace.setSpan(context.active(), root));
+    model.end();
+    await provider.forceFlush();
+    root.end();
+    await provider.shutdown();
+    const client = new Client({ apiUrl: stack.base_url, apiKey: stack.api_key });
+    const runs = await collect(client.listRuns({ projectName: project }));
+    const [agent] = runs.filter((run) => run.name === "agent");
+    const [chat] = runs.filter((run) => run.name === "model");
+    expect(agent).toMatchObject({ run_type: "chain", total_tokens: 11 });
+    expect(agent?.id.replaceAll("-", "")).toBe(root.spanContext().traceId);
+    expect(chat).toMatchObject({
+      run_type: "llm",
+      parent_run_id: agent?.id,
+      dotted_order: expect.stringContaining(`${agent?.dotted_order}.`),
+    });
+  });
+});
+
+test("a text that only the newest and the oldest of 100,000 runs have is found by following cursors", async () => {
+  const [session_name, needle] = [unique("many"), unique("needle")];
+  const [count, step] = [100_000, 5000];
+  const first_ms = Date.now() - count;
+  const runAt = (n: number) => {
+    const hex = (first_ms + n).toString(16).padStart(12, "0");
+    const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7${crypto.randomUUID().slice(15)}`;
+    const start_time = new Date(first_ms + n).toISOString();
+    const text = n === 0 || n === count - 1 ? needle : "hay";
+    return { id, trace_id: id, session_name, name: `n${n}`, start_time, inputs: { text } };
+  };
+  for (let from = 0; from < count; from += step) {
+    const post = Array.from({ length: step }, (_, n) => runAt(from + n));
+    expect((await request("POST", "/runs/batch", { post })).status).toBe(202);
+  }
+  const client = tracing();
+  const { id } = await client.readProject({ projectName: session_name });
+  const page = async (cursor: string | null) => {
+    const query = { session: [id], query: needle, cursor };
+    const { body } = await request<RunsPage>("POST", "/runs/query", query);
+    return { names: body.runs.map(({ name }) => name), next: body.cursors.next };
+  };
+  const newest = await page(null);
+  expect(newest).toEqual({ names: [`n${count - 1}`], next: expect.any(String) });
+  expect(await page(newest.next)).toEqual({ names: ["n0"], next: null });
+  const found = await collect(client.listRuns({ projectId: id, query: needle }));
+  expect(found.map(({ name }) => name)).toEqual([`n${count - 1}`, "n0"]);
+}, 300_000);

@@ -35,6 +35,7 @@ beforeAll(async () => {
     OIDC_AUDIENCE: oidc.client_id,
     OIDC_CLIENT_ID: oidc.client_id,
     OIDC_CLIENT_SECRET: oidc.client_secret,
+    REGIONS: `here=http://localhost:${port}, eu=https://eu.heddle.example.com`,
   };
   stack = await startStack({ dir, port, variables, quiet: true });
 });
@@ -86,7 +87,7 @@ test("a user of the members API signs in with the role that the API gave", async
   expect((await call(ada, "GET", "/api/v1/api-key")).status).toBe(403);
 });
 
-test("a person whom no admin added is refused", async () => {
+test("a user that no admin added is refused", async () => {
   const { status, body } = await call(await signIn("eve"), "GET", "/v2/deployments");
   expect([status, JSON.stringify(body)]).toEqual([401, expect.stringContaining("organization")]);
 });
@@ -145,6 +146,18 @@ browserTest(
     });
   },
 );
+
+browserTest("the menu of the workspace leads to the other regions", async () => {
+  await addMember("barbara", "viewer");
+  await withSignInPage("barbara", async (page) => {
+    await page.getByRole("button", { name: /^Workspace/ }).click();
+    const region = (name: string) => page.getByRole("link", { name: `Region ${name}` });
+    expect(await region("here").getAttribute("aria-current")).toBe("true");
+    expect(await region("eu").getAttribute("href")).toBe("https://eu.heddle.example.com/console/");
+    await region("eu").getByText("signs in again").waitFor();
+    expect(await region("eu").getAttribute("aria-current")).toBeNull();
+  });
+});
 
 browserTest("a person whom no admin added is led back with the reason", async () => {
   await withSignInPage("mallory", async (page) => {

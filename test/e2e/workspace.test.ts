@@ -60,6 +60,21 @@ test("keys and members are managed, with effect on a running stack", async () =>
   expect((await workspace(["members", ...scope])).out).toContain("None.");
 }, 120_000);
 
+test("a quota of the operator is set, listed and removed", async () => {
+  const scope = ["--org", "limited", "--name", "research"];
+  expect((await workspace(["create", "--plan", "plus", ...scope])).code).toBe(0);
+  const meter = ["--meter", "runs_created", "--period", "day"];
+  for (const limit of ["5", "7"]) {
+    const set = await workspace(["set-quota", ...scope, ...meter, "--limit", limit]);
+    expect(set).toMatchObject({ code: 0, out: expect.stringContaining(limit) });
+  }
+  expect((await workspace(["quotas", ...scope])).out).toMatch(/runs_created.*day.*7.*operator/);
+  expect((await workspace(["set-quota", ...scope, ...meter, "--limit", "none"])).code).toBe(0);
+  expect((await workspace(["quotas", ...scope])).out).toContain("None.");
+  const unknown = ["set-quota", "--org", "limited", "--name", "none", ...meter, "--limit", "1"];
+  expect((await workspace(unknown)).err).toContain("Not found");
+}, 120_000);
+
 test("a workspace waits for another writer of the database", async () => {
   const folder = join(stack.dir, "state/v3/d1/miniflare-D1DatabaseObject");
   const [name = ""] = (await readdir(folder)).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file));
@@ -84,6 +99,7 @@ test.each([
   [["create", "--plan", "plus", "--name", "n"], "--org is missing"],
   [["create", "--org", "a", "--plan", "gold", "--name", "n"], '--plan is "gold"'],
   [[...ACME, "--role", "owner"], '--role is "owner"'],
+  [["set-quota", "--org", "a", "--name", "n", "--meter", "runs"], '--meter is "runs"'],
   [[...ACME, "--env", "mars"], '--env is "mars"'],
   [[...ACME, "--remote"], "--remote needs --env"],
   [[...ACME, "--colour"], "Unknown option '--colour'"],

@@ -19,6 +19,17 @@ test("the console's form offers all fields, in their order", () => {
   expect(EXPORT_FIELDS).toEqual(names(null));
 });
 
+test("ids are the ones of tables that exist", () => {
+  expect(Object.fromEntries(COLUMNS.map(({ id, name }) => [name, id]))).toEqual({
+    ...{ id: 1, tenant_id: 2, session_id: 3, trace_id: 4, parent_run_id: 5, parent_run_ids: 6 },
+    ...{ reference_example_id: 7, name: 8, run_type: 9, start_time: 10, end_time: 11, status: 12 },
+    ...{ is_root: 13, dotted_order: 14, trace_tier: 15, inputs: 16, outputs: 17, error: 18 },
+    ...{ extra: 19, events: 20, tags: 21, feedback_stats: 22, total_tokens: 23 },
+    ...{ prompt_tokens: 24, completion_tokens: 25, total_cost: 26, prompt_cost: 27 },
+    ...{ completion_cost: 28, first_token_time: 29 },
+  });
+});
+
 test("named fields come once, in the order of the list", () => {
   expect(names(["outputs", "id", "outputs"])).toEqual(["id", "outputs"]);
 });

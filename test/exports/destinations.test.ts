@@ -322,6 +322,7 @@ describe("rejected before any request to the server:", () => {
     [{ prefix: "a/../b" }, "prefix", "as a segment"],
     [{ prefix: "s3://exports/a" }, "prefix", "without s3://"],
     [{ prefix: "a\u0000b" }, "prefix", "control characters"],
+    [{ prefix: "a\ud800" }, "prefix", "surrogate pair"],
     [{ aws_role_arn: "arn:aws:iam::1:role/x" }, "aws_role_arn", "is not supported"],
     [{ s3_additional_kwargs: { Body: "x" } }, "s3_additional_kwargs", "arguments: ACL"],
     [{ s3_additional_kwargs: "ACL" }, "s3_additional_kwargs", ""],

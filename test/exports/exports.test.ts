@@ -71,6 +71,7 @@ describe("an order", () => {
       compression: "zstandard",
       all_experiments: null,
       late_rows: false,
+      table_format: null,
       status: "CREATED",
       error: null,
       source_bulk_export_id: null,
@@ -113,6 +114,8 @@ describe("an order", () => {
     [{ compression: "brotli" }, "compression", "zstandard"],
     [{ all_experiments: true }, "all_experiments", "session_id"],
     [{ session_id: "x" }, "session_id", "UUID"],
+    [{ table_format: "delta" }, "table_format", "iceberg"],
+    [{ table_format: "iceberg" }, "table_format", "only the windows of a schedule"],
   ])("with %j is rejected for %s", async (fields, field, text) => {
     const response = await post(ours.owner.admin, PATH, order(fields));
     const body = await response.text();

@@ -1,7 +1,5 @@
-import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
-import { decompress } from "fzstd";
-import { parquetMetadata, parquetReadObjects } from "hyparquet";
+import { parquetMetadata } from "hyparquet";
 import { describe, expect, test } from "vitest";
 import { COLUMNS, selectColumns } from "../../src/exports/columns.ts";
 import { ParquetWriter } from "../../src/exports/parquet/writer.ts";
@@ -14,19 +12,9 @@ import {
   expectedRow,
   ODD_ROWS,
   type Row,
+  readRows,
   writeRows,
 } from "../support/parquet.ts";
-
-const compressors = {
-  ZSTD: (bytes: Uint8Array) => decompress(bytes),
-  GZIP: (bytes: Uint8Array) => new Uint8Array(gunzipSync(bytes)),
-};
-const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
-
-async function readRows(bytes: Uint8Array<ArrayBuffer>, columns = COLUMNS): Promise<unknown[][]> {
-  const rows = await parquetReadObjects({ file: bytes.buffer, compressors, parsers });
-  return rows.map((row) => columns.map(({ name }) => row[name] ?? null));
-}
 
 function groupsOf(bytes: Uint8Array<ArrayBuffer>) {
   return parquetMetadata(bytes.buffer).row_groups;
@@ -35,6 +23,22 @@ function groupsOf(bytes: Uint8Array<ArrayBuffer>) {
 function big(index: number, chars: number): Row {
   return { ...ODD_ROWS[0], id: `row ${index}`, inputs: `${index % 10}`.repeat(chars) };
 }
+
+test("columns and elements of lists have the ids of their table", () => {
+  const { schema } = parquetMetadata(writeRows(COLUMNS, ODD_ROWS).buffer);
+  const ids = schema.flatMap(({ name, field_id }) =>
+    field_id === undefined ? [] : [[name, field_id]],
+  );
+  const lists = { parent_run_ids: 1006, tags: 1021 };
+  expect(ids).toEqual(
+    COLUMNS.flatMap(({ id, name }) => [
+      [name, id],
+      ...Object.entries(lists).flatMap(([list, element]) =>
+        list === name ? [["element", element]] : [],
+      ),
+    ]),
+  );
+});
 
 const expected = (rows: readonly Row[]) => rows.map((row) => expectedRow(COLUMNS, row));
 

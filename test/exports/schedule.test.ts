@@ -116,6 +116,18 @@ describe("windows", () => {
     );
   });
 
+  test("wait while a quota of the workspace is used up", async () => {
+    const { id } = await scheduled(await given(ours, { from: noon(0), count: 1 }));
+    const put = (quotas: unknown[]) =>
+      api("/v1/quotas", { key: ours.admin, method: "PUT", json: { quotas } });
+    expect((await put([{ meter: "export_rows", period: "day", limit: 0 }])).status).toBe(200);
+    await spawnWindows(env, due(1));
+    expect(await windowsOf(id)).toEqual([]);
+    await put([]);
+    await spawnWindows(env, due(1));
+    expect((await windowsOf(id)).map(({ window_index }) => window_index)).toEqual([0, 1]);
+  });
+
   test("continue when their schedule is cancelled, and no more are spawned", async () => {
     const { id } = await scheduled(await given(ours, { from: noon(0), count: 4 }));
     await spawnWindows(env, due(0));

@@ -8,8 +8,8 @@ import {
   toOrder,
   toProbe,
 } from "../../src/console/pages/new-export/draft.ts";
-import { expiryText, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
-import { parseValue } from "../../src/console/pages/store/value.ts";
+import { expiryText, keyName, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
+import { parseFields } from "../../src/console/ui/conversation/fields.ts";
 
 const NOW = new Date("2026-11-22T12:00:00Z");
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -18,12 +18,12 @@ const ago = (days: number) => new Date(NOW.getTime() - days * DAY_MS).toISOStrin
 describe("the draft of an export", () => {
   const draft = emptyDraft({ project: "p", filter: " eq(is_root, true) " }, NOW);
 
-  test("begins with the last seven whole days, and leaves out what is the default", () => {
-    expect(toOrder(draft, "d")).toEqual({
+  test("begins with the last seven days until now, and leaves out what is the default", () => {
+    expect(toOrder(draft, "d", NOW)).toEqual({
       bulk_export_destination_id: "d",
       session_id: "p",
       start_time: "2026-11-15T00:00:00.000Z",
-      end_time: "2026-11-22T00:00:00.000Z",
+      end_time: "2026-11-22T12:00:00.000Z",
       filter: "eq(is_root, true)",
       export_fields: null,
       format_version: "v2_beta",
@@ -37,10 +37,25 @@ describe("the draft of an export", () => {
     expect(order).not.toHaveProperty("end_time");
   });
 
-  test("is not counted while a time is missing", () => {
-    expect(toEstimate({ ...draft, until: "" })).toBeNull();
+  test("has a table as a schedule only", () => {
+    const table = { ...draft, is_table: true };
+    expect(toOrder({ ...table, when: "schedule" }, "d")).toMatchObject({ table_format: "iceberg" });
+    expect(toOrder(table, "d")).not.toHaveProperty("table_format");
+    expect(toOrder({ ...draft, when: "schedule" }, "d")).not.toHaveProperty("table_format");
+  });
+
+  test("ends at the chosen time", () => {
+    const until = "2026-11-22T08:30";
+    const end_time = "2026-11-22T08:30:00.000Z";
+    expect(toOrder({ ...draft, until }, "d", NOW)).toMatchObject({ end_time });
+    expect(toEstimate({ ...draft, until })).toMatchObject({ end_time });
+    expect(toEstimate({ ...draft, until, when: "schedule" })).toMatchObject({ end_time: null });
+  });
+
+  test("is counted until now, and not while its project or its start is missing", () => {
+    expect(toEstimate(draft)).toMatchObject({ end_time: null });
     expect(toEstimate({ ...draft, project: "" })).toBeNull();
-    expect(toEstimate({ ...draft, until: "", when: "schedule" })).toMatchObject({ end_time: null });
+    expect(toEstimate({ ...draft, from: "" })).toBeNull();
   });
 
   test("sends an empty region and endpoint as none", () => {
@@ -73,6 +88,13 @@ describe("the windows of a schedule", () => {
   ])("the range from %s to %s is %s", (start_time, end_time, text) => {
     expect(rangeText({ start_time, end_time }, NOW)).toBe(text);
   });
+});
+
+test("a key without a description is named by the beginning of its secret", () => {
+  expect(keyName({ description: "CI", short_key: "lsv2_sk_aB3d..." })).toBe("CI");
+  expect(keyName({ description: " ", short_key: "lsv2_sk_aB3d..." })).toBe(
+    "Unnamed key lsv2_sk_aB3d...",
+  );
 });
 
 test("the days of a long export are bars of several days, which show the worst state", () => {
@@ -117,5 +139,5 @@ test.each([
   ["[1]", { problem: "Not an object: put the value in { }." }],
   ["{", { problem: expect.stringMatching(/^Not JSON: /) }],
 ])("the text %s of an item is %j", (text, parsed) => {
-  expect(parseValue(text)).toEqual(parsed);
+  expect(parseFields(text)).toEqual(parsed);
 });

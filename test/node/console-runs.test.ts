@@ -1,14 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { readEvents, toEvent } from "../../src/console/api/sse.ts";
+import { draftOf, readDraft } from "../../src/console/pages/assistants/config-draft.ts";
+import { nextFirings } from "../../src/console/pages/crons/schedule.ts";
 import { parseFilter } from "../../src/console/pages/threads/filter.ts";
 import { tagsOf, titleOf } from "../../src/console/pages/threads/title.ts";
 import { groupByRun, labelOf, toMarks } from "../../src/console/runs/checkpoints.ts";
 import { inputFields, isChatSchema, readInput } from "../../src/console/runs/input/input-schema.ts";
 import { answerOf, interruptsOf, resumeOf } from "../../src/console/runs/interrupts/interrupts.ts";
-import { summaryOf } from "../../src/console/runs/run-summary.ts";
 import { applyEvent, emptyLive, withStreamed } from "../../src/console/runs/stream/live.ts";
 import { diffOf } from "../../src/console/ui/conversation/diff.ts";
-import { messagesOf, toConversation } from "../../src/console/ui/conversation/model.ts";
+import { parseInline, parseMarkdown } from "../../src/console/ui/conversation/markdown.ts";
+import { messagesOf, summaryOf, toConversation } from "../../src/console/ui/conversation/model.ts";
 
 describe("a conversation", () => {
   test("shows each tool once, with its call and its result", () => {
@@ -54,6 +56,73 @@ describe("a conversation", () => {
     ["a text", "messages"],
     ["null", null],
   ])("is not made from a state with %s", (_, values) => expect(messagesOf(values)).toBeNull());
+});
+
+describe("markdown", () => {
+  test("has paragraphs, headings, nested lists, quotes and code", () => {
+    const text = "# Title\ntwo\nlines\n\n- one\n  - inner\n    more\n2. two\n\n> said\n---";
+    expect(parseMarkdown(`${text}\n~~~ts\n- no list\n# no title\n~~~\nend`)).toEqual([
+      { kind: "heading", text: "Title" },
+      { kind: "text", text: "two\nlines" },
+      {
+        kind: "list",
+        items: [
+          { depth: 0, marker: "-", text: "one" },
+          { depth: 1, marker: "-", text: "inner\nmore" },
+          { depth: 0, marker: "2.", text: "two" },
+        ],
+      },
+      { kind: "quote", text: "said" },
+      { kind: "rule" },
+      { kind: "code", lines: ["- no list", "# no title"] },
+      { kind: "text", text: "end" },
+    ]);
+    expect(parseMarkdown("```\nbeing written")).toEqual([
+      { kind: "code", lines: ["being written"] },
+    ]);
+  });
+
+  test("marks parts of a line, and keeps other characters", () => {
+    expect(parseInline("a **b _c_** `**d**` ~~e~~ snake_case_name 2 * 3 * 4 \\*f")).toEqual([
+      "a ",
+      { kind: "strong", parts: ["b ", { kind: "em", parts: ["c"] }] },
+      " ",
+      { kind: "code", text: "**d**" },
+      " ",
+      { kind: "del", parts: ["e"] },
+      " snake_case_name 2 * 3 * 4 ",
+      "*",
+      "f",
+    ]);
+  });
+
+  test.each([
+    ["[docs](https://example.com/a)", "docs", "https://example.com/a"],
+    ["![pixel](https://example.com/p.png)", "pixel", "https://example.com/p.png"],
+    ["https://example.com/a?b=1.", "https://example.com/a?b=1", "https://example.com/a?b=1"],
+  ])("links %s", (text, label, href) => {
+    expect(parseInline(text)[0]).toEqual({ kind: "link", href, label });
+  });
+
+  test.each([
+    ["[x](javascript:alert(1))"],
+    ["[x](JaVaScRiPt:alert)"],
+    ["[x](data:text/html,a)"],
+    ["[x](/console/w)"],
+    ["<img src=x onerror=alert(1)>"],
+    ["<a href=y>"],
+  ])("keeps %s as text", (text) => expect(parseInline(text).join("")).toBe(text));
+
+  test.each(["*a ", "[", "`", "_a ", "**", "~~", "[](", "https://", "![a](b "])(
+    "reads many %j without end",
+    (mark) => {
+      const text = mark.repeat(20_000 / mark.length);
+      const flat = JSON.stringify(
+        parseMarkdown(text).map((block) => parseInline("text" in block ? block.text : "")),
+      );
+      expect(flat.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 const event = (name: string, data: unknown, id = "1") => ({
@@ -367,3 +436,67 @@ test.each([
   [{ input: null }, "continues"],
   [{ input: { city: "Bern" } }, '{"city":"Bern"}'],
 ])("a run with %j is in short %s", (kwargs, text) => expect(summaryOf({ kwargs })).toBe(text));
+
+describe("an assistant's configuration", () => {
+  const schemas = {
+    config_schema: { type: "object", properties: { model: { type: "string" } } },
+    context_schema: {
+      type: "object",
+      properties: { limit: { type: "number" }, tools: { type: "array" } },
+      required: ["limit"],
+    },
+  } as never;
+  const assistant = {
+    config: { tags: ["a"], configurable: { model: "small" } },
+    context: { limit: 3 },
+  } as never;
+
+  test("is typed by its schemas, and the rest is kept", () => {
+    const draft = draftOf(assistant, schemas);
+    expect(draft).toMatchObject({
+      configurable: { model: "small" },
+      contextFields: { limit: "3" },
+    });
+    const edited = { ...draft, contextFields: { limit: "4", tools: '["x"]' } };
+    expect(readDraft(edited, schemas)).toEqual({
+      problems: {},
+      values: {
+        config: { tags: ["a"], configurable: { model: "small" } },
+        context: { limit: 4, tools: ["x"] },
+      },
+    });
+  });
+
+  test("names the fields that are wrong", () => {
+    const draft = draftOf(undefined, schemas);
+    const edited = { ...draft, config: "[]", contextFields: { tools: "x" } };
+    expect(readDraft(edited, schemas).problems).toEqual({
+      config: "Not an object: put the value in { }.",
+      limit: "is required",
+      tools: "is not JSON",
+    });
+  });
+});
+
+describe("the next runs of a schedule", () => {
+  const now = new Date("2026-11-22T12:00:00Z");
+  const runs = (schedule: string, timezone = "", end_time = "") =>
+    nextFirings({ schedule, timezone, end_time }, now);
+
+  test("are in its time zone, up to its end", () => {
+    const { times } = runs("0 9 * * *", "Asia/Tokyo", "2026-11-24T12:00:00Z");
+    expect(times.map((time) => time.toISOString())).toEqual([
+      "2026-11-23T00:00:00.000Z",
+      "2026-11-24T00:00:00.000Z",
+    ]);
+  });
+
+  test.each([
+    ["* * * * * *", "", /it has 6/],
+    ["61 * * * *", "", /61/],
+    ["0 0 31 2 *", "", /never fires/],
+    ["* * * * *", "Mars/Base", /Mars/],
+  ])("%s in %s is refused", (schedule, zone, reason) => {
+    expect(runs(schedule, zone).problem).toMatch(reason);
+  });
+});

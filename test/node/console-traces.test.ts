@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CHARTS, filterOf, stack, toPlotted } from "../../src/console/pages/monitor/charts.ts";
-import { findMessages } from "../../src/console/pages/trace/model/messages.ts";
+import { toMarks } from "../../src/console/pages/monitor/revision-marks.ts";
 import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/trace/model/rows.ts";
 import { findGaps, scaleOf, ticksOf, toX } from "../../src/console/pages/trace/model/scale.ts";
 import { buildTree, toMs } from "../../src/console/pages/trace/model/tree.ts";
@@ -16,6 +16,7 @@ import {
 import { mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
 import { strideOf, toStride, windowOf } from "../../src/console/pages/traces/model/time-range.ts";
 import { axisOf } from "../../src/console/ui/chart/axis.ts";
+import { findMessages, toConversation } from "../../src/console/ui/conversation/model.ts";
 import { FIELD_NAMES, FUNCTIONS, findField } from "../../src/traces/filter/fields.ts";
 import { readFilter } from "../../src/traces/filter/parse.ts";
 import type { TraceSpan } from "../../src/traces/live/trace-schema.ts";
@@ -235,6 +236,25 @@ test("a chart has a value for each bucket, 0 or none where the answer has no run
   expect(errors?.[0]?.values).toEqual([null, 0.5, null]);
 });
 
+test("revisions are marked where they began to serve, without previews and failed builds", () => {
+  const revision = (id: string, status: string, updated_at: string, is_preview = false) =>
+    ({ id, deployment_id: "d", status, updated_at, is_preview, repo_commit_sha: null }) as never;
+  const marks = toMarks(
+    [
+      revision("later-of-two", "DEPLOYED", "2026-11-20T08:02:00Z"),
+      revision("earlier", "DEPLOYED", "2026-11-20T08:01:00Z"),
+      revision("before", "DEPLOYED", "2026-11-20T07:59:59Z"),
+      revision("failed", "BUILD_FAILED", "2026-11-20T08:01:00Z"),
+      revision("preview", "DEPLOYED", "2026-11-20T08:01:00Z", true),
+    ],
+    { start_time: "2026-11-20T08:00:00.000000Z", end_time: "2026-11-20T09:00:00.000000Z" },
+  );
+  expect(marks.map(({ name, at }) => [name, at])).toEqual([
+    ["earlier", "2026-11-20T08:01:00Z"],
+    ["later-o", "2026-11-20T08:02:00Z"],
+  ]);
+});
+
 describe("messages are found in", () => {
   const serialized = {
     lc: 1,
@@ -254,7 +274,9 @@ describe("messages are found in", () => {
     ["generations", { generations: [[{ text: "hi", message: serialized }]] }, [answer]],
     ["one message", serialized, [answer]],
     ["blocks", [{ role: "user", content: [{ type: "text", text: "hello" }] }], [question]],
-  ])("%s", (_, payload, messages) => expect(findMessages(payload)).toEqual(messages));
+  ])("%s", (_, payload, messages) => {
+    expect(toConversation(findMessages(payload) ?? [])).toMatchObject(messages);
+  });
 
   test.each([
     [{ messages: ["text"] }],

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { prepareDatabase } from "../../scripts/local/database.ts";
 
 const BINDINGS = { DB: "local" };
-const LATER = "0001_add_color.sql";
+const LATER = "9000_add_color.sql";
 
 let dir: string;
 let migrations: string;
@@ -50,5 +50,8 @@ test("the local stack's database is created with a workspace, and migrated forwa
   expect(applied.slice(-1)).toEqual([LATER]);
   expect(await prepare(false)).toBeNull();
   await rm(join(migrations, LATER));
+  // The version before, after a rollback.
+  expect(await prepare(false)).toBeNull();
+  await writeFile(join(migrations, "9999_of_another_line.sql"), "SELECT 1;");
   await expect(prepare(false)).rejects.toThrow(`has the migration ${LATER}`);
 });

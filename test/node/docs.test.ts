@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { PHRASE } from "../../scripts/house/words.ts";
+import { CONSOLE_PATHS } from "../support/node/console/pages.ts";
 
 const run = promisify(execFile);
 const pages = new Map<string, string>();
@@ -91,4 +92,13 @@ test("each table of D1 is in the page of storage", async () => {
   expect(tables.length).toBeGreaterThan(20);
   const page = pages.get("docs/reference/storage.md") ?? "";
   expect(tables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("each page of the console has pictures in light and dark, wide and narrow", () => {
+  const page = pages.get("docs/console.md") ?? "";
+  const files = ["login", ...CONSOLE_PATHS.map(({ name }) => name)].flatMap((name) =>
+    ["light-1280", "dark-1280", "light-390", "dark-390"].map((kind) => `${name}/${kind}.webp`),
+  );
+  expect(files.filter((file) => !existsSync(`docs/console/${file}`))).toEqual([]);
+  expect(files.filter((file) => !page.includes(`src="console/${file}"`))).toEqual([]);
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { SETTABLE } from "../../scripts/local/variables.ts";
-import { FILES, REGIONS, type Region } from "../../scripts/regions.ts";
+import { ENVIRONMENTS, type Environment, FILES, REGIONS } from "../../scripts/regions.ts";
 
 type Config = {
   name: string;
@@ -17,28 +17,39 @@ type Config = {
   };
   r2_buckets: { bucket_name: string }[];
   services: { service: string }[];
+  tail_consumers?: { service: string }[];
 };
 
 /** Fields whose values differ between regions. */
 const NAMES = new Set(["queue", "dead_letter_queue", "bucket_name", "database_name", "service"]);
 const OWN_FIELDS = [
   ...["name", "targetEnvironment", "vars", "routes", "workers_dev", "observability"],
+  // A local stack keeps the log in a file.
+  "tail_consumers",
   "compatibility_flags",
 ];
 
-function read(config: string, env?: Region): Config {
+function read(config: string, env?: Environment): Config {
   return readConfig({ config, ...(env ? { env } : {}) }) as Config;
 }
 
-/** The top level as a region should have it. */
-function regional(value: unknown, region: Region): unknown {
+/** Databases of environments have no id: wrangler finds them by their name. The local stack needs one. */
+const RENAMED: Record<string, string> = { database_id: "preview_database_id" };
+
+/** The jurisdiction of an environment. */
+const jurisdictionOf = (env: Environment | undefined) => REGIONS.find((region) => region === env);
+
+/** The top level as an environment should have it. */
+function regional(value: unknown, region: Environment): unknown {
   if (Array.isArray(value)) return value.map((item) => regional(item, region));
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).map(([key, field]) => {
     if (NAMES.has(key)) return [key, `${field}-${region}`];
-    return [key, key === "database_id" ? expect.any(String) : regional(field, region)];
+    const renamed = RENAMED[key];
+    return renamed === undefined ? [key, regional(field, region)] : [renamed, expect.any(String)];
   });
-  const pinned = "bucket_name" in value ? { jurisdiction: region } : {};
+  const jurisdiction = jurisdictionOf(region);
+  const pinned = "bucket_name" in value && jurisdiction !== undefined ? { jurisdiction } : {};
   return { ...Object.fromEntries(fields), ...pinned };
 }
 
@@ -58,30 +69,37 @@ function namesIn(value: unknown): string[] {
 describe.each(FILES)("%s", (file) => {
   const top = read(file);
 
-  test.each(REGIONS)("%s has every setting of the top level, with its own names", (region) => {
+  test.each(ENVIRONMENTS)("%s has every setting of the top level, with its own names", (region) => {
     const config = read(file, region);
     expect(config.name).toBe(`${top.name}-${region}`);
     expect(without(config)).toEqual(regional(without(top), region));
     expect(Object.keys(config.vars)).toEqual(Object.keys(top.vars));
   });
 
-  test.each(REGIONS)("fetch() of %s reaches a zone by its public front door alone", (region) => {
-    expect(read(file, region).compatibility_flags).toEqual(["global_fetch_strictly_public"]);
-  });
+  test.each(ENVIRONMENTS)(
+    "fetch() of %s reaches a zone by its public front door alone",
+    (region) => {
+      expect(read(file, region).compatibility_flags).toEqual(["global_fetch_strictly_public"]);
+    },
+  );
 
   test("no environment shares anything with another", () => {
-    const all = [undefined, ...REGIONS].map((env) => new Set(namesIn(without(read(file, env)))));
+    const all = [undefined, ...ENVIRONMENTS].map(
+      (env) => new Set(namesIn(without(read(file, env)))),
+    );
     const names = all.flatMap((set) => [...set]);
     expect(names).toEqual([...new Set(names)]);
   });
 });
 
-describe.each([undefined, ...REGIONS])("environment %s", (env) => {
-  const [main, builder] = [read("wrangler.toml", env), read("wrangler.builder.toml", env)];
+describe.each([undefined, ...ENVIRONMENTS])("environment %s", (env) => {
+  const [main, builder, tail] = FILES.map((file) => read(file, env)) as [Config, Config, Config];
 
-  test("the Worker is bound to the builder of its environment, and both to one bucket", () => {
+  test("the Worker is bound to the builder and the tail of its environment, and all to one bucket", () => {
     expect(main.services.map(({ service }) => service)).toEqual([builder.name]);
     expect(builder.r2_buckets).toEqual(main.r2_buckets);
+    expect(tail.r2_buckets).toEqual(main.r2_buckets);
+    expect(main.tail_consumers).toEqual(env && [{ service: tail.name }]);
   });
 
   test("what is sent is consumed, and what cannot be is kept", () => {
@@ -94,7 +112,7 @@ describe.each([undefined, ...REGIONS])("environment %s", (env) => {
   });
 
   test("its objects are pinned to its region, by migrations that make their classes", () => {
-    expect(main.vars.DATA_JURISDICTION).toBe(env ?? "");
+    expect(main.vars.DATA_JURISDICTION).toBe(jurisdictionOf(env) ?? "");
     const made = main.migrations.flatMap(({ new_sqlite_classes = [] }) => new_sqlite_classes);
     expect(made).toEqual(main.durable_objects.bindings.map(({ class_name }) => class_name));
     expect(main.triggers.crons).toEqual(["* * * * *"]);

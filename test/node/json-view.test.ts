@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { showText } from "../../src/console/ui/formats.ts";
 import { CHUNK, linesOf, listRows, openAtFirst } from "../../src/console/ui/json-view/rows.ts";
 import { findMatches, openTo, rowOfMatch } from "../../src/console/ui/json-view/search.ts";
-import { showText } from "../../src/console/ui/json-view/tree.ts";
 
 const kindsOf = (value: unknown, opened = openAtFirst(value)) =>
   listRows(value, opened).map(({ kind, depth, name }) => `${depth} ${kind} ${name ?? ""}`.trim());

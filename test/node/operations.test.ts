@@ -5,34 +5,28 @@ import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { REGIONS } from "../../scripts/regions.ts";
+import { ENVIRONMENTS, REGIONS } from "../../scripts/regions.ts";
 
 const run = promisify(execFile);
 const guides = ["operate", "operate-regions"].map((name) => `docs/guides/${name}.md`);
 const text = (await Promise.all(guides.map((path) => readFile(path, "utf8")))).join("\n");
-const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
 
-/** The block's commands as the shell hands them to npx, one a line. */
-async function commandsOf(block: string, REGION: string): Promise<string[]> {
-  const script = `npx() { echo "$*"; }\n${block}`;
-  const { stdout } = await run("bash", ["-euc", script], { env: { ...process.env, REGION } });
-  return stdout.trim().split("\n");
-}
-
-test.each(REGIONS)("every store of %s is made, and pinned to it", async (region) => {
-  const { d1_databases, r2_buckets, queues } = readConfig({ config: "wrangler.toml", env: region });
-  const pinned = `--jurisdiction ${region}`;
+test.each(ENVIRONMENTS)("every store of %s is created, and pinned to it", async (env) => {
+  const { d1_databases, r2_buckets, queues } = readConfig({ config: "wrangler.toml", env });
+  const pinned = REGIONS.some((region) => region === env) ? ` --jurisdiction ${env}` : "";
   const consumed: { queue: string; dead_letter_queue: string }[] = queues.consumers;
+  const retention = " --message-retention-period-secs 1209600";
   const wanted = [
-    `wrangler d1 create ${d1_databases[0].database_name} ${pinned}`,
-    `wrangler r2 bucket create ${r2_buckets[0].bucket_name} ${pinned}`,
-    ...consumed.flatMap(({ queue, dead_letter_queue }) => [
-      `wrangler queues create ${queue} ${pinned}`,
-      `wrangler queues create ${dead_letter_queue} ${pinned} --message-retention-period-secs 1209600`,
-    ]),
+    `d1 create ${d1_databases[0].database_name}${pinned} --update-config=false`,
+    `r2 bucket create ${r2_buckets[0].bucket_name}${pinned} --update-config=false`,
+    ...consumed.map(({ queue }) => `queues create ${queue}${pinned}`),
+    ...consumed.map((each) => `queues create ${each.dead_letter_queue}${pinned}${retention}`),
   ];
-  const creating = blocks.find((block) => block.includes("d1 create")) ?? "";
-  expect((await commandsOf(creating, region)).sort()).toEqual(wanted.sort());
+  const { stdout } = await run(process.execPath, ["scripts/deploy.ts", "--env", env, "--print"]);
+  const commands = stdout
+    .split("\n")
+    .filter((line) => line.includes(" create ") && line.startsWith("npx"));
+  expect(commands).toEqual(wanted.map((command) => `npx wrangler ${command}`));
 });
 
 test("every event that the Worker logs is explained", async () => {

@@ -19,8 +19,11 @@ const LIMITS = {
 } as const;
 const SCRIPT = `
 const kept = [];
+let pings = 0;
 export default { fetch(request) {
   const { pathname } = new URL(request.url);
+  if (pathname === "/") pings++;
+  if (pathname === "/pings") return new Response(null, { status: 200 + pings });
   if (pathname === "/loop") for (;;);
   if (pathname === "/keep") for (let n = 0; n < 10; n++) kept.push(new Uint8Array(16 << 20).fill(1));
   if (pathname === "/wait") return scheduler.wait(2000).then(() => new Response("waited"));
@@ -116,18 +119,34 @@ test("a process close to its memory limit finishes its calls while a new one ser
 test("a process is used again when its work ended well, and killed when it did not", async () => {
   const pool = startPool(2, false);
   const address = await pool.claim("first");
-  await pool.release("first", { isWell: true });
+  pool.release("first", { isWell: true });
   expect(await pool.claim("second")).toBe(address);
-  await pool.release("second", { isWell: false });
+  pool.release("second", { isWell: false });
   expect(await pool.reasonOf(address)).toBe("The process was released.");
   expect(await pool.claim("third")).not.toBe(address);
+});
+
+test("a process that is free again gets a ping, for which it prepares its next work", async () => {
+  const pool = startPool(1, false);
+  const address = await pool.claim("first");
+  const pings = await call(address, "/pings");
+  pool.release("first", { isWell: true });
+  await vi.waitFor(async () => expect(await call(address, "/pings")).toBe(pings + 1), 30_000);
+});
+
+test("a released process serves the claim that follows at once", async () => {
+  const pool = startPool(2, false);
+  const address = await pool.claim("first");
+  pool.release("first", { isWell: true });
+  expect(await pool.claim("second")).toBe(address);
+  expect(pool.pids()).toHaveLength(1);
 });
 
 test("a process that keys share is not killed while one of them works", async () => {
   const pool = startPool(1);
   const address = await pool.claim("first");
   expect(await pool.claim("second")).toBe(address);
-  await pool.release("first", { isWell: false });
+  pool.release("first", { isWell: false });
   expect(await call(address, "/")).toBe(200);
 });
 

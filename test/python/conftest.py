@@ -1,6 +1,7 @@
 """Fixtures of the tests, which test/e2e/python.test.ts starts against a stack."""
 
 import asyncio
+import gc
 import inspect
 import json
 import os
@@ -10,6 +11,9 @@ import pytest
 from langgraph_sdk import get_client, get_sync_client
 
 import methods
+
+# Python 3.11.2 crashes when it collects while a thread of langgraph-sdk reads a stream with a generator.
+gc.disable()
 
 
 def pytest_collection_modifyitems(items):
@@ -38,7 +42,7 @@ def pytest_sessionstart():
 
 @pytest.fixture(scope="session")
 def stack():
-    """The addresses and keys of the stack: base_url, api_key, tenant_id, agent_id."""
+    """The addresses and keys of the stack: base_url, api_key, tenant_id, operator_token, agent_id."""
     return json.loads(os.environ["HEDDLE_STACK"])
 
 

@@ -301,7 +301,7 @@ test("a redirect to another host gets neither the object nor a signature", async
 describe("a checksum", () => {
   const isSummed = ({ headers }: Seen) => headers["content-md5"] !== undefined;
 
-  test("goes with every object and part", async () => {
+  test("is deleted with every object and part", async () => {
     const proxy = await faulty();
     const through = client({ endpoint_url: proxy.url });
     await through.putObject(`${prefix}/sum`, text("x"));

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { judge, type Look, startAt, type Waiting } from "../../scripts/local/patience.ts";
+import {
+  judge,
+  type Look,
+  startAt,
+  type Waiting,
+  withoutPause,
+} from "../../scripts/local/patience.ts";
 
 const WORKER = { pid: 7, rss_bytes: 1, cpu_ms: 1000 };
 
@@ -38,6 +44,15 @@ describe("a Worker that was up", () => {
 
   test("is killed when it does nothing at all", () => {
     expect(watch(...UP, look(121), look(123))).toEqual(["fine", "fine", "fine", "kill"]);
+  });
+
+  test("owes no answer for the time in which the machine was paused", () => {
+    const asleep = UP.reduce((waiting, one) => judge(waiting, one)[0], startAt(0));
+    const awake = withoutPause(asleep, 2000, 500_000);
+    expect(judge(awake, look(500))[1].is).toBe("fine");
+    expect(judge(awake, look(622))[1].is).toBe("kill");
+    const starved = withoutPause(asleep, 110_000, 123_000);
+    expect(judge(starved, look(123))[1].is).toBe("kill");
   });
 
   test("is killed at once when it outgrows its memory", () => {

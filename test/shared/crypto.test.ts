@@ -7,9 +7,9 @@ const NEW = `new:${Buffer.alloc(32, 2).toString("base64")}`;
 
 describe("encrypted text", () => {
   test("comes back under the key that encrypted it", async () => {
-    const sealed = await encrypt(env, "päss\u0000 🔑", "secrets/1");
+    const sealed = await encrypt(env, "\ufeffpäss\u0000 🔑", "secrets/1");
     expect(sealed.key_id).toBe("test");
-    expect(await decrypt(env, sealed, "secrets/1")).toBe("päss\u0000 🔑");
+    expect(await decrypt(env, sealed, "secrets/1")).toBe("\ufeffpäss\u0000 🔑");
   });
 
   test("is different each time and never holds the text", async () => {

@@ -1,7 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { isMigrated, migrate } from "../../src/shared/storage/object-tables.ts";
+import {
+  deletionOf,
+  isMigrated,
+  markDeleted,
+  migrate,
+} from "../../src/shared/storage/object-tables.ts";
 
 const FIRST = "CREATE TABLE items (id INTEGER PRIMARY KEY); INSERT INTO items VALUES (1);";
 const SECOND = "ALTER TABLE items ADD COLUMN name TEXT; UPDATE items SET name = 'old';";
@@ -39,6 +44,20 @@ test("an object of an earlier version keeps its rows and runs the new steps once
   ]);
 });
 
+test("a release that was rolled back and installed again finds the tables of its steps", async () => {
+  const items = await inStorage((storage) => {
+    migrate(storage, [FIRST, SECOND]);
+    migrate(storage, [FIRST]);
+    storage.sql.exec("INSERT INTO items (id) VALUES (2)");
+    migrate(storage, [FIRST, SECOND]);
+    return readItems(storage);
+  });
+  expect(items).toEqual([
+    { id: 1, name: "old" },
+    { id: 2, name: null },
+  ]);
+});
+
 test("a step that fails undoes the steps before it", async () => {
   const items = await inStorage((storage) => {
     migrate(storage, [FIRST]);
@@ -46,6 +65,19 @@ test("a step that fails undoes the steps before it", async () => {
       /no such table/,
     );
     migrate(storage, [FIRST, SECOND]);
+    return readItems(storage);
+  });
+  expect(items).toEqual([{ id: 1, name: "old" }]);
+});
+
+test("an object that is marked as deleted does not exist, and is new when it is written again", async () => {
+  const items = await inStorage((storage) => {
+    migrate(storage, [FIRST]);
+    markDeleted(storage, { left: "work" });
+    expect(isMigrated(storage)).toBe(false);
+    expect(deletionOf(storage)).toEqual({ left: "work" });
+    migrate(storage, [FIRST, SECOND]);
+    expect(deletionOf(storage)).toBeNull();
     return readItems(storage);
   });
   expect(items).toEqual([{ id: 1, name: "old" }]);

@@ -6,6 +6,7 @@ import { newId } from "../../src/shared/storage/ids.ts";
 import { provider, tokenOf } from "../control-plane/oauth/support.ts";
 import { post, wireRun } from "../traces/support/runs.ts";
 import { testDeployment } from "./agent-deployment.ts";
+import { directoryRows } from "./directory.ts";
 import { createApiKey } from "./organizations.ts";
 import { api, type TestWorkspace, workspace } from "./workspace.ts";
 
@@ -76,7 +77,12 @@ export async function belongings(): Promise<Belongings> {
       metadata,
     },
   );
+  const alert = await made(admin, "/v1/alerts", {
+    ...{ name: marker, metric: "run_count", session_id: session.id, window_minutes: 5 },
+    ...{ operator: "gte", threshold: 1, webhook: "https://hooks.test/alerts" },
+  });
   const ids = {
+    alert_id: alert.id ?? "",
     cron_id: cron.cron_id ?? "",
     integration_id: integration.id ?? "",
     listener_id: listener.id ?? "",
@@ -128,7 +134,7 @@ async function principals({ admin, organization_id }: TestWorkspace) {
   return { api_key_id, identity_id: user_id, pat_id };
 }
 
-/** Objects write to D1 by alarm. Afterwards nothing changes by itself. */
+/** Objects publish by alarm. Afterwards nothing changes by itself. */
 async function allPublished(workspace_id: string): Promise<void> {
   const { threads, partitions } = await rowsOf(workspace_id);
   expect(threads).toEqual([expect.objectContaining({ status: "busy" })]);
@@ -179,7 +185,7 @@ async function keyOf(workspace_id: string): Promise<{ api_key_id: string }> {
 }
 
 /**
- * All rows of a workspace in D1, to be compared. Its audit log and the last use of its keys change with each call,
+ * All rows of a workspace in D1 and the directories of its threads, to be compared. Its audit log and the last use of its keys change with each call,
  * and the sums of a partition a minute after its last trace.
  */
 export async function rowsOf(workspace_id: string): Promise<Record<string, unknown>> {
@@ -194,7 +200,13 @@ export async function rowsOf(workspace_id: string): Promise<Record<string, unkno
     ),
   );
   const rows = found.map(({ results }) => results.map(withoutDerived));
-  return Object.fromEntries(rows.map((table, n) => [results[n]?.name, table]));
+  const tables: Record<string, Record<string, unknown>[]> = Object.fromEntries(
+    rows.map((table, n) => [results[n]?.name, table]),
+  );
+  const threads = await Promise.all(
+    (tables.deployments ?? []).map(({ id }) => directoryRows(String(id))),
+  );
+  return { ...tables, threads: threads.flat() };
 }
 
 function withoutDerived(row: Record<string, unknown>): Record<string, unknown> {

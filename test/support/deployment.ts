@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import type { Artifact } from "../../src/control-plane/builds/contract.ts";
+import { type Artifact, CONTRACT } from "../../src/control-plane/builds/contract.ts";
 import { deployments, revisions } from "../../src/control-plane/deployments/table.ts";
 import { type Context, contextFor, database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
@@ -36,6 +36,7 @@ export async function putArtifact(
   others: Artifact["modules"] = {},
 ): Promise<string> {
   const artifact: Artifact = {
+    contract: CONTRACT,
     compatibility_date: "2026-11-01",
     main_module: "main.js",
     modules: { "main.js": source, ...others },

@@ -21,6 +21,10 @@ export function operationBody(operation: Operation, ids: Record<string, string>)
       start_time: "2026-01-01T00:00:00Z",
       end_time: "2026-01-02T00:00:00Z",
     },
+    createAlert: {
+      ...{ name: "stolen", metric: "run_count", session_id, window_minutes: 5 },
+      ...{ operator: "gte", threshold: 1, webhook: "https://hooks.test/alerts" },
+    },
     addMember: { email: "eve@acme.test", role: "admin" },
     addMembers: [{ email: "eve@acme.test", role: "admin" }],
     updateMember: { role: "admin" },
@@ -39,6 +43,7 @@ export function operationBody(operation: Operation, ids: Record<string, string>)
     getTraceRunStats: { session: [session_id] },
     groupTraceRuns: { session_id, group_by: "conversation" },
     queryTraceThreads: { project_id: session_id },
+    queryTraces: { project_id: session_id },
     getTraceThreadsStats: { project_id: session_id, select: ["THREAD_COUNT"] },
     createFeedbackToken: { run_id, feedback_key: "stolen" },
     createFeedback: { run_id, key: "stolen", score: 0 },

@@ -1,5 +1,8 @@
+import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
-import type { Column } from "../../src/exports/columns.ts";
+import { decompress } from "fzstd";
+import { parquetReadObjects } from "hyparquet";
+import { COLUMNS, type Column } from "../../src/exports/columns.ts";
 import { type Compression, ParquetWriter } from "../../src/exports/parquet/writer.ts";
 
 export type Cell = string | number | null;
@@ -58,6 +61,13 @@ export const ODD_ROWS: Row[] = [
   { ...PLAIN_ROW, name: "\u0000", inputs: "a\u0000b", error: "😀".repeat(17), extra: "é" },
   {
     ...PLAIN_ROW,
+    name: "\ufeff",
+    inputs: "\ufeff{}",
+    error: "a\ufeff",
+    tags: '["\\ufeff", "\\ufefft"]',
+  },
+  {
+    ...PLAIN_ROW,
     inputs: "\ud800",
     outputs: "\udc00x",
     error: "a\ud83d",
@@ -96,7 +106,7 @@ export const ODD_ROWS: Row[] = [
 const anyText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 80 }),
   fc.string({ maxLength: 300 }),
-  fc.constantFrom("", "\u0000", "\ud800", "x\udfff", "😀", "漢字".repeat(40)),
+  fc.constantFrom("", "\u0000", "\ufeff", "\ud800", "x\udfff", "😀", "漢字".repeat(40)),
 );
 const someText = fc.option(anyText);
 const anyMicros = fc.integer({ min: -62_135_596_800_000_000, max: Number.MAX_SAFE_INTEGER });
@@ -200,4 +210,22 @@ function expectedParents({ dotted_order, parent_run_id }: Row): string[] {
 export async function digestOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const compressors = {
+  ZSTD: (bytes: Uint8Array) => decompress(bytes),
+  GZIP: (bytes: Uint8Array) => new Uint8Array(gunzipSync(bytes)),
+};
+const utf8 = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+const parsers = {
+  timestampFromMicroseconds: (micros: bigint) => micros,
+  stringFromBytes: (bytes?: Uint8Array) => bytes && utf8.decode(bytes),
+};
+
+export async function readRows(
+  bytes: Uint8Array<ArrayBuffer>,
+  columns = COLUMNS,
+): Promise<unknown[][]> {
+  const rows = await parquetReadObjects({ file: bytes.buffer, compressors, parsers });
+  return rows.map((row) => columns.map(({ name }) => row[name] ?? null));
 }

@@ -5,6 +5,10 @@ import type { D1Migration } from "@cloudflare/vitest-plugin";
 declare global {
   namespace Cloudflare {
     interface Env {
+      COUNTS: Fetcher;
+      FROZEN: Fetcher;
+      UPDATE_COUNTS: string;
+      OPERATOR_TOKEN: string;
       ATTACK_SEED: string;
       TEST_AGENT: string;
       HOSTILE_AGENT: string;

@@ -24,17 +24,18 @@ function freshStubs(stub: () => ThreadCalls): ThreadCalls {
   });
 }
 
-let shared: ReturnType<typeof makeRevision> | undefined;
+let shared: ReturnType<typeof ownRevision> | undefined;
 
-/** Shared by all threads of a test file, because loading an isolate is slow. */
+/** Shared by the test files of a process, because loading an isolate is slow. */
 function sharedRevision() {
-  shared ??= makeRevision();
+  shared ??= ownRevision();
   return shared;
 }
 
-async function makeRevision() {
+/** A new workspace and revision: the shared one holds projects and threads of other tests. */
+export async function ownRevision(config_env: Record<string, string> = {}) {
   const workspace_id = newId();
-  return { workspace_id, revision: await testDeployment(workspace_id) };
+  return { workspace_id, revision: await testDeployment(workspace_id, undefined, { config_env }) };
 }
 
 /** A revision of the agent that calls the host of its run with what its input describes. */
@@ -73,10 +74,10 @@ export async function testThread(of = sharedRevision()) {
     if (!answer.ok) throw new Error(answer.refusal);
     return readEvents(answer.stream);
   };
-  const wait = async (graph_id: string, body: Body = {}) => {
-    const answer = await object.waitRun(order(graph_id, body), "continue");
+  const wait = async (graph_id: string, body: Body = {}, run_id = newId()) => {
+    const answer = await object.waitRun(order(graph_id, body, run_id), "continue");
     if (!answer.ok) throw new Error(answer.refusal);
-    return JSON.parse(await readText(answer.stream));
+    return JSON.parse(await readText(answer.body));
   };
   const join = async (run_id: string) => {
     const answer = await object.joinRun(run_id, false);
@@ -96,7 +97,7 @@ export function stateUpdate(values: Body, as_node: string) {
   return { ns: "", checkpoint_id: null, supersteps: [[{ values, command: null, as_node }]] };
 }
 
-export async function readText(stream: ReadableStream): Promise<string> {
+export async function readText(stream: string | ReadableStream): Promise<string> {
   return new Response(stream).text();
 }
 

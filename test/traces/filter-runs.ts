@@ -1,12 +1,14 @@
-import { digestExtra, digestInputs, digestOutputs } from "../../src/traces/digest.ts";
-import { MIGRATIONS } from "../../src/traces/storage/migrations.ts";
-import { termOf } from "../../src/traces/terms.ts";
+import { toPairs } from "../../src/traces/digest.ts";
+import type { FeedbackEntry } from "../../src/traces/rows/rows.ts";
+import type { RunView } from "../../src/traces/rows/run-view.ts";
+import { termOf, threadTerm, traceTerm } from "../../src/traces/terms.ts";
+
 /** Trace run as filters read it, with its rows as ingestion writes them. */
 export type TestFeedback = {
   key: string;
   score: number | null;
-  value?: string;
-  source?: string;
+  value?: string | undefined;
+  source?: string | undefined;
 };
 
 export type TestRun = {
@@ -22,8 +24,11 @@ export type TestRun = {
   is_root: boolean;
   thread_id: string | null;
   execution_order: number | null;
+  dotted_order: string | null;
   total_tokens: number | null;
+  prompt_tokens: number | null;
   total_cost: string | null;
+  prompt_cost: string | null;
   tags: string[];
   metadata: Record<string, unknown>;
   inputs: Record<string, unknown>;
@@ -44,8 +49,11 @@ export function testRun(id: string, fields: Partial<TestRun> = {}): TestRun {
     is_root: false,
     thread_id: null,
     execution_order: null,
+    dotted_order: null,
     total_tokens: null,
+    prompt_tokens: null,
     total_cost: null,
+    prompt_cost: null,
     tags: [],
     metadata: {},
     inputs: {},
@@ -81,77 +89,51 @@ export function searchTextOf(run: TestRun): string {
   return texts.join("\n").toLowerCase();
 }
 
-const TABLES = [
-  ...["metadata_pairs", "input_pairs", "output_pairs", "run_usage"].map(
-    (name) => `DROP VIEW IF EXISTS ${name}`,
-  ),
-  ...["runs", "run_digests", "run_terms", "feedback", "leftovers"].map(
-    (name) => `DROP TABLE IF EXISTS ${name}`,
-  ),
-  ...MIGRATIONS.flatMap((step) => step.split(";")).filter((sql) => sql.trim() !== ""),
-];
-
-export async function storeRuns(db: D1Database, runs: TestRun[]): Promise<void> {
-  await db.batch(TABLES.map((sql) => db.prepare(sql)));
-  const statements = runs.flatMap((run, index) => rowsOf(db, run, index + 1));
-  await db.batch(statements);
-}
-
-function rowsOf(db: D1Database, run: TestRun, row: number): D1PreparedStatement[] {
+/** Returns the run as the evaluator reads it. */
+export function viewOf(run: TestRun, row: number): RunView {
   const end_us = run.end === null ? null : micros(run.end);
   const ended = end_us === null ? "pending" : "success";
-  const columns = {
+  const contents = { m: run.metadata, i: run.inputs, o: run.outputs };
+  return {
+    ...run,
     row,
-    id: run.id,
-    trace_id: run.trace_id,
-    parent_run_id: run.parent_run_id,
-    name: run.name,
-    run_type: run.run_type,
     start_us: micros(run.start),
     end_us,
     status: run.error === null ? ended : "error",
-    error: run.error,
     is_root: run.is_root ? 1 : 0,
-    thread_id: run.thread_id,
-    execution_order: run.execution_order,
-    total_tokens: run.total_tokens,
-    total_cost: run.total_cost,
+    reference_example_id: null,
+    trace_tier: null,
+    completion_tokens: null,
+    completion_cost: null,
+    first_token_us: null,
+    ...{ inputs: null, outputs: null, extra: null, events: null, serialized: null },
+    pointers: null,
     tags: JSON.stringify(run.tags),
+    tag_list: run.tags,
     search_text: searchTextOf(run),
     seq: row,
     changed_seq: row,
-    patched: 0,
+    pairs: (of) => toPairs(contents[of]),
+    copyText: () => 0,
+    mayHaveWords: () => true,
   };
-  const insert = (table: string, values: Record<string, string | number | null>) =>
-    db
-      .prepare(
-        `INSERT INTO ${table} (${Object.keys(values).join()})
-         VALUES (${Object.keys(values).fill("?").join()})`,
-      )
-      .bind(...Object.values(values));
-  const [metadata, inputs, outputs] = [
-    digestExtra({ metadata: run.metadata }),
-    digestInputs(run.inputs),
-    digestOutputs(run.outputs),
-  ];
-  const digests = { metadata: metadata.pairs, inputs: inputs.pairs, outputs: outputs.pairs };
-  const tags = run.tags.map((tag) => termOf("tag", "", tag));
-  const terms = new Set([...metadata.terms, ...inputs.terms, ...outputs.terms, ...tags]);
+}
+
+export function feedbackOf(run: TestRun): FeedbackEntry[] {
+  return run.feedback.map(({ value = null, source = null, ...given }) => ({
+    ...given,
+    value,
+    source,
+  }));
+}
+
+/** Returns the terms that storage indexes. */
+export function termsOf(view: RunView): number[] {
+  const kinds = ["m", "i", "o"] as const;
   return [
-    insert("runs", columns),
-    insert("run_digests", { row, ...digests }),
-    ...[...terms].map((term) => insert("run_terms", { term, row })),
-    ...run.feedback.map((given, index) =>
-      insert("feedback", {
-        id: `${run.id}-${index}`,
-        run_id: run.id,
-        key: given.key,
-        score: given.score,
-        value: given.value ?? null,
-        source: given.source ?? null,
-        body: "{}",
-        created_at: new Date(micros(run.start) / 1000).toISOString(),
-      }),
-    ),
+    ...kinds.flatMap((kind) => view.pairs(kind).map(([key, value]) => termOf(kind, key, value))),
+    ...view.tag_list.map((tag) => termOf("tag", "", tag)),
+    traceTerm(view.trace_id),
+    ...(view.thread_id === null ? [] : [threadTerm(view.thread_id)]),
   ];
 }

@@ -1,14 +1,14 @@
-import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/shared/errors.ts";
 import { parseFilter, readFilter } from "../../src/traces/filter/parse.ts";
 import { api, workspace } from "../support/workspace.ts";
-import { findBothWays } from "./filter-finding.ts";
-import { storeRuns } from "./filter-runs.ts";
+import { finderOf } from "./filter-finding.ts";
 import { OTHERS, PROJECT, PUBLISHED, RUNS } from "./filter-truth.ts";
 
+const findBothWays = finderOf(RUNS);
+
 async function find(filter: string): Promise<string[]> {
-  const { all, named } = await findBothWays(filter, PROJECT);
+  const { all, named } = findBothWays(filter, PROJECT);
   expect(named).toEqual(all);
   return all;
 }
@@ -30,8 +30,6 @@ function nested(depth: number, open: string, inner = 'eq(name, "step")'): string
   const opened = open.split("(").length - open.split(")").length;
   return `${open.repeat(depth)}${inner}${")".repeat(depth * opened)}`;
 }
-
-beforeAll(() => storeRuns(env.DB, RUNS));
 
 describe("a filter finds exactly its runs among sixty", () => {
   test.each(PUBLISHED)("$filter", async ({ filter, ids }) => {

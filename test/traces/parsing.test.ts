@@ -42,6 +42,7 @@ test("an id of version 7 contains its time, others do not", () => {
   const micros = timeOfId("019a9d5c-3b80-7000-8000-000000000000");
   expect(micros === null ? null : dayOf(micros)).toBe("2025-11-19");
   expect(timeOfId("019a9d5c-3b80-4000-8000-000000000000")).toBeNull();
+  expect(timeOfId("019a9d5c-3b80-7000-7000-000000000000")).toBeNull();
   expect(timeOfId("ffffffff-ffff-7000-8000-000000000000")).toBeNull();
 });
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import {
   consumeProjectDeletion,
   sweepProjectDeletions,
-} from "../../src/traces/deletion/deletion.ts";
+} from "../../src/traces/deletion/project-deletion.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, catalogue, projectId, read, wireRun } from "./support/runs.ts";
 

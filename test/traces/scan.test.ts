@@ -1,10 +1,11 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { unpackCells } from "../../src/exports/parquet/cells.ts";
 import type { Context } from "../../src/shared/context.ts";
 import { toIncoming } from "../../src/traces/ingest/incoming.ts";
+import { slotOf } from "../../src/traces/locations/generations.ts";
 import { tracePartition } from "../../src/traces/object/stub.ts";
-import { unpackTexts } from "../../src/traces/reads/packed-texts.ts";
 import {
   planScan,
   type ScanChunk,
@@ -81,7 +82,7 @@ async function scan(
 
 function cellsOf({ rows, columns }: ScanPart, column: ScanColumn) {
   const cells = columns[column] ?? [];
-  const values = Array.isArray(cells) ? cells : unpackTexts(cells);
+  const values = unpackCells(cells);
   expect(values).toHaveLength(rows);
   return values;
 }
@@ -208,12 +209,17 @@ describe("a plan", () => {
     )
       .bind(project, day, ours.workspace_id, full)
       .run();
-    await add(project, [wireRun("", { name: "second" }, { at: NOON + DAY })]);
+    const second = wireRun("", { name: "second" }, { at: NOON + DAY });
+    await add(project, [second]);
     const { session_name: _, ...run } = wireRun("", { name: "first" }, { at: NOON + DAY + 1 });
     const partition = { project_id: project, day, slot: 0 };
     await tracePartition(env, partition).ingest(partition, [toIncoming(run, "post", [])], false);
     const { chunks, watermarks } = await plan(project);
-    expect(Object.keys(watermarks)).toEqual(["2026-05-05/0", `${day}/0`, `${day}/1`]);
+    expect(Object.keys(watermarks)).toEqual([
+      "2026-05-05/0",
+      `${day}/0`,
+      `${day}/${slotOf(second.id, 1)}`,
+    ]);
     expect((await names(chunks)).sort()).toEqual(["first", "run 0", "second"]);
     const rest = await plan(project, { min_seqs: { [`${day}/0`]: watermarks[`${day}/0`] ?? 0 } });
     expect((await names(rest.chunks)).sort()).toEqual(["run 0", "second"]);
@@ -315,6 +321,40 @@ describe("a page", () => {
     expect(JSON.parse(String(stats))).toEqual(feedback_stats);
     expect(none).toBeNull();
   });
+});
+
+test("a run that is deleted between the reads of its row and its payload is left out", async () => {
+  const big = "x".repeat(MEGABYTE);
+  const runs = (name: string) => [
+    wireRun(name, { name: "gone", outputs: { big } }, { at: NOON }),
+    wireRun(name, { name: "kept", outputs: { big } }, { at: NOON + 1 }),
+  ];
+  const project_id = await given(runs);
+  const { chunks } = await plan(project_id);
+  const partition = { project_id, day: "2026-05-05", slot: 0 };
+  const [gone] = await tracePartition(env, partition).findTraces([["user_id", "u1"]]);
+  const ARTIFACTS = new Proxy(env.ARTIFACTS, {
+    get: (bucket, name) =>
+      name !== "get"
+        ? Reflect.get(bucket, name)
+        : async (key: string) => {
+            if (!key.includes(`/${gone}/`)) return bucket.get(key);
+            await tracePartition(env, partition).deleteTraces(partition, [gone ?? ""]);
+            return null;
+          },
+  });
+  const deleting = { ...ctx, env: { ...env, ARTIFACTS } as Env };
+  const [chunk] = chunks;
+  if (!chunk) throw new Error("There is no chunk");
+  const request = { columns: ["name", "outputs"] as const, filter: null, after: null };
+  const { parts } = await scanChunk(deleting, chunk, {
+    ...{ ...request, columns: [...request.columns] },
+    max_bytes: 10 * MEGABYTE,
+  });
+  const [part] = parts;
+  if (!part) throw new Error("There is no part");
+  expect(cellsOf(part, "name")).toEqual([expect.stringMatching(/^(gone|kept)$/)]);
+  expect(cellsOf(part, "outputs")).toEqual([JSON.stringify({ big })]);
 });
 
 test("a project without runs has no chunks, and other workspaces' and deleted ones are not found", async () => {

@@ -16,7 +16,7 @@ function around(values: number[], q: number): [number, number] {
   return [sorted[Math.floor(at)] ?? 0, sorted[Math.ceil(at)] ?? 0];
 }
 
-test("percentiles of few values lie between those beside them, in proportion", () => {
+test("percentiles of few values are interpolated between their neighbours", () => {
   expect(sketchOf([]).quantile(0.5)).toBeNull();
   expect(sketchOf([3]).quantile(0.99)).toBe(3);
   expect(sketchOf([4, 1, 2]).quantile(0.5)).toBe(2);
@@ -53,3 +53,26 @@ test("decimals add up without a float's dust", () => {
   for (const text of ["0.1", "0.2", null, "-0.05", "1", "0.000000000000000000001"]) sum.add(text);
   expect(sum.toText()).toBe("1.250000000000000000001");
 });
+
+test("sums of any decimals are exact, in as few digits as they need", () => {
+  const digits = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n });
+  const few = fc.bigInt({ min: -(10n ** 8n), max: 10n ** 8n });
+  const decimal = fc.record({ value: fc.oneof(few, digits), places: fc.nat(20) });
+  const property = fc.property(fc.array(decimal, { minLength: 1, maxLength: 20 }), (decimals) => {
+    const sum = new DecimalSum();
+    for (const { value, places } of decimals) sum.add(textOf(value, places));
+    const expected = decimals.reduce((all, { value, places }) => {
+      return all + value * 10n ** BigInt(20 - places);
+    }, 0n);
+    const shortest = textOf(expected, 20).replace(/\.?0+$/, "");
+    expect(sum.toText()).toBe(shortest);
+  });
+  fc.assert(property, { seed: 20_261_124, numRuns: 500 });
+});
+
+function textOf(value: bigint, places: number): string {
+  const digits = String(value < 0n ? -value : value).padStart(places + 1, "0");
+  const at = digits.length - places;
+  const text = places === 0 ? digits : `${digits.slice(0, at)}.${digits.slice(at)}`;
+  return value < 0n ? `-${text}` : text;
+}

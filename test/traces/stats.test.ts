@@ -223,8 +223,8 @@ describe("project statistics", () => {
     const id = (await projectId(ours.viewer, "resting")) ?? "";
     const stub = env.PARTITIONS.getByName(`${id}/2026-04-05/0`);
     await runInDurableObject(stub, (_, { storage }) => {
-      const counts = storage.kv.get<{ seq: number }>("counts");
-      storage.kv.put("counts", { ...counts, seq: (Date.now() - 120_000) * 1000 });
+      const counts = "UPDATE small_segments_0 SET counts = json_set(counts, '$.seq', ?)";
+      storage.sql.exec(counts, (Date.now() - 120_000) * 1000);
     });
     await evictDurableObject(stub);
     await runDurableObjectAlarm(stub);
@@ -331,6 +331,29 @@ describe("a time series", () => {
     [{ attribute: "metadata", path: "none" }, [[null, true, [4, 3, 3]]]],
   ])("of the groups of %j counts the rest too", async (group_by, expected) => {
     expect(counts(await series({ group_by, stride: { unit: "DAY", value: 1 } }))).toEqual(expected);
+  });
+
+  test("has the wait of root runs, and the mean length of the queue", async () => {
+    const waits = [1000, 3000, "2000", -5, "soon", null];
+    const roots = waits.map((queue_wait_ms, n) =>
+      wireRun("queued", { extra: { metadata: { queue_wait_ms } } }, { at: NOON + n }),
+    );
+    const [first] = roots;
+    if (first === undefined) throw new Error("No root run was made");
+    const child = { extra: { metadata: { queue_wait_ms: 900_000 } } };
+    await batch(ours.editor, [...roots, wireRun("queued", child, { at: NOON, parent: first })]);
+    const found = await series({
+      session: [await projectId(ours.viewer, "queued")],
+      ...{ start_time: "2026-04-05T12:00:00Z", end_time: "2026-04-05T12:00:50Z" },
+      stride: { unit: "SECOND", value: 30 },
+    });
+    const figures = { queue_wait_p50: 1, queue_wait_p99: expect.closeTo(2.96, 2) };
+    expect(found.series[0]).toMatchObject({
+      totals: { ...figures, run_count: 7, queue_length: expect.closeTo(4 / 60, 5) },
+      buckets: [{ ...figures, queue_length: expect.closeTo(4 / 30, 5) }],
+    });
+    const [all] = (await series({ stride: { unit: "DAY", value: 1 } })).series;
+    expect(all?.totals).toMatchObject({ queue_wait_p50: null, queue_length: null });
   });
 
   test("of no runs has an empty series", async () => {

@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
+import { locationsOf } from "./support/locations.ts";
 import { batch, catalogue, idAt, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
 
 let ours: TestWorkspace;
@@ -21,8 +22,8 @@ async function status(run: WireRun) {
 }
 
 async function locations(project_id: string) {
-  const statement = env.DB.prepare("SELECT run_id FROM run_locations WHERE project_id = ?");
-  return (await statement.bind(project_id).all()).results.length;
+  const all = await locationsOf(ours.workspace_id);
+  return all.filter((one) => one.project_id === project_id).length;
 }
 
 async function objects(project_id: string) {

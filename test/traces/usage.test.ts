@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { unpackCells } from "../../src/exports/parquet/cells.ts";
 import { contextFor } from "../../src/shared/context.ts";
 import { DAY_US } from "../../src/shared/times.ts";
-import { unpackTexts } from "../../src/traces/reads/packed-texts.ts";
 import { planScan, scanChunk } from "../../src/traces/scan/scan-service.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, patch, post, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
@@ -140,7 +140,7 @@ test("an export has the same usage as an answer", async () => {
   const { parts } = await scanChunk(ctx, chunk, { columns, ...page });
   const cells = Object.entries(parts[0]?.columns ?? {}).map(([name, found]) => [
     name,
-    Array.isArray(found) ? found : unpackTexts(found),
+    unpackCells(found),
   ]);
   expect(Object.fromEntries(cells)).toEqual({
     ...{ id: [root.id], total_tokens: [8], prompt_tokens: [6] },
@@ -166,5 +166,77 @@ describe("the tier of a trace", () => {
     expect((await batch(ours.editor, [], [{ ...later, outputs: {} }])).status).toBe(202);
     await save({ ...later, trace_tier: "shortlived" });
     expect([await tierOf(first), await tierOf(later)]).toEqual(["shortlived", "shortlived"]);
+  });
+
+  describe("of a workspace", () => {
+    const set = (key: string, json: object) => api("/ttl-settings", { key, method: "PUT", json });
+    const settingsOf = async (key: string) =>
+      (await api("/ttl-settings", { key })).json<Record<string, unknown>[]>();
+    const tierIn = async (key: string, project: string) => {
+      const run = wireRun(project);
+      expect((await batch(key, [run])).status).toBe(202);
+      return (await read(key, run.id)).trace_tier;
+    };
+
+    test("is that of projects that have none", async () => {
+      const [own, other] = [await workspace(), await workspace()];
+      expect(await settingsOf(own.viewer)).toMatchObject([
+        {
+          default_trace_tier: "longlived",
+          configured_by: "system",
+          tenant_id: own.workspace_id,
+          shortlived_days: 14,
+          longlived_days: 400,
+        },
+      ]);
+      const json = { name: "kept", trace_tier: "longlived" };
+      expect((await api("/sessions", { key: own.editor, json })).status).toBe(200);
+      const change = { default_trace_tier: "shortlived" };
+      expect((await set(own.editor, change)).status).toBe(403);
+      expect(await tierIn(own.editor, "plain")).toBe("longlived");
+
+      expect(await (await set(own.admin, change)).json()).toMatchObject({
+        ...change,
+        configured_by: "user",
+        apply_to_all_projects: false,
+      });
+      const tiers = [await tierIn(own.editor, "plain"), await tierIn(own.editor, "kept")];
+      expect(tiers).toEqual(["shortlived", "longlived"]);
+      expect(await tierIn(other.editor, "plain")).toBe("longlived");
+
+      const of_other = { ...change, tenant_id: other.workspace_id };
+      expect((await set(own.admin, of_other)).status).toBe(403);
+      expect(await settingsOf(other.viewer)).toMatchObject([{ configured_by: "system" }]);
+    });
+
+    test("is that of a project again once its own is set to null", async () => {
+      const own = await workspace();
+      await set(own.admin, { default_trace_tier: "shortlived" });
+      const made = { name: "kept", trace_tier: "longlived" };
+      const project = await api("/sessions", { key: own.editor, json: made });
+      const { id } = await project.json<{ id: string }>();
+      const change = async (json: object) => {
+        const answer = await api(`/sessions/${id}`, { key: own.editor, method: "PATCH", json });
+        return (await answer.json<{ trace_tier: string | null }>()).trace_tier;
+      };
+      expect(await change({ name: null, description: "new" })).toBe("longlived");
+      expect(await tierIn(own.editor, "kept")).toBe("longlived");
+      expect(await change({ trace_tier: null })).toBeNull();
+      expect(await tierIn(own.editor, "kept")).toBe("shortlived");
+      const upserted = { key: own.editor, json: { ...made, trace_tier: null } };
+      expect(await change({ trace_tier: "longlived" })).toBe("longlived");
+      expect((await api("/sessions?upsert=true", upserted)).status).toBe(200);
+      expect(await tierIn(own.editor, "kept")).toBe("longlived");
+    });
+
+    test("replaces that of all projects with apply_to_all_projects", async () => {
+      const [own, other] = [await workspace(), await workspace()];
+      const json = { name: "kept", trace_tier: "longlived" };
+      for (const { editor: key } of [own, other]) await api("/sessions", { key, json });
+      const change = { default_trace_tier: "shortlived", apply_to_all_projects: true };
+      expect((await set(own.admin, change)).status).toBe(200);
+      const tiers = [await tierIn(own.editor, "kept"), await tierIn(other.editor, "kept")];
+      expect(tiers).toEqual(["shortlived", "longlived"]);
+    });
   });
 });

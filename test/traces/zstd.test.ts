@@ -66,11 +66,11 @@ test("a wrong checksum is an error", async () => {
   await expect(unpack(frame)).rejects.toThrow();
 });
 
-test("a frame whose window exceeds the limit of a body is an error", async () => {
-  // Window of 128 MB: the exponent minus 10, in the upper five bits.
-  const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (27 - 10) << 3, 1, 0, 0]);
+test("a frame whose window exceeds 8 MB is an error", async () => {
+  // Window of 16 MB: the exponent minus 10, in the upper five bits.
+  const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (24 - 10) << 3, 1, 0, 0]);
   await expect(unpack(frame)).rejects.toThrow();
-  frame[5] = (26 - 10) << 3;
+  frame[5] = (23 - 10) << 3;
   expect((await unpack(frame)).length).toBe(0);
 });
 

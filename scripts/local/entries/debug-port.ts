@@ -27,8 +27,15 @@ export function forwardCalls<T extends object>(
     get(target, name) {
       if (typeof name === "symbol" || name in target) return ownProperty(target, name);
       // A stub has every method; the other side refuses those that it lacks.
-      return (...args: unknown[]) =>
-        call(async (to) => (to as unknown as Methods)[name]?.(...args));
+      return (...args: unknown[]) => {
+        const given = { args };
+        return call(async (to) => {
+          const { args } = given;
+          // A call takes as long as its run, and its arguments have the whole state.
+          given.args = [];
+          return (to as unknown as Methods)[name]?.(...args);
+        });
+      };
     },
   });
 }

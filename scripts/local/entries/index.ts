@@ -1,7 +1,9 @@
 // The main script's entry on one machine: the product's, with agents in other processes.
 import { runIsolatesElsewhere } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import worker, { type QueueMessage } from "../../../src/index.ts";
+import { RESUME } from "../crons.ts";
 import { isolateProxy } from "./isolate-proxy.ts";
+import { resumeRuns } from "./resume.ts";
 
 export * from "../../../src/index.ts";
 export { IsolateBackend } from "./isolate-backend.ts";
@@ -22,4 +24,6 @@ function withClient(request: Request): Request {
 export default {
   ...worker,
   fetch: (request, env, ctx) => worker.fetch(withClient(request), env, ctx),
+  scheduled: (controller, env) =>
+    controller.cron === RESUME ? resumeRuns(env) : worker.scheduled(controller, env),
 } satisfies ExportedHandler<Env, QueueMessage>;

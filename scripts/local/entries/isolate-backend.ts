@@ -2,7 +2,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import {
   type RevisionCode,
   readRevisionCode,
-} from "../../../src/control-plane/deployments/isolate/isolate.ts";
+} from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import { appendLines } from "../../../src/control-plane/deployments/logs/tail.ts";
 import {
   type AgentLine,
@@ -13,8 +13,8 @@ import {
 
 /** Methods that the process of a workspace calls in the main process, for one revision. */
 export class IsolateBackend extends WorkerEntrypoint<Env, TailProps> {
-  readCode(): Promise<RevisionCode> {
-    return readRevisionCode(this.env, this.ctx.props);
+  readCode(secrets_version: number): Promise<RevisionCode> {
+    return readRevisionCode(this.env, { ...this.ctx.props, secrets_version });
   }
 
   appendLines(lines: AgentLine[]): Promise<void> {

@@ -41,7 +41,7 @@ export class Isolate extends WorkerEntrypoint<HostEnv, IsolateCall> {
   async #call<T>(work: (agent: Fetcher) => Promise<T>): Promise<T> {
     const { props } = this.ctx;
     try {
-      const readCode = () => backend(this.env, props.ref).readCode();
+      const readCode = () => backend(this.env, props.ref).readCode(props.ref.secrets_version);
       return await work(openIsolate(this.env.LOADER, props, readCode));
     } catch (error) {
       giveUpUnloaded(props.ref);

@@ -4,6 +4,7 @@ import { totalmem } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { type Request, Response } from "miniflare";
+import type { EgressPolicy } from "../../../src/shared/egress/egress.ts";
 import { bundleOf, localBundleOf, type Script } from "../bundle.ts";
 import { embedModules } from "../modules.ts";
 import type { Bound } from "../serve.ts";
@@ -15,7 +16,7 @@ type Body = { key: string; address: string; isWell: boolean };
 type Processes = (request: Request) => Promise<Response>;
 
 const MEGABYTE = 1024 * 1024;
-/** V8 reserves 512 MB of data segments; the rest is for what grows between two looks at a process. */
+/** V8 reserves 512 MB of data segments; the rest is for what grows between two checks of a process. */
 const DATA_BYTES = 768 * MEGABYTE;
 const AGENT_BYTES = 512 * MEGABYTE;
 const AGENT_LIMITS: Limits = {
@@ -29,7 +30,7 @@ const BUILD_LIMITS: Limits = {
   label: "build",
   rss_bytes: BUILD_BYTES,
   data_bytes: BUILD_BYTES + DATA_BYTES,
-  // Bundling blocks for seconds.
+  // Bundling blocks the process for seconds.
   computes_ms: 20_000,
 };
 const MAX_AGENT_PROCESSES = 32;
@@ -64,16 +65,23 @@ export function agentConfig(
     modules: '[(name = "isolate-host.js", esModule = embed "isolate-host.js")]',
     compatibility_date: "2026-11-01",
     bindings: [LOADER, DEBUG_PORT, LISTED_HOSTS, ...texts],
-    // The last check of an address: a name can resolve to another one than at the check before.
+    // Checks each address once more: a name may resolve to another one than at the check before.
     outbound: "public-network",
+    // Tests bound the heap of an agent, as the platform does.
+    v8_flags: (process.env.AGENTS_V8_FLAGS ?? "").split(" ").filter(Boolean),
   });
 }
 
 /** A process for each build at a time. The first waits for the bundle, which is built behind the stack's start. */
-export function builderProcesses(path: string, script: Script, bound: Bound): Processes {
+export function builderProcesses(
+  path: string,
+  script: Script,
+  bound: Bound,
+  policy: EgressPolicy,
+): Processes {
   let pool: Promise<Pool> | undefined;
   return answerFrom(() => {
-    pool ??= openBuilderPool(bundleOf(path, script), script, bound);
+    pool ??= openBuilderPool(bundleOf(path, script), script, bound, policy);
     return pool;
   });
 }
@@ -82,6 +90,7 @@ async function openBuilderPool(
   folder: string,
   script: Script,
   { compatibilityDate, r2Buckets }: Bound,
+  policy: EgressPolicy,
 ): Promise<Pool> {
   while (!existsSync(folder)) await setTimeout(BUNDLE_PAUSE_MS);
   const bucket = textBindings({ BUCKET: r2Buckets?.ARTIFACTS?.id ?? "" });
@@ -89,7 +98,13 @@ async function openBuilderPool(
     folder,
     modules: await embedModules(folder, script.entry),
     compatibility_date: compatibilityDate,
-    bindings: [LOADER, '(name = "ARTIFACTS", r2Bucket = "bucket")'],
+    bindings: [
+      LOADER,
+      '(name = "ARTIFACTS", r2Bucket = "bucket")',
+      '(name = "PREPARED", durableObjectNamespace = "PreparedBuild")',
+      ...textBindings({ POLICY: JSON.stringify(policy) }),
+    ],
+    objects: ["PreparedBuild"],
     outbound: "any-network",
     services: [
       `(name = "bucket", worker = (
@@ -117,7 +132,7 @@ function answerFrom(openPool: () => Pool | Promise<Pool>): Processes {
 async function act(pool: Pool, path: string, { key, address, isWell }: Body): Promise<object> {
   if (path === "/claim") return { address: await pool.claim(key) };
   if (path === "/release") {
-    await pool.release(key, { isWell });
+    pool.release(key, { isWell });
     return {};
   }
   return { why: await pool.reasonOf(address) };

@@ -45,6 +45,8 @@ export class Child {
   readonly #limits: Limits;
   readonly #process: ChildProcess;
   readonly exited: Promise<void>;
+  /** At the last look. */
+  rss_bytes = 0;
   /** Close to its memory limit. */
   isFull = false;
   #stderr = "";

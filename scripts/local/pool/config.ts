@@ -12,6 +12,9 @@ type ProcessConfig = {
   /** The network of the script's `fetch`. */
   outbound: keyof typeof NETWORKS;
   services?: string[];
+  /** Classes of objects without storage, which stay in memory until they abort themselves. */
+  objects?: string[];
+  v8_flags?: string[];
 };
 
 /** The name of the script's service. */
@@ -31,6 +34,9 @@ export const LOADER = '(name = "LOADER", workerLoader = ())';
 export async function writeConfig(config: ProcessConfig): Promise<string> {
   const path = join(config.folder, "process.capnp");
   const networks = await networkServices();
+  const objects = (config.objects ?? []).map(
+    (name) => `(className = "${name}", ephemeralLocal = void, preventEviction = true)`,
+  );
   const text = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -39,10 +45,12 @@ const config :Workerd.Config = (
       compatibilityDate = ${quote(config.compatibility_date)},
       globalOutbound = "${config.outbound}",
       bindings = [${config.bindings.join(", ")}],
+      durableObjectNamespaces = [${objects.join(", ")}],
     )),
     ${[...networks, ...(config.services ?? [])].join(",\n    ")}
   ],
   sockets = [(name = "ping", http = (), service = "${SERVICE}")],
+  v8Flags = [${(config.v8_flags ?? []).map(quote).join(", ")}],
 );
 `;
   await writeFile(path, text, { mode: 0o600 });

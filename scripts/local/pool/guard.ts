@@ -25,6 +25,7 @@ export async function guard(child: Child, limits: Limits): Promise<void> {
     const usage = await readUsage(child.pid);
     const computed_ms = (usage?.cpu_ms ?? 0) - cpu_ms_at_answer;
     if (!isPinging && computed_ms > PING_AFTER_CPU_MS) void ping();
+    child.rss_bytes = usage?.rss_bytes ?? 0;
     child.isFull = usage !== null && usage.rss_bytes > FULL * limits.rss_bytes;
     const why = usage && overLimit(usage, cpu_ms_at_answer, limits);
     if (why) child.kill(why);

@@ -1,6 +1,5 @@
 // Processes by key. A key is a workspace; a process that serves one workspace takes nothing from another.
 import { readFile } from "node:fs/promises";
-import { readUsage } from "../processes.ts";
 import { Child, type ChildOptions } from "./child.ts";
 import { guard } from "./guard.ts";
 
@@ -24,6 +23,7 @@ const IDLE_MS = 5 * 60_000;
 /** Longer than the time for which the main process keeps an address. */
 const IDLE_WHEN_FULL_MS = 3000;
 const SWEEP_MS = 1000;
+const READY_MS = 10_000;
 /** For the reason of an end that its caller has not read yet. */
 const REASON_MS = 60_000;
 /** A connection breaks a moment before the process is known to have ended. */
@@ -65,15 +65,22 @@ export class Pool {
     return (await slot.ready).address;
   }
 
-  /** The work of this key is over. A process whose only work ended well serves the next key, when none waits for one. */
-  async release(key: string, { isWell }: { isWell: boolean }): Promise<void> {
+  /**
+   * The work of this key is over. A process whose only work ended well serves the next key, when none waits for one.
+   * Nothing is awaited: the sweep would start another process first, and this one would be killed.
+   */
+  release(key: string, { isWell }: { isWell: boolean }): void {
     const slot = this.#find(key);
     slot?.keys.delete(key);
     if (slot === undefined || slot.keys.size > 0) return;
-    const usage = isWell ? await readUsage(slot.child.pid) : null;
-    const isSmall = usage !== null && usage.rss_bytes < this.#options.limits.rss_bytes / 2;
-    if (isSmall && this.#spare === null) this.#spare = slot;
-    else slot.child.kill("The process was released.");
+    const isSmall = slot.child.rss_bytes < this.#options.limits.rss_bytes / 2;
+    if (isWell && isSmall && this.#spare === null) {
+      this.#spare = slot;
+      // A process prepares its next work when it answers.
+      void slot.child.ping(READY_MS);
+    } else {
+      slot.child.kill("The process was released.");
+    }
   }
 
   /** Returns why the process at this address ended; `null` when it runs. */

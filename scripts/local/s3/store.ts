@@ -53,7 +53,9 @@ export async function deleteBucket(store: Store, name: string): Promise<void> {
 export function putObject(store: Store, bucket: Bucket, object: StoredObject, draft: string): void {
   const file = objectFile(store, bucket, object.key);
   renameSync(draft, file);
-  writeFileSync(`${file}.json`, JSON.stringify(object));
+  // A crash or a backup in between must not leave half of it: the next start reads it.
+  writeFileSync(`${file}.draft`, JSON.stringify(object));
+  renameSync(`${file}.draft`, `${file}.json`);
   bucket.objects.set(object.key, object);
 }
 

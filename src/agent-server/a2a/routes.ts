@@ -1,9 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
 import { RpcAnswer, RpcMessage } from "../../shared/http/json-rpc.ts";
+import { sseResponse } from "../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { agentServerUrl } from "../access/agent-urls.ts";
-import { sseResponse, toTarget, valuesResponse } from "../threads/http/run-http.ts";
+import { toTarget, valuesResponse } from "../threads/http/run-http.ts";
 import { AgentPath } from "../threads/schema.ts";
 import { A2aPath, AgentCard, CardQuery, VERSION_HEADER } from "./schema.ts";
 import { answerA2a, getCard } from "./service.ts";

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Uuid } from "../../shared/schema.ts";
+import { textField, Uuid } from "../../shared/schema.ts";
 import { AgentPath } from "../threads/schema.ts";
 
 /** The version of a request without the header `A2A-Version`. */
@@ -65,12 +65,12 @@ export const CardQuery = z.object({
 });
 
 const Interface = z.looseObject({
-  url: z.string().openapi({
-    description: "URL that messages are sent to",
-    example: "https://heddle.example.com/agents/support-agent/a2a/agent",
-  }),
+  url: textField(
+    "URL that messages are sent to",
+    "https://heddle.example.com/agents/support-agent/a2a/agent",
+  ),
   protocolBinding: z.literal("JSONRPC").describe("Transport of the protocol"),
-  protocolVersion: z.string().openapi({ description: "Version of A2A", example: "1.0" }),
+  protocolVersion: textField("Version of A2A", "1.0"),
 });
 
 /** A card of A2A 0.3 or 1.0. */
@@ -81,11 +81,8 @@ export const AgentCard = z
       .string()
       .optional()
       .openapi({ description: "Version of A2A; not in a card of 1.0", example: "0.3.0" }),
-    name: z.string().openapi({ description: "Name of the assistant", example: "support-agent" }),
-    description: z.string().openapi({
-      description: "Description of the assistant",
-      example: "Answers questions about orders.",
-    }),
+    name: textField("Name of the assistant", "support-agent"),
+    description: textField("Description of the assistant", "Answers questions about orders."),
     url: z.string().optional().openapi({
       description: "URL that messages are sent to; not in a card of 1.0",
       example: "https://heddle.example.com/agents/support-agent/a2a/agent",
@@ -94,7 +91,7 @@ export const AgentCard = z
       .literal("JSONRPC")
       .optional()
       .describe("Transport of the protocol; not in a card of 1.0"),
-    version: z.string().openapi({ description: "Version of the assistant", example: "1" }),
+    version: textField("Version of the assistant", "1"),
     capabilities: z
       .looseObject({ streaming: z.boolean().describe("Whether `message/stream` is supported") })
       .describe("Optional features"),
@@ -107,8 +104,8 @@ export const AgentCard = z
     skills: z
       .array(
         z.looseObject({
-          id: z.string().openapi({ description: "Id of the skill", example: "agent" }),
-          name: z.string().openapi({ description: "Name of the skill", example: "support-agent" }),
+          id: textField("Id of the skill", "agent"),
+          name: textField("Name of the skill", "support-agent"),
         }),
       )
       .describe("Skills of the assistant"),

@@ -10,6 +10,7 @@ import {
 import { newId } from "../../shared/storage/ids.ts";
 import { openAgent } from "../access/service.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
+import { toStream } from "../threads/http/run-http.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";
@@ -39,9 +40,9 @@ export async function sendMessage(
     await saveTask(ctx, row);
     return rpcResult(id, await read());
   }
-  const { stream } = await waitRun(ctx, at, run);
+  const { body } = await waitRun(ctx, at, run);
   await saveTask(ctx, row);
-  return { text: toWaitedAnswer(id, stream, read) };
+  return { text: toWaitedAnswer(id, toStream(body), read) };
 }
 
 export async function streamMessage(

@@ -1,5 +1,5 @@
 import type { Context } from "../../shared/context.ts";
-import { AppError } from "../../shared/errors.ts";
+import { nullIfNotFound } from "../../shared/errors.ts";
 import { RpcError } from "../../shared/http/json-rpc.ts";
 import { getRun, listRuns } from "../threads/runs/run-service.ts";
 import { getThread } from "../threads/service/service.ts";
@@ -19,32 +19,27 @@ export async function openTask(
 /** Falls back to the first run of a task whose next run was never created. */
 export async function readTask(ctx: Context, row: TaskRow): Promise<TaskSnapshot> {
   for (const run_id of new Set([row.run_id, row.task_id])) {
-    const task = await readRun(ctx, row, run_id);
+    const task = await nullIfNotFound(readRun(ctx, row, run_id));
     if (task) return task;
   }
   return taskNotFound(row.task_id);
 }
 
-async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<TaskSnapshot | null> {
+async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<TaskSnapshot> {
   const { deployment_id, task_id, thread_id } = row;
   const place = { deployment_id, thread_id };
-  try {
-    const [run, thread, [newest]] = await Promise.all([
-      getRun(ctx, { ...place, run_id }),
-      getThread(ctx, deployment_id, thread_id),
-      listRuns(ctx, place, { limit: 1, offset: 0 }),
-    ]);
-    const { status, updated_at, error } = run;
-    const isNewest = newest?.run_id === run_id;
-    return {
-      ...{ task_id, thread_id, status, updated_at, error },
-      values: isNewest ? thread.values : await valuesAfter(ctx, place, run_id),
-      questions: isNewest ? Object.values(thread.interrupts).flat().map(toQuestion) : [],
-    };
-  } catch (error) {
-    if (AppError.from(error).code === "not_found") return null;
-    throw error;
-  }
+  const [run, thread, [newest]] = await Promise.all([
+    getRun(ctx, { ...place, run_id }),
+    getThread(ctx, deployment_id, thread_id),
+    listRuns(ctx, place, { limit: 1, offset: 0 }),
+  ]);
+  const { status, updated_at, error } = run;
+  const isNewest = newest?.run_id === run_id;
+  return {
+    ...{ task_id, thread_id, status, updated_at, error },
+    values: isNewest ? thread.values : await valuesAfter(ctx, place, run_id),
+    questions: isNewest ? Object.values(thread.interrupts).flat().map(toQuestion) : [],
+  };
 }
 
 function toQuestion(interrupt: unknown): TaskSnapshot["questions"][number] {

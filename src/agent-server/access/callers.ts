@@ -1,12 +1,15 @@
 import { findWorkspace } from "../../control-plane/workspaces/service.ts";
+import { RecordCache } from "../../shared/changes/record-cache.ts";
 import { type AgentUser, type Caller, database } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { TtlCache } from "../../shared/work/ttl-cache.ts";
 
 type Owner = Pick<Caller, "organization_id" | "plan">;
 
-/** Equals the cache TTL of callers with a key. */
-const owners = new TtlCache<Owner>(10_000);
+const owners = new RecordCache<Owner>({
+  max_age_ms: 8000,
+  max_outage_ms: 10 * 60 * 1000,
+  scopeOf: ({ organization_id }) => organization_id,
+});
 
 /** User of Studio with a key of the workspace, as the SDK's `isStudioUser` detects it. */
 export const STUDIO_USER: AgentUser = {
@@ -42,7 +45,7 @@ export async function agentCaller(
 }
 
 function ownerOf(env: Env, workspace_id: string): Promise<Owner> {
-  return owners.get(workspace_id, async () => {
+  return owners.get(env, workspace_id, async () => {
     const owner = await findWorkspace(database(env), workspace_id);
     if (owner === null) throw new AppError("not_found", `Workspace ${workspace_id} not found.`);
     return owner;

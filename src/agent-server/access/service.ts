@@ -3,7 +3,7 @@ import {
   activeRevision,
   servedRevision,
 } from "../../control-plane/deployments/api/service.ts";
-import { findActivePrincipal } from "../../control-plane/workspaces/service.ts";
+import { findCachedPrincipal } from "../../control-plane/workspaces/service.ts";
 import type { AuthCall, AuthResource } from "../../isolate/auth-contract.ts";
 import { assertMay } from "../../shared/auth.ts";
 import {
@@ -12,7 +12,6 @@ import {
   type Caller,
   type Context,
   contextFor,
-  database,
 } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import type { Filters } from "../../shared/filters.ts";
@@ -71,13 +70,14 @@ export async function accessOf(
   return toAccess(served, isKnown ? user : null);
 }
 
-/** Context of a principal that was stored with a cron or a run, with what it may do now. */
+/** Context of a principal that was stored with a cron or a run, with what it may do now, or did at most `max_age_ms` ago. */
 export async function principalContext(
   env: Env,
   deployment_id: string,
   { caller, user = null }: { caller: Caller; user?: AgentUser | null },
+  max_age_ms = 0,
 ): Promise<Context> {
-  const ctx = contextFor(env, await findActivePrincipal(database(env), caller));
+  const ctx = contextFor(env, await findCachedPrincipal(env, caller, max_age_ms));
   const access = await accessOf(env, deployment_id, { caller, user });
   return access ? { ...ctx, access } : ctx;
 }

@@ -2,12 +2,13 @@ import { allows } from "../../shared/filters.ts";
 import { isMigrated, migrate } from "../../shared/storage/object-tables.ts";
 import { Firings } from "./firings.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import type { CronFilter, CronQuery, CronRow, FiringRow } from "./records.ts";
+import type { CronFilter, CronQuery, CronRow, DueCron, FiringRow, NextFiring } from "./records.ts";
 
 type Sqlite = Record<string, SqlStorageValue>;
 
 const IS_WAITING = "enabled = 1 AND next_at IS NOT NULL";
 const DUE_AT = "max(next_at, coalesce(retry_at, 0))";
+const NOT_IN = "cron_id NOT IN (SELECT value FROM json_each(?))";
 const SORTED_BY = { next_run_date: "next_at" } as const;
 
 const COLUMNS = [
@@ -84,23 +85,49 @@ export class Crons {
     return this.#storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM crons").one().n;
   }
 
-  /** Due crons, the oldest first. */
-  due(now: number, limit: number): CronRow[] {
-    const where = `${IS_WAITING} AND ${DUE_AT} <= ? ORDER BY ${DUE_AT}, cron_id LIMIT ?`;
-    return [...this.#rows(where, now, limit)];
+  /**
+   * Plans the firing after the one of `at`. Writes one row: no index has these columns.
+   * @returns `false` when the cron was deleted or rescheduled since
+   */
+  advance(cron_id: string, at: number, { next_at, tries, retry_at }: NextFiring): boolean {
+    if (!this.#exists) return false;
+    const sql =
+      "UPDATE crons SET next_at = ?, tries = ?, retry_at = ? WHERE cron_id = ? AND next_at = ?";
+    const values = [next_at, tries, retry_at, cron_id, at];
+    return this.#storage.sql.exec(sql, ...values).rowsWritten > 0;
   }
 
-  nextDue(): number | null {
+  /** Due crons, the oldest first, without those whose firing is under way. */
+  due(now: number, limit: number, in_flight: string[]): DueCron[] {
+    if (!this.#exists) return [];
+    const sql = `SELECT cron_id, next_at AS at, octet_length(payload) AS bytes FROM crons
+      WHERE ${IS_WAITING} AND ${DUE_AT} <= ? AND ${NOT_IN} ORDER BY ${DUE_AT}, cron_id LIMIT ?`;
+    const ids = JSON.stringify(in_flight);
+    return this.#storage.sql.exec<DueCron>(sql, now, ids, limit).toArray();
+  }
+
+  /** Time of the next firing, without those under way. */
+  nextDue(in_flight: string[]): number | null {
     if (!this.#exists) return null;
-    const sql = `SELECT min(${DUE_AT}) AS at FROM crons WHERE ${IS_WAITING}`;
-    return this.#storage.sql.exec<{ at: number | null }>(sql).one().at;
+    const sql = `SELECT min(${DUE_AT}) AS at FROM crons WHERE ${IS_WAITING} AND ${NOT_IN}`;
+    const ids = JSON.stringify(in_flight);
+    return this.#storage.sql.exec<{ at: number | null }>(sql, ids).one().at;
   }
 
+  size(): number {
+    return this.#storage.sql.databaseSize;
+  }
+
+  /** Begins at the offset. Rows that do not match, or come before it, are not read whole. */
   *search(query: CronQuery): Generator<CronRow> {
     const { sort_by, sort_order } = query;
     const column = sort_by === "next_run_date" ? SORTED_BY[sort_by] : sort_by;
     const order = `ORDER BY ${column} ${sort_order === "asc" ? "ASC" : "DESC"}, cron_id ${sort_order}`;
-    yield* this.#matching(query, order);
+    let passed = 0;
+    for (const cron_id of this.#matching(query, order)) {
+      const row = passed++ < query.offset ? null : this.get(cron_id);
+      if (row) yield row;
+    }
   }
 
   countMatching(filter: CronFilter): number {
@@ -114,15 +141,20 @@ export class Crons {
     await this.#storage.deleteAll();
   }
 
-  *#matching(filter: CronFilter, order: string): Generator<CronRow> {
+  *#matching(filter: CronFilter, order: string): Generator<string> {
+    if (!this.#exists) return;
     const { assistant_id, thread_id, enabled, metadata, filters } = filter;
-    const where = `(?1 IS NULL OR assistant_id = ?1) AND (?2 IS NULL OR thread_id = ?2)
+    const sql = `SELECT cron_id, metadata FROM crons
+      WHERE (?1 IS NULL OR assistant_id = ?1) AND (?2 IS NULL OR thread_id = ?2)
       AND (?3 IS NULL OR enabled = ?3) ${order}`;
     const wanted = Object.entries(metadata ?? {});
-    for (const row of this.#rows(where, assistant_id, thread_id, toSqlite(enabled))) {
+    const values = [assistant_id, thread_id, toSqlite(enabled)];
+    type Row = { cron_id: string; metadata: string };
+    for (const row of this.#storage.sql.exec<Row>(sql, ...values)) {
+      const own = JSON.parse(row.metadata);
       const has = ([key, value]: [string, unknown]) =>
-        JSON.stringify(row.metadata[key]) === JSON.stringify(value);
-      if (wanted.every(has) && allows(filters, row.metadata)) yield row;
+        JSON.stringify(own[key]) === JSON.stringify(value);
+      if (wanted.every(has) && allows(filters, own)) yield row.cron_id;
     }
   }
 

@@ -7,6 +7,7 @@ import { isFinalRefusal, openAgent, principalContext } from "../access/service.t
 import { RunCreate } from "../threads/run-schema.ts";
 import { createRun } from "../threads/runs/run-service.ts";
 import { getThread } from "../threads/service/service.ts";
+import { RIGHTS_MAX_AGE_MS } from "./limits.ts";
 import type { CronRow, FiringOutcome, FiringResult } from "./records.ts";
 
 /**
@@ -17,15 +18,14 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringR
   const { deployment_id, thread_id } = cron;
   const fields = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
   try {
-    const ctx = await principalContext(env, deployment_id, cron.principal);
-    if (!(await targetExists(() => readTarget(ctx, cron)))) {
-      log.info("cron_ended", { ...fields, reason: "its thread or its deployment was deleted" });
-      return notStarted("ended", null);
-    }
+    const ctx = await principalContext(env, deployment_id, cron.principal, RIGHTS_MAX_AGE_MS);
     const run_id = await firingId(cron, at);
     const target = { deployment_id, thread_id, headers: {}, origin: cron.principal.origin, run_id };
-    const run = await createRun(ctx, target, toInput(cron));
-    return { outcome: "started", run_id, thread_id: run.thread_id, message: null };
+    const run = await unlessEnded(ctx, cron, () => createRun(ctx, target, toInput(cron)));
+    if (run !== null)
+      return { outcome: "started", run_id, thread_id: run.thread_id, message: null };
+    log.info("cron_ended", { ...fields, reason: "its thread or its deployment was deleted" });
+    return notStarted("ended", null);
   } catch (error) {
     const failure = AppError.from(error);
     const { code, message } = failure;
@@ -40,7 +40,7 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringR
   }
 }
 
-function notStarted(outcome: FiringOutcome, message: string | null): FiringResult {
+export function notStarted(outcome: FiringOutcome, message: string | null): FiringResult {
   return { outcome, run_id: null, thread_id: null, message };
 }
 
@@ -54,17 +54,34 @@ async function logRefusal(env: Env, { cron_id, deployment_id }: CronRow, at: num
 }
 
 /** Errors that a retry would not change. */
-const FINAL: string[] = ["not_found", "conflict", "invalid_request", "bad_request", "forbidden"];
+const FINAL: string[] = [
+  ...["not_found", "conflict", "invalid_request", "bad_request", "forbidden", "quota_exceeded"],
+];
 
-/** Reads the thread or the deployment of the cron. */
 function readTarget(ctx: Context, { deployment_id, thread_id }: CronRow): Promise<unknown> {
   if (thread_id === null) return openAgent(ctx, deployment_id, "write");
   return getThread(ctx, deployment_id, thread_id);
 }
 
-async function targetExists(read: () => Promise<unknown>): Promise<boolean> {
+/** Reads the target after a failure alone. @returns `null` when the thread or the deployment is gone */
+async function unlessEnded<T>(
+  ctx: Context,
+  cron: CronRow,
+  start: () => Promise<T>,
+): Promise<T | null> {
   try {
-    await read();
+    return await start();
+  } catch (error) {
+    const failure = AppError.from(error);
+    // A missing assistant or graph ends no cron.
+    if (failure.code !== "not_found" || (await targetExists(ctx, cron))) throw failure;
+    return null;
+  }
+}
+
+async function targetExists(ctx: Context, cron: CronRow): Promise<boolean> {
+  try {
+    await readTarget(ctx, cron);
     return true;
   } catch (error) {
     const failure = AppError.from(error);

@@ -12,19 +12,26 @@ export class Firings {
     this.#sql = sql;
   }
 
-  /** A later attempt of the same firing replaces the earlier one. */
+  /**
+   * Writes one row: a later attempt replaces the earlier one of the same firing, and a new firing replaces the oldest one
+   * of a cron that has `MAX_FIRINGS`.
+   */
   put({ cron_id, at, fired_at, is_manual, outcome, run_id, thread_id, message }: FiringRow): void {
-    this.#sql.exec(
-      `INSERT OR REPLACE INTO firings
-         (cron_id, at, fired_at, is_manual, outcome, run_id, thread_id, message)
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE EXISTS (SELECT 1 FROM crons WHERE cron_id = ?1)`,
-      ...[cron_id, at, fired_at, is_manual ? 1 : 0, outcome, run_id, thread_id],
-      message?.slice(0, MAX_MESSAGE_CHARS) ?? null,
+    const text = message?.slice(0, MAX_MESSAGE_CHARS) ?? null;
+    const values = [cron_id, at, fired_at, is_manual ? 1 : 0, outcome, run_id, thread_id, text];
+    const { rowsWritten } = this.#sql.exec(
+      `UPDATE firings SET (at, fired_at, is_manual, outcome, run_id, thread_id, message) =
+         (?2, ?3, ?4, ?5, ?6, ?7, ?8)
+       WHERE cron_id = ?1 AND at = coalesce(
+         (SELECT at FROM firings WHERE cron_id = ?1 AND at = ?2),
+         (SELECT at FROM firings WHERE cron_id = ?1 ORDER BY at DESC LIMIT 1 OFFSET ${MAX_FIRINGS - 1}))`,
+      ...values,
     );
+    if (rowsWritten > 0) return;
     this.#sql.exec(
-      `DELETE FROM firings WHERE cron_id = ?1 AND at NOT IN
-         (SELECT at FROM firings WHERE cron_id = ?1 ORDER BY at DESC LIMIT ${MAX_FIRINGS})`,
-      cron_id,
+      `INSERT INTO firings (cron_id, at, fired_at, is_manual, outcome, run_id, thread_id, message)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE EXISTS (SELECT 1 FROM crons WHERE cron_id = ?1)`,
+      ...values,
     );
   }
 

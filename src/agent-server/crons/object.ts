@@ -1,15 +1,18 @@
 import { DurableObject } from "cloudflare:workers";
+import { changeFeed } from "../../shared/changes/change-feed.ts";
 import { allows, type Filters } from "../../shared/filters.ts";
-import { mapConcurrent } from "../../shared/work/chunks.ts";
+import { runAlarm } from "../../shared/work/alarm.ts";
+import { withDeadline } from "../../shared/work/deadline.ts";
 import { Crons } from "./crons.ts";
-import { fire } from "./firing.ts";
+import { fire, notStarted } from "./firing.ts";
+import { FiringPool } from "./firing-pool.ts";
 import {
+  DEADLINE_MS,
   FIRINGS,
-  FIRINGS_AT_ONCE,
   MAX_ANSWER_CHARACTERS,
   MAX_CRONS,
+  MAX_DATABASE_BYTES,
   MAX_PAYLOAD_CHARACTERS,
-  RETRY_MS,
 } from "./limits.ts";
 import type {
   CronChange,
@@ -17,20 +20,24 @@ import type {
   CronQuery,
   CronRefusal,
   CronRow,
-  FiringOutcome,
+  DueCron,
   FiringRow,
   NewCron,
 } from "./records.ts";
-import { nextFiring, scheduleProblem } from "./schedule.ts";
+import { afterFiring, isRescheduled, nextOf, scheduleProblem } from "./schedule.ts";
 
 type StoredCron = { ok: true; cron: CronRow } | { ok: false; refusal: CronRefusal };
 
 /** The crons of one deployment, and the clock that fires them. Named by the deployment's id. */
 export class CronObject extends DurableObject<Env> {
   readonly #crons = new Crons(this.ctx.storage);
+  readonly #pool = new FiringPool();
+  /** Time of the alarm that this instance has set and that has not begun. */
+  #alarmAt: number | null = null;
 
   async createCron(cron: NewCron): Promise<StoredCron> {
-    if (this.#crons.count() >= MAX_CRONS) return { ok: false, refusal: "full" };
+    const isFull = this.#crons.count() >= MAX_CRONS || this.#crons.size() >= MAX_DATABASE_BYTES;
+    if (isFull) return { ok: false, refusal: "full" };
     return this.#store({ ...cron, next_at: null, tries: 0, retry_at: null }, true);
   }
 
@@ -76,9 +83,7 @@ export class CronObject extends DurableObject<Env> {
   async searchCrons(query: CronQuery): Promise<CronRow[] | null> {
     const found: CronRow[] = [];
     let room = MAX_ANSWER_CHARACTERS;
-    let passed = 0;
     for (const cron of this.#crons.search(query)) {
-      if (passed++ < query.offset) continue;
       room -= sizeOf(cron);
       if (room < 0) return null;
       found.push(cron);
@@ -100,17 +105,26 @@ export class CronObject extends DurableObject<Env> {
   }
 
   async clear(): Promise<void> {
+    this.#alarmAt = null;
     await this.ctx.storage.deleteAlarm();
     await this.#crons.deleteAll();
   }
 
   override async alarm() {
-    try {
-      const due = this.#crons.due(Date.now(), FIRINGS);
-      await mapConcurrent(due, FIRINGS_AT_ONCE, (cron) => this.#fire(cron));
-    } finally {
+    this.#alarmAt = null;
+    await runAlarm(this.ctx.storage, "CronObject", async () => {
+      const due = this.#crons.due(Date.now(), FIRINGS, this.#pool.cronIds());
+      // Confirms the rights of all principals and the active revision with a single statement.
+      if (due.length > 0) await changeFeed.poll(this.env, 0);
+      await this.#pool.start(due.map((cron) => ({ ...cron, fire: () => this.#fire(cron) })));
+      // The alarm runs while a firing is under way, unless others are due: after a crash the platform repeats it.
+      await this.#pool.settle(() => (this.#nextDue() ?? Number.POSITIVE_INFINITY) <= Date.now());
       this.#arm();
-    }
+    });
+  }
+
+  #nextDue(): number | null {
+    return this.#crons.nextDue(this.#pool.cronIds());
   }
 
   #store(cron: CronRow, reschedules: boolean): StoredCron {
@@ -120,35 +134,37 @@ export class CronObject extends DurableObject<Env> {
     if (sizeOf(cron) > MAX_PAYLOAD_CHARACTERS) return { ok: false, refusal: "too_large" };
     const stored = reschedules ? { ...cron, ...nextOf(cron, now) } : cron;
     this.#crons.put(stored);
-    this.#arm();
+    // The search for the next firing reads all crons.
+    const isEarlier = stored.next_at !== null && stored.next_at < (this.#alarmAt ?? Infinity);
+    if (isEarlier) this.#arm();
     return { ok: true, cron: stored };
   }
 
   /** Missed firings are combined into the first one. */
-  async #fire(due: CronRow) {
-    const { cron_id, next_at, end_at } = due;
-    if (next_at === null) return;
-    const result = await fire(this.env, due, next_at);
-    const { outcome } = result;
-    this.#crons.putFiring({
-      ...result,
-      cron_id,
-      at: next_at,
-      fired_at: Date.now(),
-      is_manual: false,
-    });
+  async #fire({ cron_id, at }: DueCron): Promise<void> {
     const cron = this.#crons.get(cron_id);
-    // The cron was deleted or rescheduled during the call.
-    if (cron?.next_at !== next_at) return;
+    // The cron was deleted or rescheduled while the firing waited.
+    if (cron?.next_at !== at) return;
+    const late = () => notStarted("retry", `No answer in ${DEADLINE_MS} ms`);
+    const result = await withDeadline(fire(this.env, cron, at), DEADLINE_MS, late);
     const now = Date.now();
-    const gaveUp = outcome === "retry" && end_at !== null && end_at < now;
-    if (outcome === "ended") this.#crons.delete(cron_id);
-    else if (outcome === "refused") this.#disable(cron, due);
-    else this.#crons.put({ ...cron, ...after(cron, gaveUp ? "skipped" : outcome, now) });
+    this.#crons.putFiring({ ...result, cron_id, at, fired_at: now, is_manual: false });
+    const { outcome } = result;
+    const gaveUp = outcome === "retry" && cron.end_at !== null && cron.end_at < now;
+    if (outcome === "ended" || outcome === "refused") this.#endAfter(outcome, cron);
+    else this.#crons.advance(cron_id, at, afterFiring(cron, gaveUp ? "skipped" : outcome, now));
+  }
+
+  #endAfter(outcome: "ended" | "refused", fired: CronRow): void {
+    const cron = this.#crons.get(fired.cron_id);
+    // The cron was deleted or rescheduled during the call.
+    if (cron?.next_at !== fired.next_at) return;
+    if (outcome === "ended") this.#crons.delete(cron.cron_id);
+    else this.#disable(cron, fired);
   }
 
   /** Keeps a cron enabled when a change has replaced its principal. */
-  #disable(cron: CronRow, refused: CronRow) {
+  #disable(cron: CronRow, refused: CronRow): void {
     const isSame = JSON.stringify(cron.principal) === JSON.stringify(refused.principal);
     const change = isSame ? { enabled: false, updated_at: Date.now() } : {};
     const changed = { ...cron, ...change };
@@ -156,27 +172,11 @@ export class CronObject extends DurableObject<Env> {
   }
 
   #arm() {
-    const next = this.#crons.nextDue();
-    if (next === null) void this.ctx.storage.deleteAlarm();
-    else void this.ctx.storage.setAlarm(Math.max(next, Date.now()));
+    const next = this.#nextDue();
+    this.#alarmAt = next === null ? null : Math.max(next, Date.now());
+    if (this.#alarmAt === null) void this.ctx.storage.deleteAlarm();
+    else void this.ctx.storage.setAlarm(this.#alarmAt);
   }
-}
-
-function after(cron: CronRow, outcome: FiringOutcome, now: number) {
-  if (outcome !== "retry") return nextOf(cron, now);
-  const pause = RETRY_MS[Math.min(cron.tries, RETRY_MS.length - 1)] ?? 0;
-  return { tries: cron.tries + 1, retry_at: now + pause };
-}
-
-function nextOf(cron: CronRow, now: number) {
-  const next_at = cron.enabled ? nextFiring(cron, now) : null;
-  return { next_at, tries: 0, retry_at: null };
-}
-
-function isRescheduled(before: CronRow, cron: CronRow): boolean {
-  return (["schedule", "timezone", "end_at", "enabled"] as const).some(
-    (field) => before[field] !== cron[field],
-  );
 }
 
 function merge(payload: Record<string, unknown>, change: Record<string, unknown>) {

@@ -29,6 +29,12 @@ export type CronRow = {
   retry_at: number | null;
 };
 
+/** State of the next firing. Times are epoch milliseconds. */
+export type NextFiring = Pick<CronRow, "next_at" | "tries" | "retry_at">;
+
+/** A firing of the time `at` that is due. `bytes`: of its payload. */
+export type DueCron = { cron_id: string; at: number; bytes: number };
+
 export type NewCron = Omit<CronRow, "next_at" | "tries" | "retry_at">;
 
 /** Absent keys keep their value; `null` in the payload removes its key. The caller becomes the principal. */

@@ -1,4 +1,6 @@
 import { Cron } from "croner";
+import { RETRY_MS } from "./limits.ts";
+import type { CronRow, FiringOutcome, NextFiring } from "./records.ts";
 
 type Schedule = { schedule: string; timezone: string | null };
 
@@ -11,6 +13,23 @@ export function nextFiring(
 ): number | null {
   const next = open(plan).nextRun(new Date(after))?.getTime() ?? null;
   return next === null || (plan.end_at !== null && next > plan.end_at) ? null : next;
+}
+
+export function nextOf(cron: CronRow, now: number): NextFiring {
+  const next_at = cron.enabled ? nextFiring(cron, now) : null;
+  return { next_at, tries: 0, retry_at: null };
+}
+
+export function afterFiring(cron: CronRow, outcome: FiringOutcome, now: number): NextFiring {
+  if (outcome !== "retry") return nextOf(cron, now);
+  const pause = RETRY_MS[Math.min(cron.tries, RETRY_MS.length - 1)] ?? 0;
+  return { next_at: cron.next_at, tries: cron.tries + 1, retry_at: now + pause };
+}
+
+export function isRescheduled(before: CronRow, cron: CronRow): boolean {
+  return (["schedule", "timezone", "end_at", "enabled"] as const).some(
+    (field) => before[field] !== cron[field],
+  );
 }
 
 export function scheduleProblem(plan: Schedule, now: number): ScheduleProblem | null {

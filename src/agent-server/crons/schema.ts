@@ -1,5 +1,14 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, list, numberOr, Timestamp, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import {
+  CreatedAt,
+  list,
+  namedObject,
+  numberOr,
+  Timestamp,
+  textField,
+  UpdatedAt,
+  Uuid,
+} from "../../shared/schema.ts";
 import { MultitaskStrategy, RunCreate, StreamMode } from "../threads/run-schema.ts";
 import { AgentPath, RunConfig } from "../threads/schema.ts";
 
@@ -13,32 +22,27 @@ const EndTime = z
   )
   .openapi({ format: "date-time" });
 
-export const Cron = z
-  .object({
-    cron_id: Uuid.describe("Id of the cron"),
-    assistant_id: Uuid.nullable().describe("Id of the assistant, `null` when it was deleted"),
-    thread_id: Uuid.nullable().describe("Id of the thread, `null` when each run gets a new thread"),
-    schedule: z.string().openapi({
-      description: "Cron expression: minute, hour, day, month, weekday",
-      example: "0 9 * * 1-5",
-    }),
-    timezone: z.string().nullable().describe("IANA time zone, `null` for UTC"),
-    end_time: Timestamp.nullable().describe("Time after which the cron starts no runs"),
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-    user_id: z
-      .string()
-      .nullable()
-      .describe("Id of the user that created it, `null` for a service key"),
-    payload: Loose.describe("Input and options of its runs"),
-    next_run_date: Timestamp.nullable().describe("Time of the next run, `null` when there is none"),
-    metadata: Loose.describe("Metadata. Values of a filter must be equal"),
-    enabled: z.boolean().describe("Whether the cron starts runs"),
-    on_run_completed: OnRunCompleted.describe(
-      "Whether to keep or delete the thread of a run that ended",
-    ),
-  })
-  .openapi("Cron");
+export const Cron = namedObject("Cron", {
+  cron_id: Uuid.describe("Id of the cron"),
+  assistant_id: Uuid.nullable().describe("Id of the assistant, `null` when it was deleted"),
+  thread_id: Uuid.nullable().describe("Id of the thread, `null` when each run gets a new thread"),
+  schedule: textField("Cron expression: minute, hour, day, month, weekday", "0 9 * * 1-5"),
+  timezone: z.string().nullable().describe("IANA time zone, `null` for UTC"),
+  end_time: Timestamp.nullable().describe("Time after which the cron starts no runs"),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+  user_id: z
+    .string()
+    .nullable()
+    .describe("Id of the user that created it, `null` for a service key"),
+  payload: Loose.describe("Input and options of its runs"),
+  next_run_date: Timestamp.nullable().describe("Time of the next run, `null` when there is none"),
+  metadata: Loose.describe("Metadata. Values of a filter must be equal"),
+  enabled: z.boolean().describe("Whether the cron starts runs"),
+  on_run_completed: OnRunCompleted.describe(
+    "Whether to keep or delete the thread of a run that ended",
+  ),
+});
 export type Cron = z.infer<typeof Cron>;
 
 const WHEN = {
@@ -46,7 +50,7 @@ const WHEN = {
     description: "Cron expression: minute, hour, day, month, weekday",
     example: "0 9 * * 1-5",
   }),
-  timezone: z.string().max(100).nullish().openapi({ description: "IANA time zone. `null`: UTC" }),
+  timezone: z.string().max(100).nullish().describe("IANA time zone. `null`: UTC"),
   end_time: EndTime.nullish().describe("Time after which the cron starts no runs"),
   enabled: z.boolean().nullish().describe("Whether the cron starts runs"),
   on_run_completed: OnRunCompleted.nullish().describe(
@@ -95,14 +99,12 @@ export const CronPatch = RunCreate.pick({ ...PAYLOAD, metadata: true })
   .openapi("CronPatch");
 export type CronPatch = z.infer<typeof CronPatch>;
 
-export const CronCount = z
-  .object({
-    assistant_id: z.string().nullish().describe("Id of the assistant"),
-    thread_id: Uuid.nullish().describe("Id of the thread"),
-    enabled: z.boolean().nullish().describe("Whether the cron starts runs"),
-    metadata: Loose.nullish().describe("Metadata. Values of a filter must be equal"),
-  })
-  .openapi("CronCount");
+export const CronCount = namedObject("CronCount", {
+  assistant_id: z.string().nullish().describe("Id of the assistant"),
+  thread_id: Uuid.nullish().describe("Id of the thread"),
+  enabled: z.boolean().nullish().describe("Whether the cron starts runs"),
+  metadata: Loose.nullish().describe("Metadata. Values of a filter must be equal"),
+});
 export type CronCount = z.infer<typeof CronCount>;
 
 const CronField = z.enum([...Cron.keyof().options, "now"]);
@@ -129,19 +131,17 @@ export type FoundCron = z.infer<typeof FoundCron>;
 
 export const CronPath = AgentPath.extend({ cron_id: Uuid.describe("Id of the cron") });
 
-export const CronFiring = z
-  .object({
-    scheduled_at: Timestamp.describe("Time of the schedule"),
-    fired_at: Timestamp.describe("Time of the last attempt"),
-    is_manual: z.boolean().describe("Whether a caller started it, not the schedule"),
-    outcome: z
-      .enum(["started", "skipped", "waiting", "refused", "ended"])
-      .describe(
-        "`waiting` is tried again, `skipped` is not. `refused` disables the cron, `ended` deletes it",
-      ),
-    run_id: Uuid.nullable().describe("Id of the run, `null` when none was started"),
-    thread_id: Uuid.nullable().describe("Id of the thread of the run"),
-    message: z.string().nullable().describe("Reason why no run was started"),
-  })
-  .openapi("CronFiring");
+export const CronFiring = namedObject("CronFiring", {
+  scheduled_at: Timestamp.describe("Time of the schedule"),
+  fired_at: Timestamp.describe("Time of the last attempt"),
+  is_manual: z.boolean().describe("Whether a caller started it, not the schedule"),
+  outcome: z
+    .enum(["started", "skipped", "waiting", "refused", "ended"])
+    .describe(
+      "`waiting` is tried again, `skipped` is not. `refused` disables the cron, `ended` deletes it",
+    ),
+  run_id: Uuid.nullable().describe("Id of the run, `null` when none was started"),
+  thread_id: Uuid.nullable().describe("Id of the thread of the run"),
+  message: z.string().nullable().describe("Reason why no run was started"),
+});
 export type CronFiring = z.infer<typeof CronFiring>;

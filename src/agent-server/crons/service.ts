@@ -7,7 +7,7 @@ import { findRunAssistant, toPrincipal } from "../threads/runs/build-run.ts";
 import { getThread, keepable } from "../threads/service/service.ts";
 import { assertWebhook } from "../webhooks/service.ts";
 import { selected, toChange, toCron, toFilter, withoutNulls } from "./cron-fields.ts";
-import { MAX_CRONS, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";
+import { MAX_CRONS, MAX_DATABASE_BYTES, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";
 import type { CronRefusal } from "./records.ts";
 import type { Cron, CronCount, CronCreate, CronPatch, CronSearch, FoundCron } from "./schema.ts";
 import { cronObject, cronsWithFilters } from "./stub.ts";
@@ -151,7 +151,8 @@ function cronNotFound(cron_id: string): never {
 
 function refused(refusal: CronRefusal): AppError {
   if (refusal === "full") {
-    const text = `The deployment has ${MAX_CRONS} crons, which is the limit: delete one first.`;
+    const size = `${MAX_DATABASE_BYTES / 2 ** 20} MiB`;
+    const text = `The deployment has ${MAX_CRONS} crons, or ${size} of them, which is the limit: delete one first.`;
     return new AppError("conflict", text);
   }
   if (refusal === "too_large") {

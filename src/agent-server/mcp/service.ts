@@ -16,6 +16,7 @@ import { openAgent, skipAuthorization } from "../access/service.ts";
 import { Assistant } from "../threads/assistants/assistant-schema.ts";
 import { searchAssistants } from "../threads/assistants/assistant-service.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
+import { toStream } from "../threads/http/run-http.ts";
 import type { RunTarget } from "../threads/records.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { waitRun } from "../threads/runs/run-service.ts";
@@ -108,7 +109,7 @@ async function callTool(ctx: Context, target: RunTarget, params: unknown): Promi
   // Clients cannot reconnect to a tool call.
   const on_disconnect = "cancel";
   const run = RunCreate.parse({ assistant_id: tool.assistant_id, input, on_disconnect });
-  return (await waitRun(ctx, target, run)).stream;
+  return toStream((await waitRun(ctx, target, run)).body);
 }
 
 async function findTools(ctx: Context, deployment_id: string): Promise<Tool[]> {

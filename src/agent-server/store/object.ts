@@ -1,51 +1,146 @@
 import { DurableObject } from "cloudflare:workers";
-import type { StoreAnswer, StoreOp, StoreRefusal } from "../../isolate/store-contract.ts";
+import type { StoreOp, StoreRefusal } from "../../isolate/store-contract.ts";
 import type { Filters } from "../../shared/filters.ts";
+import { ROOT } from "../../shared/storage/slots.ts";
+import { runAlarm } from "../../shared/work/alarm.ts";
+import { StoreDivision } from "./division.ts";
 import { problemOf } from "./rules.ts";
+import { AnswerTooLarge } from "./storage/answer.ts";
+import type {
+  FoundRow,
+  ItemsReply,
+  MovedItem,
+  NamedOp,
+  NamespacesOp,
+  SearchOp,
+  StoreCalls,
+  StorePage,
+  StoreReply,
+  StoreSlot,
+} from "./storage/calls.ts";
+import { isNamed } from "./storage/calls.ts";
 import { MAX_ANSWER_BYTES, SWEEP_ITEMS, SWEEP_MS } from "./storage/limits.ts";
-import { AnswerTooLarge, ItemStore, NotAllowed } from "./storage/store.ts";
+import { ItemStore, NotAllowed } from "./storage/store.ts";
 
-/** The store of one deployment, which its threads share. Named by the deployment's id. */
-export class StoreObject extends DurableObject<Env> {
+/** The store of one deployment, which its threads share, or a part of it. */
+export class StoreObject extends DurableObject<Env> implements StoreCalls {
   readonly #store = new ItemStore(this.ctx.storage);
+  readonly #division = new StoreDivision(this.env, this.ctx.storage, this.#store);
   #alarmAt: number | null = null;
 
-  /** `filters`: authorization filters, `null` for all items. */
-  async apply(ops: StoreOp[], filters: Filters | null): Promise<StoreAnswer> {
+  async apply(
+    ops: StoreOp[],
+    filters: Filters | null,
+    place: StoreSlot | null = null,
+    max_bytes = MAX_ANSWER_BYTES,
+  ): Promise<StoreReply> {
     const refusal = problemOf(ops);
     if (refusal) return { ok: false, refusal };
-    try {
-      const results = this.#store.apply(ops, Date.now(), filters);
-      this.#armFor(ops);
-      return { ok: true, results };
-    } catch (error) {
-      return { ok: false, refusal: refusalOf(error) };
-    }
+    const named = ops.filter(isNamed);
+    return attempt(async () => {
+      await this.#division.untilMoved(named.filter(isWriting));
+      const { state } = this.#division;
+      // A caller of an earlier version knows one object.
+      if (!place && state !== "leaf") throw new Error("The store is divided");
+      const writer = { slot: place?.slot ?? ROOT, isLeaf: state === "leaf", max_bytes };
+      const reply = this.#store.apply(ops, { ...writer, now: Date.now(), filters });
+      this.#armFor(ops.some((op) => op.op === "put" && op.ttl_ms !== null));
+      if (place) this.#divideIfFull(place, named.length);
+      return { ok: true, ...reply, state };
+    });
   }
 
-  async clear(): Promise<void> {
+  async find(
+    op: SearchOp,
+    filters: Filters | null,
+    after: FoundRow | null,
+  ): Promise<StorePage<FoundRow>> {
+    const page = this.#store.find(op, this.#reader(filters), after);
+    return { ...page, state: this.#division.state };
+  }
+
+  async read(ids: number[], filters: Filters | null, refresh: boolean): Promise<ItemsReply> {
+    return attempt(async () => {
+      if (refresh) await this.#division.untilIdsMoved(() => this.#store.has(ids));
+      const items = this.#store.read(ids, this.#reader(filters), refresh);
+      return { ok: true, items, state: this.#division.state };
+    });
+  }
+
+  async listNamespaces(
+    op: NamespacesOp,
+    filters: Filters | null,
+    after: string[] | null,
+  ): Promise<StorePage<string[]>> {
+    const page = this.#store.listNamespaces(op, this.#reader(filters), after);
+    return { ...page, state: this.#division.state };
+  }
+
+  async add(items: MovedItem[], place: StoreSlot): Promise<void> {
+    if (this.#division.state !== "leaf") return this.#division.pass(items);
+    this.#store.add(items);
+    this.#armFor(items.some(({ expires_at }) => expires_at !== null));
+    this.#divideIfFull(place, 0);
+  }
+
+  async clear(isKept = false): Promise<void> {
+    await this.#division.clear(isKept);
+    if (isKept && this.#division.state !== "leaf") return;
+    this.#division.forget();
     this.#alarmAt = null;
     await this.ctx.storage.deleteAlarm();
     await this.#store.deleteAll();
   }
 
   override async alarm() {
-    this.#alarmAt = null;
+    await runAlarm(this.ctx.storage, "StoreObject", async () => {
+      this.#alarmAt = null;
+      const isDone = await this.#division.run();
+      this.#sweep();
+      if (!isDone) this.#arm(Date.now());
+    });
+  }
+
+  #reader(filters: Filters | null) {
+    return { now: Date.now(), filters, max_bytes: MAX_ANSWER_BYTES };
+  }
+
+  #divideIfFull(place: StoreSlot, ops: number) {
+    if (this.#division.beginIfFull(place, ops)) this.#arm(Date.now());
+  }
+
+  #sweep() {
     const now = Date.now();
     const swept = this.#store.sweep(now, SWEEP_ITEMS);
     const next = swept === SWEEP_ITEMS ? now : this.#store.nextEnd();
     if (next !== null) this.#arm(next === now ? now : Math.max(next, now + SWEEP_MS));
   }
 
-  #armFor(ops: StoreOp[]) {
-    const ends = ops.some((op) => op.op === "put" && op.ttl_ms !== null);
-    const next = ends && this.#alarmAt === null ? this.#store.nextEnd() : null;
+  #armFor(isEnding: boolean) {
+    // The alarm of a division sweeps too.
+    const isDue = isEnding && this.#alarmAt === null && this.#division.state !== "dividing";
+    const next = isDue ? this.#store.nextEnd() : null;
     if (next !== null) this.#arm(Math.max(next, Date.now() + SWEEP_MS));
   }
 
   #arm(at: number) {
     this.#alarmAt = at;
     void this.ctx.storage.setAlarm(at);
+  }
+}
+
+/** Reads do not wait for items that are being moved: those do not change. */
+function isWriting(op: NamedOp): boolean {
+  return op.op !== "get" || op.refresh;
+}
+
+async function attempt<T>(
+  work: () => Promise<T>,
+): Promise<T | { ok: false; refusal: StoreRefusal }> {
+  try {
+    return await work();
+  } catch (error) {
+    return { ok: false, refusal: refusalOf(error) };
   }
 }
 

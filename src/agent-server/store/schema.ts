@@ -1,60 +1,62 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, list, numberOr, QueryBoolean, UpdatedAt } from "../../shared/schema.ts";
+import {
+  CreatedAt,
+  list,
+  namedObject,
+  numberOr,
+  QueryBoolean,
+  textField,
+  UpdatedAt,
+} from "../../shared/schema.ts";
 import { MAX_LIMIT } from "./storage/limits.ts";
 
 const Loose = z.record(z.string(), z.unknown());
 const Labels = list(z.string());
 
-export const Item = z
-  .object({
-    namespace: z
-      .array(z.string())
-      .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
-    key: z.string().openapi({ description: "Key of the item", example: "likes" }),
-    value: Loose.openapi({ description: "Value of the item", example: { food: "pizza" } }),
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-  })
-  .openapi("Item");
+export const Item = namedObject("Item", {
+  namespace: z
+    .array(z.string())
+    .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
+  key: textField("Key of the item", "likes"),
+  value: Loose.openapi({ description: "Value of the item", example: { food: "pizza" } }),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+});
 
 const SearchItem = Item.extend({
-  score: z.number().optional().openapi({ description: "Similarity to `query`, when it is set" }),
+  score: z.number().optional().describe("Similarity to `query`, when it is set"),
 }).openapi("SearchItem");
 
 const Limit = z.number().int().min(1).max(MAX_LIMIT);
 const Offset = z.number().int().min(0);
 
-export const PutItem = z
-  .object({
-    namespace: Labels.nullish()
-      .openapi({ example: ["users", "ada"] })
-      .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
-    key: z
-      .string()
-      .openapi({ example: "likes" })
-      .openapi({ description: "Key of the item", example: "likes" }),
-    value: Loose.openapi({ description: "Value of the item", example: { food: "pizza" } }),
-    index: z
-      .union([z.literal(false), list(z.string())])
-      .nullish()
-      .openapi({
-        description: "Fields to index for similarity search. `false`: none. `null`: as configured",
-      }),
-    ttl: z.number().positive().nullish().openapi({
-      description: "Minutes until the item expires. `null`: never. Absent: as configured",
-    }),
-  })
-  .openapi("PutItem");
+export const PutItem = namedObject("PutItem", {
+  namespace: Labels.nullish()
+    .openapi({ example: ["users", "ada"] })
+    .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
+  key: z
+    .string()
+    .openapi({ example: "likes" })
+    .openapi({ description: "Key of the item", example: "likes" }),
+  value: Loose.openapi({ description: "Value of the item", example: { food: "pizza" } }),
+  index: z
+    .union([z.literal(false), list(z.string())])
+    .nullish()
+    .describe("Fields to index for similarity search. `false`: none. `null`: as configured"),
+  ttl: z
+    .number()
+    .positive()
+    .nullish()
+    .describe("Minutes until the item expires. `null`: never. Absent: as configured"),
+});
 export type PutItem = z.infer<typeof PutItem>;
 
-export const DeleteItem = z
-  .object({
-    namespace: Labels.nullish()
-      .openapi({ example: ["users", "ada"] })
-      .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
-    key: z.string().openapi({ description: "Key of the item", example: "likes" }),
-  })
-  .openapi("DeleteItem");
+export const DeleteItem = namedObject("DeleteItem", {
+  namespace: Labels.nullish()
+    .openapi({ example: ["users", "ada"] })
+    .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
+  key: textField("Key of the item", "likes"),
+});
 export type DeleteItem = z.infer<typeof DeleteItem>;
 
 export const GetItemQuery = z.object({
@@ -62,56 +64,50 @@ export const GetItemQuery = z.object({
     .union([z.string(), z.array(z.string())])
     .optional()
     .describe("Labels of the namespace, with dots between or repeated"),
-  key: z.string().openapi({ description: "Key of the item", example: "likes" }),
+  key: textField("Key of the item", "likes"),
   refresh_ttl: QueryBoolean.optional().describe("Whether reading extends the retention"),
 });
 export type GetItemQuery = z.infer<typeof GetItemQuery>;
 
-export const SearchItems = z
-  .object({
-    namespace_prefix: Labels.nullish().openapi({
-      description: "First labels of the namespaces",
-      example: ["users"],
-    }),
-    filter: Loose.nullish().describe("Fields of the value and their required values"),
-    query: z.string().nullish().describe("Text to find similar items for"),
-    limit: numberOr(10, Limit).describe("Maximum number of results on a page"),
-    offset: numberOr(0, Offset).describe("Number of results to skip"),
-    refresh_ttl: z.boolean().nullish().describe("Whether reading extends the retention"),
-  })
-  .openapi("SearchItems");
+export const SearchItems = namedObject("SearchItems", {
+  namespace_prefix: Labels.nullish().openapi({
+    description: "First labels of the namespaces",
+    example: ["users"],
+  }),
+  filter: Loose.nullish().describe("Fields of the value and their required values"),
+  query: z.string().nullish().describe("Text to find similar items for"),
+  limit: numberOr(10, Limit).describe("Maximum number of results on a page"),
+  offset: numberOr(0, Offset).describe("Number of results to skip"),
+  refresh_ttl: z.boolean().nullish().describe("Whether reading extends the retention"),
+});
 export type SearchItems = z.infer<typeof SearchItems>;
 
-export const FoundItems = z
-  .object({ items: z.array(SearchItem).describe("Items of the page") })
-  .openapi("FoundItems");
+export const FoundItems = namedObject("FoundItems", {
+  items: z.array(SearchItem).describe("Items of the page"),
+});
 
-export const ListNamespaces = z
-  .object({
-    prefix: Labels.nullish().openapi({
-      description: "First labels of the namespaces",
-      example: ["users"],
-    }),
-    suffix: Labels.nullish().describe("Last labels of the namespaces"),
-    max_depth: z
-      .number()
-      .int()
-      .min(1)
-      .nullish()
-      .describe("Number of labels after which namespaces are cut"),
-    limit: numberOr(100, Limit).describe("Maximum number of results on a page"),
-    offset: numberOr(0, Offset).describe("Number of results to skip"),
-  })
-  .openapi("ListNamespaces");
+export const ListNamespaces = namedObject("ListNamespaces", {
+  prefix: Labels.nullish().openapi({
+    description: "First labels of the namespaces",
+    example: ["users"],
+  }),
+  suffix: Labels.nullish().describe("Last labels of the namespaces"),
+  max_depth: z
+    .number()
+    .int()
+    .min(1)
+    .nullish()
+    .describe("Number of labels after which namespaces are cut"),
+  limit: numberOr(100, Limit).describe("Maximum number of results on a page"),
+  offset: numberOr(0, Offset).describe("Number of results to skip"),
+});
 export type ListNamespaces = z.infer<typeof ListNamespaces>;
 
-export const Namespaces = z
-  .object({
-    namespaces: z
-      .array(z.array(z.string()))
-      .openapi({ description: "Namespaces of the page", example: [["users", "ada"]] }),
-  })
-  .openapi("Namespaces");
+export const Namespaces = namedObject("Namespaces", {
+  namespaces: z
+    .array(z.array(z.string()))
+    .openapi({ description: "Namespaces of the page", example: [["users", "ada"]] }),
+});
 
 export const StorePath = z.object({
   deployment_id: z

@@ -13,9 +13,10 @@ import type {
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Filters } from "../../shared/filters.ts";
-import { detachRpcResult } from "../../shared/rpc.ts";
+import { ROOT } from "../../shared/storage/slots.ts";
 import { authorize, openAgent } from "../access/service.ts";
 import { embeddedAnswer, parseStoreOps } from "./boundary.ts";
+import { applyOps } from "./operations.ts";
 import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
 import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
 import { storeObject } from "./stub.ts";
@@ -111,12 +112,17 @@ export async function applyToStore(
 ): Promise<StoreAnswer> {
   const parsed = parseStoreOps(ops);
   if (!parsed.ok) return parsed;
-  return detachRpcResult(storeObject(env, deployment_id).apply(parsed.ops, null));
+  return applyOps({ env, deployment_id, filters: null }, parsed.ops);
 }
 
 export async function deleteStoreOf(env: Env, deployment_id: string): Promise<boolean> {
-  await storeObject(env, deployment_id).clear();
+  await storeObject(env, { deployment_id, slot: ROOT }).clear(false);
   return true;
+}
+
+/** Deletes all items of a deployment that remains. */
+export async function emptyStoreOf(env: Env, deployment_id: string): Promise<void> {
+  await storeObject(env, { deployment_id, slot: ROOT }).clear(true);
 }
 
 type Action = "put" | "get" | "delete" | "search" | "list_namespaces";
@@ -142,7 +148,7 @@ async function apply<T extends StoreResult>(
   // The agent's auth handlers may have put anything into the operation of a user.
   const parsed = ctx.access?.user ? parseStoreOps([op]) : { ok: true as const, ops: [op] };
   const answer = parsed.ok
-    ? await storeObject(ctx.env, agent.deployment_id).apply(parsed.ops, filters)
+    ? await applyOps({ env: ctx.env, deployment_id: agent.deployment_id, filters }, parsed.ops)
     : parsed;
   if (answer.ok) return answer.results[0] as T;
   throw new AppError(answer.refusal.code, answer.refusal.message);

@@ -1,10 +1,27 @@
-import type { DurableObject } from "cloudflare:workers";
 import { inRegion } from "../../shared/storage/objects.ts";
-import type { StoreObject } from "./object.ts";
+import { ROOT } from "../../shared/storage/slots.ts";
+import type { StoreCalls, StoreSlot } from "./storage/calls.ts";
 
-// RPC types map `unknown`, the type of client data, to `never`, so the methods of the class are used.
-type StoreCalls = Omit<StoreObject, keyof DurableObject | "alarm">;
+const MAX_KNOWN = 1000;
 
-export function storeObject(env: Env, deployment_id: string): StoreCalls {
-  return inRegion(env, env.STORES).getByName(deployment_id) as unknown as StoreCalls;
+/** Divided slots by deployment that this isolate has learned. They stay divided. */
+const divided = new Map<string, Set<number>>();
+
+/** An object of a deployment's store. Only this function knows its name. */
+export function storeObject(env: Env, { deployment_id, slot }: StoreSlot): StoreCalls {
+  const name = slot === ROOT ? deployment_id : `${deployment_id}/${slot}`;
+  // RPC types map `unknown`, the type of client data, to `never`, so the methods of the class are used.
+  return inRegion(env, env.STORES).getByName(name) as unknown as StoreCalls;
+}
+
+export function isKnownDivided({ deployment_id, slot }: StoreSlot): boolean {
+  return divided.get(deployment_id)?.has(slot) ?? false;
+}
+
+export function learnDivided({ deployment_id, slot }: StoreSlot): void {
+  const slots = divided.get(deployment_id);
+  if (slots) return void slots.add(slot);
+  const [oldest] = divided.keys();
+  if (oldest !== undefined && divided.size >= MAX_KNOWN) divided.delete(oldest);
+  divided.set(deployment_id, new Set([slot]));
 }

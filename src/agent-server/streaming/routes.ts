@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { AppError } from "../../shared/errors.ts";
 import { assertWellFormed, router } from "../../shared/http/http.ts";
 import { isUpgrade, socketResponse } from "../../shared/http/sockets.ts";
+import { sseResponse } from "../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import {
   Command,
@@ -9,7 +10,6 @@ import {
   EventStreamHeaders,
   EventStreamRequest,
 } from "../threads/events/schema.ts";
-import { sseResponse } from "../threads/http/run-http.ts";
 import { ThreadPath } from "../threads/schema.ts";
 import { answerCommand } from "./commands.ts";
 import { followEvents, openSocket } from "./service.ts";

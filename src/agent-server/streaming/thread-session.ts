@@ -1,9 +1,9 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { assertPrincipalActive } from "../../control-plane/workspaces/service.ts";
+import { assertCachedPrincipal } from "../../control-plane/workspaces/service.ts";
 import { type Context, contextFor } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { accessOf } from "../access/service.ts";
-import { isFailure, readCommand } from "../threads/events/envelope.ts";
+import { readCommand } from "../threads/events/envelope.ts";
 import type { Refused, Session } from "../threads/events/session.ts";
 import { answerCommand } from "./commands.ts";
 import { assertVisible } from "./service.ts";
@@ -16,8 +16,9 @@ const ENDED: Refused = { status: 408, message: "The session has expired: connect
 export class ThreadSession extends WorkerEntrypoint<Env, Session> {
   /** The answer to a command, as JSON text. */
   async command(text: string): Promise<string> {
-    const command = readCommand(text);
-    if (isFailure(command)) return JSON.stringify({ type: "error", id: null, ...command });
+    const read = readCommand(text);
+    if (read.type === "error") return JSON.stringify({ ...read, id: null });
+    const command = read.value;
     try {
       return JSON.stringify(await answerCommand(await this.#context(), this.ctx.props, command));
     } catch (error) {
@@ -44,7 +45,7 @@ export class ThreadSession extends WorkerEntrypoint<Env, Session> {
   async #context(): Promise<Context> {
     const { caller, deployment_id, user } = this.ctx.props;
     const ctx = contextFor(this.env, caller);
-    await assertPrincipalActive(ctx.db, caller);
+    await assertCachedPrincipal(this.env, caller);
     const access = await accessOf(this.env, deployment_id, { caller, user });
     return access ? { ...ctx, access } : ctx;
   }

@@ -28,7 +28,6 @@ export function systemAssistantId(graph_id: string): string {
   return id;
 }
 
-/** Returns the default assistant of a graph. */
 export function systemAssistant(graph_id: string, defaults?: AssistantDefaults): RunAssistant {
   return {
     assistant_id: systemAssistantId(graph_id),

@@ -4,12 +4,10 @@ import { exports } from "cloudflare:workers";
 type SessionProps = NonNullable<NonNullable<Parameters<typeof exports.ThreadSession>[0]>["props"]>;
 type TokenProps = NonNullable<NonNullable<Parameters<typeof exports.AgentTokens>[0]>["props"]>;
 
-/** Deletes the crons of a thread. */
 export function endThreadCrons(deployment_id: string, thread_id: string): Promise<void> {
   return exports.ThreadCrons({}).end(deployment_id, thread_id);
 }
 
-/** Deletes the crons of an assistant. */
 export function endAssistantCrons(deployment_id: string, assistant_id: string): Promise<void> {
   return exports.ThreadCrons({}).endOfAssistant(deployment_id, assistant_id);
 }

@@ -6,9 +6,9 @@ type Leaf = { path: string; type: string; value: unknown };
 
 /**
  * Matches columns whose JSON object contains `wanted`: objects key by key, at any depth, other values as a
- * whole. Binds a single parameter: D1 binds at most 100.
+ * whole. Binds a single parameter: SQLite of the platform binds at most 100.
  */
-export function contains(column: Column, wanted: Record<string, unknown>): SQL {
+export function contains(column: Column | SQL, wanted: Record<string, unknown>): SQL {
   const leaves = leavesOf(wanted, "$");
   return sql`not exists (
     select 1 from json_each(${JSON.stringify(leaves)}) as leaf
@@ -19,7 +19,7 @@ export function contains(column: Column, wanted: Record<string, unknown>): SQL {
 }
 
 /** Matches the rows that `allows` of shared/filters.ts accepts. */
-export function fulfils(column: Column, filters: Filters | null): SQL | undefined {
+export function fulfils(column: Column | SQL, filters: Filters | null): SQL | undefined {
   if (filters === null) return undefined;
   const conditions = Object.entries(filters).map(([key, filter]) => {
     const path = `$.${JSON.stringify(key)}`;
@@ -54,6 +54,7 @@ function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "string") return "text";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "real";
+  // SQLite reads the notation: JSON has -1e+21 for a whole number, which is real.
+  if (typeof value === "number") return /^-?\d+$/.test(JSON.stringify(value)) ? "integer" : "real";
   return String(value);
 }

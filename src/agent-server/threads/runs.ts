@@ -11,25 +11,45 @@ export function isFinal(status: RunStatus): boolean {
   return !UNFINISHED.includes(status);
 }
 
-/** Maximum attempts after restarts of the thread's process: deployments, evictions and crashes. */
-export const MAX_ATTEMPTS = 3;
-/** Maximum attempts after losses of an isolate that other runs may have caused. */
+/** Maximum losses in a row with the thread's process: evictions and crashes. */
+const MAX_RESTARTS = 3;
+/** Maximum losses in a row of an isolate, which other runs may have caused. */
 const MAX_SHARED_LOSSES = 5;
+/** Maximum attempts of a run that never stops to lose them. */
+const MAX_ATTEMPTS = 30;
 
-/** `alone`: in quarantine, without other runs. */
-export type Loss = "restart" | "isolate" | "alone";
+/**
+ * `upgrade`: by a new version of the Worker. `outage`: the agent's code could not be read. `alone`: in quarantine,
+ * without other runs.
+ */
+export type Loss = "upgrade" | "outage" | "restart" | "isolate" | "alone";
 
-export function afterLoss(attempt: number, loss: Loss): "retry" | "quarantine" | "end" {
-  if (loss === "alone") return "end";
-  if (loss === "restart") return attempt < MAX_ATTEMPTS ? "retry" : "end";
-  return attempt < MAX_SHARED_LOSSES ? "quarantine" : "end";
+/** Returns `losses` after another one. Only losses that the run may have caused count. */
+export function countLoss(losses: number, loss: Loss): number {
+  return loss === "upgrade" || loss === "outage" ? losses : losses + 1;
 }
 
-export function lossMessage(attempt: number, loss: Loss, reason: string): string {
-  if (loss === "alone") {
-    return `The agent's isolate ended ${attempt} times without an answer, the last time in a quarantine that no other run shared: ${reason}`;
-  }
-  return `The agent's isolate ended ${attempt} times without an answer: ${reason}`;
+/**
+ * `losses`: attempts in a row that were lost without a checkpoint of the graph. A run that would end each attempt
+ * never gets further, so a loss after a checkpoint has another cause: a machine, another run.
+ */
+export function afterLoss(
+  { attempt, losses }: { attempt: number; losses: number },
+  loss: Loss,
+): "retry" | "quarantine" | "end" {
+  if (attempt >= MAX_ATTEMPTS) return "end";
+  if (loss === "upgrade" || loss === "outage") return "retry";
+  if (loss === "alone") return losses > 1 ? "end" : "quarantine";
+  if (loss === "restart") return losses < MAX_RESTARTS ? "retry" : "end";
+  return losses < MAX_SHARED_LOSSES ? "quarantine" : "end";
+}
+
+/**
+ * Whether the next attempt waits. After a restart nothing of the lost attempt runs any more, so the first attempt of
+ * the new process begins at once. A run that keeps ending its process waits.
+ */
+export function isDelayed(losses: number, loss: Loss): boolean {
+  return loss === "outage" || loss === "isolate" || loss === "alone" || losses > 1;
 }
 
 export type MultitaskDecision =

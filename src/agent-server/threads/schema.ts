@@ -1,6 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import { isShallow, MAX_DEPTH } from "../../shared/http/depth.ts";
-import { CreatedAt, list, Timestamp, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import {
+  CreatedAt,
+  list,
+  namedObject,
+  Timestamp,
+  textField,
+  UpdatedAt,
+  Uuid,
+} from "../../shared/schema.ts";
 
 export const Loose = z.record(z.string(), z.unknown());
 export const ThreadId = Uuid.describe("Id of the thread");
@@ -29,52 +37,46 @@ export const Interrupt = z.looseObject({
     .describe("Value that the graph passed to `interrupt()`, absent when it passed none"),
 });
 
-export const Thread = z
-  .object({
-    thread_id: ThreadId,
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-    state_updated_at: Timestamp.nullable().describe(
-      "Time of the latest checkpoint, `null` when there is none",
-    ),
-    metadata: StoredMetadata,
-    status: ThreadStatus.describe("Status of the thread"),
-    config: Loose.describe("Configuration of the latest run"),
-    values: z.unknown().describe("Latest values of the state"),
-    interrupts: z.record(z.string(), z.array(Interrupt)).describe("Pending interrupts by task"),
-    error: z
-      .object({
-        error: z.string().openapi({ description: "Name of the error", example: "TypeError" }),
-        message: z
-          .string()
-          .openapi({ description: "Message of the error", example: "fetch failed" }),
-      })
-      .nullable()
-      .describe("Error of the latest run, `null` when it did not fail"),
-  })
-  .openapi("Thread");
+export const Thread = namedObject("Thread", {
+  thread_id: ThreadId,
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+  state_updated_at: Timestamp.nullable().describe(
+    "Time of the latest checkpoint, `null` when there is none",
+  ),
+  metadata: StoredMetadata,
+  status: ThreadStatus.describe("Status of the thread"),
+  config: Loose.describe("Configuration of the latest run"),
+  values: z.unknown().describe("Latest values of the state"),
+  interrupts: z.record(z.string(), z.array(Interrupt)).describe("Pending interrupts by task"),
+  error: z
+    .object({
+      error: textField("Name of the error", "TypeError"),
+      message: textField("Message of the error", "fetch failed"),
+    })
+    .nullable()
+    .describe("Error of the latest run, `null` when it did not fail"),
+});
 export type Thread = z.infer<typeof Thread>;
 
 const Send = z.object({
-  node: z.string().openapi({ description: "Name of the node", example: "agent" }),
+  node: textField("Name of the node", "agent"),
   input: z.unknown().describe("Input of the node"),
 });
 const Goto = z.union([z.string(), Send]);
 
-export const Command = z
-  .object({
-    resume: z.unknown().optional().describe("Value that resumes the pending interrupt"),
-    update: z
-      .union([Loose, list(z.tuple([z.string(), z.unknown()]))])
-      .nullish()
-      .transform((update) => update ?? null)
-      .describe("Update of the state"),
-    goto: z
-      .union([Goto, list(Goto)])
-      .nullish()
-      .describe("Nodes to continue with"),
-  })
-  .openapi("Command");
+export const Command = namedObject("Command", {
+  resume: z.unknown().optional().describe("Value that resumes the pending interrupt"),
+  update: z
+    .union([Loose, list(z.tuple([z.string(), z.unknown()]))])
+    .nullish()
+    .transform((update) => update ?? null)
+    .describe("Update of the state"),
+  goto: z
+    .union([Goto, list(Goto)])
+    .nullish()
+    .describe("Nodes to continue with"),
+});
 
 export const RunConfig = z
   .looseObject({

@@ -1,6 +1,7 @@
 import { servedRevision } from "../../control-plane/deployments/api/service.ts";
 import { agentServer } from "../../control-plane/deployments/isolate/callbacks.ts";
-import { readVariables } from "../../control-plane/deployments/isolate/isolate.ts";
+import { readVariables } from "../../control-plane/deployments/isolate/revision-code.ts";
+import { isDatabaseOutage } from "../../shared/database/outage.ts";
 import { egressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { VERSION } from "../../shared/http/version.ts";
@@ -12,13 +13,13 @@ import {
   type WebhookRow,
 } from "./lease.ts";
 import { ATTEMPT_MS } from "./limits.ts";
-import { hasTemplates, ownHeaders } from "./own-headers.ts";
 import { type DeliveryOutcome, outcomeOf, pauseAfter } from "./pauses.ts";
 import { payloadKey, withSentAt } from "./payloads.ts";
+import { hasTemplates, ownHeaders } from "./rules/own-headers.ts";
+import { webhookSettings } from "./rules/settings.ts";
+import { webhookProblem } from "./rules/url-rules.ts";
 import { signingSecrets } from "./secret-service.ts";
-import { webhookSettings } from "./settings.ts";
 import { signedHeaders } from "./signature.ts";
-import { webhookProblem } from "./url-rules.ts";
 
 /** Maximum delay of a queue message. The sweep resends messages for later attempts. */
 const MAX_DELAY_SECONDS = 12 * 3_600;
@@ -59,20 +60,22 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOu
     return outcomeOf(status, answered, new Date());
   } catch (error) {
     const { code, message } = AppError.from(error);
-    if (code === "internal") throw error;
+    if (code === "internal" || isDatabaseOutage(error)) throw error;
     return failure(message, code === "invalid_request");
   }
 }
 
 /** Uses the active revision, so that changed rules and secrets apply to pending deliveries. */
 async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<string, string>> {
+  const standard = { "user-agent": `Heddle/${VERSION}` };
+  if (row.alert_id !== null) return standard;
   const served = await servedRevision(env, row.deployment_id, row.thread_id);
   if (!served) throw new AppError("unavailable", "The agent is temporarily unavailable.");
   const settings = webhookSettings(served.config);
   const broken = webhookProblem(row.url, settings);
   if (broken !== null) throw new AppError("invalid_request", `The webhook ${broken}.`);
   const variables = hasTemplates(settings) ? await readVariables(env, served) : {};
-  return { "user-agent": `Heddle/${VERSION}`, ...ownHeaders(settings, variables) };
+  return { ...standard, ...ownHeaders(settings, variables) };
 }
 
 /** A path is delivered to the agent's own app, as the user of the run. */

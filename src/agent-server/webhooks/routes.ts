@@ -1,8 +1,8 @@
 import { router } from "../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
+import { listWebhookDeliveries } from "./list-service.ts";
 import { DeliveriesList, DeliveriesQuery, SecretChange, SecretSet, SecretState } from "./schema.ts";
 import { deleteWebhookSecret, getWebhookSecret, setWebhookSecret } from "./secret-service.ts";
-import { listWebhookDeliveries } from "./service.ts";
 
 export const runWebhookRoutes = router();
 

@@ -1,65 +1,60 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, Timestamp, Uuid } from "../../shared/schema.ts";
+import {
+  CreatedAt,
+  namedObject,
+  queryLimit,
+  Timestamp,
+  textField,
+  Uuid,
+} from "../../shared/schema.ts";
 
 const DeliveryStatuses = z.enum(["pending", "delivered", "failed"]);
 export type DeliveryStatus = z.infer<typeof DeliveryStatuses>;
 
-const Attempt = z
-  .object({
-    at: Timestamp.describe("Time of the attempt"),
-    status: z
-      .number()
-      .int()
-      .nullable()
-      .openapi({ description: "HTTP status of the response, `null` when none arrived" }),
-    error: z.string().nullable().describe("Why it failed, `null` when a response arrived"),
-    duration_ms: z.number().int().nullable().openapi({
-      description: "Duration of the attempt, `null` when it has not completed",
-    }),
-  })
-  .openapi("WebhookAttempt");
-export type Attempt = z.infer<typeof Attempt>;
-
-export const Delivery = z
-  .object({
-    run_id: Uuid.describe("Id of the run"),
-    thread_id: Uuid.describe("Id of the thread"),
-    url: z
-      .string()
-      .openapi({ description: "URL of the receiver", example: "https://example.com/hooks/runs" }),
-    status: DeliveryStatuses.describe("Status of the delivery"),
-    attempts: z.array(Attempt).describe("Attempts, oldest first"),
-    next_attempt_at: Timestamp.nullable().describe(
-      "Time of the next attempt, `null` when there is none",
-    ),
-    created_at: CreatedAt,
-    finished_at: Timestamp.nullable().describe(
-      "Time at which it was delivered or given up, `null` before",
-    ),
-  })
-  .openapi("WebhookDelivery");
-
-export const DeliveriesQuery = z.object({
-  limit: z.coerce
+const Attempt = namedObject("WebhookAttempt", {
+  at: Timestamp.describe("Time of the attempt"),
+  status: z
     .number()
     .int()
-    .min(1)
-    .max(100)
-    .default(20)
-    .describe("Maximum number of deliveries on a page"),
-  cursor: Uuid.optional().openapi({ description: "`next_cursor` of the previous page" }),
+    .nullable()
+    .describe("HTTP status of the response, `null` when none arrived"),
+  error: z.string().nullable().describe("Why it failed, `null` when a response arrived"),
+  duration_ms: z
+    .number()
+    .int()
+    .nullable()
+    .describe("Duration of the attempt, `null` when it has not completed"),
+});
+export type Attempt = z.infer<typeof Attempt>;
+
+export const Delivery = namedObject("WebhookDelivery", {
+  run_id: Uuid.describe("Id of the run"),
+  thread_id: Uuid.describe("Id of the thread"),
+  url: textField("URL of the receiver", "https://example.com/hooks/runs"),
+  status: DeliveryStatuses.describe("Status of the delivery"),
+  attempts: z.array(Attempt).describe("Attempts, oldest first"),
+  next_attempt_at: Timestamp.nullable().describe(
+    "Time of the next attempt, `null` when there is none",
+  ),
+  created_at: CreatedAt,
+  finished_at: Timestamp.nullable().describe(
+    "Time at which it was delivered or given up, `null` before",
+  ),
+});
+
+export const DeliveriesQuery = z.object({
+  limit: queryLimit("deliveries", 100, 20),
+  cursor: Uuid.optional().describe("`next_cursor` of the previous page"),
   status: DeliveryStatuses.optional().describe("Status of the deliveries"),
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
 
-export const DeliveriesList = z
-  .object({
-    resources: z
-      .array(Delivery.extend({ deployment_id: Uuid.describe("Id of the deployment") }))
-      .describe("Deliveries, the newest run first"),
-    next_cursor: Uuid.nullable().describe("`cursor` of the next page, `null` on the last"),
-  })
-  .openapi("WebhookDeliveriesList");
+export const DeliveriesList = namedObject("WebhookDeliveriesList", {
+  resources: z
+    .array(Delivery.extend({ deployment_id: Uuid.describe("Id of the deployment") }))
+    .describe("Deliveries, the newest run first"),
+  next_cursor: Uuid.nullable().describe("`cursor` of the next page, `null` on the last"),
+});
 export type DeliveriesList = z.infer<typeof DeliveriesList>;
 
 export const DeliveryPath = z.object({
@@ -76,34 +71,27 @@ export const DeliveryPath = z.object({
 const SECRET = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const [MIN_CHARACTERS, MAX_CHARACTERS] = [38, 94];
 
-export const SecretChange = z
-  .object({
-    secret: z
-      .string()
-      .min(MIN_CHARACTERS)
-      .max(MAX_CHARACTERS)
-      .regex(SECRET, "must be whsec_ followed by 24 to 64 bytes in base64")
-      .nullish()
-      .openapi({ description: "The secret. Default: a generated one, which the response returns" }),
-  })
-  .openapi("WebhookSecretChange");
-export type SecretChange = z.infer<typeof SecretChange>;
-
-export const SecretState = z
-  .object({
-    is_set: z.boolean().describe("Whether run webhooks are signed"),
-    updated_at: Timestamp.nullable().describe(
-      "Time at which the secret was set, `null` when there is none",
-    ),
-    previous_valid_until: Timestamp.nullable().openapi({
-      description: "Time until which deliveries are also signed with the previous secret",
-    }),
-  })
-  .openapi("WebhookSecretState");
-
-export const SecretSet = SecretState.extend({
+export const SecretChange = namedObject("WebhookSecretChange", {
   secret: z
     .string()
-    .nullable()
-    .openapi({ description: "The secret, if it was generated. Returned only once" }),
+    .min(MIN_CHARACTERS)
+    .max(MAX_CHARACTERS)
+    .regex(SECRET, "must be whsec_ followed by 24 to 64 bytes in base64")
+    .nullish()
+    .describe("The secret. Default: a generated one, which the response returns"),
+});
+export type SecretChange = z.infer<typeof SecretChange>;
+
+export const SecretState = namedObject("WebhookSecretState", {
+  is_set: z.boolean().describe("Whether run webhooks are signed"),
+  updated_at: Timestamp.nullable().describe(
+    "Time at which the secret was set, `null` when there is none",
+  ),
+  previous_valid_until: Timestamp.nullable().describe(
+    "Time until which deliveries are also signed with the previous secret",
+  ),
+});
+
+export const SecretSet = SecretState.extend({
+  secret: z.string().nullable().describe("The secret, if it was generated. Returned only once"),
 }).openapi("WebhookSecretSet");

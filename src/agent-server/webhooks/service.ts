@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, ne, sql } from "drizzle-orm";
+import { and, eq, ne, sql } from "drizzle-orm";
 import type { z } from "zod";
 import { activeRevision } from "../../control-plane/deployments/api/service.ts";
 import { assertMay } from "../../shared/auth.ts";
@@ -9,11 +9,12 @@ import { HttpUrl } from "../../shared/schema.ts";
 import { type HttpSettings, httpSettings } from "../access/service.ts";
 import { sendWebhooks } from "./lease.ts";
 import { MAX_ATTEMPTS } from "./limits.ts";
+import { toDelivery } from "./list-service.ts";
 import { payloadKey } from "./payloads.ts";
-import { DeliveriesList, type DeliveriesQuery, Delivery, type DeliveryStatus } from "./schema.ts";
-import { webhookSettings } from "./settings.ts";
+import { webhookSettings } from "./rules/settings.ts";
+import { webhookProblem } from "./rules/url-rules.ts";
+import type { Delivery } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
-import { webhookProblem } from "./url-rules.ts";
 
 type ThreadOwner = { workspace_id: string; deployment_id: string; thread_id: string };
 
@@ -62,16 +63,36 @@ export async function enqueueWebhook(
   { workspace_id, deployment_id, thread_id }: ThreadOwner,
   { run_id, url, payload, user }: PendingDelivery,
 ): Promise<void> {
+  const owner = { workspace_id, deployment_id, thread_id };
+  await insertDelivery(env, { ...owner, run_id, url, user }, payload);
+}
+
+type AlertOwner = { workspace_id: string; alert_id: string };
+type AlertWebhook = { id: string; url: string; payload: string };
+
+/** Idempotent: the id is the key of the payload and of the row. */
+export async function enqueueAlertWebhook(
+  env: Env,
+  { workspace_id, alert_id }: AlertOwner,
+  { id, url, payload }: AlertWebhook,
+): Promise<void> {
+  const owner = { workspace_id, alert_id, deployment_id: alert_id, thread_id: alert_id };
+  await insertDelivery(env, { ...owner, run_id: id, url }, payload);
+}
+
+type NewDelivery = ThreadOwner &
+  Omit<PendingDelivery, "payload" | "user"> & { alert_id?: string; user?: AgentUser | null };
+
+async function insertDelivery(env: Env, row: NewDelivery, payload: string): Promise<void> {
   const now = new Date().toISOString();
-  await env.ARTIFACTS.put(payloadKey({ deployment_id, run_id }), payload);
-  const row = { run_id, workspace_id, deployment_id, thread_id, url, user };
+  await env.ARTIFACTS.put(payloadKey(row), payload);
   const waiting = { status: "pending" as const, attempt: 0, attempts: [] };
   const times = { due_at: now, sent_at: now, created_at: now };
   await database(env)
     .insert(run_webhooks)
     .values({ ...row, ...waiting, ...times })
     .onConflictDoNothing();
-  await sendWebhooks(env, [run_id]);
+  await sendWebhooks(env, [row.run_id]);
 }
 
 type RunRef = Omit<ThreadOwner, "workspace_id"> & { run_id: string };
@@ -140,42 +161,6 @@ async function findDelivery(
   throw new AppError("not_found", `Run ${run_id} has not ended, or has no webhook`);
 }
 
-function toDelivery(row: Row): z.infer<typeof Delivery> {
-  return Delivery.parse({ ...row, next_attempt_at: row.status === "pending" ? row.due_at : null });
-}
-
 function isDelivered({ finished_at }: Row): AppError {
   return new AppError("conflict", `The webhook was delivered at ${finished_at}.`);
-}
-
-const STATUSES: DeliveryStatus[] = ["pending", "delivered", "failed"];
-
-/** Ids of runs grow with time. Each status is one range of the index, so that a page reads few rows. */
-export async function listWebhookDeliveries(
-  ctx: Context,
-  { limit, cursor, status }: DeliveriesQuery,
-): Promise<DeliveriesList> {
-  assertMay(ctx, "read");
-  const pages = (status === undefined ? STATUSES : [status]).map((each) =>
-    ctx.db
-      .select()
-      .from(run_webhooks)
-      .where(
-        and(
-          eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
-          eq(run_webhooks.status, each),
-          cursor === undefined ? undefined : lt(run_webhooks.run_id, cursor),
-        ),
-      )
-      .orderBy(desc(run_webhooks.run_id))
-      .limit(limit + 1),
-  );
-  const rows = (await Promise.all(pages))
-    .flat()
-    .sort((one, other) => (one.run_id < other.run_id ? 1 : -1));
-  const shown = rows.slice(0, limit);
-  return DeliveriesList.parse({
-    resources: shown.map((row) => ({ ...toDelivery(row), deployment_id: row.deployment_id })),
-    next_cursor: rows.length > limit ? (shown.at(-1)?.run_id ?? null) : null,
-  });
 }

@@ -10,6 +10,8 @@ export const run_webhooks = sqliteTable(
     workspace_id: text().notNull(),
     deployment_id: text().notNull(),
     thread_id: text().notNull(),
+    /** Set for webhooks of alerts, whose deployment and thread are the alert's id. */
+    alert_id: text(),
     url: text().notNull(),
     /** User that a call to the agent's own app acts as. */
     user: text({ mode: "json" }).$type<AgentUser>(),

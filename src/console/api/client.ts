@@ -1,4 +1,4 @@
-import { ApiError, messageOf, UnreachableError } from "./errors.ts";
+import { ApiError, readFailure, UnreachableError } from "./errors.ts";
 
 type QueryValue = string | number | boolean | null | undefined;
 /** A list repeats its parameter. */
@@ -39,7 +39,7 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
     },
   );
   if (response.ok) return response;
-  const error = new ApiError(path, response, await messageOf(response));
+  const error = new ApiError(path, response, await readFailure(response));
   if (error.status === 401 && path !== "/v1/session") onSignedOut();
   throw error;
 }
@@ -62,7 +62,8 @@ function toInit(path: string, options: CallOptions): RequestInit {
   };
 }
 
-function withQuery(path: string, query: Query = {}): string {
+/** The path with the parameters that have a value. */
+export function withQuery(path: string, query: Query = {}): string {
   const entries = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value])
       .filter((each) => each !== undefined && each !== null)

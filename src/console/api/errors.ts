@@ -1,14 +1,25 @@
+/** Reasons of a refusal by field, such as `quotas.0.limit`. */
+export type FieldProblems = Record<string, string>;
+
+type Failure = { message: string; problems: FieldProblems };
+
 /** A refused or failed call. `path` and `status` name what failed, for the person who reads it. */
 export class ApiError extends Error {
   readonly status: number;
   readonly path: string;
   readonly request_id: string | null;
   readonly retry_after_s: number | null;
+  readonly problems: FieldProblems;
 
-  constructor(path: string, response: Pick<Response, "status" | "headers">, message: string) {
+  constructor(
+    path: string,
+    response: Pick<Response, "status" | "headers">,
+    { message, problems }: Failure,
+  ) {
     super(message);
     this.name = "ApiError";
     this.path = path;
+    this.problems = problems;
     this.status = response.status;
     this.request_id = response.headers.get("X-Request-Id");
     const seconds = Number(response.headers.get("Retry-After") ?? Number.NaN);
@@ -30,18 +41,28 @@ export class UnreachableError extends Error {
 type Detail = { detail?: unknown; error?: unknown; title?: unknown };
 
 /** Reads each of the wire shapes of errors: a detail, a list of issues, a problem, or text. */
-export async function messageOf(response: Response): Promise<string> {
+export async function readFailure(response: Response): Promise<Failure> {
   const text = await response.text();
   try {
     const { detail, error, title } = JSON.parse(text) as Detail;
-    if (Array.isArray(detail)) return detail.map(issueText).join("; ");
-    return String(detail ?? error ?? title ?? text);
+    if (!Array.isArray(detail)) return plain(String(detail ?? error ?? title ?? text));
+    const issues = detail.map(readIssue);
+    const message = issues.map((parts) => parts.join(": ")).join("; ");
+    return { message, problems: Object.fromEntries(issues) };
   } catch {
-    return text.slice(0, 2000) || `HTTP ${response.status}`;
+    return plain(text.slice(0, 2000) || `HTTP ${response.status}`);
   }
 }
 
-function issueText(issue: { loc?: unknown[]; msg?: string }): string {
+function plain(message: string): Failure {
+  return { message, problems: {} };
+}
+
+function readIssue(issue: { loc?: unknown[]; msg?: string }): [field: string, reason: string] {
   const field = (issue.loc ?? []).filter((part) => part !== "body").join(".");
-  return `${field}: ${issue.msg ?? "invalid"}`;
+  return [field, issue.msg ?? "invalid"];
+}
+
+export function problemsOf(error: Error | null): FieldProblems {
+  return error instanceof ApiError ? error.problems : {};
 }

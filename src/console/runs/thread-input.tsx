@@ -30,8 +30,9 @@ export function ThreadInput({ view, actions, assistant_id, checkpoint_id, onStar
   if (assistant_id === undefined) return null;
   const run = async (input: unknown) => {
     const multitask_strategy = queued > 0 ? strategy : "enqueue";
-    await start.mutateAsync({ assistant_id, input, checkpoint_id, multitask_strategy });
-    onStarted();
+    const order = { assistant_id, input, checkpoint_id, multitask_strategy };
+    // This callback is left out when the reader has gone to another page.
+    await start.mutateAsync(order, { onSuccess: onStarted });
   };
   const isChat = messagesOf(view.values) !== null;
   return (

@@ -38,7 +38,12 @@ export function TopBar({ above = [], title, children }: Props) {
           {crumbs.map(({ label, path, search }) => (
             <Fragment key={path}>
               <li>
-                <Link to={pathTo(id, path)} {...(search && { search })} className="cut">
+                <Link
+                  to={pathTo(id, path)}
+                  {...(search && { search })}
+                  activeOptions={{ exact: true, includeSearch: false }}
+                  className="cut"
+                >
                   {label}
                 </Link>
                 <span className="sep" aria-hidden="true">

@@ -6,7 +6,7 @@ import { pathTo } from "../state/path.ts";
 import { Icon } from "../ui/icon.tsx";
 
 export function WorkspaceMenu() {
-  const { workspaces, region } = useMe();
+  const { workspaces, region, regions } = useMe();
   const { id, name } = useWorkspace();
   const menu = useId();
   const ref = useRef<HTMLDivElement>(null);
@@ -33,6 +33,21 @@ export function WorkspaceMenu() {
             <span className="dim">{workspace.role}</span>
             {workspace.id === id && <Icon name="check" small />}
           </Link>
+        ))}
+        {regions.map(({ name, url }) => (
+          <a
+            key={name}
+            className="opt"
+            href={`${url}/console/`}
+            aria-current={url === location.origin || undefined}
+          >
+            <span className="grow">Region {name}</span>
+            {url === location.origin ? (
+              <Icon name="check" small />
+            ) : (
+              <span className="dim">signs in again</span>
+            )}
+          </a>
         ))}
         <button type="button" className="opt" onClick={leave}>
           Sign out

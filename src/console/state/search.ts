@@ -1,4 +1,4 @@
-/** Readers of search parameters. An address is written by people too: what is invalid is left out. */
+/** Readers of search parameters. Invalid ones are ignored, because people edit addresses. */
 export type RawSearch = Record<string, unknown>;
 
 const MAX_TEXT = 4000;

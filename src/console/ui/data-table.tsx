@@ -15,7 +15,7 @@ type Props<T> = {
   columns: TableColumn<T>[];
   rows: T[];
   keyOf: (row: T) => string;
-  /** Marks a row that needs a look. */
+  /** Marks a row that needs attention. */
   isFailed?: (row: T) => boolean;
   selected?: string | null;
 };

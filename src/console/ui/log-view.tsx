@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
+import { showText } from "./formats.ts";
 
 export type LogEntry = {
   id: string;
@@ -61,6 +62,8 @@ export function LogView({
       role="log"
       aria-live="off"
       aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard.
+      tabIndex={0}
       onWheel={noticeScroll}
       onKeyUp={noticeScroll}
     >
@@ -101,7 +104,7 @@ export function LogLine({
       <span title={line.timestamp}>{line.timestamp.slice(11, 23)}</span>
       <span>{level}</span>
       <span>
-        {isCut ? message.slice(0, MAX_SHOWN) : message}
+        {showText(isCut ? message.slice(0, MAX_SHOWN) : message)}
         {isCut && (
           <button type="button" className="btn sm" onClick={() => setWhole(true)}>
             Show all {message.length} characters

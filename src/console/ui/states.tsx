@@ -56,9 +56,10 @@ export function ErrorState({ what, error, retry, intact }: ErrorProps) {
   );
 }
 
-export function remedyOf(error: Error): string {
+function remedyOf(error: Error): string {
   if (error instanceof UnreachableError) return "Check the connection: the page retries by itself.";
   if (!(error instanceof ApiError)) return "Reload the page; if it happens again, report it.";
+  if (error.status === 402) return "Settings, Usage and quotas shows what is used.";
   if (error.status === 403) return "Your role does not allow this. An admin can change the role.";
   if (error.status === 404) return "It was deleted, or it belongs to another workspace.";
   if (error.status === 429) return `Wait ${error.retry_after_s ?? 10} s, then try again.`;

@@ -33,7 +33,7 @@ const TONES: Record<StatusKind, string> = {
 type Props = {
   kind: StatusKind;
   children: ReactNode;
-  /** Without a filled badge: what is normal in a list. */
+  /** No filled badge, for the normal state in a list. */
   plain?: boolean;
 };
 

@@ -1,5 +1,5 @@
 import { nowMicros, toIso } from "../../shared/times.ts";
-import type { BuildLine, BuildSink } from "./contract.ts";
+import type { BuildLine, BuildProgress, BuildSink, SourceCommit } from "./contract.ts";
 import { cutMessage } from "./text.ts";
 
 export type BuildLog = {
@@ -7,7 +7,9 @@ export type BuildLog = {
   info(message: string): void;
   warn(message: string): void;
   error(message: string): void;
-  /** Resolves when every line so far has been taken; rejects when the sink refused one. */
+  /** Begins a step. It arrives with the next lines. */
+  begin(step: BuildProgress["steps"][number]["name"], commit?: SourceCommit | null): void;
+  /** Sends the lines so far at once. Resolves when they were taken; rejects when the sink refused one. */
   flush(): Promise<void>;
 };
 
@@ -16,12 +18,14 @@ const BATCH_MS = 100;
 /** Lines leave in small batches, in order, one call in flight; the build does not wait for them. No two have one time. */
 export function buildLog(sink: BuildSink): BuildLog {
   let waiting: BuildLine[] = [];
+  let progress: BuildProgress = { steps: [], commit: null };
   let last = 0;
   let sending: Promise<void> | null = null;
   let failure: unknown = null;
+  const pause = breakablePause(BATCH_MS);
   const send = async () => {
     try {
-      await new Promise((resolve) => setTimeout(resolve, BATCH_MS));
+      await pause.wait();
       await drain();
     } catch (error) {
       failure = error;
@@ -30,10 +34,11 @@ export function buildLog(sink: BuildSink): BuildLog {
     }
   };
   const drain = async () => {
-    while (waiting.length > 0) {
-      const lines = waiting;
+    while (waiting.length > 0 || progress.steps.length > 0) {
+      const [lines, begun] = [waiting, progress];
       waiting = [];
-      await sink.log(lines);
+      progress = { steps: [], commit: null };
+      await sink.log(lines, begun);
     }
   };
   const add = (level: BuildLine["level"], message: string) => {
@@ -46,10 +51,29 @@ export function buildLog(sink: BuildSink): BuildLog {
     info: (message) => add("INFO", message),
     warn: (message) => add("WARNING", message),
     error: (message) => add("ERROR", message),
+    begin: (name, commit = null) => {
+      progress.steps.push({ name, started_at: new Date().toISOString() });
+      progress.commit ??= commit;
+      sending ??= send();
+    },
     async flush() {
+      pause.end();
       await sending;
       await drain();
       if (failure !== null) throw failure;
     },
   };
+}
+
+function breakablePause(ms: number) {
+  let end = () => {};
+  const wait = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      end = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  return { wait, end: () => end() };
 }

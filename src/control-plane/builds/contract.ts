@@ -23,9 +23,25 @@ export type BuildLine = {
   timestamp: string;
 };
 
+/** First line of a commit's message, at most this long. */
+export const COMMIT_CHARACTERS = 200;
+
+export type SourceCommit = {
+  repo_commit_sha: string;
+  repo_commit_message: string | null;
+  /** ISO text, UTC. */
+  repo_commit_authored_at: string | null;
+};
+
+export type BuildProgress = {
+  /** Steps that have begun. */
+  steps: { name: "install" | "bundle"; started_at: string }[];
+  commit: SourceCommit | null;
+};
+
 /** An RpcTarget of the main Worker; each call also renews the lease of the build. */
 export interface BuildSink {
-  log(lines: BuildLine[]): Promise<void>;
+  log(lines: BuildLine[], progress: BuildProgress): Promise<void>;
 }
 
 export type ArtifactKind = "artifact" | "ui" | "map";
@@ -58,6 +74,8 @@ export interface BuildStore extends PackageStore {
 
 /** The entrypoint `Build` of the isolate that the builder loads for each build. */
 export interface BuildIsolate {
+  /** Starts the bundler before there is an order. */
+  prepare(): Promise<void>;
   build(order: BuildOrder, sink: BuildSink, storage: BuildStore): Promise<BuildOutcome>;
 }
 
@@ -123,7 +141,6 @@ export function resolutionPrefix(deployment_id: string): string {
   return `resolutions/${deployment_id}/`;
 }
 
-/** Keys of all objects that belong to an artifact. */
 export function objectKeysOf(artifact_key: string): string[] {
   return [artifact_key, uiKeyOf(artifact_key), mapKeyOf(artifact_key)];
 }
@@ -163,8 +180,16 @@ export type BuildOutcome =
 /** An ES module, a text, or bytes in base64. */
 export type ArtifactModule = string | { text: string } | { data: string } | { wasm: string };
 
+/**
+ * Version of the contract between an artifact and the Worker, which are the types of `src/isolate/*contract.ts`:
+ * 1 has pending writes without the path of their task. CONTRIBUTING explains when a change needs a new one.
+ */
+export const CONTRACT = 2;
+
 /** Code of a revision for `LOADER.get`, without secrets; self-contained and immutable. */
 export type Artifact = {
+  /** Contract of the harness in it, 1 if absent. */
+  contract?: number;
   compatibility_date: string;
   main_module: string;
   modules: Record<string, ArtifactModule>;

@@ -1,14 +1,14 @@
+import type { SourceCommit } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { ASSET_BYTES, SOURCE_LIMITS } from "./limits.ts";
 import { bytesText } from "./text.ts";
 
 /** A revision's source. Paths are relative, with slashes. */
 export type Tree = {
-  /** The files that a build reads. */
   files: Map<string, Uint8Array>;
   /** Files that cannot be part of a bundle: large images, data, native addons. */
   others: Set<string>;
-  commit: string | null;
+  commit: SourceCommit | null;
   bytes: number;
 };
 

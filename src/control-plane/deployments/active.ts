@@ -1,8 +1,8 @@
 import { and, eq, isNull, ne, or } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import { RecordCache } from "../../shared/changes/record-cache.ts";
 import { type Context, database } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import { type DeploymentRow, findRevisions, type RevisionRow } from "./rows.ts";
 import { deployments, revisions } from "./table.ts";
 import { chooseShare, type Traffic } from "./traffic.ts";
@@ -22,8 +22,12 @@ export type ActiveRevision = {
 
 type Serving = { active: ActiveRevision; split: (ActiveRevision & { percent: number })[] };
 
-/** How long another isolate of the Worker may still start runs on the revision before. */
-const recent = new TtlCache<Serving>(1000);
+const serving = new RecordCache<Serving>({
+  // How long another isolate of the Worker may still start runs on the revision before.
+  max_age_ms: 1000,
+  max_outage_ms: 10 * 60 * 1000,
+  scopeOf: ({ active }) => active.deployment_id,
+});
 const RETRY_AFTER_SECONDS = 2;
 
 /** The revision that serves a thread of a deployment of the caller's workspace; `ref` may name one after an @. */
@@ -53,13 +57,13 @@ export async function findServed(
   ref: string,
   thread_id: string | null,
 ): Promise<ActiveRevision | null> {
-  const serving = await findServing({ db: database(env) }, ref);
-  return serving && chooseFor(serving, thread_id);
+  const found = await findServing({ env, db: database(env) }, ref);
+  return found && chooseFor(found, thread_id);
 }
 
-async function findServing(ctx: Reader, ref: string): Promise<Serving | null> {
+async function findServing(ctx: Pick<Context, "env" | "db">, ref: string): Promise<Serving | null> {
   try {
-    return await recent.get(ref, () => readServing(ctx, ref, null));
+    return await serving.get(ctx.env, ref, () => readServing(ctx, ref, null));
   } catch (error) {
     // Only the own workspace may learn why it does not serve.
     if (error instanceof AppError) return null;
@@ -69,7 +73,7 @@ async function findServing(ctx: Reader, ref: string): Promise<Serving | null> {
 
 /** Writes that change the serving revision call this, in the isolate where they happen. */
 export function forgetActive(deployment_id: string): void {
-  recent.forget((_key, { active }) => active.deployment_id === deployment_id);
+  serving.forget((_key, { scope }) => scope === deployment_id);
 }
 
 const active = alias(revisions, "active");

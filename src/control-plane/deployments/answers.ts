@@ -1,5 +1,6 @@
 import { baseUrl } from "../../shared/http/base-url.ts";
 import { Revision } from "./revision-schema.ts";
+import { stepsOf } from "./revisions.ts";
 import type { selectDeployments } from "./rows.ts";
 import { Deployment } from "./schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
@@ -36,6 +37,8 @@ export function toRevision(
     ...row,
     url: revisionUrl(env, origin, { deployment_id: row.deployment_id, revision_id: row.id }),
     source_revision_config: toRevisionConfig(row.source_revision_config, row.repo_commit_sha),
+    steps: stepsOf(row),
+    error_log_id: row.error_log_id === null ? null : String(row.error_log_id),
   });
 }
 

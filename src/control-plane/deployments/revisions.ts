@@ -1,3 +1,4 @@
+import { REVISION_STEPS, type RevisionStep } from "./revision-schema.ts";
 import type { RevisionStatus } from "./schema.ts";
 
 /** A next attempt of a build begins at BUILDING again, from wherever the last one died. */
@@ -52,4 +53,62 @@ export function statusesBefore(to: RevisionStatus): RevisionStatus[] {
 
 export function isFinished(status: RevisionStatus): boolean {
   return NEXT[status].length === 0;
+}
+
+export type StartedStep = { name: RevisionStep["name"]; started_at: string };
+
+type BuildTimes = {
+  status: RevisionStatus;
+  status_reason: string | null;
+  trigger: string | null;
+  steps: readonly StartedStep[] | null;
+  created_at: string;
+  updated_at: string;
+};
+
+/** Returns the steps of a build. The last one ends with the build, which nothing updates afterwards. */
+export function stepsOf(revision: BuildTimes): RevisionStep[] {
+  const { status, steps, trigger, created_at, updated_at } = revision;
+  const isCopy = steps === null && status === "DEPLOYED";
+  if (isCopy || trigger === null) return [];
+  const started = latestSteps([{ name: "queue", started_at: created_at }, ...(steps ?? [])]);
+  const isOver = isFinished(status);
+  const last = REVISION_STEPS.indexOf(started.at(-1)?.name ?? "queue");
+  return REVISION_STEPS.map((name, position) => {
+    const index = started.findIndex((step) => step.name === name);
+    const step = started[index];
+    if (step === undefined) return notStarted(name, position > last && !isOver);
+    const next = started[index + 1];
+    if (next) return toStep(step, "success", next.started_at);
+    return toStep(step, statusOfLast(revision), isOver ? updated_at : null);
+  });
+}
+
+function notStarted(name: RevisionStep["name"], isPending: boolean): RevisionStep {
+  const status = isPending ? "pending" : "skipped";
+  return { name, status, started_at: null, ended_at: null, duration_ms: null };
+}
+
+function toStep(
+  { name, started_at }: StartedStep,
+  status: RevisionStep["status"],
+  ended_at: string | null,
+): RevisionStep {
+  const ms = ended_at === null ? null : Date.parse(ended_at) - Date.parse(started_at);
+  return { name, status, started_at, ended_at, duration_ms: ms === null ? null : Math.max(ms, 0) };
+}
+
+function statusOfLast({ status, status_reason }: BuildTimes): RevisionStep["status"] {
+  if (!isFinished(status)) return "running";
+  if (status === "DEPLOYED") return "success";
+  if (status === "SKIPPED" || status === "INTERRUPTED") return "cancelled";
+  return status_reason === INTERRUPTED ? "cancelled" : "error";
+}
+
+/** A later attempt begins a step again, and with it everything after. */
+function latestSteps(steps: readonly StartedStep[]): StartedStep[] {
+  return steps.reduce<StartedStep[]>((kept, step) => {
+    const again = kept.findIndex(({ name }) => name === step.name);
+    return [...(again < 0 ? kept : kept.slice(0, again)), step];
+  }, []);
 }

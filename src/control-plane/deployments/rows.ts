@@ -2,6 +2,8 @@ import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import type { Context, Database } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { among } from "../../shared/storage/sql.ts";
+import type { SourceCommit } from "../builds/contract.ts";
+import type { RevisionTrigger } from "./revision-schema.ts";
 import { FIRST_STATUS, statusOfCopy } from "./revisions.ts";
 import type { RevisionPath } from "./schema.ts";
 import { merged } from "./sql.ts";
@@ -39,25 +41,23 @@ export async function findDeployment(ctx: Context, deployment_id: string): Promi
   return row;
 }
 
+export function isRevision({ caller }: Context, { deployment_id, revision_id }: RevisionPath) {
+  return and(
+    eq(revisions.id, revision_id),
+    eq(revisions.deployment_id, deployment_id),
+    eq(revisions.workspace_id, caller.workspace_id),
+    isNull(revisions.deleted_at),
+  );
+}
+
 export async function findRevision(ctx: Context, path: RevisionPath): Promise<RevisionRow> {
   const { deployment_id, revision_id } = path;
-  const [row] = await ctx.db
-    .select()
-    .from(revisions)
-    .where(
-      and(
-        eq(revisions.id, revision_id),
-        eq(revisions.deployment_id, deployment_id),
-        eq(revisions.workspace_id, ctx.caller.workspace_id),
-        isNull(revisions.deleted_at),
-      ),
-    );
+  const [row] = await ctx.db.select().from(revisions).where(isRevision(ctx, path));
   if (row) return row;
   await findDeployment(ctx, deployment_id);
   throw notFound("Revision", revision_id);
 }
 
-/** Finds the revisions of the deployment among the ids. */
 export async function findRevisions(
   ctx: Pick<Context, "db"> & { caller: { workspace_id: string } },
   deployment_id: string,
@@ -96,10 +96,11 @@ function beingDeleted({ id }: DeploymentRow, cause?: unknown): AppError {
 
 type RevisionInput = {
   now: string;
+  trigger: RevisionTrigger;
   /** Fields of a preview; `null` for other revisions. */
   preview?: StoredRevisionConfig | null;
   /** The commit of a push; the build resolves it again. */
-  repo_commit_sha?: string;
+  commit?: SourceCommit;
 };
 
 /** The next revision, frozen from the deployment's row as this very batch left it. Fails once that is being deleted. */
@@ -118,7 +119,7 @@ export function insertRevisionOf(
   db: Database,
   { id, source, workspace_id }: Pick<DeploymentRow, "id" | "source" | "workspace_id">,
   revision_id: string,
-  { now, preview = null, repo_commit_sha }: RevisionInput,
+  { now, trigger, preview = null, commit }: RevisionInput,
 ) {
   const config = merged(deployments.source_revision_config, preview ?? {});
   return db.insert(revisions).values({
@@ -129,13 +130,20 @@ export function insertRevisionOf(
     )`,
     is_preview: preview !== null,
     status: FIRST_STATUS,
-    ...(repo_commit_sha !== undefined && { repo_commit_sha }),
+    trigger,
+    ...commit,
   });
 }
 
 /** Inserts the next revision with the frozen config and build results of an earlier one. */
-export function copyRevision(ctx: Context, source: RevisionRow, revision_id: string, now: string) {
-  const { repo_commit_sha, artifact_key, artifact_bytes, config, config_env } = source;
+export function copyRevision(
+  ctx: Context,
+  source: RevisionRow,
+  revision_id: string,
+  { now, trigger }: Pick<RevisionInput, "now" | "trigger">,
+) {
+  const { repo_commit_sha, repo_commit_message, repo_commit_authored_at } = source;
+  const { artifact_key, artifact_bytes, config, config_env } = source;
   const { graphs, descriptors, deployment_id } = source;
   return ctx.db.insert(revisions).values({
     ...place(ctx.caller.workspace_id, deployment_id, revision_id, now),
@@ -145,7 +153,9 @@ export function copyRevision(ctx: Context, source: RevisionRow, revision_id: str
       where id = ${deployment_id} and status = 'READY'
     )`,
     status: statusOfCopy(source.status),
-    ...{ repo_commit_sha, artifact_key, artifact_bytes, config, config_env, graphs, descriptors },
+    trigger,
+    ...{ repo_commit_sha, repo_commit_message, repo_commit_authored_at },
+    ...{ artifact_key, artifact_bytes, config, config_env, graphs, descriptors },
   });
 }
 

@@ -1,5 +1,13 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, list, QueryBoolean, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import {
+  CreatedAt,
+  list,
+  namedObject,
+  QueryBoolean,
+  textField,
+  UpdatedAt,
+  Uuid,
+} from "../../shared/schema.ts";
 import {
   GITHUB_REQUEST,
   RevisionConfigInput,
@@ -50,12 +58,8 @@ const Name = z
   .openapi({ example: "support-agent" });
 
 export const SecretInput = z.object({
-  name: z
-    .string()
-    .openapi({ description: "Name of the environment variable", example: "OPENAI_API_KEY" }),
-  value: z
-    .string()
-    .openapi({ description: "Value of the environment variable", example: "sk-..." }),
+  name: textField("Name of the environment variable", "OPENAI_API_KEY"),
+  value: textField("Value of the environment variable", "sk-..."),
 });
 export type SecretInput = z.infer<typeof SecretInput>;
 
@@ -92,66 +96,50 @@ const Traffic = z
     }),
   )
   .max(10)
-  .openapi({
-    description:
-      "Revisions and their shares in percent, which sum to 100. A thread keeps its revision during the split. A share of 100 makes its revision the active one. An empty list, or a later deployment, ends the split.",
-  });
+  .describe(
+    "Revisions and their shares in percent, which sum to 100. A thread keeps its revision during the split. A share of 100 makes its revision the active one. An empty list, or a later deployment, ends the split.",
+  );
 
-export const DeploymentPatchRequest = z
-  .object({
-    name: z.string().nullish().describe("Must be the current name: a deployment is not renamed"),
-    display_name: z.string().trim().min(1).max(200).nullish().describe("Name for display"),
-    source: z.string().nullish().describe("Must be the current kind of the source"),
-    source_config: SourceConfigInput.nullish().describe("Source and build"),
-    source_revision_config: RevisionConfigInput.nullish().describe("What is built"),
-    secrets: list(SecretInput).nullish().describe(SECRETS_CHANGE),
-    traffic: Traffic.nullish().describe("Split of the traffic between revisions"),
-    secret_references: NoSecretReferences.describe("Not supported: use `secrets`"),
-    revision_source: z
-      .string()
-      .nullish()
-      .openapi({ description: "Must be the current kind of the source" }),
-  })
-  .openapi("DeploymentPatchRequest");
+export const DeploymentPatchRequest = namedObject("DeploymentPatchRequest", {
+  name: z.string().nullish().describe("Must be the current name: a deployment is not renamed"),
+  display_name: z.string().trim().min(1).max(200).nullish().describe("Name for display"),
+  source: z.string().nullish().describe("Must be the current kind of the source"),
+  source_config: SourceConfigInput.nullish().describe("Source and build"),
+  source_revision_config: RevisionConfigInput.nullish().describe("What is built"),
+  secrets: list(SecretInput).nullish().describe(SECRETS_CHANGE),
+  traffic: Traffic.nullish().describe("Split of the traffic between revisions"),
+  secret_references: NoSecretReferences.describe("Not supported: use `secrets`"),
+  revision_source: z.string().nullish().describe("Must be the current kind of the source"),
+});
 export type DeploymentPatchRequest = z.infer<typeof DeploymentPatchRequest>;
 
-export const Deployment = z
-  .object({
-    id: Uuid.describe("Id of the deployment"),
-    tenant_id: Uuid.describe("Id of the workspace"),
-    name: z
-      .string()
-      .openapi({ description: "Name, unique in the workspace", example: "support-agent" }),
-    display_name: z.string().nullable().describe("Name for display"),
-    source: z.string().openapi({ description: "Kind of the source", example: "github" }),
-    source_config: SourceConfig.describe("Source and build"),
-    source_revision_config: SourceRevisionConfig.describe("What is built"),
-    secrets: z
-      .array(
-        z.object({
-          name: z.string().openapi({
-            description: "Name of the environment variable",
-            example: "OPENAI_API_KEY",
-          }),
-          updated_at: UpdatedAt,
-        }),
-      )
-      .openapi({ description: "Names of the environment variables. Values are never returned" }),
-    secret_references: z.null().describe("Not supported: use `secrets`"),
-    status: DeploymentStatus.describe("Status of the deployment"),
-    latest_revision_id: Uuid.nullable().describe("Id of the newest revision"),
-    active_revision_id: Uuid.nullable().describe("Id of the revision that serves requests"),
-    tracing_project_id: Uuid.nullable().describe("Id of the project that receives the traces"),
-    traffic: Traffic.describe("Split of the traffic between revisions"),
-    image_version: z.null().describe("Always `null`: deployments have no image"),
-    url: z.string().openapi({
-      description: "URL of the agent server",
-      example: "https://heddle.example.com/agents/support-agent",
-    }),
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-  })
-  .openapi("Deployment");
+export const Deployment = namedObject("Deployment", {
+  id: Uuid.describe("Id of the deployment"),
+  tenant_id: Uuid.describe("Id of the workspace"),
+  name: textField("Name, unique in the workspace", "support-agent"),
+  display_name: z.string().nullable().describe("Name for display"),
+  source: textField("Kind of the source", "github"),
+  source_config: SourceConfig.describe("Source and build"),
+  source_revision_config: SourceRevisionConfig.describe("What is built"),
+  secrets: z
+    .array(
+      z.object({
+        name: textField("Name of the environment variable", "OPENAI_API_KEY"),
+        updated_at: UpdatedAt,
+      }),
+    )
+    .describe("Names of the environment variables. Values are never returned"),
+  secret_references: z.null().describe("Not supported: use `secrets`"),
+  status: DeploymentStatus.describe("Status of the deployment"),
+  latest_revision_id: Uuid.nullable().describe("Id of the newest revision"),
+  active_revision_id: Uuid.nullable().describe("Id of the revision that serves requests"),
+  tracing_project_id: Uuid.nullable().describe("Id of the project that receives the traces"),
+  traffic: Traffic.describe("Split of the traffic between revisions"),
+  image_version: z.null().describe("Always `null`: deployments have no image"),
+  url: textField("URL of the agent server", "https://heddle.example.com/agents/support-agent"),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+});
 export type Deployment = z.infer<typeof Deployment>;
 
 export const DeploymentDeleteQuery = z.object({
@@ -161,30 +149,26 @@ export const DeploymentDeleteQuery = z.object({
 });
 export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
 
-export const DeploymentsList = z
-  .object({
-    resources: z.array(Deployment).describe("Deployments of the page"),
-    offset: z.number().int().describe("Offset of the page"),
-  })
-  .openapi("DeploymentsList");
+export const DeploymentsList = namedObject("DeploymentsList", {
+  resources: z.array(Deployment).describe("Deployments of the page"),
+  offset: z.number().int().describe("Offset of the page"),
+});
 export type DeploymentsList = z.infer<typeof DeploymentsList>;
 
-export const DeploymentsDeleted = z
-  .object({
-    deleted: z.array(Uuid).describe("Ids of the deployments whose deletion has begun"),
-    failed: z
-      .array(
-        z.object({
-          id: Uuid.describe("Id of the deployment"),
-          detail: z.string().openapi({
-            description: "Reason",
-            example: "Deployment ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
-          }),
-        }),
-      )
-      .describe("Deployments that were not deleted"),
-  })
-  .openapi("DeploymentsDeleted");
+export const DeploymentsDeleted = namedObject("DeploymentsDeleted", {
+  deleted: z.array(Uuid).describe("Ids of the deployments whose deletion has begun"),
+  failed: z
+    .array(
+      z.object({
+        id: Uuid.describe("Id of the deployment"),
+        detail: textField(
+          "Reason",
+          "Deployment ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
+        ),
+      }),
+    )
+    .describe("Deployments that were not deleted"),
+});
 export type DeploymentsDeleted = z.infer<typeof DeploymentsDeleted>;
 
 export const DeploymentPath = z.object({ deployment_id: Uuid.describe("Id of the deployment") });

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { isShallow, MAX_DEPTH } from "../../shared/http/depth.ts";
-import { HttpUrl, Uuid } from "../../shared/schema.ts";
+import { HttpUrl, textField, Uuid } from "../../shared/schema.ts";
 
 const Command = z.string().max(1000);
 const INSTALL =
@@ -82,10 +82,10 @@ export const SourceConfig = z.object({
   repo_url: z.string().nullable().describe("URL of the git repository"),
   deployment_type: z.string().nullable().describe("Type of the deployment"),
   build_on_push: z.boolean().describe("Whether a push to the branch creates a revision"),
-  custom_url: z.string().openapi({
-    description: "URL of the agent server, as in `url`",
-    example: "https://heddle.example.com/agents/support-agent",
-  }),
+  custom_url: textField(
+    "URL of the agent server, as in `url`",
+    "https://heddle.example.com/agents/support-agent",
+  ),
   resource_spec: Json.nullable().describe("Resources. Stored and returned, without effect"),
   install_command: InstallCommand.nullable(),
   build_command: BuildCommand.nullable(),

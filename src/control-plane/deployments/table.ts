@@ -7,6 +7,8 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import type { RevisionTrigger } from "./revision-schema.ts";
+import type { StartedStep } from "./revisions.ts";
 import type { RevisionStatus } from "./schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
 import type { Share } from "./traffic.ts";
@@ -61,7 +63,16 @@ export const revisions = sqliteTable(
     deleted_at: text(),
     status_reason: text(),
     status_message: text(),
+    /** `null` for revisions created before the column existed. */
+    trigger: text().$type<RevisionTrigger>(),
     repo_commit_sha: text(),
+    /** First line of the commit's message. */
+    repo_commit_message: text(),
+    repo_commit_authored_at: text(),
+    /** Steps that have begun, in order. Each ends when the next one begins. */
+    steps: text({ mode: "json" }).$type<StartedStep[]>(),
+    /** Line of `build_logs` with the reason of a failure. */
+    error_log_id: integer(),
     artifact_key: text(),
     artifact_bytes: integer(),
     /** The whole langgraph.json. */

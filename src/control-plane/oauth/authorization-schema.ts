@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { list, Uuid } from "../../shared/schema.ts";
+import { list, namedObject, textField, Uuid } from "../../shared/schema.ts";
 import { ProviderId } from "./provider-schema.ts";
 import { AgentId } from "./token-schema.ts";
 
@@ -10,46 +10,37 @@ const ScopeToken = z
 
 const UserId = z.string().trim().min(1).max(256);
 
-export const AuthenticateRequest = z
-  .object({
-    provider: ProviderId.describe("Provider of the token"),
-    scopes: list(ScopeToken).openapi({
-      description: "Scopes that the token needs",
-      example: ["repo"],
-    }),
-    user_id: UserId.nullish().openapi({
-      description: "Id of the caller's user that the token is for. Default: the caller",
-    }),
-    ls_user_id: UserId.nullish().openapi({
-      description: "Must be the id of the caller, or absent",
-    }),
-    agent_id: AgentId.nullish().describe("Id of the agent that uses the token"),
-    force_new: z
-      .boolean()
-      .nullish()
-      .describe("Whether to require a new consent although a token exists"),
-    token_id: Uuid.nullish().describe("Id of the token to use"),
-    is_default: z.boolean().nullish().describe("Whether the new token becomes the default"),
-    use_agent_builder_public_oauth: z.boolean().nullish().describe("Ignored"),
-  })
-  .openapi("OAuthAuthenticateRequest");
+export const AuthenticateRequest = namedObject("OAuthAuthenticateRequest", {
+  provider: ProviderId.describe("Provider of the token"),
+  scopes: list(ScopeToken).openapi({
+    description: "Scopes that the token needs",
+    example: ["repo"],
+  }),
+  user_id: UserId.nullish().describe(
+    "Id of the caller's user that the token is for. Default: the caller",
+  ),
+  ls_user_id: UserId.nullish().describe("Must be the id of the caller, or absent"),
+  agent_id: AgentId.nullish().describe("Id of the agent that uses the token"),
+  force_new: z
+    .boolean()
+    .nullish()
+    .describe("Whether to require a new consent although a token exists"),
+  token_id: Uuid.nullish().describe("Id of the token to use"),
+  is_default: z.boolean().nullish().describe("Whether the new token becomes the default"),
+  use_agent_builder_public_oauth: z.boolean().nullish().describe("Ignored"),
+});
 export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>;
 
-export const Authentication = z
-  .object({
-    status: z
-      .enum(["completed", "pending", "connection_required", "token_expired"])
-      .describe("`completed`: `token` is set. `pending`: the caller consents at `url`"),
-    url: z
-      .string()
-      .nullable()
-      .openapi({ description: "URL where the user consents, while pending" }),
-    auth_id: Uuid.nullable().describe("Id of the authorization, while it is pending"),
-    token: z.string().nullable().describe("Access token, when completed"),
-    user_id: z.string().nullable().describe("Id of the user that the token belongs to"),
-    metadata: z.record(z.string(), z.unknown()).nullable().describe("Id and label of the token"),
-  })
-  .openapi("OAuthAuthenticateResponse");
+export const Authentication = namedObject("OAuthAuthenticateResponse", {
+  status: z
+    .enum(["completed", "pending", "connection_required", "token_expired"])
+    .describe("`completed`: `token` is set. `pending`: the caller consents at `url`"),
+  url: z.string().nullable().describe("URL where the user consents, while pending"),
+  auth_id: Uuid.nullable().describe("Id of the authorization, while it is pending"),
+  token: z.string().nullable().describe("Access token, when completed"),
+  user_id: z.string().nullable().describe("Id of the user that the token belongs to"),
+  metadata: z.record(z.string(), z.unknown()).nullable().describe("Id and label of the token"),
+});
 export type Authentication = z.infer<typeof Authentication>;
 
 export const AuthorizationPath = z.object({ auth_id: Uuid.describe("Id of the authorization") });
@@ -60,15 +51,13 @@ export const WaitQuery = z.object({
   timeout: z.coerce.number().min(0).max(MAX_WAIT_SECONDS).default(30).describe("Seconds to wait"),
 });
 
-export const Waited = z
-  .object({
-    status: z
-      .enum(["completed", "pending", "timeout", "not_found", "failed"])
-      .describe("Status of the authorization"),
-    token: z.string().nullable().describe("Access token, when completed"),
-    error: z.string().nullable().openapi({ description: "Reason for the failure" }),
-  })
-  .openapi("OAuthWaitResponse");
+export const Waited = namedObject("OAuthWaitResponse", {
+  status: z
+    .enum(["completed", "pending", "timeout", "not_found", "failed"])
+    .describe("Status of the authorization"),
+  token: z.string().nullable().describe("Access token, when completed"),
+  error: z.string().nullable().describe("Reason for the failure"),
+});
 export type Waited = z.infer<typeof Waited>;
 
 const Text = z.string().max(8192);
@@ -89,20 +78,18 @@ export const CallbackQuery = z.object({
 export type CallbackQuery = z.infer<typeof CallbackQuery>;
 
 /** The form of the callback page: the page's query and the user's decision. */
-export const Confirmation = z
-  .object({
-    state: Text.min(1).openapi({
-      description: "`state` of the authorization URL",
-      example: "af0ifjsldkj",
-    }),
-    code: Text.min(1).openapi({
-      description: "Authorization code of the provider",
-      example: "SplxlOBeZQQYbYS6WxSbIA",
-    }),
-    iss: Text.optional().describe("Issuer of the authorization server (RFC 9207)"),
-    answer: z.enum(["connect", "cancel"]).describe("Choice of the person"),
-  })
-  .openapi("OAuthConfirmation");
+export const Confirmation = namedObject("OAuthConfirmation", {
+  state: Text.min(1).openapi({
+    description: "`state` of the authorization URL",
+    example: "af0ifjsldkj",
+  }),
+  code: Text.min(1).openapi({
+    description: "Authorization code of the provider",
+    example: "SplxlOBeZQQYbYS6WxSbIA",
+  }),
+  iss: Text.optional().describe("Issuer of the authorization server (RFC 9207)"),
+  answer: z.enum(["connect", "cancel"]).describe("Choice of the person"),
+});
 export type Confirmation = z.infer<typeof Confirmation>;
 
 export const SetupQuery = CallbackQuery.extend({
@@ -110,26 +97,20 @@ export const SetupQuery = CallbackQuery.extend({
   installation_id: Text.optional().describe("Id of the installation of the GitHub App"),
 });
 
-export const CallbackRequest = z
-  .object({
-    code: Text.min(1).openapi({
-      description: "Authorization code of the provider",
-      example: "SplxlOBeZQQYbYS6WxSbIA",
-    }),
-    state: Text.min(1).openapi({
-      description: "`state` of the authorization URL",
-      example: "af0ifjsldkj",
-    }),
-  })
-  .openapi("OAuthCallbackRequest");
+export const CallbackRequest = namedObject("OAuthCallbackRequest", {
+  code: Text.min(1).openapi({
+    description: "Authorization code of the provider",
+    example: "SplxlOBeZQQYbYS6WxSbIA",
+  }),
+  state: Text.min(1).openapi({
+    description: "`state` of the authorization URL",
+    example: "af0ifjsldkj",
+  }),
+});
 
-export const CallbackAnswer = z
-  .object({
-    status: z.literal("completed").describe("Always `completed`"),
-    provider_id: z
-      .string()
-      .openapi({ description: "Provider of the token", example: "github-prod" }),
-    token_id: Uuid.describe("Id of the token"),
-  })
-  .openapi("OAuthCallbackResponse");
+export const CallbackAnswer = namedObject("OAuthCallbackResponse", {
+  status: z.literal("completed").describe("Always `completed`"),
+  provider_id: textField("Provider of the token", "github-prod"),
+  token_id: Uuid.describe("Id of the token"),
+});
 export type CallbackAnswer = z.infer<typeof CallbackAnswer>;

@@ -1,23 +1,27 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, Timestamp, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import {
+  CreatedAt,
+  namedObject,
+  queryLimit,
+  Timestamp,
+  textField,
+  UpdatedAt,
+  Uuid,
+} from "../../shared/schema.ts";
 import { ProviderId } from "./provider-schema.ts";
 
 export const TokenPath = z.object({ token_id: Uuid.describe("Id of the token") });
 
-export const TokenSummary = z
-  .object({
-    id: Uuid.describe("Id of the token"),
-    provider_id: z
-      .string()
-      .openapi({ description: "Provider of the token", example: "github-prod" }),
-    provider_account_label: z.string().nullable().describe("Label of the account"),
-    scopes: z.array(z.string()).openapi({ description: "Scopes of the token", example: ["repo"] }),
-    expires_at: Timestamp.nullable().describe("Time at which the access token expires"),
-    is_default: z.boolean().describe("Whether the token is the default of its provider"),
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-  })
-  .openapi("OAuthTokenSummary");
+export const TokenSummary = namedObject("OAuthTokenSummary", {
+  id: Uuid.describe("Id of the token"),
+  provider_id: textField("Provider of the token", "github-prod"),
+  provider_account_label: z.string().nullable().describe("Label of the account"),
+  scopes: z.array(z.string()).openapi({ description: "Scopes of the token", example: ["repo"] }),
+  expires_at: Timestamp.nullable().describe("Time at which the access token expires"),
+  is_default: z.boolean().describe("Whether the token is the default of its provider"),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+});
 export type TokenSummary = z.infer<typeof TokenSummary>;
 
 export const TokensQuery = z.object({
@@ -25,13 +29,7 @@ export const TokensQuery = z.object({
     description: "Provider of the token",
     example: "github-prod",
   }),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1000)
-    .default(1000)
-    .describe("Maximum number of tokens on a page"),
+  limit: queryLimit("tokens", 1000, 1000),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of tokens to skip"),
 });
 export type TokensQuery = z.infer<typeof TokensQuery>;
@@ -40,29 +38,23 @@ export const ProviderQuery = z.object({
   provider_id: ProviderId.openapi({ description: "Provider of the token", example: "github-prod" }),
 });
 
-export const TokenExists = z
-  .object({ has_token: z.boolean().describe("Whether a token exists") })
-  .openapi("OAuthTokenExists");
+export const TokenExists = namedObject("OAuthTokenExists", {
+  has_token: z.boolean().describe("Whether a token exists"),
+});
 export type TokenExists = z.infer<typeof TokenExists>;
 
-export const TokenMetadata = z
-  .object({
-    provider_account_label: z.string().trim().max(200).nullish().describe("Label of the account"),
-    is_default: z.boolean().nullish().describe("Whether the token is the default of its provider"),
-  })
-  .openapi("OAuthTokenMetadata");
+export const TokenMetadata = namedObject("OAuthTokenMetadata", {
+  provider_account_label: z.string().trim().max(200).nullish().describe("Label of the account"),
+  is_default: z.boolean().nullish().describe("Whether the token is the default of its provider"),
+});
 export type TokenMetadata = z.infer<typeof TokenMetadata>;
 
-export const TokensDeleted = z
-  .object({
-    message: z.string().openapi({ description: "Confirmation", example: "2 tokens deleted." }),
-    provider_id: z
-      .string()
-      .openapi({ description: "Provider of the token", example: "github-prod" }),
-    revoked: z.number().int().describe("Number of tokens that the provider revoked"),
-    not_revoked: z.number().int().describe("Number of tokens that were deleted without revocation"),
-  })
-  .openapi("OAuthTokensDeleted");
+export const TokensDeleted = namedObject("OAuthTokensDeleted", {
+  message: textField("Confirmation", "2 tokens deleted."),
+  provider_id: textField("Provider of the token", "github-prod"),
+  revoked: z.number().int().describe("Number of tokens that the provider revoked"),
+  not_revoked: z.number().int().describe("Number of tokens that were deleted without revocation"),
+});
 export type TokensDeleted = z.infer<typeof TokensDeleted>;
 
 export const AgentId = z.string().trim().min(1).max(256);
@@ -72,31 +64,24 @@ export const ConnectionPath = AgentPath.extend({
   connection_id: Uuid.describe("Id of the connection"),
 });
 
-export const ConnectionCreateRequest = z
-  .object({ oauth_token_id: Uuid.describe("Id of the token") })
-  .openapi("AgentConnectionCreateRequest");
+export const ConnectionCreateRequest = namedObject("AgentConnectionCreateRequest", {
+  oauth_token_id: Uuid.describe("Id of the token"),
+});
 
-export const Connection = z
-  .object({
-    id: Uuid.describe("Id of the connection"),
-    agent_id: z.string().openapi({ description: "Id of the agent", example: "support-agent" }),
-    oauth_token_id: Uuid.describe("Id of the token"),
-    provider_id: z
-      .string()
-      .openapi({ description: "Provider of the token", example: "github-prod" }),
-    provider_account_label: z.string().nullable().describe("Label of the account"),
-    scopes: z.array(z.string()).openapi({ description: "Scopes of the token", example: ["repo"] }),
-    expires_at: Timestamp.nullable().describe("Time at which the access token expires"),
-    created_by: z.string().openapi({
-      description: "Id of the caller that created it",
-      example: "019a2b3c-0000-7000-8000-000000000002",
-    }),
-    created_at: CreatedAt,
-  })
-  .openapi("AgentConnection");
+export const Connection = namedObject("AgentConnection", {
+  id: Uuid.describe("Id of the connection"),
+  agent_id: textField("Id of the agent", "support-agent"),
+  oauth_token_id: Uuid.describe("Id of the token"),
+  provider_id: textField("Provider of the token", "github-prod"),
+  provider_account_label: z.string().nullable().describe("Label of the account"),
+  scopes: z.array(z.string()).openapi({ description: "Scopes of the token", example: ["repo"] }),
+  expires_at: Timestamp.nullable().describe("Time at which the access token expires"),
+  created_by: textField("Id of the caller that created it", "019a2b3c-0000-7000-8000-000000000002"),
+  created_at: CreatedAt,
+});
 export type Connection = z.infer<typeof Connection>;
 
-export const ConnectionsList = z
-  .object({ data: z.array(Connection).describe("Connections") })
-  .openapi("AgentConnectionsList");
+export const ConnectionsList = namedObject("AgentConnectionsList", {
+  data: z.array(Connection).describe("Connections"),
+});
 export type ConnectionsList = z.infer<typeof ConnectionsList>;

@@ -11,27 +11,17 @@ import { AppError, invalid } from "../../shared/errors.ts";
 import { limitFailures } from "../../shared/http/rate-limit.ts";
 import { Uuid } from "../../shared/schema.ts";
 import { type Credential, chooseWorkspace } from "./access.ts";
+import { callers, endOf } from "./caller-cache.ts";
 import { findApiKey, findPrincipal, findUser } from "./credentials.ts";
 import { issuerKeys, verifyJwt } from "./jwt.ts";
 import { openSession, SESSION_START } from "./session-token.ts";
 
-type CachedCaller = { caller: Caller; expires_at_ms: number };
-
 /** A credential with the workspaces that it reaches. */
 export type AuthenticatedPrincipal = { credential: Credential; session_expires_at: string | null };
 
-/** A revocation must take effect within 10 seconds, with some time left for the request itself. */
-const CACHE_MS = 8000;
-const CACHE_ENTRIES = 1000;
 const API_KEY_START = "lsv2_";
 const NO_ISSUER =
   "Bearer tokens of users are not accepted: OIDC_ISSUER is not configured. Send an API key as X-Api-Key.";
-
-/**
- * Authenticated callers by credential. Refusals are not cached: a new key works at once. The key is the
- * credential itself: hashing costs more than the look-up.
- */
-const cache = new Map<string, CachedCaller>();
 
 /** The credential that authenticated a caller. Not a field of the caller, which is stored with runs. */
 const credentials = new WeakMap<Caller, string>();
@@ -49,14 +39,8 @@ export function resolveCaller(env: Env, headers: Headers): Promise<Caller> {
 async function findCaller(env: Env, headers: Headers, assertRate: () => void): Promise<Caller> {
   const credential = readCredential(headers);
   const tenant = readTenant(headers);
-  const key = `${credential}:${tenant ?? ""}`;
-  const known = cache.get(key);
-  if (known !== undefined && known.expires_at_ms > Date.now()) return known.caller;
-  if (known === undefined) assertRate();
-  const found = await lookUp(env, credential, tenant);
-  credentials.set(found.caller, credential);
-  remember(key, found);
-  return found.caller;
+  if (!callers.has(keyOf(credential, tenant))) assertRate();
+  return cachedCaller(env, credential, tenant);
 }
 
 /** Reads the credential without the cache, in each workspace or in the one that the request names. */
@@ -75,14 +59,18 @@ export function resolvePrincipal(
   });
 }
 
-async function lookUp(env: Env, credential: string, tenant: string | null): Promise<CachedCaller> {
-  const until = Date.now() + CACHE_MS;
-  const found = await findCredential(env, credential, tenant);
-  const ends = [found.credential.expires_at, found.session_expires_at].map((at) =>
-    at === null ? until : Date.parse(at),
-  );
-  const caller = chooseWorkspace(found.credential, tenant);
-  return { caller, expires_at_ms: Math.min(until, ...ends) };
+function keyOf(credential: string, tenant: string | null): string {
+  return `${credential}:${tenant ?? ""}`;
+}
+
+async function cachedCaller(env: Env, text: string, tenant: string | null): Promise<Caller> {
+  const { caller } = await callers.get(env, keyOf(text, tenant), async () => {
+    const { credential, session_expires_at } = await findCredential(env, text, tenant);
+    const found = chooseWorkspace(credential, tenant);
+    credentials.set(found, text);
+    return { caller: found, ends_at_ms: endOf([credential.expires_at, session_expires_at]) };
+  });
+  return caller;
 }
 
 async function findCredential(
@@ -155,27 +143,14 @@ export async function assertCredentialValid(
   credential: string,
   workspace_id: string,
 ): Promise<void> {
-  await lookUp(env, credential, workspace_id);
-}
-
-/** Called after every change of keys and members; other isolates need CACHE_MS. */
-export function forgetCallers(): void {
-  cache.clear();
-}
-
-function remember(key: string, known: CachedCaller): void {
-  cache.delete(key);
-  if (cache.size >= CACHE_ENTRIES) {
-    const [oldest] = cache.keys();
-    if (oldest !== undefined) cache.delete(oldest);
-  }
-  cache.set(key, known);
+  await cachedCaller(env, credential, workspace_id);
 }
 
 function readCredential(headers: Headers): string {
   const key = headers.get("X-Api-Key")?.trim();
   if (key !== undefined && key !== "") return key;
-  const bearer = /^Bearer +(\S+)$/i.exec(headers.get("Authorization")?.trim() ?? "")?.[1];
+  // Exporters of OpenTelemetry that do not decode OTEL_EXPORTER_OTLP_HEADERS send the space as %20.
+  const bearer = /^Bearer(?: +|%20)(\S+)$/i.exec(headers.get("Authorization")?.trim() ?? "")?.[1];
   if (bearer !== undefined) return bearer;
   const text = "API key required: send it as X-Api-Key or as Authorization: Bearer.";
   throw new AppError("unauthenticated", text);

@@ -1,22 +1,16 @@
 import { createMiddleware } from "hono/factory";
-import { type AppEnv, type Caller, database } from "../../shared/context.ts";
-import { sha256Hex } from "../../shared/crypto/crypto.ts";
+import type { AppEnv, Caller } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { whoOf } from "../../shared/http/rate-limit.ts";
 import { closeReason, isSendable } from "../../shared/http/sockets.ts";
 import { log } from "../../shared/log.ts";
-import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import { assertCredentialValid, credentialOf } from "./auth.ts";
-import { assertPrincipalActive } from "./service.ts";
+import { CALLER_AGE_MS } from "./caller-cache.ts";
+import { assertCachedPrincipal, isRevocable } from "./service.ts";
 
-/** A result may be CACHE_MS old when it is read every CHECK_MS: both together stay below 10 seconds. */
+/** With the age of cached callers below 10 seconds. */
 const CHECK_MS = 4000;
-const CACHE_MS = 4000;
 
 type Watch = (end: (refusal: AppError) => void) => () => void;
-
-/** `null`: the principal may act. All streams and sockets of a credential in this isolate share one check. */
-const refusals = new TtlCache<AppError | null>(CACHE_MS);
 
 /**
  * Ends responses that outlive their request once the caller may not act any more: streams and sockets of agents,
@@ -34,10 +28,6 @@ export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
   c.res = undefined;
   c.res = watched;
 });
-
-function isRevocable({ actor }: Caller): boolean {
-  return actor.type === "api_key" || actor.type === "user";
-}
 
 function endStream(response: Response, watch: Watch): Response {
   const { body, headers } = response;
@@ -124,22 +114,19 @@ function watchPrincipal(env: Env, caller: Caller, end: (refusal: AppError) => vo
   return () => clearInterval(timer);
 }
 
+/** @returns `null` when the principal may act. */
 async function refusalOf(env: Env, caller: Caller): Promise<AppError | null> {
-  const { actor, workspace_id, role } = caller;
+  const { workspace_id } = caller;
   const credential = credentialOf(caller);
-  const secret = credential === null ? "" : sha256Hex(credential);
-  const key = `${actor.type}/${whoOf(actor)}/${workspace_id}/${role}/${secret}`;
-  return refusals.get(key, async () => {
-    try {
-      await assertPrincipalActive(database(env), caller);
-      if (credential !== null) await assertCredentialValid(env, credential, workspace_id);
-      return null;
-    } catch (error) {
-      const refusal = AppError.from(error);
-      if (refusal.status < 500) return refusal;
-      // Without D1 nothing can be revoked either: the next check decides.
-      log.error("principal_check_failed", error, { workspace_id });
-      return null;
-    }
-  });
+  try {
+    await assertCachedPrincipal(env, caller, CALLER_AGE_MS);
+    if (credential !== null) await assertCredentialValid(env, credential, workspace_id);
+    return null;
+  } catch (error) {
+    const refusal = AppError.from(error);
+    if (refusal.status < 500) return refusal;
+    // Without D1 nothing can be revoked either: the next check decides.
+    log.error("principal_check_failed", error, { workspace_id });
+    return null;
+  }
 }

@@ -1,8 +1,9 @@
 import { and, eq } from "drizzle-orm";
 import { includesRole } from "../../shared/auth.ts";
-import type { Caller, Database } from "../../shared/context.ts";
+import { type Caller, type Database, database } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { chooseWorkspace } from "./access.ts";
+import { type Credential, chooseWorkspace } from "./access.ts";
+import { type CachedPrincipal, endOf, principals } from "./caller-cache.ts";
 import { isActiveKey } from "./credential-rows.ts";
 import { findPrincipal } from "./credentials.ts";
 import { api_keys, organizations, users, workspaces } from "./table.ts";
@@ -29,8 +30,19 @@ export async function findWorkspace(
  * key is revoked or expired, its user is not a member any more, or its role is lower
  */
 export async function assertPrincipalActive(db: Database, caller: Caller): Promise<void> {
-  const { role } = caller;
-  const current = await findActivePrincipal(db, caller);
+  assertRole(caller, await findActivePrincipal(db, caller));
+}
+
+/** Like assertPrincipalActive, from the cache of findCachedPrincipal. */
+export async function assertCachedPrincipal(
+  env: Env,
+  caller: Caller,
+  max_age_ms = 0,
+): Promise<void> {
+  assertRole(caller, await findCachedPrincipal(env, caller, max_age_ms));
+}
+
+function assertRole({ role }: Caller, current: Caller): void {
   if (includesRole(current.role, role)) return;
   const text = `The principal's role is now ${current.role}, no longer ${role}: authenticate again.`;
   throw new AppError("unauthenticated", text);
@@ -38,15 +50,46 @@ export async function assertPrincipalActive(db: Database, caller: Caller): Promi
 
 /** Returns the principal of an earlier request with the lower of the role that it had and the role that it has now. */
 export async function findActivePrincipal(db: Database, caller: Caller): Promise<Caller> {
-  const { actor, workspace_id, role } = caller;
-  if (actor.type === "system" || actor.type === "agent_user") return caller;
+  if (!isRevocable(caller)) return caller;
+  return withLowerRole(caller, await readPrincipal(db, caller));
+}
+
+/** Like findActivePrincipal, from a cache of which D1 shows that it is current. For a while it answers without D1. */
+export async function findCachedPrincipal(
+  env: Env,
+  caller: Caller,
+  max_age_ms = 0,
+): Promise<Caller> {
+  if (!isRevocable(caller)) return caller;
+  const key = `${JSON.stringify(caller.actor)}:${caller.workspace_id}`;
+  const read = () => readPrincipal(database(env), caller);
+  return withLowerRole(caller, await principals.get(env, key, read, max_age_ms));
+}
+
+export function isRevocable({ actor }: Caller): boolean {
+  return actor.type === "api_key" || actor.type === "user";
+}
+
+async function readPrincipal(db: Database, caller: Caller): Promise<CachedPrincipal> {
+  const { organization_id, workspace_id } = caller;
   const found = await findPrincipal(db, caller);
-  if (found === null) {
-    const text = "The principal's API key is revoked or expired, or its user is removed.";
-    throw new AppError("unauthenticated", text);
+  const ends_at_ms = endOf([found?.expires_at ?? null]);
+  return { organization_id, ends_at_ms, answer: answerOf(found, workspace_id) };
+}
+
+function answerOf(found: Credential | null, workspace_id: string): Caller | AppError {
+  const text = "The principal's API key is revoked or expired, or its user is removed.";
+  if (found === null) return new AppError("unauthenticated", text);
+  try {
+    return chooseWorkspace(found, workspace_id);
+  } catch (error) {
+    return AppError.from(error);
   }
-  const current = chooseWorkspace(found, workspace_id);
-  return includesRole(current.role, role) ? { ...current, role } : current;
+}
+
+function withLowerRole({ role }: Caller, { answer }: CachedPrincipal): Caller {
+  if (answer instanceof AppError) throw answer;
+  return includesRole(answer.role, role) ? { ...answer, role } : answer;
 }
 
 /** @returns `null` when the key is revoked or expired, or when the user or the workspace is gone. */

@@ -13,6 +13,17 @@ export function baseOf({
     .join("");
 }
 
+const GOOGLE = "storage.googleapis.com";
+
+/** Returns the URL of a bucket as query engines name it. */
+export function bucketUrl({
+  endpoint_url,
+  bucket_name,
+}: Pick<DestinationConfig, "endpoint_url" | "bucket_name">): string {
+  const isGoogle = endpoint_url !== null && URL.parse(endpoint_url)?.hostname === GOOGLE;
+  return `${isGoogle ? "gs" : "s3"}://${bucket_name}`;
+}
+
 /** Returns the policy of AWS that grants what exports use, below the prefix only. */
 export function policyFor(config: DestinationConfig) {
   const bucket = `arn:aws:s3:::${config.bucket_name}`;

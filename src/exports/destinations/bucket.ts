@@ -4,10 +4,11 @@ import { notFound } from "../../shared/errors.ts";
 import { systemContext } from "../access.ts";
 import { type S3Client, type S3Options, s3Client } from "../s3/client.ts";
 import type { ExportRow } from "../table.ts";
+import { bucketUrl } from "./base.ts";
 import { targetOf } from "./service.ts";
 
 /** Client with the destination's current credentials. */
-export type Bucket = { ctx: Context; client: S3Client; bucket_name: string };
+export type Bucket = { ctx: Context; client: S3Client; bucket_name: string; bucket_url: string };
 
 export async function openBucket(
   env: Env,
@@ -18,5 +19,6 @@ export async function openBucket(
   if (ctx === null) throw notFound("Workspace", workspace_id);
   const { target, bucket_name } = await targetOf(ctx, bulk_export_destination_id);
   const policy = egressPolicy(env, "exports");
-  return { ctx, bucket_name, client: s3Client(target, { policy, ...options }) };
+  const client = s3Client(target, { policy, ...options });
+  return { ctx, bucket_name, bucket_url: bucketUrl(target), client };
 }

@@ -53,7 +53,7 @@ type Problems = Partial<Record<Name, S3Problem | null>>;
 /** Bounds the request that waits for the checks. */
 const LIMITS = { attempts: 2, total_ms: 6000, attempt_ms: 5000, max_delay_ms: 500 };
 
-/** Checks each right that exports use, and removes what it wrote as far as the rights allow. */
+/** Checks each right that exports use, and deletes its test object if the rights allow it. */
 export async function checkRights(
   policy: EgressPolicy,
   target: S3Target,

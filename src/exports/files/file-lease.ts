@@ -1,10 +1,20 @@
 import { and, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
+import { count } from "../../shared/metrics/metrics.ts";
 import { isUnleased, LeaseLost, leaseUntil } from "../../shared/work/lease.ts";
 import { LEASE_MS } from "../limits.ts";
 import { bulk_export_files, bulk_exports, type FileRow } from "../table.ts";
 
 const files = bulk_export_files;
+
+/** @returns `null` for a file that has ended */
+export async function readOpenRows(env: Env, id: string): Promise<number | null> {
+  const [row] = await database(env)
+    .select({ rows: files.rows_planned })
+    .from(files)
+    .where(and(eq(files.id, id), inArray(files.status, ["WAITING", "RUNNING"])));
+  return row?.rows ?? null;
+}
 
 /** Claims a waiting file, or one with an expired lease. Returns `null` for others. */
 export async function claimFile(env: Env, id: string, now: Date): Promise<FileRow | null> {
@@ -45,6 +55,10 @@ export async function recordUpload(env: Env, file: FileRow, upload_id: string): 
 
 export type Finished = Written & Pick<FileRow, "sha256" | "etag" | "min_start_us" | "max_start_us">;
 
+export type FileContents = Omit<Finished, "etag"> & { sha256: string };
+/** Progress of an attempt, and the signal that ends it. */
+export type Watch = { written: Written; signal: AbortSignal };
+
 export async function completeFile(env: Env, file: FileRow, finished: Finished): Promise<void> {
   const now = new Date().toISOString();
   const isOurs = await change(env, file, {
@@ -56,6 +70,9 @@ export async function completeFile(env: Env, file: FileRow, finished: Finished):
     finished_at: now,
   });
   if (!isOurs) throw leaseLost(file);
+  count("heddle_export_files_total", { outcome: "completed" });
+  count("heddle_export_rows_total", {}, finished.rows_written);
+  count("heddle_export_bytes_total", {}, finished.bytes_written);
 }
 
 type Failed = { text: string; next_attempt_at: string | null };
@@ -68,7 +85,8 @@ export async function failFile(
 ): Promise<boolean> {
   const now = new Date().toISOString();
   const errors = { ...file.errors, [`retry_${file.retry_number}`]: text };
-  return change(env, file, {
+  const outcome = next_attempt_at === null ? "failed" : "postponed";
+  const isOurs = await change(env, file, {
     errors,
     retry_number: next_attempt_at === null ? file.retry_number : file.retry_number + 1,
     status: next_attempt_at === null ? "FAILED" : "WAITING",
@@ -79,6 +97,8 @@ export async function failFile(
     bytes_written: 0,
     finished_at: next_attempt_at === null ? now : null,
   });
+  if (isOurs) count("heddle_export_files_total", { outcome });
+  return isOurs;
 }
 
 export function leaseLost({ id, token }: FileRow): LeaseLost {

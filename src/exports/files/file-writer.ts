@@ -1,55 +1,76 @@
-import { createHash } from "node:crypto";
+import type { Context } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
-import { freeTexts } from "../../traces/reads/packed-texts.ts";
-import { type ScanPart, scanChunk } from "../../traces/scan/scan-service.ts";
-import { selectColumns, sourcesOf } from "../columns.ts";
+import { findSealed, openSeal } from "../../traces/scan/sealed-service.ts";
 import { openBucket } from "../destinations/bucket.ts";
-import { PAGE_BYTES } from "../limits.ts";
-import { ParquetWriter } from "../parquet/writer.ts";
 import { readExport } from "../rows.ts";
 import type { S3Client } from "../s3/client.ts";
 import type { ExportRow, FileRow } from "../table.ts";
+import { encodeRows } from "./encoded-file.ts";
 import { toFailure } from "./failure.ts";
-import { type Finished, leaseLost, recordUpload, renewLease } from "./file-lease.ts";
-import { FileUpload } from "./upload.ts";
+import {
+  type FileContents,
+  type Finished,
+  leaseLost,
+  recordUpload,
+  renewLease,
+  type Watch,
+} from "./file-lease.ts";
+import {
+  canCopy,
+  hasAllColumns,
+  isUnusable,
+  planSealedCopy,
+  SEALED_LAYOUT,
+} from "./sealed-copy.ts";
+import { FileUpload, type Mirror } from "./upload.ts";
 
-type Watch = { written: { rows_written: number; bytes_written: number }; signal: AbortSignal };
+type Task = { env: Env; ctx: Context; client: S3Client; file: FileRow; watch: Watch };
 
-/** Copies rows to the bucket page by page. Idempotent: the same rows make the same object. */
-export async function writeFile(
-  env: Env,
-  file: FileRow,
-  { written, signal }: Watch,
-): Promise<Finished> {
+/** Writes the rows of a file to the bucket. Idempotent: the same rows make the same object. */
+export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<Finished> {
   const order = await readOrder(env, file);
-  const { ctx, client } = await openBucket(env, order, { signal });
+  const { ctx, client } = await openBucket(env, order, { signal: watch.signal });
   await abortOther(client, file);
-  const upload = new FileUpload(client, file.key, (id) => recordUpload(env, file, id));
-  const columns = selectColumns(order.export_fields);
-  const constants = constantsOf(order);
-  const writer = new ParquetWriter(columns, { compression: order.compression, constants });
-  const hash = createHash("sha256");
-  const send = async (pieces: Uint8Array[]) => {
-    for (const bytes of pieces) {
-      hash.update(bytes);
-      await upload.write(bytes);
-      written.bytes_written += bytes.byteLength;
-    }
-  };
-  const range = { min_start_us: null as number | null, max_start_us: null as number | null };
+  const task = { env, ctx, client, file, watch };
+  if (!canCopy(order)) return encodeFile(task, order, false);
+  const { chunk } = file;
+  const sealed = await findSealed(ctx, chunk, SEALED_LAYOUT, file.id);
+  const copy = await planSealedCopy({ ctx, chunk, order }, sealed);
+  if (copy === null) return encodeFile(task, order, sealed.can_seal && hasAllColumns(order));
   try {
-    for await (const part of parts(ctx, file, order)) {
-      signal.throwIfAborted();
-      await send(writer.write(part));
-      written.rows_written += part.rows;
-      widen(range, part.columns.start_us);
-      free(part);
-    }
-    await send(writer.finish());
-    if (!(await renewLease(env, file, written))) throw leaseLost(file);
-    const { etag } = await upload.finish();
-    return { ...written, ...range, sha256: hash.digest("hex"), etag };
+    return await uploadFile(task, null, (to) => copy(to, watch));
+  } catch (error) {
+    if (!isUnusable(error)) throw error;
+    log.warn("sealed_file_not_copied", { file_id: file.id, reason: String(error) });
+    Object.assign(watch.written, { rows_written: 0, bytes_written: 0 });
+    return encodeFile(task, order, false);
+  }
+}
+
+/** Encodes the rows, and keeps the file for later exports if it may. */
+async function encodeFile(task: Task, order: ExportRow, can_seal: boolean): Promise<Finished> {
+  const { ctx, file, watch } = task;
+  const seal = can_seal ? await openSeal(ctx, file.chunk, SEALED_LAYOUT, file.id) : null;
+  const written = await uploadFile(task, seal, (to) =>
+    encodeRows(ctx, file.chunk, order, to, watch),
+  );
+  const { rows_written: rows, bytes_written: bytes, sha256, min_start_us, max_start_us } = written;
+  await seal?.finish({ rows, bytes, sha256, min_start_us, max_start_us });
+  return written;
+}
+
+async function uploadFile(
+  { env, client, file, watch }: Task,
+  mirror: Mirror | null,
+  send: (to: FileUpload) => Promise<FileContents>,
+): Promise<Finished & FileContents> {
+  const onOpened = (id: string) => recordUpload(env, file, id);
+  const upload = new FileUpload(client, file.key, onOpened, mirror);
+  try {
+    const contents = await send(upload);
+    if (!(await renewLease(env, file, watch.written))) throw leaseLost(file);
+    return { ...contents, ...(await upload.finish()) };
   } catch (error) {
     await upload.abort();
     throw error;
@@ -69,49 +90,8 @@ async function abortOther(client: S3Client, { id, key, upload_id }: FileRow): Pr
   }
 }
 
-/** Reads the next page while the current one is encoded. */
-async function* parts(ctx: Parameters<typeof scanChunk>[0], file: FileRow, order: ExportRow) {
-  const columns = sourcesOf(selectColumns(order.export_fields));
-  const request = { columns, filter: order.filter, max_bytes: PAGE_BYTES };
-  const read = (after: Parameters<typeof scanChunk>[2]["after"]) =>
-    scanChunk(ctx, file.chunk, { ...request, after });
-  let coming = read(null);
-  while (true) {
-    const page = await coming;
-    const { next } = page;
-    if (next !== null) {
-      coming = read(next);
-      // Prevents an unhandled rejection before the next await.
-      coming.catch(() => undefined);
-    }
-    yield* page.parts;
-    if (next === null) return;
-  }
-}
-
-/** Frees texts that the writer has copied. */
-function free({ columns }: ScanPart): void {
-  for (const cells of Object.values(columns)) if (!Array.isArray(cells)) freeTexts(cells);
-}
-
-function constantsOf({ workspace_id, session_id }: ExportRow) {
-  return { tenant_id: workspace_id, session_id };
-}
-
 async function readOrder(env: Env, { bulk_export_id }: FileRow): Promise<ExportRow> {
   const order = await readExport(env, bulk_export_id);
   if (!order) throw notFound("Bulk export", bulk_export_id);
   return order;
-}
-
-/** Expects pages in order of time. */
-function widen(
-  range: { min_start_us: number | null; max_start_us: number | null },
-  times: ScanPart["columns"][string] | undefined,
-): void {
-  if (!Array.isArray(times)) return;
-  const [first, last] = [times[0], times.at(-1)];
-  if (typeof first !== "number" || typeof last !== "number") return;
-  range.min_start_us ??= first;
-  range.max_start_us = last;
 }

@@ -1,13 +1,21 @@
 import { PART_BYTES, PARTS_IN_FLIGHT } from "../limits.ts";
 import type { S3Client } from "../s3/client.ts";
+import type { BodyDigests } from "../s3/signing.ts";
 
 type Part = { number: number; etag: string };
+/** Gets each part of a file too. Never throws. The digests are complete at the end of the upload. */
+export type Mirror = {
+  write(number: number, body: Uint8Array, digests: BodyDigests): Promise<void>;
+};
 
 /** Uploads a stream: one PUT when it fits a part, else a multipart upload. */
 export class FileUpload {
   readonly #client: S3Client;
   readonly #key: string;
   readonly #onOpened: (upload_id: string) => Promise<void>;
+  readonly #mirror: Mirror | null;
+  /** Digests of the parts, as far as they are known. */
+  readonly digests: BodyDigests[] = [];
   #part = new Uint8Array(0);
   /** Buffers of uploaded parts for reuse. */
   readonly #spare: Uint8Array<ArrayBuffer>[] = [];
@@ -20,10 +28,16 @@ export class FileUpload {
   #failure: { error: unknown } | null = null;
 
   /** `onOpened` runs before the first part is sent. */
-  constructor(client: S3Client, key: string, onOpened: (upload_id: string) => Promise<void>) {
+  constructor(
+    client: S3Client,
+    key: string,
+    onOpened: (upload_id: string) => Promise<void>,
+    mirror: Mirror | null = null,
+  ) {
     this.#client = client;
     this.#key = key;
     this.#onOpened = onOpened;
+    this.#mirror = mirror;
   }
 
   /** Waits for free slots. R2 requires equal parts, except the last. */
@@ -41,7 +55,14 @@ export class FileUpload {
 
   async finish(): Promise<{ etag: string | null }> {
     const rest = this.#part.subarray(0, this.#filled);
-    if (this.#uploadId === null) return this.#client.putObject(this.#key, rest);
+    if (this.#uploadId === null) {
+      const digests = this.#digestsOf(1);
+      const [object] = await Promise.all([
+        this.#client.putObject(this.#key, rest, undefined, digests),
+        this.#mirror?.write(1, rest, digests),
+      ]);
+      return object;
+    }
     if (this.#filled > 0) await this.#sendPart();
     await Promise.all(this.#flying);
     this.#throwFailure();
@@ -70,12 +91,22 @@ export class FileUpload {
 
   async #fly(upload_id: string, number: number, body: Uint8Array<ArrayBuffer>): Promise<void> {
     try {
-      const { etag } = await this.#client.uploadPart(this.#key, upload_id, number, body);
+      const digests = this.#digestsOf(number);
+      const [{ etag }] = await Promise.all([
+        this.#client.uploadPart(this.#key, upload_id, number, body, digests),
+        this.#mirror?.write(number, body, digests),
+      ]);
       this.#parts.push({ number, etag });
       if (body.byteLength === PART_BYTES) this.#spare.push(body);
     } catch (error) {
       this.#failure ??= { error };
     }
+  }
+
+  #digestsOf(number: number): BodyDigests {
+    const digests = this.digests[number - 1] ?? {};
+    this.digests[number - 1] = digests;
+    return digests;
   }
 
   async #open(): Promise<string> {

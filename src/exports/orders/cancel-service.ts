@@ -1,10 +1,10 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { assertMayExport } from "../access.ts";
 import { sendExports } from "../messages.ts";
 import type { BulkExport } from "../schema.ts";
-import { isCancellable } from "../states.ts";
+import { isCancellable, isFinal } from "../states.ts";
 import { bulk_export_files, bulk_exports } from "../table.ts";
 import { findExport, isOurs, toOne } from "./service.ts";
 
@@ -24,7 +24,13 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
     ctx.db
       .update(bulk_exports)
       .set({ ...ended, cleaned_at })
-      .where(and(isOurs(ctx, id), inArray(bulk_exports.status, mayEnd)))
+      .where(
+        and(
+          isOurs(ctx, id),
+          inArray(bulk_exports.status, mayEnd),
+          isNull(bulk_exports.table_version),
+        ),
+      )
       .returning(),
     ctx.db
       .update(bulk_export_files)
@@ -41,10 +47,8 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
   const [cancelled] = changed;
   if (!cancelled) {
     const { status } = await findExport(ctx, id);
-    throw new AppError(
-      "conflict",
-      `The export is ${status}: it has ended and cannot be cancelled.`,
-    );
+    const reason = isFinal(status) ? "it has ended" : "its table has the window";
+    throw new AppError("conflict", `The export is ${status}: ${reason} and cannot be cancelled.`);
   }
   await sendExports(ctx.env, [id]);
   return toOne(ctx, cancelled);

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { namedObject } from "../../shared/schema.ts";
 import { BulkExportCreateRequest } from "../schema.ts";
 
 export const EstimateExportRequest = BulkExportCreateRequest.pick({
@@ -9,17 +10,15 @@ export const EstimateExportRequest = BulkExportCreateRequest.pick({
 }).openapi("BulkExportEstimateCreate");
 export type EstimateExportRequest = z.infer<typeof EstimateExportRequest>;
 
-export const BulkExportEstimate = z
-  .object({
-    rows: z.number().int().describe("Number of runs"),
-    bytes: z
-      .number()
-      .int()
-      .describe("Size of the runs with their payloads, before compression. Always an estimate"),
-    days: z.number().int().describe("Number of UTC days in the time range"),
-    is_exact: z
-      .boolean()
-      .describe("Whether each run was counted. Of more than 40 days with runs, 40 are counted"),
-  })
-  .openapi("BulkExportEstimate");
+export const BulkExportEstimate = namedObject("BulkExportEstimate", {
+  rows: z.number().int().describe("Number of runs"),
+  bytes: z
+    .number()
+    .int()
+    .describe("Size of the runs with their payloads, before compression. Always an estimate"),
+  days: z.number().int().describe("Number of UTC days in the time range"),
+  is_exact: z
+    .boolean()
+    .describe("Whether each run was counted. Of more than 40 days with runs, 40 are counted"),
+});
 export type BulkExportEstimate = z.infer<typeof BulkExportEstimate>;

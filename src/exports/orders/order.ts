@@ -24,10 +24,12 @@ export type Order = Pick<
   | "format_version"
   | "compression"
   | "late_rows"
+  | "table_format"
 >;
 
 export async function readOrder(ctx: Context, input: BulkExportCreateRequest): Promise<Order> {
   assertWindow(input);
+  assertTable(input);
   assertFields(input.export_fields ?? null);
   assertFilter(input.filter ?? null);
   const { config } = await getDestination(ctx, input.bulk_export_destination_id);
@@ -44,6 +46,7 @@ export async function readOrder(ctx: Context, input: BulkExportCreateRequest): P
     format_version: input.format_version ?? "v1",
     compression: input.compression ?? "zstandard",
     late_rows: input.late_rows ?? false,
+    table_format: input.table_format ?? null,
   };
 }
 
@@ -66,6 +69,12 @@ export function assertWindow({
       `must be at most ${MAX_DAYS} days after start_time: create several exports`,
     );
   }
+}
+
+function assertTable({ table_format, interval_hours }: BulkExportCreateRequest): void {
+  if (table_format == null || interval_hours != null) return;
+  const text = "must be absent without interval_hours: only the windows of a schedule make a table";
+  throw wrong("table_format", text);
 }
 
 function assertFields(fields: string[] | null): void {

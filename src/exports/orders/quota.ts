@@ -1,14 +1,22 @@
 import { and, eq, gt } from "drizzle-orm";
+import { assertQuota, EXPORT_METERS } from "../../control-plane/quotas/quota-service.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { MAX_CREATES_PER_HOUR, MAX_SCHEDULES } from "../limits.ts";
 import { bulk_exports } from "../table.ts";
+import { listExportUsage } from "./export-usage-service.ts";
 import type { Order } from "./order.ts";
 
 const HOUR_MS = 3_600_000;
 
+/** Refuses new exports when a quota of exported rows or bytes is used up. Running ones end. */
+export function assertExportQuota(ctx: Context): Promise<void> {
+  return assertQuota(ctx, EXPORT_METERS, listExportUsage);
+}
+
 /** Limits creates in a rolling one-hour window, including those of schedules. */
-export async function assertRoom(ctx: Context, order: Order, now = new Date()): Promise<void> {
+export async function assertRoom(ctx: Context, order: Order): Promise<void> {
+  const now = new Date();
   const made = await countCreates(ctx, now);
   if (made.count >= MAX_CREATES_PER_HOUR) {
     const retry_after_seconds = Math.max(1, Math.ceil((made.room_at_ms - now.getTime()) / 1000));

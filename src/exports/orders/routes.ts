@@ -8,13 +8,12 @@ import {
   BulkExportCreateRequest,
   BulkExportLimits,
   BulkExportPatchRequest,
-  BulkExportRun,
   BulkExportsQuery,
-  ExportRunsQuery,
 } from "../schema.ts";
 import { cancelBulkExport } from "./cancel-service.ts";
 import { BulkExportEstimate, EstimateExportRequest } from "./estimate-schema.ts";
 import { estimateExport } from "./estimate-service.ts";
+import { BulkExportRun, ExportRunsQuery } from "./run-schema.ts";
 import { getExportRun, listExportRuns, listRunsOfSchedule } from "./runs-service.ts";
 import {
   createBulkExport,
@@ -35,10 +34,14 @@ const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
   description: "Exports the runs of a project once, or on a schedule with `interval_hours`.",
   request: {
     headers: z.object({
-      "idempotency-key": z.string().min(1).max(MAX_IDEMPOTENCY_KEY_CHARS).optional().openapi({
-        description:
+      "idempotency-key": z
+        .string()
+        .min(1)
+        .max(MAX_IDEMPOTENCY_KEY_CHARS)
+        .optional()
+        .describe(
           "Idempotency key: repeated requests with the same key and body create one export",
-      }),
+        ),
     }),
     body: body(BulkExportCreateRequest),
   },

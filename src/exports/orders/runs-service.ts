@@ -4,7 +4,6 @@ import { notFound } from "../../shared/errors.ts";
 import { toIso } from "../../shared/times.ts";
 import { assertMayExport } from "../access.ts";
 import { dayFolder, rootOf } from "../keys.ts";
-import { BulkExportRun, type ExportRunsQuery } from "../schema.ts";
 import { type FileCounts, isFinal, statusOfRun } from "../states.ts";
 import {
   bulk_export_files,
@@ -14,6 +13,7 @@ import {
   type ExportRunRow,
   type FileRow,
 } from "../table.ts";
+import { BulkExportRun, type ExportRunsQuery } from "./run-schema.ts";
 import { findExport } from "./service.ts";
 
 type Pair = { run: ExportRunRow; order: ExportRow };
@@ -28,7 +28,6 @@ export async function listExportRuns(
   return findRuns(ctx, eq(bulk_exports.id, export_id), query);
 }
 
-/** Lists the runs of all exports of a schedule. */
 export async function listRunsOfSchedule(
   ctx: Context,
   schedule_id: string,

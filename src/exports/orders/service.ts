@@ -17,7 +17,7 @@ import { isRetryable } from "../states.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt } from "../windows.ts";
 import { type Order, readOrder } from "./order.ts";
-import { assertRoom } from "./quota.ts";
+import { assertExportQuota, assertRoom } from "./quota.ts";
 import { resetForRetry } from "./retry.ts";
 
 export async function createBulkExport(
@@ -33,6 +33,7 @@ export async function createBulkExport(
     if (known) return toOne(ctx, known);
   }
   const order = await readOrder(ctx, input);
+  await assertExportQuota(ctx);
   await assertRoom(ctx, order);
   const row = await insertExport(ctx, order, request);
   if (row.status === "CREATED") await sendExports(ctx.env, [row.id]);
@@ -81,6 +82,7 @@ export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExp
     const text = `The export is ${row.status}: only FAILED and TIMEDOUT exports can be retried.`;
     throw new AppError("conflict", text);
   }
+  await assertExportQuota(ctx);
   const again = await resetForRetry(ctx, row);
   await sendExports(ctx.env, [id]);
   return toOne(ctx, again ?? (await findExport(ctx, id)));

@@ -1,87 +1,58 @@
 import {
-  NULL_SIZE,
+  isPacked,
   type PackedTexts,
   packedBytes,
   unpackTexts,
-} from "../../traces/reads/packed-texts.ts";
-import type { Column } from "../columns.ts";
+} from "../../traces/rows/packed-texts.ts";
 
 type Cell = string | number | null;
-/** The cells of one column: an array, or texts as SQLite joined them. */
-export type Cells = readonly Cell[] | PackedTexts;
+/** The cells of one column: an array, numbers of which NaN is null, or packed texts. */
+export type Cells = readonly Cell[] | Float64Array | PackedTexts;
 
 const NUMBER_BYTES = 8;
-const utf8 = new TextEncoder();
-
-export function isPacked(cells: Cells): cells is PackedTexts {
-  return "bytes" in cells;
-}
 
 export function countCells(cells: Cells): number {
   return isPacked(cells) ? cells.sizes.length : cells.length;
 }
 
 export function sliceCells(cells: Cells, from: number, to: number): Cells {
+  if (cells instanceof Float64Array) return cells.subarray(from, to);
   if (!isPacked(cells)) return cells.slice(from, to);
   return { bytes: packedBytes(cells, from, to), sizes: cells.sizes.subarray(from, to) };
 }
 
 /** Adds the size of each cell to its row: UTF-8 bytes of a text, 8 for a number, packed or not. */
 export function addSizes(sizes: Float64Array, cells: Cells): void {
-  const bytes = isPacked(cells) ? cells.sizes : Int32Array.from(cells, sizeOf);
-  for (const [row, size] of bytes.entries()) {
-    if (size !== NULL_SIZE) sizes[row] = (sizes[row] ?? 0) + size;
+  if (cells instanceof Float64Array) addNumberSizes(sizes, cells);
+  else if (!isPacked(cells)) addCellSizes(sizes, cells);
+  else for (let row = 0; row < sizes.length; row++) add(sizes, row, cells.sizes[row] ?? 0);
+}
+
+function addNumberSizes(sizes: Float64Array, cells: Float64Array): void {
+  for (let row = 0; row < sizes.length; row++) {
+    if (!Number.isNaN(cells[row])) add(sizes, row, NUMBER_BYTES);
   }
 }
 
-function sizeOf(cell: Cell): number {
-  if (cell === null) return NULL_SIZE;
-  return typeof cell === "string" ? Buffer.byteLength(cell) : NUMBER_BYTES;
+function add(sizes: Float64Array, row: number, size: number): void {
+  if (size > 0) sizes[row] = (sizes[row] ?? 0) + size;
 }
 
-/** Converts cells to what hyparquet-writer takes for the column's type. Cells outside of the type become null. */
-export function toValues(column: Column, cells: Cells, fallback: Cells | undefined): unknown[] {
-  const all = unpack(cells);
-  switch (column.type) {
-    case "text":
-      return all.map((cell) => (cell === null ? null : String(cell)));
-    case "texts":
-      return toLists(column, all, fallback && unpack(fallback));
-    case "boolean":
-      return all.map((cell) => (cell === null ? null : Number(cell) !== 0));
-    case "double":
-      return all.map((cell) => (cell !== null && Number.isFinite(Number(cell)) ? +cell : null));
-    case "integer":
-    case "timestamp":
-      return all.map((cell) => (cell !== null && isInt64(Number(cell)) ? BigInt(cell) : null));
+/** Measures a text that repeats once. */
+function addCellSizes(sizes: Float64Array, cells: readonly Cell[]): void {
+  let last = { text: "", bytes: 0 };
+  for (let row = 0; row < sizes.length; row++) {
+    const cell = cells[row] ?? null;
+    if (cell === null) continue;
+    if (typeof cell !== "number" && cell !== last.text) {
+      last = { text: cell, bytes: Buffer.byteLength(cell) };
+    }
+    add(sizes, row, typeof cell === "number" ? NUMBER_BYTES : last.bytes);
   }
 }
 
-function unpack(cells: Cells): readonly Cell[] {
-  return isPacked(cells) ? unpackTexts(cells) : cells;
-}
-
-function isInt64(value: number): boolean {
-  return Number.isInteger(value) && Math.abs(value) < 2 ** 63;
-}
-
-/** Lists hold UTF-8: the runs of a trace share their ancestors' ids, which are encoded once. */
-function toLists(
-  { items = JSON.parse }: Column,
-  all: readonly Cell[],
-  fallback: readonly Cell[] | undefined,
-) {
-  const encoded = new Map<string, Uint8Array>();
-  const encode = (text: string | null) => {
-    if (text === null) return null;
-    const bytes = encoded.get(text) ?? utf8.encode(text);
-    encoded.set(text, bytes);
-    return bytes;
-  };
-  return all.map((cell, row) => {
-    if (cell !== null) return (items(String(cell)) as (string | null)[]).map(encode);
-    if (fallback === undefined) return null;
-    const other = fallback[row] ?? null;
-    return other === null ? [] : [encode(String(other))];
-  });
+export function unpackCells(cells: Cells): readonly Cell[] {
+  if (isPacked(cells)) return unpackTexts(cells);
+  if (!(cells instanceof Float64Array)) return cells;
+  return Array.from(cells, (value) => (Number.isNaN(value) ? null : value));
 }

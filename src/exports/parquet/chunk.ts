@@ -57,3 +57,30 @@ export function writeChunk(
     },
   };
 }
+
+/** Returns the bytes of a column chunk in its file, from the start to the end, exclusive. */
+export function chunkRange({ meta_data }: ColumnChunk): [number, number] {
+  if (meta_data === undefined) throw new Error("A column chunk without metadata");
+  const { dictionary_page_offset, data_page_offset, total_compressed_size } = meta_data;
+  const start = Number(dictionary_page_offset ?? data_page_offset);
+  return [start, start + Number(total_compressed_size)];
+}
+
+/** Returns the entry of a chunk whose pages are copied to an offset of another file. */
+export function moveChunk(chunk: ColumnChunk, offset: number): ColumnChunk {
+  const { meta_data } = chunk;
+  const by = BigInt(offset - chunkRange(chunk)[0]);
+  if (meta_data === undefined) return chunk;
+  const { dictionary_page_offset, data_page_offset } = meta_data;
+  return {
+    ...chunk,
+    file_offset: BigInt(offset),
+    meta_data: {
+      ...meta_data,
+      data_page_offset: data_page_offset + by,
+      ...(dictionary_page_offset !== undefined && {
+        dictionary_page_offset: dictionary_page_offset + by,
+      }),
+    },
+  };
+}

@@ -5,7 +5,7 @@ import type { PartWriter } from "./part-writer.ts";
 
 /** A column of the open row group. */
 export type OpenColumn = {
-  /** Copies the cells. `fallback` holds what a list is made of where its cell is null. */
+  /** Copies the cells. Where the cell of a list is null, the list is derived from `fallback`. */
   add(cells: Cells, fallback: Cells | undefined): void;
   /** Writes the column's pages to the file, empties the column, and returns its entry of the footer. */
   close(file: PartWriter, codec: Codec): ColumnChunk;

@@ -1,8 +1,13 @@
 import type { ColumnChunk, SchemaTree } from "hyparquet";
 import { ByteWriter } from "hyparquet-writer";
 import { writePlain } from "hyparquet-writer/src/plain.js";
-import { GAP_BYTES, NULL_SIZE, type PackedTexts } from "../../traces/reads/packed-texts.ts";
-import { type Cells, isPacked } from "./cells.ts";
+import {
+  GAP_BYTES,
+  isPacked,
+  NULL_SIZE,
+  type PackedTexts,
+} from "../../traces/rows/packed-texts.ts";
+import { type Cells, unpackCells } from "./cells.ts";
 import { writeChunk } from "./chunk.ts";
 import type { Codec } from "./codecs.ts";
 import { encodeLevels } from "./levels.ts";
@@ -30,7 +35,7 @@ export class PackedColumn implements OpenColumn {
 
   add(cells: Cells): void {
     if (isPacked(cells)) this.#addPacked(cells);
-    else this.#addTexts(cells);
+    else this.#addTexts(unpackCells(cells));
   }
 
   close(file: PartWriter, codec: Codec): ColumnChunk {
@@ -47,7 +52,7 @@ export class PackedColumn implements OpenColumn {
     return chunk;
   }
 
-  #addTexts(cells: Exclude<Cells, PackedTexts>): void {
+  #addTexts(cells: readonly (string | number | null)[]): void {
     const texts = cells.filter((cell) => cell !== null).map(String);
     writePlain(this.#values, texts, "BYTE_ARRAY", undefined);
     for (const cell of cells) this.#levels.push(cell === null ? 0 : 1);

@@ -1,6 +1,6 @@
 import type { SchemaElement, SchemaTree } from "hyparquet";
 import { schemaPathResolver } from "hyparquet-writer/src/schema.js";
-import type { Column, ColumnType } from "../columns.ts";
+import { type Column, type ColumnType, elementId } from "../columns.ts";
 
 const TEXT = {
   type: "BYTE_ARRAY",
@@ -28,23 +28,24 @@ const LIST = { converted_type: "LIST", logical_type: { type: "LIST" } } as const
 
 /**
  * Returns the schema's tree, depth first. Every column is optional: files of older exports may lack
- * it.
+ * it. Tables of Iceberg find columns by their ids.
  */
 export function schemaOf(columns: readonly Column[]): SchemaElement[] {
   return [{ name: "schema", num_children: columns.length }, ...columns.flatMap(elementsOf)];
 }
 
-function elementsOf({ name, type }: Column): SchemaElement[] {
-  if (type !== "texts") return [leaf(name, type)];
+function elementsOf(column: Column): SchemaElement[] {
+  const { id, name, type } = column;
+  if (type !== "texts") return [leaf(id, name, type)];
   return [
-    { name, repetition_type: "OPTIONAL", num_children: 1, ...LIST },
+    { name, repetition_type: "OPTIONAL", num_children: 1, field_id: id, ...LIST },
     { name: "list", repetition_type: "REPEATED", num_children: 1 },
-    leaf("element", type),
+    leaf(elementId(column), "element", type),
   ];
 }
 
-function leaf(name: string, type: ColumnType): SchemaElement {
-  return { ...LEAVES[type], name, repetition_type: "OPTIONAL" };
+function leaf(field_id: number, name: string, type: ColumnType): SchemaElement {
+  return { ...LEAVES[type], name, repetition_type: "OPTIONAL", field_id };
 }
 
 /** Returns each column's path from the root to its leaf. */

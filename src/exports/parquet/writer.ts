@@ -1,13 +1,16 @@
-import type { SchemaTree } from "hyparquet";
+import type { ColumnChunk, RowGroup, SchemaTree } from "hyparquet";
 import { ParquetWriter as FileFormat } from "hyparquet-writer";
 import type { Column } from "../columns.ts";
 import { addSizes, type Cells, countCells, sliceCells } from "./cells.ts";
+import { chunkRange, moveChunk } from "./chunk.ts";
 import { CODECS, type Codec } from "./codecs.ts";
+import { ListColumn } from "./list-column.ts";
+import { NumberColumn } from "./number-column.ts";
 import type { OpenColumn } from "./open-column.ts";
 import { PackedColumn } from "./packed-column.ts";
 import { PartWriter } from "./part-writer.ts";
 import { leafPaths, schemaOf } from "./schema.ts";
-import { ValueColumn } from "./value-column.ts";
+import { WordColumn } from "./word-column.ts";
 
 /** A row group ends at whichever limit is reached first: more rows need memory, fewer make the footer long. */
 const GROUP_ROWS = 10_000;
@@ -86,6 +89,24 @@ export class ParquetWriter {
     return this.#format.row_groups.length > 0 ? this.#file.take() : [];
   }
 
+  /**
+   * Adds a row group of another file with the same columns. The caller sends its column chunks behind
+   * the bytes that this returns.
+   */
+  addGroup({ columns, num_rows }: RowGroup): Uint8Array[] {
+    if (this.#groupRows > 0) this.#closeGroup();
+    const bytes = this.#file.take();
+    const start = this.#file.offset;
+    const moved = columns.map((chunk) => {
+      const [from, to] = chunkRange(chunk);
+      const entry = moveChunk(chunk, this.#file.offset);
+      this.#file.offset += to - from;
+      return entry;
+    });
+    this.#pushGroup(moved, num_rows, start);
+    return bytes;
+  }
+
   /** Returns the remaining bytes, footer included. The writer cannot be used afterwards. */
   finish(): Uint8Array[] {
     if (this.#groupRows > 0) this.#closeGroup();
@@ -111,20 +132,25 @@ export class ParquetWriter {
   #closeGroup(): void {
     const start = this.#file.offset;
     const columns = this.#open.map((column) => column.close(this.#file, this.#codec));
+    this.#pushGroup(columns, BigInt(this.#groupRows), start);
+    this.#groupRows = 0;
+    this.#groupBytes = 0;
+  }
+
+  #pushGroup(columns: ColumnChunk[], num_rows: bigint, start: number): void {
     const raw = columns.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
     this.#format.row_groups.push({
       columns,
       total_byte_size: raw.reduce((sum, size) => sum + size, 0n),
-      num_rows: BigInt(this.#groupRows),
+      num_rows,
       total_compressed_size: BigInt(this.#file.offset - start),
     });
-    this.#format.num_rows += BigInt(this.#groupRows);
-    this.#groupRows = 0;
-    this.#groupBytes = 0;
+    this.#format.num_rows += num_rows;
   }
 }
 
 function openColumn(column: Column, path: SchemaTree[]): OpenColumn {
-  const isPacked = column.type === "text" && !column.dictionary;
-  return isPacked ? new PackedColumn(path) : new ValueColumn(column, path);
+  if (column.type === "texts") return new ListColumn(column, path);
+  if (column.type !== "text") return new NumberColumn(column, path);
+  return column.dictionary ? new WordColumn(path) : new PackedColumn(path);
 }

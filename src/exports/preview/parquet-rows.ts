@@ -6,6 +6,7 @@ import {
   parquetMetadataAsync,
   parquetReadObjects,
 } from "hyparquet";
+import { utf8 } from "../../shared/crypto/encoding.ts";
 import { AppError } from "../../shared/errors.ts";
 import { toIso } from "../../shared/times.ts";
 
@@ -31,7 +32,11 @@ const compressors: Compressors = {
   },
 };
 
-const parsers = { timestampFromMicroseconds: (micros: bigint) => toIso(Number(micros)) };
+const parsers = {
+  timestampFromMicroseconds: (micros: bigint) => toIso(Number(micros)),
+  // Hyparquet's own removes a byte order mark.
+  stringFromBytes: (bytes?: Uint8Array) => bytes && utf8.decode(bytes),
+};
 
 type ReadRange = (range: [number, number]) => Promise<Uint8Array<ArrayBuffer>>;
 

@@ -5,7 +5,9 @@ import { AppError, invalid } from "../../shared/errors.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
 import { assertMayExport } from "../access.ts";
 import { remedyFor } from "../destinations/advice.ts";
+import { bucketUrl } from "../destinations/base.ts";
 import { getDestination, targetOf } from "../destinations/service.ts";
+import { readTableView } from "../iceberg/view.ts";
 import { findExport } from "../orders/service.ts";
 import { toManifest } from "../progress/manifest.ts";
 import { s3Client } from "../s3/client.ts";
@@ -52,7 +54,9 @@ export async function getManifest(ctx: Context, id: string): Promise<BulkExportM
     .where(isWritten(ctx, id))
     .orderBy(asc(bulk_export_files.number));
   const { config } = await getDestination(ctx, order.bulk_export_destination_id);
-  return BulkExportManifest.parse(toManifest(order, files, config.bucket_name));
+  const table = await readTableView(ctx.env, order, bucketUrl(config));
+  const { bucket_name } = config;
+  return BulkExportManifest.parse(toManifest(order, files, { bucket_name, table }));
 }
 
 async function findFile(

@@ -1,22 +1,16 @@
-import { and, asc, eq, lt, sql } from "drizzle-orm";
+import { and, eq, lt, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
 import { toFailure } from "../files/failure.ts";
 import { backOff } from "../files/postponement.ts";
-import {
-  EXPORT_TIMEOUT_HOURS,
-  HEARTBEAT_MS,
-  LEASE_MS,
-  MAX_ACTIVE_EXPORTS,
-  MAX_FILES_AT_ONCE,
-} from "../limits.ts";
-import { sendFiles } from "../messages.ts";
+import { EXPORT_TIMEOUT_HOURS, HEARTBEAT_MS, LEASE_MS, MAX_ACTIVE_EXPORTS } from "../limits.ts";
 import { readExport } from "../rows.ts";
-import { type FileCounts, isFinal, outcomeOf } from "../states.ts";
-import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
+import { isFinal, outcomeOf } from "../states.ts";
+import { bulk_exports, type ExportRow } from "../table.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endExport, sendNext } from "./ending.ts";
+import { countFiles, firstError, sendNextFiles } from "./export-files.ts";
 import { finishExport } from "./finish.ts";
 import { planExport } from "./plan.ts";
 
@@ -58,13 +52,18 @@ async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
 
 async function write(env: Env, row: ExportRow, now: Date): Promise<Step> {
   const outcome = outcomeOf(await countFiles(env, row.id));
-  if (outcome === "open") return sendNextFiles(env, row.id);
+  if (outcome === "open") return sendFilesOf(env, row);
   if (outcome === "FAILED") {
     return end(env, row, "FAILED", await firstError(env, row.id), now);
   }
   const result = await whileRunning(env, row.id, (signal) => finishExport(env, row, signal));
-  if (result === "files_missing") return sendNextFiles(env, row.id);
+  if (result === "files_missing") return sendFilesOf(env, row);
   return end(env, row, "COMPLETED", null, now);
+}
+
+async function sendFilesOf(env: Env, { id }: ExportRow): Promise<Step> {
+  await sendNextFiles(env, id);
+  return "continues";
 }
 
 async function end(
@@ -163,46 +162,4 @@ async function activate(env: Env, { id, ...row }: ExportRow, now: Date): Promise
     )
     .returning({ id: bulk_exports.id });
   return changed.length > 0;
-}
-
-/** Sends waiting files up to the limit, in order. Marks the rows before the messages. */
-async function sendNextFiles(env: Env, id: string): Promise<Step> {
-  const now = new Date().toISOString();
-  const due = sql`select f.id from ${bulk_export_files} f
-    where f.bulk_export_id = ${id} and f.status = 'WAITING' and f.sent_at is null
-    order by f.number
-    limit max(0, ${MAX_FILES_AT_ONCE} - (select count(*) from ${bulk_export_files} busy
-      where busy.bulk_export_id = ${id}
-        and (busy.status = 'RUNNING' or (busy.status = 'WAITING' and busy.sent_at is not null))))`;
-  const rows = await database(env)
-    .update(bulk_export_files)
-    .set({ sent_at: now })
-    .where(sql`${bulk_export_files.id} in (${due})`)
-    .returning({ id: bulk_export_files.id });
-  await sendFiles(
-    env,
-    rows.map((row) => row.id),
-  );
-  return "continues";
-}
-
-async function countFiles(env: Env, id: string): Promise<FileCounts> {
-  const { status } = bulk_export_files;
-  const rows = await database(env)
-    .select({ status, count: sql<number>`count(*)` })
-    .from(bulk_export_files)
-    .where(eq(bulk_export_files.bulk_export_id, id))
-    .groupBy(status);
-  return Object.fromEntries(rows.map((row) => [row.status, row.count]));
-}
-
-async function firstError(env: Env, id: string): Promise<string> {
-  const [row] = await database(env)
-    .select({ key: bulk_export_files.key, errors: bulk_export_files.errors })
-    .from(bulk_export_files)
-    .where(and(eq(bulk_export_files.bulk_export_id, id), eq(bulk_export_files.status, "FAILED")))
-    .orderBy(asc(bulk_export_files.number))
-    .limit(1);
-  const text = Object.values(row?.errors ?? {}).at(-1) ?? "A file could not be written.";
-  return `${row?.key ?? ""}: ${text}`;
 }

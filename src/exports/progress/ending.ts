@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
+import { count } from "../../shared/metrics/metrics.ts";
 import { MAX_ACTIVE_EXPORTS } from "../limits.ts";
 import { sendExports } from "../messages.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
@@ -51,7 +52,10 @@ export async function endExport(
       ),
   ]);
   const [final] = ended;
-  if (final) log.info("export_ended", { bulk_export_id: id, status });
+  if (final) {
+    log.info("export_ended", { bulk_export_id: id, status });
+    count("heddle_exports_ended_total", { outcome: status });
+  }
   return final ?? null;
 }
 

@@ -4,6 +4,8 @@ import { AppError } from "../../shared/errors.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { openBucket } from "../destinations/bucket.ts";
+import { addToTable } from "../iceberg/commit.ts";
+import { readTableView } from "../iceberg/view.ts";
 import { manifestKey, rootOf, successKey } from "../keys.ts";
 import type { S3Client } from "../s3/client.ts";
 import { HEAD_FORBIDDEN, isProblem } from "../s3/problem.ts";
@@ -12,27 +14,30 @@ import { toManifest } from "./manifest.ts";
 
 const HEADS_AT_ONCE = 4;
 
-/** Verifies the objects, then writes the manifest, and `_SUCCESS` last. Idempotent. */
+/** Verifies the objects, adds them to the table, then writes the manifest, and `_SUCCESS` last. Idempotent. */
 export async function finishExport(
   env: Env,
   row: ExportRow,
   signal: AbortSignal,
 ): Promise<"finished" | "files_missing"> {
-  const { ctx, client, bucket_name } = await openBucket(env, row, { signal });
+  const { ctx, client, bucket_name, bucket_url } = await openBucket(env, row, { signal });
   const files = await ctx.db
     .select()
     .from(bulk_export_files)
     .where(eq(bulk_export_files.bulk_export_id, row.id))
     .orderBy(asc(bulk_export_files.number));
-  const wrong = await findWrong(client, files);
+  // A table has the sizes of the files: they are not written again once it names them.
+  const wrong = row.table_version === null ? await findWrong(client, files) : [];
   if (wrong.length > 0) {
     await writeAgain(env, row, wrong);
     return "files_missing";
   }
   // A project deleted during the scan leaves rows out of the files.
   await assertProject(ctx, row.session_id);
+  await addToTable(env, row, files, signal);
   const root = rootOf(row);
-  const manifest = toManifest(row, files, bucket_name);
+  const table = await readTableView(env, row, bucket_url);
+  const manifest = toManifest(row, files, { bucket_name, table });
   const body = new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
   await client.putObject(manifestKey(root), body, { "Content-Type": "application/json" });
   await client.putObject(successKey(root), new Uint8Array(0));

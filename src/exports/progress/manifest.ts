@@ -1,15 +1,22 @@
 import { toIso } from "../../shared/times.ts";
 import { selectColumns } from "../columns.ts";
+import type { readTableView } from "../iceberg/view.ts";
 import { schemaStatements } from "../schema-statements.ts";
 import type { ExportRow, FileRow } from "../table.ts";
 
 const MANIFEST_VERSION = 1;
 
+type TableView = Awaited<ReturnType<typeof readTableView>>;
+
 /**
  * Lists each object with rows, bytes and hash, and the request, so that readers can verify an
  * export.
  */
-export function toManifest(row: ExportRow, files: FileRow[], bucket_name: string) {
+export function toManifest(
+  row: ExportRow,
+  files: FileRow[],
+  { bucket_name, table }: { bucket_name: string; table: TableView },
+) {
   const columns = selectColumns(row.export_fields);
   const [inTime, late] = [files.filter(isInTime), files.filter((file) => !isInTime(file))];
   const folder = files[0]?.key.split("/runs/")[0] ?? null;
@@ -36,6 +43,7 @@ export function toManifest(row: ExportRow, files: FileRow[], bucket_name: string
     files: inTime.map(toEntry),
     late_files: late.map(toEntry),
     schema: columns.map(({ name, type }) => ({ name, type })),
+    table,
     statements:
       folder === null ? null : schemaStatements(columns, `s3://${bucket_name}/${folder}/runs`),
   };

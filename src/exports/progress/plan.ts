@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import { type Context, database } from "../../shared/context.ts";
+import { withCounts } from "../../shared/database/counted-database.ts";
 import { notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { DAY_US } from "../../shared/times.ts";
@@ -85,7 +86,6 @@ function toMicroRange({ start_us, end_us }: Range) {
   return { from_us: start_us, to_us: end_us };
 }
 
-/** Returns the watermarks of the windows before this one. */
 async function watermarksBefore(env: Env, row: ExportRow): Promise<Record<string, number>> {
   if (row.source_bulk_export_id === null || row.window_index === null) return {};
   const [before] = await database(env)
@@ -138,15 +138,16 @@ async function insertPlan(
   watermarks: Record<string, number>,
 ): Promise<void> {
   const now = new Date().toISOString();
-  await env.DB.batch([
-    env.DB.prepare(SAVE_PLAN).bind(now, now, JSON.stringify(watermarks), id),
+  const db = withCounts(env.DB);
+  await db.batch([
+    db.prepare(SAVE_PLAN).bind(now, now, JSON.stringify(watermarks), id),
     ...chunks(days, ROWS_PER_STATEMENT).map((some) =>
-      env.DB.prepare(INSERT_RUNS).bind(id, workspace_id, now, JSON.stringify(some)),
+      db.prepare(INSERT_RUNS).bind(id, workspace_id, now, JSON.stringify(some)),
     ),
     ...chunks(files, ROWS_PER_STATEMENT).map((some) =>
-      env.DB.prepare(INSERT_FILES).bind(
-        ...[id, workspace_id, id, MAX_RETRIES_PER_FILE, now, JSON.stringify(some)],
-      ),
+      db
+        .prepare(INSERT_FILES)
+        .bind(...[id, workspace_id, id, MAX_RETRIES_PER_FILE, now, JSON.stringify(some)]),
     ),
   ]);
 }

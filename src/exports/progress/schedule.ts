@@ -1,7 +1,9 @@
 import { and, eq, sql } from "drizzle-orm";
 import { type Context, database } from "../../shared/context.ts";
-import { notFound } from "../../shared/errors.ts";
+import { withCounts } from "../../shared/database/counted-database.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
+import { count } from "../../shared/metrics/metrics.ts";
 import { isPaidPlan } from "../../shared/plans.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { assertProject } from "../../traces/projects/service.ts";
@@ -9,7 +11,7 @@ import { systemContext } from "../access.ts";
 import { toFailure } from "../files/failure.ts";
 import { CREATES_LEFT_TO_PEOPLE, MAX_CREATES_PER_HOUR } from "../limits.ts";
 import { sendExports } from "../messages.ts";
-import { countCreates } from "../orders/quota.ts";
+import { assertExportQuota, countCreates } from "../orders/quota.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt, windowOf } from "../windows.ts";
 
@@ -83,9 +85,19 @@ async function endSchedule(
 
 /** Returns the number of exports that schedules may still create in this hour. */
 async function remainingQuota(ctx: Context, now: Date): Promise<number> {
-  if (ctx.caller.plan === "developer") return 0;
+  if (ctx.caller.plan === "developer" || (await isQuotaUsed(ctx))) return 0;
   const { count } = await countCreates(ctx, now);
   return Math.max(0, MAX_CREATES_PER_HOUR - CREATES_LEFT_TO_PEOPLE - count);
+}
+
+async function isQuotaUsed(ctx: Context): Promise<boolean> {
+  try {
+    await assertExportQuota(ctx);
+    return false;
+  } catch (error) {
+    if (AppError.from(error).code === "quota_exceeded") return true;
+    throw error;
+  }
 }
 
 type Window = { k: number; interval_hours: number; now: Date };
@@ -97,11 +109,14 @@ async function spawn(env: Env, schedule: ExportRow, { k, interval_hours, now }: 
   const { start_us, end_us } = windowOf(schedule.start_us, interval_hours, k);
   const next_window_at = dueAt(schedule.start_us, interval_hours, k + 1);
   try {
-    const [made] = await env.DB.batch([
-      env.DB.prepare(INSERT_WINDOW).bind(id, start_us, end_us, k, at, at, at, schedule.id, k),
-      env.DB.prepare(STEP).bind(k + 1, next_window_at, at, schedule.id, k),
+    const db = withCounts(env.DB);
+    const [made] = await db.batch([
+      db.prepare(INSERT_WINDOW).bind(id, start_us, end_us, k, at, at, at, schedule.id, k),
+      db.prepare(STEP).bind(k + 1, next_window_at, at, schedule.id, k),
     ]);
-    return made?.meta.changes === 1 ? id : null;
+    if (made?.meta.changes !== 1) return null;
+    count("heddle_export_windows_total", {});
+    return id;
   } catch (error) {
     log.error("window_not_spawned", error, { bulk_export_id: schedule.id, window: k });
     return null;
@@ -111,10 +126,10 @@ async function spawn(env: Env, schedule: ExportRow, { k, interval_hours, now }: 
 const IS_NEXT = "id = ? AND status = 'INTERVAL_SCHEDULED' AND next_window_index = ?";
 const INSERT_WINDOW = `INSERT INTO bulk_exports
     (id, workspace_id, bulk_export_destination_id, session_id, key_base, start_us, end_us, filter,
-     export_fields, format_version, compression, late_rows, status, source_bulk_export_id,
+     export_fields, format_version, compression, late_rows, table_format, status, source_bulk_export_id,
      window_index, created_at, updated_at, sent_at)
   SELECT ?, workspace_id, bulk_export_destination_id, session_id, key_base, ?, ?, filter,
-    export_fields, format_version, compression, late_rows, 'CREATED', id, ?, ?, ?, ?
+    export_fields, format_version, compression, late_rows, table_format, 'CREATED', id, ?, ?, ?, ?
   FROM bulk_exports WHERE ${IS_NEXT}`;
 const STEP = `UPDATE bulk_exports SET next_window_index = ?, next_window_at = ?, updated_at = ?
   WHERE ${IS_NEXT}`;

@@ -64,6 +64,7 @@ const CODES: Record<number, string> = {
 const TRANSIENT = new Set([
   "BadDigest",
   "BandwidthLimitExceeded",
+  "ConditionalRequestConflict",
   "IncompleteBody",
   "InternalError",
   "InternalFailure",

@@ -13,6 +13,9 @@ export type S3Target = BucketAddress & {
   credentials: { access_key_id: string; secret_access_key: string; session_token?: string };
 };
 
+/** MD5 in base64, SHA-256 in hex. */
+export type BodyDigests = { md5?: string; sha256?: string };
+
 export type Call = {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   /** Empty for the bucket. */
@@ -20,6 +23,8 @@ export type Call = {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
+  /** Known digests spare a hash of the body. Signing adds the missing ones. */
+  digests?: BodyDigests;
   /** Maximum size of the answer, which is read as bytes. Default: a text of a few MB. */
   max_bytes?: number;
 };
@@ -41,9 +46,11 @@ export async function sign(
   keys: Keys,
 ): Promise<{ url: string; init: RequestInit }> {
   const { access_key_id, secret_access_key, session_token } = target.credentials;
-  const { method, body } = call;
+  const { method, body, digests = {} } = call;
   const url = objectUrl({ ...target, endpoint_url }, region, call.key, call.query);
   const isBodySigned = url.protocol === "http:" || target.payload_signing === true;
+  if (is_summed) digests.md5 ??= digest("md5", body).toString("base64");
+  if (isBodySigned) digests.sha256 ??= digest("sha256", body).toString("hex");
   const common = Object.entries(target.put_headers).filter(([name]) => EVERYWHERE.includes(name));
   const { headers } = await new AwsV4Signer({
     method,
@@ -51,10 +58,8 @@ export async function sign(
     headers: {
       ...Object.fromEntries(common),
       ...call.headers,
-      ...(is_summed ? { "content-md5": digest("md5", body).toString("base64") } : {}),
-      "x-amz-content-sha256": isBodySigned
-        ? digest("sha256", body).toString("hex")
-        : "UNSIGNED-PAYLOAD",
+      ...(is_summed && digests.md5 ? { "content-md5": digests.md5 } : {}),
+      "x-amz-content-sha256": (isBodySigned && digests.sha256) || "UNSIGNED-PAYLOAD",
     },
     accessKeyId: access_key_id,
     secretAccessKey: secret_access_key,

@@ -1,11 +1,11 @@
 // Comes first: modules of the agent may create a client of this server when they load.
 import "../server.ts";
-import "../tcp/node-sockets.ts";
-import "../tcp/worker-sockets.ts";
+import "../tcp/sockets.ts";
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { AuthCall, AuthEntrypoint, WireRequest } from "../auth-contract.ts";
-import { type AgentProps, type Answer, TCP_BINDING } from "../contract.ts";
+import type { Answer } from "../contract.ts";
+import { type AgentProps, TCP_BINDING } from "../environment-contract.ts";
 import { answer } from "../failure.ts";
 import { withServer } from "../server.ts";
 import type { EmbedCall, Embedded } from "../store-contract.ts";

@@ -1,6 +1,6 @@
 import { app } from "heddle:graphs";
 import type { AuthUser } from "../auth-contract.ts";
-import type { Server } from "../server.ts";
+import type { Server } from "../environment-contract.ts";
 
 /** Context of a request, invisible to the app's own code. */
 type Call = { builtin: Server; user: AuthUser | null };

@@ -1,7 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AgentProps, EarlyLine } from "../contract.ts";
+import type { AgentProps, EarlyLine } from "../environment-contract.ts";
 
-/** Interval of flushes; shorter calls log at their end. */
+/** Interval of flushes while a person may watch the first ones; shorter calls log at their end. */
+const SOON_MS = 250;
+const SOON_FLUSHES = 240;
+/** Interval of later flushes. Each flush is a subrequest of the call, which may have 1000. */
 const FLUSH_MS = 1000;
 /** Maximum number of lines per flush; the rest appears at the end of the call. */
 const MAX_WAITING = 500;
@@ -21,6 +24,7 @@ class LineRelay {
   readonly #props: AgentProps;
   readonly #call = crypto.randomUUID();
   #count = 0;
+  #flushes = 0;
   #waiting: EarlyLine[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -34,7 +38,8 @@ class LineRelay {
     if (this.#waiting.length < MAX_WAITING) {
       this.#waiting.push({ key, level, message: toText(parts), ms: Date.now() });
     }
-    this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
+    const wait_ms = this.#flushes < SOON_FLUSHES ? SOON_MS : FLUSH_MS;
+    this.#timer ??= setTimeout(() => this.flush(), wait_ms);
     return this.#props.line_mark + key;
   }
 
@@ -45,6 +50,7 @@ class LineRelay {
   async flush() {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#flushes += 1;
     // Lost lines appear at the end of the call.
     await this.#props.lines.early(this.#waiting.splice(0)).catch(() => {});
   }

@@ -1,56 +1,21 @@
 import type { Host } from "../contract.ts";
 import { track } from "../pending-work.ts";
-import type {
-  EmbedCall,
-  IndexChoice,
-  NamespaceCondition,
-  StoredItem,
-  StoreOp,
-  StoreResult,
-} from "../store-contract.ts";
-import { toWire } from "../wire.ts";
-import { embed, isIndexed, ttl } from "./embedding.ts";
-
-type Value = Record<string, unknown>;
-
-export type Item = {
-  namespace: string[];
-  key: string;
-  value: Value;
-  createdAt: Date;
-  updatedAt: Date;
-  score?: number;
-};
-
-export type SearchOptions = {
-  filter?: Record<string, unknown> | undefined;
-  limit?: number | undefined;
-  offset?: number | undefined;
-  query?: string | undefined;
-};
-
-/** Operations of LangGraph's `BaseStore.batch`, distinguished by their fields. */
-export type StoreOperation =
-  | { namespace: string[]; key: string }
-  | { namespace: string[]; key: string; value: Value | null; index?: IndexChoice | undefined }
-  | ({ namespacePrefix: string[] } & SearchOptions)
-  | {
-      matchConditions?: { matchType: "prefix" | "suffix"; path: string[] }[] | undefined;
-      maxDepth?: number | undefined;
-      limit?: number | undefined;
-      offset?: number | undefined;
-    };
+import type { IndexChoice } from "../store-contract.ts";
+import {
+  type Item,
+  type SearchOptions,
+  StoreError,
+  type StoreOperation,
+  toOps,
+  toResult,
+  type Value,
+} from "./store-operations.ts";
 
 type Waiting = {
   operation: StoreOperation;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 };
-
-/** Error of a rejected operation; the message names the field and the rule. */
-export class StoreError extends Error {
-  override name = "StoreError";
-}
 
 /**
  * Store of the deployment with the interface of LangGraph's BaseStore, for agents without LangGraph
@@ -134,69 +99,4 @@ export class HostStore {
       reject(error);
     }
   }
-}
-
-async function toOps(operations: StoreOperation[]): Promise<StoreOp[]> {
-  const ops = operations.map(toOp);
-  if (!isIndexed) return ops;
-  const indexes = operations.map((operation) => ("index" in operation ? operation.index : null));
-  const puts = ops.flatMap((op, n) => (op.op === "put" ? [{ op, index: indexes[n] ?? null }] : []));
-  const items: EmbedCall["items"] = puts.map(({ op, index }) => ({ value: op.value, index }));
-  const embedded = items.length > 0 ? await embed({ items, query: null }) : null;
-  for (const [n, { op }] of puts.entries()) op.vectors = embedded?.items[n] ?? [];
-  await Promise.all(
-    ops.map(async (op, n) => {
-      const query = queryOf(operations[n]);
-      if (op.op === "search" && query) op.vector = (await embed({ items: [], query })).query;
-    }),
-  );
-  return ops;
-}
-
-function queryOf(operation: StoreOperation | undefined): string | null {
-  return operation && "namespacePrefix" in operation ? (operation.query ?? null) : null;
-}
-
-function toOp(operation: StoreOperation): StoreOp {
-  const refresh = ttl.refresh_on_read;
-  if ("namespacePrefix" in operation) {
-    const { namespacePrefix: prefix, filter = null, limit = 10, offset = 0 } = operation;
-    return { op: "search", prefix: labels(prefix), filter, limit, offset, vector: null, refresh };
-  }
-  if (!("namespace" in operation)) {
-    const { matchConditions = [], maxDepth = null, limit = 100, offset = 0 } = operation;
-    const conditions = matchConditions.map(
-      ({ matchType, path }): NamespaceCondition => ({ match: matchType, path: labels(path) }),
-    );
-    return { op: "namespaces", conditions, max_depth: maxDepth, limit, offset };
-  }
-  const namespace = labels(operation.namespace);
-  const key = String(operation.key);
-  if (!("value" in operation)) return { op: "get", namespace, key, refresh };
-  if (operation.value === null) return { op: "delete", namespace, key };
-  const value = toWire(operation.value);
-  return { op: "put", namespace, key, value, vectors: [], ttl_ms: ttl.default_ms };
-}
-
-function labels(namespace: unknown): string[] {
-  if (Array.isArray(namespace) && namespace.every((label) => typeof label === "string")) {
-    return namespace;
-  }
-  throw new StoreError(`A namespace must be a list of strings, not ${JSON.stringify(namespace)}.`);
-}
-
-function toResult(result: StoreResult): unknown {
-  if (!Array.isArray(result)) return result && toItem(result);
-  return result.map((one) => (Array.isArray(one) ? one : toItem(one)));
-}
-
-function toItem({ value, created_at, updated_at, score, namespace, key }: StoredItem): Item {
-  return {
-    namespace,
-    key,
-    value: JSON.parse(value),
-    createdAt: new Date(created_at),
-    updatedAt: new Date(updated_at),
-    ...(score !== null && { score }),
-  };
 }

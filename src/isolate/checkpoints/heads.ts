@@ -1,13 +1,23 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
-import type { LoadedCheckpoint, Op, StoredValue } from "../contract.ts";
+import type { LoadedCheckpoint, StoredValue } from "../checkpoint-contract.ts";
+import type { Op } from "../contract.ts";
 import { mergeWrites } from "./pending-writes.ts";
+
+/**
+ * Larger checkpoints are read from the thread again: a run would hold their bytes beside the objects that the graph
+ * made of them, of 128 MB.
+ */
+const MAX_CACHED_BYTES = 1024 * 1024;
 
 /** The newest checkpoint of each namespace, `null` when it is known to have none. */
 export class Heads {
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
+  /** Namespaces whose newest checkpoint is too large for the cache. */
+  readonly #released = new Set<string>();
 
+  /** Whether the namespace may have a checkpoint, or is known to have none. */
   has(ns: string): boolean {
-    return this.#heads.has(ns);
+    return this.#heads.has(ns) || this.#released.has(ns);
   }
 
   get(ns: string): LoadedCheckpoint | null | undefined {
@@ -21,7 +31,19 @@ export class Heads {
   /** Adds a checkpoint, which may be older than the newest one. */
   put(loaded: LoadedCheckpoint) {
     const head = this.#heads.get(loaded.ns);
-    if (!head || head.checkpoint_id < loaded.checkpoint_id) this.#heads.set(loaded.ns, loaded);
+    if (head && head.checkpoint_id >= loaded.checkpoint_id) return;
+    this.#heads.set(loaded.ns, loaded);
+    this.releaseLarge(loaded.ns);
+  }
+
+  /** Drops a large checkpoint from the cache, and all that follow it: they would lack its values. */
+  releaseLarge(ns: string) {
+    const bytes = (this.#heads.get(ns)?.values ?? []).reduce(
+      (sum, { data }) => sum + data.length,
+      0,
+    );
+    if (bytes > MAX_CACHED_BYTES) this.#released.add(ns);
+    if (this.#released.has(ns)) this.#heads.delete(ns);
   }
 
   addWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {

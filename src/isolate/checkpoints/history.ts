@@ -1,4 +1,5 @@
-import type { CheckpointQuery, Host, LoadedCheckpoint } from "../contract.ts";
+import type { CheckpointQuery, LoadedCheckpoint } from "../checkpoint-contract.ts";
+import type { Host } from "../contract.ts";
 import { toWire } from "../wire.ts";
 
 /** The host gives so many at a time, and fewer when more would not fit one message. */

@@ -1,6 +1,13 @@
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import type { StoredValue, Typed } from "../contract.ts";
-import { isMessage, knownText, type Message, marksOf, rememberText } from "../message-texts.ts";
+import type { StoredValue, Typed } from "../checkpoint-contract.ts";
+import {
+  CacheRoom,
+  isMessage,
+  knownText,
+  type Message,
+  marksOf,
+  rememberText,
+} from "../message-texts.ts";
 import { parseCheckpointJson } from "./revive.ts";
 import { toCheckpointJson } from "./serializer.ts";
 
@@ -21,6 +28,8 @@ export const serializer: SerializerProtocol = {
 
 // Caches and in-memory savers that an agent makes itself share the prototype of LangGraph's serializer.
 Object.assign(Object.getPrototypeOf(new MemorySaver().serde), serializer);
+
+const PIECE_CHARACTERS = 1024 * 1024;
 
 export type Versions = Record<string, number>;
 
@@ -46,17 +55,50 @@ async function dump(value: unknown): Promise<[type: string, data: Uint8Array]> {
   if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) {
     return serializer.dumpsTyped(value);
   }
-  const texts: string[] = [];
-  for (const message of value) {
-    texts.push(knownText(message, "checkpoint") ?? (await dumpMessage(message)));
-  }
-  return ["json", new TextEncoder().encode(`[${texts.join()}]`)];
+  return ["json", encodePieces(messageTexts(value))];
 }
 
-async function dumpMessage(message: Message): Promise<string> {
+function* messageTexts(messages: Message[]): Iterable<string> {
+  const room = new CacheRoom();
+  let before = "[";
+  for (const message of messages) {
+    yield before;
+    yield knownText(message, "checkpoint") ?? dumpMessage(message, room);
+    before = ",";
+  }
+  yield "]";
+}
+
+function dumpMessage(message: Message, room: CacheRoom): string {
+  if (!room.isLeft) return toCheckpointJson(message);
   const marks = marksOf(message);
-  const [, data] = await serializer.dumpsTyped(message);
-  const text = new TextDecoder().decode(data);
+  const text = toCheckpointJson(message);
+  room.take(text);
   rememberText(message, marks, "checkpoint", text);
   return text;
+}
+
+/** Encodes a large text in pieces: it is never in memory as a whole. */
+function encodePieces(texts: Iterable<string>): Uint8Array {
+  const encoder = new TextEncoder();
+  const pieces: Uint8Array[] = [];
+  let text = "";
+  for (const more of texts) {
+    text += more;
+    if (text.length < PIECE_CHARACTERS) continue;
+    pieces.push(encoder.encode(text));
+    text = "";
+  }
+  const last = encoder.encode(text);
+  return pieces.length === 0 ? last : concat([...pieces, last]);
+}
+
+function concat(pieces: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
 }

@@ -1,13 +1,18 @@
-import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
-import type { StoredWrite } from "../contract.ts";
+import * as library from "@langchain/langgraph-checkpoint";
+import type { StoredWrite } from "../checkpoint-contract.ts";
 
 /** LangGraph's id for writes of a run's input or command, which belong to no task. */
 const INPUT_TASK = "00000000-0000-0000-0000-000000000000";
-const MARKS = ["__resume__", "__interrupt__", "__error__", "__scheduled__"];
+/** LangGraph's marks with the index of their write in a task. */
+const MARKS = { __error__: -1, __scheduled__: -2, __interrupt__: -3, __resume__: -4 };
+
+/** LangGraph's own map. Absent from langgraph-checkpoint before 0.0.10. */
+export const WRITES_IDX_MAP: Record<string, number> =
+  Reflect.get(library, "WRITES_IDX_MAP") ?? MARKS;
 
 /** Whether a reducer of the agent applies the write: LangGraph's marks have none. */
 export function isUpdate({ channel }: { channel: string }): boolean {
-  return !MARKS.includes(channel);
+  return !Object.hasOwn(MARKS, channel);
 }
 
 /** LangGraph stores the updates of a command first and applies them then. */
@@ -49,9 +54,11 @@ function toCodePoint(character: string): number {
  * Returns the pending writes of a checkpoint as they were before its last answer. LangGraph would
  * use that answer again instead of the new one.
  */
-export function withoutLastAnswers(writes: CheckpointPendingWrite[]): CheckpointPendingWrite[] {
+export function withoutLastAnswers(
+  writes: library.CheckpointPendingWrite[],
+): library.CheckpointPendingWrite[] {
   const ended = new Set(writes.flatMap(([id, channel]) => (isUpdate({ channel }) ? [id] : [])));
-  return writes.flatMap(([id, channel, value]): CheckpointPendingWrite[] => {
+  return writes.flatMap(([id, channel, value]): library.CheckpointPendingWrite[] => {
     if (channel !== "__resume__") return [[id, channel, value]];
     if (id === INPUT_TASK) return [];
     // A list has one answer for each run that answered.

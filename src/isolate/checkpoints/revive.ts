@@ -1,5 +1,5 @@
 import * as library from "@langchain/core/messages";
-import { isMessage, type Message, rememberTexts } from "../message-texts.ts";
+import { CacheRoom, isMessage, type Message, rememberTexts } from "../message-texts.ts";
 import { DeltaSnapshot, MAX_STATE_DEPTH } from "./serializer.ts";
 
 type Fields = Record<string, unknown>;
@@ -30,12 +30,16 @@ const CLASSES = new Map<unknown, MessageClass>(
   }),
 );
 
+/** Room for texts of the state that is being parsed. */
+let room = new CacheRoom();
+
 /**
  * Parses the JSON of a checkpoint. Only messages and the values of LangGraph's serializer (`lc: 2`)
  * become instances. Every other object with `lc` stays plain data: LangChain's `load` would construct
  * any class of its library with arguments from a client, and old versions also read secrets.
  */
 export function parseCheckpointJson(text: string): unknown {
+  room = new CacheRoom();
   return revive(JSON.parse(text), 0);
 }
 
@@ -116,6 +120,7 @@ function toMessage(record: Fields): unknown {
 }
 
 function newMessage(name: MessageName, Class: MessageClass, kwargs: Fields): Message {
+  if (!room.isLeft) return construct(Class, kwargs);
   const text = JSON.stringify(kwargs);
   const count = Object.keys(kwargs).length;
   const message = construct(Class, kwargs);
@@ -124,6 +129,7 @@ function newMessage(name: MessageName, Class: MessageClass, kwargs: Fields): Mes
     count > 0 && Object.keys(message.lc_kwargs).length === count && !("type" in kwargs);
   if (!isWhole || !isMessage(message) || /"(lc|__lc_escaped__)":/.test(text)) return message;
   const id = `["langchain_core","messages","${name}"]`;
+  room.take(text);
   rememberTexts(message, {
     checkpoint: `{"lc":1,"type":"constructor","id":${id},"kwargs":${text}}`,
     wire: `${text.slice(0, -1)},"type":"${message._getType()}"}`,

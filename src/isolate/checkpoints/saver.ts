@@ -6,14 +6,23 @@ import {
   type CheckpointMetadata,
   type CheckpointTuple,
   type PendingWrite,
-  WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
-import type { CheckpointQuery, Host, LoadedCheckpoint, Op, StoredWrite } from "../contract.ts";
+import type { CheckpointQuery, LoadedCheckpoint, StoredWrite } from "../checkpoint-contract.ts";
+import type { Host, Op } from "../contract.ts";
 import type { Outbox } from "../outbox.ts";
 import { Heads } from "./heads.ts";
 import { listCheckpoints } from "./history.ts";
 import { dumpValues, loadValue, serializer, type Versions } from "./json-plus.ts";
-import { inTaskOrder, isCommandUpdate, isUpdate, withoutLastAnswers } from "./pending-writes.ts";
+import {
+  inTaskOrder,
+  isCommandUpdate,
+  isUpdate,
+  WRITES_IDX_MAP,
+  withoutLastAnswers,
+} from "./pending-writes.ts";
+import { parseCheckpointJson } from "./revive.ts";
+import { toCheckpointJson } from "./serializer.ts";
+import { StateSizes } from "./state-sizes.ts";
 import { nextVersion } from "./versions.ts";
 
 type SaverOptions = {
@@ -35,21 +44,23 @@ type SaverOptions = {
 
 /** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
 export class HostSaver extends BaseCheckpointSaver {
-  readonly #options: SaverOptions;
+  readonly #options: Omit<SaverOptions, "head">;
+  readonly #isNewThread: boolean;
   readonly #heads = new Heads();
+  readonly #sizes = new StateSizes();
   /** Updates of a run's command until LangGraph has applied them. */
   #unapplied: (Op & { op: "writes" })[] = [];
 
-  constructor(options: SaverOptions) {
+  constructor({ head, ...options }: SaverOptions) {
     super(serializer);
     this.#options = options;
-    if (options.head !== undefined) this.#heads.set("", options.head);
+    this.#isNewThread = head === null;
+    if (head !== undefined) this.#heads.set("", head);
   }
 
   /** A saver for reading a thread whose pending updates a reducer refuses. */
   withoutUpdates(): HostSaver {
-    const { head: _head, ...options } = this.#options;
-    return new HostSaver({ ...options, ignore_updates: true });
+    return new HostSaver({ ...this.#options, ignore_updates: true });
   }
 
   override getNextVersion(current: number | undefined): number {
@@ -68,12 +79,18 @@ export class HostSaver extends BaseCheckpointSaver {
 
   async #load(ns: string, id: string | null): Promise<LoadedCheckpoint | null> {
     const head = this.#heads.get(ns);
-    if (head !== undefined && (id === null || head?.checkpoint_id === id)) return head;
+    if (head !== undefined && (id === null || head?.checkpoint_id === id)) {
+      this.#heads.releaseLarge(ns);
+      return head;
+    }
     // A thread that began without a root checkpoint has none of a subgraph either.
-    if (this.#options.head === null && !this.#heads.has(ns) && id === null) return null;
+    if (this.#isNewThread && !this.#heads.has(ns) && id === null) return null;
     await this.#options.outbox?.flush();
     const loaded = await this.#options.host.readCheckpoint(ns, id);
-    if (id === null) this.#heads.set(ns, loaded);
+    if (id === null) {
+      this.#heads.set(ns, loaded);
+      this.#heads.releaseLarge(ns);
+    }
     return loaded;
   }
 
@@ -103,13 +120,16 @@ export class HostSaver extends BaseCheckpointSaver {
       ns,
       checkpoint_id: checkpoint.id,
       parent_id: config.configurable?.checkpoint_id ?? null,
-      checkpoint: JSON.stringify(rest),
+      // Before LangGraph 0.4 it has the arguments of sends, such as messages.
+      checkpoint: toCheckpointJson(rest),
       metadata: JSON.stringify({ ...this.#options.metadata, ...metadata }),
     };
     const values = await dumpValues(channel_values, newVersions);
+    this.#sizes.grow(ns, checkpoint.channel_versions as Versions, values);
     this.#heads.put({ ...stored, values: this.#heads.values(ns, checkpoint, values), writes: [] });
-    await this.#emit({ op: "checkpoint", ...stored, values });
-    const { thread_id } = this.#options;
+    this.#emit({ op: "checkpoint", ...stored, values });
+    const { thread_id, sync, outbox } = this.#options;
+    if (sync) await outbox?.flush();
     return { configurable: { thread_id, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
   }
 
@@ -130,7 +150,9 @@ export class HostSaver extends BaseCheckpointSaver {
     const op = { op: "writes", ns, checkpoint_id, writes: dumped } as const;
     // Stored before a reducer refuses them, they would fail every later run as well.
     if (isCommandUpdate(task_id, dumped)) this.#unapplied.push(op);
-    else await this.#emit(op);
+    else this.#emit(op);
+    // When this ends the step, its checkpoint follows at once and is in the same commit.
+    if (this.#options.sync) await this.#options.outbox?.flushSoon();
   }
 
   /** Threads are deleted by the ThreadObject, never by a graph. */
@@ -138,17 +160,17 @@ export class HostSaver extends BaseCheckpointSaver {
     throw new Error("A graph cannot delete its thread; call DELETE /threads/{thread_id}.");
   }
 
-  async #emit(op: Op) {
-    const { outbox, sync } = this.#options;
+  #emit(op: Op) {
+    const { outbox } = this.#options;
     if (!outbox) throw new Error("This call is read-only: it cannot write a checkpoint.");
     for (const next of [...this.#unapplied.splice(0), op]) {
       if (next.op === "writes") this.#heads.addWrites(next);
       outbox.push(next);
     }
-    if (sync) await outbox.flush();
   }
 
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
+    this.#sizes.add(loaded.ns, loaded.values);
     const { thread_id } = this.#options;
     const place = { thread_id, checkpoint_ns: loaded.ns };
     const stored = inTaskOrder(loaded.writes);
@@ -166,7 +188,10 @@ export class HostSaver extends BaseCheckpointSaver {
     ]);
     return {
       config: { configurable: { ...place, checkpoint_id: loaded.checkpoint_id } },
-      checkpoint: { ...JSON.parse(loaded.checkpoint), channel_values: Object.fromEntries(values) },
+      checkpoint: {
+        ...(parseCheckpointJson(loaded.checkpoint) as Checkpoint),
+        channel_values: Object.fromEntries(values),
+      },
       metadata: JSON.parse(loaded.metadata),
       pendingWrites,
       ...(loaded.parent_id !== null && {

@@ -1,5 +1,6 @@
 import type { StateSnapshot } from "@langchain/langgraph";
-import type { Checkpoint, ThreadSummary } from "../contract.ts";
+import type { Checkpoint } from "../checkpoint-contract.ts";
+import type { ThreadSummary } from "../contract.ts";
 import { toFailure } from "../failure.ts";
 import { toWire } from "../wire.ts";
 

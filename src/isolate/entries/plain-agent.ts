@@ -1,6 +1,7 @@
 /** Entry of agents without LangGraph: every graph is a plain async function or generator. */
 import { agentClass } from "../agent/agent.ts";
-import { FunctionEngine, isPlainFunction } from "../functions/function-engine.ts";
+import { FunctionEngine } from "../functions/function-engine.ts";
+import { isPlainFunction } from "../functions/plain-function.ts";
 import { exportedGraph, graphIds } from "../graphs.ts";
 
 export const Agent = agentClass(graphIds, async (graph_id) => {

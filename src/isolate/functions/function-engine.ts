@@ -1,8 +1,8 @@
-import type { Engine, RunTools } from "../agent/agent.ts";
+import type { Engine, RunTools } from "../agent/engine.ts";
 import { HostStore } from "../agent/store.ts";
+import type { Checkpoint } from "../checkpoint-contract.ts";
 import { historyText, listCheckpoints } from "../checkpoints/history.ts";
 import type {
-  Checkpoint,
   GraphCall,
   GraphDescription,
   GraphSchemas,
@@ -18,40 +18,14 @@ import { toWire } from "../wire.ts";
 import { FunctionEvents } from "./function-events.ts";
 import {
   applyUpdate,
-  type FunctionMessage,
   type FunctionState,
   isUpdate,
   readState,
-  stepOf,
-  toOp,
+  save,
+  summaryOf,
   toPlainThreadState,
 } from "./function-state.ts";
-
-/** Second argument of a plain agent. */
-export type FunctionTools = {
-  config: GraphCall["config"] & { context: unknown };
-  /** Aborts when the run is cancelled. */
-  signal: AbortSignal;
-  /** Sends a `custom` event. */
-  emit: (data: unknown) => void;
-  /** Messages of the thread, the new input included. */
-  messages: FunctionMessage[];
-  /** Store that the deployment's agents and clients share across threads. */
-  store: HostStore;
-};
-
-type PlainFunction = (input: unknown, tools: FunctionTools) => unknown;
-
-export function isPlainFunction(value: unknown): value is PlainFunction {
-  return typeof value === "function";
-}
-
-export function isGenerator(value: unknown): value is PlainFunction {
-  return (
-    isPlainFunction(value) &&
-    ["AsyncGeneratorFunction", "GeneratorFunction"].includes(value.constructor.name)
-  );
-}
+import { describeBadUpdate, type PlainFunction, updatesOf } from "./plain-function.ts";
 
 /**
  * Drives a plain async function or generator, whose yields and return value update the state. Saves
@@ -197,60 +171,8 @@ export class FunctionEngine implements Engine {
   }
 }
 
-function save(
-  state: FunctionState,
-  call: GraphCall & { run_id?: string },
-  outbox: Outbox,
-  source: "input" | "loop" | "update",
-): FunctionState {
-  const metadata = {
-    ...call.config.metadata,
-    ...(call.run_id !== undefined && { run_id: call.run_id }),
-    thread_id: call.thread_id,
-    source,
-    step: stepOf(state) + 1,
-    parents: {},
-  };
-  const { op, saved } = toOp(state, metadata);
-  outbox.push(op);
-  return saved;
-}
-
-function summaryOf(state: FunctionState): ThreadSummary {
-  return { values: toWire(state.values), next: [], interrupts: "{}" };
-}
-
-/** Yields all values of a generator, or the returned value. */
-async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
-  if (!isIterator(produced)) {
-    yield await produced;
-    return;
-  }
-  for (;;) {
-    const { done, value } = await produced.next();
-    yield value;
-    if (done) return;
-  }
-}
-
-function isIterator(value: unknown): value is AsyncIterator<unknown> | Iterator<unknown> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "next" in value &&
-    typeof value.next === "function"
-  );
-}
-
 function rejection(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(new Error("The run was cancelled.")));
   });
-}
-
-function describeBadUpdate(graph_id: string, update: unknown): string {
-  return (
-    `Graph "${graph_id}" produced ${Array.isArray(update) ? "an array" : typeof update}; ` +
-    "yield or return objects: they are merged into the state."
-  );
 }

@@ -1,5 +1,8 @@
+import type { LoadedCheckpoint, StoredValue } from "../checkpoint-contract.ts";
 import { nextVersion } from "../checkpoints/versions.ts";
-import type { GraphCall, LoadedCheckpoint, Op, StoredValue } from "../contract.ts";
+import type { GraphCall, Op, ThreadSummary } from "../contract.ts";
+import { assertStateSize } from "../message-size.ts";
+import type { Outbox } from "../outbox.ts";
 import { toWire } from "../wire.ts";
 
 export type FunctionMessage = { type: string; content: unknown; id: string } & Record<
@@ -145,4 +148,32 @@ export function toPlainThreadState(call: GraphCall, loaded: LoadedCheckpoint | n
     parent_checkpoint: place(loaded?.parent_id),
     interrupts: [],
   };
+}
+
+export function save(
+  state: FunctionState,
+  call: GraphCall & { run_id?: string },
+  outbox: Outbox,
+  source: "input" | "loop" | "update",
+): FunctionState {
+  const metadata = {
+    ...call.config.metadata,
+    ...(call.run_id !== undefined && { run_id: call.run_id }),
+    thread_id: call.thread_id,
+    source,
+    step: stepOf(state) + 1,
+    parents: {},
+  };
+  const { op, saved } = toOp(state, metadata);
+  assertStateSize(bytesOf(saved.stored), bytesOf(state.stored));
+  outbox.push(op);
+  return saved;
+}
+
+function bytesOf(values: StoredValue[]): number {
+  return values.reduce((sum, { data }) => sum + data.byteLength, 0);
+}
+
+export function summaryOf(state: FunctionState): ThreadSummary {
+  return { values: toWire(state.values), next: [], interrupts: "{}" };
 }

@@ -1,5 +1,6 @@
-import { Command, Send } from "@langchain/langgraph";
+import { type Command, Send } from "@langchain/langgraph";
 import type { RunCall, StateCall, WireCommand, WireUpdate } from "../contract.ts";
+import { newCommand } from "./library.ts";
 
 /**
  * Returns options of `graph.stream`. Omits missing ones: an explicit undefined overrides defaults.
@@ -38,7 +39,7 @@ export function toStateConfig(
 export function toCommand(command: WireCommand | null): Command | null {
   if (!command) return null;
   const { resume, update, goto } = command;
-  return new Command({
+  return newCommand({
     ...(resume !== undefined && resume !== null && { resume }),
     ...(update && { update: toUpdate(update) }),
     ...(goto !== undefined && goto !== null && { goto: toGoto(goto) }),

@@ -1,11 +1,9 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import type { Engine, RunTools } from "../agent/agent.ts";
-import { historyText } from "../checkpoints/history.ts";
+import type { Engine, RunTools } from "../agent/engine.ts";
+import type { Checkpoint } from "../checkpoint-contract.ts";
 import { HostSaver } from "../checkpoints/saver.ts";
-import { type Snapshot, toCheckpoint, toSummary, toThreadState } from "../checkpoints/snapshot.ts";
+import { toCheckpoint, toSummary, toThreadState } from "../checkpoints/snapshot.ts";
 import type {
-  Checkpoint,
   GraphCall,
   GraphDescription,
   GraphSchemas,
@@ -22,11 +20,13 @@ import type { Outbox } from "../outbox.ts";
 import { langChainTracer } from "../tracing/langchain-tracer.ts";
 import { toWire } from "../wire.ts";
 import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
-import { toCommand, toOptions, toStateConfig, toStateUpdate } from "./langgraph-config.ts";
+import { toCommand, toOptions, toStateConfig } from "./langgraph-config.ts";
 import { storeFor, storeOfRun } from "./langgraph-store.ts";
+import { EMITS_INTERRUPTS } from "./library.ts";
 import { Reading } from "./reading.ts";
-import { assertAwaited } from "./resume.ts";
+import { answeredAgain, assertAnswersWaited } from "./resume.ts";
 import { describeSchemas } from "./schemas.ts";
+import { leniently, readHistory, readState, updateState } from "./state.ts";
 import { EventWriter, type LangChainEvent } from "./stream-events.ts";
 
 /** `[mode, chunk]`; with subgraphs the namespace comes first. More may follow, which is LangGraph's own. */
@@ -82,6 +82,8 @@ export class LangGraphEngine implements Engine {
       sync: call.durability === "sync",
       answer_again: answeredAgain(call),
     });
+    // The saver alone holds it, until the graph has read it.
+    call.head = null;
     const graph = withSaver(this.#graph, saver, storeOfRun(host, reading, outbox));
     onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
     if (call.strict_resume) await assertAnswersWaited(graph, call);
@@ -104,7 +106,7 @@ export class LangGraphEngine implements Engine {
       if (outbox.isBehind) await outbox.flush();
     }
     const { summary } = events;
-    if (summary) onSummary(async () => summary);
+    if (summary && EMITS_INTERRUPTS) onSummary(async () => summary);
   }
 
   async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {
@@ -133,30 +135,19 @@ export class LangGraphEngine implements Engine {
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
     const { thread_id } = call;
     const saver = new HostSaver({ host, outbox, thread_id, metadata: checkpointMetadata(call) });
-    const config = await withSaver(this.#graph, saver, storeFor(host)).bulkUpdateState(
-      toStateConfig(call),
-      call.supersteps.map((updates) => ({ updates: updates.map(toStateUpdate) })),
-    );
+    const graph = withSaver(this.#graph, saver, storeFor(host));
+    const config = await updateState(graph, call);
     return toCheckpoint({ ...config.configurable, thread_id });
   }
-}
-
-/** Returns the checkpoint whose interrupt the run answers again. */
-function answeredAgain({ command, config, resuming }: RunCall): string | null {
-  const { checkpoint_id } = config.configurable ?? {};
-  const isAnswer = command?.resume !== undefined && command.resume !== null;
-  return isAnswer && !resuming && typeof checkpoint_id === "string" ? checkpoint_id : null;
-}
-
-async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {
-  if (call.resuming) return;
-  assertAwaited(call.command, await readState(graph, toStateConfig(call), true));
 }
 
 type Parts = [ns: string[], mode: string, chunk: unknown];
 
 function toParts(chunk: StreamChunk, hasNamespace: boolean): Parts {
-  return (hasNamespace ? chunk.slice(0, 3) : [[], ...chunk]) as Parts;
+  if (!hasNamespace) return [[], ...chunk] as unknown as Parts;
+  const [ns, mode, data] = chunk as Parts;
+  // Before 0.3.0 the namespace of the root is [""].
+  return [ns.filter((part) => part !== ""), mode, data];
 }
 
 type StreamOptions = NonNullable<Parameters<Graph["stream"]>[1]> & { runId: string };
@@ -177,40 +168,6 @@ async function* streamOf(
     const isOwn = event.event === "on_chain_stream" && event.run_id === options.runId;
     if (isOwn) yield event.data.chunk as StreamChunk;
     else events.writeEvent(event);
-  }
-}
-
-async function readState(
-  graph: Graph,
-  config: ReturnType<typeof toStateConfig>,
-  subgraphs = false,
-): Promise<Snapshot> {
-  return leniently(
-    graph,
-    (readable) => readable.getState(config, { subgraphs }) as Promise<Snapshot>,
-  );
-}
-
-async function readHistory(graph: Graph, call: HistoryCall): Promise<string> {
-  const history = graph.getStateHistory(toStateConfig(call), {
-    limit: call.limit,
-    ...(call.before_id && { before: { configurable: { checkpoint_id: call.before_id } } }),
-    ...(call.metadata && { filter: call.metadata }),
-  });
-  const states = async function* () {
-    for await (const snapshot of history) yield toThreadState(snapshot as Snapshot);
-  };
-  return historyText(states());
-}
-
-/** Reads again without pending updates when a reducer rejects one. */
-async function leniently<T>(graph: Graph, read: (graph: Graph) => Promise<T>): Promise<T> {
-  try {
-    return await read(graph);
-  } catch (error) {
-    const saver = (graph.checkpointer as HostSaver).withoutUpdates();
-    const readable = withSaver(graph, saver, graph.store as BaseStore);
-    return read(readable).catch(() => Promise.reject(error));
   }
 }
 

@@ -1,7 +1,8 @@
-import { AsyncBatchedStore, type BaseStore } from "@langchain/langgraph-checkpoint";
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { HostStore } from "../agent/store.ts";
 import type { Host } from "../contract.ts";
 import type { Outbox } from "../outbox.ts";
+import { AsyncBatchedStore } from "./library.ts";
 import type { Reading } from "./reading.ts";
 
 // Bypasses LangGraph's batching store, which polls with a timer during a run and drops the index of
@@ -12,7 +13,7 @@ type Methods = Record<
 >;
 
 const handedOn = ["get", "search", "put", "delete", "listNamespaces", "batch"] as const;
-const prototype = AsyncBatchedStore.prototype as unknown as Methods;
+const prototype = (AsyncBatchedStore?.prototype ?? {}) as Methods;
 
 for (const name of handedOn) {
   prototype[name] = function (...args) {

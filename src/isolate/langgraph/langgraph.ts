@@ -1,6 +1,6 @@
 import type { Pregel } from "@langchain/langgraph";
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import type { ServerRuntime } from "../agent/agent.ts";
+import type { ServerRuntime } from "../agent/engine.ts";
 import type { HostSaver } from "../checkpoints/saver.ts";
 import type { WireConfig } from "../contract.ts";
 

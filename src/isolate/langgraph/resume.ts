@@ -1,5 +1,8 @@
 import type { Snapshot } from "../checkpoints/snapshot.ts";
-import type { WireCommand } from "../contract.ts";
+import type { RunCall, WireCommand } from "../contract.ts";
+import type { Graph } from "./langgraph.ts";
+import { toStateConfig } from "./langgraph-config.ts";
+import { readState } from "./state.ts";
 
 /** Error of an answer to an interrupt that is not pending. */
 export class UnknownInterruptError extends Error {
@@ -10,7 +13,7 @@ export class UnknownInterruptError extends Error {
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /** Throws when a resume answers an interrupt that is not pending. */
-export function assertAwaited(command: WireCommand | null, snapshot: Snapshot) {
+function assertAwaited(command: WireCommand | null, snapshot: Snapshot) {
   const { resume } = command ?? {};
   if (resume === undefined || resume === null) return;
   const waiting = interruptsOf(snapshot);
@@ -38,4 +41,16 @@ function idsOf(resume: unknown): string[] {
   if (typeof resume !== "object" || resume === null || Array.isArray(resume)) return [];
   const keys = Object.keys(resume);
   return keys.length > 0 && keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
+}
+
+/** Returns the checkpoint whose interrupt the run answers again. */
+export function answeredAgain({ command, config, resuming }: RunCall): string | null {
+  const { checkpoint_id } = config.configurable ?? {};
+  const isAnswer = command?.resume !== undefined && command.resume !== null;
+  return isAnswer && !resuming && typeof checkpoint_id === "string" ? checkpoint_id : null;
+}
+
+export async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {
+  if (call.resuming) return;
+  assertAwaited(call.command, await readState(graph, toStateConfig(call), true));
 }

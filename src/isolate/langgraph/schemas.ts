@@ -1,13 +1,8 @@
 import { messagesStateReducer } from "@langchain/langgraph";
-import {
-  getConfigTypeSchema,
-  getInputTypeSchema,
-  getOutputTypeSchema,
-  getStateTypeSchema,
-} from "@langchain/langgraph/zod/schema";
 import type { GraphSchemas } from "../contract.ts";
 import { fieldTypes } from "../graphs.ts";
 import type { Graph } from "./langgraph.ts";
+import { zodSchemas } from "./library.ts";
 
 type JsonSchema = Record<string, unknown>;
 type Channel = { operator?: unknown; initialValueFactory?: () => unknown };
@@ -24,19 +19,19 @@ type Builder = {
  */
 export function describeSchemas(graph: Graph, context: unknown = null): GraphSchemas {
   const { _schemaDefinition, _inputDefinition, _outputDefinition } = builderOf(graph);
-  const config = read(getConfigTypeSchema, graph) ?? context;
+  const config = read(zodSchemas.getConfigTypeSchema, graph) ?? context;
   return {
-    input: read(getInputTypeSchema, graph) ?? fieldsOf(_inputDefinition),
-    output: read(getOutputTypeSchema, graph) ?? fieldsOf(_outputDefinition),
-    state: read(getStateTypeSchema, graph) ?? fieldsOf(_schemaDefinition),
+    input: read(zodSchemas.getInputTypeSchema, graph) ?? fieldsOf(_inputDefinition),
+    output: read(zodSchemas.getOutputTypeSchema, graph) ?? fieldsOf(_outputDefinition),
+    state: read(zodSchemas.getStateTypeSchema, graph) ?? fieldsOf(_schemaDefinition),
     config,
     context: config,
   };
 }
 
-function read(schemaOf: (graph: Graph) => unknown, graph: Graph): unknown {
+function read(schemaOf: ((graph: Graph) => unknown) | undefined, graph: Graph): unknown {
   try {
-    return JSON.parse(JSON.stringify(schemaOf(graph) ?? null));
+    return JSON.parse(JSON.stringify(schemaOf?.(graph) ?? null));
   } catch {
     // Schemas that JSON Schema cannot express (transforms, custom types) are omitted.
     return null;

@@ -1,11 +1,10 @@
-import { type BaseMessage, type BaseMessageChunk, isBaseMessage } from "@langchain/core/messages";
 import type { RunCall, StreamMode, ThreadSummary } from "../contract.ts";
 import { toCheckpointPayload, toDebugEvent } from "../functions/debug-events.ts";
 import { toWire } from "../wire.ts";
-import { TaskEvents } from "./task-events.ts";
+import { type Emit, type MessageChunk, MessageEvents } from "./message-events.ts";
 
-type Emit = (event: string, data: string) => void;
-type Metadata = Record<string, unknown>;
+/** Modes that LangGraph itself has. */
+type GraphMode = Exclude<StreamMode, "events" | "messages-tuple">;
 
 /** Event of LangChain's `streamEvents`, version 2. */
 export type LangChainEvent = {
@@ -21,9 +20,7 @@ export class EventWriter {
   /** `null` when tasks are emitted in full. */
   readonly #tasks: TaskEvents | null;
   readonly #emit: Emit;
-  readonly #hasNamespaces: boolean;
-  readonly #partials = new Map<string, BaseMessageChunk>();
-  readonly #completed = new Set<string>();
+  readonly #messages: MessageEvents;
   #skipValues: boolean;
   /** Newest root values, and their JSON once needed. */
   #values: { chunk: unknown; text: string | null } | null = null;
@@ -33,10 +30,10 @@ export class EventWriter {
     call: Pick<RunCall, "stream_modes" | "stream_subgraphs" | "resuming" | "short_forms">,
     emit: Emit,
   ) {
-    this.#hasNamespaces = call.stream_subgraphs;
     this.#modes = new Set(call.stream_modes);
     this.#tasks = call.short_forms ? new TaskEvents() : null;
     this.#emit = emit;
+    this.#messages = new MessageEvents(call, emit);
     // A resumed graph first repeats values that the earlier attempt emitted.
     this.#skipValues = call.resuming;
   }
@@ -45,16 +42,7 @@ export class EventWriter {
    * Returns the modes of the graph's stream. Always includes values, which complete messages and
    * give the final summary without another read.
    */
-  get graphModes(): (
-    | "values"
-    | "updates"
-    | "messages"
-    | "custom"
-    | "debug"
-    | "tasks"
-    | "checkpoints"
-    | "tools"
-  )[] {
+  get graphModes(): GraphMode[] {
     const modes = [...this.#modes].flatMap((mode) => {
       if (mode === "events") return [];
       return mode === "messages-tuple" ? ["messages" as const] : [mode];
@@ -76,7 +64,7 @@ export class EventWriter {
     const suffix = ns.length > 0 ? `|${ns.join("|")}` : "";
     switch (mode) {
       case "messages":
-        return this.#writeMessage(suffix, chunk as [BaseMessage, Metadata]);
+        return this.#messages.write(suffix, chunk as MessageChunk);
       case "values":
         return this.#writeValues(suffix, chunk);
       // LangGraph adds modes to events of subgraphs.
@@ -114,7 +102,7 @@ export class EventWriter {
       this.#emit(`values${suffix}`, this.#textOf(values));
       this.#tasks?.setEmitted(suffix, this.#textOf(values));
     }
-    if (this.#modes.has("messages") && suffix === "") this.#writeComplete(chunk);
+    if (suffix === "") this.#messages.writeComplete(chunk);
   }
 
   #remember(values: { chunk: unknown; text: string | null }) {
@@ -128,42 +116,6 @@ export class EventWriter {
     values.text ??= toWire(values.chunk);
     return values.text;
   }
-
-  #writeComplete(values: unknown) {
-    const fresh = messagesOf(values).filter(({ id }) => id && !this.#completed.has(id));
-    if (fresh.length === 0) return;
-    for (const { id } of fresh) this.#completed.add(id ?? "");
-    this.#emit("messages/complete", toWire(fresh));
-  }
-
-  #writeMessage(suffix: string, [message, metadata]: [BaseMessage, Metadata]) {
-    if (this.#modes.has("messages-tuple")) {
-      const namespace = this.#hasNamespaces ? suffixOfTask(suffix, metadata) : "";
-      this.#emit(`messages${namespace}`, toWire([message, metadata]));
-    }
-    if (!this.#modes.has("messages") || !message.id || !isChunk(message)) return;
-    if (isOfNode(metadata)) return;
-    const before = this.#partials.get(message.id);
-    if (!before) this.#emit("messages/metadata", toWire({ [message.id]: { metadata } }));
-    const partial = before ? before.concat(message) : message;
-    this.#partials.set(message.id, partial);
-    this.#emit("messages/partial", toWire([partial]));
-  }
-}
-
-/**
- * Ends the suffix with the node's task, as before LangGraph 1.7, where it ends with the node's
- * graph.
- */
-function suffixOfTask(suffix: string, { langgraph_checkpoint_ns: namespace }: Metadata): string {
-  return typeof namespace === "string" && namespace !== "" ? `|${namespace}` : suffix;
-}
-
-/**
- * Whether a node returned the message without streaming it: it is emitted once it is in the state.
- */
-function isOfNode({ name, langgraph_node }: Metadata): boolean {
-  return name !== undefined && name === langgraph_node;
 }
 
 function wireOr(value: unknown, instead: unknown): string {
@@ -174,11 +126,23 @@ function wireOr(value: unknown, instead: unknown): string {
   }
 }
 
-function isChunk(message: BaseMessage): message is BaseMessageChunk {
-  return "concat" in message && typeof message.concat === "function";
-}
+/**
+ * Tasks in the v2 protocol. A node mostly receives the state that was just emitted, so the event
+ * refers to it.
+ */
+class TaskEvents {
+  /** Last emitted values of each graph. */
+  readonly #values = new Map<string, string>();
 
-function messagesOf(values: unknown): BaseMessage[] {
-  if (typeof values !== "object" || values === null || !("messages" in values)) return [];
-  return Array.isArray(values.messages) ? values.messages.filter(isBaseMessage) : [];
+  setEmitted(graph: string, values: string) {
+    this.#values.set(graph, values);
+  }
+
+  textOf(graph: string, chunk: unknown): string {
+    if (typeof chunk !== "object" || chunk === null || !("input" in chunk)) return toWire(chunk);
+    const { input, ...task } = chunk;
+    const text = toWire(input);
+    const isKnown = this.#values.get(graph) === text;
+    return `${toWire(task).slice(0, -1)},${isKnown ? '"input_is":"values"' : `"input":${text}`}}`;
+  }
 }

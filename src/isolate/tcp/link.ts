@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { TCP_BINDING, type TcpEgress, type TcpSession } from "../contract.ts";
+import { TCP_BINDING, type TcpEgress, type TcpSession } from "../environment-contract.ts";
 import { track } from "../pending-work.ts";
 
 export type LinkOptions = {
@@ -16,8 +16,8 @@ type TlsOptions = { expectedServerHostname?: string };
 const PLAIN_BYTES = 64 * 1024;
 const BEFORE_READ_MS = 1;
 
-/** RPC carries messages up to 32 MiB. */
-const WRITE_BYTES = 1024 * 1024;
+/** The egress refuses a write of more than 256 KiB. */
+const WRITE_BYTES = 128 * 1024;
 
 export function openLink(address: string, options: LinkOptions): Link {
   const egress = Reflect.get(env, TCP_BINDING) as TcpEgress | undefined;
@@ -61,7 +61,10 @@ export class Link {
     this.closed.catch(() => {});
     this.readable = new ReadableStream({ type: "bytes", pull: (at) => this.#pull(at) });
     this.writable = new WritableStream({
-      write: (chunk) => this.#write(chunk),
+      write: (chunk) => {
+        this.#lastWrite = this.#write(chunk);
+        return this.#lastWrite;
+      },
       close: async () => (await this.#session).end(),
       abort: () => this.close(),
     });
@@ -115,11 +118,10 @@ export class Link {
   }
 
   async #write(chunk: Uint8Array | ArrayBuffer): Promise<void> {
-    const bytes = new Uint8Array(chunk instanceof ArrayBuffer ? chunk : chunk.slice());
+    const bytes = new Uint8Array(chunk);
     const session = await this.#session;
     for (let at = 0; at < bytes.byteLength; at += WRITE_BYTES) {
-      this.#lastWrite = track(session.write(bytes.subarray(at, at + WRITE_BYTES)));
-      await this.#lastWrite;
+      await track(session.write(bytes.slice(at, at + WRITE_BYTES)));
     }
   }
 }

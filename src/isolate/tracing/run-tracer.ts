@@ -1,11 +1,11 @@
-import type { AgentFailure, Op, RunCall, TraceBatch, TraceOp, TracePayload } from "../contract.ts";
+import type { AgentFailure, Op, RunCall } from "../contract.ts";
+import { charactersOf, payloadCharactersOf } from "../message-size.ts";
 import type { Outbox } from "../outbox.ts";
-import { charactersOf, payloadCharactersOf, TextDeduplicator } from "../text-deduplicator.ts";
-import { TraceJson } from "../trace-json.ts";
+import type { TraceBatch, TraceOp } from "../trace-contract.ts";
 import { isFields, isSameInput, sanitizeFields, withoutUndefined } from "./sanitize-fields.ts";
+import { TraceEncoder, type UnsentRun } from "./trace-encoder.ts";
 
 type Fields = Record<string, unknown>;
-type Waiting = { kind: TraceOp["kind"]; run: Fields };
 /** Open trace run: its dotted order and inputs. */
 type Open = { dotted_order: string; inputs: unknown };
 
@@ -15,8 +15,6 @@ const CUT_OFF = "Interrupted: its run ended before it did.";
 /** Limits below which traces travel with the outcome instead of a round trip. */
 const BRIEF_RUNS = 16;
 const BRIEF_BYTES = 64 * 1024;
-/** Minimum length of a payload sent as a separate text. */
-const APART_CHARACTERS = 16 * 1024;
 /** Size of a batch: one round trip and one transaction of the thread. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** Payload size of a batch with shared texts: the thread keeps 16 Mi characters of a batch. */
@@ -29,10 +27,9 @@ const BATCH_PAYLOAD_CHARACTERS = 6 * 1024 * 1024;
 export class RunTracer {
   readonly #call: RunCall;
   readonly #outbox: Outbox;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #encoder: TraceEncoder;
+  readonly #unsent = new Map<string, UnsentRun>();
   readonly #open = new Map<string, Open>();
-  readonly #json = new TraceJson();
-  readonly #texts = new TextDeduplicator();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
   readonly #beganMs = Date.now();
@@ -40,24 +37,26 @@ export class RunTracer {
   constructor(call: RunCall, outbox: Outbox) {
     this.#call = call;
     this.#outbox = outbox;
+    this.#encoder = new TraceEncoder(call);
   }
 
   async createRun(run: Fields): Promise<void> {
     const id = String(run.id);
     if (this.#isOver) return;
-    if (!run.end_time) this.#open.set(id, { dotted_order: this.#place(run), inputs: undefined });
+    if (!run.end_time)
+      this.#open.set(id, { dotted_order: this.#encoder.dottedOrderOf(run), inputs: undefined });
     // A retry continues the trace without its input and start, so it sends a patch.
     const kind = id === this.#call.run_id && this.#call.resuming ? "patch" : "post";
-    this.#waiting.set(id, { kind, run: sanitizeFields(run) });
+    this.#unsent.set(id, { kind, run: sanitizeFields(run) });
     this.#schedule();
   }
 
   async updateRun(id: string, run: Fields): Promise<void> {
     if (this.#isOver) return;
-    const before = this.#waiting.get(id);
-    const change = before ? run : this.#news(id, run);
+    const before = this.#unsent.get(id);
+    const change = before ? run : this.#changesOf(id, run);
     const kind = before?.kind ?? "patch";
-    this.#waiting.set(id, {
+    this.#unsent.set(id, {
       kind,
       run: { ...before?.run, ...withoutUndefined(sanitizeFields(change)), id },
     });
@@ -103,13 +102,13 @@ export class RunTracer {
 
   /** Whether the remaining traces are small enough to travel with the outcome. */
   get isBrief(): boolean {
-    return this.#waiting.size <= BRIEF_RUNS && this.#outbox.total_bytes <= BRIEF_BYTES;
+    return this.#unsent.size <= BRIEF_RUNS && this.#outbox.total_bytes <= BRIEF_BYTES;
   }
 
   /** Returns the next batch of traces. */
   drain(): TraceBatch {
     const ops = this.#drain(() => true);
-    return { ops, isLast: this.#waiting.size === 0 };
+    return { ops, isLast: this.#unsent.size === 0 };
   }
 
   /**
@@ -122,28 +121,27 @@ export class RunTracer {
     return isFinal ? this.#drain(({ end_time }) => Boolean(end_time)) : [];
   }
 
-  /** `isOne`: all operations travel in one call, so that texts may refer to each other. */
-  #drain(isWanted: (run: Fields) => boolean, isOne = true): TraceOp[] {
+  /** `isOneCall`: texts may refer to each other only when all operations travel in one call. */
+  #drain(isWanted: (run: Fields) => boolean, isOneCall = true): TraceOp[] {
     const ops: TraceOp[] = [];
     let characters = 0;
     let payloads = 0;
-    for (const [id, waiting] of this.#waiting) {
+    for (const [id, unsent] of this.#unsent) {
       if (characters >= BATCH_CHARACTERS || payloads >= BATCH_PAYLOAD_CHARACTERS) break;
-      if (!isWanted(waiting.run)) continue;
-      this.#waiting.delete(id);
-      const { kind } = waiting;
-      const encoded = this.#encode(id, waiting);
+      if (!isWanted(unsent.run)) continue;
+      this.#unsent.delete(id);
+      const { kind } = unsent;
+      const encoded = this.#encoder.encode(id, unsent);
       characters += charactersOf(encoded);
       payloads += payloadCharactersOf(encoded);
-      ops.push({ op: "trace", kind, id, open: this.#sent(id, waiting), ...encoded });
-      if (!isOne) this.#texts.endBatch();
+      ops.push({ op: "trace", kind, id, open: this.#markSent(id, unsent), ...encoded });
+      if (!isOneCall) this.#encoder.endTexts();
     }
-    this.#json.endBatch();
-    this.#texts.endBatch();
+    this.#encoder.endBatch();
     return ops;
   }
 
-  #sent(id: string, { run }: Waiting): string | null {
+  #markSent(id: string, { run }: UnsentRun): string | null {
     const open = this.#open.get(id);
     if (!open) return null;
     open.inputs = run.inputs;
@@ -151,11 +149,11 @@ export class RunTracer {
   }
 
   /** Drops fields that the post already sent. */
-  #news(id: string, run: Fields): Fields {
+  #changesOf(id: string, run: Fields): Fields {
     const open = this.#open.get(id);
     if (open?.inputs === undefined) return run;
-    const { name: _n, run_type: _r, start_time: _s, tags: _t, serialized: _l, ...news } = run;
-    return { ...news, inputs: isSameInput(open.inputs, run.inputs) ? undefined : run.inputs };
+    const { name: _n, run_type: _r, start_time: _s, tags: _t, serialized: _l, ...changes } = run;
+    return { ...changes, inputs: isSameInput(open.inputs, run.inputs) ? undefined : run.inputs };
   }
 
   #schedule() {
@@ -165,48 +163,8 @@ export class RunTracer {
       // The run's own output goes first.
       if (this.#outbox.isBehind) return this.#schedule();
       for (const op of this.#drain(() => true, false)) this.#outbox.push(op);
-      if (this.#waiting.size > 0) this.#schedule();
+      if (this.#unsent.size > 0) this.#schedule();
     }, SEND_AFTER_MS);
-  }
-
-  #encode(id: string, { kind, run }: Waiting): Pick<TraceOp, "data" | "texts"> {
-    const { trace, config, graph_id, run_id, resuming } = this.#call;
-    const { langsmith_project, langsmith_example_id } = config.configurable ?? {};
-    const isRoot = id === run_id;
-    const texts: TraceOp["texts"] = {};
-    const fields = Object.entries({
-      ...run,
-      ...this.#lineage(run),
-      ...(isRoot && { name: graph_id, start_time: trace.start_time }),
-      ...(isRoot && resuming && { inputs: undefined }),
-      ...(isRoot &&
-        langsmith_example_id !== undefined && { reference_example_id: langsmith_example_id }),
-      ...(langsmith_project !== undefined && { session_name: langsmith_project }),
-      ...((kind === "post" || run.extra !== undefined) && { extra: this.#extra(run.extra) }),
-    }).flatMap(([name, value]) => {
-      if (value === undefined || value === null) return [];
-      const pieces = this.#json.cut(value);
-      const isApart = isPayload(name) && pieces.length >= APART_CHARACTERS;
-      if (isApart) texts[name] = this.#texts.encode(pieces);
-      return isApart ? [] : [`${JSON.stringify(name)}:${pieces.texts.join("")}`];
-    });
-    return { data: `{${fields.join()}}`, ...(Object.keys(texts).length > 0 && { texts }) };
-  }
-
-  #lineage(run: Fields): Fields {
-    return typeof run.dotted_order === "string" ? { dotted_order: this.#place(run) } : {};
-  }
-
-  /** Moves the tree below the root of the first attempt, which all attempts share. */
-  #place({ dotted_order }: Fields): string {
-    const [, ...below] = String(dotted_order).split(".");
-    return [this.#call.trace.dotted_order, ...below].join(".");
-  }
-
-  #extra(extra: unknown): Fields {
-    const own = isFields(extra) ? extra : {};
-    const metadata = isFields(own.metadata) ? own.metadata : {};
-    return { ...own, metadata: { ...metadata, ...this.#call.trace.metadata } };
   }
 }
 
@@ -214,6 +172,15 @@ function textOf({ error, message, stack }: AgentFailure): string {
   return stack ?? `${error}: ${message}`;
 }
 
-function isPayload(name: string): name is TracePayload {
-  return name === "inputs" || name === "outputs";
+/** Variables of the SDKs that disable tracing. */
+const SWITCHES = [
+  "LANGSMITH_TRACING",
+  "LANGSMITH_TRACING_V2",
+  "LANGCHAIN_TRACING_V2",
+  "LANGCHAIN_TRACING",
+];
+
+export function isTracingOff(env: Record<string, string | undefined>): boolean {
+  const values = SWITCHES.map((name) => env[name]?.toLowerCase());
+  return values.includes("false") && !values.includes("true");
 }

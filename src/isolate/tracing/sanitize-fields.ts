@@ -1,6 +1,8 @@
+import { isLong, leftOut, MAX_CHARACTERS } from "./long-payload.ts";
+
 type Fields = Record<string, unknown>;
 
-/** Copies values that may change before they are sent, such as lists of messages. */
+/** Copies values that may change before they are sent, such as lists of messages. Drops payloads that are too long. */
 export function sanitizeFields({
   child_runs: _c,
   attachments: _a,
@@ -34,6 +36,7 @@ function isSameValue(before: unknown, now: unknown): boolean {
 }
 
 function copyOf(payload: unknown): unknown {
+  if (isLong(payload)) return leftOut(`more than ${MAX_CHARACTERS}`);
   if (!isFields(payload)) return payload;
   const fields = Object.entries(payload);
   return Object.fromEntries(

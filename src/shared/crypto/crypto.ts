@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../errors.ts";
-import { decodeBytes, encodeBytes } from "./encoding.ts";
+import { decodeBytes, encodeBytes, utf8 } from "./encoding.ts";
 
 export type Sealed = { key_id: string; ciphertext: string };
 
@@ -35,7 +35,7 @@ export async function decrypt(env: Keys, sealed: Sealed, owner: string): Promise
   const [iv, bytes] = [joined.slice(0, IV_BYTES), joined.slice(IV_BYTES)];
   const key = await importKey(found.bytes);
   try {
-    return new TextDecoder().decode(await crypto.subtle.decrypt(parameters(iv, owner), key, bytes));
+    return utf8.decode(await crypto.subtle.decrypt(parameters(iv, owner), key, bytes));
   } catch (error) {
     throw undecryptable(error);
   }

@@ -2,6 +2,9 @@ import { Buffer } from "node:buffer";
 
 /** Typed, unlike `Buffer`, which the runtime's types declare as `any`. */
 
+/** Keeps a byte order mark, which is a character of the text. */
+export const utf8 = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+
 type Encoding = "base64" | "base64url" | "hex";
 
 export function encodeBytes(bytes: ArrayBuffer | Uint8Array, encoding: Encoding): string {

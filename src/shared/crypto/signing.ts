@@ -28,7 +28,7 @@ export async function isSigned(
   return crypto.subtle.verify("HMAC", key, decodeBytes(signature, "hex"), toBytes(text));
 }
 
-/** Texts that only the installation could have made of `text`: the first is today's, the others of keys before. */
+/** Derives texts that only this installation can derive: the first with the current key, the others with earlier keys. */
 export async function deriveSecrets(env: Keys, purpose: string, text: string): Promise<string[]> {
   return Promise.all(
     parseKeys(env).map(async ({ bytes }) => {

@@ -3,7 +3,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { AppError } from "../errors.ts";
 import { isRuntimePath, portOf, RUNTIME_PATH_REFUSED } from "./addresses.ts";
 import { egressRefusal, ownPorts, publicPolicy } from "./egress.ts";
-import { TcpSession } from "./tcp-session.ts";
+import { countSocket, TcpSession } from "./tcp-session.ts";
 
 /** Relays of mail refuse it too: agents would send spam from the addresses of the installation. */
 const SMTP_PORT = 25;
@@ -12,6 +12,8 @@ type Variables = Pick<Env, "EGRESS_AGENT_HOSTS" | "EGRESS_DNS_URL" | "LOCAL_PORT
 
 /** Reaches private addresses for listed hosts. On one machine `fetch` reaches public ones only. */
 type Network = { LISTED_HOSTS?: Fetcher };
+
+type CountedSocket = { socket: Socket; release: () => void };
 
 /** The `globalOutbound` of agents' isolates. Redirects are returned, so that the next hop comes through here again. */
 export class Egress extends WorkerEntrypoint<Env & Network, { deployment_id: string }> {
@@ -34,20 +36,37 @@ export class Egress extends WorkerEntrypoint<Env & Network, { deployment_id: str
     const upstream = await this.#connectTo(localAddress, {}).catch(() => null);
     if (upstream === null) return socket.close();
     await Promise.all([
-      socket.readable.pipeTo(upstream.writable),
-      upstream.readable.pipeTo(socket.writable),
-    ]);
+      socket.readable.pipeTo(upstream.socket.writable),
+      upstream.socket.readable.pipeTo(socket.writable),
+    ]).finally(upstream.release);
   }
 
   /** Opens a socket with TLS, or one that can start it, by the same rules. */
   async openTcp(address: string, isSecure: boolean): Promise<TcpSession> {
     const secureTransport = isSecure ? "on" : "starttls";
-    const socket = await this.#connectTo(address, { secureTransport, allowHalfOpen: true });
-    await socket.opened;
-    return new TcpSession(socket, new URL(`https://${address}`).hostname);
+    const options = { secureTransport, allowHalfOpen: true } as const;
+    const { socket, release } = await this.#connectTo(address, options);
+    await socket.opened.catch((error: unknown) => {
+      release();
+      throw error;
+    });
+    return new TcpSession(socket, new URL(`https://${address}`).hostname, release);
   }
 
-  async #connectTo(host: string, options: Partial<SocketOptions>): Promise<Socket> {
+  async #connectTo(host: string, options: Partial<SocketOptions>): Promise<CountedSocket> {
+    const counted = Promise.withResolvers<void>();
+    const release = countSocket(this.ctx.props.deployment_id, counted.resolve);
+    // Without it this context ends with the agent's run before anything is released or disposed.
+    this.ctx.waitUntil(counted.promise);
+    try {
+      return { socket: await this.#connectAllowed(host, options), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async #connectAllowed(host: string, options: Partial<SocketOptions>): Promise<Socket> {
     const url = URL.parse(`https://${host}`);
     const refused = await tcpRefusal(this.env, url);
     if (url === null || refused !== null) {

@@ -1,15 +1,47 @@
 import { RpcTarget } from "cloudflare:workers";
 
+/** Bytes that wait on one socket. Agents of other tenants share the memory of this isolate. */
+const PENDING_BYTES = 256 * 1024;
+/** Sockets of a deployment in this isolate at once. */
+const OPEN_SOCKETS = 128;
+
+const openSockets = new Map<string, number>();
+
+/** Counts a socket of a deployment. @returns what releases it; more calls have no effect */
+export function countSocket(deployment_id: string, onRelease: () => void): () => void {
+  const count = openSockets.get(deployment_id) ?? 0;
+  if (count >= OPEN_SOCKETS) {
+    throw new Error(
+      `Heddle refused this connection: the agent has ${OPEN_SOCKETS} open sockets. Close some first.`,
+    );
+  }
+  openSockets.set(deployment_id, count + 1);
+  let isCounted = true;
+  return () => {
+    if (!isCounted) return;
+    isCounted = false;
+    const left = (openSockets.get(deployment_id) ?? 1) - 1;
+    if (left === 0) openSockets.delete(deployment_id);
+    else openSockets.set(deployment_id, left);
+    onRelease();
+  };
+}
+
 /** A socket that an agent uses by RPC. TLS starts on this side: the runtime offers none behind a `connect()` handler. */
 export class TcpSession extends RpcTarget {
   readonly #host: string;
+  readonly #release: () => void;
   #socket: Socket;
   #reader: ReadableStreamDefaultReader<Uint8Array>;
   #writer: WritableStreamDefaultWriter<Uint8Array>;
+  #isReading = false;
+  #pendingBytes = 0;
 
-  constructor(socket: Socket, host: string) {
+  /** `release`: called when the socket is closed. */
+  constructor(socket: Socket, host: string, release: () => void) {
     super();
     this.#host = host;
+    this.#release = release;
     this.#socket = socket;
     this.#reader = socket.readable.getReader();
     this.#writer = socket.writable.getWriter();
@@ -17,12 +49,30 @@ export class TcpSession extends RpcTarget {
 
   /** A read that is in progress when TLS starts rejects. @returns `null` at the end */
   async read(): Promise<Uint8Array | null> {
-    const { value } = await this.#reader.read();
-    return value ?? null;
+    if (this.#isReading) throw new Error("A read of this socket is in progress.");
+    this.#isReading = true;
+    try {
+      const { value } = await this.#reader.read();
+      return value ?? null;
+    } finally {
+      this.#isReading = false;
+    }
   }
 
+  /** The agent's side waits for each write. An agent that does not is refused. */
   async write(bytes: Uint8Array): Promise<void> {
-    await this.#writer.write(bytes);
+    if (!(bytes instanceof Uint8Array)) throw new TypeError("A socket sends bytes.");
+    // A view keeps its whole buffer in memory.
+    const size = bytes.buffer.byteLength;
+    if (this.#pendingBytes + size > PENDING_BYTES) {
+      throw new Error(`More than ${PENDING_BYTES} bytes wait on this socket. Await the writes.`);
+    }
+    this.#pendingBytes += size;
+    try {
+      await this.#writer.write(bytes);
+    } finally {
+      this.#pendingBytes -= size;
+    }
   }
 
   async end(): Promise<void> {
@@ -42,6 +92,7 @@ export class TcpSession extends RpcTarget {
   }
 
   async close(): Promise<void> {
+    this.#release();
     await this.#socket.close();
   }
 

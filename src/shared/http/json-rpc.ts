@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { namedObject, textField } from "../schema.ts";
 
 /** JSON-RPC 2.0, as agents are spoken to by MCP and A2A. */
 const RpcId = z.union([z.string(), z.number()]);
@@ -17,24 +18,19 @@ export type RpcMessage = z.infer<typeof RpcMessage>;
 
 export type RpcRequest = { id: RpcId; method: string; params: Record<string, unknown> };
 
-export const RpcAnswer = z
-  .object({
-    jsonrpc: z.literal("2.0").describe("Version of JSON-RPC"),
-    id: RpcId.nullable().describe("Id of the request"),
-    result: z.unknown().optional().describe("Result of the method. Absent when it failed"),
-    error: z
-      .object({
-        code: z.number().int().describe("JSON-RPC error code"),
-        message: z.string().openapi({
-          description: "What is wrong and how to correct it",
-          example: "params.name: must be a string",
-        }),
-        data: z.unknown().optional().describe("Details of the error"),
-      })
-      .optional()
-      .describe("Error of the method. Absent when it succeeded"),
-  })
-  .openapi("RpcAnswer");
+export const RpcAnswer = namedObject("RpcAnswer", {
+  jsonrpc: z.literal("2.0").describe("Version of JSON-RPC"),
+  id: RpcId.nullable().describe("Id of the request"),
+  result: z.unknown().optional().describe("Result of the method. Absent when it failed"),
+  error: z
+    .object({
+      code: z.number().int().describe("JSON-RPC error code"),
+      message: textField("What is wrong and how to correct it", "params.name: must be a string"),
+      data: z.unknown().optional().describe("Details of the error"),
+    })
+    .optional()
+    .describe("Error of the method. Absent when it succeeded"),
+});
 export type RpcAnswer = z.infer<typeof RpcAnswer>;
 
 export const RPC_ERRORS = {

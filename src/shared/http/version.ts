@@ -1,25 +1,21 @@
 import { z } from "@hono/zod-openapi";
-import { QueryBoolean } from "../schema.ts";
+import { namedObject, QueryBoolean, textField } from "../schema.ts";
 
 export const VERSION = "0.1.0";
 
 export const OkQuery = z.object({
-  check_db: QueryBoolean.default(false).openapi({
-    description: "Whether to check the database too",
+  check_db: QueryBoolean.default(false).describe("Whether to check the database too"),
+});
+export const Ok = namedObject("Ok", { ok: z.literal(true).describe("Always `true`") });
+
+export const Info = namedObject("Info", {
+  version: textField("Version of the API", "0.18.0"),
+  context: z.literal("js").describe("Language of the agents"),
+  flags: z.record(z.string(), z.boolean()).openapi({
+    description: "Features that are available",
+    example: { assistants: true, crons: true },
   }),
 });
-export const Ok = z.object({ ok: z.literal(true).describe("Always `true`") }).openapi("Ok");
-
-export const Info = z
-  .object({
-    version: z.string().openapi({ description: "Version of the API", example: "0.18.0" }),
-    context: z.literal("js").describe("Language of the agents"),
-    flags: z.record(z.string(), z.boolean()).openapi({
-      description: "Features that are available",
-      example: { assistants: true, crons: true },
-    }),
-  })
-  .openapi("Info");
 
 /** The version that clients compare: export_fields need 0.12.42, the SDK for JavaScript warns below 0.18.0. */
 const API_VERSION = "0.18.0";

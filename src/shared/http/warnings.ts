@@ -10,5 +10,5 @@ export function warningHeader(warning: string | null): Record<string, string> {
 
 /** Describes the header in a response of the OpenAPI document. */
 export function warningHeaders(description: string) {
-  return { headers: z.object({ [NAME]: z.string().optional().openapi({ description }) }) };
+  return { headers: z.object({ [NAME]: z.string().optional().describe(description) }) };
 }

@@ -1,16 +1,69 @@
 const VERSION = "schema_version";
+const DELETION = "deletion";
 
 /** Returns whether something was written: an object that was only read has no tables and costs nothing. */
 export function isMigrated(storage: DurableObjectStorage): boolean {
   return (storage.kv.get<number>(VERSION) ?? 0) > 0;
 }
 
-/** Runs the steps that have not run yet, all or none. The version is the number of steps that ran, so steps are only appended. */
-export function migrate(storage: DurableObjectStorage, steps: readonly string[]): void {
+/**
+ * Runs the steps that have not run yet, all or none. The version is the number of steps that ran, so steps are only
+ * appended. A rolled-back release keeps the version of the newer one, which would run its steps twice otherwise.
+ * `schema` makes the tables of all steps at once, for a new object.
+ */
+export function migrate(
+  storage: DurableObjectStorage,
+  steps: readonly string[],
+  schema: string | null = null,
+): void {
   const version = storage.kv.get<number>(VERSION) ?? 0;
-  if (version === steps.length) return;
+  if (version >= steps.length) return;
   storage.transactionSync(() => {
-    for (const step of steps.slice(version)) storage.sql.exec(step);
+    if (version === 0 && deletionOf(storage) !== null) dropTables(storage);
+    const rest = version === 0 && schema !== null ? [schema] : steps.slice(version);
+    for (const step of rest) storage.sql.exec(step);
     storage.kv.put(VERSION, steps.length);
   });
+}
+
+/** Returns the tables of steps of which the first makes all tables, and the others only add columns. */
+export function schemaOf([tables = "", ...others]: readonly string[]): string {
+  const statements = tables.split(";");
+  for (const step of others.join(";").split(";")) {
+    const [, table, column] = step.split(/ALTER TABLE | ADD COLUMN /);
+    const at = statements.findIndex((statement) => statement.includes(`CREATE TABLE ${table} (`));
+    if (column) statements[at] = addColumn(statements[at] ?? "", column);
+  }
+  return statements.join(";");
+}
+
+function addColumn(table: string, column: string): string {
+  const key = table.search(/,\s+PRIMARY KEY \(/);
+  const end = key === -1 ? table.lastIndexOf("\n") : key;
+  return `${table.slice(0, end)},\n${column}${table.slice(end)}`;
+}
+
+/**
+ * Deletes the object in one transaction, and records work that must be done before `deleteAll`. Until then its tables
+ * remain: an object that is written again drops them first.
+ */
+export function markDeleted(storage: DurableObjectStorage, work: object): void {
+  storage.transactionSync(() => {
+    storage.kv.delete(VERSION);
+    storage.kv.put(DELETION, work);
+  });
+}
+
+/** @returns `null` unless the object is marked as deleted */
+export function deletionOf<T extends object>(storage: DurableObjectStorage): T | null {
+  return storage.kv.get<T>(DELETION) ?? null;
+}
+
+function dropTables({ sql, kv }: DurableObjectStorage) {
+  const tables = sql.exec<{ name: string }>(
+    `SELECT name FROM sqlite_master WHERE type = 'table'
+       AND name NOT GLOB 'sqlite[_]*' AND name NOT GLOB '[_]cf[_]*'`,
+  );
+  for (const { name } of tables.toArray()) sql.exec(`DROP TABLE "${name}"`);
+  kv.delete(DELETION);
 }

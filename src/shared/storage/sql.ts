@@ -2,8 +2,11 @@ import { type Column, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../context.ts";
 
-/** Binds any number of values as one parameter: D1 allows 100. */
-export function among(column: Column, values: readonly string[]): SQL {
+/** Ids in a parameter: a value of D1 and of objects has at most 2 MB. */
+export const MAX_IDS = 10_000;
+
+/** Binds any number of values as one parameter: D1 and objects allow 100. */
+export function among(column: Column | SQL, values: readonly string[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
 }
 
@@ -17,6 +20,12 @@ export async function deleteSome(
   const some = sql`select rowid from ${table} where ${where} limit ${limit}`;
   const { meta } = await db.run(sql`delete from ${table} where rowid in (${some})`);
   return meta.changes < limit;
+}
+
+/** Reads one row. Spares a statement that names many ids which no row has. */
+export async function hasSome(db: Database, table: SQLiteTable, where: SQL): Promise<boolean> {
+  const found = await db.select({ one: sql`1` }).from(table).where(where).limit(1);
+  return found.length > 0;
 }
 
 /** SQLite names the constraint: `UNIQUE constraint failed: a.x, a.y`. */

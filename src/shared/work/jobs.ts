@@ -1,4 +1,22 @@
 import { log } from "../log.ts";
+import { count } from "../metrics/metrics.ts";
+
+const RETRY_SECONDS = 2;
+
+/** Settles one message of a batch. A message that fails is delivered again. */
+export async function settleMessage<T>(
+  message: Message<T>,
+  consume: (body: T) => Promise<void>,
+): Promise<void> {
+  try {
+    await consume(message.body);
+    message.ack();
+  } catch (error) {
+    log.error("message_failed", error, { message_id: message.id, attempts: message.attempts });
+    count("heddle_messages_failed_total", {});
+    message.retry({ delaySeconds: RETRY_SECONDS });
+  }
+}
 
 /** Does a bounded batch, and may run twice. */
 export type Job = (env: Env, now: Date) => Promise<void>;
@@ -11,6 +29,7 @@ export async function runJobs(jobs: readonly Job[], env: Env, now: Date): Promis
         await job(env, now);
       } catch (error) {
         log.error("job_failed", error, { job: job.name });
+        count("heddle_jobs_failed_total", { job: job.name });
       }
     }),
   );

@@ -1,6 +1,8 @@
 type OutboxSource = {
-  /** Delay before the next attempt after a failure. */
+  /** Delay before the next attempt after a failure. It doubles with each further one. */
   retry_ms: number;
+  /** Failures in a row. Stored, because the object leaves the memory between two attempts. */
+  failures: { get(): number; set(count: number): void };
   hasPending(): boolean;
   /** Delivers the next entries and removes them. Called until nothing is pending. */
   deliver(): Promise<void>;
@@ -9,6 +11,8 @@ type OutboxSource = {
   onFailed(error: unknown): void;
   onFlushed(): void;
 };
+
+const MAX_RETRY_MS = 5 * 60 * 1000;
 
 /** Delivers what a Durable Object has stored, one delivery at a time. The object's alarm repeats a failed one. */
 export class Outbox {
@@ -23,7 +27,7 @@ export class Outbox {
 
   /** Time of the alarm that repeats a delivery, `null` when nothing is pending. */
   get wake(): number | null {
-    return this.#source.hasPending() ? Date.now() + this.#source.retry_ms : null;
+    return this.#source.hasPending() ? Date.now() + this.#pause() : null;
   }
 
   /** Publishes soon, in a later turn: entries of one turn are delivered together. */
@@ -54,13 +58,22 @@ export class Outbox {
   }
 
   async #flushAll(): Promise<void> {
+    const { failures } = this.#source;
     try {
       while (this.#source.hasPending()) await this.#source.deliver();
     } catch (error) {
       this.#source.onFailed(error);
-      this.#retryAfter = Date.now() + this.#source.retry_ms;
+      // The object may have been deleted during the delivery.
+      if (this.#source.hasPending()) failures.set(failures.get() + 1);
+      this.#retryAfter = Date.now() + this.#pause();
       throw error;
     }
+    if (failures.get() > 0) failures.set(0);
+  }
+
+  #pause(): number {
+    const { retry_ms, failures } = this.#source;
+    return Math.min(MAX_RETRY_MS, retry_ms * 2 ** Math.max(0, failures.get() - 1));
   }
 
   #isDue(): boolean {

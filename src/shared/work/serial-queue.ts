@@ -4,7 +4,10 @@ export class SerialQueue {
 
   run<T>(work: () => Promise<T> | T): Promise<T> {
     const result = this.#last.then(work);
-    this.#last = result.catch(() => undefined);
+    // Holds no result: a queue may live for hours after a large one.
+    this.#last = result.then(nothing, nothing);
     return result;
   }
 }
+
+function nothing(): void {}

@@ -4,7 +4,7 @@ import { notFound } from "../../shared/errors.ts";
 import { openAttachmentUrl } from "../links/attachment-urls.ts";
 import { findRun } from "../query/run-service.ts";
 import { assertTraceRate } from "../rates.ts";
-import type { Pointers } from "../reads/rows.ts";
+import type { Pointers } from "../rows/rows.ts";
 
 /** Returns the bytes of an attachment and their type. */
 export async function getAttachment(ctx: Context, run_id: string, name: string) {

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { namedObject, textField } from "../../shared/schema.ts";
 import { MAX_VALUE_CHARS } from "../limits.ts";
 
 const MAX_TRACES = 1000;
@@ -36,9 +37,7 @@ export const DeleteTracesRequest = z
   });
 export type DeleteTracesRequest = z.infer<typeof DeleteTracesRequest>;
 
-export const DeletedTraces = z
-  .object({
-    message: z.string().openapi({ description: "Confirmation", example: "Traces deleted" }),
-  })
-  .openapi("DeletedTraces");
+export const DeletedTraces = namedObject("DeletedTraces", {
+  message: textField("Confirmation", "Traces deleted"),
+});
 export type DeletedTraces = z.infer<typeof DeletedTraces>;

@@ -2,10 +2,12 @@ import { and, eq, gte } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
+import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { deleteShareLinks } from "../links/share-links.ts";
-import { dayOfId, findLocations, livePartitions } from "../object/catalogue.ts";
+import { findLocations } from "../locations/locations.ts";
+import { dayOfId, livePartitions } from "../object/catalogue.ts";
 import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
@@ -66,7 +68,8 @@ async function deleteFrom(
 ): Promise<number> {
   let runs = 0;
   const project_ids = keys.map(({ project_id }) => project_id);
-  await deleteShareLinks(ctx, project_ids, trace_ids);
+  const { workspace_id } = ctx.caller;
+  await deleteShareLinks(ctx.env, workspace_id, { project_ids, trace_ids });
   await mapConcurrent(keys, AT_ONCE, async (partition) => {
     for (;;) {
       const n = await tracePartition(ctx.env, partition).deleteTraces(partition, trace_ids);
@@ -80,8 +83,16 @@ async function deleteFrom(
 /** Returns the earliest day on which the traces can have runs, `""` when unknown. */
 async function firstDay(ctx: Context, trace_ids: string[]): Promise<string> {
   const located = await findLocations(ctx, trace_ids);
-  const days = trace_ids.map((id) => located.get(id)?.day ?? dayOfId(id) ?? "");
+  const days = trace_ids.flatMap(
+    (id) => located.get(id)?.homes.map(({ day }) => day) ?? [pastDayOf(id)],
+  );
   return days.toSorted()[0] ?? "";
+}
+
+/** Random ids may look like those with a time. The day in such an id is almost always one of the far future. */
+function pastDayOf(id: string): string {
+  const day = dayOfId(id) ?? "";
+  return day <= dayOf(nowMicros() + DAY_US) ? day : "";
 }
 
 async function partitionsOf(

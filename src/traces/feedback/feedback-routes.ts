@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
-import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag, textField } from "../../shared/schema.ts";
 import {
   Feedback,
   FeedbackCreateRequest,
@@ -75,7 +75,7 @@ const remove = operation("delete", "/api/v1/feedback/{feedback_id}", "deleteFeed
   responses: {
     200: json(
       z.object({
-        message: z.string().openapi({ description: "Confirmation", example: "Feedback deleted" }),
+        message: textField("Confirmation", "Feedback deleted"),
       }),
       "The feedback is deleted",
     ),

@@ -1,5 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, QueryBoolean, Timestamp } from "../../shared/schema.ts";
+import {
+  CreatedAt,
+  namedObject,
+  QueryBoolean,
+  queryLimit,
+  Timestamp,
+  textField,
+} from "../../shared/schema.ts";
 import { MAX_FEEDBACK_KEY_CHARS } from "../limits.ts";
 
 const Id = z.guid("must be a UUID").toLowerCase();
@@ -28,6 +35,10 @@ export const FeedbackCreateRequest = z
     feedback_group_id: Id.nullish().describe("Accepted, without effect"),
     comparative_experiment_id: Id.nullish().describe("Accepted, without effect"),
     created_at: z.string().nullish().describe("Time of the feedback. Default: now"),
+    extend_trace_retention: z
+      .boolean()
+      .nullish()
+      .describe("Whether the trace becomes `longlived`. Default: true"),
     error: z.boolean().nullish().describe("Whether the evaluation failed"),
   })
   .openapi("FeedbackCreate");
@@ -57,30 +68,20 @@ export const FeedbackInputQuery = z.object({
   comment: z.string().optional().describe("Comment"),
 });
 
-export const Feedback = z
-  .object({
-    id: z.string().openapi({
-      description: "Id of the feedback",
-      example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
-    }),
-    run_id: z
-      .string()
-      .openapi({ description: "Id of the run", example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071" }),
-    trace_id: z.string().nullable().describe("Id of the trace"),
-    session_id: z.string().openapi({
-      description: "Id of the project",
-      example: "019a2b3c-0000-7000-8000-000000000004",
-    }),
-    key: z.string().openapi({ description: "Name of what is rated", example: "helpfulness" }),
-    score: Score.nullable().describe("Score"),
-    value: z.unknown().describe("Value that is not a number"),
-    comment: z.string().nullable().describe("Comment"),
-    correction: z.unknown().describe("Corrected output"),
-    feedback_source: z.looseObject({}).nullable().describe("Origin of the feedback"),
-    created_at: CreatedAt,
-    modified_at: Timestamp.describe("Time of the latest change"),
-  })
-  .openapi("Feedback");
+export const Feedback = namedObject("Feedback", {
+  id: textField("Id of the feedback", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+  run_id: textField("Id of the run", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+  trace_id: z.string().nullable().describe("Id of the trace"),
+  session_id: textField("Id of the project", "019a2b3c-0000-7000-8000-000000000004"),
+  key: textField("Name of what is rated", "helpfulness"),
+  score: Score.nullable().describe("Score"),
+  value: z.unknown().describe("Value that is not a number"),
+  comment: z.string().nullable().describe("Comment"),
+  correction: z.unknown().describe("Corrected output"),
+  feedback_source: z.looseObject({}).nullable().describe("Origin of the feedback"),
+  created_at: CreatedAt,
+  modified_at: Timestamp.describe("Time of the latest change"),
+});
 export type Feedback = z.infer<typeof Feedback>;
 
 const Ids = z.union([Id.transform((id) => [id]), z.array(Id).max(100)]);
@@ -102,13 +103,7 @@ export const FeedbackQuery = z.object({
   has_score: QueryBoolean.optional().describe("Whether the feedback has a score"),
   min_created_at: Moment.optional().describe("Time of the oldest feedback"),
   max_created_at: Moment.optional().describe("Time of the newest feedback"),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100)
-    .default(100)
-    .describe("Maximum number of items on a page"),
+  limit: queryLimit("items", 100, 100),
   offset: z.coerce.number().int().min(0).max(10_000).default(0).describe("Number of items to skip"),
 });
 export type FeedbackQuery = z.infer<typeof FeedbackQuery>;

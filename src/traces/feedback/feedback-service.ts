@@ -1,22 +1,22 @@
 import { and, eq } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import { AppError, invalid, notFound } from "../../shared/errors.ts";
-import { isRecord } from "../../shared/guards.ts";
-import { newId } from "../../shared/storage/ids.ts";
+import { invalid, notFound } from "../../shared/errors.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { chunks } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { type JsonObject, parseObject } from "../json.ts";
-import { MAX_FEEDBACK_BYTES } from "../limits.ts";
-import { dayOfId, findPartitions, openSlot, saveLocations } from "../object/catalogue.ts";
+import { saveLocations } from "../locations/locations.ts";
+import { dayOfId, findPartitions } from "../object/catalogue.ts";
 import { resolveProject } from "../object/projects.ts";
+import { openPartition } from "../object/slots.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import { assertTraceRate } from "../rates.ts";
-import type { FeedbackRow } from "../reads/rows.ts";
+import type { FeedbackRow } from "../rows/rows.ts";
+import { toFeedback, toRow } from "./feedback-row.ts";
 import {
-  Feedback,
+  type Feedback,
   FeedbackCreateRequest,
   type FeedbackQuery,
   type FeedbackUpdateRequest,
@@ -93,8 +93,9 @@ async function saveFeedback(
   items: { row: FeedbackRow; partition: PartitionKey }[],
 ): Promise<void> {
   await saveLocations(
-    ctx,
-    items.map(({ row, partition: { project_id, day } }) => ({ run_id: row.id, project_id, day })),
+    ctx.env,
+    ctx.caller.workspace_id,
+    items.map(({ row, partition: { project_id, day } }) => ({ id: row.id, project_id, day })),
   );
   const groups = Map.groupBy(items, ({ partition }) => Object.values(partition).join("/"));
   for (const [first, ...rest] of groups.values()) {
@@ -117,10 +118,8 @@ export async function createFeedbackBatch(
       throw invalid(["body", `feedback.${id}`], text.join("; "));
     }
     const row = toRow(parsed.data, ["body", `feedback.${id}`]);
-    rows.push({
-      row,
-      partition: await partitionOf(ctx, row.run_id, parsed.data.session_id ?? null),
-    });
+    const partition = await partitionOf(ctx, row.run_id, parsed.data.session_id ?? null);
+    rows.push({ row, partition });
   }
   await saveFeedback(ctx, rows);
 }
@@ -197,51 +196,5 @@ async function partitionOf(
   }
   const day = dayOfId(run_id);
   if (session_id === null || day === null) throw notFound("Run", run_id);
-  const home = { project_id: await resolveProject(ctx, session_id), day };
-  return { ...home, slot: await openSlot(ctx, home) };
-}
-
-function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow {
-  const run_id = input.run_id ?? input.trace_id;
-  if (!run_id) throw invalid([...loc, "run_id"], "is missing: feedback belongs to a run");
-  const body = JSON.stringify(input);
-  if (body.length > MAX_FEEDBACK_BYTES) {
-    throw new AppError(
-      "too_large",
-      `Feedback is too large: send at most ${MAX_FEEDBACK_BYTES} bytes.`,
-    );
-  }
-  const { id, key, score, value, comment, feedback_source } = input;
-  return {
-    id: id ?? newId(),
-    run_id,
-    key,
-    score: typeof score === "boolean" ? Number(score) : (score ?? null),
-    value: toText(value),
-    source: feedback_source?.type ?? "api",
-    comment: comment ?? null,
-    body,
-    created_at: new Date().toISOString(),
-    modified_at: null,
-  };
-}
-
-function toText(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function toFeedback(row: FeedbackRow, { project_id }: PartitionKey): Feedback {
-  const body: unknown = JSON.parse(row.body);
-  const sent = isRecord(body) ? body : {};
-  return Feedback.parse({
-    ...row,
-    trace_id: sent.trace_id ?? null,
-    session_id: project_id,
-    score: sent.score ?? null,
-    value: sent.value ?? null,
-    correction: sent.correction ?? null,
-    feedback_source: sent.feedback_source ?? { type: row.source },
-    modified_at: row.modified_at ?? row.created_at,
-  });
+  return openPartition(ctx, { project_id: await resolveProject(ctx, session_id), day }, run_id);
 }

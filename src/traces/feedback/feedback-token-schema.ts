@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { PageQuery, Timestamp } from "../../shared/schema.ts";
+import { namedObject, PageQuery, Timestamp, textField } from "../../shared/schema.ts";
 import { MAX_FEEDBACK_KEY_CHARS } from "../limits.ts";
 
 const MAX_TOKENS = 100;
@@ -13,13 +13,11 @@ const Count = z
   .max(MAX_DAYS * 1440)
   .default(0);
 
-const Expiry = z
-  .object({
-    days: Count.describe("Days"),
-    hours: Count.describe("Hours"),
-    minutes: Count.describe("Minutes"),
-  })
-  .openapi("FeedbackTokenExpiry");
+const Expiry = namedObject("FeedbackTokenExpiry", {
+  days: Count.describe("Days"),
+  hours: Count.describe("Hours"),
+  minutes: Count.describe("Minutes"),
+});
 
 const DEFAULT_EXPIRY = { days: 0, hours: 3, minutes: 0 };
 
@@ -51,19 +49,17 @@ export const FeedbackTokenRequests = z.union([
   z.array(FeedbackTokenRequest).min(1).max(MAX_TOKENS),
 ]);
 
-export const FeedbackToken = z
-  .object({
-    id: z.string().openapi({
-      description: "Token: anyone who has it can give this feedback",
-      example: "5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11",
-    }),
-    url: z.string().openapi({
-      description: "URL that accepts the feedback by GET and POST",
-      example: "https://heddle.example/api/v1/feedback/tokens/5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11",
-    }),
-    expires_at: Timestamp.describe("Time at which it expires"),
-  })
-  .openapi("FeedbackToken");
+export const FeedbackToken = namedObject("FeedbackToken", {
+  id: textField(
+    "Token: anyone who has it can give this feedback",
+    "5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11",
+  ),
+  url: textField(
+    "URL that accepts the feedback by GET and POST",
+    "https://heddle.example/api/v1/feedback/tokens/5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11",
+  ),
+  expires_at: Timestamp.describe("Time at which it expires"),
+});
 export type FeedbackToken = z.infer<typeof FeedbackToken>;
 
 export const FeedbackTokensQuery = PageQuery.extend({ run_id: Id.describe("Id of the run") });

@@ -1,10 +1,11 @@
-import { and, asc, eq, gt, lte } from "drizzle-orm";
+import { and, asc, eq, gt, lte, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import { type Context, database } from "../../shared/context.ts";
 import { createLink, hashToken, tokenOfLink } from "../../shared/crypto/link-tokens.ts";
 import { AppError } from "../../shared/errors.ts";
 import { baseUrl } from "../../shared/http/base-url.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { feedback_tokens } from "../links/table.ts";
 import { assertTraceRate } from "../rates.ts";
 import {
   expiryOf,
@@ -12,9 +13,9 @@ import {
   type FeedbackTokenRequest,
   type FeedbackTokensQuery,
 } from "./feedback-token-schema.ts";
-import { feedback_tokens } from "./table.ts";
 
 const PURPOSE = "feedback-token";
+const EXPIRED = 100;
 
 /** Feedback that a token accepts. */
 export type FeedbackGrant = {
@@ -24,7 +25,7 @@ export type FeedbackGrant = {
   feedback_id: string;
 };
 
-/** Deletes expired tokens of the workspace first: no other job does. */
+/** Deletes some expired tokens of any workspace first: no other job does. */
 export async function createFeedbackTokens(
   ctx: Context,
   requests: FeedbackTokenRequest[],
@@ -42,12 +43,13 @@ export async function createFeedbackTokens(
       return { token, row: { ...link, ...about, expires_at, created_at: now } };
     }),
   );
+  const expired = ctx.db
+    .select({ id: sql`rowid` })
+    .from(feedback_tokens)
+    .where(lte(feedback_tokens.expires_at, now))
+    .limit(EXPIRED);
   await ctx.db.batch([
-    ctx.db
-      .delete(feedback_tokens)
-      .where(
-        and(eq(feedback_tokens.workspace_id, workspace_id), lte(feedback_tokens.expires_at, now)),
-      ),
+    ctx.db.delete(feedback_tokens).where(sql`rowid in ${expired}`),
     ...made.map(({ row }) => ctx.db.insert(feedback_tokens).values(row)),
   ]);
   return made.map(({ token, row }) => toToken(ctx, token, row.expires_at, origin));

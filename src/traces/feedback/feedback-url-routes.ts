@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
-import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag, textField } from "../../shared/schema.ts";
 import { FeedbackInput, FeedbackInputQuery } from "./feedback-schema.ts";
 import { submitFeedback } from "./feedback-url-service.ts";
 
@@ -14,7 +14,7 @@ const security: [] = [];
 const responses = {
   200: json(
     z.object({
-      message: z.string().openapi({ description: "Confirmation", example: "Feedback saved" }),
+      message: textField("Confirmation", "Feedback saved"),
     }),
     "Saved. Repeated feedback replaces the earlier one",
   ),

@@ -95,7 +95,7 @@ function checkTest(test: FieldTest): Filter {
   const { source } = test.field;
   switch (source.kind) {
     case "column":
-      return { kind: "column", sql: source.sql, condition: conditionOf(test) };
+      return { kind: "column", name: source.name, condition: conditionOf(test) };
     case "tag":
       return { kind: "tag", condition: conditionOf(test) };
     case "pair":
@@ -155,7 +155,7 @@ const STOP_WORDS = new Set(
 );
 
 /** Returns the words to find, in any order. Stop words count only when there are no others. */
-export function toWords(text: string): string[] {
+function toWords(text: string): string[] {
   const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== "");
   const meaningful = words.filter((word) => !STOP_WORDS.has(word));
   return meaningful.length > 0 ? meaningful : words;

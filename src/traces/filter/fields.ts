@@ -1,6 +1,4 @@
-import { usageSql } from "../rollup/usage-sql.ts";
-import type { Usage } from "../usage.ts";
-import type { PairKind, PairPart } from "./tree.ts";
+import type { FilterColumn, PairKind, PairPart } from "./tree.ts";
 
 export const FUNCTIONS = [
   "and",
@@ -35,7 +33,7 @@ export type FieldType =
   | "cursor";
 
 export type Source =
-  | { kind: "column"; sql: string }
+  | { kind: "column"; name: FilterColumn }
   | { kind: "pair"; of: PairKind; part: PairPart }
   | { kind: "object"; of: PairKind }
   | { kind: "tag" | "project" | "cursor" };
@@ -71,14 +69,14 @@ const FIELDS = {
   start_time: column("time", NUMBER, "start_us"),
   end_time: column("time", NUMBER, "end_us", true),
   first_token_time: column("time", NUMBER, "first_token_us", true),
-  latency: field("duration", NUMBER, { kind: "column", sql: "(r.end_us - r.start_us)" }, true),
+  latency: column("duration", NUMBER, "latency", true),
   execution_order: column("number", NUMBER, "execution_order", true),
-  total_tokens: usage("total_tokens", "INTEGER"),
-  prompt_tokens: usage("prompt_tokens", "INTEGER"),
-  completion_tokens: usage("completion_tokens", "INTEGER"),
-  total_cost: usage("total_cost", "REAL"),
-  prompt_cost: usage("prompt_cost", "REAL"),
-  completion_cost: usage("completion_cost", "REAL"),
+  total_tokens: column("number", NUMBER, "total_tokens", true),
+  prompt_tokens: column("number", NUMBER, "prompt_tokens", true),
+  completion_tokens: column("number", NUMBER, "completion_tokens", true),
+  total_cost: column("number", NUMBER, "total_cost", true),
+  prompt_cost: column("number", NUMBER, "prompt_cost", true),
+  completion_cost: column("number", NUMBER, "completion_cost", true),
   trace_tier: column("name", TEXT, "trace_tier", true),
   tags: field("text", ["has", "in", "like", "search", "exists"], { kind: "tag" }),
   metadata: field("text", OBJECT, { kind: "object", of: "m" }),
@@ -115,20 +113,10 @@ function field(
 function column(
   type: FieldType,
   functions: readonly FunctionName[],
-  name: string,
+  name: FilterColumn,
   nullable = false,
 ): Field {
-  return field(type, functions, { kind: "column", sql: `r.${name}` }, nullable);
-}
-
-/** Casts exact decimals stored as text. */
-function usage(name: keyof Usage, type: "INTEGER" | "REAL"): Field {
-  return field(
-    "number",
-    NUMBER,
-    { kind: "column", sql: `CAST(${usageSql(name)} AS ${type})` },
-    true,
-  );
+  return field(type, functions, { kind: "column", name }, nullable);
 }
 
 function pair(

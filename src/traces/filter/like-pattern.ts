@@ -1,9 +1,9 @@
 import type { LikePattern } from "./tree.ts";
 
-/** Limit of SQLite on Cloudflare: 50 bytes in a LIKE pattern. */
+/** Bounds the time to match a pattern with several wildcards. */
 const MAX_LIKE_BYTES = 48;
 
-/** Returns `null` for a long pattern that text functions cannot replace. */
+/** Returns `null` for a long pattern with more wildcards than a search for one text between two others. */
 export function readLikePattern(text: string): LikePattern | null {
   if (new TextEncoder().encode(text).length <= MAX_LIKE_BYTES) return { kind: "short", text };
   const pieces = splitPattern(text);
@@ -16,12 +16,82 @@ export function readLikePattern(text: string): LikePattern | null {
   return { kind: "around", start, middle: middles[0] ?? "", end };
 }
 
-/** Lowers ASCII only, like SQLite's lower() and LIKE. */
+const PIECE = /\\([\s\S])|([\s\S])/gu;
+
+/** Lowers ASCII only: other letters match in their own case. */
 export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-const PIECE = /\\([\s\S])|([\s\S])/gu;
+/** Returns a test whose time grows with the product of both lengths at most. */
+export function toLikeTest(pattern: LikePattern): (text: string) => boolean {
+  switch (pattern.kind) {
+    case "short": {
+      const steps = toSteps(lowerAscii(pattern.text));
+      return steps === null ? () => false : (text) => matches(lowerAscii(text), steps);
+    }
+    case "exact":
+      return (text) => lowerAscii(text) === pattern.text;
+    case "around":
+      return (text) => isAround(lowerAscii(text), pattern);
+  }
+}
+
+function isAround(
+  text: string,
+  { start, middle, end }: Extract<LikePattern, { kind: "around" }>,
+): boolean {
+  const last = text.length - end.length;
+  if (last < start.length || !text.startsWith(start) || !text.endsWith(end)) return false;
+  return text.slice(start.length, last).includes(middle);
+}
+
+const [ANY, ONE] = [Symbol("any text"), Symbol("any character")];
+type Step = typeof ANY | typeof ONE | string;
+
+const WILDCARDS: Record<string, Step> = { "%": ANY, _: ONE };
+
+/** @returns `null` for a pattern that ends inside an escape: it matches nothing */
+function toSteps(text: string): Step[] | null {
+  const steps: Step[] = [];
+  for (const [, escaped, plain = ""] of text.matchAll(PIECE)) {
+    if (plain === "\\") return null;
+    steps.push(escaped ?? WILDCARDS[plain] ?? plain);
+  }
+  return steps;
+}
+
+/** Returns to the last ANY only: an earlier one could not match more. */
+function matches(text: string, steps: Step[]): boolean {
+  let [at, next, retry, retryAt] = [0, 0, -1, 0];
+  while (at < text.length) {
+    const step = steps[next];
+    const width = step === undefined ? 0 : widthOf(step, text, at);
+    if (step === ANY) {
+      next += 1;
+      [retry, retryAt] = [next, at];
+    } else if (width > 0) {
+      next += 1;
+      at += width;
+    } else if (retry === -1) {
+      return false;
+    } else {
+      retryAt += widthAt(text, retryAt);
+      [next, at] = [retry, retryAt];
+    }
+  }
+  return steps.slice(next).every((step) => step === ANY);
+}
+
+/** Returns how much of the text the step matches, 0 when it does not match. */
+function widthOf(step: Step, text: string, at: number): number {
+  if (step === ONE) return widthAt(text, at);
+  return typeof step === "string" && text.startsWith(step, at) ? step.length : 0;
+}
+
+function widthAt(text: string, at: number): number {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+}
 
 /** Splits at the % signs. Returns `null` when the pattern has a _. */
 function splitPattern(text: string): string[] | null {

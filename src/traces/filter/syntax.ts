@@ -1,6 +1,6 @@
 import { FilterProblem, type FilterToken, tokenize } from "./tokens.ts";
 
-/** Limit of SQLite: expressions 100 deep. The innermost test and the query use the rest. */
+/** Bounds the stack of what reads and evaluates a filter. */
 const MAX_FILTER_LEVELS = 64;
 
 export type FilterCall = { kind: "call"; name: string; args: FilterNode[]; offset: number };

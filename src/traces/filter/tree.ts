@@ -1,10 +1,12 @@
 import type { PairSource as StoredKind } from "../changes.ts";
+import type { TraceRunRow } from "../rows/rows.ts";
+import type { Usage } from "../usage.ts";
 
 export type Comparator = "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
 export type Operand = string | number;
 
 /**
- * Pattern with % and _, split when longer than SQLite's limit. ASCII letters match in either case.
+ * Pattern with % and _, split at its wildcards when it is long. ASCII letters match in either case.
  */
 export type LikePattern =
   | { kind: "short"; text: string }
@@ -19,6 +21,15 @@ export type Condition =
   | { op: "like"; pattern: LikePattern }
   | { op: "search"; text: string };
 
+/** Value of a run. Usage includes the model calls below a run that lacks its own. */
+export type FilterColumn =
+  | keyof Usage
+  | "latency"
+  | keyof Pick<TraceRunRow, "id" | "trace_id" | "parent_run_id" | "reference_example_id">
+  | keyof Pick<TraceRunRow, "thread_id" | "name" | "run_type" | "status" | "error" | "is_root">
+  | keyof Pick<TraceRunRow, "start_us" | "end_us" | "first_token_us">
+  | keyof Pick<TraceRunRow, "execution_order" | "trace_tier">;
+
 /** Pairs of metadata, inputs and outputs, or rows of feedback. */
 export type PairKind = StoredKind | "feedback";
 export type PairPart = "key" | "value" | "score" | "source";
@@ -29,7 +40,7 @@ export type Leaf = { key: string; value: string; number: number | null };
 export type Filter =
   | { kind: "and" | "or"; filters: Filter[] }
   | { kind: "not"; filter: Filter }
-  | { kind: "column"; sql: string; condition: Condition }
+  | { kind: "column"; name: FilterColumn; condition: Condition }
   | { kind: "tag"; condition: Condition }
   | PairTest
   | { kind: "contains"; of: PairKind; leaves: Leaf[] }

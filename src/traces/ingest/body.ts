@@ -1,27 +1,73 @@
+import { assertQuota, INGESTION_METERS } from "../../control-plane/quotas/quota-service.ts";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
+import {
+  admitted,
+  type ByteChunks,
+  chunksOf,
+  holdBody,
+  joined,
+  NOTHING,
+} from "../../shared/http/body.ts";
+import { count, countUsage } from "../../shared/metrics/metrics.ts";
+import type { Reserve } from "../../shared/work/memory-budget.ts";
 import { type ExactJson, parseExact } from "../exact-json.ts";
 import { MAX_BODY_BYTES } from "../limits.ts";
+import { assertTraceRate } from "../rates.ts";
 import { unpackZstd } from "../zstd.ts";
 
-/** Default chunks are a few kilobytes, and each read has a fixed cost. */
-const CHUNK_BYTES = 128 * 1024;
+/** Traces of agents pass by: a quota refuses runs, and not the traces of those it has accepted. */
+export async function assertMayIngest(ctx: Context): Promise<void> {
+  assertMay(ctx, "write");
+  assertTraceRate(ctx, "ingest");
+  await assertQuota(ctx, INGESTION_METERS);
+}
 
-/** Yields the body decoded by Content-Encoding. Throws a 413 when it exceeds the limit. */
-export async function* readBytes(request: Request): AsyncGenerator<Uint8Array> {
+/** Runs work on the body decoded by Content-Encoding, whose bytes the isolate holds until the work ends. */
+export function withBody<T>(
+  { caller }: Pick<Context, "caller">,
+  request: Request,
+  work: (bytes: ByteChunks) => Promise<T>,
+): Promise<T> {
+  const { workspace_id } = caller;
+  return holdBody((reserve) => work(counted(workspace_id, readBytes(request, reserve))));
+}
+
+async function* counted(workspace_id: string, chunks: ByteChunks): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  try {
+    for await (const chunk of chunks) {
+      bytes += chunk.byteLength;
+      yield chunk;
+    }
+  } finally {
+    count("heddle_ingestion_bytes_total", {}, bytes);
+    countUsage(workspace_id, "ingestion", { ingested_bytes: bytes });
+  }
+}
+
+/** Throws a 413 when the body exceeds the limit. */
+async function* readBytes(request: Request, reserve: Reserve): AsyncGenerator<Uint8Array> {
   const encoding = request.headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
   const body = request.body ?? new Blob([]).stream();
   switch (encoding) {
     case "":
     case "identity":
-      return yield* counted(chunksOf(body));
+      return yield* admitted(chunksOf(body), MAX_BODY_BYTES, reserve);
     case "gzip":
     case "deflate":
       return yield* unpacked(
         chunksOf(body.pipeThrough(new DecompressionStream(encoding))),
         encoding,
+        reserve,
       );
     case "zstd":
-      return yield* unpacked(unpackZstd(counted(chunksOf(body))), encoding);
+      return yield* unpacked(
+        unpackZstd(admitted(chunksOf(body), MAX_BODY_BYTES, NOTHING)),
+        encoding,
+        reserve,
+      );
     default:
       throw new AppError(
         "unsupported_media_type",
@@ -30,8 +76,8 @@ export async function* readBytes(request: Request): AsyncGenerator<Uint8Array> {
   }
 }
 
-export async function readJson(request: Request): Promise<ExactJson> {
-  const text = new TextDecoder().decode(await joined(readBytes(request)));
+export async function readJson(bytes: ByteChunks): Promise<ExactJson> {
+  const text = new TextDecoder().decode(await joined(bytes));
   return parseJson(text, "Malformed JSON in request body");
 }
 
@@ -43,36 +89,13 @@ export function parseJson(text: string, what: string): ExactJson {
   }
 }
 
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader({ mode: "byob" });
-  let isWhole = false;
-  try {
-    while (!isWhole) {
-      const { value, done } = await reader.readAtLeast(CHUNK_BYTES, new Uint8Array(CHUNK_BYTES));
-      isWhole = done;
-      if (value && value.byteLength > 0) yield value;
-    }
-  } finally {
-    // Cancels the stream when the consumer stops early.
-    if (!isWhole) await reader.cancel();
-  }
-}
-
-async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let total = 0;
-  for await (const chunk of chunks) {
-    total += chunk.byteLength;
-    if (total > MAX_BODY_BYTES) throw tooLarge();
-    yield chunk;
-  }
-}
-
 async function* unpacked(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: ByteChunks,
   encoding: string,
+  reserve: Reserve,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* counted(chunks);
+    yield* admitted(chunks, MAX_BODY_BYTES, reserve);
   } catch (error) {
     if (error instanceof AppError) throw error;
     const text = `The body is not valid ${encoding}: it is truncated or corrupt.`;
@@ -80,17 +103,6 @@ async function* unpacked(
   }
 }
 
-async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
-}
-
-function malformed(text: string, cause: unknown): AppError {
+export function malformed(text: string, cause: unknown): AppError {
   return new AppError("bad_request", text, { cause });
-}
-
-function tooLarge(): AppError {
-  const text = `The body exceeds ${MAX_BODY_BYTES} bytes uncompressed; send fewer runs in a request.`;
-  return new AppError("too_large", text);
 }

@@ -18,9 +18,23 @@ export function toIncoming(
   loc: Loc,
   texts: Partial<Record<string, string>> = {},
 ): IncomingRun {
-  const parsed = IngestRun.safeParse(value);
-  if (!parsed.success) throw refused(parsed.error, loc);
-  const run = parsed.data;
+  return fromValid(parseFields(IngestRun, value, loc), kind, loc, texts);
+}
+
+export function parseFields<T>(schema: z.ZodType<T>, value: unknown, loc: Loc): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = toIssues(parsed.error, loc);
+  throw new AppError("invalid_request", joinIssues(issues), { issues });
+}
+
+/** Converts a run whose fields are valid by themselves. */
+export function fromValid(
+  run: IngestRun,
+  kind: ChangeKind,
+  loc: Loc,
+  texts: Partial<Record<string, string>> = {},
+): IncomingRun {
   const lineage = run.dotted_order ? parseDottedOrder(run.dotted_order) : null;
   const id = run.id ?? lineage?.run_id ?? (kind === "post" ? newId() : null);
   if (id === null) throw invalid([...loc, "id"], "required: the id of the run");
@@ -64,11 +78,10 @@ function toColumns(run: IngestRun, lineage: Lineage | null): RunColumns {
     trace_tier: run.trace_tier,
     execution_order: run.execution_order,
   };
-  const named = Object.entries(columns).filter(
-    ([, value]) => value !== undefined && value !== null,
-  );
+  const named: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(columns)) if (value != null) named[name] = value;
   // The remaining entries are fields of RunColumns with values of their types.
-  return Object.fromEntries(named) as RunColumns;
+  return named as RunColumns;
 }
 
 function errorText(error: unknown): string | undefined {
@@ -94,9 +107,4 @@ function toDigest(run: IngestRun): Digest {
   const first_token_us = firstToken(run.events);
   if (first_token_us !== undefined) digest.first_token_us = first_token_us;
   return digest;
-}
-
-function refused(error: z.core.$ZodError, loc: Loc): AppError {
-  const issues = toIssues(error, loc);
-  return new AppError("invalid_request", joinIssues(issues), { issues });
 }

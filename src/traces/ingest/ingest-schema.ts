@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { namedObject, textField } from "../../shared/schema.ts";
 import { toMicros } from "../../shared/times.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 import { MAX_NAME_CHARS, MAX_TAG_CHARS, MAX_TAGS } from "../limits.ts";
@@ -31,13 +32,19 @@ const DottedOrder = z.string().refine((text) => parseDottedOrder(text) !== null,
     "must be segments YYYYMMDDTHHMMSSffffffZ<run id> from the root to the run, with dots between",
 });
 
+/** Fields that place a run. */
+export const RunPlacement = z.object({
+  id: Id.nullish(),
+  trace_id: Id.nullish(),
+  parent_run_id: Id.nullish(),
+  dotted_order: DottedOrder.nullish(),
+  session_name: z.string().max(255).nullish(),
+});
+
 /** Run as SDKs send it. Missing and `null` fields change nothing. */
 export const IngestRun = z
   .looseObject({
-    id: Id.nullish(),
-    trace_id: Id.nullish(),
-    parent_run_id: Id.nullish(),
-    dotted_order: DottedOrder.nullish(),
+    ...RunPlacement.shape,
     name: z.string().nullish(),
     run_type: z.enum(RUN_TYPES).nullish(),
     start_time: Moment.nullish(),
@@ -50,7 +57,6 @@ export const IngestRun = z
     serialized: z.unknown().optional(),
     tags: z.array(z.string().max(MAX_TAG_CHARS)).max(MAX_TAGS).nullish(),
     session_id: Id.nullish(),
-    session_name: z.string().max(255).nullish(),
     reference_example_id: Id.nullish(),
     trace_tier: z.enum(["longlived", "shortlived"]).nullish(),
     execution_order: z.number().int().nullish(),
@@ -58,21 +64,17 @@ export const IngestRun = z
   .transform((run) => ({ ...run, name: run.name?.slice(0, MAX_NAME_CHARS) }));
 export type IngestRun = z.infer<typeof IngestRun>;
 
-export const RunsAccepted = z
-  .object({
-    message: z.string().openapi({ description: "Confirmation", example: "Runs batch ingested" }),
-  })
-  .openapi("RunsAccepted");
+export const RunsAccepted = namedObject("RunsAccepted", {
+  message: textField("Confirmation", "Runs batch ingested"),
+});
 
-export const IngestError = z
-  .object({
-    error: z.string().openapi({
-      description: "What is wrong and how to correct it",
-      example: "body.run_type: must be one of tool, chain, llm",
-    }),
-    details: z.unknown().describe("Invalid fields, `null` when none is to blame"),
-  })
-  .openapi("IngestError");
+export const IngestError = namedObject("IngestError", {
+  error: textField(
+    "What is wrong and how to correct it",
+    "body.run_type: must be one of tool, chain, llm",
+  ),
+  details: z.unknown().describe("Invalid fields, `null` when none is to blame"),
+});
 
 const uuid = { type: "string", format: "uuid" } as const;
 const time = { type: "string", format: "date-time" } as const;

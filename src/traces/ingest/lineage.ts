@@ -1,7 +1,7 @@
 import type { Context } from "../../shared/context.ts";
 import { nowMicros } from "../../shared/times.ts";
-import type { IncomingRun } from "../changes.ts";
-import { toDottedOrder } from "../dotted-order.ts";
+import type { IncomingRun, RunChange } from "../changes.ts";
+import { parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
 import { findPartitions } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 
@@ -34,4 +34,12 @@ async function findParent(ctx: Context, id: string) {
     if (runs[0]) return { ...runs[0], project_id: partition.project_id };
   }
   return null;
+}
+
+/** @returns `null` for a patch that names neither its trace nor its place in it */
+export function traceOf({ id, kind, columns }: Pick<RunChange, "id" | "kind" | "columns">) {
+  const { trace_id, dotted_order, parent_run_id } = columns;
+  if (trace_id !== undefined) return trace_id;
+  if (dotted_order !== undefined) return parseDottedOrder(dotted_order)?.trace_id ?? null;
+  return kind === "post" && parent_run_id === undefined ? id : null;
 }

@@ -1,16 +1,14 @@
 import type { Context } from "../../shared/context.ts";
 import { dayOf, nowMicros } from "../../shared/times.ts";
-import type { IncomingRun } from "../changes.ts";
+import type { Home, IncomingRun } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
-import {
-  dayOfId,
-  findLocations,
-  findPartitions,
-  type Home,
-  type Location,
-} from "../object/catalogue.ts";
+import { mayHave } from "../locations/generations.ts";
+import { type Location, sharedId } from "../locations/location.ts";
+import { findLocations } from "../locations/locations.ts";
+import { dayOfId, findPartitions } from "../object/catalogue.ts";
 import { projectByName, resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
+import { traceOf } from "./lineage.ts";
 
 export type PlacedRun = { run: IncomingRun; home: Home; location: Location | null };
 
@@ -18,10 +16,14 @@ export type PlacedRun = { run: IncomingRun; home: Home; location: Location | nul
 export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<PlacedRun[]> {
   const projectByTrace = projectsByTrace(runs);
   const days = startDaysById(runs);
-  const unresolved = runs.filter(
-    (run) => !isDayInId(run, days) || !isProjectKnown(run, projectByTrace),
+  const moved = await findMovedSpans(ctx, runs, projectByTrace);
+  const unresolved = runs.filter((run) =>
+    run.span_ids === undefined
+      ? !isDayInId(run, days) || !isProjectKnown(run, projectByTrace)
+      : moved.has(run),
   );
-  const homes = await findHomes(ctx, unresolved);
+  const traceById = new Map(unresolved.map((run) => [run.id, traceOf(run)]));
+  const homes = await findHomes(ctx, unresolved, traceById);
   const orphans = unresolved.filter(
     (run) => !isProjectKnown(run, projectByTrace) && !homes.has(run.id),
   );
@@ -33,6 +35,26 @@ export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<Plac
   const placed: PlacedRun[] = [];
   for (const run of runs) placed.push(await placeRun(ctx, run, { projectByTrace, days, homes }));
   return placed;
+}
+
+/**
+ * Returns the spans that may be in another project already: their traces have runs there. A span
+ * never changes its start, so it is on no other day.
+ */
+async function findMovedSpans(
+  ctx: Context,
+  runs: IncomingRun[],
+  projectByTrace: Map<string, string>,
+): Promise<Set<IncomingRun>> {
+  const spans = runs.filter((run) => run.span_ids !== undefined && !namesProject(run));
+  const located = await findLocations(ctx, spans.map(locatedId));
+  const moved = new Set<IncomingRun>();
+  for (const span of spans) {
+    const homes = located.get(locatedId(span))?.homes ?? [];
+    const project_id = await projectOf(ctx, span, projectByTrace);
+    if (homes.some((home) => home.project_id !== project_id)) moved.add(span);
+  }
+  return moved;
 }
 
 /** Projects by trace, days and homes by run id. */
@@ -53,20 +75,34 @@ async function placeRun(
   if (before?.project_id === project_id) return { run, home: before, location: null };
   const day = dayOfRun(run, days) ?? dayOf(nowMicros());
   const home = { project_id, day };
-  const location = dayOfId(run.id) === day ? null : { ...home, run_id: run.id };
+  const location = dayOfId(run.id) === day ? null : { ...home, id: locatedId(run) };
   return { run, home, location };
 }
 
-/** Returns the homes of stored runs by id. */
-export async function findHomes(ctx: Context, runs: { id: string }[]): Promise<Map<string, Home>> {
+/** Spans of a trace share a location: their ids begin alike. */
+function locatedId({ id, span_ids }: IncomingRun): string {
+  return span_ids === undefined ? id : (sharedId(id) ?? id);
+}
+
+export async function findHomes(
+  ctx: Context,
+  runs: { id: string }[],
+  traceById: Map<string, string | null> = new Map(),
+): Promise<Map<string, Home>> {
   const ids = [...new Set(runs.map(({ id }) => id))];
-  const homes = await findLocations(ctx, ids);
-  const rest = ids.filter((id) => !homes.has(id) && dayOfId(id) !== null);
+  const located = await findLocations(ctx, ids);
+  const homes = new Map<string, Home>();
+  for (const [id, { homes: found, is_shared }] of located) {
+    const [home, ...others] = found;
+    if (home && others.length === 0 && !is_shared) homes.set(id, home);
+  }
+  const rest = ids.filter((id) => !homes.has(id) && (located.has(id) || dayOfId(id) !== null));
   if (rest.length === 0) return homes;
-  const located = await findPartitions(ctx, rest);
   await Promise.all(
-    located.map(async ({ partition, ids: here }) => {
-      const found = await tracePartition(ctx.env, partition).hasRuns(here);
+    (await findPartitions(ctx, rest, located)).map(async ({ partition, ids: here }) => {
+      const ids = here.filter((id) => mayHave(partition.slot, traceById.get(id) ?? null));
+      if (ids.length === 0) return;
+      const found = await tracePartition(ctx.env, partition).hasRuns(ids);
       for (const id of found)
         homes.set(id, { project_id: partition.project_id, day: partition.day });
     }),

@@ -3,7 +3,8 @@ import type { Context } from "../../shared/context.ts";
 import { database } from "../../shared/context.ts";
 import { createLink, hashToken, tokenOfLink } from "../../shared/crypto/link-tokens.ts";
 import { baseUrl } from "../../shared/http/base-url.ts";
-import { among, deleteSome } from "../../shared/storage/sql.ts";
+import { among, deleteSome, hasSome, MAX_IDS } from "../../shared/storage/sql.ts";
+import { chunks } from "../../shared/work/chunks.ts";
 import { trace_shares } from "./table.ts";
 
 const PURPOSE = "trace-share";
@@ -41,16 +42,19 @@ export async function deleteShareLink(ctx: Context, trace_id: string): Promise<v
 
 /** Deletes the links of traces that are being deleted from these projects. */
 export async function deleteShareLinks(
-  ctx: Context,
-  project_ids: string[],
-  trace_ids: string[],
+  env: Env,
+  workspace_id: string,
+  { project_ids, trace_ids }: { project_ids: string[]; trace_ids: string[] },
 ): Promise<void> {
-  const isOurs = eq(trace_shares.workspace_id, ctx.caller.workspace_id);
-  const areTheirs = and(
-    among(trace_shares.project_id, project_ids),
-    among(trace_shares.trace_id, trace_ids),
-  );
-  await ctx.db.delete(trace_shares).where(and(isOurs, areTheirs));
+  const isOurs = eq(trace_shares.workspace_id, workspace_id);
+  if (trace_ids.length === 0 || !(await hasSome(database(env), trace_shares, isOurs))) return;
+  const isTheirs = among(trace_shares.project_id, project_ids);
+  for (const some of chunks(trace_ids, MAX_IDS)) {
+    const ofThem = among(trace_shares.trace_id, some);
+    await database(env)
+      .delete(trace_shares)
+      .where(and(isOurs, isTheirs, ofThem));
+  }
 }
 
 /** Not scoped to a workspace: deletes the links of a deleted project. */

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { textField } from "../../shared/schema.ts";
 import { RunsPageV2, RunsQueryV2Request } from "../query/query-schema.ts";
 
 const MAX_CURSOR_CHARS = 100_000;
@@ -27,9 +28,6 @@ export type RunChangesRequest = z.infer<typeof RunChangesRequest>;
 
 export const RunChanges = RunsPageV2.extend({
   has_more: z.boolean().describe("Whether there are more changes already"),
-  next_cursor: z.string().openapi({
-    description: "Cursor that returns the changes after these",
-    example: "eyJwIjoiMDE5YTJiM2MifQ",
-  }),
+  next_cursor: textField("Cursor that returns the changes after these", "eyJwIjoiMDE5YTJiM2MifQ"),
 }).openapi("RunChanges");
 export type RunChanges = z.infer<typeof RunChanges>;

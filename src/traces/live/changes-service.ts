@@ -6,7 +6,6 @@ import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { areLive } from "../object/catalogue.ts";
 import { smallColumns, withLargeColumns } from "../object/large-columns.ts";
-import type { ChangedRuns } from "../object/object.ts";
 import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions, projects } from "../object/table.ts";
@@ -15,8 +14,9 @@ import { toRuns } from "../query/query-service.ts";
 import { toItem, toSelect } from "../query/query-v2.ts";
 import { assertReadRate } from "../rates.ts";
 import { type ChangedRun, type ChangePosition, positionOf } from "../reads/changed-runs.ts";
-import { type ChangesCursor, readChangesCursor, writeChangesCursor } from "./changes-cursor.ts";
+import type { ChangedRuns } from "../reads/run-pages.ts";
 import { RunChanges, type RunChangesRequest } from "./changes-schema.ts";
+import { type ChangesCursor, readChangesCursor, writeChangesCursor } from "./cursors.ts";
 
 const PAGE_SIZE = 100;
 const AT_ONCE = 25;

@@ -1,5 +1,8 @@
 import { router } from "../../shared/http/http.ts";
+import { toByteStream } from "../../shared/http/sse.ts";
 import { body, json, operationWithTag, problem } from "../../shared/schema.ts";
+import { TraceRuns, TraceRunsQuery } from "../traces/traces-schema.ts";
+import { listTraceRuns } from "../traces/traces-service.ts";
 import { RunChanges, RunChangesRequest } from "./changes-schema.ts";
 import { listRunChanges } from "./changes-service.ts";
 import { TraceLine, TraceParams, TraceQuery } from "./trace-schema.ts";
@@ -14,17 +17,23 @@ const operation = operationWithTag("Trace runs");
 const trace = operation("get", "/api/v2/traces/{trace_id}/runs", "getTrace", {
   summary: "Get the runs of a trace",
   description:
-    "One line of JSON for each run, without payloads, in the order of `dotted_order`. The last line has a cursor. With the cursor, a later request returns only runs that are new or changed since. One request counts as one query.",
-  request: { params: TraceParams, query: TraceQuery },
+    "One line of JSON for each run, without payloads, in the order of `dotted_order`. The last line has a cursor. With the cursor, a later request returns only runs that are new or changed since. One request counts as one query. With `project_id` the answer is one JSON object.",
+  request: { params: TraceParams, query: TraceQuery.extend(TraceRunsQuery.shape) },
   responses: {
     200: {
-      content: { "application/x-ndjson": { schema: TraceLine } },
-      description: "Runs, then a line that ends the answer",
+      content: {
+        "application/x-ndjson": { schema: TraceLine },
+        "application/json": { schema: TraceRuns },
+      },
+      description: "Runs, then a line that ends the answer; with `project_id` all runs",
     },
+    413: problem("With `project_id`: the trace has more runs than one answer holds"),
   },
 });
 liveRoutes.openapi(trace, async (c) => {
   const { trace_id } = c.req.valid("param");
+  const { project_id, ...query } = c.req.valid("query");
+  if (project_id) return c.json(await listTraceRuns(c.var.ctx, trace_id, project_id, query), 200);
   return ndjsonResponse(await readTrace(c.var.ctx, trace_id, c.req.valid("query").cursor));
 });
 
@@ -42,26 +51,17 @@ liveRoutes.openapi(changes, async (c) =>
 /** Writes a line of JSON for each value. The types of zod-openapi know no response of this media type. */
 function ndjsonResponse(values: AsyncGenerator<unknown>): never {
   const headers = { "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" };
-  return new Response(toLines(values), { headers }) as never;
+  return new Response(toByteStream(linesOf(values)), { headers }) as never;
 }
 
-/** Reads no faster than the client. */
-function toLines(values: AsyncGenerator<unknown>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      let text = "";
-      let isDone = false;
-      while (!isDone && text.length < CHUNK_CHARS) {
-        const result = await values.next();
-        isDone = result.done === true;
-        if (!isDone) text += `${JSON.stringify(result.value)}\n`;
-      }
-      if (text !== "") controller.enqueue(encoder.encode(text));
-      if (isDone) controller.close();
-    },
-    async cancel() {
-      await values.return(undefined);
-    },
-  });
+/** Yields the lines in pieces of a bounded size. */
+async function* linesOf(values: AsyncGenerator<unknown>) {
+  let text = "";
+  for await (const value of values) {
+    text += `${JSON.stringify(value)}\n`;
+    if (text.length < CHUNK_CHARS) continue;
+    yield text;
+    text = "";
+  }
+  yield text;
 }

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp } from "../../shared/schema.ts";
+import { namedObject, Timestamp, textField } from "../../shared/schema.ts";
 import { RUN_TYPES } from "../ingest/ingest-schema.ts";
 
 const Id = z.guid("must be a UUID").toLowerCase();
@@ -17,47 +17,40 @@ export const TraceQuery = z.object({
     .describe("Cursor of an earlier answer: returns only runs that are new or changed since"),
 });
 
-export const TraceSpan = z
-  .object({
-    id: z
-      .string()
-      .openapi({ description: "Id of the run", example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071" }),
-    parent_run_id: z.string().nullable().describe("Id of the parent run, `null` for the root run"),
-    dotted_order: z
-      .string()
-      .nullable()
-      .describe("Position in the trace, `null` until the run's POST arrives"),
-    name: z.string().openapi({ description: "Name of the run", example: "agent" }),
-    run_type: z.string().openapi({
-      description: `Type of the run: ${RUN_TYPES.map((type) => type.toUpperCase()).join(", ")}`,
-      example: "CHAIN",
-    }),
-    status: z.enum(["PENDING", "SUCCESS", "ERROR"]).describe("Status of the run"),
-    start_time: Timestamp.describe("Time at which it started"),
-    end_time: Timestamp.nullable().describe("Time at which it ended, `null` while it runs"),
-    first_token_time: Timestamp.nullable().describe("Time of the first token"),
-    error: z
-      .string()
-      .nullable()
-      .describe("First 500 characters of the error, `null` when it did not fail"),
-    is_error_cut: z.boolean().describe("Whether the error is longer than `error`"),
-    total_tokens: Tokens.describe("Number of tokens"),
-    prompt_tokens: Tokens.describe("Number of prompt tokens"),
-    completion_tokens: Tokens.describe("Number of completion tokens"),
-    total_cost: Cost.describe("Cost in US dollars, an exact decimal as text"),
-    prompt_cost: Cost.describe("Cost of the prompt tokens in US dollars"),
-    completion_cost: Cost.describe("Cost of the completion tokens in US dollars"),
-    tags: z.array(z.string()).openapi({ description: "Tags", example: ["production"] }),
-  })
-  .openapi("TraceSpan");
+export const TraceSpan = namedObject("TraceSpan", {
+  id: textField("Id of the run", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+  parent_run_id: z.string().nullable().describe("Id of the parent run, `null` for the root run"),
+  dotted_order: z
+    .string()
+    .nullable()
+    .describe("Position in the trace, `null` until the run's POST arrives"),
+  name: textField("Name of the run", "agent"),
+  run_type: textField(
+    `Type of the run: ${RUN_TYPES.map((type) => type.toUpperCase()).join(", ")}`,
+    "CHAIN",
+  ),
+  status: z.enum(["PENDING", "SUCCESS", "ERROR"]).describe("Status of the run"),
+  start_time: Timestamp.describe("Time at which it started"),
+  end_time: Timestamp.nullable().describe("Time at which it ended, `null` while it runs"),
+  first_token_time: Timestamp.nullable().describe("Time of the first token"),
+  error: z
+    .string()
+    .nullable()
+    .describe("First 500 characters of the error, `null` when it did not fail"),
+  is_error_cut: z.boolean().describe("Whether the error is longer than `error`"),
+  total_tokens: Tokens.describe("Number of tokens"),
+  prompt_tokens: Tokens.describe("Number of prompt tokens"),
+  completion_tokens: Tokens.describe("Number of completion tokens"),
+  total_cost: Cost.describe("Cost in US dollars, an exact decimal as text"),
+  prompt_cost: Cost.describe("Cost of the prompt tokens in US dollars"),
+  completion_cost: Cost.describe("Cost of the completion tokens in US dollars"),
+  tags: z.array(z.string()).openapi({ description: "Tags", example: ["production"] }),
+});
 export type TraceSpan = z.infer<typeof TraceSpan>;
 
 export const TraceEnd = z
   .object({
-    cursor: z.string().openapi({
-      description: "Cursor that returns what changes later",
-      example: "eyJ0IjoiMDE5YTJiM2MifQ",
-    }),
+    cursor: textField("Cursor that returns what changes later", "eyJ0IjoiMDE5YTJiM2MifQ"),
     run_count: z.number().int().describe("Number of runs before this line"),
     is_truncated: z.boolean().describe("Whether the trace has more than 100,000 runs to return"),
     project_id: z.string().nullable().openapi({

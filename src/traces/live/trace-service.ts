@@ -4,20 +4,21 @@ import type { Context } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { DAY_US, dayOf, nowMicros, toIso, toMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
-import type { PartitionKey } from "../changes.ts";
+import type { Home, PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
-import { dayOfId, type Home, livePartitions } from "../object/catalogue.ts";
+import { dayOfId, livePartitions } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import { assertReadRate } from "../rates.ts";
 import { MAX_SPANS, type SpanRow, type TraceListing } from "../reads/spans.ts";
-import { readTraceCursor, seqKey, type TraceCursor, writeTraceCursor } from "./trace-cursor.ts";
+import { readTraceCursor, seqKey, type TraceCursor, writeTraceCursor } from "./cursors.ts";
 import type { TraceEnd, TraceSpan } from "./trace-schema.ts";
 
 /** Number of days after its root in which a pending trace is searched. */
 const MAX_DAYS = 31;
 const AT_ONCE = 25;
-const PAGE_ROWS = 1000;
+/** More than fit a page of `readSpans`, which sums the usage of the whole trace. */
+const PAGE_RUNS = 4000;
 
 type Listed = { partition: PartitionKey; listing: TraceListing };
 
@@ -56,7 +57,7 @@ async function* linesOf(
     run_count += 1;
     yield toSpan(span);
   }
-  const found = listed.reduce((sum, { listing }) => sum + listing.rows.length, 0);
+  const found = listed.reduce((sum, { listing }) => sum + listing.ids.length, 0);
   yield {
     cursor: writeTraceCursor(cursor),
     run_count,
@@ -67,8 +68,8 @@ async function* linesOf(
 
 async function* spansOf(ctx: Context, { partition, listing }: Listed): AsyncGenerator<SpanRow> {
   const object = tracePartition(ctx.env, partition);
-  for (let at = 0; at < listing.rows.length; ) {
-    const { spans, read } = await object.readSpans(listing.rows.slice(at, at + PAGE_ROWS));
+  for (let at = 0; at < listing.ids.length; ) {
+    const { spans, read } = await object.readSpans(listing.ids.slice(at, at + PAGE_RUNS));
     yield* spans;
     at += read;
   }

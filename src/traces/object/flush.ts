@@ -1,27 +1,170 @@
-import { and, eq, lte } from "drizzle-orm";
+import { and, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
+import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
+import { runAlarm } from "../../shared/work/alarm.ts";
+import type { TraceTotals } from "../aggregates/stats.ts";
 import type { PartitionKey } from "../changes.ts";
+import { flushDelayMs, flushPauseMs } from "../locations/generations.ts";
+import type { ColdStorage } from "../storage/cold-storage.ts";
 import type { CatalogueCounts } from "../storage/counts.ts";
-import type { TraceTotals } from "../storage/stats.ts";
+import type { PartitionStore } from "../storage/partition.ts";
+import { isPartition } from "./catalogue.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import { partitions } from "./table.ts";
 
+/** Until leftovers are deleted further. */
+const CLEAN_MS = 1000;
+/** Writes totals to the catalogue after this long without changes. */
+const QUIET_MS = 60_000;
+/** Time of compaction in one alarm. */
+const COMPACT_MS = 20_000;
+const KEY = "partition";
+
+/**
+ * Alarm that writes a partition's counts to the catalogue, deletes leftovers, drops dead versions
+ * of runs and moves bodies to R2.
+ */
+export class Flush {
+  readonly #env: Env;
+  readonly #storage: DurableObjectStorage;
+  readonly #store: PartitionStore;
+  readonly #cold: ColdStorage;
+  readonly #totals: () => TraceTotals;
+  #isScheduled = false;
+  #flushed_at = 0;
+
+  constructor(
+    env: Env,
+    storage: DurableObjectStorage,
+    store: PartitionStore,
+    cold: ColdStorage,
+    totals: () => TraceTotals,
+  ) {
+    this.#env = env;
+    this.#storage = storage;
+    this.#store = store;
+    this.#cold = cold;
+    this.#totals = totals;
+  }
+
+  /** Changes the partition and sets the alarm, without an await between them. */
+  async change<T>(
+    partition: PartitionKey,
+    work: () => T,
+    isChanged: (result: T) => boolean = () => true,
+  ): Promise<T> {
+    const { result, scheduled } = await this.#cold.attempt(() => {
+      const changed = work();
+      const isDue = isChanged(changed);
+      return { result: changed, scheduled: isDue ? this.schedule(partition) : null };
+    });
+    await scheduled;
+    return result;
+  }
+
+  /** Sets the alarm without an await before it, so that it commits with the rows. */
+  async schedule(partition: PartitionKey): Promise<void> {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    if (this.#storage.kv.get(KEY) === undefined) this.#storage.kv.put(KEY, partition);
+    const { slot } = partition;
+    const at = Math.max(Date.now() + flushDelayMs(slot), this.#flushed_at + flushPauseMs(slot));
+    await this.#storage.setAlarm(at);
+  }
+
+  /** Sets the alarm for later work, or deletes it. */
+  async rest(): Promise<void> {
+    const partition = this.#storage.kv.get<PartitionKey>(KEY);
+    if (!partition || !this.#store.exists) return;
+    const times = [this.#store.sealed.nextExpiry, this.#cold.nextAt(partition)];
+    const at = Math.min(...times.map((time) => time ?? Infinity));
+    if (at === Infinity) await this.#storage.deleteAlarm();
+    else await this.#storage.setAlarm(at);
+  }
+
+  /** Ingestion does not set the alarm earlier after a failure: pauses grow during an outage. */
+  async run(): Promise<void> {
+    this.#isScheduled = false;
+    const isDone = await runAlarm(this.#storage, "TracePartition", () => this.#flush());
+    if (!isDone) this.#isScheduled = true;
+  }
+
+  async #flush(): Promise<void> {
+    const partition = this.#storage.kv.get<PartitionKey>(KEY);
+    if (!partition || !this.#store.exists) return;
+    this.#flushed_at = Date.now();
+    const { bytes, counts } = this.#store;
+    const { seq } = counts.current;
+    const isQuiet = Date.now() - seq / 1000 >= QUIET_MS;
+    const stats = isQuiet ? this.#totals() : null;
+    await writeCounts(this.#env, partition, { ...counts.current, bytes }, stats);
+    this.#store.sealed.dropExpired(Date.now());
+    this.#store.segments.cold.forgetUploads();
+    const isClean = await removeLeftovers(this.#env, partition, this.#store);
+    const isIdle = isQuiet && isClean && (await this.#shrink(partition, bytes));
+    if (this.#isScheduled) return;
+    if (isIdle) await this.rest();
+    else await this.#continueIn(isClean && !isQuiet ? QUIET_MS : CLEAN_MS);
+  }
+
+  async #continueIn(ms: number): Promise<void> {
+    if (this.#store.exists) await this.#storage.setAlarm(Date.now() + ms);
+  }
+
+  /**
+   * Rewrites segments with dead versions until the partition changes. Each step is one transaction.
+   *
+   * @returns whether none is left to rewrite
+   */
+  async #compact(): Promise<boolean> {
+    const end = Date.now() + COMPACT_MS;
+    const { seq } = this.#store.counts.current;
+    while (this.#store.exists && this.#store.compact()) {
+      // Calls of the object run between two steps.
+      await scheduler.wait(0);
+      if (Date.now() >= end || this.#store.counts.current.seq !== seq) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Drops dead versions, and moves bodies to R2.
+   *
+   * @param before size of the object in the catalogue
+   * @returns false when segments with dead versions remain
+   */
+  async #shrink(partition: PartitionKey, before: number): Promise<boolean> {
+    const isCompact = await this.#compact();
+    if (isCompact) await this.#cold.run(partition);
+    const { exists, bytes, counts } = this.#store;
+    if (exists && bytes !== before) {
+      await writeCounts(this.#env, partition, { ...counts.current, bytes }, null);
+    }
+    return isCompact;
+  }
+}
+
 /** Idempotent: an older count never overwrites a newer one. */
-export async function writeCounts(
+async function writeCounts(
   env: Env,
-  { project_id, day, slot }: PartitionKey,
-  counts: CatalogueCounts & { bytes: number; roots: number },
+  partition: PartitionKey,
+  counts: CatalogueCounts & { bytes: number },
   stats: TraceTotals | null,
 ): Promise<void> {
   const summary = stats === null ? {} : { stats, stats_seq: counts.seq };
   await database(env)
     .update(partitions)
-    .set({ ...counts, ...summary, updated_at: new Date().toISOString() })
-    .where(
-      and(
-        eq(partitions.project_id, project_id),
-        eq(partitions.day, day),
-        eq(partitions.slot, slot),
-        lte(partitions.seq, counts.seq),
-      ),
-    );
+    .set({
+      ...counts,
+      ...summary,
+      ...afterExpiry(partition.day, counts),
+      updated_at: new Date().toISOString(),
+    })
+    .where(and(isPartition(partition), lte(partitions.seq, counts.seq)));
+}
+
+/** Makes an older partition expire again once it has changed. Spares the index of others. */
+function afterExpiry(day: string, { seq }: CatalogueCounts) {
+  if (day >= dayOf(nowMicros() - DAY_US)) return {};
+  return { expired_seq: sql`case when ${partitions.expired_seq} = ${seq} then ${seq} end` };
 }

@@ -1,6 +1,5 @@
 import type { PartitionKey } from "../changes.ts";
-import type { Columns } from "../reads/reads.ts";
-import type { Pointers, TraceRunRow } from "../reads/rows.ts";
+import type { Columns, Pointers, TraceRunRow } from "../rows/rows.ts";
 import { tracePartition } from "./stub.ts";
 
 type Match = { partition: PartitionKey; row: TraceRunRow };

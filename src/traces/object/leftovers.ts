@@ -1,35 +1,148 @@
 import { and, eq } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
-import { among } from "../../shared/storage/sql.ts";
-import type { Leftovers } from "../storage/leftovers.ts";
+import { among, hasSome } from "../../shared/storage/sql.ts";
+import type { Home } from "../changes.ts";
+import { deleteShareLinks } from "../links/share-links.ts";
+import { feedback_tokens } from "../links/table.ts";
+import { deleteLocations, saveLocations } from "../locations/locations.ts";
+import { type Leftovers, type LinkedIds, locatedId } from "../storage/leftovers.ts";
+import type { PartitionStore } from "../storage/partition.ts";
+import type { SealedLeftover } from "../storage/sealed-files.ts";
 import { payloadPrefix } from "./payloads.ts";
-import { run_locations } from "./table.ts";
+import { projects } from "./table.ts";
 
 const RUNS = 50;
 const LOCATIONS = 5000;
+const FILES = 50;
+/** Entries of up to 1000 runs: their ids fit one statement. */
+const LINKS = 10;
+/** Code of R2 for an upload that was completed or aborted. */
+const NO_UPLOAD = "(10024)";
 
 /** Deletes a bounded number of leftovers. Idempotent. Returns whether none remain. */
 export async function removeLeftovers(
   env: Env,
-  { project_id }: { project_id: string },
-  leftovers: Leftovers,
+  partition: Home,
+  store: Pick<PartitionStore, "leftovers" | "runs">,
 ): Promise<boolean> {
+  const { leftovers } = store;
+  const { project_id } = partition;
   const runs = leftovers.list("payloads", RUNS);
   for (const id of runs) await deletePayloads(env, `${payloadPrefix(project_id)}${id}/`);
   leftovers.remove("payloads", runs);
-  const ids = leftovers.list("location", LOCATIONS);
-  if (ids.length > 0) await deleteLocations(env, project_id, ids);
-  leftovers.remove("location", ids);
-  return runs.length < RUNS && ids.length < LOCATIONS;
+  const isLocated = await settleLocations(env, partition, leftovers);
+  const isUnsealed = await removeSealed(env, leftovers);
+  const isUnlinked = await removeLinks(env, partition, store);
+  return runs.length < RUNS && isLocated && isUnsealed && isUnlinked;
+}
+
+/** Deletes all runs and their links, before the storage forgets the runs. */
+export async function removeAllLinks(
+  env: Env,
+  partition: { project_id: string },
+  store: PartitionStore,
+): Promise<void> {
+  if (!store.exists) return;
+  store.deleteAllRuns();
+  while (!(await removeLinks(env, partition, store)));
+}
+
+/** Deletes a bounded number of links to deleted runs. Idempotent. Returns whether none remain. */
+async function removeLinks(
+  env: Env,
+  { project_id }: { project_id: string },
+  { leftovers, runs }: Pick<PartitionStore, "leftovers" | "runs">,
+): Promise<boolean> {
+  const entries = leftovers.list("links", LINKS);
+  if (entries.length === 0) return true;
+  const linked = entries.map((entry): LinkedIds => JSON.parse(entry));
+  // Spares links of runs that were created again.
+  const run_ids = linked.flatMap((ids) => ids.run_ids).filter((id) => runs.byId(id) === null);
+  const trace_ids = [...new Set(linked.flatMap((ids) => ids.trace_ids))].filter(
+    (id) => runs.ofTrace(id).length === 0,
+  );
+  const workspace_id = await workspaceOf(env, project_id);
+  if (workspace_id !== null) {
+    await deleteFeedbackTokens(env, workspace_id, run_ids);
+    await deleteShareLinks(env, workspace_id, { project_ids: [project_id], trace_ids });
+  }
+  leftovers.remove("links", entries);
+  return entries.length < LINKS;
+}
+
+/** Deletes the tokens of at most `MAX_IDS` runs. */
+async function deleteFeedbackTokens(
+  env: Env,
+  workspace_id: string,
+  run_ids: string[],
+): Promise<void> {
+  const isOurs = eq(feedback_tokens.workspace_id, workspace_id);
+  const db = database(env);
+  if (run_ids.length === 0 || !(await hasSome(db, feedback_tokens, isOurs))) return;
+  await db.delete(feedback_tokens).where(and(isOurs, among(feedback_tokens.run_id, run_ids)));
+}
+
+/** Deletes a bounded number of sealed files. Idempotent. Returns whether none remain. */
+export async function removeSealed(env: Env, leftovers: Leftovers): Promise<boolean> {
+  const files = leftovers.list("sealed", FILES);
+  for (const file of files) await removeFile(env.ARTIFACTS, JSON.parse(file));
+  leftovers.remove("sealed", files);
+  return files.length < FILES;
+}
+
+/** Aborts the upload first: afterwards its writer cannot create the object. */
+async function removeFile(bucket: R2Bucket, { key, upload_id }: SealedLeftover): Promise<void> {
+  if (upload_id !== null) {
+    try {
+      await bucket.resumeMultipartUpload(key, upload_id).abort();
+    } catch (error) {
+      if (!String(error).includes(NO_UPLOAD)) throw error;
+    }
+  }
+  await bucket.delete(key);
 }
 
 async function deletePayloads(env: Env, prefix: string): Promise<void> {
   while (!(await deleteBelow(env.ARTIFACTS, prefix)));
 }
 
-async function deleteLocations(env: Env, project_id: string, ids: string[]): Promise<void> {
-  await database(env)
-    .delete(run_locations)
-    .where(and(eq(run_locations.project_id, project_id), among(run_locations.run_id, ids)));
+/**
+ * Deletes a bounded number of locations, then saves those of runs that arrived during that: they had found the location
+ * of a deleted run. Idempotent. Returns whether none remain.
+ */
+async function settleLocations(
+  env: Env,
+  { project_id, day }: Home,
+  leftovers: Leftovers,
+): Promise<boolean> {
+  const toLocations = (entries: string[]) =>
+    entries.map((entry) => ({ id: locatedId(entry), project_id, day }));
+  const gone = leftovers.list("location", LOCATIONS);
+  leftovers.beginUnlocating(gone);
+  await withWorkspace(env, project_id, gone, (id) => deleteLocations(env, id, toLocations(gone)));
+  leftovers.remove("location", gone);
+  const back = leftovers.list("relocate", LOCATIONS);
+  await withWorkspace(env, project_id, back, (id) => saveLocations(env, id, toLocations(back)));
+  leftovers.remove("relocate", back);
+  return Math.max(gone.length, back.length) < LOCATIONS;
+}
+
+async function withWorkspace(
+  env: Env,
+  project_id: string,
+  entries: string[],
+  work: (workspace_id: string) => Promise<void>,
+): Promise<void> {
+  const workspace_id = entries.length === 0 ? null : await workspaceOf(env, project_id);
+  if (workspace_id !== null) await work(workspace_id);
+}
+
+/** @returns `null` when the project is deleted, after its links and locations */
+async function workspaceOf(env: Env, project_id: string): Promise<string | null> {
+  const [project] = await database(env)
+    .select({ workspace_id: projects.workspace_id })
+    .from(projects)
+    .where(eq(projects.id, project_id));
+  return project?.workspace_id ?? null;
 }

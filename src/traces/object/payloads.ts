@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
-import type { AttachedFile } from "../changes.ts";
+import type { AttachedFile, Digest, KeptDigest, PairSource } from "../changes.ts";
 import {
   PAYLOADS,
   type Payload,
@@ -8,9 +8,12 @@ import {
   type RunChange,
   type StoredAttachment,
 } from "../changes.ts";
+import { indexedPairs, searchTextOf } from "../digest.ts";
 import { MAX_INLINE_BYTES } from "../limits.ts";
 
 const HASH_CHARS = 16;
+/** Greatest number of bytes of a UTF-16 character. */
+const UTF8_BYTES = 3;
 
 /** Returns the prefix of a project's keys in R2. */
 export function payloadPrefix(project_id: string): string {
@@ -24,24 +27,33 @@ export async function storePayloads(
   change: RunChange,
   files: AttachedFile[],
 ): Promise<RunChange> {
-  const payloads = { ...change.payloads };
-  for (const name of tooLong(change)) {
+  const long = tooLong(change);
+  if (long.length === 0 && files.length === 0) return change;
+  const [payloads, digest] = [{ ...change.payloads }, { ...change.digest }];
+  for (const name of long) {
     const payload = payloads[name];
-    if (payload && "text" in payload) {
-      payloads[name] = await storeText(env, project_id, change.id, name, payload.text);
-    }
+    if (payload === undefined || "key" in payload) continue;
+    keepTexts(digest, name, payload.text);
+    payloads[name] = await storeText(env, project_id, change.id, name, payload.text);
   }
-  const { id, kind, columns, tags, digest } = change;
   const attachments = await storeFiles(env, project_id, files);
-  return {
-    id,
-    kind,
-    columns,
-    payloads,
-    digest,
-    ...(tags ? { tags } : {}),
-    ...(files.length > 0 ? { attachments } : {}),
-  };
+  return { ...change, payloads, digest, ...(files.length > 0 ? { attachments } : {}) };
+}
+
+const SOURCES = { extra: "m", inputs: "i", outputs: "o" } as const;
+
+/** Adds what filters and search read to the digest of a payload, whose text no object keeps. */
+function keepTexts(digest: Digest, name: PayloadName, text: string): void {
+  if (name !== "extra" && name !== "inputs" && name !== "outputs") return;
+  const one = digest[name];
+  if (one === undefined) return;
+  Object.assign(digest, { [name]: { ...one, kept: keptOf(SOURCES[name], text, one.keys) } });
+}
+
+function keptOf(of: PairSource, text: string, keys: number): KeptDigest {
+  const value: unknown = JSON.parse(text);
+  const pairs = indexedPairs(of, value, keys);
+  return of === "m" ? { pairs } : { pairs, search: searchTextOf(value) };
 }
 
 function tooLong({ payloads }: RunChange): PayloadName[] {
@@ -51,8 +63,11 @@ function tooLong({ payloads }: RunChange): PayloadName[] {
   });
 }
 
+/** Counts only bytes of texts near the limit: the length decides for others. */
 function byteLength(text: string): number {
-  return text.length > MAX_INLINE_BYTES ? text.length : Buffer.byteLength(text);
+  const { length } = text;
+  const isClear = length > MAX_INLINE_BYTES || length * UTF8_BYTES <= MAX_INLINE_BYTES;
+  return isClear ? length : Buffer.byteLength(text);
 }
 
 /** Stores under a key derived from the content: a repeated request writes the same object. */

@@ -4,14 +4,14 @@ import { notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { TraceTier } from "../changes.ts";
-import { projects } from "./table.ts";
+import { defaultTier } from "./retention.ts";
+import { projects, ttl_settings } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
 /** Maximum staleness of a name whose project was renamed or deleted. */
 const cache = new TtlCache<string>(5000, 2000);
 const DEFAULT_PROJECT = "default";
-const DEFAULT_TIER = "longlived";
 
 export function isOurs(ctx: Context) {
   return and(eq(projects.workspace_id, ctx.caller.workspace_id), isNull(projects.deleted_at));
@@ -35,10 +35,15 @@ export function resolveProject(ctx: Context, project_id: string): Promise<string
 /** Returns the retention tier of new runs. */
 export async function tierOfProject(ctx: Context, project_id: string): Promise<TraceTier> {
   const tier = await cache.get(`${ctx.caller.workspace_id}/tier/${project_id}`, async () => {
-    const { trace_tier } = await findProject(ctx, project_id);
-    return trace_tier ?? DEFAULT_TIER;
+    const [found] = await ctx.db
+      .select({ own: projects.trace_tier, workspaces: ttl_settings.default_trace_tier })
+      .from(projects)
+      .leftJoin(ttl_settings, eq(ttl_settings.workspace_id, projects.workspace_id))
+      .where(and(eq(projects.id, project_id), isOurs(ctx)));
+    if (!found) throw notFound("Project", project_id);
+    return found.own ?? found.workspaces ?? defaultTier(ctx.env);
   });
-  return tier === "shortlived" ? tier : DEFAULT_TIER;
+  return tier === "shortlived" ? tier : "longlived";
 }
 
 /** Returns the id of the named project, creating it when missing. */

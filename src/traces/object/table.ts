@@ -7,7 +7,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { TraceTotals } from "../storage/stats.ts";
+import type { TraceTotals } from "../aggregates/stats.ts";
 
 /**
  * Containers of trace runs; `session_id` on the wire. A deleted project keeps its row until its
@@ -39,6 +39,15 @@ export const projects = sqliteTable(
   ],
 );
 
+/** Retention tier of a workspace's projects that have none; no row: the installation's. */
+export const ttl_settings = sqliteTable("ttl_settings", {
+  workspace_id: text().primaryKey(),
+  default_trace_tier: text().$type<"longlived" | "shortlived">().notNull(),
+  apply_to_all_projects: integer({ mode: "boolean" }).notNull(),
+  created_at: text().notNull(),
+  updated_at: text().notNull(),
+});
+
 /** Catalogue with one row per object. Counts are eventually consistent; `seq` is their version. */
 export const partitions = sqliteTable(
   "partitions",
@@ -58,24 +67,17 @@ export const partitions = sqliteTable(
     stats: text({ mode: "json" }).$type<TraceTotals>(),
     stats_seq: integer(),
     updated_at: text().notNull(),
+    /** `seq` without expired short-lived traces. `null` when some may remain. */
+    expired_seq: integer(),
+    /** Time of the last expiry message. */
+    expiry_sent_at: text(),
+    /** Set when all runs have expired: new runs are written to the next slot. */
+    closed_at: text(),
   },
   (table) => [
     primaryKey({ columns: [table.project_id, table.day, table.slot] }),
     index("partitions_by_day").on(table.workspace_id, table.day),
-  ],
-);
-
-/** Locations of trace runs whose ids do not contain their partition's day. */
-export const run_locations = sqliteTable(
-  "run_locations",
-  {
-    workspace_id: text().notNull(),
-    run_id: text().notNull(),
-    project_id: text().notNull(),
-    day: text().notNull(),
-  },
-  (table) => [
-    primaryKey({ columns: [table.workspace_id, table.run_id] }),
-    index("run_locations_by_project").on(table.project_id),
+    index("partitions_by_age").on(table.day),
+    index("partitions_unexpired").on(table.day).where(sql`expired_seq is null`),
   ],
 );

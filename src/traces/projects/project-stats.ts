@@ -3,12 +3,12 @@ import type { Context } from "../../shared/context.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { dayOf, nowMicros, toMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
-import type { FeedbackTotals } from "../feedback-totals.ts";
+import type { FeedbackTotals } from "../aggregates/feedback-totals.ts";
+import type { TraceTotals } from "../aggregates/stats.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import { toTraceStats } from "../stats/run-stats.ts";
 import type { TraceStats } from "../stats/trace-stats-schema.ts";
-import type { TraceTotals } from "../storage/stats.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import type { ProjectQuery } from "./schema.ts";
 

@@ -6,6 +6,7 @@ import {
   json,
   operationWithTag,
   QueryBoolean,
+  textField,
   Uuid,
 } from "../../shared/schema.ts";
 import {
@@ -28,9 +29,7 @@ export const projectRoutes = router();
 const operation = operationWithTag("Projects");
 const ProjectId = z.object({ session_id: Uuid.describe("Id of the project") });
 const Message = z.object({
-  message: z
-    .string()
-    .openapi({ description: "Confirmation", example: "Project deletion has started" }),
+  message: textField("Confirmation", "Project deletion has started"),
 });
 const taken = { 409: json(ErrorDetail, "The name is taken") };
 

@@ -1,67 +1,68 @@
 import { z } from "@hono/zod-openapi";
-import { QueryBoolean, Timestamp, Uuid } from "../../shared/schema.ts";
+import {
+  namedObject,
+  QueryBoolean,
+  queryLimit,
+  Timestamp,
+  textField,
+  Uuid,
+} from "../../shared/schema.ts";
 import { TraceStats } from "../stats/trace-stats-schema.ts";
 
 const MAX_LIMIT = 100;
 
 const Extra = z.record(z.string(), z.unknown());
-const TraceTier = z.enum(["longlived", "shortlived"]);
+export const TraceTier = z.enum(["longlived", "shortlived"]);
 const Name = z.string().trim().min(1).max(255);
 
-export const ProjectCreateRequest = z
-  .object({
-    id: Uuid.nullish().describe("Id of the project. Default: a new id"),
-    name: Name.nullish()
-      .transform((name) => name ?? "default")
-      .openapi({
-        description: "Name of the project, unique in the workspace",
-        example: "support-agent",
-      }),
-    description: z.string().max(10_000).nullish().describe("Description of the project"),
-    extra: Extra.nullish().describe("Metadata of the project"),
-    start_time: z.iso
-      .datetime({ offset: true, local: true })
-      .nullish()
-      .describe("Time from which the project is used"),
-    end_time: z.iso
-      .datetime({ offset: true, local: true })
-      .nullish()
-      .describe("Time until which the project is used"),
-    default_dataset_id: Uuid.nullish().describe(
-      "Id of a dataset. Stored and returned, without effect",
-    ),
-    reference_dataset_id: Uuid.nullish().describe(
-      "Id of a dataset. Stored and returned, without effect",
-    ),
-    trace_tier: TraceTier.nullish().describe("Retention tier of the traces"),
-  })
-  .openapi("TracerSessionCreate");
-export type ProjectCreateRequest = z.infer<typeof ProjectCreateRequest>;
-
-export const ProjectUpdateRequest = z
-  .object({
-    name: Name.nullish().openapi({
-      description: "Name of the project, unique in the workspace. `null` keeps it",
+export const ProjectCreateRequest = namedObject("TracerSessionCreate", {
+  id: Uuid.nullish().describe("Id of the project. Default: a new id"),
+  name: Name.nullish()
+    .transform((name) => name ?? "default")
+    .openapi({
+      description: "Name of the project, unique in the workspace",
       example: "support-agent",
     }),
-    description: z
-      .string()
-      .max(10_000)
-      .nullable()
-      .optional()
-      .describe("Description of the project"),
-    extra: Extra.nullable().optional().describe("Metadata of the project"),
-    end_time: z.iso
-      .datetime({ offset: true, local: true })
-      .nullable()
-      .optional()
-      .describe("Time until which the project is used"),
-    default_dataset_id: Uuid.nullable()
-      .optional()
-      .describe("Id of a dataset. Stored and returned, without effect"),
-    trace_tier: TraceTier.nullable().optional().describe("Retention tier of the traces"),
-  })
-  .openapi("TracerSessionUpdate");
+  description: z.string().max(10_000).nullish().describe("Description of the project"),
+  extra: Extra.nullish().describe("Metadata of the project"),
+  start_time: z.iso
+    .datetime({ offset: true, local: true })
+    .nullish()
+    .describe("Time from which the project is used"),
+  end_time: z.iso
+    .datetime({ offset: true, local: true })
+    .nullish()
+    .describe("Time until which the project is used"),
+  default_dataset_id: Uuid.nullish().describe(
+    "Id of a dataset. Stored and returned, without effect",
+  ),
+  reference_dataset_id: Uuid.nullish().describe(
+    "Id of a dataset. Stored and returned, without effect",
+  ),
+  trace_tier: TraceTier.nullish().describe("Retention tier of the traces"),
+});
+export type ProjectCreateRequest = z.infer<typeof ProjectCreateRequest>;
+
+export const ProjectUpdateRequest = namedObject("TracerSessionUpdate", {
+  name: Name.nullish().openapi({
+    description: "Name of the project, unique in the workspace. `null` keeps it",
+    example: "support-agent",
+  }),
+  description: z.string().max(10_000).nullable().optional().describe("Description of the project"),
+  extra: Extra.nullable().optional().describe("Metadata of the project"),
+  end_time: z.iso
+    .datetime({ offset: true, local: true })
+    .nullable()
+    .optional()
+    .describe("Time until which the project is used"),
+  default_dataset_id: Uuid.nullable()
+    .optional()
+    .describe("Id of a dataset. Stored and returned, without effect"),
+  trace_tier: z.union([TraceTier, z.null()]).optional().openapi({
+    description: "Retention tier of new traces. `null` returns to the tier of the workspace",
+    example: "shortlived",
+  }),
+});
 export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
 
 export const ProjectsQuery = z.object({
@@ -71,21 +72,14 @@ export const ProjectsQuery = z.object({
     .describe("Ids of projects"),
   name: z.string().optional().describe("Name of the project"),
   name_contains: z.string().max(255).optional().describe("Part of the name"),
-  include_stats: QueryBoolean.default(false).openapi({
-    description:
-      "Whether to return statistics: of all traces of one project, or of the last seven days of several",
-  }),
+  include_stats: QueryBoolean.default(false).describe(
+    "Whether to return statistics: of all traces of one project, or of the last seven days of several",
+  ),
   stats_start_time: z.iso
     .datetime({ offset: true, local: true })
     .optional()
     .describe("Start time of the oldest trace that statistics count"),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_LIMIT)
-    .default(MAX_LIMIT)
-    .describe("Maximum number of projects on a page"),
+  limit: queryLimit("projects", MAX_LIMIT, MAX_LIMIT),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of projects to skip"),
 });
 export type ProjectsQuery = z.infer<typeof ProjectsQuery>;
@@ -106,10 +100,7 @@ export const Project = z
   .object({
     id: Uuid.describe("Id of the project"),
     tenant_id: Uuid.describe("Id of the workspace"),
-    name: z.string().openapi({
-      description: "Name of the project, unique in the workspace",
-      example: "support-agent",
-    }),
+    name: textField("Name of the project, unique in the workspace", "support-agent"),
     description: z.string().nullable().describe("Description of the project"),
     extra: Extra.nullable().describe("Metadata of the project"),
     start_time: Timestamp.describe("Time from which the project is used"),
@@ -124,10 +115,7 @@ export const Project = z
     last_run_start_time: Timestamp.nullable().describe(
       "Start time of the newest trace, `null` when there is none",
     ),
-    run_count: z
-      .number()
-      .int()
-      .openapi({ description: "Number of traces, updated within about a second" }),
+    run_count: z.number().int().describe("Number of traces, updated within about a second"),
   })
   .extend(nullable(TraceStats.omit({ run_count: true, last_run_start_time: true }).shape))
   .openapi("TracerSession");

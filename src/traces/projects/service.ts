@@ -95,7 +95,10 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
   return rows.map(({ project, ...counts }) => toProject(project, counts, stats.get(project.id)));
 }
 
-/** Keeps fields that are `null`: SDKs send it for each field that the caller omits. */
+/**
+ * Keeps fields that are `null`: SDKs send it for each field that the caller omits. None sends `trace_tier` unless it
+ * is set, so its `null` returns the project to the tier of the workspace.
+ */
 export async function updateProject(
   ctx: Context,
   project_id: string,
@@ -118,6 +121,7 @@ export async function updateProject(
     .update(projects)
     .set({
       ...given({ name, ...fields }),
+      ...(fields.trace_tier === null ? { trace_tier: null } : {}),
       ...(fields.end_time ? { end_time: normal(fields.end_time) } : {}),
       updated_at: new Date().toISOString(),
     })

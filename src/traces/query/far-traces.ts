@@ -1,7 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
-import { compileFilter } from "../filter/compile.ts";
 import type { Filter } from "../filter/tree.ts";
 import { partitionsOn } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
@@ -53,8 +52,8 @@ async function match(
     keys.map((partition) => {
       const { project_id } = partition;
       const ids = far.filter((one) => one.project_id === project_id).map((one) => one.trace_id);
-      const compiled = compileFilter(filter, { session_id: project_id });
-      return tracePartition(ctx.env, partition).matchTraces(ids, compiled, roots_only);
+      const which = { roots_only, among: ids };
+      return tracePartition(ctx.env, partition).matchTraces(filter, project_id, which);
     }),
   );
   return [...new Set(found.flat())];

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { namedObject, textField } from "../../shared/schema.ts";
 
 const FilterText = z.string().nullish();
 
@@ -12,20 +13,18 @@ export const FilterValidationRequest = z
   .openapi("FilterValidationRequest");
 export type FilterValidationRequest = z.infer<typeof FilterValidationRequest>;
 
-export const FilterValidation = z
-  .object({
-    valid: z.boolean().describe("Whether all filters are valid"),
-    errors: z
-      .array(
-        z.object({
-          field: z.string().openapi({ description: "Name of the filter", example: "filter" }),
-          message: z.string().openapi({
-            description: "What is wrong and how to correct it",
-            example: 'Unknown field "latency_s"; did you mean "latency"?',
-          }),
-        }),
-      )
-      .describe("Errors of the filters"),
-  })
-  .openapi("FilterValidation");
+export const FilterValidation = namedObject("FilterValidation", {
+  valid: z.boolean().describe("Whether all filters are valid"),
+  errors: z
+    .array(
+      z.object({
+        field: textField("Name of the filter", "filter"),
+        message: textField(
+          "What is wrong and how to correct it",
+          'Unknown field "latency_s"; did you mean "latency"?',
+        ),
+      }),
+    )
+    .describe("Errors of the filters"),
+});
 export type FilterValidation = z.infer<typeof FilterValidation>;

@@ -1,12 +1,10 @@
 import { invalid } from "../../shared/errors.ts";
+import { decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
 import type { PartitionKey } from "../changes.ts";
-import { findCandidates } from "../filter/candidates.ts";
-import { compileFilter } from "../filter/compile.ts";
-import { parseFilter } from "../filter/parse.ts";
+import { countValues, MAX_FILTER_VALUES, parseFilter } from "../filter/parse.ts";
 import type { Filter } from "../filter/tree.ts";
 import type { RunsQuery } from "../reads/query.ts";
-import type { Columns } from "../reads/reads.ts";
-import { readCursor } from "./cursor.ts";
+import type { Columns, Position } from "../rows/rows.ts";
 import type { FarMatches, TraceFilters } from "./far-traces.ts";
 import type { RunsQueryRequest } from "./query-schema.ts";
 import type { Scope } from "./scope.ts";
@@ -15,13 +13,11 @@ import { RUN_COLUMNS } from "./to-run.ts";
 /** Parts of a query that are the same for all partitions. */
 export type QueryPlan = Omit<
   RunsQuery,
-  keyof TraceFilters | "trace_matches" | "tree_matches" | "candidates"
+  keyof TraceFilters | "trace_matches" | "tree_matches" | "project_id"
 > & {
   filters: TraceFilters;
 };
 
-/** Limit of SQLite on Cloudflare: 100 bound values in a statement. */
-const MAX_VALUES = 90;
 const PAYLOADS = new Set<string>(["inputs", "outputs", "extra", "events", "serialized"]);
 
 export function toPlan(input: RunsQueryRequest): QueryPlan {
@@ -39,18 +35,23 @@ export function toPlan(input: RunsQueryRequest): QueryPlan {
 }
 
 function toTests(input: RunsQueryRequest) {
-  const { start_time, end_time, is_root, error, reference_example } = input;
+  const { start_time, end_time, error, reference_example } = input;
   return {
     min_start_us: start_time ?? null,
     max_start_us: end_time ?? null,
-    is_root: is_root ?? null,
+    ...toPosition(input),
     has_error: error ?? null,
     run_type: input.run_type ?? null,
     trace_id: input.trace ?? null,
     parent_run_id: input.parent_run ?? null,
-    execution_order: input.execution_order ?? null,
     reference_example_ids: reference_example ?? null,
   };
+}
+
+/** Most runs are stored without an order. The first of a trace is its root. */
+function toPosition({ is_root = null, execution_order = null }: RunsQueryRequest) {
+  if (execution_order === 1 && is_root !== false) return { is_root: true, execution_order: null };
+  return { is_root, execution_order };
 }
 
 function readFilters(input: RunsQueryRequest): TraceFilters {
@@ -64,10 +65,10 @@ function readFilters(input: RunsQueryRequest): TraceFilters {
     tree_filter: read("tree_filter"),
   };
   const values = Object.values(filters).reduce((sum, filter) => {
-    return sum + (filter ? compileFilter(filter, { session_id: "" }).params.length : 0);
+    return sum + (filter ? countValues(filter) : 0);
   }, 0);
-  if (values <= MAX_VALUES) return filters;
-  const text = `the filters have ${values} values; use at most ${MAX_VALUES}, and in(field, [...]) counts as one`;
+  if (values <= MAX_FILTER_VALUES) return filters;
+  const text = `the filters have ${values} values; use at most ${MAX_FILTER_VALUES}, and in(field, [...]) counts as one`;
   throw invalid(["body", "filter"], text);
 }
 
@@ -87,17 +88,7 @@ export function toQuery(
   { project_id }: PartitionKey,
   far: FarMatches,
 ): RunsQuery {
-  const compiled = (filter: Filter | null) =>
-    filter && compileFilter(filter, { session_id: project_id });
-  return {
-    ...plan,
-    trace_matches: far.trace,
-    tree_matches: far.tree,
-    filter: compiled(filters.filter),
-    trace_filter: compiled(filters.trace_filter),
-    tree_filter: compiled(filters.tree_filter),
-    candidates: filters.filter ? findCandidates(filters.filter) : [],
-  };
+  return { ...plan, ...filters, project_id, trace_matches: far.trace, tree_matches: far.tree };
 }
 
 export function scopeOf(plan: QueryPlan, session: string[] | null): Scope {
@@ -114,4 +105,18 @@ export function scopeOf(plan: QueryPlan, session: string[] | null): Scope {
 export function columnsOf(select: string[] | null): Columns {
   if (select === null) return RUN_COLUMNS;
   return RUN_COLUMNS.filter((column) => !PAYLOADS.has(column) || select.includes(column));
+}
+
+/** End of the last page, and the newest sequence at the first page. */
+export type Cursor = Position & { max_seq: number };
+
+export function writeCursor({ start_us, id, max_seq }: Cursor): string {
+  return encodeCursor({ s: start_us, i: id, w: max_seq });
+}
+
+export function readCursor(text: string): Cursor {
+  const { s, i, w } = decodeCursor(text);
+  const isRight = Number.isSafeInteger(s) && Number.isSafeInteger(w) && typeof i === "string";
+  if (isRight) return { start_us: Number(s), id: i, max_seq: Number(w) };
+  throw invalid(["body", "cursor"], "is invalid; send the cursor of the previous page, or none");
 }

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { namedObject } from "../../shared/schema.ts";
 import { toMicros } from "../../shared/times.ts";
 import { RUN_TYPES } from "../ingest/ingest-schema.ts";
 import { TraceRun } from "./run-schema.ts";
@@ -41,13 +42,10 @@ export const RunsQueryRequest = Shared.extend({
   run_type: z.enum(RUN_TYPES).nullish().describe("Type of the runs"),
   reference_example: Ids.nullish().describe("Ids of dataset examples"),
   execution_order: z.number().int().nullish().describe("`1` returns root runs"),
-  query: z
-    .string()
-    .nullish()
-    .openapi({ description: "Words to search for, as `search(...)` in a filter" }),
-  search_filter: FilterText.nullish().openapi({
-    description: "Filter that runs must match in addition to `filter`",
-  }),
+  query: z.string().nullish().describe("Words to search for, as `search(...)` in a filter"),
+  search_filter: FilterText.nullish().describe(
+    "Filter that runs must match in addition to `filter`",
+  ),
   start_time: Moment.nullish().describe("Start time of the oldest run"),
   end_time: Moment.nullish().describe("Start time of the newest run"),
   error: z.boolean().nullish().describe("Whether the runs failed"),
@@ -94,28 +92,27 @@ export const RunsQueryV2Request = Shared.extend({
 export type RunsQueryV2Request = z.infer<typeof RunsQueryV2Request>;
 
 const Cursors = z.object({
-  next: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
+  next: z
+    .string()
+    .nullable()
+    .describe("Cursor of the next page, `null` on the last. A page before it can be short"),
   prev: z.string().nullable().describe("Cursor of the previous page, `null` on the first"),
 });
 
-export const RunsPage = z
-  .object({
-    runs: z.array(TraceRun.partial()).describe("Runs of the page"),
-    cursors: Cursors.describe("Cursors of the pages before and after"),
-    search_cursors: z.null().describe("Always `null`"),
-    parsed_query: z.string().nullable().describe("Filter that the query was parsed to"),
-  })
-  .openapi("RunsPage");
+export const RunsPage = namedObject("RunsPage", {
+  runs: z.array(TraceRun.partial()).describe("Runs of the page"),
+  cursors: Cursors.describe("Cursors of the pages before and after"),
+  search_cursors: z.null().describe("Always `null`"),
+  parsed_query: z.string().nullable().describe("Filter that the query was parsed to"),
+});
 export type RunsPage = z.infer<typeof RunsPage>;
 
-export const RunsPageV2 = z
-  .object({
-    items: z.array(z.record(z.string(), z.unknown())).openapi({
-      description: "Runs of the page",
-      example: [{ id: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071", name: "agent", run_type: "CHAIN" }],
-    }),
-    has_more: z.boolean().describe("Whether there is another page"),
-    next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
-  })
-  .openapi("RunsPageV2");
+export const RunsPageV2 = namedObject("RunsPageV2", {
+  items: z.array(z.record(z.string(), z.unknown())).openapi({
+    description: "Runs of the page",
+    example: [{ id: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071", name: "agent", run_type: "CHAIN" }],
+  }),
+  has_more: z.boolean().describe("Whether there is another page"),
+  next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
+});
 export type RunsPageV2 = z.infer<typeof RunsPageV2>;

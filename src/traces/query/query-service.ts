@@ -6,19 +6,15 @@ import type { PartitionKey } from "../changes.ts";
 import type { JsonObject } from "../json.ts";
 import { findPartitions } from "../object/catalogue.ts";
 import { smallColumns, withLargeColumns } from "../object/large-columns.ts";
-import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
-import type { Columns } from "../reads/reads.ts";
-import type { TraceRunRow } from "../reads/rows.ts";
-import { writeCursor } from "./cursor.ts";
-import { matchFarTraces } from "./far-traces.ts";
-import { columnsOf, type QueryPlan, scopeOf, toPlan, toQuery } from "./query-plan.ts";
+import type { ReadRuns } from "../reads/run-pages.ts";
+import type { Columns, TraceRunRow } from "../rows/rows.ts";
+import { type RunMatch, searchPartitions } from "./page-search.ts";
+import { columnsOf, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
-import { type PartitionRange, partitionsInScope } from "./scope.ts";
+import { partitionsInScope } from "./scope.ts";
 import { toRun } from "./to-run.ts";
-
-export type RunMatch = { partition: PartitionKey; row: TraceRunRow; read: ReadRuns };
 
 export type FoundRuns = { runs: JsonObject[]; next: string | null };
 
@@ -47,53 +43,12 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   const plan = toPlan(input);
   const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
   const outline = { ...plan, columns: smallColumns(plan.columns), limit: input.limit + 1 };
-  const { found, seq } = await collect(ctx, groups, outline);
+  const { found, seq, stopped } = await searchPartitions(ctx, groups, outline);
   const page = await withLargeColumns(ctx.env, found.slice(0, input.limit), plan.columns);
-  const last = page.at(-1);
-  const next =
-    last && found.length > page.length
-      ? writeCursor({ start_us: last.row.start_us, id: last.row.id, max_seq: plan.max_seq ?? seq })
-      : null;
+  const end = found.length > page.length ? (page.at(-1)?.row ?? null) : stopped;
+  const max_seq = plan.max_seq ?? seq;
+  const next = end && writeCursor({ start_us: end.start_us, id: end.id, max_seq });
   return { runs: await toRuns(ctx, page, select), next };
-}
-
-async function collect(
-  ctx: Context,
-  groups: PartitionRange[][],
-  plan: QueryPlan,
-): Promise<{ found: RunMatch[]; seq: number }> {
-  let found: RunMatch[] = [];
-  let seq = Date.now() * 1000;
-  for (const group of groups) {
-    if (found.length >= plan.limit) break;
-    if (isCovered(group, plan)) continue;
-    const far = await matchFarTraces(ctx, group, plan.filters);
-    const answers = await Promise.all(
-      group.map(async ({ partition }) => {
-        const read = await tracePartition(ctx.env, partition).findRuns(
-          toQuery(plan, partition, far),
-        );
-        seq = Math.max(seq, read.seq);
-        return read.runs.map((row) => ({ partition, row, read }));
-      }),
-    );
-    const sign = plan.order === "asc" ? 1 : -1;
-    found = [...found, ...answers.flat().sort((a, b) => sign * compare(a.row, b.row))];
-  }
-  return { found: found.slice(0, plan.limit), seq };
-}
-
-/** Whether earlier pages have covered the group. */
-function isCovered(group: PartitionRange[], { after, order }: QueryPlan): boolean {
-  if (after === null) return false;
-  return order === "asc"
-    ? group.every(({ to_us }) => to_us < after.start_us)
-    : group.every(({ from_us }) => from_us > after.start_us);
-}
-
-function compare(a: TraceRunRow, b: TraceRunRow): number {
-  if (a.start_us !== b.start_us) return a.start_us - b.start_us;
-  return a.id < b.id ? -1 : 1;
 }
 
 export async function findByIds(

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp } from "../../shared/schema.ts";
+import { namedObject, Timestamp, textField } from "../../shared/schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());
 const Tokens = z.number().int().nullable();
@@ -12,81 +12,72 @@ const FeedbackStat = z.object({
   values: z.record(z.string(), z.number().int()).describe("Number of times each value was given"),
 });
 
-export const TraceRun = z
-  .object({
-    id: z
-      .string()
-      .openapi({ description: "Id of the run", example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071" }),
-    trace_id: z
-      .string()
-      .openapi({ description: "Id of the trace", example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071" }),
-    session_id: z.string().openapi({
-      description: "Id of the project",
-      example: "019a2b3c-0000-7000-8000-000000000004",
-    }),
-    parent_run_id: z.string().nullable().describe("Id of the parent run, `null` for a root run"),
-    parent_run_ids: z
-      .array(z.string())
-      .openapi({ description: "Ids of the runs above it, the root run first", example: [] }),
-    child_run_ids: z.array(z.string()).nullable().describe("Ids of all runs below it"),
-    direct_child_run_ids: z.array(z.string()).nullable().describe("Ids of its direct children"),
-    dotted_order: z
-      .string()
-      .nullable()
-      .describe("Position in the trace: start times and ids from the root run"),
-    name: z.string().openapi({ description: "Name of the run", example: "agent" }),
-    run_type: z.string().openapi({ description: "Type of the run", example: "chain" }),
-    status: z.enum(["pending", "success", "error"]).describe("Status of the run"),
-    is_root: z.boolean().describe("Whether it is the root run of its trace"),
-    start_time: Timestamp.describe("Time at which it started"),
-    end_time: Timestamp.nullable().describe("Time at which it ended, `null` while it runs"),
-    latency: z.number().nullable().describe("Duration in seconds, `null` while it runs"),
-    first_token_time: Timestamp.nullable().describe("Time of the first token"),
-    error: z.string().nullable().describe("Error, `null` when it did not fail"),
-    inputs: z.unknown().describe("Inputs"),
-    outputs: z.unknown().describe("Outputs"),
-    extra: Loose.nullable().describe("Metadata, runtime and other details"),
-    events: z.array(z.unknown()).nullable().describe("Events of the run"),
-    serialized: z.unknown().describe("Serialized form of what ran"),
-    tags: z.array(z.string()).nullable().describe("Tags"),
-    thread_id: z.string().nullable().describe("Id of the thread"),
-    reference_example_id: z.string().nullable().describe("Id of a dataset example"),
-    execution_order: z.number().int().nullable().describe("Position among its siblings"),
-    trace_tier: z.string().nullable().describe("Retention tier"),
-    total_tokens: Tokens.describe("Number of tokens"),
-    prompt_tokens: Tokens.describe("Number of prompt tokens"),
-    completion_tokens: Tokens.describe("Number of completion tokens"),
-    total_cost: Cost.describe("Cost in US dollars, an exact decimal as text"),
-    prompt_cost: Cost.describe("Cost of the prompt tokens in US dollars"),
-    completion_cost: Cost.describe("Cost of the completion tokens in US dollars"),
-    feedback_stats: z.record(z.string(), FeedbackStat).describe("Feedback by key"),
-    files: z
-      .record(
-        z.string(),
-        z.object({
-          content_type: z.string().openapi({ description: "Media type", example: "image/png" }),
-          bytes: z.number().int().describe("Size"),
-          url: z.string().openapi({
-            description: "URL to download it",
-            example: "/api/v1/runs/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071/attachments/plot",
-          }),
-        }),
-      )
-      .describe("Attachments by name"),
-    s3_urls: z
-      .record(
-        z.string(),
-        z.object({
-          presigned_url: z.string().openapi({
-            description: "URL that needs no key for an hour. Without a public origin, its path",
-            example: "https://heddle.example/api/v1/attachments/eyJydW5faWQiOiIuLi4ifQ.k1.9f2c",
-          }),
-          mime_type: z.string().openapi({ description: "Media type", example: "image/png" }),
-        }),
-      )
-      .describe("Signed URLs of the attachments, by `attachment.` and their name"),
-    app_path: z.string().openapi({ description: "Path of the run in a web app", example: "" }),
-    in_dataset: z.boolean().describe("Always `false`"),
-  })
-  .openapi("TraceRun");
+export const TraceRun = namedObject("TraceRun", {
+  id: textField("Id of the run", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+  trace_id: textField("Id of the trace", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+  session_id: textField("Id of the project", "019a2b3c-0000-7000-8000-000000000004"),
+  parent_run_id: z.string().nullable().describe("Id of the parent run, `null` for a root run"),
+  parent_run_ids: z
+    .array(z.string())
+    .openapi({ description: "Ids of the runs above it, the root run first", example: [] }),
+  child_run_ids: z.array(z.string()).nullable().describe("Ids of all runs below it"),
+  direct_child_run_ids: z.array(z.string()).nullable().describe("Ids of its direct children"),
+  dotted_order: z
+    .string()
+    .nullable()
+    .describe("Position in the trace: start times and ids from the root run"),
+  name: textField("Name of the run", "agent"),
+  run_type: textField("Type of the run", "chain"),
+  status: z.enum(["pending", "success", "error"]).describe("Status of the run"),
+  is_root: z.boolean().describe("Whether it is the root run of its trace"),
+  start_time: Timestamp.describe("Time at which it started"),
+  end_time: Timestamp.nullable().describe("Time at which it ended, `null` while it runs"),
+  latency: z.number().nullable().describe("Duration in seconds, `null` while it runs"),
+  first_token_time: Timestamp.nullable().describe("Time of the first token"),
+  error: z.string().nullable().describe("Error, `null` when it did not fail"),
+  inputs: z.unknown().describe("Inputs"),
+  outputs: z.unknown().describe("Outputs"),
+  extra: Loose.nullable().describe("Metadata, runtime and other details"),
+  events: z.array(z.unknown()).nullable().describe("Events of the run"),
+  serialized: z.unknown().describe("Serialized form of what ran"),
+  tags: z.array(z.string()).nullable().describe("Tags"),
+  thread_id: z.string().nullable().describe("Id of the thread"),
+  reference_example_id: z.string().nullable().describe("Id of a dataset example"),
+  execution_order: z.number().int().nullable().describe("Position among its siblings"),
+  trace_tier: z.string().nullable().describe("Retention tier"),
+  total_tokens: Tokens.describe("Number of tokens"),
+  prompt_tokens: Tokens.describe("Number of prompt tokens"),
+  completion_tokens: Tokens.describe("Number of completion tokens"),
+  total_cost: Cost.describe("Cost in US dollars, an exact decimal as text"),
+  prompt_cost: Cost.describe("Cost of the prompt tokens in US dollars"),
+  completion_cost: Cost.describe("Cost of the completion tokens in US dollars"),
+  feedback_stats: z.record(z.string(), FeedbackStat).describe("Feedback by key"),
+  files: z
+    .record(
+      z.string(),
+      z.object({
+        content_type: textField("Media type", "image/png"),
+        bytes: z.number().int().describe("Size"),
+        url: textField(
+          "URL to download it",
+          "/api/v1/runs/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071/attachments/plot",
+        ),
+      }),
+    )
+    .describe("Attachments by name"),
+  s3_urls: z
+    .record(
+      z.string(),
+      z.object({
+        presigned_url: textField(
+          "URL that needs no key for an hour. Without a public origin, its path",
+          "https://heddle.example/api/v1/attachments/eyJydW5faWQiOiIuLi4ifQ.k1.9f2c",
+        ),
+        mime_type: textField("Media type", "image/png"),
+      }),
+    )
+    .describe("Signed URLs of the attachments, by `attachment.` and their name"),
+  app_path: textField("Path of the run in a web app", ""),
+  in_dataset: z.boolean().describe("Always `false`"),
+});
 export type TraceRun = z.infer<typeof TraceRun>;

@@ -4,11 +4,10 @@ import { notFound } from "../../shared/errors.ts";
 import { DAY_US, dayOf, nowMicros, toMicros } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
 import { findPartitions, partitionsOn } from "../object/catalogue.ts";
-import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
-import type { Columns } from "../reads/reads.ts";
-import type { TraceRunRow } from "../reads/rows.ts";
+import type { ReadRuns } from "../reads/run-pages.ts";
+import type { Columns, TraceRunRow } from "../rows/rows.ts";
 import { TraceRun } from "./run-schema.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
 

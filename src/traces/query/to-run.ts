@@ -6,9 +6,9 @@ import { parseDottedOrder } from "../dotted-order.ts";
 import { parseToWrite } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
 import { attachmentUrl } from "../links/attachment-urls.ts";
-import type { ReadRuns } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
-import type { Pointers, TraceRunRow } from "../reads/rows.ts";
+import type { ReadRuns } from "../reads/run-pages.ts";
+import type { Pointers, TraceRunRow } from "../rows/rows.ts";
 
 export const RUN_COLUMNS = [
   "id",

@@ -1,6 +1,7 @@
-import { selectColumn } from "../rollup/usage-sql.ts";
-import { matchRuns, type RunsQuery } from "./query.ts";
-import type { TraceRunRow } from "./rows.ts";
+import type { TraceRunRow } from "../rows/rows.ts";
+import type { RunView } from "../rows/run-view.ts";
+import type { RunsQuery } from "./query.ts";
+import type { RunReader } from "./run-reader.ts";
 
 /** Last change that was read. `row` is `null` when the whole batch was read. */
 export type ChangePosition = { seq: number; row: number | null };
@@ -10,54 +11,52 @@ export type ChangedPage = { runs: ChangedRun[]; next: ChangePosition; has_more: 
 /** Maximum number of changed rows that a filter reads in one call. */
 const MAX_READ = 10_000;
 
-/** Returns matching runs in order of change, up to the newest sequence. */
+/**
+ * Returns matching runs in order of change, up to the newest sequence.
+ * @param changed runs in order of change, from the sequence of the position
+ */
 export function findChanged(
-  sql: SqlStorage,
+  reader: RunReader,
+  changed: Iterable<RunView>,
   query: RunsQuery,
-  after: ChangePosition,
-  newest: number,
+  { after, newest }: { after: ChangePosition; newest: number },
 ): ChangedPage {
-  const since = isAfter(after);
-  const until = lastRead(sql, since);
-  const match = matchRuns(sql, { ...query, candidates: [] });
-  const columns = [...query.columns, "row", "changed_seq"].map(selectColumn).join();
-  const tests = [since, ...(until === null ? [] : [isUpTo(until)]), match.text].join(" AND ");
-  const runs = sql
-    .exec(
-      `SELECT ${columns} FROM runs r INDEXED BY runs_by_change WHERE ${tests}
-       ORDER BY r.changed_seq, r.row LIMIT ${query.limit + 1}`,
-      ...match.params,
-    )
-    .toArray() as unknown as ChangedRun[];
-  const page = runs.slice(0, query.limit);
-  const last = page.at(-1);
-  if (last && runs.length > page.length)
-    return { runs: page, next: positionOf(last), has_more: true };
-  if (until !== null) return { runs: page, next: until, has_more: true };
-  return { runs: page, next: { seq: newest, row: null }, has_more: false };
+  const isMatch = reader.testOf(query);
+  const runs: ChangedRun[] = [];
+  let last: ChangePosition | null = null;
+  for (const run of changesAfter(changed, after)) {
+    if (run === null) return { runs, next: last ?? after, has_more: true };
+    last = positionOf(run);
+    if (!isMatch(run)) continue;
+    const end = runs.at(-1);
+    if (end && runs.length === query.limit) return { runs, next: positionOf(end), has_more: true };
+    runs.push({ ...reader.toRow(run, query.columns), ...rowOf(run) });
+  }
+  return { runs, next: { seq: newest, row: null }, has_more: false };
 }
 
-export function positionOf({ changed_seq, row }: ChangedRun): { seq: number; row: number } {
+/** Yields runs, and `null` behind as many as one call reads. */
+function* changesAfter(
+  changed: Iterable<RunView>,
+  after: ChangePosition,
+): Generator<RunView | null> {
+  let read = 0;
+  for (const run of changed) {
+    if (!isAfter(run, after)) continue;
+    yield read === MAX_READ ? null : run;
+    read += 1;
+  }
+}
+
+function rowOf({ row, changed_seq }: RunView) {
+  return { row, changed_seq };
+}
+
+export function positionOf({ changed_seq, row }: Pick<ChangedRun, "changed_seq" | "row">) {
   return { seq: changed_seq, row };
 }
 
-/** @returns `null` when fewer rows have changed than one call reads */
-function lastRead(sql: SqlStorage, since: string): { seq: number; row: number } | null {
-  const [found] = sql
-    .exec<{ seq: number; row: number }>(
-      `SELECT r.changed_seq AS seq, r.row FROM runs r INDEXED BY runs_by_change WHERE ${since}
-       ORDER BY r.changed_seq, r.row LIMIT 1 OFFSET ${MAX_READ - 1}`,
-    )
-    .toArray();
-  return found ?? null;
-}
-
-/** Inlines numbers: bound values are reserved for filters. */
-function isAfter({ seq, row }: ChangePosition): string {
-  if (row === null) return `r.changed_seq > ${seq}`;
-  return `(r.changed_seq, r.row) > (${seq}, ${row})`;
-}
-
-function isUpTo({ seq, row }: { seq: number; row: number }): string {
-  return `(r.changed_seq, r.row) <= (${seq}, ${row})`;
+function isAfter({ changed_seq, row }: RunView, after: ChangePosition): boolean {
+  if (changed_seq !== after.seq) return changed_seq > after.seq;
+  return after.row !== null && row > after.row;
 }

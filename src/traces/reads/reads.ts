@@ -1,9 +1,8 @@
-import type { CompiledFilter } from "../filter/compile.ts";
-import { selectColumn } from "../rollup/usage-sql.ts";
-import { termOf } from "../terms.ts";
-import type { TraceRunRow } from "./rows.ts";
-
-export type Columns = readonly (keyof TraceRunRow)[];
+import { rootDayOf } from "../dotted-order.ts";
+import type { Columns, TraceRunRow } from "../rows/rows.ts";
+import { EVERY_RUN } from "../rows/run-source.ts";
+import { FAR_TERM, onlyTerm, termOf } from "../terms.ts";
+import type { RunReader } from "./run-reader.ts";
 
 export type RunBelow = { id: string; parent_run_id: string | null };
 export type MetadataPair = [key: string, value: string];
@@ -16,129 +15,66 @@ const MAX_FAR = 10_000;
 /** A message holds 32 MiB, a character has up to two bytes, and a run up to 1.6 million characters. */
 const MESSAGE_CHARS = 8_000_000;
 
-export type FeedbackStat = { key: string; n: number; avg: number | null };
-export type FeedbackValue = { key: string; value: string; n: number };
-
-/** Read-only queries. */
-export class Reads {
-  readonly #sql: SqlStorage;
-
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
+/** Yields traces with runs here whose roots started on another day, once for each run. */
+export function* farTraces({ source }: RunReader): Generator<FarTrace> {
+  for (const run of source.live({ ...EVERY_RUN, candidates: [[onlyTerm(FAR_TERM)]] })) {
+    const root_day = rootDayOf(run);
+    if (root_day !== null) yield { root_day, trace_id: run.trace_id };
   }
+}
 
-  has(ids: string[]): string[] {
-    return this.#sql
-      .exec<{ id: string }>(
-        "SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?))",
-        JSON.stringify(ids),
-      )
-      .toArray()
-      .map(({ id }) => id);
+export function findFarTraces(reader: RunReader): FarTrace[] {
+  const found = new Map<string, FarTrace>();
+  for (const far of farTraces(reader)) {
+    found.set(`${far.root_day}/${far.trace_id}`, far);
+    if (found.size === MAX_FAR) break;
   }
+  return [...found.values()];
+}
 
-  range(): { min_start_us: number | null; max_start_us: number | null } {
-    return this.#sql
-      .exec<{ min_start_us: number | null; max_start_us: number | null }>(
-        `SELECT (SELECT min(start_us) FROM runs) AS min_start_us,
-                (SELECT max(start_us) FROM runs) AS max_start_us`,
-      )
-      .one();
+/** Returns traces with a run that has one of the pairs in its metadata. */
+export function findTracesWith({ source }: RunReader, pairs: MetadataPair[]): string[] {
+  const terms = pairs.map(([key, value]) => onlyTerm(termOf("m", key, value)));
+  const wanted = new Set(pairs.map((pair) => JSON.stringify(pair)));
+  const found = new Set<string>();
+  for (const run of source.live({ ...EVERY_RUN, candidates: [terms] })) {
+    const hasPair = run.pairs("m").some(([key, value]) => wanted.has(JSON.stringify([key, value])));
+    if (hasPair) found.add(run.trace_id);
+    if (found.size === MAX_FAR) break;
   }
+  return [...found];
+}
 
-  /** Returns traces with runs here whose roots started on another day. */
-  far(): FarTrace[] {
-    return this.#sql
-      .exec<FarTrace>(
-        `SELECT DISTINCT root_day, trace_id FROM runs WHERE root_day IS NOT NULL LIMIT ${MAX_FAR}`,
-      )
-      .toArray();
+/** Reads runs in the order of their ids: at least one, then as many as fit a message. */
+export function readByIds(reader: RunReader, ids: string[], columns: Columns): RunsById {
+  const runs: TraceRunRow[] = [];
+  let chars = 0;
+  for (const [at, id] of ids.entries()) {
+    const run = reader.source.byId(id);
+    if (run === null) continue;
+    if (chars > MESSAGE_CHARS) return { runs, read: at };
+    const row = reader.toRow(run, columns);
+    for (const value of Object.values(row)) chars += typeof value === "string" ? value.length : 0;
+    runs.push(row);
   }
+  return { runs, read: ids.length };
+}
 
-  /** Returns traces with a run that has one of the pairs in its metadata. */
-  tracesWith(pairs: MetadataPair[]): string[] {
-    return this.#sql
-      .exec<{ trace_id: string }>(
-        `SELECT DISTINCT r.trace_id FROM json_each(?) AS pair
-         CROSS JOIN run_terms t ON t.term = pair.value->>2
-         CROSS JOIN json_each(coalesce(t.rows, t.row)) l
-         CROSS JOIN runs r ON r.row = l.value
-         CROSS JOIN metadata_pairs p ON p.row = r.row
-           AND p.key = pair.value->>0 AND p.value = pair.value->>1 LIMIT ${MAX_FAR}`,
-        JSON.stringify(pairs.map(([key, value]) => [key, value, termOf("m", key, value)])),
-      )
-      .toArray()
-      .map(({ trace_id }) => trace_id);
-  }
+/** Returns the runs below one by dotted order, which itself would make the answer of a deep trace too large. */
+export function readBelow({ source }: RunReader, trace_id: string, run_id: string): RunBelow[] {
+  return source
+    .ofTrace(trace_id)
+    .map(({ id, parent_run_id, dotted_order }) => ({ id, parent_run_id, dotted_order }))
+    .filter(({ id, dotted_order }) => id !== run_id && dotted_order?.includes(`${run_id}.`))
+    .sort(byDottedOrder)
+    .map(({ id, parent_run_id }) => ({ id, parent_run_id }));
+}
 
-  /** Returns the traces with a run here that the filter matches. */
-  matching(trace_ids: string[], filter: CompiledFilter, roots_only: boolean): string[] {
-    return this.#sql
-      .exec<{ trace_id: string }>(
-        `SELECT DISTINCT r.trace_id FROM runs r
-         WHERE (${filter.sql}) AND (${roots_only ? "r.is_root = 1 AND " : ""}
-           r.trace_id IN (SELECT value FROM json_each(?)))`,
-        ...filter.params,
-        JSON.stringify(trace_ids),
-      )
-      .toArray()
-      .map(({ trace_id }) => trace_id);
-  }
+type Placed = { id: string; dotted_order: string | null };
 
-  /** Reads runs in the order of their ids: at least one, then as many as fit a message. */
-  byIds(ids: string[], columns: Columns): RunsById {
-    const found = this.#sql.exec<Record<string, string | number | null>>(
-      `SELECT j.key AS at, ${columns.map(selectColumn).join()}
-       FROM json_each(?) j CROSS JOIN runs r ON r.id = j.value ORDER BY j.key`,
-      JSON.stringify(ids),
-    );
-    const runs: TraceRunRow[] = [];
-    let chars = 0;
-    for (const { at, ...row } of found) {
-      if (chars > MESSAGE_CHARS) return { runs, read: Number(at) };
-      for (const value of Object.values(row)) chars += typeof value === "string" ? value.length : 0;
-      runs.push(row as unknown as TraceRunRow);
-    }
-    return { runs, read: ids.length };
-  }
-
-  /** Returns the runs below one by dotted order, which itself would make the answer of a deep trace too large. */
-  below(trace_id: string, run_id: string): RunBelow[] {
-    return this.#sql
-      .exec<RunBelow>(
-        `SELECT id, parent_run_id FROM runs
-         WHERE trace_id = ? AND id <> ? AND instr(dotted_order, ? || '.') > 0
-         ORDER BY dotted_order`,
-        trace_id,
-        run_id,
-        run_id,
-      )
-      .toArray();
-  }
-
-  hasFeedback(): boolean {
-    return this.#sql.exec("SELECT 1 FROM feedback LIMIT 1").toArray().length > 0;
-  }
-
-  feedbackOf(run_ids: string[]): (FeedbackStat & { run_id: string })[] {
-    return this.#sql
-      .exec<FeedbackStat & { run_id: string }>(
-        `SELECT run_id, key, count(*) AS n, avg(score) AS avg FROM feedback
-         WHERE run_id IN (SELECT value FROM json_each(?)) GROUP BY run_id, key`,
-        JSON.stringify(run_ids),
-      )
-      .toArray();
-  }
-
-  /** Counts text values; numbers and objects have none. */
-  feedbackValuesOf(run_ids: string[]): (FeedbackValue & { run_id: string })[] {
-    return this.#sql
-      .exec<FeedbackValue & { run_id: string }>(
-        `SELECT run_id, key, value, count(*) AS n FROM feedback
-         WHERE json_type(body, '$.value') = 'text' AND run_id IN (SELECT value FROM json_each(?))
-         GROUP BY run_id, key, value`,
-        JSON.stringify(run_ids),
-      )
-      .toArray();
-  }
+/** Sorts runs without a place last. */
+export function byDottedOrder(a: Placed, b: Placed): number {
+  if (a.dotted_order === b.dotted_order) return a.id < b.id ? -1 : 1;
+  if (a.dotted_order === null || b.dotted_order === null) return a.dotted_order === null ? 1 : -1;
+  return a.dotted_order < b.dotted_order ? -1 : 1;
 }

@@ -1,12 +1,18 @@
 import { PAYLOADS, type PayloadName } from "../changes.ts";
-
-import { columnWithUsage, isUsage, ROWS_WITH_USAGE } from "../rollup/usage-sql.ts";
-import { GAP_BYTES } from "./packed-texts.ts";
-
-import type { Position } from "./query.ts";
-import type { Pointers } from "./rows.ts";
-import { conditionsOf, IN_ORDER, ORDER, type ScanFilter, valuesOf } from "./scan-conditions.ts";
-import { isNumeric, type RunColumn, type ScanRange, type ScanValue } from "./scan-types.ts";
+import type { Pointers, Position } from "../rows/rows.ts";
+import type { RunView } from "../rows/run-view.ts";
+import { TextPacker } from "../rows/text-packer.ts";
+import { isUsage } from "../totals.ts";
+import type { Usage } from "../usage.ts";
+import type { RunReader } from "./run-reader.ts";
+import { type ScanFilter, scanRuns } from "./scan-runs.ts";
+import {
+  isNumeric,
+  type NumericColumn,
+  type RunColumn,
+  type ScanRange,
+  type TextColumn,
+} from "./scan-types.ts";
 
 export type RowsQuery = ScanFilter &
   ScanRange & {
@@ -16,124 +22,173 @@ export type RowsQuery = ScanFilter &
   };
 /** Payload in R2, and the row of the part that its text belongs to. */
 export type FarPayload = { column: PayloadName; index: number; key: string };
-/** Part in SQLite's encoding; the caller decodes it with `toColumns`. */
+/** Part of a page. `toColumns` decodes it. */
 export type RowsPart = {
   rows: number;
   ids: string[];
-  /** JSON array per row: the sizes of its texts, then its numbers, in column order. */
-  numbers: string;
+  /** Doubles of each column of numbers, one after the other; NaN is null. */
+  numbers: ArrayBuffer;
+  /** Sizes of the texts of each column, one after the other. */
+  sizes: ArrayBuffer;
   /** Packed texts of each column. */
   texts: ArrayBuffer[];
   far: FarPayload[];
 };
 export type RowsPage = { parts: RowsPart[]; next: Position | null };
 
-/** Limits: 1 MB in a text, 2 MB in a value of SQLite such as the texts of a part. */
+/** Bounds the memory of a part while its texts are joined. */
 const PART_BYTES = 512 * 1024;
 const PART_ROWS = 256;
 /** Estimated size of ids and numbers. */
 const ROW_BYTES = 200;
-const SHORT: readonly RunColumn[] = [
+const SHORT = new Set<RunColumn>([
   ...(["id", "trace_id", "parent_run_id", "status"] as const),
   ...(["total_cost", "prompt_cost", "completion_cost"] as const),
-];
+]);
 
 /** Reads at least one row, then as many as fit. Payloads in R2 count with their size. */
-export function readPage(sql: SqlStorage, query: RowsQuery): RowsPage {
+export function readPage(reader: RunReader, query: RowsQuery): RowsPage {
   const page: RowsPage = { parts: [], next: null };
-  const wanted = new Set<string>(query.columns);
-  let part = new OpenPart();
+  const part = new OpenPart(reader, query);
+  let last: RunView | null = null;
   let bytes = 0;
-  for (const [row, pointers, inline] of readRows(sql, query)) {
-    const far = farPayloads(pointers, wanted);
-    const near = ROW_BYTES + Number(inline);
-    bytes += near + far.reduce((sum, one) => sum + one.bytes, 0);
-    if (bytes > query.max_bytes && part.rows.length > 0) {
-      page.next = positionOf(sql, part.rows.at(-1));
+  for (const run of scanRuns(reader, query)) {
+    const added = part.add(run);
+    bytes += added;
+    if (bytes > query.max_bytes && last !== null) {
+      part.removeLast();
+      page.next = { start_us: last.start_us, id: last.id };
       break;
     }
-    if (part.isFull(near)) {
-      page.parts.push(part.read(sql, query));
-      part = new OpenPart();
-    }
-    part.add(Number(row), near, far);
+    if (part.isFull) page.parts.push(part.take());
+    last = run;
   }
-  if (part.rows.length > 0) page.parts.push(part.read(sql, query));
+  if (part.rows > 0) page.parts.push(part.take());
   return page;
 }
 
-/** Yields each row's number, its pointers and the size of its texts. */
-function readRows(
-  sql: SqlStorage,
-  { columns, ...query }: ScanFilter & ScanRange & { columns: RunColumn[] },
-): Iterable<ScanValue[]> {
-  const long = columns.filter((name) => !isNumeric(name) && !SHORT.includes(name));
-  const sizes = long.map((name) => `coalesce(octet_length(r.${name}), 0)`);
-  const list = `r.row, r.pointers, ${["0", ...sizes].join(" + ")}`;
-  const { from, text, params } = conditionsOf(sql, query)(query);
-  if (from === IN_ORDER) {
-    return valuesOf(sql, `SELECT ${list} FROM ${from} WHERE ${text} ${ORDER}`, params);
-  }
-  // Sorts row numbers only, then reads each row: payloads never pass through a sorter.
-  const rows = [...valuesOf(sql, `SELECT r.row FROM ${from} WHERE ${text} ${ORDER}`, params)];
-  return valuesOf(sql, `SELECT ${list} FROM ${AMONG}`, [JSON.stringify(rows.flat())]);
-}
-
-function positionOf(sql: SqlStorage, row: number | undefined): Position | null {
-  const [found] = valuesOf(sql, "SELECT start_us, id FROM runs WHERE row = ?", [row ?? null]);
-  return found === undefined ? null : { start_us: Number(found[0]), id: String(found[1]) };
-}
-
-/** Rows by number, in the given order. */
-const AMONG = "json_each(?) j CROSS JOIN runs r ON r.row = j.value";
-const GAP = `CAST(zeroblob(${GAP_BYTES}) AS TEXT)`;
+/** Column of numbers or texts while it is read. */
+type NumberReader = {
+  read: (run: RunView, usage: Usage | null) => number | null;
+  cells: Float64Array;
+};
+type TextReader = {
+  copy: (run: RunView, usage: Usage | null, to: TextPacker) => number;
+  isCounted: boolean;
+  cells: TextPacker;
+};
 
 class OpenPart {
-  readonly rows: number[] = [];
-  readonly #far: FarPayload[] = [];
+  rows = 0;
+  readonly #reader: RunReader;
+  readonly #numbers: NumberReader[];
+  readonly #texts: TextReader[];
+  readonly #wanted: ReadonlySet<string>;
+  readonly #hasUsage: boolean;
+  readonly #withIds: boolean;
+  #ids: string[] = [];
+  #far: FarPayload[] = [];
   #bytes = 0;
 
-  isFull(more: number): boolean {
-    const { length } = this.rows;
-    return length === PART_ROWS || (length > 0 && this.#bytes + more > PART_BYTES);
+  constructor(reader: RunReader, { columns, with_ids }: RowsQuery) {
+    this.#reader = reader;
+    this.#numbers = columns.filter(isNumeric).map(toNumberReader);
+    this.#texts = columns.filter((name) => !isNumeric(name)).map(toTextReader);
+    this.#wanted = new Set(columns);
+    this.#hasUsage = columns.some(isUsage);
+    this.#withIds = with_ids;
   }
 
-  add(row: number, bytes: number, far: { column: PayloadName; key: string }[]): void {
-    const index = this.rows.push(row) - 1;
-    for (const { column, key } of far) this.#far.push({ column, key, index });
+  get isFull(): boolean {
+    return this.rows === PART_ROWS || this.#bytes >= PART_BYTES;
+  }
+
+  /** Returns the size of the row, with its payloads in R2. */
+  add(run: RunView): number {
+    const usage = this.#hasUsage ? this.#reader.usage.summed(run) : null;
+    let bytes = ROW_BYTES;
+    for (const { copy, isCounted, cells } of this.#texts) {
+      const size = copy(run, usage, cells);
+      if (isCounted) bytes += size;
+    }
+    for (const { read, cells } of this.#numbers) cells[this.rows] = read(run, usage) ?? Number.NaN;
+    if (this.#withIds) this.#ids.push(run.id);
     this.#bytes += bytes;
+    for (const { column, key, bytes: size } of farPayloads(run.pointers, this.#wanted)) {
+      this.#far.push({ column, key, index: this.rows });
+      bytes += size;
+    }
+    this.rows += 1;
+    return bytes;
   }
 
-  /** Joins values inside SQLite: a call per value would dominate the cost of a scan. */
-  read(sql: SqlStorage, { columns, with_ids }: Pick<RowsQuery, "columns" | "with_ids">): RowsPart {
-    const among = JSON.stringify(this.rows);
-    const texts = columns.filter((name) => !isNumeric(name));
-    const numbers = columns.filter(isNumeric);
-    const sizes = texts.map((name) => `octet_length(${columnWithUsage(name)})`);
-    const list = [
-      `group_concat(json_array(${[...sizes, ...numbers.map(columnWithUsage)].join()}))`,
-      ...texts.map((name) => `CAST(group_concat(${columnWithUsage(name)}, ${GAP}) AS BLOB)`),
-    ];
-    const [row = []] = sql
-      .exec(`SELECT ${list.join()} FROM ${columns.some(isUsage) ? ROWS_WITH_USAGE : AMONG}`, among)
-      .raw<(string | ArrayBuffer | null)[]>();
-    const [text, ...bytes] = row;
-    return {
-      rows: this.rows.length,
-      ids: with_ids ? idsOf(sql, among) : [],
-      numbers: `[${text}]`,
-      texts: bytes.map((one) => (one instanceof ArrayBuffer ? one : new ArrayBuffer(0))),
-      far: this.#far,
-    };
+  /** Removes the last row, after which no row is added. */
+  removeLast(): void {
+    this.rows -= 1;
+    for (const { cells } of this.#texts) cells.removeLast();
+    this.#far = this.#far.filter(({ index }) => index < this.rows);
+    if (this.#withIds) this.#ids.pop();
+  }
+
+  /** Returns the rows, and begins anew. */
+  take(): RowsPart {
+    const { rows } = this;
+    const [ids, far] = [this.#ids, this.#far];
+    const taken = this.#texts.map(({ cells }) => cells.take());
+    const numbers = join(
+      Float64Array,
+      rows,
+      this.#numbers.map(({ cells }) => cells.subarray(0, rows)),
+    );
+    const sizes = join(
+      Int32Array,
+      rows,
+      taken.map((one) => one.sizes),
+    );
+    this.rows = 0;
+    this.#bytes = 0;
+    this.#ids = [];
+    this.#far = [];
+    return { rows, ids, numbers, sizes, texts: taken.map(({ bytes }) => bytes), far };
   }
 }
 
-function idsOf(sql: SqlStorage, among: string): string[] {
-  return [...valuesOf(sql, `SELECT r.id FROM ${AMONG}`, [among])].map(([id]) => String(id));
+/** Joins columns of the same length. */
+function join<T extends Float64Array | Int32Array>(
+  Type: new (length: number) => T,
+  rows: number,
+  columns: T[],
+): ArrayBuffer {
+  const joined = new Type(rows * columns.length);
+  for (const [n, column] of columns.entries()) joined.set(column, n * rows);
+  return joined.buffer as ArrayBuffer;
 }
 
-function farPayloads(text: ScanValue | undefined, wanted: Set<string>) {
-  if (typeof text !== "string") return [];
+function toNumberReader(name: NumericColumn): NumberReader {
+  const cells = new Float64Array(PART_ROWS);
+  if (isUsage(name)) return { read: (run, usage) => (usage ?? run)[name], cells };
+  return { read: (run) => run[name], cells };
+}
+
+function toTextReader(name: TextColumn): TextReader {
+  const isCounted = !SHORT.has(name);
+  const cells = new TextPacker();
+  if (!isUsage(name)) return { copy: (run, _, to) => run.copyText(to, name), isCounted, cells };
+  return {
+    copy(run, usage, to) {
+      if (usage === null) return run.copyText(to, name);
+      const cost = usage[name];
+      return cost === null ? to.addNull() : to.encode(cost);
+    },
+    isCounted,
+    cells,
+  };
+}
+
+type SizedPayload = Omit<FarPayload, "index"> & { bytes: number };
+
+function farPayloads(text: string | null, wanted: ReadonlySet<string>): SizedPayload[] {
+  if (text === null) return [];
   const pointers: Pointers = JSON.parse(text);
   return PAYLOADS.flatMap((column) => {
     const pointer = pointers[column];

@@ -1,7 +1,7 @@
 import type { PartitionKey } from "../changes.ts";
-import type { PackedTexts } from "./packed-texts.ts";
+import type { PackedTexts } from "../rows/packed-texts.ts";
+import type { TraceRunRow } from "../rows/rows.ts";
 import type { Position } from "./query.ts";
-import type { TraceRunRow } from "./rows.ts";
 
 export type { Position };
 
@@ -41,7 +41,10 @@ const NUMERIC = [
   ...(["total_tokens", "prompt_tokens", "completion_tokens"] as const),
 ] satisfies (keyof TraceRunRow)[];
 
-export function isNumeric(name: RunColumn): name is (typeof NUMERIC)[number] {
+export type NumericColumn = (typeof NUMERIC)[number];
+export type TextColumn = Exclude<RunColumn, NumericColumn>;
+
+export function isNumeric(name: RunColumn): name is NumericColumn {
   return (NUMERIC as readonly string[]).includes(name);
 }
 
@@ -56,7 +59,10 @@ export type PageRequest = {
 };
 
 export type ScanValue = string | number | null;
-export type ScanColumns = Record<string, ScanValue[] | PackedTexts>;
-/** Rows of a page as columns. Texts are packed, except those that the scan computes or fetches. */
+export type ScanColumns = Record<string, ScanValue[] | Float64Array | PackedTexts>;
+/**
+ * Rows of a page as columns. Texts are packed, except those that the scan computes or fetches. Of
+ * numbers, NaN is null.
+ */
 export type ScanPart = { rows: number; columns: ScanColumns };
 export type ScanPage = { parts: ScanPart[]; next: Position | null };

@@ -1,7 +1,9 @@
 import { DAY_US } from "../../shared/times.ts";
-import { PAYLOADS } from "../changes.ts";
-import type { Position } from "./query.ts";
-import { conditionsOf, numbersOf, ORDER, type ScanFilter, valuesOf } from "./scan-conditions.ts";
+import type { Position } from "../rows/rows.ts";
+import { EVERY_RUN } from "../rows/run-source.ts";
+import type { RunView } from "../rows/run-view.ts";
+import type { RunReader } from "./run-reader.ts";
+import { type ScanFilter, scanRuns } from "./scan-runs.ts";
 import type { ScanChunk, ScanRange } from "./scan-types.ts";
 
 export type ScanPlanQuery = ScanFilter &
@@ -11,73 +13,108 @@ export type ScanPiece = Omit<ScanChunk, "partition">;
 export type ScanPlanPage = { pieces: ScanPiece[]; next: Position | null };
 
 const MAX_PIECES = 1000;
-const SAMPLES = 1000;
 /** Estimated size of a row without payloads. */
 const ROW_BYTES = 400;
 
-/** Plans what an export reads. */
-export class Scan {
-  readonly #sql: SqlStorage;
-
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
+/** Plans what an export reads. `payload_bytes` is the average of a run. */
+export function planPieces(
+  reader: RunReader,
+  query: ScanPlanQuery,
+  payload_bytes: number,
+): ScanPlanPage {
+  const bytes = ROW_BYTES + payload_bytes;
+  const limit = Math.max(1, Math.min(query.max_rows, Math.floor(query.max_bytes / bytes)));
+  const cuts = new Cuts(query, bytes, limit);
+  while (cuts.pieces.length < MAX_PIECES) {
+    if (addPiece(reader, query, cuts)) continue;
+    cuts.close(null);
+    return { pieces: cuts.pieces, next: null };
   }
-
-  /** Cuts by index positions, so that only edges leave SQLite. */
-  plan(query: ScanPlanQuery): ScanPlanPage {
-    const { min_seq, max_seq } = query;
-    const bytes = this.#averageBytes();
-    const limit = Math.max(1, Math.min(query.max_rows, Math.floor(query.max_bytes / bytes)));
-    const edgesOf = this.#edges(query);
-    const pieces: ScanPiece[] = [];
-    let { after } = query;
-    while (pieces.length < MAX_PIECES) {
-      const first = edgesOf({ ...query, after, until: null }).at(0);
-      if (first === undefined) return { pieces, next: null };
-      const { from_us, to_us } = dayOf(first, query);
-      const inside = after !== null && after.start_us >= from_us ? after : null;
-      const range = { from_us, to_us, after: inside, until: null, min_seq, max_seq };
-      const until = edgesOf(range).at(limit - 1) ?? null;
-      const rows = until === null ? edgesOf(range).count() : limit;
-      pieces.push({ ...range, until, rows, bytes: Math.round(rows * bytes) });
-      after = until ?? { start_us: to_us, id: "" };
-    }
-    return { pieces, next: after };
-  }
-
-  #edges(query: ScanFilter & Pick<ScanRange, "min_seq" | "max_seq">) {
-    const conditionOf = conditionsOf(this.#sql, query);
-    return (range: ScanRange) => {
-      const { from, text, params } = conditionOf(range);
-      const at = (offset: number): Position | undefined => {
-        const select = `SELECT r.start_us, r.id FROM ${from} WHERE ${text} ${ORDER}`;
-        const [row] = valuesOf(this.#sql, `${select} LIMIT 1 OFFSET ${offset}`, params);
-        return row && { start_us: Number(row[0]), id: String(row[1]) };
-      };
-      const count = () =>
-        numbersOf(this.#sql, `SELECT count(*) FROM ${from} WHERE ${text}`, params)[0] ?? 0;
-      return { at, count };
-    };
-  }
-
-  #averageBytes(): number {
-    const last = numbersOf(this.#sql, "SELECT max(row) FROM runs")[0] ?? 0;
-    const step = Math.max(1, Math.floor(last / SAMPLES));
-    const sample = Array.from({ length: Math.ceil(last / step) }, (_, i) => last - i * step);
-    const inline = PAYLOADS.map((name) => `coalesce(octet_length(${name}), 0)`).join(" + ");
-    const far = `(SELECT coalesce(sum(value->>'bytes'), 0) FROM json_each(pointers)
-      WHERE key <> 'attachments')`;
-    const [average = 0] = numbersOf(
-      this.#sql,
-      `SELECT avg(${inline} + ${far}) FROM runs WHERE row IN (SELECT value FROM json_each(?))`,
-      [JSON.stringify(sample)],
-    );
-    return ROW_BYTES + average;
-  }
+  return { pieces: cuts.pieces, next: cuts.after };
 }
 
-/** Returns the part of the range on the position's day. */
-function dayOf({ start_us }: Position, { from_us, to_us }: Pick<ScanRange, "from_us" | "to_us">) {
-  const midnight = Math.floor(start_us / DAY_US) * DAY_US;
-  return { from_us: Math.max(from_us, midnight), to_us: Math.min(to_us, midnight + DAY_US) };
+/** Returns false when no run is behind the piece. */
+function addPiece(reader: RunReader, query: ScanPlanQuery, cuts: Cuts): boolean {
+  const range = { ...query, until: null };
+  const [first] = scanRuns(reader, { ...range, after: cuts.after });
+  if (first === undefined) return false;
+  if (cuts.add(first)) return true;
+  const after = { start_us: first.start_us, id: first.id };
+  const from_us = skipRuns(reader, query, cuts, after);
+  const rest = from_us === null ? { ...range, after } : { ...range, from_us, after: null };
+  for (const run of scanRuns(reader, rest)) if (cuts.add(run)) return true;
+  return false;
+}
+
+/**
+ * Counts most runs of the open piece by their segments. Returns the time before which all runs are
+ * counted.
+ */
+function skipRuns(
+  { source }: RunReader,
+  { filter, max_seq, min_seq }: ScanPlanQuery,
+  cuts: Cuts,
+  after: Position,
+): number | null {
+  if (cuts.open === null || filter !== null || min_seq !== null) return null;
+  const range = { order: "asc", after, max_seq, max_start_us: cuts.open.to_us - 1 } as const;
+  const found = source.countFirst({ ...EVERY_RUN, ...range }, cuts.rest);
+  cuts.open.rows += found?.runs ?? 0;
+  return found?.from_us ?? null;
+}
+
+type OpenPiece = Pick<ScanPiece, "from_us" | "to_us" | "after" | "rows">;
+
+/** Cuts rows at the limit and at midnight. */
+class Cuts {
+  readonly pieces: ScanPiece[] = [];
+  open: OpenPiece | null = null;
+  after: Position | null;
+  readonly #query: ScanPlanQuery;
+  readonly #rowBytes: number;
+  readonly #limit: number;
+
+  constructor(query: ScanPlanQuery, row_bytes: number, limit: number) {
+    this.#query = query;
+    this.#rowBytes = row_bytes;
+    this.#limit = limit;
+    this.after = query.after;
+  }
+
+  /** Number of rows that the open piece lacks. */
+  get rest(): number {
+    return this.#limit - (this.open?.rows ?? 0);
+  }
+
+  /** Returns whether a piece was closed. One that the run does not belong to is closed without it. */
+  add(run: RunView): boolean {
+    if (this.open !== null && run.start_us >= this.open.to_us) {
+      this.close(null);
+      return true;
+    }
+    this.open ??= this.#piece(run.start_us);
+    this.open.rows += 1;
+    if (this.open.rows < this.#limit) return false;
+    this.close({ start_us: run.start_us, id: run.id });
+    return true;
+  }
+
+  close(until: Position | null): void {
+    if (this.open === null) return;
+    const { rows, to_us } = this.open;
+    const { min_seq, max_seq } = this.#query;
+    const bytes = Math.round(rows * this.#rowBytes);
+    this.pieces.push({ ...this.open, until, min_seq, max_seq, bytes });
+    this.after = until ?? { start_us: to_us, id: "" };
+    this.open = null;
+  }
+
+  #piece(start_us: number): OpenPiece {
+    const midnight = Math.floor(start_us / DAY_US) * DAY_US;
+    const from_us = Math.max(this.#query.from_us, midnight);
+    const to_us = Math.min(this.#query.to_us, midnight + DAY_US);
+    const { after } = this;
+    const inside = after !== null && after.start_us >= from_us ? after : null;
+    return { from_us, to_us, after: inside, rows: 0 };
+  }
 }

@@ -1,5 +1,6 @@
-import { columnWithUsage, ROWS_WITH_USAGE } from "../rollup/usage-sql.ts";
-import type { TraceRunRow } from "./rows.ts";
+import type { TraceRunRow } from "../rows/rows.ts";
+import { byDottedOrder } from "./reads.ts";
+import type { RunReader } from "./run-reader.ts";
 
 const COLUMNS = [
   ...(["id", "parent_run_id", "dotted_order", "name", "run_type", "status"] as const),
@@ -13,9 +14,9 @@ export type SpanRow = Pick<TraceRunRow, (typeof COLUMNS)[number] | "error"> & {
   is_error_cut: number;
 };
 
-/** `rows` are row numbers in the order of the trace. */
-export type TraceListing = { seq: number; exists: boolean; rows: number[] };
-/** Spans of the first `read` rows of a request. */
+/** Changed runs of a trace, in its order. */
+export type TraceListing = { seq: number; exists: boolean; ids: string[] };
+/** Spans of the first `read` ids of a request. */
 export type SpanPage = { spans: SpanRow[]; read: number };
 
 export const MAX_SPANS = 100_000;
@@ -23,41 +24,37 @@ export const MAX_SPAN_ERROR_CHARS = 500;
 /** Size of a page, far below the limit of RPC: 32 MiB in a message. */
 const PAGE_CHARS = 1_000_000;
 
-/** Sorts row numbers, so that pages are read without sorting again. */
+/** Sorts ids, so that pages are read without sorting again. */
 export function listTrace(
-  sql: SqlStorage,
+  { source }: RunReader,
   trace_id: string,
   min_seq: number,
 ): Omit<TraceListing, "seq"> {
-  const some = sql.exec("SELECT 1 FROM runs WHERE trace_id = ? LIMIT 1", trace_id).toArray();
-  const rows = sql
-    .exec<{ row: number }>(
-      `SELECT row FROM runs WHERE trace_id = ? AND changed_seq > ?
-       ORDER BY dotted_order IS NULL, dotted_order, id LIMIT ${MAX_SPANS + 1}`,
-      trace_id,
-      min_seq,
-    )
-    .toArray();
-  return { exists: some.length > 0, rows: rows.map(({ row }) => row) };
+  const runs = source
+    .ofTrace(trace_id)
+    .map(({ id, dotted_order, changed_seq }) => ({ id, dotted_order, changed_seq }));
+  const changed = runs.filter(({ changed_seq }) => changed_seq > min_seq).sort(byDottedOrder);
+  return { exists: runs.length > 0, ids: changed.slice(0, MAX_SPANS + 1).map(({ id }) => id) };
 }
 
-/** Reads at least one row, then as many as fit a page. Deleted rows are skipped. */
-export function readSpans(sql: SqlStorage, rows: number[]): SpanPage {
-  const list = [
-    ...COLUMNS.map((name) => `${columnWithUsage(name)} AS ${name}`),
-    `substr(r.error, 1, ${MAX_SPAN_ERROR_CHARS}) AS error`,
-    `coalesce(length(r.error) > ${MAX_SPAN_ERROR_CHARS}, 0) AS is_error_cut`,
-  ];
-  const found = sql.exec<Record<string, string | number | null>>(
-    `SELECT j.key, ${list.join()} FROM ${ROWS_WITH_USAGE}`,
-    JSON.stringify(rows),
-  );
+/** Reads at least one run, then as many as fit a page. Deleted runs are skipped. */
+export function readSpans(reader: RunReader, ids: string[]): SpanPage {
   const spans: SpanRow[] = [];
   let chars = 0;
-  for (const { key, ...span } of found) {
-    if (chars > PAGE_CHARS) return { spans, read: Number(key) };
+  for (const [at, id] of ids.entries()) {
+    const run = reader.source.byId(id);
+    if (run === null) continue;
+    if (chars > PAGE_CHARS) return { spans, read: at };
+    const span = { ...reader.toRow(run, COLUMNS), ...cutError(run.error) } as SpanRow;
     chars += JSON.stringify(span).length;
-    spans.push(span as unknown as SpanRow);
+    spans.push(span);
   }
-  return { spans, read: rows.length };
+  return { spans, read: ids.length };
+}
+
+function cutError(text: string | null): Pick<SpanRow, "error" | "is_error_cut"> {
+  if (text === null || text.length <= MAX_SPAN_ERROR_CHARS) return { error: text, is_error_cut: 0 };
+  const characters = [...text.slice(0, 2 * MAX_SPAN_ERROR_CHARS)];
+  const error = characters.slice(0, MAX_SPAN_ERROR_CHARS).join("");
+  return { error, is_error_cut: error.length < text.length ? 1 : 0 };
 }

@@ -8,7 +8,8 @@ import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions, projects } from "../object/table.ts";
 import { assertTraceRate } from "../rates.ts";
-import { type ScanFilter, toScanFilter } from "./scan-filter.ts";
+import type { ScanFilter } from "../reads/scan-runs.ts";
+import { toScanFilter } from "./scan-filter.ts";
 
 export type EstimateRequest = {
   project_id: string;

@@ -4,27 +4,26 @@ import type { Context } from "../../shared/context.ts";
 import { DAY_US, dayOf } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
-import type { ScannedRows } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
 import { findProject, resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
-import { statsOf } from "../query/to-run.ts";
-import { NULL_SIZE, type PackedTexts, unpackTexts } from "../reads/packed-texts.ts";
 import type { ScanPlanQuery } from "../reads/scan.ts";
-import type { FarPayload, RowsPart } from "../reads/scan-page.ts";
-import {
-  isNumeric,
-  type PageRequest,
-  type RunColumn,
-  type ScanChunk,
-  type ScanColumns,
-  type ScanPage,
-  type ScanPart,
-  type ScanPlan,
-  type ScanRequest,
+import type { FarPayload } from "../reads/scan-page.ts";
+import type { ScanFilter } from "../reads/scan-runs.ts";
+import type {
+  PageRequest,
+  ScanChunk,
+  ScanColumns,
+  ScanPage,
+  ScanPart,
+  ScanPlan,
+  ScanRequest,
+  ScanValue,
 } from "../reads/scan-types.ts";
-import { type ScanFilter, toScanFilter } from "./scan-filter.ts";
+import { isPacked, unpackTexts } from "../rows/packed-texts.ts";
+import { feedbackStats, toColumns } from "./part-columns.ts";
+import { toScanFilter } from "./scan-filter.ts";
 
 export type {
   PageRequest,
@@ -41,6 +40,8 @@ export type {
 
 /** Limit of RPC: 32 MiB in a message, with two bytes a character in texts beyond Latin-1. */
 const MAX_PAGE_BYTES = 12 * 1024 * 1024;
+/** Reads of a page with missing payloads. A run is deleted before its payloads: the next read lacks it. */
+const MAX_READS = 3;
 /** Number of partitions that plan at once. */
 const WIDTH = 8;
 
@@ -69,11 +70,22 @@ export async function planScan(ctx: Context, request: ScanRequest): Promise<Scan
 export async function scanChunk(
   ctx: Context,
   chunk: ScanChunk,
-  { columns, filter, after, max_bytes }: PageRequest,
+  request: PageRequest,
 ): Promise<ScanPage> {
   assertMay(ctx, "read");
+  await resolveProject(ctx, chunk.partition.project_id);
+  for (let reads = 1; ; reads++) {
+    const { isComplete, ...page } = await readChunk(ctx, chunk, request);
+    if (isComplete || reads === MAX_READS) return page;
+  }
+}
+
+async function readChunk(
+  ctx: Context,
+  chunk: ScanChunk,
+  { columns, filter, after, max_bytes }: PageRequest,
+): Promise<ScanPage & { isComplete: boolean }> {
   const { partition } = chunk;
-  await resolveProject(ctx, partition.project_id);
   const kept = columns.filter((name) => name !== "feedback_stats");
   const read = await tracePartition(ctx.env, partition).scan({
     ...toScanFilter(partition.project_id, filter),
@@ -84,23 +96,25 @@ export async function scanChunk(
     max_bytes: Math.min(max_bytes, MAX_PAGE_BYTES),
   });
   const parts: ScanPart[] = [];
+  let isComplete = true;
   for (const part of read.parts) {
     const found = toColumns(part, kept);
-    await loadFar(ctx, partition, part.far, found);
+    if (!(await loadFar(ctx, partition, part.far, found))) isComplete = false;
     if (columns.includes("feedback_stats"))
       found.feedback_stats = feedbackStats(part, read.annotations);
     parts.push({ rows: part.rows, columns: found });
   }
-  return { parts, next: read.next };
+  return { parts, next: read.next, isComplete };
 }
 
 type PartitionRequest = ScanFilter & Omit<ScanRequest, "filter">;
 
 async function planPartition(ctx: Context, partition: PartitionKey, request: PartitionRequest) {
-  const { from_us, to_us, max_rows, max_bytes, filter, candidates, min_seqs, max_seqs } = request;
+  const { from_us, to_us, max_rows, max_bytes, project_id, filter } = request;
+  const { min_seqs, max_seqs } = request;
   const key = `${partition.day}/${partition.slot}`;
   const query: Omit<ScanPlanQuery, "after" | "max_seq"> = {
-    ...{ from_us, to_us, max_rows, max_bytes, filter, candidates },
+    ...{ from_us, to_us, max_rows, max_bytes, project_id, filter },
     min_seq: min_seqs?.[key] ?? null,
   };
   const object = tracePartition(ctx.env, partition);
@@ -139,55 +153,24 @@ function rangeOf({ from_us, to_us, until, min_seq, max_seq }: ScanChunk) {
   return { from_us, to_us, until, min_seq, max_seq };
 }
 
-/** Fetches one payload at a time to bound memory by the page size. */
+/** Fetches one payload at a time to bound memory by the page size. Returns whether all of them exist. */
 async function loadFar(
   ctx: Context,
   { project_id }: PartitionKey,
   far: FarPayload[],
   columns: ScanColumns,
-): Promise<void> {
+): Promise<boolean> {
+  let isComplete = true;
   for (const { column, index, key } of far) {
     const text = await loadText(ctx.env, key);
-    // Payloads disappear only with their project, so this throws not found.
-    if (text === null) await findProject(ctx, project_id);
+    if (text === null) {
+      await findProject(ctx, project_id);
+      isComplete = false;
+    }
     const found = columns[column] ?? [];
-    const values = Array.isArray(found) ? found : unpackTexts(found);
+    const values = isPacked(found) ? unpackTexts(found) : Array.from<ScanValue>(found);
     values[index] = text;
     columns[column] = values;
   }
-}
-
-function feedbackStats(
-  { rows, ids }: RowsPart,
-  annotations: ScannedRows["annotations"],
-): (string | null)[] {
-  if (annotations === null) return new Array(rows).fill(null);
-  const { feedback, values } = annotations;
-  const stats = Map.groupBy(feedback, ({ run_id }) => run_id);
-  const valuesByRun = Map.groupBy(values, ({ run_id }) => run_id);
-  return ids.map((id) => {
-    const ours = stats.get(id);
-    if (ours === undefined) return null;
-    return JSON.stringify(statsOf(id, { feedback: ours, values: valuesByRun.get(id) ?? [] }));
-  });
-}
-
-/** Decodes a part: numbers as values, texts packed. */
-function toColumns(
-  { rows, numbers, texts }: Pick<RowsPart, "rows" | "numbers" | "texts">,
-  columns: readonly RunColumn[],
-): ScanColumns {
-  const table: (number | null)[][] = JSON.parse(numbers);
-  const names = columns.filter((name) => !isNumeric(name));
-  const packed = names.map((name, at) => {
-    const sizes = new Int32Array(rows);
-    for (let row = 0; row < rows; row++) sizes[row] = table[row]?.[at] ?? NULL_SIZE;
-    const one: PackedTexts = { bytes: new Uint8Array(texts[at] ?? new ArrayBuffer(0)), sizes };
-    return [name, one] as const;
-  });
-  const values = columns.filter(isNumeric).map((name, n) => {
-    const at = names.length + n;
-    return [name, table.map((row) => row[at] ?? null)] as const;
-  });
-  return Object.fromEntries([...packed, ...values]);
+  return isComplete;
 }

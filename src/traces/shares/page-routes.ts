@@ -3,6 +3,7 @@ import { NONCE } from "hono/secure-headers";
 import type { AppEnv } from "../../shared/context.ts";
 import { router } from "../../shared/http/http.ts";
 import { pageHeaders } from "../../shared/http/page-headers.ts";
+import { toByteStream } from "../../shared/http/sse.ts";
 import { missingPage, pageEnd, pageStart, spanItem } from "./page.ts";
 import { openPage, PAGE_LIMITS, type SharedPage } from "./page-service.ts";
 import { ShareParams } from "./share-schema.ts";
@@ -29,7 +30,7 @@ async function page(c: Context<AppEnv>): Promise<Response> {
   const params = ShareParams.safeParse(c.req.param());
   const opened = params.success ? await openPage(c.env, params.data.share_token) : null;
   if (opened === null) return new Response(missingPage(nonce), { status: 404, headers: HEADERS });
-  return new Response(toStream(partsOf(nonce, opened)), { headers: HEADERS });
+  return new Response(toByteStream(partsOf(nonce, opened)), { headers: HEADERS });
 }
 
 async function* partsOf(nonce: string, { root, is_cut, spans }: SharedPage) {
@@ -40,19 +41,4 @@ async function* partsOf(nonce: string, { root, is_cut, spans }: SharedPage) {
     yield spanItem(span, texts);
   }
   yield pageEnd(run_count, is_cut);
-}
-
-/** Reads no faster than the client. */
-function toStream(texts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await texts.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
-    },
-    async cancel() {
-      await texts.return(undefined);
-    },
-  });
 }

@@ -5,7 +5,7 @@ import { findSharedTrace } from "../links/share-links.ts";
 import type { TraceSpan } from "../live/trace-schema.ts";
 import { readTrace } from "../live/trace-service.ts";
 import { findByIds } from "../query/query-service.ts";
-import type { Pointers, TraceRunRow } from "../reads/rows.ts";
+import type { Pointers, TraceRunRow } from "../rows/rows.ts";
 import { openShare } from "./shared-run-service.ts";
 
 export type PageLimits = { runs: number; chars: number };

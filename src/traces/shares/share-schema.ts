@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { namedObject, textField } from "../../shared/schema.ts";
 import { RunsQueryV2Request } from "../query/query-schema.ts";
 import { TraceRun } from "../query/run-schema.ts";
 
@@ -6,23 +7,16 @@ const Id = z.guid("must be a UUID").toLowerCase();
 const MAX_PAGE = 100;
 const Ids = z.array(Id).max(MAX_PAGE);
 
-export const ShareToken = z
-  .string()
-  .openapi({ description: "Token of the link", example: "5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11" });
+export const ShareToken = textField("Token of the link", "5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11");
 
-export const TraceShare = z
-  .object({
-    run_id: z.string().openapi({
-      description: "Id of the shared trace's root run",
-      example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
-    }),
-    share_token: ShareToken,
-    url: z.string().openapi({
-      description: "URL of the trace's public page",
-      example: "https://heddle.example/public/5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11/r",
-    }),
-  })
-  .openapi("TraceShare");
+export const TraceShare = namedObject("TraceShare", {
+  run_id: textField("Id of the shared trace's root run", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+  share_token: ShareToken,
+  url: textField(
+    "URL of the trace's public page",
+    "https://heddle.example/public/5f0c4c1e-9d1b-4a53-8f0e-6a2b8d9c7e11/r",
+  ),
+});
 export type TraceShare = z.infer<typeof TraceShare>;
 
 export const TraceShareV2 = TraceShare.pick({ share_token: true }).openapi("TraceShareV2");
@@ -60,19 +54,17 @@ export type SharedRun = z.infer<typeof SharedRun>;
 
 export const SHARED_FIELDS: string[] = Object.keys(SharedRun.shape);
 
-export const SharedRunsRequest = z
-  .object({
-    id: Ids.nullish().describe("Ids of runs of the trace"),
-    cursor: z.string().nullish().describe("Cursor of the page"),
-    limit: z
-      .number()
-      .int()
-      .min(1)
-      .max(MAX_PAGE)
-      .nullish()
-      .describe("Maximum number of runs on a page"),
-  })
-  .openapi("SharedRunsQuery");
+export const SharedRunsRequest = namedObject("SharedRunsQuery", {
+  id: Ids.nullish().describe("Ids of runs of the trace"),
+  cursor: z.string().nullish().describe("Cursor of the page"),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_PAGE)
+    .nullish()
+    .describe("Maximum number of runs on a page"),
+});
 export type SharedRunsRequest = z.infer<typeof SharedRunsRequest>;
 
 export const SharedRunsListQuery = z.object({
@@ -82,16 +74,14 @@ export const SharedRunsListQuery = z.object({
     .describe("Ids of runs of the trace"),
 });
 
-export const SharedRunsPage = z
-  .object({
-    runs: z.array(SharedRun).describe("Runs of the page, the oldest first"),
-    cursors: z
-      .object({
-        next: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
-      })
-      .describe("Cursors of the pages"),
-  })
-  .openapi("SharedRunsPage");
+export const SharedRunsPage = namedObject("SharedRunsPage", {
+  runs: z.array(SharedRun).describe("Runs of the page, the oldest first"),
+  cursors: z
+    .object({
+      next: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
+    })
+    .describe("Cursors of the pages"),
+});
 export type SharedRunsPage = z.infer<typeof SharedRunsPage>;
 
 export const SharedRunsV2Request = RunsQueryV2Request.pick({

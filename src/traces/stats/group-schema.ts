@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp } from "../../shared/schema.ts";
+import { bodyLimit, namedObject, Timestamp, textField } from "../../shared/schema.ts";
 import { RunsQueryRequest } from "../query/query-schema.ts";
 import { TraceStats } from "./trace-stats-schema.ts";
 
@@ -18,13 +18,7 @@ export const GroupRunsRequest = RunsQueryRequest.pick({
         error: 'must be "conversation": runs are grouped by thread',
       })
       .describe("Must be `conversation`: groups by thread"),
-    limit: z
-      .number()
-      .int()
-      .min(1)
-      .max(MAX_LIMIT)
-      .default(DEFAULT_LIMIT)
-      .describe("Maximum number of groups on a page"),
+    limit: bodyLimit("groups", MAX_LIMIT, DEFAULT_LIMIT),
     offset: z.number().int().min(0).default(0).describe("Number of groups to skip"),
   })
   .openapi("GroupRuns");
@@ -36,36 +30,26 @@ const Group = TraceStats.pick({
   total_tokens: true,
   total_cost: true,
 }).extend({
-  group_key: z
-    .string()
-    .openapi({ description: "Id of the thread", example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071" }),
-  thread_id: z
-    .string()
-    .openapi({ description: "Id of the thread", example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071" }),
-  filter: z.string().openapi({
-    description: "Filter that matches the runs of the group",
-    example: 'eq(thread_id, "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071")',
-  }),
+  group_key: textField("Id of the thread", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+  thread_id: textField("Id of the thread", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+  filter: textField(
+    "Filter that matches the runs of the group",
+    'eq(thread_id, "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071")',
+  ),
   count: z.number().int().describe("Number of traces"),
   min_start_time: Timestamp.describe("Start time of the first trace"),
   max_start_time: Timestamp.describe("Start time of the last trace"),
   feedback_stats: z.null().describe("Always `null`"),
-  first_inputs: z
-    .string()
-    .openapi({ description: "Beginning of the first inputs", example: "Hello" }),
-  last_outputs: z
-    .string()
-    .openapi({ description: "Beginning of the last outputs", example: "How can I help?" }),
+  first_inputs: textField("Beginning of the first inputs", "Hello"),
+  last_outputs: textField("Beginning of the last outputs", "How can I help?"),
   last_error: z
     .string()
     .nullable()
     .describe("Error of the last trace that failed, `null` when none did"),
 });
 
-export const RunGroups = z
-  .object({
-    groups: z.array(Group).describe("Groups of the page"),
-    total: z.number().int().describe("Number of groups"),
-  })
-  .openapi("RunGroups");
+export const RunGroups = namedObject("RunGroups", {
+  groups: z.array(Group).describe("Groups of the page"),
+  total: z.number().int().describe("Number of groups"),
+});
 export type RunGroups = z.infer<typeof RunGroups>;

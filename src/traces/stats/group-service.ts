@@ -1,13 +1,13 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { toIso } from "../../shared/times.ts";
+import type { ThreadTotals } from "../aggregates/threads.ts";
 import type { PartitionKey } from "../changes.ts";
 import { loadText } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";
 import { assertTraceRate } from "../rates.ts";
-import type { Pointers, TraceRunRow } from "../reads/rows.ts";
-import type { ThreadTotals } from "../storage/threads.ts";
+import type { Pointers, TraceRunRow } from "../rows/rows.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import { type GroupRunsRequest, RunGroups } from "./group-schema.ts";
 import { queryPartitions } from "./partition-queries.ts";

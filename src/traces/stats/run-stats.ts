@@ -1,6 +1,6 @@
 import { toIso } from "../../shared/times.ts";
-import { type FeedbackTotals, toFeedbackStats } from "../feedback-totals.ts";
-import type { Facet } from "../storage/stats.ts";
+import { type FeedbackTotals, toFeedbackStats } from "../aggregates/feedback-totals.ts";
+import type { Facet } from "../aggregates/stats.ts";
 import type { Distribution, RunTotals } from "../totals.ts";
 import type { RunStats } from "./stats-schema.ts";
 import type { TraceStats } from "./trace-stats-schema.ts";

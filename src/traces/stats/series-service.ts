@@ -1,17 +1,17 @@
 import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { nowMicros, toIso } from "../../shared/times.ts";
+import type { GroupBy } from "../aggregates/matching-runs.ts";
+import type { SeriesQuery } from "../aggregates/series.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";
-import type { GroupBy } from "../storage/matching-runs.ts";
-import type { SeriesQuery } from "../storage/series.ts";
-import { RunTotals, TIMES } from "../totals.ts";
+import { RunTotals, SERIES_TIMES } from "../totals.ts";
 import { queryPartitions } from "./partition-queries.ts";
 import { toTraceStats } from "./run-stats.ts";
 import type { RunSeries, SeriesBucket, Stride } from "./series-schema.ts";
 
 const SECONDS = { SECOND: 1, MINUTE: 60, HOUR: 3600, DAY: 86_400 };
-/** Bounds the memory of an answer: a cell has two distributions. */
+/** Bounds the memory of an answer: a cell has three distributions. */
 const MAX_CELLS = 1000;
 const MAX_BUCKETS = 500;
 
@@ -98,31 +98,33 @@ async function largestGroups(
 function bucketOf(series: SeriesTotals, group: number, bucket: number): RunTotals {
   const buckets = series.get(group) ?? new Map<number, RunTotals>();
   series.set(group, buckets);
-  const totals = buckets.get(bucket) ?? new RunTotals(TIMES);
+  const totals = buckets.get(bucket) ?? new RunTotals(SERIES_TIMES);
   buckets.set(bucket, totals);
   return totals;
 }
 
 function toSeries(
-  { first_us, stride_us }: Range,
+  { first_us, stride_us, end_us }: Range,
   group: string | null,
   buckets: Map<number, RunTotals> = new Map(),
 ) {
-  const whole = new RunTotals(TIMES);
+  const whole = new RunTotals(SERIES_TIMES);
   for (const totals of buckets.values()) whole.merge(totals.toData());
   const sorted = [...buckets].sort(([a], [b]) => a - b);
   return {
     group,
-    totals: toFigures(whole),
+    totals: toFigures(whole, end_us - first_us),
     buckets: sorted.map(([bucket, totals]) => ({
       start_time: toIso(first_us + bucket * stride_us),
-      ...toFigures(totals),
+      ...toFigures(totals, stride_us),
     })),
   };
 }
 
-function toFigures(totals: RunTotals): Omit<SeriesBucket, "start_time"> {
+/** The mean length of a queue is the time that all waited by the time that passed. */
+function toFigures(totals: RunTotals, duration_us: number): Omit<SeriesBucket, "start_time"> {
   const stats = toTraceStats(totals, []);
+  const wait = totals.quantile("queue_wait", 0.5);
   return {
     run_count: stats.run_count,
     error_count: totals.errors,
@@ -131,9 +133,16 @@ function toFigures(totals: RunTotals): Omit<SeriesBucket, "start_time"> {
     latency_p99: stats.latency_p99,
     first_token_p50: stats.first_token_p50,
     first_token_p99: stats.first_token_p99,
+    queue_wait_p50: secondsOf(wait),
+    queue_wait_p99: secondsOf(totals.quantile("queue_wait", 0.99)),
+    queue_length: wait === null ? null : totals.sum("queue_wait") / duration_us,
     total_tokens: stats.total_tokens,
     prompt_tokens: stats.prompt_tokens,
     completion_tokens: stats.completion_tokens,
     total_cost: stats.total_cost,
   };
+}
+
+function secondsOf(micros: number | null): number | null {
+  return micros === null ? null : micros / 1_000_000;
 }

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { textField } from "../../shared/schema.ts";
 import { RunsQueryRequest } from "../query/query-schema.ts";
 import { RunSeries, Stride } from "./series-schema.ts";
 import { TraceStats } from "./trace-stats-schema.ts";
@@ -55,11 +56,9 @@ export const RunStats = TraceStats.extend({
   run_facets: z
     .array(
       z.object({
-        key: z.string().openapi({ description: "Attribute", example: "name" }),
-        value: z.string().openapi({ description: "Value", example: "agent" }),
-        query: z
-          .string()
-          .openapi({ description: "Filter that matches the value", example: 'eq(name, "agent")' }),
+        key: textField("Attribute", "name"),
+        value: textField("Value", "agent"),
+        query: textField("Filter that matches the value", 'eq(name, "agent")'),
         n: z.number().int().describe("Number of runs"),
       }),
     )

@@ -1,18 +1,19 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import type { FeedbackTotals } from "../feedback-totals.ts";
+import type { FeedbackTotals } from "../aggregates/feedback-totals.ts";
+import type { GroupBy } from "../aggregates/matching-runs.ts";
+import type { Facet, PartitionStats } from "../aggregates/stats.ts";
 import { findPartitions } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 import { toPlan, toQuery } from "../query/query-plan.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";
 import { assertTraceRate } from "../rates.ts";
-import type { GroupBy } from "../storage/matching-runs.ts";
-import type { Facet, PartitionStats } from "../storage/stats.ts";
 import { DISTRIBUTIONS, RunTotals, TIMES } from "../totals.ts";
 import { queryPartitions } from "./partition-queries.ts";
-import { toRunStats } from "./run-stats.ts";
+import { toRunStats, toTraceStats } from "./run-stats.ts";
 import { getRunSeries } from "./series-service.ts";
 import type { RunStats, RunStatsAnswer, RunStatsRequest } from "./stats-schema.ts";
+import type { TraceStats } from "./trace-stats-schema.ts";
 
 export async function getRunStats(ctx: Context, input: RunStatsRequest): Promise<RunStatsAnswer> {
   assertMay(ctx, "read");
@@ -29,6 +30,34 @@ export async function getRunStats(ctx: Context, input: RunStatsRequest): Promise
   );
 }
 
+export type GroupFigures = Pick<
+  TraceStats,
+  "run_count" | "error_rate" | "latency_p50" | "latency_p99" | "last_run_start_time"
+> & { error_count: number };
+
+/** Counts the traces of a project since a time, by the value of a key of their metadata. */
+export async function countTracesByMetadata(
+  ctx: Context,
+  project_id: string,
+  key: string,
+  start_us: number,
+): Promise<Map<string, GroupFigures>> {
+  assertMay(ctx, "read");
+  assertTraceRate(ctx, "read");
+  const input = { session: [project_id], is_root: true, start_time: start_us };
+  const { groups } = await countRuns(ctx, input, { attribute: "metadata", key });
+  return new Map([...groups].map(([group, totals]) => [group, toFigures(totals)]));
+}
+
+function toFigures(totals: RunTotals): GroupFigures {
+  const { run_count, error_rate, latency_p50, latency_p99, last_run_start_time } = toTraceStats(
+    totals,
+    [],
+  );
+  const error_count = totals.errors;
+  return { run_count, error_count, error_rate, latency_p50, latency_p99, last_run_start_time };
+}
+
 export type CountedRuns = {
   totals: RunTotals;
   groups: Map<string, RunTotals>;
@@ -37,7 +66,7 @@ export type CountedRuns = {
 };
 
 /** Adds partition after partition, so that memory does not grow with the runs. */
-async function countRuns(
+export async function countRuns(
   ctx: Context,
   input: Omit<RunsQueryRequest, "limit">,
   group_by: GroupBy | null,

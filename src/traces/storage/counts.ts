@@ -1,67 +1,101 @@
+import type { RunVersion } from "../segments/codec/columns.ts";
+
 /** Counts that the catalogue mirrors. */
 export type CatalogueCounts = {
   rows: number;
+  /** Number of traces that start here. */
+  roots: number;
   seq: number;
   min_start_us: number | null;
   max_start_us: number | null;
 };
 
-const COUNTS = "counts";
-
 /** Counts with the newest row number: deleted rows never free their numbers. */
-type StoredCounts = CatalogueCounts & { last_row?: number };
+type StoredCounts = CatalogueCounts & { last_row: number };
 
+const COUNTS = "counts";
+const NONE: StoredCounts = {
+  ...{ rows: 0, roots: 0, seq: 0, last_row: 0, min_start_us: null, max_start_us: null },
+};
+
+type Root = Pick<RunVersion, "parent_run_id">;
+
+/** Counts of a partition. They are written with a segment, so that a batch needs no row for them. */
 export class PartitionCounts {
   readonly #kv: DurableObjectStorage["kv"];
-  #counts: StoredCounts;
+  readonly #newest: () => string | null;
+  #counts: StoredCounts | null = null;
 
-  constructor(storage: DurableObjectStorage) {
+  /** @param newest counts that were written with the newest segment */
+  constructor(storage: DurableObjectStorage, newest: () => string | null) {
     this.#kv = storage.kv;
-    this.#counts = this.#read();
+    this.#newest = newest;
   }
 
   get current(): Readonly<CatalogueCounts> {
-    const { rows, seq, min_start_us, max_start_us } = this.#counts;
-    return { rows, seq, min_start_us, max_start_us };
+    const { last_row: _, ...counts } = this.#stored;
+    return counts;
   }
 
   /** Returns a greater sequence: microseconds since 1970, so that a time is a watermark. */
   nextSeq(): number {
-    this.#counts.seq = Math.max(this.#counts.seq + 1, Date.now() * 1000);
-    return this.#counts.seq;
+    this.#stored.seq = Math.max(this.#stored.seq + 1, Date.now() * 1000);
+    return this.#stored.seq;
   }
 
-  addRow(start_us: number): number {
-    const { rows, last_row = rows } = this.#counts;
-    this.#counts.rows += 1;
-    this.#counts.last_row = last_row + 1;
-    this.trackStart(start_us);
-    return this.#counts.last_row;
+  nextRow(): number {
+    this.#stored.last_row += 1;
+    return this.#stored.last_row;
   }
 
-  removeRows(n: number, range: Pick<CatalogueCounts, "min_start_us" | "max_start_us">): void {
-    const { rows, last_row = rows } = this.#counts;
-    this.#counts = { ...this.#counts, ...range, rows: rows - n, last_row };
+  /** Counts a run that is written, in place of the version before. */
+  track(before: Root | null, run: Root & Pick<RunVersion, "start_us">): void {
+    const counts = this.#stored;
+    if (before === null) counts.rows += 1;
+    counts.roots += rootsOf(run) - (before === null ? 0 : rootsOf(before));
+    const { min_start_us, max_start_us } = counts;
+    counts.min_start_us = Math.min(run.start_us, min_start_us ?? run.start_us);
+    counts.max_start_us = Math.max(run.start_us, max_start_us ?? run.start_us);
   }
 
-  trackStart(start_us: number): void {
-    const { min_start_us, max_start_us } = this.#counts;
-    if (min_start_us === null || start_us < min_start_us) this.#counts.min_start_us = start_us;
-    if (max_start_us === null || start_us > max_start_us) this.#counts.max_start_us = start_us;
+  remove(runs: Root[], range: Pick<CatalogueCounts, "min_start_us" | "max_start_us">): void {
+    const { rows, roots } = this.#stored;
+    const gone = runs.reduce((sum, run) => sum + rootsOf(run), 0);
+    Object.assign(this.#stored, range, { rows: rows - runs.length, roots: roots - gone });
   }
 
-  /** Runs inside the transaction that writes the counted rows. */
+  removeAll(): void {
+    Object.assign(this.#stored, { rows: 0, roots: 0, min_start_us: null, max_start_us: null });
+  }
+
+  /** Returns the counts as a segment keeps them. */
+  toText(): string {
+    return JSON.stringify(this.#stored);
+  }
+
+  /** Writes the counts of a change that adds no segment, in its transaction. */
   save(): void {
-    this.#kv.put(COUNTS, this.#counts);
+    this.#kv.put(COUNTS, this.#stored);
   }
 
-  /** Discards changes of a failed transaction. */
-  restore(): void {
-    this.#counts = this.#read();
+  /** Discards what memory knows of the storage. */
+  reset(): void {
+    this.#counts = null;
+  }
+
+  get #stored(): StoredCounts {
+    this.#counts ??= this.#read();
+    return this.#counts;
   }
 
   #read(): StoredCounts {
-    const stored = this.#kv.get<StoredCounts>(COUNTS);
-    return stored ? { ...stored } : { rows: 0, seq: 0, min_start_us: null, max_start_us: null };
+    const saved = this.#kv.get<StoredCounts>(COUNTS) ?? NONE;
+    const text = this.#newest();
+    const newest: StoredCounts = text === null ? NONE : JSON.parse(text);
+    return { ...(newest.seq > saved.seq ? newest : saved) };
   }
+}
+
+function rootsOf({ parent_run_id }: Root): number {
+  return parent_run_id === null ? 1 : 0;
 }

@@ -5,7 +5,7 @@ import { digestExtra } from "../digest.ts";
 import { parseToWrite } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
 import { MAX_EXTRA_BYTES } from "../limits.ts";
-import type { StoredOutline } from "../reads/rows.ts";
+import type { MergeBase } from "./merge.ts";
 
 export type MergedExtra = { text: string; digest: ExtraDigest };
 
@@ -14,7 +14,7 @@ export type MergedExtra = { text: string; digest: ExtraDigest };
  * too large for a row; then one replaces the other.
  */
 export function mergeExtra(
-  stored: StoredOutline,
+  stored: MergeBase,
   change: RunChange,
   adds: boolean,
 ): MergedExtra | null {

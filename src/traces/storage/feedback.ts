@@ -1,4 +1,5 @@
-import type { FeedbackRow } from "../reads/rows.ts";
+import type { FeedbackStat, FeedbackValue } from "../reads/run-pages.ts";
+import type { FeedbackRow } from "../rows/rows.ts";
 
 export type FeedbackRowQuery = {
   run_ids: string[] | null;
@@ -16,12 +17,16 @@ export type FeedbackPosition = Pick<FeedbackRow, "id" | "created_at">;
 /** Feedback with one row per id; a repeated id updates its row. */
 export class FeedbackTable {
   readonly #sql: SqlStorage;
+  readonly #onChange: () => void;
 
-  constructor(sql: SqlStorage) {
+  /** @param onChange runs in the transaction of each change */
+  constructor(sql: SqlStorage, onChange: () => void) {
     this.#sql = sql;
+    this.#onChange = onChange;
   }
 
   put(row: FeedbackRow): void {
+    this.#onChange();
     this.#sql.exec(
       `INSERT INTO feedback
          (id, run_id, key, score, value, source, comment, body, created_at, modified_at)
@@ -49,7 +54,9 @@ export class FeedbackTable {
 
   /** Returns whether the row existed. */
   delete(id: string): boolean {
-    return this.#sql.exec("DELETE FROM feedback WHERE id = ?", id).rowsWritten > 0;
+    const isDeleted = this.#sql.exec("DELETE FROM feedback WHERE id = ?", id).rowsWritten > 0;
+    if (isDeleted) this.#onChange();
+    return isDeleted;
   }
 
   /** A caller names few ids: a row has up to 200,000 characters, a message 32 MiB. */
@@ -84,6 +91,41 @@ export class FeedbackTable {
         query.min_created_at,
         query.max_created_at,
         limit,
+      )
+      .toArray();
+  }
+
+  /** Returns runs whose feedback extends the retention of their traces. */
+  extendedRuns(): Set<string> {
+    const rows = this.#sql.exec<{ run_id: string }>(
+      `SELECT DISTINCT run_id FROM feedback
+       WHERE json_extract(body, '$.extend_trace_retention') IS NOT 0`,
+    );
+    return new Set([...rows].map(({ run_id }) => run_id));
+  }
+
+  get isEmpty(): boolean {
+    return this.#sql.exec("SELECT 1 FROM feedback LIMIT 1").toArray().length === 0;
+  }
+
+  statsOf(run_ids: string[]): (FeedbackStat & { run_id: string })[] {
+    return this.#sql
+      .exec<FeedbackStat & { run_id: string }>(
+        `SELECT run_id, key, count(*) AS n, avg(score) AS avg FROM feedback
+         WHERE run_id IN (SELECT value FROM json_each(?)) GROUP BY run_id, key`,
+        JSON.stringify(run_ids),
+      )
+      .toArray();
+  }
+
+  /** Counts text values; numbers and objects have none. */
+  valuesOf(run_ids: string[]): (FeedbackValue & { run_id: string })[] {
+    return this.#sql
+      .exec<FeedbackValue & { run_id: string }>(
+        `SELECT run_id, key, value, count(*) AS n FROM feedback
+         WHERE json_type(body, '$.value') = 'text' AND run_id IN (SELECT value FROM json_each(?))
+         GROUP BY run_id, key, value`,
+        JSON.stringify(run_ids),
       )
       .toArray();
   }

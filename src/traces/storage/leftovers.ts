@@ -1,31 +1,122 @@
-import { dayOf, timeOfId } from "../../shared/times.ts";
+import { MAX_IDS } from "../../shared/storage/sql.ts";
+import { chunks } from "../../shared/work/chunks.ts";
+import type { RunChange } from "../changes.ts";
+import { sharedId } from "../locations/location.ts";
+import type { RunSet } from "../segments/run-set.ts";
 
-/** Run with objects in R2 (`payloads`), or run or feedback with a catalogue row (`location`). */
-export type LeftoverKind = "payloads" | "location";
+/**
+ * Run with objects in R2 (`payloads`), run or feedback with a location (`location`), run whose location may have been
+ * deleted while it arrived (`relocate`), a file in R2 whose runs have changed (`sealed`), or runs and traces that
+ * links may name (`links`).
+ */
+export type LeftoverKind = "payloads" | "location" | "relocate" | "sealed" | "links";
 
-/** Objects and catalogue rows of deleted runs. An entry stays until they are deleted. */
+/** Longer than a run takes from the save of its location to its own. */
+const ARRIVAL_MS = 60_000;
+
+/** Runs whose ids are in one entry: an entry of each run would cost more than the run. */
+const LINKED_RUNS = 1000;
+
+/** Ids in an entry of kind `links`. */
+export type LinkedIds = { run_ids: string[]; trace_ids: string[] };
+
+/** Returns the entries of a deleted run: for its location, and for that of its trace. */
+export function locationEntries({ id, trace_id }: { id: string; trace_id: string }): string[] {
+  const shared = sharedId(id);
+  return shared === null ? [id] : [id, `${shared}/${trace_id}`];
+}
+
+/** Returns the entry of the location that an arriving run has: spans have that of their trace. */
+function entryOf({ id, span_ids, columns: { trace_id = id } }: RunChange): string {
+  const [own = id, shared = own] = locationEntries({ id, trace_id });
+  return span_ids === undefined ? own : shared;
+}
+
+/** Returns the id whose location an entry names. */
+export function locatedId(entry: string): string {
+  return entry.split("/")[0] ?? entry;
+}
+
+type Runs = Pick<RunSet, "has" | "ofTrace">;
+
+/** Objects and locations of deleted runs. An entry stays until they are deleted. */
 export class Leftovers {
   readonly #sql: SqlStorage;
+  readonly #runs: Runs;
+  /** Entries whose locations are being deleted or were a moment ago, with that time. */
+  readonly #unlocated = new Map<string, number>();
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, runs: Runs) {
     this.#sql = sql;
+    this.#runs = runs;
   }
 
   add(kind: LeftoverKind, ids: string[]): void {
-    this.#sql.exec(
-      "INSERT OR IGNORE INTO leftovers (kind, id) SELECT ?, value FROM json_each(?)",
-      kind,
-      JSON.stringify(ids),
-    );
+    for (const some of chunks(ids, MAX_IDS)) {
+      this.#sql.exec(
+        "INSERT OR IGNORE INTO leftovers (kind, id) SELECT ?, value FROM json_each(?)",
+        kind,
+        JSON.stringify(some),
+      );
+    }
   }
 
-  /** Drops entries of runs that were created again. */
+  addLinks(runs: Iterable<{ id: string; trace_id: string }>): void {
+    let [run_ids, trace_ids] = [new Set<string>(), new Set<string>()];
+    const write = () => {
+      if (run_ids.size === 0) return;
+      const ids: LinkedIds = { run_ids: [...run_ids], trace_ids: [...trace_ids] };
+      this.add("links", [JSON.stringify(ids)]);
+      [run_ids, trace_ids] = [new Set(), new Set()];
+    };
+    for (const { id, trace_id } of runs) {
+      run_ids.add(id);
+      trace_ids.add(trace_id);
+      if (run_ids.size === LINKED_RUNS) write();
+    }
+    write();
+  }
+
+  /** Precedes the deletion of locations. */
+  beginUnlocating(entries: string[]): void {
+    const now = Date.now();
+    for (const [entry, at] of this.#unlocated) {
+      if (now - at > ARRIVAL_MS) this.#unlocated.delete(entry);
+    }
+    for (const entry of entries) this.#unlocated.set(entry, now);
+  }
+
+  /** Remembers arriving runs that found the location of a deleted one, and may lose it. */
+  addArrivals(changes: RunChange[]): void {
+    if (this.#unlocated.size === 0) return;
+    const entries = changes.map(entryOf).filter((entry) => this.#unlocated.has(entry));
+    if (entries.length > 0) this.add("relocate", entries);
+  }
+
+  get isEmpty(): boolean {
+    return this.#sql.exec("SELECT 1 FROM leftovers LIMIT 1").toArray().length === 0;
+  }
+
+  /** Drops entries of runs, or of traces, that were created again. To relocate: of those that were deleted again. */
   list(kind: LeftoverKind, limit: number): string[] {
-    this.#sql.exec("DELETE FROM leftovers WHERE id IN (SELECT id FROM runs)");
-    return this.#sql
-      .exec<{ id: string }>("SELECT id FROM leftovers WHERE kind = ? LIMIT ?", kind, limit)
-      .toArray()
-      .map(({ id }) => id);
+    for (;;) {
+      const ids = this.#sql
+        .exec<{ id: string }>("SELECT id FROM leftovers WHERE kind = ? LIMIT ?", kind, limit)
+        .toArray()
+        .map(({ id }) => id);
+      if (kind === "sealed" || kind === "links") return ids;
+      const obsolete = ids.filter((id) =>
+        kind === "relocate" ? !this.#isStored(id) : this.#isStored(id),
+      );
+      if (obsolete.length === 0) return ids;
+      this.remove(kind, obsolete);
+    }
+  }
+
+  #isStored(entry: string): boolean {
+    const [id = "", trace_id] = entry.split("/");
+    if (trace_id === undefined) return this.#runs.has([id]).length > 0;
+    return this.#runs.ofTrace(trace_id).some((run) => sharedId(run.id) === id);
   }
 
   remove(kind: LeftoverKind, ids: string[]): void {
@@ -35,43 +126,4 @@ export class Leftovers {
       JSON.stringify(ids),
     );
   }
-}
-
-/** Maximum number of runs deleted in a transaction. */
-const MAX_RUNS = 10_000;
-
-type DeletableRun = { row: number; id: string; has_payloads: number };
-
-/** Deletes inside the caller's transaction. Returns the number of deleted runs. */
-export function deleteTraces(
-  sql: SqlStorage,
-  { day, trace_ids }: { day: string; trace_ids: string[] },
-  leftovers: Leftovers,
-): number {
-  const runs = sql
-    .exec<DeletableRun>(
-      `SELECT row, id, pointers IS NOT NULL AS has_payloads FROM runs
-       WHERE trace_id IN (SELECT value FROM json_each(?)) LIMIT ${MAX_RUNS}`,
-      JSON.stringify(trace_ids),
-    )
-    .toArray();
-  if (runs.length === 0) return 0;
-  const rows = JSON.stringify(runs.map(({ row }) => row));
-  const ids = runs.map(({ id }) => id);
-  const feedback = sql
-    .exec<{ id: string }>(
-      "DELETE FROM feedback WHERE run_id IN (SELECT value FROM json_each(?)) RETURNING id",
-      JSON.stringify(ids),
-    )
-    .toArray();
-  for (const table of ["run_digests", "runs"]) {
-    sql.exec(`DELETE FROM ${table} WHERE row IN (SELECT value FROM json_each(?))`, rows);
-  }
-  leftovers.add(
-    "payloads",
-    runs.filter(({ has_payloads }) => has_payloads === 1).map(({ id }) => id),
-  );
-  const located = ids.filter((id) => dayOf(timeOfId(id) ?? 0) !== day);
-  leftovers.add("location", [...located, ...feedback.map(({ id }) => id)]);
-  return runs.length;
 }

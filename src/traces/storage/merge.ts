@@ -1,10 +1,13 @@
 import type { PayloadName, RunChange, RunColumns } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
-import { farRootDay, toDottedOrder } from "../dotted-order.ts";
-import type { Pointers, StoredOutline } from "../reads/rows.ts";
-import type { Usage } from "../usage.ts";
+import { toDottedOrder } from "../dotted-order.ts";
+import type { Pointers } from "../rows/rows.ts";
+import type { RunVersion } from "../segments/codec/columns.ts";
 
-export type Values = Record<string, string | number | null>;
+export type Values = Partial<RunVersion>;
+
+/** Run as a change finds it. */
+export type MergeBase = Omit<RunVersion, "pointers"> & { pointers: Pointers };
 
 /** Identity fields: a POST overrides the PATCH, even when it arrives later. The project has a default of the tier. */
 const IDENTITY = [
@@ -26,12 +29,12 @@ const OUTCOME = [
 ] as const satisfies (keyof RunColumns)[];
 
 /** Whether a late POST only adds fields that its PATCH omitted. */
-export function onlyAdds(stored: StoredOutline, change: RunChange): boolean {
-  return change.kind === "post" && stored.patched === 1;
+export function onlyAdds(stored: MergeBase, change: RunChange): boolean {
+  return change.kind === "post" && stored.is_patched;
 }
 
 /** Returns the columns that change. The caller merges extra. */
-export function mergedColumns(stored: StoredOutline, change: RunChange): Values {
+export function mergedColumns(stored: MergeBase, change: RunChange): Values {
   const { tags, kind } = change;
   const columns = storedColumns(change.columns);
   const adds = onlyAdds(stored, change);
@@ -41,40 +44,30 @@ export function mergedColumns(stored: StoredOutline, change: RunChange): Values 
     if (!adds || stored[name] === null) put(values, name, columns[name]);
   }
   if (tags && (!adds || stored.tags === null)) values.tags = JSON.stringify(tags);
-  if (kind === "patch") values.patched = 1;
-  return { ...values, ...placeInTrace(stored, change, adds), ...stateOf({ ...stored, ...values }) };
+  if (kind === "patch") values.is_patched = true;
+  return { ...values, ...placeInTrace(stored, change, adds) };
 }
 
 /** Corrects a PATCH that arrived first and was stored as a root that starts at its id's time. */
-function placeInTrace(stored: StoredOutline, { id, columns }: RunChange, adds: boolean): Values {
+function placeInTrace(stored: MergeBase, { id, columns }: RunChange, adds: boolean): Values {
   const start_us = columns.start_us ?? stored.start_us;
-  if (columns.dotted_order !== undefined) {
-    return { root_day: farRootDay(columns.dotted_order, start_us) };
-  }
+  if (columns.dotted_order !== undefined) return {};
   if (!adds || stored.dotted_order !== toDottedOrder(stored.start_us, id)) return {};
   const isRoot = (columns.parent_run_id ?? stored.parent_run_id) === null;
-  return { dotted_order: isRoot ? toDottedOrder(start_us, id) : null, root_day: null };
+  return { dotted_order: isRoot ? toDottedOrder(start_us, id) : null };
 }
 
-function put(values: Values, name: string, value: string | number | undefined): void {
-  if (value !== undefined) values[name] = value;
+function put(values: Values, name: keyof RunVersion, value: string | number | undefined): void {
+  if (value !== undefined) Object.assign(values, { [name]: value });
 }
 
 /** Returns the payloads that this change overwrites. */
-export function overwrittenPayloads(stored: StoredOutline, change: RunChange): PayloadName[] {
+export function overwrittenPayloads(stored: MergeBase, change: RunChange): PayloadName[] {
   const adds = onlyAdds(stored, change);
   return PAYLOADS.filter((name) => {
     if (name === "extra" || change.payloads[name] === undefined) return false;
-    return !adds || (stored[`has_${name}`] === 0 && stored.pointers[name] === undefined);
+    return !adds || (stored[name] === null && stored.pointers[name] === undefined);
   });
-}
-
-export function stateOf(row: { error?: unknown; end_us?: unknown; parent_run_id?: unknown }): {
-  status: string;
-  is_root: number;
-} {
-  const status = row.error != null ? "error" : row.end_us != null ? "success" : "pending";
-  return { status, is_root: row.parent_run_id == null ? 1 : 0 };
 }
 
 /** Replaces malformed Unicode in columns; `exact` keeps the original. */
@@ -85,10 +78,6 @@ export function storedColumns(columns: RunColumns): RunColumns {
     ...(name === undefined ? {} : { name: name.toWellFormed() }),
     ...(error === undefined ? {} : { error: error.toWellFormed() }),
   };
-}
-
-export function usageColumns(usage: Usage | null | undefined): Values {
-  return usage ? { ...usage } : {};
 }
 
 export function toPointers(stored: Pointers, change: RunChange, names: PayloadName[]): Pointers {

@@ -1,40 +1,67 @@
 import { isMigrated, migrate } from "../../shared/storage/object-tables.ts";
 import type { RunChange } from "../changes.ts";
-import { findRuns, type RunsQuery } from "../reads/query.ts";
-import { Reads } from "../reads/reads.ts";
-import type { TraceRunRow } from "../reads/rows.ts";
-import { Scan } from "../reads/scan.ts";
-import { type RowsPage, type RowsQuery, readPage } from "../reads/scan-page.ts";
+import type { FeedbackRow } from "../rows/rows.ts";
+import { RunSet } from "../segments/run-set.ts";
+import { SegmentStore } from "../segments/store.ts";
+import { SegmentWriter } from "../segments/writer.ts";
+import { ChangeBatch } from "./change-batch.ts";
 import { PartitionCounts } from "./counts.ts";
+import { deleteAllRuns, deleteTraces } from "./deletion.ts";
+import { type FarParent, findFarParents } from "./far-parents.ts";
 import { FeedbackTable } from "./feedback.ts";
-import { deleteTraces, Leftovers } from "./leftovers.ts";
-import type { GroupBy } from "./matching-runs.ts";
+import { Leftovers } from "./leftovers.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import { RunWriter } from "./runs.ts";
-import {
-  collectStats,
-  collectTraceTotals,
-  type PartitionStats,
-  type TraceTotals,
-} from "./stats.ts";
-import { collectThreads, type ThreadTotals } from "./threads.ts";
+import { SealedFiles } from "./sealed-files.ts";
+import { SpanLinks } from "./span-links.ts";
 
-/** Storage of one partition. */
+/**
+ * Ids of runs that are not stored here, runs below which spans of later days may belong, and the
+ * number of runs.
+ */
+export type IngestResult = { unknown: string[]; far: FarParent[]; rows: number };
+
+function tracesOfSpans(changes: RunChange[]): string[] {
+  const traces = new Set<string>();
+  for (const { span_ids, columns } of changes) {
+    if (span_ids !== undefined && columns.trace_id !== undefined) traces.add(columns.trace_id);
+  }
+  return [...traces];
+}
+
+/**
+ * Marks a run and the root of its trace: a trace is as long-lived as its longest-lived run. Decodes
+ * whole runs only to change them.
+ */
+function extendTrace(batch: ChangeBatch, runs: RunSet, run_id: string): void {
+  const run = runs.byId(run_id);
+  for (const one of [run, run && runs.byId(run.trace_id)]) {
+    const before = one?.trace_tier === "shortlived" ? batch.find(one.id) : null;
+    if (before) batch.put({ ...before, trace_tier: "longlived", changed_seq: batch.seq });
+  }
+}
+
 export class PartitionStore {
   readonly feedback: FeedbackTable;
   readonly leftovers: Leftovers;
-  readonly reads: Reads;
-  readonly scan: Scan;
+  readonly sealed: SealedFiles;
+  readonly counts: PartitionCounts;
+  readonly runs: RunSet;
+  readonly segments: SegmentStore;
   readonly #storage: DurableObjectStorage;
-  #counts: PartitionCounts;
+  readonly #writer: SegmentWriter;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
-    this.feedback = new FeedbackTable(storage.sql);
-    this.leftovers = new Leftovers(storage.sql);
-    this.reads = new Reads(storage.sql);
-    this.scan = new Scan(storage.sql);
-    this.#counts = new PartitionCounts(storage);
+    this.segments = new SegmentStore(storage);
+    this.runs = new RunSet(this.segments);
+    this.leftovers = new Leftovers(storage.sql, this.runs);
+    this.sealed = new SealedFiles(storage, this.leftovers);
+    const unseal = () => this.sealed.drop();
+    this.#writer = new SegmentWriter(storage, this.segments, unseal);
+    this.feedback = new FeedbackTable(storage.sql, unseal);
+    this.counts = new PartitionCounts(storage, () =>
+      this.exists ? this.segments.newestCounts() : null,
+    );
     if (this.exists) migrate(storage, MIGRATIONS);
   }
 
@@ -42,95 +69,132 @@ export class PartitionStore {
     return isMigrated(this.#storage);
   }
 
-  get counts(): PartitionCounts {
-    return this.#counts;
-  }
-
   get bytes(): number {
     return this.#storage.sql.databaseSize;
+  }
+
+  /** Average size of a run's payloads. */
+  get payloadBytes(): number {
+    return this.segments.payloadBytes;
   }
 
   /**
    * Applies changes in one transaction. With `known_only`, returns ids of runs that are not stored
    * here.
    */
-  ingest(changes: RunChange[], known_only: boolean): string[] {
-    if (!this.exists && known_only) return changes.map(({ id }) => id);
+  ingest(changes: RunChange[], known_only: boolean): IngestResult {
+    if (!this.exists && known_only) {
+      return { unknown: changes.map(({ id }) => id), far: [], rows: 0 };
+    }
     migrate(this.#storage, MIGRATIONS);
     const unknown: string[] = [];
-    this.#transaction(() => {
-      const writer = new RunWriter(this.#storage.sql, this.#counts);
-      const seen = new Set(this.reads.has(changes.map(({ id }) => id)));
+    this.#transaction((batch) => {
+      const links = new SpanLinks(this.#storage.sql, batch);
       for (const change of changes) {
-        const stored = seen.has(change.id) ? writer.find(change.id) : null;
-        if (stored === null && known_only) unknown.push(change.id);
+        if (known_only && !batch.has(change.id)) unknown.push(change.id);
         else {
-          writer.apply(change, stored);
-          seen.add(change.id);
+          const placed = links.place(change);
+          batch.apply(placed);
+          links.settle(placed);
         }
       }
-      writer.finish();
-      this.#counts.save();
+      links.write();
+      batch.write();
+      this.leftovers.addArrivals(changes);
     });
-    return unknown;
+    const far = findFarParents(this.#storage.sql, this.runs, tracesOfSpans(changes));
+    return { unknown, far, rows: this.counts.current.rows };
   }
 
-  readPage(query: RowsQuery): RowsPage {
-    return readPage(this.#storage.sql, query);
-  }
-
-  find(query: RunsQuery): TraceRunRow[] {
-    return findRuns(this.#storage.sql, query);
-  }
-
-  stats(query: RunsQuery, group_by: GroupBy | null): PartitionStats {
-    return collectStats(this.#storage.sql, query, group_by);
-  }
-
-  threads(query: RunsQuery): ThreadTotals[] {
-    return collectThreads(this.#storage.sql, query);
-  }
-
-  traceTotals(): TraceTotals {
-    return collectTraceTotals(this.#storage.sql);
-  }
-
-  get roots(): number {
-    const rows = this.#storage.sql
-      .exec<{ n: number }>("SELECT count(*) AS n FROM runs WHERE is_root = 1")
-      .one();
-    return rows.n;
+  /** Places spans below runs of earlier days. Returns the runs of this day that continue on a later one. */
+  linkSpans(parents: FarParent[]): FarParent[] {
+    this.change((batch) => {
+      const links = new SpanLinks(this.#storage.sql, batch);
+      links.addFarParents(parents);
+      links.write();
+      batch.write();
+    });
+    const traces = parents.map(({ trace_id }) => trace_id);
+    return findFarParents(this.#storage.sql, this.runs, traces);
   }
 
   deleteTraces(day: string, trace_ids: string[]): number {
     let gone = 0;
     this.change(() => {
-      gone = deleteTraces(this.#storage.sql, { day, trace_ids }, this.leftovers);
-      this.#counts.removeRows(gone, this.reads.range());
+      const { runs, leftovers } = this;
+      const deleted = deleteTraces(this.#storage.sql, { day, trace_ids }, { runs, leftovers });
+      this.#writer.remove(new Set(deleted.map(({ id }) => id)));
+      this.counts.remove(deleted, this.segments.range);
+      gone = deleted.length;
     });
     return gone;
   }
 
+  /** Deletes the runs in one transaction, so that no segment is written anew. */
+  deleteAllRuns(): void {
+    this.change(() => {
+      deleteAllRuns(this.#storage.sql, this);
+      this.#writer.removeAll();
+      this.counts.removeAll();
+    });
+  }
+
+  putFeedback(rows: FeedbackRow[]): void {
+    this.change((batch) => {
+      for (const row of rows) {
+        this.feedback.put(row);
+        if (JSON.parse(row.body).extend_trace_retention !== false)
+          extendTrace(batch, this.runs, row.run_id);
+      }
+      batch.write();
+    });
+  }
+
+  deleteFeedback(id: string): void {
+    this.change(() => {
+      if (this.feedback.delete(id)) this.leftovers.add("location", [id]);
+    });
+  }
+
+  /** Merges some segments, which changes no run. See `SegmentWriter.mergeSmaller`. */
+  mergeSmaller(until: number, min_bytes: number): boolean {
+    return this.#atomic(() => this.#writer.mergeSmaller(until, min_bytes, this.counts.toText()));
+  }
+
+  /** Rewrites some segments, which changes no run. See `SegmentWriter.compact`. */
+  compact(): boolean {
+    return this.#atomic(() => this.#writer.compact(this.counts.toText()));
+  }
+
   /** Runs a change other than ingestion. Advances the sequence, which invalidates cached totals. */
-  change(work: () => void): void {
+  change(work: (batch: ChangeBatch) => void): void {
     migrate(this.#storage, MIGRATIONS);
-    this.#transaction(() => {
-      this.#counts.nextSeq();
-      work();
-      this.#counts.save();
+    this.#transaction((batch) => {
+      work(batch);
+      this.counts.save();
     });
   }
 
   /** Resets to the state of a partition that never existed. */
   reset(): void {
-    this.#counts = new PartitionCounts(this.#storage);
+    this.segments.reset();
+    this.counts.reset();
   }
 
-  #transaction(work: () => void): void {
+  /** Commits nothing that was made without a body in R2. */
+  #transaction(work: (batch: ChangeBatch) => void): void {
+    this.#atomic(() => {
+      work(new ChangeBatch(this.segments, this.#writer, this.counts));
+      this.segments.cold.assertWhole();
+    });
+  }
+
+  /** Memory follows the storage: after a failure it is read again. */
+  #atomic<T>(work: () => T): T {
     try {
-      this.#storage.transactionSync(work);
+      return this.#storage.transactionSync(work);
     } catch (error) {
-      this.#counts.restore();
+      this.reset();
       throw error;
     }
   }

@@ -1,149 +1,150 @@
 import { timeOfId } from "../../shared/times.ts";
-import type { PayloadName, RunChange } from "../changes.ts";
-import { PAYLOADS } from "../changes.ts";
-import { farRootDay, parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
-import type { Pointers, StoredOutline } from "../reads/rows.ts";
-import type { PartitionCounts } from "./counts.ts";
-import { type MergedExtra, mergeExtra } from "./extra.ts";
-import { IndexTables } from "./index-tables.ts";
 import {
+  type ExtraDigest,
+  PAYLOADS,
+  type Payload,
+  type PayloadName,
+  type RunChange,
+  type RunColumns,
+} from "../changes.ts";
+import { parseDottedOrder, rootDayOf, toDottedOrder } from "../dotted-order.ts";
+import type { Pointers } from "../rows/rows.ts";
+import type { RunVersion } from "../segments/codec/columns.ts";
+import { keepDigests } from "../segments/digests.ts";
+import { FAR_TERM, termOf } from "../terms.ts";
+import { NO_USAGE } from "../usage.ts";
+import { mergeExtra } from "./extra.ts";
+import {
+  type MergeBase,
   mergedColumns,
   onlyAdds,
   overwrittenPayloads,
-  stateOf,
   storedColumns,
   toPointers,
-  usageColumns,
   type Values,
 } from "./merge.ts";
-import { searchText } from "./search-text.ts";
 
-const OUTLINE = `SELECT row, start_us, trace_id, parent_run_id, dotted_order, end_us, error, reference_example_id, trace_tier,
-  execution_order, total_tokens, thread_id, tags, extra, search_text, pointers, patched,
-  inputs IS NOT NULL AS has_inputs, outputs IS NOT NULL AS has_outputs,
-  events IS NOT NULL AS has_events, serialized IS NOT NULL AS has_serialized
-  FROM runs WHERE id = ?`;
-
-/** Writes changes of runs in order, inside the caller's transaction. */
-export class RunWriter {
-  readonly #sql: SqlStorage;
-  readonly #counts: PartitionCounts;
-  readonly #index: IndexTables;
-  /** Sequence of the whole batch, so that it never runs ahead of the clock. */
-  readonly #seq: number;
-
-  constructor(sql: SqlStorage, counts: PartitionCounts) {
-    this.#sql = sql;
-    this.#counts = counts;
-    this.#seq = counts.nextSeq();
-    this.#index = new IndexTables(sql);
-  }
-
-  apply(change: RunChange, stored: StoredOutline | null): void {
-    if (stored) this.#merge(change, stored);
-    else this.#insert(change);
-  }
-
-  /** Writes index rows at the end of the batch, in few statements. */
-  finish(): void {
-    this.#index.write();
-  }
-
-  find(id: string): StoredOutline | null {
-    const [row] = this.#sql.exec(OUTLINE, id).toArray();
-    if (!row) return null;
-    const pointers: Pointers = typeof row.pointers === "string" ? JSON.parse(row.pointers) : {};
-    return { ...row, pointers } as unknown as StoredOutline;
-  }
-
-  #insert(change: RunChange): void {
-    const { digest, payloads, tags } = change;
-    const named = PAYLOADS.filter((name) => payloads[name] !== undefined);
-    const columns = identityOf(change);
-    const row = this.#counts.addRow(columns.start_us);
-    const values: Values = {
-      row,
-      id: change.id,
-      ...columns,
-      trace_tier: columns.trace_tier ?? change.project_tier ?? null,
-      ...stateOf(columns),
-      thread_id: digest.extra?.thread_id ?? null,
-      ...usageColumns(digest.extra?.usage),
-      ...usageColumns(digest.outputs?.usage),
-      ...inline(change, named),
-      pointers: toText(toPointers({}, change, named)),
-      search_text: searchText(null, change, named),
-      seq: this.#seq,
-      changed_seq: this.#seq,
-      patched: change.kind === "patch" ? 1 : 0,
-    };
-    if (digest.first_token_us !== undefined) values.first_token_us = digest.first_token_us;
-    if (tags) values.tags = JSON.stringify(tags);
-    this.#write("INSERT", values);
-    this.#index.addTags(row, tags ?? []);
-    const { extra, inputs, outputs } = digest;
-    this.#index.addPairs(row, { m: extra, i: inputs, o: outputs });
-  }
-
-  #merge(change: RunChange, stored: StoredOutline): void {
-    const adds = onlyAdds(stored, change);
-    const overwritten = overwrittenPayloads(stored, change);
-    const extra = mergeExtra(stored, change, adds) ?? replacedExtra(stored, change, adds);
-    if (extra?.text === null) overwritten.push("extra");
-    const values: Values = {
-      ...mergedColumns(stored, change),
-      ...inline(change, overwritten),
-      ...derivedColumns(stored, change, overwritten, extra),
-      pointers: toText(toPointers(stored.pointers, change, overwritten)),
-      search_text: searchText(stored.search_text, change, overwritten),
-      changed_seq: this.#seq,
-    };
-    if (typeof values.start_us === "number") this.#counts.trackStart(values.start_us);
-    this.#write("UPDATE", { ...values, row: stored.row });
-    this.#index.addPairs(stored.row, {
-      m: extra?.digest,
-      i: overwritten.includes("inputs") ? change.digest.inputs : undefined,
-      o: overwritten.includes("outputs") ? change.digest.outputs : undefined,
-    });
-    if (values.tags !== undefined) this.#index.addTags(stored.row, change.tags ?? []);
-  }
-
-  #write(verb: "INSERT" | "UPDATE", values: Values): void {
-    const names = Object.keys(values);
-    const sql =
-      verb === "INSERT"
-        ? `INSERT INTO runs (${names.join()}) VALUES (${names.map(() => "?").join()})`
-        : `UPDATE runs SET ${names.map((name) => `${name} = ?`).join()} WHERE row = ?`;
-    const bound = Object.values(values);
-    if (verb === "UPDATE") bound.push(values.row ?? null);
-    this.#sql.exec(sql, ...bound);
-  }
+/** Returns the run that a change of an unknown id makes. */
+export function createRun(
+  change: RunChange,
+  { row, seq }: { row: number; seq: number },
+): RunVersion {
+  const { digest, payloads, tags } = change;
+  const sent = PAYLOADS.filter((name) => payloads[name] !== undefined);
+  const pointers = toPointers({}, change, sent);
+  const columns = storedColumns(change.columns);
+  const usage = digest.outputs?.usage ?? digest.extra?.usage ?? NO_USAGE;
+  // Names most columns: a spread takes longer than they do.
+  const run: RunVersion = {
+    id: change.id,
+    row,
+    seq,
+    changed_seq: seq,
+    ...identityOf(change.id, columns),
+    ...describedBy(columns),
+    trace_tier: columns.trace_tier ?? change.project_tier ?? null,
+    thread_id: digest.extra?.thread_id ?? null,
+    total_tokens: usage.total_tokens,
+    prompt_tokens: usage.prompt_tokens,
+    completion_tokens: usage.completion_tokens,
+    total_cost: usage.total_cost,
+    prompt_cost: usage.prompt_cost,
+    completion_cost: usage.completion_cost,
+    inputs: textOf(payloads.inputs),
+    outputs: textOf(payloads.outputs),
+    extra: textOf(payloads.extra),
+    events: textOf(payloads.events),
+    serialized: textOf(payloads.serialized),
+    pointers: toText(pointers),
+    digests: keepDigests(null, change, sent, pointers),
+    first_token_us: digest.first_token_us ?? null,
+    tags: tags ? JSON.stringify(tags) : null,
+    is_patched: change.kind === "patch",
+    input_keys: digest.inputs?.keys ?? null,
+    output_keys: digest.outputs?.keys ?? null,
+    terms: [],
+  };
+  return withTerms(change, [digest.extra, digest.inputs, digest.outputs], run);
 }
 
-function inline({ payloads }: RunChange, names: PayloadName[]): Values {
-  const values: Values = {};
-  for (const name of names) {
-    const payload = payloads[name];
-    values[name] = payload && "text" in payload ? payload.text : null;
-  }
+export function changeRun(run: RunVersion, change: RunChange, changed_seq: number): RunVersion {
+  const stored: MergeBase = { ...run, pointers: run.pointers ? JSON.parse(run.pointers) : {} };
+  const adds = onlyAdds(stored, change);
+  const overwritten = overwrittenPayloads(stored, change);
+  const extra = mergeExtra(stored, change, adds) ?? replacedExtra(stored, change, adds);
+  if (extra?.text === null) overwritten.push("extra");
+  const pointers = toPointers(stored.pointers, change, overwritten);
+  const { inputs, outputs } = change.digest;
+  const made = [
+    extra?.digest,
+    overwritten.includes("inputs") ? inputs : undefined,
+    overwritten.includes("outputs") ? outputs : undefined,
+  ];
+  return withTerms(change, made, {
+    ...run,
+    ...mergedColumns(stored, change),
+    ...inline(change, overwritten),
+    ...derivedColumns(stored, change, overwritten, extra),
+    pointers: toText(pointers),
+    digests: keepDigests(run.digests, change, overwritten, pointers),
+    changed_seq,
+  });
+}
+
+/** Returns the run below its parent. */
+export function placeRun(
+  run: RunVersion,
+  place: Pick<RunVersion, "trace_id" | "parent_run_id" | "dotted_order">,
+  changed_seq: number,
+): RunVersion {
+  return withTerms({}, [], { ...run, ...place, changed_seq });
+}
+
+/** Adds the terms of a change to a new version; those of replaced values remain, so readers test the run itself. */
+function withTerms(
+  { tags = [] }: Pick<RunChange, "tags">,
+  digests: ({ terms: number[] } | undefined)[],
+  run: RunVersion,
+): RunVersion {
+  const terms = new Set(run.terms);
+  for (const digest of digests) for (const term of digest?.terms ?? []) terms.add(term);
+  for (const tag of tags) terms.add(termOf("tag", "", tag));
+  terms.add(termOf("tag", "trace", run.trace_id));
+  if (rootDayOf(run) !== null) terms.add(FAR_TERM);
+  if (run.thread_id !== null) terms.add(termOf("tag", "thread", run.thread_id));
+  run.terms = [...terms];
+  return run;
+}
+
+function inline({ payloads }: RunChange, names: PayloadName[]) {
+  const values: Partial<Record<PayloadName, string | null>> = {};
+  for (const name of names) values[name] = textOf(payloads[name]);
   return values;
 }
 
-type DigestedExtra = { text: string | null } & Pick<MergedExtra, "digest">;
+function textOf(payload: Payload | undefined): string | null {
+  return payload && "text" in payload ? payload.text : null;
+}
+
+type DigestedExtra = { text: string | null; digest: ExtraDigest };
 
 function derivedColumns(
-  { total_tokens }: StoredOutline,
-  change: RunChange,
+  { total_tokens }: MergeBase,
+  { kind, digest }: RunChange,
   overwritten: PayloadName[],
   extra: DigestedExtra | null,
 ): Values {
-  const { outputs } = change.digest;
-  const first_token_us = overwritten.includes("events") ? change.digest.first_token_us : undefined;
-  const usage = (overwritten.includes("outputs") && outputs?.usage) || extra?.digest.usage;
-  const isFirst = change.kind === "patch" || total_tokens === null;
+  const [inputs, outputs] = (["inputs", "outputs"] as const).map((name) =>
+    overwritten.includes(name) ? digest[name] : undefined,
+  );
+  const usage = (outputs && digest.outputs?.usage) || extra?.digest.usage;
+  const isFirst = kind === "patch" || total_tokens === null;
+  const first_token_us = overwritten.includes("events") ? digest.first_token_us : undefined;
   return {
-    ...(usage && isFirst ? usageColumns(usage) : {}),
+    ...(usage && isFirst ? usage : {}),
     ...extraColumns(extra),
+    ...(inputs ? { input_keys: inputs.keys } : {}),
+    ...(outputs ? { output_keys: outputs.keys } : {}),
     ...(first_token_us === undefined ? {} : { first_token_us }),
   };
 }
@@ -161,7 +162,7 @@ function toText(pointers: Pointers): string | null {
 
 /** Replaces extra that cannot merge; a late POST changes nothing. */
 function replacedExtra(
-  stored: StoredOutline,
+  stored: MergeBase,
   { digest, payloads }: RunChange,
   adds: boolean,
 ): DigestedExtra | null {
@@ -170,23 +171,30 @@ function replacedExtra(
   return { text: null, digest: digest.extra };
 }
 
+function describedBy(columns: RunColumns) {
+  return {
+    name: columns.name ?? null,
+    run_type: columns.run_type ?? null,
+    end_us: columns.end_us ?? null,
+    error: columns.error ?? null,
+    execution_order: columns.execution_order ?? null,
+    reference_example_id: columns.reference_example_id ?? null,
+  };
+}
+
 /** Derives the mandatory fields of a new run. */
-function identityOf({ id, columns: sent }: RunChange) {
-  const columns = storedColumns(sent);
-  const lineage =
-    columns.dotted_order === undefined ? null : parseDottedOrder(columns.dotted_order);
+function identityOf(id: string, columns: RunColumns) {
+  const { dotted_order: order } = columns;
+  const lineage = order === undefined || isPlaced(columns) ? null : parseDottedOrder(order);
   const start_us = columns.start_us ?? lineage?.start_us ?? timeOfId(id) ?? Date.now() * 1000;
   const parent_run_id = columns.parent_run_id ?? lineage?.parent_run_ids.at(-1) ?? null;
-  const dotted_order =
-    columns.dotted_order ?? (parent_run_id === null ? toDottedOrder(start_us, id) : null);
-  return {
-    ...columns,
-    start_us,
-    parent_run_id,
-    trace_id: columns.trace_id ?? lineage?.trace_id ?? parent_run_id ?? id,
-    dotted_order,
-    root_day: dotted_order === null ? null : farRootDay(dotted_order, start_us),
-    name: columns.name ?? "Unnamed",
-    run_type: columns.run_type ?? "chain",
-  };
+  const dotted_order = order ?? (parent_run_id === null ? toDottedOrder(start_us, id) : null);
+  const trace_id = columns.trace_id ?? lineage?.trace_id ?? parent_run_id ?? id;
+  return { start_us, parent_run_id, dotted_order, trace_id };
+}
+
+/** Whether the columns have all that the dotted order has: only a root has no dot. */
+function isPlaced({ trace_id, start_us, parent_run_id, dotted_order }: RunColumns): boolean {
+  if (trace_id === undefined || start_us === undefined) return false;
+  return parent_run_id !== undefined || dotted_order?.includes(".") !== true;
 }

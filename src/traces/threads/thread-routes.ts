@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
 import { body, json, operationWithTag, problem } from "../../shared/schema.ts";
+import { pageAsEvents, pageOrEvents, wantsEvents } from "../page-events.ts";
 import {
   OneThreadStatsQuery,
   ThreadParams,
@@ -27,11 +28,12 @@ const query = operation("post", "/api/v2/threads/query", "queryTraceThreads", {
   summary: "Query threads of traces",
   description: "Groups the traces of a project by thread. A filter applies to their root runs.",
   request: { body: body(ThreadsQueryRequest) },
-  responses: { 200: json(ThreadsPage, "Page of results"), ...problems },
+  responses: { 200: pageOrEvents(ThreadsPage), ...problems },
 });
-threadTraceRoutes.openapi(query, async (c) =>
-  c.json(await queryThreads(c.var.ctx, c.req.valid("json")), 200),
-);
+threadTraceRoutes.openapi(query, async (c) => {
+  const page = await queryThreads(c.var.ctx, c.req.valid("json"));
+  return wantsEvents(c) ? pageAsEvents(c, page) : c.json(page, 200);
+});
 
 const stats = operation("post", "/api/v2/threads/stats", "getTraceThreadsStats", {
   summary: "Get statistics of threads",

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp } from "../../shared/schema.ts";
+import { namedObject, queryLimit, Timestamp, textField } from "../../shared/schema.ts";
 import { RunsPageV2, RunsQueryV2Request } from "../query/query-schema.ts";
 
 const Id = z.guid("must be a UUID").toLowerCase();
@@ -57,44 +57,33 @@ export type ThreadStatsRequest = z.infer<typeof ThreadStatsRequest>;
 
 const Cost = z.number().nullable();
 const traceId = (which: "first" | "last") =>
-  z.string().openapi({
-    description: `Id of the ${which} trace`,
-    example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6072",
-  });
+  textField(`Id of the ${which} trace`, "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6072");
 const Seconds = z.number().nullable();
 
-export const TraceThreadItem = z
-  .object({
-    thread_id: z.string().openapi(THREAD_ID),
-    trace_id: traceId("last"),
-    first_trace_id: traceId("first"),
-    last_trace_id: traceId("last"),
-    count: z.number().int().describe("Number of traces"),
-    num_errored_turns: z.number().int().describe("Number of traces that failed"),
-    start_time: Timestamp.describe("Start time of the last trace"),
-    min_start_time: Timestamp.describe("Start time of the first trace"),
-    max_start_time: Timestamp.describe("Start time of the last trace"),
-    latency_p50: Seconds.describe("Median duration in seconds"),
-    latency_p99: Seconds.describe("99th percentile of the duration in seconds"),
-    total_tokens: z.number().int().describe("Number of tokens"),
-    total_cost: Cost.describe("Cost in US dollars"),
-    first_inputs: z
-      .string()
-      .openapi({ description: "Beginning of the first inputs", example: "Hello" }),
-    last_outputs: z
-      .string()
-      .openapi({ description: "Beginning of the last outputs", example: "How can I help?" }),
-    last_error: z.string().nullable().describe("Error of the last trace, `null` without one"),
-  })
-  .openapi("TraceThread");
+export const TraceThreadItem = namedObject("TraceThread", {
+  thread_id: z.string().openapi(THREAD_ID),
+  trace_id: traceId("last"),
+  first_trace_id: traceId("first"),
+  last_trace_id: traceId("last"),
+  count: z.number().int().describe("Number of traces"),
+  num_errored_turns: z.number().int().describe("Number of traces that failed"),
+  start_time: Timestamp.describe("Start time of the last trace"),
+  min_start_time: Timestamp.describe("Start time of the first trace"),
+  max_start_time: Timestamp.describe("Start time of the last trace"),
+  latency_p50: Seconds.describe("Median duration in seconds"),
+  latency_p99: Seconds.describe("99th percentile of the duration in seconds"),
+  total_tokens: z.number().int().describe("Number of tokens"),
+  total_cost: Cost.describe("Cost in US dollars"),
+  first_inputs: textField("Beginning of the first inputs", "Hello"),
+  last_outputs: textField("Beginning of the last outputs", "How can I help?"),
+  last_error: z.string().nullable().describe("Error of the last trace, `null` without one"),
+});
 
-export const ThreadsPage = z
-  .object({
-    items: z.array(TraceThreadItem).describe("Threads, the most recently active first"),
-    has_more: z.boolean().describe("Whether there is another page"),
-    next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
-  })
-  .openapi("TraceThreadsPage");
+export const ThreadsPage = namedObject("TraceThreadsPage", {
+  items: z.array(TraceThreadItem).describe("Threads, the most recently active first"),
+  has_more: z.boolean().describe("Whether there is another page"),
+  next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
+});
 export type ThreadsPage = z.infer<typeof ThreadsPage>;
 
 export const ThreadParams = z.object({
@@ -110,13 +99,7 @@ export const ThreadTracesQuery = Filters.extend({
   project_id: Id.describe("Id of the project"),
   selects: Selects.optional().describe("Fields to return. Default: all without inputs and outputs"),
   cursor: z.string().max(MAX_CURSOR_CHARS).optional().describe("Cursor of the page"),
-  page_size: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_PAGE_SIZE)
-    .default(PAGE_SIZE)
-    .describe("Maximum number of traces on a page"),
+  page_size: queryLimit("traces", MAX_PAGE_SIZE, PAGE_SIZE),
 });
 export type ThreadTracesQuery = z.infer<typeof ThreadTracesQuery>;
 

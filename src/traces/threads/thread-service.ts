@@ -1,8 +1,7 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import { decodeText, encodeText } from "../../shared/crypto/encoding.ts";
 import { invalid } from "../../shared/errors.ts";
-import { isRecord } from "../../shared/guards.ts";
+import { decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
 import { DAY_US, nowMicros, toIso } from "../../shared/times.ts";
 import type { JsonObject } from "../json.ts";
 import { findPage } from "../query/query-service.ts";
@@ -178,22 +177,13 @@ function toNumber(cost: unknown): number | null {
 }
 
 function writeCursor({ offset, end_time }: Cursor): string {
-  return encodeText(JSON.stringify({ o: offset, e: end_time }), "base64url");
+  return encodeCursor({ o: offset, e: end_time });
 }
 
 function readCursor(text: string): Cursor {
-  const value = parse(decodeText(text, "base64url"));
-  const { o, e } = isRecord(value) ? value : {};
+  const { o, e } = decodeCursor(text);
   if (Number.isSafeInteger(o) && Number.isSafeInteger(e) && Number(o) >= 0) {
     return { offset: Number(o), end_time: Number(e) };
   }
   throw invalid(["body", "cursor"], "is invalid; send the cursor of the previous page, or none");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -116,7 +116,7 @@ describe("authentication", () => {
     expect((await answerOf(`${closed.base}/threads`, sent)).status).toBe(401);
   });
 
-  test("who was let in at one agent is a stranger at another, and in the control plane", async () => {
+  test("a user authenticated by one agent has no access to another one or to the control plane", async () => {
     const plain = await testDeployment(agent.workspace_id);
     const headers = { Authorization: "Bearer admin" };
     for (const path of [
@@ -438,7 +438,7 @@ describe("known ways around such filters in other servers", () => {
     }
   });
 
-  test("an assistant's deletion takes no threads of others along", async () => {
+  test("the deletion of an assistant keeps the threads of other users", async () => {
     const made = { json: { graph_id: "echo" } };
     const assistant_id = await idOf(anna("/assistants", made), "assistant_id");
     const gone = await anna(`/assistants/${assistant_id}?delete_threads=true`, {

@@ -10,6 +10,7 @@ import { forgetActive } from "../../../src/control-plane/deployments/active.ts";
 import { deployments } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { directoryRows } from "../../support/directory.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Json = Record<string, unknown>;
@@ -124,7 +125,7 @@ describe("a cron", () => {
     expect(await call("PATCH", url, {})).toEqual(gone);
   });
 
-  test("is switched off and on, and has an end that can be taken away", async () => {
+  test("is disabled and enabled, and its end is removed", async () => {
     const { create, call } = await agent();
     const { cron_id, next_run_date } = await create();
     const patch = async (json: Json) =>
@@ -251,10 +252,8 @@ describe("a firing", () => {
     await due(gone.cron_id, at);
     await due(kept.cron_id, at);
     await tick();
-    const threads = async () => {
-      const sql = "SELECT metadata ->> 'cron_id' AS cron_id FROM threads WHERE deployment_id = ?";
-      return (await env.DB.prepare(sql).bind(deployment_id).all()).results;
-    };
+    const threads = async () =>
+      (await directoryRows(deployment_id)).map(({ metadata: { cron_id } }) => ({ cron_id }));
     await vi.waitFor(
       async () => expect(await threads()).toEqual([{ cron_id: kept.cron_id }]),
       4000,

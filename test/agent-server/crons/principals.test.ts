@@ -168,6 +168,22 @@ test("a firing is tried again while D1 is down", async () => {
   expect((await get(cron)).enabled).toBe(true);
 });
 
+test("a firing over a quota is skipped, and the cron stays enabled", async () => {
+  const { create, deployment_id, get } = await agent();
+  const cron = await create((await person(ours, "editor")).key);
+  const row = await rowOf(deployment_id, cron);
+  const put = (quotas: unknown[]) =>
+    api("/v1/quotas", { key: ours.admin, method: "PUT", json: { quotas } });
+  expect((await put([{ meter: "runs_created", period: "day", limit: 0 }])).status).toBe(200);
+  const skipped = row && (await fire(env, row, Date.now()));
+  await put([]);
+  expect(skipped).toMatchObject({
+    outcome: "skipped",
+    message: expect.stringMatching(/quota of 0/),
+  });
+  expect((await get(cron)).enabled).toBe(true);
+});
+
 describe("a cron of a user of the agent", () => {
   async function userCron() {
     const { as, deployment_id, revision_id } = await agentWithUsers();

@@ -152,7 +152,9 @@ describe("any value that LangGraph can hold survives every answer", () => {
     await fc.assert(property, { seed: 13, numRuns: 40 });
   });
 
-  test("metadata of any JSON is returned (seeded)", { timeout: 120_000 }, async () => {
+  test("metadata of any JSON is returned, and finds its thread (seeded)", {
+    timeout: 120_000,
+  }, async () => {
     const key = fc.string({ unit: "binary", maxLength: 6 }).filter((name) => name !== "__proto__");
     const metadata = fc.dictionary(key, fc.jsonValue({ maxDepth: 3 }), {
       maxKeys: 4,
@@ -163,7 +165,13 @@ describe("any value that LangGraph can hold survives every answer", () => {
       const thread_id = await newThread({ metadata });
       await expectAnswers(thread_id);
       expect(await call("GET", `/threads/${thread_id}`)).toMatchObject({ json: { metadata } });
+      const query = { ids: [thread_id], metadata };
+      expect(await call("POST", "/threads/search", query)).toMatchObject({ json: [{ thread_id }] });
     });
-    await fc.assert(property, { seed: 13, numRuns: 40 });
+    const examples: [Record<string, unknown>][] = [
+      [{ "": { "": -1e21 } }],
+      [{ a: 1e20, b: 5e-324, c: -0, d: 1.5, e: 2 ** 53 }],
+    ];
+    await fc.assert(property, { seed: 13, numRuns: 40, examples });
   });
 });

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { sweepAssistants } from "../../../src/agent-server/threads/assistants/assistant-purge.ts";
 import { systemAssistantId } from "../../../src/agent-server/threads/assistants.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { directoryRows } from "../../support/directory.ts";
 import { TEST_GRAPHS } from "../../support/test-graphs.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -272,12 +273,9 @@ describe("delete", () => {
   };
   const publishedMetadata = (thread_id: string) =>
     vi.waitFor(async () => {
-      const row = await env.DB.prepare(
-        "SELECT metadata ->> 'assistant_id' AS id FROM threads WHERE thread_id = ?",
-      )
-        .bind(thread_id)
-        .first<{ id: string }>();
-      expect(row?.id).toBeTruthy();
+      const rows = await directoryRows(agent.replace("/agents/", ""));
+      const row = rows.find((row) => row.thread_id === thread_id);
+      expect(row?.metadata.assistant_id).toBeTruthy();
     });
 
   test("takes the versions and leaves the threads", async () => {

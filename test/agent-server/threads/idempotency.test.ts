@@ -144,3 +144,22 @@ test("a key that is too long is a 422 that names the header", async () => {
   expect(status).toBe(422);
   expect(text).toContain("idempotency-key");
 });
+
+test("a repeated request gets its run over a quota that refuses a new one", async () => {
+  const quotas = (list: unknown[]) =>
+    api("/v1/quotas", { key: owner.admin, method: "PUT", json: { quotas: list } });
+  const thread = await api(`${agent}/threads`, { key: owner.editor, json: {} });
+  const { thread_id } = await thread.json<{ thread_id: string }>();
+  const paths = ["/runs/wait", `/threads/${thread_id}/runs/wait`];
+  const [key, other] = [crypto.randomUUID(), crypto.randomUUID()];
+  for (const path of paths) expect((await post(path, key)).status).toBe(200);
+  await quotas([{ meter: "runs_created", period: "day", limit: 0 }]);
+  try {
+    for (const path of paths) {
+      expect((await post(path, key)).status).toBe(200);
+      expect((await post(path, other)).status).toBe(402);
+    }
+  } finally {
+    await quotas([]);
+  }
+});

@@ -1,10 +1,15 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { Segments } from "../../../src/agent-server/threads/log/segments.ts";
+import { threadTables } from "../../../src/agent-server/threads/log/lazy-tables.ts";
+import { Parts } from "../../../src/agent-server/threads/log/parts.ts";
+import { Segments, VALUE_SEGMENTS } from "../../../src/agent-server/threads/log/segments.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
+import { Checkpoints } from "../../../src/agent-server/threads/storage/checkpoints/checkpoints.ts";
+import type { CopiedTable } from "../../../src/agent-server/threads/storage/checkpoints/copy.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
+import { createLazyTables } from "../../support/thread-tables.ts";
 import { testThread } from "../../support/threads.ts";
 
 // The cost of a run must depend on its new data, not on the length of the thread.
@@ -25,7 +30,10 @@ function stubOf({ deployment_id, thread_id }: TestThread) {
 }
 
 function inObject<T>(place: TestThread, work: (sql: SqlStorage) => T) {
-  return runInDurableObject(stubOf(place), (_thread, { storage }) => work(storage.sql));
+  return runInDurableObject(stubOf(place), (_thread, { storage }) => {
+    createLazyTables(storage.sql);
+    return work(storage.sql);
+  });
 }
 
 function rowsOf(place: TestThread, query: string) {
@@ -126,7 +134,7 @@ test("what a run stored for itself goes when it is undone, and the rest stays", 
   expect(messages.slice(0, -2)).toEqual(before.messages);
 });
 
-test("the long values of events go with them after a day, and those of later runs stay", async () => {
+test("deletes the long values of events after a day, and keeps those of later runs", async () => {
   const { place, create, join, follow } = await threadOf(60);
   const converse = async (n: number) => {
     const { run_id } = await create("echo", { input: { messages: talk(1, n) } });
@@ -146,6 +154,27 @@ test("the long values of events go with them after a day, and those of later run
     "SELECT count(DISTINCT w.value) AS n FROM events, json_each(segments) AS w",
   );
   expect(await rowsOf(place, "SELECT count(*) AS n FROM event_segments")).toEqual([used]);
+});
+
+test("the head of a thread is found without a scan of its history", async () => {
+  const { place, wait } = await threadOf(1);
+  for (let n = 0; n < 10; n++) await wait("echo", { input: { messages: talk(1, n) } });
+  const { rowsRead, head } = await inObject(place, (sql) => {
+    const tables = threadTables(sql);
+    const prototype = Object.getPrototypeOf(sql);
+    const { exec } = prototype;
+    const cursors: SqlStorageCursor<never>[] = [];
+    prototype.exec = function counted(this: SqlStorage, ...args: [string]) {
+      const cursor = exec.apply(this, args);
+      if (args[0].includes("FROM checkpoints")) cursors.push(cursor);
+      return cursor;
+    };
+    const head = new Checkpoints(tables, new Parts(tables)).read("", null);
+    prototype.exec = exec;
+    return { rowsRead: cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0), head };
+  });
+  expect(head?.metadata).toContain("loop");
+  expect(rowsRead).toBeLessThanOrEqual(5);
 });
 
 test("of a thread that is pruned nothing is left but what its latest state is made of", async () => {
@@ -178,10 +207,25 @@ test("a copy of a long thread has its whole history, and continues independently
   expect(JSON.parse(theirs ?? "")).toHaveLength(6);
 });
 
+test("a copy has nothing of a run that began after it", async () => {
+  const { object, create, join, wait } = await testThread();
+  await wait("interrupts_after_a_step", { input: {} });
+  const head = await object.exportHead();
+  if (!head) throw new Error("The thread has no head");
+  const later = await create("interrupts_after_a_step", { command: { resume: "yes" } });
+  await join(later.run_id);
+  const rowsOf = async (table: CopiedTable) =>
+    (await object.exportPage(table, null, head.bounds))?.rows ?? [];
+  const [checkpoints, writes] = [await rowsOf("checkpoints"), await rowsOf("writes")];
+  expect([checkpoints.length > 0, writes.length > 0]).toEqual([true, true]);
+  const ofLater = [...checkpoints, ...writes].filter(({ run_id }) => run_id === later.run_id);
+  expect(ofLater).toEqual([]);
+});
+
 test("segments give back every text that was put, however it follows from the one before", async () => {
   const { place } = await threadOf(1);
   await inObject(place, (sql) => {
-    const segments = new Segments(sql, "value_segments", "channel_values");
+    const segments = new Segments(threadTables(sql), VALUE_SEGMENTS);
     const bytes = (text: string) => new TextEncoder().encode(text);
     const kept: { text: string; segments: string; tail: Uint8Array }[] = [];
     let items: string[] = [];

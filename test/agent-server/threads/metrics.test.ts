@@ -33,7 +33,7 @@ function samplesOf(text: string): Record<string, number> {
   );
 }
 
-test("threads and runs are counted as they stand, for Prometheus and as JSON", async () => {
+test("counts threads and runs by status, for Prometheus and as JSON", async () => {
   const later = { assistant_id: "echo", input: {}, after_seconds: 3600 };
   const interrupting = { assistant_id: "ask", input: {} };
   const newThread = async () => (await post<{ thread_id: string }>("/threads", {})).thread_id;
@@ -46,7 +46,7 @@ test("threads and runs are counted as they stand, for Prometheus and as JSON", a
     expect(threads).toEqual({ idle: 1, busy: 1, interrupted: 1, error: 0 });
     // Not due yet: waiting, and for no time at all.
     expect(queue).toEqual({ n_pending: 2, n_running: 0, pending_runs_wait_time_max_secs: 0 });
-  });
+  }, 20_000);
   const response = await api(`${agent}/metrics`, { key: ours.viewer });
   expect(response.headers.get("Content-Type")).toContain("version=0.0.4");
   const labels = `project_id="${ids.deployment_id}",revision_id="${ids.revision_id}"`;
@@ -71,7 +71,7 @@ test("a run that waits behind another is counted with its waiting time", async (
     const { queue } = await metrics(path);
     expect(queue).toMatchObject({ n_pending: 1, n_running: 1 });
     expect(queue?.pending_runs_wait_time_max_secs).toBeGreaterThan(0);
-  });
+  }, 20_000);
   const removed = await api(`${path}/threads/${thread_id}`, {
     key: ours.editor,
     method: "DELETE",

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { directoryRows } from "../../support/directory.ts";
 import { namesOf, testThread } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -124,10 +125,8 @@ describe("over HTTP", () => {
       await vi.waitFor(async () => expect((await get(`/threads/${run_id}`)).status).toBe(404), {
         timeout: 10_000,
       });
-      const { results } = await env.DB.prepare("SELECT 1 FROM threads WHERE thread_id = ?")
-        .bind(run_id)
-        .all();
-      expect(results).toEqual([]);
+      const listed = await directoryRows(agent.replace("/agents/", ""));
+      expect(listed.map(({ thread_id }) => thread_id)).not.toContain(run_id);
     },
   );
 

@@ -102,12 +102,19 @@ test("a task's input that refers to the latest values is emitted in full", () =>
 });
 
 test("custom data as it is, or by its name", () => {
-  const written = ["text", { name: "mine", payload: 1 }, { name: "mine", step: 1 }, [1]];
+  const written = [
+    "text",
+    { name: "mine", payload: 1, step: 2 },
+    { name: "mine", step: 1 },
+    { name: 5 },
+    [1],
+  ];
   const rows = written.map((data): Row => ["custom", data]);
   expect(dataOf(rows, ["custom"]).map(([, data]) => data)).toEqual([
     { payload: "text" },
-    { name: "mine", payload: 1 },
-    { name: "mine", payload: { name: "mine", step: 1 } },
+    { name: "mine", payload: 1, step: 2 },
+    { name: "mine", step: 1, payload: { name: "mine", step: 1 } },
+    { payload: { name: 5 } },
     { payload: [1] },
   ]);
 });

@@ -5,7 +5,7 @@ import {
   READ_BYTES_PER_SECOND,
 } from "../../../src/agent-server/threads/boundary/limits.ts";
 import { ReadPace } from "../../../src/agent-server/threads/boundary/read-pace.ts";
-import type { LoadedCheckpoint } from "../../../src/isolate/contract.ts";
+import type { LoadedCheckpoint } from "../../../src/isolate/checkpoint-contract.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 
 const PAGE_BYTES = 24 * 1024 * 1024;

@@ -1,10 +1,14 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ThreadRecord } from "../../../src/agent-server/threads/records.ts";
 import { deleteThreadsOf } from "../../../src/agent-server/threads/service/deletion.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
+import type { Op } from "../../../src/isolate/contract.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
+import { directoryRows } from "../../support/directory.ts";
 import { testThread } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -127,7 +131,7 @@ describe("rollback", () => {
 });
 
 describe("a deleted run", () => {
-  test("takes its checkpoints along and nothing that later runs stand on", async () => {
+  test("deletes its checkpoints, and keeps those that later runs continue from", async () => {
     const thread = await testThread();
     const first = await thread.create("steps", { input: { delay_ms: 1 } });
     await thread.join(first.run_id);
@@ -221,6 +225,20 @@ describe("commands and time travel", () => {
       checkpoint_id: joined?.checkpoint.checkpoint_id,
     });
     expect(again.log).toEqual(["answer: second", "done"]);
+  });
+
+  test("durability sync commits a step once, with its checkpoint", async () => {
+    const { wait } = await testThread();
+    const run_id = newId();
+    const apply = vi.spyOn(ThreadStore.prototype, "apply");
+    onTestFinished(() => apply.mockRestore());
+    await wait("steps", { ...quick, durability: "sync" }, run_id);
+    const batches = apply.mock.calls.filter(([id]) => id === run_id).map(([, ops]) => ops);
+    const has = (ops: Op[], kind: Op["op"]) => ops.some(({ op }) => op === kind);
+    expect(batches.filter((ops) => has(ops, "checkpoint"))).toHaveLength(5);
+    const alone = batches.filter((ops) => has(ops, "writes") && !has(ops, "checkpoint"));
+    // A first step has more to await.
+    expect(alone.length).toBeLessThanOrEqual(2);
   });
 
   test.each(["sync", "async", "exit"])("durability %s keeps the state", async (durability) => {
@@ -328,12 +346,8 @@ describe("over HTTP", () => {
     expect([nothing.status, await nothing.text()]).toEqual([422, expect.stringMatching(/run_ids/)]);
   });
 
-  const listed = async (id: string) => {
-    const rows = env.DB.prepare(
-      "SELECT thread_id FROM threads WHERE deployment_id = ? AND is_temporary",
-    );
-    return (await rows.bind(id).all<{ thread_id: string }>()).results.map((row) => row.thread_id);
-  };
+  const listed = async (id: string) =>
+    (await directoryRows(id)).filter((row) => row.is_temporary === 1).map((row) => row.thread_id);
 
   describe("threadless runs", () => {
     const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000 });

@@ -1,4 +1,4 @@
-import "../../../src/isolate/entries/sdk-logger.ts";
+import "../../../src/isolate/entries/globals.ts";
 import { getLogger } from "@langchain/langgraph-sdk/logging";
 import { afterEach, expect, test, vi } from "vitest";
 

@@ -3,6 +3,7 @@ import {
   EVERYTHING,
   namesOf,
   readEvents,
+  readText,
   type SentEvent,
   testThread,
 } from "../../support/threads.ts";
@@ -344,4 +345,18 @@ describe("interrupts", () => {
     }
     expect(all).toEqual(["a", "ab", "abc", "abc"]);
   });
+});
+
+test("the result of a run that is over is a text, and of one that is not a stream", async () => {
+  const { object, order } = await testThread();
+  const over = order("echo", { input: { messages: [{ role: "user", content: "hi" }] } });
+  const first = await object.waitRun(over, "continue");
+  if (!first.ok) throw new Error(first.refusal);
+  const text = await readText(first.body);
+  const again = await object.waitRun(over, "continue");
+  expect(again).toMatchObject({ ok: true, body: text });
+  const slow = await object.waitRun(order("steps", { input: { delay_ms: 500 } }), "continue");
+  if (!slow.ok) throw new Error(slow.refusal);
+  expect(slow.body).toBeInstanceOf(ReadableStream);
+  expect(JSON.parse(await readText(slow.body))).toMatchObject({ log: ["a", "b", "c"] });
 });

@@ -200,6 +200,22 @@ describe("search and count", () => {
     ]);
   });
 
+  test("returns the statuses of the newest runs in their order", async () => {
+    const metadata = tag();
+    const { thread_id } = await create({ metadata });
+    const recent = (recent_runs: number) =>
+      search({ metadata, select: ["thread_id"], recent_runs });
+    expect(await recent(2)).toEqual([{ thread_id, recent_runs: [] }]);
+    await run(thread_id, "fails").catch(() => {});
+    await run(thread_id, "steps");
+    await run(thread_id, "ask");
+    const statuses = ["error", "success", "success"];
+    expect(await recent(16)).toEqual([{ thread_id, recent_runs: statuses }]);
+    expect(await recent(2)).toEqual([{ thread_id, recent_runs: statuses.slice(1) }]);
+    expect(await search({ metadata, select: ["thread_id"] })).toEqual([{ thread_id }]);
+    expect((await send("POST", "/threads/search", { recent_runs: 101 })).status).toBe(422);
+  });
+
   test("nothing of other deployments", async () => {
     const metadata = tag();
     await create({ metadata });
@@ -433,7 +449,7 @@ describe("time to live", () => {
     expect((await send("POST", "/threads", { ttl: { ttl: -1 } })).status).toBe(422);
   });
 
-  test("delete: the thread goes with all it has", async () => {
+  test("delete: removes the thread and all of its data", async () => {
     const metadata = tag();
     const { thread_id } = await create({ metadata, ttl: 10 });
     await run(thread_id, "steps");
@@ -501,6 +517,18 @@ describe("state", () => {
       read(send("POST", `/threads/${thread_id}/state/checkpoint`, { checkpoint }));
     expect(await at({ checkpoint_id })).toEqual(second);
     expect(await at({ ...second?.checkpoint, checkpoint_map: null })).toEqual(second);
+  });
+
+  test("that its graph cannot read is a 502 with the graph's error, and the thread stays usable", async () => {
+    const { thread_id } = await create();
+    const config = { configurable: { fails_for: "threads.read" } };
+    await run(thread_id, "factory", { config });
+    const text = "The graph cannot read the state of the thread: RangeError: no graph";
+    expect(await refusal(send("GET", `/threads/${thread_id}/state`))).toEqual([502, text]);
+    expect(await refusal(send("POST", `/threads/${thread_id}/history`, {}))).toEqual([502, text]);
+    expect(await get(thread_id)).toMatchObject({ status: "idle", values: { log: ["first"] } });
+    await run(thread_id, "steps");
+    expect(await stateOf(thread_id)).toMatchObject({ next: [] });
   });
 
   test("with the graphs within: as their own states, or as where to find them", async () => {
@@ -584,6 +612,21 @@ describe("state", () => {
     });
     await run(thread_id, "steps", { input: null });
     expect((await get(thread_id)).values).toEqual({ log: ["a", "fork", "c"] });
+  });
+
+  test("of a copied checkpoint has its values, also once the original is pruned", async () => {
+    const { thread_id } = await create();
+    await run(thread_id, "steps");
+    const { values } = await stateOf(thread_id);
+    const update = { values: null, as_node: "__copy__" };
+    await read(send("POST", `/threads/${thread_id}/state`, update));
+    const [copy, original] = await history(thread_id);
+    expect(copy?.values).toEqual(values);
+    expect(copy?.parent_checkpoint).toEqual(original?.parent_checkpoint);
+    await read(
+      send("POST", "/threads/prune", { thread_ids: [thread_id], strategy: "keep_latest" }),
+    );
+    expect((await stateOf(thread_id)).values).toEqual(values);
   });
 
   test("without values is a new checkpoint, and by a node that is not there a 422", async () => {

@@ -4,14 +4,16 @@ import { eq } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
-import { deployments, revisions } from "../../../src/control-plane/deployments/table.ts";
+import { deployments } from "../../../src/control-plane/deployments/table.ts";
 import { type Caller, contextFor, database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { ProjectsQuery } from "../../../src/traces/projects/schema.ts";
 import { deleteProject, listProjects } from "../../../src/traces/projects/service.ts";
 import { RunsQueryRequest } from "../../../src/traces/query/query-schema.ts";
 import { queryRuns } from "../../../src/traces/query/query-service.ts";
-import { testThread } from "../../support/threads.ts";
+import { pendingTraces } from "../../support/pending-traces.ts";
+import { createLazyTables } from "../../support/thread-tables.ts";
+import { ownRevision, testThread } from "../../support/threads.ts";
 
 type Thread = Awaited<ReturnType<typeof testThread>>;
 type TestThread = Thread["place"];
@@ -33,7 +35,7 @@ function stubOf({ deployment_id, thread_id }: TestThread) {
 
 function waiting(place: TestThread) {
   return runInDurableObject(stubOf(place), (_instance, { storage }) => ({
-    outbox: storage.sql.exec("SELECT seq FROM trace_outbox").toArray().length,
+    outbox: pendingTraces(storage.sql),
     roots: storage.sql.exec("SELECT run_id FROM runs WHERE trace IS NOT NULL").toArray().length,
   }));
 }
@@ -71,8 +73,13 @@ test("a run leaves its tree: root, nodes, model and tool", async () => {
   expect(root).toMatchObject({ name: "tooled", run_type: "chain", parent_run_id: null });
   expect(root).toMatchObject({ status: "success", tags: ["mine"], error: null });
   expect(root?.extra).toMatchObject({
-    metadata: { thread_id: thread.thread_id, run_id, graph_id: "tooled", user: "u1" },
+    metadata: {
+      ...{ thread_id: thread.thread_id, run_id, graph_id: "tooled", user: "u1" },
+      queue_wait_ms: expect.any(Number),
+    },
   });
+  const waits = runs.map(({ extra }) => "queue_wait_ms" in Object(extra?.metadata));
+  expect(waits.filter(Boolean)).toEqual([true]);
   const byName = new Map(runs.map((run) => [run.name, run]));
   const model = runs.find(({ run_type }) => run_type === "llm");
   expect(model).toMatchObject({ run_type: "llm", total_tokens: 12, status: "success" });
@@ -97,7 +104,7 @@ test("the runs of a thread are found by its id", async () => {
   expect(roots[0]).toMatchObject({ inputs: { text: "a" }, outputs: { count: 0 } });
 });
 
-test("a failure and a cancel stand on the root, which is closed", async () => {
+test("a failure and a cancel are written to the root, which ends", async () => {
   const thread = await testThread();
   const failing = await thread.create("fails", { input: {} });
   await thread.join(failing.run_id);
@@ -191,7 +198,9 @@ test("a run whose isolate was lost before it sent traces has a root", async () =
       hasRoot: false,
       open: {},
     };
+    createLazyTables(storage.sql);
     storage.sql.exec("DELETE FROM trace_outbox");
+    storage.sql.exec("UPDATE events SET traces = NULL");
     storage.sql.exec("UPDATE runs SET trace = ?", JSON.stringify(trace));
   });
   await runInDurableObject(stubOf(place), (_instance, state) => state.abort("crash")).catch(
@@ -227,8 +236,9 @@ test("a long conversation waits for its delivery once, and each step has it whol
   await thread.join(run_id);
   const outboxBytes = () =>
     runInDurableObject(stubOf(thread.place), (_instance, { storage }) => {
+      createLazyTables(storage.sql);
       const [row] = storage.sql.exec<{ bytes: number }>(
-        `SELECT (SELECT coalesce(sum(length(data) + coalesce(length(texts), 0)), 0) FROM trace_outbox)
+        `SELECT (SELECT coalesce(sum(length(ops)), 0) FROM trace_outbox)
            + (SELECT coalesce(sum(length(data)), 0) FROM parts WHERE name LIKE 'trace %') AS bytes`,
       );
       return row?.bytes ?? 0;
@@ -345,22 +355,10 @@ test("a run may select the project of its trace", async () => {
 });
 
 test("a configuration that switches tracing off is not traced", async () => {
-  const thread = await testThread();
-  const { revision_id, deployment_id } = thread.revision;
-  const off = newId();
-  const db = database(env);
-  const [row] = await db.select().from(revisions).where(eq(revisions.id, revision_id));
-  if (!row) throw new Error("no revision");
-  const config_env = { LANGSMITH_TRACING: "false" };
-  await db.insert(revisions).values({ ...row, id: off, number: 99, config_env });
-  const order = thread.order("echo", { input: { messages: [] } });
-  const answer = await thread.object.waitRun(
-    { ...order, revision: { deployment_id, revision_id: off, secrets_version: 1 } },
-    "continue",
-  );
-  if (!answer.ok) throw new Error(answer.refusal);
-  await new Response(answer.stream).text();
-  expect(await treeOf(thread, order.run_id)).toEqual([]);
+  const thread = await testThread(ownRevision({ LANGSMITH_TRACING: "false" }));
+  const run_id = newId();
+  await thread.wait("echo", { input: { messages: [] } }, run_id);
+  expect(await treeOf(thread, run_id)).toEqual([]);
 });
 
 test("a project that was deleted takes no traces, and the run does not notice", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { UrlRules } from "../../../src/agent-server/webhooks/settings.ts";
-import { brokenRule } from "../../../src/agent-server/webhooks/url-rules.ts";
+import type { UrlRules } from "../../../src/agent-server/webhooks/rules/settings.ts";
+import { brokenRule } from "../../../src/agent-server/webhooks/rules/url-rules.ts";
 
 const DOMAINS = { allowed_domains: ["hooks.example.com", "*.Example.org", "münchen.example"] };
 

@@ -19,6 +19,7 @@ import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { systemContext } from "../../support/deployment.ts";
 import type { Received } from "../../support/node/receiver.ts";
+import { createLazyTables } from "../../support/thread-tables.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Run = { run_id: string; thread_id: string };
@@ -397,6 +398,7 @@ describe("a crash", () => {
     await env.DB.prepare("DELETE FROM run_webhooks WHERE run_id = ?").bind(accepted.run_id).run();
     await runInDurableObject(stubOf(accepted), (_object, { storage }) => {
       const payload = JSON.stringify({ run_id: accepted.run_id, status: "success" });
+      createLazyTables(storage.sql);
       storage.sql.exec(
         "INSERT INTO webhook_outbox (run_id, url, payload) VALUES (?, ?, ?)",
         ...[accepted.run_id, url, payload],
@@ -545,7 +547,7 @@ test.each([
   }
 });
 
-test("a deployment that is deleted takes its webhooks along, and logs go after a month", async () => {
+test("webhooks are deleted with their deployment, and logs after a month", async () => {
   const { deployment_id: other } = await testDeployment(ours.workspace_id);
   const [kept, old, gone] = [newId(), newId(), newId()];
   const far = new Date(Date.now() + DAY_MS).toISOString();

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Artifact, CONTRACT } from "../../../src/control-plane/builds/contract.ts";
 import { LOG_BYTES } from "../../../src/control-plane/builds/limits.ts";
 import { consumeBuild, consumePrebuild } from "../../../src/control-plane/builds/queue/consumer.ts";
 import { deployArtifact } from "../../../src/control-plane/builds/queue/deploy.ts";
@@ -8,9 +9,9 @@ import { LogSink } from "../../../src/control-plane/builds/queue/log-sink.ts";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import {
   openIsolate,
-  readRevisionCode,
   runIsolatesElsewhere,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
+import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import {
   claimBuild,
   MAX_ATTEMPTS,
@@ -440,6 +441,18 @@ test("a header of webhooks whose variable has no value is BUILD_FAILED until it 
   const next = await revisionRow(deployment, { ...fields, number: 2 });
   await consumeBuild(env, { revision_id: next.id });
   expect((await readRevision(next.id)).status).toBe("DEPLOYED");
+});
+
+test("an artifact of a newer contract is BUILD_FAILED with the remedy", async () => {
+  const artifact_key = await putArtifact();
+  const artifact = await (await env.ARTIFACTS.get(artifact_key))?.json<Artifact>();
+  await env.ARTIFACTS.put(artifact_key, JSON.stringify({ ...artifact, contract: CONTRACT + 1 }));
+  const { revision } = await waiting({ artifact_key });
+  await consumeBuild(env, { revision_id: revision.id });
+  const { status_message, ...row } = await readRevision(revision.id);
+  expect(row).toMatchObject({ status: "BUILD_FAILED", status_reason: "graph_load_failed" });
+  expect(status_message).toContain(`built by a newer Heddle (contract ${CONTRACT + 1};`);
+  expect(status_message).toContain("upgrade Heddle, or create a new revision");
 });
 
 test("a long load error of an agent is cut", async () => {

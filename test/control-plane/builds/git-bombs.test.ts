@@ -61,7 +61,11 @@ test("a commit is read with its folders; links and submodules are left out", asy
   const head = commit(oidOf(root));
   const fetched = await fetchPack([readme, files, root, head]);
   expect([...fetched.files.keys()].sort()).toEqual(["docs/README.md", "run.js"]);
-  expect(fetched.commit).toBe(oidOf(head));
+  expect(fetched.commit).toEqual({
+    repo_commit_sha: oidOf(head),
+    repo_commit_message: "message",
+    repo_commit_authored_at: "2023-11-14T22:13:20.000Z",
+  });
 });
 
 test("deltas are applied by offset and by id, before and after their base", () => {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   archivesOf,
   cloneUrl,
+  commitUrl,
   isKnownHost,
   toRepository,
 } from "../../../src/control-plane/builds/source/hosts.ts";
@@ -21,6 +22,15 @@ test.each([
   ["https://bitbucket.org/acme/chat", "https://bitbucket.org/acme/chat/get/feature/x.tar.gz"],
 ])("the archive of %s", (url, archive) => {
   expect(archivesOf(toRepository(url), "feature/x", null)).toMatchObject([{ url: archive }]);
+});
+
+test.each([
+  ["github", "https://api.github.com/repos/acme/chat/commits/abc"],
+  ["gitea", "https://git.test/api/v1/repos/acme/chat/git/commits/abc"],
+  ["gitlab", "https://git.test/api/v4/projects/acme%2Fchat/repository/commits/abc"],
+  ["bitbucket", "https://api.bitbucket.org/2.0/repositories/acme/chat/commit/abc"],
+] as const)("a commit at %s", (kind, url) => {
+  expect(commitUrl(kind, toRepository("https://git.test/acme/chat"), "abc")).toBe(url);
 });
 
 test("an unknown host is tried in every form", () => {

@@ -176,6 +176,7 @@ test.each([
   const { lock, ignored_locks } = readProject(
     treeOf({ ...locks, "package.json": fields }),
     "langgraph.json",
+    ["agent.ts"],
   );
   expect(lock?.file).toBe(file);
   expect(ignored_locks).toEqual(Object.keys(locks).filter((name) => name !== file));
@@ -183,7 +184,24 @@ test.each([
 
 test("a binary lockfile of bun is refused with the command that replaces it", () => {
   const tree = { ...treeOf({ "package.json": {} }), others: new Set(["bun.lockb"]) };
-  expect(() => readProject(tree, "langgraph.json")).toThrow(
+  expect(() => readProject(tree, "langgraph.json", ["agent.ts"])).toThrow(
     "bun.lockb is binary: run bun install --save-text-lockfile",
   );
+});
+
+const NEEDS_LANGGRAPH = { dependencies: { "@langchain/langgraph": "1.0.0" } };
+
+test.each([
+  ["the root", NEEDS_LANGGRAPH, {}, ""],
+  ["the graph's package", { workspaces: ["apps/*"] }, NEEDS_LANGGRAPH, "apps/agents"],
+  ["the root where both do", NEEDS_LANGGRAPH, NEEDS_LANGGRAPH, ""],
+  ["the root where none does", {}, {}, ""],
+])("packages are those of %s", (_name, root, agents, folder) => {
+  const tree = treeOf({
+    "package.json": root,
+    "yarn.lock": "",
+    "apps/agents/package.json": agents,
+  });
+  const project = readProject(tree, "langgraph.json", ["apps/agents/src/graph.ts"]);
+  expect([project.folder, project.lock?.folder]).toEqual([folder, ""]);
 });

@@ -91,7 +91,7 @@ test("long paths, comments and extended attributes are read", async () => {
   const tar = await packTar([{ header: { name: "b.ts", size: 2, pax }, body: "ok" }, ...entries]);
   const { tree } = await unpack(tar);
   expect(tree.files.size).toBe(201);
-  expect(tree.commit).toBe("0".repeat(40));
+  expect(tree.commit?.repo_commit_sha).toBe("0".repeat(40));
 });
 
 test("blocks of files that resemble no header do not count", async () => {

@@ -2,7 +2,8 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { agentIsolate } from "../../../src/control-plane/deployments/isolate/isolate.ts";
-import { agentLog } from "../../../src/control-plane/deployments/logs/agent-log.ts";
+import { AgentLog, agentLog } from "../../../src/control-plane/deployments/logs/agent-log.ts";
+import { appendLines } from "../../../src/control-plane/deployments/logs/tail.ts";
 import {
   type AgentLine,
   LINE_MARK,
@@ -212,7 +213,24 @@ test("what a run prints can be read while it runs, and exists once after its end
   await vi.waitFor(async () => expect(await lines()).toEqual(all), { timeout: 30_000 });
 }, 60_000);
 
-test("the mark of a line is its key and no part of it; early ones lie in no future", () => {
+test("calls of one deployment in an isolate share calls of its log, and lose no line", async () => {
+  const append = vi.spyOn(AgentLog.prototype, "append");
+  const [one, other] = [await logged(), await logged()];
+  const print = ({ deployment, revision }: typeof one, call: number) => {
+    const props = { deployment_id: deployment.id, revision_id: revision.id };
+    return appendLines(env, props, [line(revision.id, `call ${call}`)]);
+  };
+  const calls = Array.from({ length: 20 }, (_, call) => call);
+  await Promise.all(calls.flatMap((call) => [print(one, call), print(other, call)]));
+  for (const { deployment, read } of [one, other]) {
+    const own = append.mock.calls.filter(([deployment_id]) => deployment_id === deployment.id);
+    expect(own).toHaveLength(1);
+    expect(messages(await read({ order: "asc" }))).toEqual(calls.map((call) => `call ${call}`));
+  }
+  append.mockRestore();
+}, 60_000);
+
+test("a line's mark becomes its key, not its text; no line is later than now", () => {
   const logs = [{ level: "warn", message: [`${LINE_MARK}call:7`, "a", 1], timestamp: 2000 }];
   const event = { logs, exceptions: [], outcome: "ok", eventTimestamp: 1 } as unknown as TraceItem;
   const fields = { revision_id: "r", level: "WARNING", message: "a 1", key: "call:7" };

@@ -3,6 +3,7 @@ import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import { updateDeployment } from "../../../src/control-plane/deployments/api/update-service.ts";
+import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import { appendLog } from "../../../src/control-plane/deployments/rollout/build-service.ts";
 import {
@@ -58,7 +59,7 @@ function remove(id: string) {
   return api(`/v2/deployments/${id}`, { key: ours.admin, method: "DELETE" });
 }
 
-test("a deleted deployment goes with its revisions, logs, secrets and objects", async () => {
+test("deletes a deployment with its revisions, logs, secrets and objects", async () => {
   const { deployment, building, objects } = await deployed();
   const path = `/v2/deployments/${deployment.id}`;
   await api(path, {
@@ -66,6 +67,10 @@ test("a deleted deployment goes with its revisions, logs, secrets and objects", 
     method: "PATCH",
     json: { secrets: [{ name: "KEY", value: "v" }] },
   });
+  const revision_id = deployment.active_revision_id ?? "";
+  await readRevisionCode(env, { deployment_id: deployment.id, revision_id, secrets_version: 1 });
+  const records = { prefix: `code/${deployment.id}/` };
+  expect((await env.ARTIFACTS.list(records)).objects).toHaveLength(1);
   const removed = await remove(deployment.id);
   expect([removed.status, await removed.text()]).toEqual([204, ""]);
   await consumeDeletion(env, { deployment_id: deployment.id }, []);
@@ -77,6 +82,7 @@ test("a deleted deployment goes with its revisions, logs, secrets and objects", 
   const logs = eq(build_logs.revision_id, building.id);
   expect(await db.select().from(build_logs).where(logs)).toEqual([]);
   for (const key of objects) expect(await env.ARTIFACTS.head(key)).toBeNull();
+  expect((await env.ARTIFACTS.list(records)).objects).toEqual([]);
   expect((await api(path, { key: ours.admin })).status).toBe(404);
   expect((await remove(id)).status).toBe(404);
 });
@@ -124,7 +130,7 @@ test("what a message leaves undone, the next one does; the row goes last", async
   send.mockRestore();
 });
 
-test("a deployment that is not being deleted is left alone", async () => {
+test("keeps a deployment that is not being deleted", async () => {
   const { deployment, objects } = await deployed();
   await consumeDeletion(env, { deployment_id: deployment.id }, []);
   const path = `/v2/deployments/${deployment.id}`;

@@ -569,7 +569,13 @@ describe("deleting several", () => {
       failed: [{ id: UNKNOWN_ID, detail: `Deployment ID ${UNKNOWN_ID} not found.` }],
     });
     expect((await remove(UNKNOWN_ID)).status).toBe(404);
-    expect((await remove()).status).toBe(422);
+    const none = await remove();
+    expect([none.status, await none.json()]).toEqual([
+      422,
+      {
+        detail: [{ loc: ["query", "deployment_ids"], msg: "is required", type: "missing" }],
+      },
+    ]);
     expect((await remove("nope")).status).toBe(422);
     expect((await remove(...Array.from({ length: 101 }, () => UNKNOWN_ID))).status).toBe(422);
   });

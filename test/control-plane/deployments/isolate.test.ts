@@ -1,13 +1,11 @@
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
-import {
-  agentIsolate,
-  readRevisionCode,
-} from "../../../src/control-plane/deployments/isolate/isolate.ts";
+import { agentIsolate } from "../../../src/control-plane/deployments/isolate/isolate.ts";
+import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import { secretOwner } from "../../../src/control-plane/deployments/secrets.ts";
 import { secrets } from "../../../src/control-plane/deployments/table.ts";
-import { TCP_BINDING } from "../../../src/isolate/contract.ts";
+import { TCP_BINDING } from "../../../src/isolate/environment-contract.ts";
 import { database } from "../../../src/shared/context.ts";
 import { encrypt } from "../../../src/shared/crypto/crypto.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -18,6 +16,7 @@ import {
   revisionRow,
   systemContext,
 } from "../../support/deployment.ts";
+import { failD1 } from "../../support/outage.ts";
 import { api, workspace } from "../../support/workspace.ts";
 
 type TestAgent = {
@@ -71,7 +70,7 @@ test("missing code is named in the error", async () => {
   const unbuilt = await revisionRow(await deploymentRow(workspace_id));
   const gone = await revisionRow(await deploymentRow(workspace_id), { artifact_key: "no/such" });
   const read = ({ id, deployment_id }: { id: string; deployment_id: string }) =>
-    readRevisionCode(env, { deployment_id, revision_id: id });
+    readRevisionCode(env, { deployment_id, revision_id: id, secrets_version: 0 });
   await expect(read(unbuilt)).rejects.toThrow("has no artifact: it is AWAITING_BUILD");
   await expect(read(gone)).rejects.toThrow(`The artifact of revision ${gone.id} is gone: no/such`);
   await expect(read({ id: newId(), deployment_id: unbuilt.deployment_id })).rejects.toThrow(
@@ -149,6 +148,43 @@ test("new secrets reach the next run: another set is another isolate", async () 
     MODE: "of the repository",
     B: "the B",
   });
+});
+
+test("code is loaded from its record without D1, with the secrets of its version alone", async () => {
+  const ours = await workspace();
+  const { deployment, ref } = await deployed(ours.workspace_id);
+  const path = `/v2/deployments/${deployment.id}`;
+  const replace = async (value: string) => {
+    const json = { secrets: [{ name: "TOKEN", value }] };
+    expect((await api(path, { key: ours.editor, method: "PATCH", json })).status).toBe(200);
+  };
+  const records = async () => {
+    const { objects } = await env.ARTIFACTS.list({ prefix: `code/${deployment.id}/` });
+    return Promise.all(objects.map(async ({ key }) => (await env.ARTIFACTS.get(key))?.text()));
+  };
+  await replace("the first token");
+  await readRevisionCode(env, { ...ref, secrets_version: 1 });
+  expect(await records()).toEqual([expect.not.stringContaining("the first token")]);
+  await replace("the second token");
+  expect(await records()).toEqual([]);
+  const second = { ...ref, secrets_version: 2 };
+  const code = await readRevisionCode(env, second);
+  const endOutage = failD1();
+  expect(await readRevisionCode(env, second)).toEqual(code);
+  expect(code.env).toMatchObject({ TOKEN: "the second token", MODEL: "small" });
+  const other = { ...deployment, revision_id: ref.revision_id, deployment_id: newId() };
+  await expect(readRevisionCode(env, { ...other, secrets_version: 2 })).rejects.toThrow();
+  await expect(readRevisionCode(env, { ...ref, secrets_version: 3 })).rejects.toThrow();
+  endOutage();
+});
+
+test("a record that R2 does not store keeps no isolate from its code", async () => {
+  const { ref } = await deployed(newId());
+  const put = vi.spyOn(Object.getPrototypeOf(env.ARTIFACTS), "put");
+  put.mockRejectedValue(new Error("R2 is down"));
+  const code = await readRevisionCode(env, { ...ref, secrets_version: 0 });
+  put.mockRestore();
+  expect(code.env).toMatchObject({ MODEL: "small" });
 });
 
 const WASM = "AGFzbQEAAAABBwFgAn9/AX8DAgEABwcBA2FkZAAACgkBBwAgACABags=";

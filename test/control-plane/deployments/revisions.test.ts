@@ -3,6 +3,7 @@ import {
   isFinished,
   mayFollow,
   statusesBefore,
+  stepsOf,
   UNFINISHED,
 } from "../../../src/control-plane/deployments/revisions.ts";
 import { RevisionStatus } from "../../../src/control-plane/deployments/schema.ts";
@@ -60,4 +61,53 @@ test.each([
   ["INTERRUPTED", [...UNFINISHED]],
 ] as const)("%s follows only what may lead to it", (status, before) => {
   expect(statusesBefore(status)).toEqual(before);
+});
+
+const T0 = "2026-11-20T12:00:00.000Z";
+const at = (second: number) => `2026-11-20T12:00:0${second}.000Z`;
+const built = {
+  status: "DEPLOYED",
+  status_reason: null,
+  trigger: "api",
+  steps: null,
+  created_at: T0,
+  updated_at: at(9),
+} as const;
+const fetched = { name: "fetch", started_at: at(1) } as const;
+const installed = { name: "install", started_at: at(3) } as const;
+const loaded = { name: "load", started_at: at(5) } as const;
+
+test.each([
+  ["a copy of deployed code", built, ""],
+  ["a revision of before", { ...built, trigger: null, steps: [fetched] }, ""],
+  [
+    "a build that waits",
+    { ...built, status: "AWAITING_BUILD" },
+    "queue running, fetch pending, install pending, bundle pending, load pending, deploy pending",
+  ],
+  [
+    "a build that failed",
+    { ...built, status: "BUILD_FAILED", steps: [fetched, installed] },
+    "queue success 1000, fetch success 2000, install error 6000, bundle skipped, load skipped, deploy skipped",
+  ],
+  [
+    "a cancelled build",
+    { ...built, status: "BUILD_FAILED", status_reason: "interrupted", steps: [fetched] },
+    "queue success 1000, fetch cancelled 8000, install skipped, bundle skipped, load skipped, deploy skipped",
+  ],
+  [
+    "an overtaken build",
+    { ...built, status: "SKIPPED", status_reason: "overtaken" },
+    "queue cancelled 9000, fetch skipped, install skipped, bundle skipped, load skipped, deploy skipped",
+  ],
+  [
+    "a second attempt that loads the artifact of the first",
+    { ...built, status: "BUILDING", steps: [fetched, loaded, { ...loaded, started_at: at(7) }] },
+    "queue success 1000, fetch success 6000, install skipped, bundle skipped, load running, deploy pending",
+  ],
+] as const)("%s has its steps", (_, revision, expected) => {
+  const texts = stepsOf(revision).map(({ name, status, duration_ms }) =>
+    [name, status, duration_ms].filter((part) => part !== null).join(" "),
+  );
+  expect(texts.join(", ")).toBe(expected);
 });

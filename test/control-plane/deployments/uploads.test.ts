@@ -69,7 +69,11 @@ test("a tarball goes to its URL without a key, and is built from there", async (
     },
   });
   expect(built.status).toBe(200);
-  expect(await built.json()).toMatchObject({ latest_revision_id: expect.any(String) });
+  const { latest_revision_id } = await built.json<{ latest_revision_id: string }>();
+  const revision = await api(`/v2/deployments/${id}/revisions/${latest_revision_id}`, {
+    key: ours.viewer,
+  });
+  expect(await revision.json()).toMatchObject({ trigger: "cli" });
 });
 
 test("a URL is good for one upload", async () => {

@@ -23,6 +23,10 @@ const PUSH = {
   ref: "refs/heads/main",
   after: COMMIT,
   repository: { clone_url: REPO_URL, html_url: "http://127.0.0.1:9/acme/agent" },
+  commits: [
+    { id: "b".repeat(40), message: "Before", timestamp: "2026-11-20T11:00:00Z" },
+    { id: COMMIT, message: "Ask first\n\nRefunds.", timestamp: "2026-11-20T12:00:00+01:00" },
+  ],
 };
 
 async function integration() {
@@ -89,7 +93,13 @@ describe("a push", () => {
       wanted.map(({ id }) => id).sort(),
     );
     for (const row of made) {
-      expect(row).toMatchObject({ repo_commit_sha: COMMIT, status: "AWAITING_BUILD" });
+      expect(row).toMatchObject({
+        repo_commit_sha: COMMIT,
+        repo_commit_message: "Ask first",
+        repo_commit_authored_at: "2026-11-20T11:00:00.000Z",
+        trigger: "push",
+        status: "AWAITING_BUILD",
+      });
       const response = await api(`/v2/deployments/${row.deployment_id}`, { key: ours.viewer });
       expect(await response.json()).toMatchObject({ latest_revision_id: row.id });
     }

@@ -160,7 +160,7 @@ test("mcp-discover of a server that is down is a 503, of one that speaks nothing
 describe("a provider whose token_url moves to another host", () => {
   const moved = { token_url: "http://127.0.0.1:10/token" };
 
-  test("does not take its secret along", async () => {
+  test("does not keep the secret of the former client", async () => {
     const id = await provider(ours.editor);
     const refused = await patch(id, moved);
     expect([refused.status, await refused.text()]).toEqual([

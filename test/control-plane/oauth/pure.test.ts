@@ -145,7 +145,7 @@ describe("revocation", () => {
     expect(judge(kind, status, body)).toBe(verdict);
   });
 
-  test("a refresh token taken back takes along an access token that cannot be", () => {
+  test("revoking the refresh token suffices when the access token cannot be revoked", () => {
     expect(overall(["gone", "unsupported"])).toBe("gone");
     expect(overall(["unsupported", "unsupported"])).toBe("unsupported");
   });
@@ -343,7 +343,7 @@ describe("of several tokens", () => {
 
 test("the page at the end shows the message of a provider as text", () => {
   const message = '<script>alert("1")</script>';
-  const page = endPage({ ok: false, message, provider_name: "A&B", token_id: null });
+  const page = endPage({ status: "failed", message, provider_name: "A&B" });
   expect(page).not.toContain("<script>");
   expect(page).toContain("&lt;script&gt;");
   expect(page).toContain("A&amp;B not connected");

@@ -288,7 +288,7 @@ test("metadata is the owner's to change; of the tokens of one provider one is th
   ]);
 });
 
-test("a connection is made, listed and taken away by the token's owner alone, and goes with the token", async () => {
+test("only a token's owner creates, lists and deletes its connections, which are deleted with the token", async () => {
   const { key, owner } = await ada();
   const oauth_token_id = await tokenOf(ours, owner, takesNothingBack);
   const path = "/v2/auth/agents/agent-1/connections";
@@ -330,7 +330,7 @@ test("a connection is made, listed and taken away by the token's owner alone, an
   expect(await rows).toEqual([]);
 });
 
-test("of several tokens each that can be given back goes, though the first cannot", async () => {
+test("deletes each token that can be revoked, although the first cannot", async () => {
   const { key, owner } = await ada();
   const first = await tokenOf(ours, owner, down);
   const second = await tokenOf(ours, owner, down);
@@ -341,7 +341,7 @@ test("of several tokens each that can be given back goes, though the first canno
 });
 
 describe("the deletion of a provider", () => {
-  test("takes its tokens along, and counts those that were not revoked", async () => {
+  test("deletes its tokens, and counts those that were not revoked", async () => {
     const { key, owner } = await ada();
     const id = await provider(ours.editor, { provider_type: "microsoft" });
     const token_id = await tokenOf(ours, owner, id);
@@ -378,7 +378,7 @@ test("a provider with tokens does not move to another host", async () => {
   expect((await patch({ token_url: "http://127.0.0.1:9/other" })).status).toBe(200);
 });
 
-test("Slack tokens of the workspace are for its admins to delete", async () => {
+test("only admins delete the Slack tokens of a workspace", async () => {
   const { owner } = await ada();
   const slack = await provider(ours.editor, { provider_type: "slack" });
   const exists = async (key: string) =>

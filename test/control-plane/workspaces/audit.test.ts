@@ -155,7 +155,7 @@ test("operations are named so that those which only read are known", () => {
   const reading = posts.filter(({ id }) => !isChanging("POST", id)).map(({ path }) => path);
   for (const path of reading)
     expect(path).toMatch(
-      /estimate$|probe$|count_by_status$|v2\/threads\/|logs$|\/runs\/|\/history$|\/versions$|\/checkpoint$|\/store\/|\/ui\//,
+      /estimate$|probe$|count_by_status$|v2\/(?:threads|traces)\/|logs$|\/runs\/|\/history$|\/versions$|\/checkpoint$|\/store\/|\/ui\//,
     );
   expect(isChanging("GET", "waitForOAuth")).toBe(false);
   expect(isChanging("POST", "listen")).toBe(true);

@@ -60,7 +60,7 @@ describe("a service key of one workspace", () => {
     expect(answer.caller()).toMatchObject({ workspace_id, role: "admin" });
   });
 
-  test("takes its own tenant, in either case of letters", async () => {
+  test("accepts its own tenant, in either case of letters", async () => {
     const { admin, workspace_id } = await workspace();
     for (const tenant of [workspace_id, workspace_id.toUpperCase()]) {
       expect((await call({ "X-Api-Key": admin, "X-Tenant-Id": tenant })).status).toBe(200);

@@ -54,11 +54,12 @@ export function consoleUrl(path: string): string {
   return `${stack.base_url}/console/w/${stack.tenant_id}${path}`;
 }
 
-/** Returns what axe finds on the page, in short. */
-export async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(await readFile(AXE, "utf8"));
+/** Returns what axe finds on the page, in short. Without rules it checks all. */
+export async function violationsOf(page: Page, ...rules: string[]): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(await readFile(AXE, "utf8"));
   const found = (await page.evaluate(
-    "axe.run().then(({ violations }) => violations)",
+    `axe.run(${JSON.stringify(rules.length > 0 ? { runOnly: rules } : {})})
+      .then(({ violations }) => violations)`,
   )) as Violation[];
   return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }

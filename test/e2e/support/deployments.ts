@@ -93,7 +93,6 @@ export async function awaitRevision(
         headers,
       ),
     ({ body }) => /DEPLOYED|FAILED|SKIPPED/.test(body.status),
-    60_000,
   );
   return body;
 }

@@ -29,12 +29,20 @@ declare module "vitest" {
 type LaneStack = StackInfo & {
   dir: string;
   agent_port: number;
+  operator_token: string;
   /** `null` on a machine without the programs. */
   databases: Databases | null;
 };
 
 /** A certificate that agents trust, and ports of its host. */
-type Databases = { certificate: Certificate; postgres_port: number; redis_port: number };
+type Databases = {
+  certificate: Certificate;
+  postgres_port: number;
+  mariadb_port: number;
+  redis_port: number;
+};
+
+const OPERATOR_TOKEN = "operator-of-the-lane";
 
 const stacks: Stack[] = [];
 let s3: StartedS3;
@@ -83,7 +91,7 @@ export async function setupWith(project: TestProject, startS3: () => Promise<Sta
 /** Stacks trust the authorities of NODE_EXTRA_CA_CERTS. */
 async function trustCertificate(dir: string): Promise<Certificate> {
   const certificate = await createCertificate(dir);
-  const { ca_file } = await readNpm();
+  const { ca_file } = await readNpm(join(dir, "npm.json"));
   const known = ca_file === undefined ? "" : await readFile(ca_file, "utf8");
   const file = join(dir, "authorities.pem");
   await writeFile(file, `${known}\n${await readFile(certificate.cert, "utf8")}`);
@@ -93,16 +101,21 @@ async function trustCertificate(dir: string): Promise<Certificate> {
 
 async function startLane(dir: string, certificate: Certificate | null): Promise<LaneStack> {
   const agent_port = await freePort();
-  const [postgres_port, redis_port] = [await freePort(), await freePort()];
-  const hosts = [postgres_port, redis_port].map((port) => `${DATABASE_HOST}:${port}`);
+  const postgres_port = await freePort();
+  const mariadb_port = await freePort();
+  const redis_port = await freePort();
+  const hosts = [postgres_port, mariadb_port, redis_port].map((port) => `${DATABASE_HOST}:${port}`);
   const variables = {
     AGENTS_DOMAIN: "localhost",
+    OPERATOR_TOKEN,
+    // Runs of any year stay.
+    ...{ SHORTLIVED_DAYS: "0", LONGLIVED_DAYS: "0" },
     EGRESS_AGENT_HOSTS: [`127.0.0.1:${agent_port}`, `127.0.0.1:${redis_port}`, ...hosts].join(),
   };
   const stack = await startStack({ dir, quiet: true, variables });
   stacks.push(stack);
-  const databases = certificate && { certificate, postgres_port, redis_port };
-  return { ...stack.info, dir, agent_port, databases };
+  const databases = certificate && { certificate, postgres_port, mariadb_port, redis_port };
+  return { ...stack.info, dir, agent_port, operator_token: OPERATOR_TOKEN, databases };
 }
 
 export async function teardown() {

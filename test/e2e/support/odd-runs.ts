@@ -186,8 +186,19 @@ function namesOf(n: number): Piece {
       ...(reference === null ? {} : { reference_example_id: json(reference) }),
       ...(trace_tier === null ? {} : { trace_tier: json(trace_tier) }),
     },
-    row: { name, run_type, reference_example_id: reference, trace_tier: trace_tier ?? "longlived" },
+    row: {
+      ...{ name, run_type, reference_example_id: reference },
+      trace_tier: isExtended(n) ? "longlived" : (trace_tier ?? "longlived"),
+    },
   };
+}
+
+const hasFeedback = (n: number) => n < plainCount && n % 1000 === 9;
+
+/** Feedback extends the retention of its run and of the root. */
+function isExtended(n: number): boolean {
+  const below = Array.from({ length: RUNS_OF_TRACE }, (_, k) => n + k);
+  return hasFeedback(n) || (n % RUNS_OF_TRACE === 0 && below.some(hasFeedback));
 }
 
 const idTail = (n: number) => n.toString(16).padStart(12, "0");
@@ -221,7 +232,7 @@ function startPiece(n: number, micros: number): Piece {
 
 function feedbackOf(n: number): Pick<OddRun, "feedback"> & Piece {
   const none = { feedback: [], texts: {}, row: { feedback_stats: null } };
-  if (n % 1000 !== 9) return none;
+  if (!hasFeedback(n)) return none;
   const id = (k: number) => `feed000${k}-0000-4000-8000-${idTail(n)}`;
   const feedback = [
     { id: id(1), key: "correct", score: n % 2 },

@@ -18,7 +18,11 @@ type Decompress = (page: Uint8Array) => Uint8Array;
 const gunzip: Decompress = (page) => new Uint8Array(gunzipSync(page));
 /** Returns the first frame of a page with several; fzstd returns all, slowly. */
 const firstFrame: Decompress = (page) => new Uint8Array(zstdDecompressSync(page));
-const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
+const utf8 = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+const parsers = {
+  timestampFromMicroseconds: (micros: bigint) => micros,
+  stringFromBytes: (bytes?: Uint8Array) => bytes && utf8.decode(bytes),
+};
 
 export async function* duckdbRows(db: DuckDBConnection, path: string): AsyncGenerator<Row> {
   const file = path.replaceAll("'", "''");
@@ -80,4 +84,10 @@ function arrowCells(vector: Vector | null): unknown[] {
 
 function arrowCell(value: unknown): unknown {
   return value instanceof Vector ? value.toArray() : value;
+}
+
+/** Returns a value as the packages of DuckDB and Arrow decode it: without a byte order mark at the start of a text. */
+export function withoutMark(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMark);
+  return typeof value === "string" ? value.replace(/^\ufeff/, "") : value;
 }

@@ -7,18 +7,18 @@ const FOLDER = "test/fixtures/agents";
 
 /** The graphs of test/fixtures/agents as a repository, deployed: the same that the workerd tests run. */
 export async function deployTestAgent(headers: Record<string, string> = {}): Promise<string> {
-  const graphs = TEST_GRAPHS.map((name) => [name, `./src/graphs.ts:${name}`]);
-  const { id } = await deploy(
-    "test-agent",
-    {
-      "langgraph.json": JSON.stringify({ graphs: Object.fromEntries(graphs), store: TEST_STORE }),
-      "package.json": await readFile("examples/chat/package.json", "utf8"),
-      "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
-      ...(await agentSources()),
-    },
-    { headers },
-  );
+  const { id } = await deploy("test-agent", await testAgentFiles(), { headers });
   return id;
+}
+
+export async function testAgentFiles(): Promise<Record<string, string>> {
+  const graphs = TEST_GRAPHS.map((name) => [name, `./src/graphs.ts:${name}`]);
+  return {
+    "langgraph.json": JSON.stringify({ graphs: Object.fromEntries(graphs), store: TEST_STORE }),
+    "package.json": await readFile("examples/chat/package.json", "utf8"),
+    "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
+    ...(await agentSources()),
+  };
 }
 
 /** Returns every file of test/fixtures/agents below src/. */

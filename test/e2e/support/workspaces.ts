@@ -6,9 +6,9 @@ import { stack } from "./stack.ts";
 const run = promisify(execFile);
 
 /** Creates a workspace beside the stack's own. Returns the headers of its admin. */
-export async function createWorkspace(): Promise<Record<string, string>> {
+export async function createWorkspace(name = "main"): Promise<Record<string, string>> {
   const org = ["--org", uniqueName("org"), "--plan", "enterprise"];
-  const command = ["scripts/workspace.ts", "create", ...org, "--name", "main", "--role", "admin"];
+  const command = ["scripts/workspace.ts", "create", ...org, "--name", name, "--role", "admin"];
   const env = { ...process.env, HEDDLE_DIR: stack.dir };
   const { stdout } = await run(process.execPath, command, { env });
   const key = /lsv2_sk_[A-Za-z0-9]{40}/.exec(stdout)?.[0];

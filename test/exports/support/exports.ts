@@ -146,13 +146,13 @@ type Manifest = {
 export async function contents(row: ExportRow): Promise<[string, number, string][]> {
   const root = rootOf(row);
   const folder = exportFolder(root);
-  const bytes = await read(manifestKey(root));
+  const bytes = await readObject(manifestKey(root));
   const manifest = JSON.parse(new TextDecoder().decode(bytes)) as Manifest;
-  await read(successKey(root));
+  await readObject(successKey(root));
   const found: [string, number, string][] = [];
   for (const { key, rows, sha256 } of [...manifest.files, ...manifest.late_files]) {
     const hash = createHash("sha256")
-      .update(await read(key))
+      .update(await readObject(key))
       .digest("hex");
     if (hash !== sha256) throw new Error(`${key} is not as told`);
     found.push([key.slice(folder.length), rows, sha256]);
@@ -160,7 +160,7 @@ export async function contents(row: ExportRow): Promise<[string, number, string]
   return found;
 }
 
-async function read(key: string): Promise<Uint8Array> {
+export async function readObject(key: string): Promise<Uint8Array> {
   const signer = new AwsClient({
     accessKeyId: s3.access_key_id,
     secretAccessKey: s3.secret_access_key,

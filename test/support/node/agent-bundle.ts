@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 import { stateTypes } from "../../../src/control-plane/builds/types/state-types.ts";
 import { TEST_GRAPHS, TEST_STORE } from "../test-graphs.ts";
 
@@ -9,15 +9,27 @@ import { TEST_GRAPHS, TEST_STORE } from "../test-graphs.ts";
  * the graphs beside it, one module. Made by the native esbuild, so that tests of threads need no build.
  */
 export function bundleTestAgent(): Promise<string> {
-  return bundle(resolve("test/fixtures/agents/graphs.ts"), TEST_GRAPHS);
+  return bundleGraphs(resolve("test/fixtures/agents/graphs.ts"), TEST_GRAPHS);
 }
 
 /** The same harness around an agent that calls the host of its run itself. */
 export function bundleHostileAgent(): Promise<string> {
-  return bundle(resolve("test/fixtures/hostile/graphs.ts"), ["hostile", "lost"]);
+  return bundleGraphs(resolve("test/fixtures/hostile/graphs.ts"), ["hostile", "lost"]);
 }
 
-async function bundle(module: string, names: string[]): Promise<string> {
+/** The agent of the frozen artifacts, small and without anything of other tests. */
+export function bundleFrozenAgent(): Promise<string> {
+  const agent = [
+    `import ${JSON.stringify(resolve("src/isolate/entries/globals.ts"))};`,
+    `import * as module from ${JSON.stringify(resolve("test/fixtures/artifacts/agent.ts"))};`,
+    `export const graphs = { frozen: { module, export_name: "frozen", description: null } };`,
+    "export const [auth, app, types] = [null, null, {}];",
+    "export const store = { index: null, ttl: { default_ms: null, refresh_on_read: true } };",
+  ];
+  return bundle(agent, { minify: true, keepNames: true, legalComments: "none" });
+}
+
+async function bundleGraphs(module: string, names: string[]): Promise<string> {
   const entries = names.map(
     (name) => `${name}: { module, export_name: "${name}", description: null }`,
   );
@@ -25,15 +37,32 @@ async function bundle(module: string, names: string[]): Promise<string> {
   const index = `{ module: embedding, export_name: "embed", ...${JSON.stringify({ dims, fields })} }`;
   const store = `{ index: ${index}, ttl: { default_ms: null, refresh_on_read: true } }`;
   const types = stateTypes([await readFile(module, "utf8")]);
+  return bundle([
+    `import ${JSON.stringify(resolve("src/isolate/entries/globals.ts"))};`,
+    `import * as module from ${JSON.stringify(module)};`,
+    `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
+    `import * as authModule from ${JSON.stringify(resolve("test/fixtures/agents/auth.ts"))};`,
+    `export const auth = { module: authModule, export_name: "auth" };`,
+    `import * as appModule from ${JSON.stringify(resolve("test/fixtures/agents/app.ts"))};`,
+    `export const app = { module: appModule, export_name: "app" };`,
+    `export const graphs = { ${entries.join(", ")} };`,
+    `export const store = ${store};`,
+    `export const types = ${JSON.stringify(types)};`,
+  ]);
+}
+
+/** `agent`: lines of the module `heddle:graphs`. */
+async function bundle(agent: string[], options: BuildOptions = {}): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: ["src/isolate/entries/langgraph-agent.ts"],
     bundle: true,
-    write: false,
     format: "esm",
     platform: "neutral",
     mainFields: ["module", "main"],
     conditions: ["workerd", "worker", "import"],
     external: ["node:*", "cloudflare:*"],
+    ...options,
+    write: false,
     plugins: [
       {
         name: "graphs",
@@ -43,18 +72,7 @@ async function bundle(module: string, names: string[]): Promise<string> {
             namespace: "heddle",
           }));
           pluginBuild.onLoad({ filter: /.*/, namespace: "heddle" }, () => ({
-            contents: [
-              `import ${JSON.stringify(resolve("src/isolate/entries/globals.ts"))};`,
-              `import * as module from ${JSON.stringify(module)};`,
-              `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
-              `import * as authModule from ${JSON.stringify(resolve("test/fixtures/agents/auth.ts"))};`,
-              `export const auth = { module: authModule, export_name: "auth" };`,
-              `import * as appModule from ${JSON.stringify(resolve("test/fixtures/agents/app.ts"))};`,
-              `export const app = { module: appModule, export_name: "app" };`,
-              `export const graphs = { ${entries.join(", ")} };`,
-              `export const store = ${store};`,
-              `export const types = ${JSON.stringify(types)};`,
-            ].join("\n"),
+            contents: agent.join("\n"),
             resolveDir: process.cwd(),
           }));
         },

@@ -1,7 +1,8 @@
-// Postgres and Redis on loopback, with TLS, as Debian ships them; gone when the test ends.
+// Postgres, MariaDB and Redis on loopback, with TLS, as Debian ships them; gone when the test ends.
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { chmod, copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,6 +10,8 @@ import { promisify } from "node:util";
 const LEASH = join(import.meta.dirname, "../../../scripts/local/leash.ts");
 const run = promisify(execFile);
 const START_MS = 60_000;
+/** Not in the PATH of users without rights. */
+const MARIADB = "/usr/sbin/mariadbd";
 const PASSWORD = "secret-of-the-tests";
 
 /** The name that the certificate has, and that agents connect to. */
@@ -21,13 +24,15 @@ type Started = { stop(): Promise<void> };
 export function databaseProblem(): string | null {
   const missing = [
     ...(postgresFolder() === null ? ["postgresql"] : []),
+    ...(existsSync(MARIADB) ? [] : ["mariadb-server-core"]),
     ...(isInstalled("redis-server") ? [] : ["redis-server"]),
     ...(isInstalled("openssl") ? [] : ["openssl"]),
   ];
   return missing.length === 0 ? null : `install ${missing.join(", ")}`;
 }
 
-function postgresFolder(): string | null {
+/** The folder of the newest version; null for none. */
+export function postgresFolder(): string | null {
   const [newest] = globSync("/usr/lib/postgresql/*/bin").sort().reverse();
   return newest !== undefined && existsSync(join(newest, "initdb")) ? newest : null;
 }
@@ -52,7 +57,7 @@ export async function createCertificate(dir: string): Promise<Certificate> {
 }
 
 /** Runs a command of Postgres, which refuses to be root. */
-async function asPostgres(command: string[], dir: string): Promise<string[]> {
+export async function asPostgres(command: string[], dir: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return command;
   await run("chown", ["-R", "postgres", dir]);
   return ["runuser", "-u", "postgres", "--", ...command];
@@ -94,6 +99,41 @@ export async function startPostgres(
   await until(server, "Postgres answers", () => psql(sql));
   const url = `postgres://agent:${PASSWORD}@${DATABASE_HOST}:${port}/postgres`;
   return { url, stop: () => stop(server, dir) };
+}
+
+/** Starts MariaDB. It accepts connections with TLS and without. */
+export async function startMariadb(
+  port: number,
+  { cert, key }: Certificate,
+): Promise<Started & { url: string }> {
+  const dir = await mkdtemp(join(tmpdir(), "heddle-mariadb-"));
+  const [data, init] = [join(dir, "data"), join(dir, "init.sql")];
+  const grant = `GRANT ALL ON *.* TO agent@'%' IDENTIFIED BY '${PASSWORD}';`;
+  await writeFile(init, `CREATE DATABASE agent;\n${grant}\n`);
+  // MariaDB runs as root only when root is named.
+  const user = process.getuid?.() === 0 ? ["--user=root"] : [];
+  const options = ["--no-defaults", ...user, `--datadir=${data}`];
+  await run("mariadb-install-db", [...options, "--auth-root-authentication-method=normal"]);
+  const address = [
+    "--skip-name-resolve",
+    "--bind-address=127.0.0.1",
+    `--port=${port}`,
+    `--socket=${join(dir, "socket")}`,
+  ];
+  const tls = [`--ssl-cert=${cert}`, `--ssl-key=${key}`];
+  const server = startServer([MARIADB, ...options, ...address, ...tls, `--init-file=${init}`], dir);
+  await until(server, "MariaDB answers", () => greeting(port));
+  const url = `mysql://agent:${PASSWORD}@${DATABASE_HOST}:${port}/agent`;
+  return { url, stop: () => stop(server, dir) };
+}
+
+/** Connects, and waits for the first bytes of the server. */
+function greeting(port: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("error", reject);
+    socket.once("data", (bytes) => socket.end(() => resolve(bytes)));
+  });
 }
 
 /** Starts Redis, which accepts TLS only. */

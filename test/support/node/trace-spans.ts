@@ -2,6 +2,7 @@ import { toIso, toMicros } from "../../../src/shared/times.ts";
 import { toDottedOrder } from "../../../src/traces/dotted-order.ts";
 
 const BATCH = 4000;
+const BATCH_CHARACTERS = 10_000_000;
 
 export type SpanSeed = {
   name: string;
@@ -74,11 +75,24 @@ type Send = (path: string, body: unknown) => Promise<{ status: number; body: unk
 
 /** Sends new runs; `send` posts JSON to the service. */
 export async function sendSpans(send: Send, spans: WireSpan[]): Promise<void> {
-  for (let at = 0; at < spans.length; at += BATCH) {
-    const { status, body } = await send("/runs/batch", {
-      post: spans.slice(at, at + BATCH),
-      patch: [],
-    });
+  for (const post of batchesOf(spans)) {
+    const { status, body } = await send("/runs/batch", { post, patch: [] });
     if (status !== 202) throw new Error(`${status} ${JSON.stringify(body).slice(0, 500)}`);
   }
+}
+
+/** A body has at most 24 MiB. */
+function* batchesOf(spans: WireSpan[]): Generator<WireSpan[]> {
+  let batch: WireSpan[] = [];
+  let characters = 0;
+  for (const span of spans) {
+    const size = JSON.stringify(span).length;
+    if (batch.length === BATCH || (batch.length > 0 && characters + size > BATCH_CHARACTERS)) {
+      yield batch;
+      [batch, characters] = [[], 0];
+    }
+    batch.push(span);
+    characters += size;
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -1,7 +1,13 @@
 import type { NamespaceCondition, StoredItem } from "../../../isolate/store-contract.ts";
-import { fulfils, literalPrefix, rangeOf, toLabels, toText } from "./namespaces.ts";
+import { fulfils, literalPrefix, rangeOf, startAfter, toLabels, toText } from "./namespaces.ts";
 
 type Name = { namespace: string[]; key: string };
+/** Bits of a change for the number of its object, and for changes of one object within a millisecond. */
+const SLOTS = 128;
+const CHANGES_PER_MS = 32;
+/** Changes have 53 bits: the time begins late. */
+const EPOCH_MS = Date.UTC(2024);
+
 type Row = {
   id: number;
   namespace: string;
@@ -10,6 +16,7 @@ type Row = {
   created_at: number;
   updated_at: number;
 };
+type NewValue = { value: string; ttl_ms: number | null; now: number; slot: number };
 export type FoundItem = StoredItem & { id: number };
 
 const IS_ALIVE = "(expires_at IS NULL OR expires_at > ?)";
@@ -23,20 +30,28 @@ export class Items {
     this.#sql = sql;
   }
 
-  /** @returns the id of the item */
-  put({ namespace, key }: Name, value: string, ttl_ms: number | null, now: number): number {
+  /**
+   * Numbers a change so that it is unique among all objects of the store and ordered by time. The id of an item is the
+   * number of its first change, and stays when the item moves.
+   *
+   * @returns the id of the item
+   */
+  put({ namespace, key }: Name, { value, ttl_ms, now, slot }: NewValue): number {
     this.#sql.exec(
       "DELETE FROM items WHERE namespace = ? AND key = ? AND expires_at <= ?",
       ...[toText(namespace), key, now],
     );
     const { id } = this.#sql
       .exec<{ id: number }>(
-        `INSERT INTO items (namespace, key, value, seq, created_at, updated_at, ttl_ms, expires_at)
-         VALUES (?1, ?2, ?3, (SELECT coalesce(max(seq), 0) + 1 FROM items), ?4, ?4, ?5, ?4 + ?5)
+        `INSERT INTO items (id, namespace, key, value, seq, created_at, updated_at, ttl_ms, expires_at)
+         SELECT next, ?1, ?2, ?3, next, ?4, ?4, ?5, ?4 + ?5 FROM (
+           SELECT max(?6, (coalesce(max(seq), 0) / ${SLOTS} + 1) * ${SLOTS}) + ?7 AS next FROM items
+         ) WHERE true
          ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value, seq = excluded.seq,
            updated_at = excluded.updated_at, ttl_ms = excluded.ttl_ms, expires_at = excluded.expires_at
          RETURNING id`,
         ...[toText(namespace), key, value, now, ttl_ms],
+        ...[(now - EPOCH_MS) * CHANGES_PER_MS * SLOTS, slot],
       )
       .one();
     return id;
@@ -67,25 +82,36 @@ export class Items {
     this.#sql.exec("DELETE FROM items WHERE id = ?", id);
   }
 
+  /** @returns bytes of the value */
+  bytesOf(id: number): number {
+    const sql = "SELECT octet_length(value) AS bytes FROM items WHERE id = ?";
+    return this.#sql.exec<{ bytes: number }>(sql, id).one().bytes;
+  }
+
   /** Ids below a namespace, newest first. Values are read one by one to limit memory. */
-  *newest(prefix: string[], now: number): Generator<number> {
+  *newest(
+    prefix: string[],
+    now: number,
+    before = Number.MAX_SAFE_INTEGER,
+  ): Generator<{ id: number; seq: number }> {
     const { from, to } = rangeOf(prefix);
     // The plus keeps SQLite from walking through all items for the few below a namespace.
     const order = prefix.length === 0 ? "seq" : "+seq";
-    const rows = this.#sql.exec<{ id: number }>(
-      `SELECT id FROM items WHERE namespace >= ? AND namespace < ? AND ${IS_ALIVE} ORDER BY ${order} DESC`,
-      ...[from, to, now],
+    yield* this.#sql.exec<{ id: number; seq: number }>(
+      `SELECT id, seq FROM items WHERE namespace >= ? AND namespace < ? AND ${IS_ALIVE} AND ${order} < ?
+       ORDER BY ${order} DESC`,
+      ...[from, to, now, before],
     );
-    for (const { id } of rows) yield id;
   }
 
-  /** Distinct namespaces in order, truncated to a depth. */
+  /** Distinct namespaces in order, truncated to a depth. `after`: the last one that was read. */
   *namespaces(
-    conditions: NamespaceCondition[],
-    max_depth: number | null,
+    { conditions, max_depth }: { conditions: NamespaceCondition[]; max_depth: number | null },
     now: number,
+    after: string[] | null = null,
   ): Generator<string[]> {
-    const { from, to } = rangeOf(literalPrefix(conditions));
+    const { from: first, to } = rangeOf(literalPrefix(conditions));
+    const from = after ? startAfter(after, max_depth) : first;
     const rows = this.#sql.exec<{ namespace: string }>(
       `SELECT DISTINCT namespace FROM items WHERE namespace >= ? AND namespace < ? AND ${IS_ALIVE} ORDER BY namespace`,
       ...[from, to, now],

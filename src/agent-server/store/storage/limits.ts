@@ -17,3 +17,17 @@ export const MAX_TTL_MS = 100 * 366 * 24 * 60 * 60 * 1000;
 /** Maximum time from the expiry of an item, which hides it, to its deletion. */
 export const SWEEP_MS = 5 * 60 * 1000;
 export const SWEEP_ITEMS = 5000;
+/**
+ * Size and rate at which an object divides: it may have 10 GB, and answer about 1,000 calls a second. `of`: of a
+ * deployment, for tests.
+ */
+export const STORE_SIZE = {
+  max_bytes: 1024 ** 3,
+  max_ops_per_s: 500,
+  of: new Map<string, { max_bytes?: number; max_ops_per_s?: number }>(),
+};
+/** Batches of a division that one alarm moves. Each calls up to 84 objects. */
+export const MAX_BATCHES = 50;
+/** Rows without values, and namespaces, that one object sends to a search of all. */
+export const MAX_FOUND_ROWS = 5000;
+export const MAX_LISTED_ROWS = 1000;

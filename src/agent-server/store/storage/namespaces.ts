@@ -19,6 +19,26 @@ export function rangeOf(prefix: readonly string[]): { from: string; to: string }
   return { from, to: `${from.slice(0, -1)}/` };
 }
 
+/** Returns the least text after a namespace of a list, and after all that have it as their first labels if it was cut. */
+export function startAfter(namespace: readonly string[], max_depth: number | null): string {
+  // Labels have no NUL.
+  return namespace.length === max_depth ? rangeOf(namespace).to : `${toText(namespace)}\u0001`;
+}
+
+/** Compares texts as SQLite does, by code points. */
+export function isTextBefore(one: string, other: string): boolean {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at++) {
+    const [a, b] = [one.charCodeAt(at), other.charCodeAt(at)];
+    if (a !== b) return isSurrogate(a) === isSurrogate(b) ? a < b : isSurrogate(b);
+  }
+  return one.length < other.length;
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
 /** Returns the common prefix of all namespaces that match the conditions. */
 export function literalPrefix(conditions: readonly NamespaceCondition[]): string[] {
   const path = conditions.find(({ match }) => match === "prefix")?.path ?? [];

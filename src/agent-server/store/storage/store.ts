@@ -1,27 +1,33 @@
 import type { StoredItem, StoreOp, StoreResult } from "../../../isolate/store-contract.ts";
-import { allows, type Filters } from "../../../shared/filters.ts";
+import type { Filters } from "../../../shared/filters.ts";
 import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
-import { matches } from "./filter.ts";
+import { type AnswerRoom, takeRoom, withoutId } from "./answer.ts";
+import type { FoundRow, MovedItem, NamedOp, NamespacesOp, SearchOp, StorePage } from "./calls.ts";
+import { isNamed } from "./calls.ts";
 import { type FoundItem, Items } from "./items.ts";
-import { MAX_ANSWER_BYTES } from "./limits.ts";
 import { MIGRATIONS } from "./migrations.ts";
+import { Moves } from "./moves.ts";
+import { ItemSearch, isVisible } from "./search.ts";
 import { Vectors } from "./vectors.ts";
 
 type Op<K extends StoreOp["op"]> = Extract<StoreOp, { op: K }>;
 
-type Call = { now: number; filters: Filters | null; room: { bytes: number } };
+/** `max_bytes`: of the items in the answer. */
+type Reader = { now: number; filters: Filters | null; max_bytes: number };
+type StoreWriter = Reader & { slot: number; isLeaf: boolean };
+type Call = StoreWriter & { room: AnswerRoom };
+type Rows<T> = Omit<StorePage<T>, "state">;
 
 /** The authorization filters hide the new item, or the item that it would replace. */
 export class NotAllowed extends Error {}
 
-/** The result exceeds the limit of an RPC message. */
-export class AnswerTooLarge extends Error {}
-
-/** Items of one deployment. Calls are synchronous. */
+/** Items of one object. Calls are synchronous. */
 export class ItemStore {
   readonly #storage: DurableObjectStorage;
   readonly #items: Items;
   readonly #vectors: Vectors;
+  readonly #search: ItemSearch;
+  readonly moves: Moves;
   #exists: boolean;
 
   constructor(storage: DurableObjectStorage) {
@@ -30,16 +36,69 @@ export class ItemStore {
     if (this.#exists) migrate(storage, MIGRATIONS);
     this.#items = new Items(storage.sql);
     this.#vectors = new Vectors(storage.sql);
+    this.#search = new ItemSearch(this.#items, this.#vectors);
+    this.moves = new Moves(storage.sql);
   }
 
-  /** Applies operations in order, in one transaction. */
-  apply(ops: StoreOp[], now: number, filters: Filters | null): StoreResult[] {
-    if (!this.#exists && ops.some(({ op }) => op === "put")) {
-      migrate(this.#storage, MIGRATIONS);
-      this.#exists = true;
-    }
-    const call = { now, filters, room: { bytes: MAX_ANSWER_BYTES } };
-    return this.#storage.transactionSync(() => ops.map((op) => this.#applyOne(op, call)));
+  /**
+   * Applies operations in order, in one transaction. A divided or dividing object applies those of items that it
+   * has, up to the first search.
+   */
+  apply(ops: StoreOp[], writer: StoreWriter): { results: StoreResult[]; moved: number[] } {
+    if (ops.some(({ op }) => op === "put") && writer.isLeaf) this.#create();
+    const call = { ...writer, room: { bytes: writer.max_bytes } };
+    const search = ops.findIndex((op) => !isNamed(op));
+    const end = writer.isLeaf || search === -1 ? ops.length : search;
+    const moved: number[] = [];
+    const results = this.#storage.transactionSync(() =>
+      ops.map((op, n) => {
+        if (n < end && this.#isHere(op, call)) return this.#applyOne(op, call);
+        moved.push(n);
+        return null;
+      }),
+    );
+    return { results, moved };
+  }
+
+  find(op: SearchOp, reader: Reader, after: FoundRow | null): Rows<FoundRow> {
+    if (!this.#exists) return { rows: [], isLast: true };
+    const found = this.#search.find(op, reader, after);
+    const rows = found.map((row) => ({ ...row, bytes: this.#search.bytesOf(row.id) }));
+    return { rows, isLast: rows.length < op.limit };
+  }
+
+  listNamespaces(op: NamespacesOp, reader: Reader, after: string[] | null): Rows<string[]> {
+    const rows = this.#exists ? this.#search.namespaces(op, reader, after) : [];
+    return { rows, isLast: rows.length < op.limit };
+  }
+
+  /** Reads those of the items that exist. */
+  read(ids: number[], reader: Reader, refresh: boolean): FoundItem[] {
+    if (!this.#exists) return [];
+    const room = { bytes: reader.max_bytes };
+    const found = ids.flatMap((id) => {
+      const item = this.#items.byId(id);
+      return item && isVisible(item, reader.filters) ? [{ ...takeRoom(item, room), id }] : [];
+    });
+    if (refresh) this.#refresh(found, reader);
+    return found;
+  }
+
+  /** @returns `null` when the object has no such item */
+  idOf(op: NamedOp): number | null {
+    return this.#exists ? this.#items.idOf(op) : null;
+  }
+
+  /** Returns those of the ids that the object has. */
+  has(ids: number[]): number[] {
+    return this.#exists ? ids.filter((id) => this.moves.has(id)) : [];
+  }
+
+  add(items: MovedItem[]) {
+    this.#create();
+    this.#storage.transactionSync(() => {
+      for (const item of items) this.moves.add(item);
+    });
   }
 
   /** Returns the number of expired items deleted. More may remain when it equals the limit. */
@@ -61,8 +120,18 @@ export class ItemStore {
     await this.#storage.deleteAll();
   }
 
+  #create() {
+    if (this.#exists) return;
+    migrate(this.#storage, MIGRATIONS);
+    this.#exists = true;
+  }
+
+  #isHere(op: StoreOp, { isLeaf }: Call): boolean {
+    return isLeaf || (isNamed(op) && this.idOf(op) !== null);
+  }
+
   #applyOne(op: StoreOp, call: Call): StoreResult {
-    if (!this.#exists) return op.op === "search" || op.op === "namespaces" ? [] : null;
+    if (!this.#exists) return isNamed(op) ? null : [];
     switch (op.op) {
       case "put":
         return this.#put(op, call);
@@ -71,17 +140,17 @@ export class ItemStore {
       case "delete":
         return this.#deleteAllowed(op, call);
       case "search":
-        return this.#search(op, call);
+        return this.#searchItems(op, call);
       case "namespaces":
-        return this.#namespaces(op, call);
+        return this.#search.namespaces(op, call);
     }
   }
 
-  #put({ namespace, key, value, vectors, ttl_ms }: Op<"put">, { now, filters }: Call): null {
+  #put({ namespace, key, value, vectors, ttl_ms }: Op<"put">, { now, filters, slot }: Call): null {
     const before = filters && this.#items.get({ namespace, key }, now);
     const items = [{ namespace, key, value }, ...(before ? [before] : [])];
     if (!items.every((item) => isVisible(item, filters))) throw new NotAllowed();
-    const id = this.#items.put({ namespace, key }, value, ttl_ms, now);
+    const id = this.#items.put({ namespace, key }, { value, ttl_ms, now, slot });
     this.#vectors.replace(id, vectors);
     return null;
   }
@@ -90,7 +159,7 @@ export class ItemStore {
     const item = this.#items.get(op, now);
     if (!item || !isVisible(item, filters)) return null;
     if (op.refresh) this.#items.refresh([item.id], now);
-    return takeRoom(item, room);
+    return withoutId(takeRoom(item, room));
   }
 
   #deleteAllowed(op: Op<"delete">, { now, filters }: Call): null {
@@ -105,71 +174,18 @@ export class ItemStore {
     return null;
   }
 
-  #search(op: Op<"search">, call: Call): StoredItem[] {
-    const { now, room } = call;
-    const found = op.vector ? this.#nearest(op, op.vector, call) : this.#newest(op, call);
-    const items = found.map(({ id, score }) => {
+  #searchItems(op: SearchOp, call: Call): StoredItem[] {
+    const found = this.#search.find(op, call);
+    const items = found.flatMap(({ id, score }) => {
       const item = this.#items.byId(id);
-      return item && { ...takeRoom(item, room), id, score };
+      return item ? [{ ...takeRoom(item, call.room), score }] : [];
     });
-    const present = items.filter((item) => item !== null);
-    if (op.refresh) {
-      const ids = present.map(({ id }) => id);
-      this.#items.refresh(ids, now);
-    }
-    return present.map(({ id: _, ...item }) => item);
+    if (op.refresh) this.#refresh(items, call);
+    return items.map(withoutId);
   }
 
-  #nearest(op: Op<"search">, vector: Float32Array, { now, filters }: Call) {
-    const scope = { prefix: op.prefix, now, count: op.offset + op.limit };
-    const isWanted = (id: number) => this.#isMatch(id, op.filter, filters);
-    const found = this.#vectors.nearest(vector, scope, isWanted);
-    return found.slice(op.offset);
+  #refresh(items: FoundItem[], { now }: Reader) {
+    const ids = items.map(({ id }) => id);
+    this.#items.refresh(ids, now);
   }
-
-  #newest({ prefix, filter, offset, limit }: Op<"search">, { now, filters }: Call) {
-    const found: { id: number; score: null }[] = [];
-    let passed = 0;
-    for (const id of this.#items.newest(prefix, now)) {
-      if (!this.#isMatch(id, filter, filters)) continue;
-      if (passed++ < offset) continue;
-      found.push({ id, score: null });
-      if (found.length === limit) break;
-    }
-    return found;
-  }
-
-  #isMatch(id: number, filter: Record<string, unknown> | null, filters: Filters | null): boolean {
-    const isAny = !filter || Object.keys(filter).length === 0;
-    if (isAny && !filters) return true;
-    const item = this.#items.byId(id);
-    if (item === null || !isVisible(item, filters)) return false;
-    return isAny || matches(JSON.parse(item.value), filter);
-  }
-
-  #namespaces({ conditions, max_depth, limit, offset }: Op<"namespaces">, { now, filters }: Call) {
-    const found: string[][] = [];
-    let passed = 0;
-    for (const namespace of this.#items.namespaces(conditions, max_depth, now)) {
-      if (!allows(filters, { namespace })) continue;
-      if (passed++ < offset) continue;
-      found.push(namespace);
-      if (found.length === limit) break;
-    }
-    return found;
-  }
-}
-
-/** Applies filters to the fields of the value, the namespace and the key, like other servers. */
-function isVisible(
-  { namespace, key, value }: Pick<StoredItem, "namespace" | "key" | "value">,
-  filters: Filters | null,
-): boolean {
-  return filters === null || allows(filters, { ...JSON.parse(value), namespace, key });
-}
-
-function takeRoom({ id: _, ...item }: FoundItem, room: { bytes: number }): StoredItem {
-  room.bytes -= item.value.length;
-  if (room.bytes < 0) throw new AnswerTooLarge();
-  return item;
 }

@@ -1,6 +1,7 @@
 import { rangeOf } from "./namespaces.ts";
 
 type Scored = { id: number; score: number };
+type Scope = { prefix: string[]; now: number; count: number; after: Scored | null };
 
 /** Embeddings of items, normalized so that a dot product is the cosine similarity. */
 export class Vectors {
@@ -21,13 +22,9 @@ export class Vectors {
   /**
    * The items below a namespace that are nearest to the query, nearest first; each by the nearest of its
    * vectors. All are looked at, few are held. Vectors of another length, which another embedding made,
-   * are passed over.
+   * are passed over. `after`: the last item of the page before.
    */
-  nearest(
-    query: Float32Array,
-    scope: { prefix: string[]; now: number; count: number },
-    isWanted: (id: number) => boolean,
-  ): Scored[] {
+  nearest(query: Float32Array, scope: Scope, isWanted: (id: number) => boolean): Scored[] {
     const unit = toUnit(query);
     const { from, to } = rangeOf(scope.prefix);
     const rows = this.#sql.exec<{ id: number; vector: ArrayBuffer }>(
@@ -36,7 +33,8 @@ export class Vectors {
          AND (items.expires_at IS NULL OR items.expires_at > ?)`,
       ...[from, to, scope.now],
     );
-    const best = new Best(scope.count, isWanted);
+    const { count, after } = scope;
+    const best = new Best(count, after, isWanted);
     for (const { id, vector } of rows) {
       if (vector.byteLength !== unit.byteLength) continue;
       best.offer(id, product(unit, new Float32Array(vector)));
@@ -48,13 +46,15 @@ export class Vectors {
 /** The highest scores among the items that are wanted. The vectors of an item come one after the other. */
 class Best {
   readonly #count: number;
+  readonly #after: Scored | null;
   readonly #isWanted: (id: number) => boolean;
   #current: Scored | null = null;
   #found: Scored[] = [];
   #least = Number.NEGATIVE_INFINITY;
 
-  constructor(count: number, isWanted: (id: number) => boolean) {
+  constructor(count: number, after: Scored | null, isWanted: (id: number) => boolean) {
     this.#count = count;
+    this.#after = after;
     this.#isWanted = isWanted;
   }
 
@@ -73,16 +73,23 @@ class Best {
 
   #settle() {
     const item = this.#current;
-    if (!item || item.score <= this.#least || !this.#isWanted(item.id)) return;
+    if (!item || item.score < this.#least) return;
+    if (this.#after && order(this.#after, item) >= 0) return;
+    if (!this.#isWanted(item.id)) return;
     this.#found.push(item);
     if (this.#found.length > 2 * this.#count) this.#cut();
   }
 
   #cut() {
-    this.#found.sort((a, b) => b.score - a.score || b.id - a.id);
+    this.#found.sort(order);
     this.#found = this.#found.slice(0, this.#count);
     if (this.#found.length === this.#count) this.#least = this.#found.at(-1)?.score ?? this.#least;
   }
+}
+
+/** The nearest first, and among equal ones the newest. */
+function order(one: Scored, other: Scored): number {
+  return other.score - one.score || other.id - one.id;
 }
 
 function toUnit(vector: Float32Array): Float32Array<ArrayBuffer> {

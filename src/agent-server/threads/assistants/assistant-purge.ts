@@ -1,7 +1,6 @@
-import { and, eq, lte, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { log } from "../../../shared/log.ts";
-import { threads } from "../directory/table.ts";
+import { someThreadsOf } from "../directory/directory.ts";
 import { deleteListed } from "../service/deletion.ts";
 import { type AssistantRow, deleteSomeOf, endPurge, unfinishedPurges } from "./assistant-rows.ts";
 
@@ -12,23 +11,13 @@ const ROWS = 1000;
 
 /** Deletes threads of an assistant that are older than its purge. The sweep deletes the rest. */
 export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<void> {
-  const db = database(env);
-  const { deployment_id, workspace_id, assistant_id, purge_at } = assistant;
-  const found = await db
-    .select({ thread_id: threads.thread_id })
-    .from(threads)
-    .where(
-      and(
-        eq(threads.deployment_id, deployment_id),
-        eq(threads.workspace_id, workspace_id),
-        eq(threads.is_temporary, false),
-        sql`${threads.metadata} ->> 'assistant_id' = ${assistant_id}`,
-        lte(threads.created_at, purge_at ?? ""),
-      ),
-    )
-    .limit(THREADS);
-  await deleteListed(env, deployment_id, found);
-  if (found.length < THREADS) await endPurge(db, assistant);
+  const { deployment_id, assistant_id, purge_at } = assistant;
+  const threads = await someThreadsOf(env, deployment_id, {
+    ...{ metadata: { assistant_id }, created_until: purge_at ?? "" },
+    ...{ sort_order: "asc", limit: THREADS },
+  });
+  await deleteListed(env, threads);
+  if (threads.length < THREADS) await endPurge(database(env), assistant);
 }
 
 /** Continues purges that a request did not finish. */

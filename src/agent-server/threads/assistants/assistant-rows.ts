@@ -5,7 +5,7 @@ import type { Context, Database } from "../../../shared/context.ts";
 import type { Filters } from "../../../shared/filters.ts";
 import { deleteSome, isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { fulfils } from "../containment.ts";
-import { assistant_versions, assistants } from "../directory/table.ts";
+import { assistant_versions, assistants } from "./table.ts";
 
 export type AssistantRow = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistant_versions.$inferSelect;

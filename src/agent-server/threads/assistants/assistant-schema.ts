@@ -1,9 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import {
+  bodyLimit,
   CreatedAt,
   list,
+  namedObject,
   optional,
   QueryBoolean,
+  textField,
   UpdatedAt,
   Uuid,
 } from "../../../shared/schema.ts";
@@ -17,63 +20,54 @@ function isContextBounded(value: unknown): boolean {
   return value === undefined || isBounded(value);
 }
 
-export const AssistantVersion = z
-  .object({
-    assistant_id: Uuid.describe("Id of the assistant"),
-    graph_id: z
-      .string()
-      .openapi({ description: "Name of the graph in `langgraph.json`", example: "agent" }),
-    version: z.number().int().min(1).describe("Version number"),
-    name: z.string().openapi({ description: "Name of the assistant", example: "Support" }),
-    description: z.string().nullable().describe("Description of the assistant"),
-    config: Loose.describe("Configuration that runs start with"),
-    context: z.unknown().describe("Context that runs start with"),
-    metadata: Loose.openapi({ description: "Metadata", example: { team: "support" } }),
-    created_at: CreatedAt,
-  })
-  .openapi("AssistantVersion");
+export const AssistantVersion = namedObject("AssistantVersion", {
+  assistant_id: Uuid.describe("Id of the assistant"),
+  graph_id: textField("Name of the graph in `langgraph.json`", "agent"),
+  version: z.number().int().min(1).describe("Version number"),
+  name: textField("Name of the assistant", "Support"),
+  description: z.string().nullable().describe("Description of the assistant"),
+  config: Loose.describe("Configuration that runs start with"),
+  context: z.unknown().describe("Context that runs start with"),
+  metadata: Loose.openapi({ description: "Metadata", example: { team: "support" } }),
+  created_at: CreatedAt,
+});
 export type AssistantVersion = z.infer<typeof AssistantVersion>;
 
 export const Assistant = AssistantVersion.extend({ updated_at: UpdatedAt }).openapi("Assistant");
 export type Assistant = z.infer<typeof Assistant>;
 
-export const AssistantCreate = z
-  .object({
-    graph_id: z
-      .string()
-      .min(1)
-      .openapi({ description: "Name of the graph in `langgraph.json`", example: "agent" }),
-    assistant_id: optional(Uuid).describe("Id of the assistant"),
-    name: optional(Name).openapi({ description: "Name of the assistant", example: "Support" }),
-    description: optional(Description).describe("Description of the assistant"),
-    config: optional(RunConfig).describe("Configuration that runs start with"),
-    context: Context.optional().describe("Context that runs start with"),
-    metadata: optional(Metadata).openapi({ description: "Metadata", example: { team: "support" } }),
-    if_exists: optional(z.enum(["raise", "do_nothing"])).describe(
-      "What to do when the assistant exists",
-    ),
-  })
-  .openapi("AssistantCreate");
+export const AssistantCreate = namedObject("AssistantCreate", {
+  graph_id: z
+    .string()
+    .min(1)
+    .openapi({ description: "Name of the graph in `langgraph.json`", example: "agent" }),
+  assistant_id: optional(Uuid).describe("Id of the assistant"),
+  name: optional(Name).openapi({ description: "Name of the assistant", example: "Support" }),
+  description: optional(Description).describe("Description of the assistant"),
+  config: optional(RunConfig).describe("Configuration that runs start with"),
+  context: Context.optional().describe("Context that runs start with"),
+  metadata: optional(Metadata).openapi({ description: "Metadata", example: { team: "support" } }),
+  if_exists: optional(z.enum(["raise", "do_nothing"])).describe(
+    "What to do when the assistant exists",
+  ),
+});
 export type AssistantCreate = z.infer<typeof AssistantCreate>;
 
-export const AssistantPatch = z
-  .object({
-    graph_id: optional(z.string().min(1)).openapi({
-      description: "Name of the graph in `langgraph.json`",
-      example: "agent",
-    }),
-    name: optional(Name).openapi({ description: "Name of the assistant", example: "Support" }),
-    description: optional(Description).describe("Description of the assistant"),
-    config: optional(RunConfig).describe("Configuration that runs start with"),
-    context: Context.optional().describe("Context that runs start with"),
-    metadata: optional(Metadata).openapi({ description: "Metadata", example: { team: "support" } }),
-  })
-  .openapi("AssistantPatch");
+export const AssistantPatch = namedObject("AssistantPatch", {
+  graph_id: optional(z.string().min(1)).openapi({
+    description: "Name of the graph in `langgraph.json`",
+    example: "agent",
+  }),
+  name: optional(Name).openapi({ description: "Name of the assistant", example: "Support" }),
+  description: optional(Description).describe("Description of the assistant"),
+  config: optional(RunConfig).describe("Configuration that runs start with"),
+  context: Context.optional().describe("Context that runs start with"),
+  metadata: optional(Metadata).openapi({ description: "Metadata", example: { team: "support" } }),
+});
 export type AssistantPatch = z.infer<typeof AssistantPatch>;
 
 const AssistantFilter = z.object({
   graph_id: optional(z.string()).describe("Name of the graph in `langgraph.json`"),
-  /** A part of it, in either case. */
   name: optional(z.string()).describe("Part of the name, in either case"),
   metadata: optional(Metadata).describe("Metadata that assistants contain"),
 });
@@ -82,13 +76,7 @@ const ASSISTANT_FIELDS = Object.keys(Assistant.shape) as [keyof Assistant, ...(k
 const SORTED_BY = ["assistant_id", "graph_id", "name", "created_at", "updated_at"] as const;
 
 export const AssistantSearch = AssistantFilter.extend({
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(1000)
-    .default(10)
-    .describe("Maximum number of assistants on a page"),
+  limit: bodyLimit("assistants", 1000, 10),
   offset: z.number().int().min(0).default(0).describe("Number of items to skip"),
   sort_by: optional(z.enum(SORTED_BY)).describe("Field to sort by"),
   sort_order: optional(z.enum(["asc", "desc"])).describe("Order of the sort field"),
@@ -99,24 +87,16 @@ export type AssistantSearch = z.infer<typeof AssistantSearch>;
 export const AssistantCount = AssistantFilter.openapi("AssistantCount");
 export type AssistantCount = z.infer<typeof AssistantCount>;
 
-export const AssistantVersionsQuery = z
-  .object({
-    metadata: optional(Metadata).describe("Metadata that versions contain"),
-    limit: z
-      .number()
-      .int()
-      .min(1)
-      .max(1000)
-      .default(10)
-      .describe("Maximum number of versions on a page"),
-    offset: z.number().int().min(0).default(0).describe("Number of items to skip"),
-  })
-  .openapi("AssistantVersionsQuery");
+export const AssistantVersionsQuery = namedObject("AssistantVersionsQuery", {
+  metadata: optional(Metadata).describe("Metadata that versions contain"),
+  limit: bodyLimit("versions", 1000, 10),
+  offset: z.number().int().min(0).default(0).describe("Number of items to skip"),
+});
 export type AssistantVersionsQuery = z.infer<typeof AssistantVersionsQuery>;
 
-export const AssistantLatest = z
-  .object({ version: z.number().int().min(1).describe("Version that runs use from now on") })
-  .openapi("AssistantLatest");
+export const AssistantLatest = namedObject("AssistantLatest", {
+  version: z.number().int().min(1).describe("Version that runs use from now on"),
+});
 
 export const AssistantPath = AgentPath.extend({
   assistant_id: z.string().min(1).describe("Id of the assistant, or the name of its graph"),
@@ -142,45 +122,39 @@ export const GraphQuery = z.object({
     .describe("Whether to draw subgraphs, or how many levels of them"),
 });
 
-export const AssistantGraph = z
-  .object({
-    nodes: z
-      .array(
-        z.looseObject({
-          id: z
-            .union([z.string(), z.number()])
-            .openapi({ description: "Id of the node", example: "agent" }),
-        }),
-      )
-      .describe("Nodes of the graph"),
-    edges: z
-      .array(
-        z.looseObject({
-          source: z
-            .union([z.string(), z.number()])
-            .openapi({ description: "Id of the node where the edge begins", example: "__start__" }),
-          target: z
-            .union([z.string(), z.number()])
-            .openapi({ description: "Id of the node where the edge ends", example: "agent" }),
-        }),
-      )
-      .describe("Edges of the graph"),
-  })
-  .openapi("AssistantGraph");
+export const AssistantGraph = namedObject("AssistantGraph", {
+  nodes: z
+    .array(
+      z.looseObject({
+        id: z
+          .union([z.string(), z.number()])
+          .openapi({ description: "Id of the node", example: "agent" }),
+      }),
+    )
+    .describe("Nodes of the graph"),
+  edges: z
+    .array(
+      z.looseObject({
+        source: z
+          .union([z.string(), z.number()])
+          .openapi({ description: "Id of the node where the edge begins", example: "__start__" }),
+        target: z
+          .union([z.string(), z.number()])
+          .openapi({ description: "Id of the node where the edge ends", example: "agent" }),
+      }),
+    )
+    .describe("Edges of the graph"),
+});
 
 const JsonSchema = Loose.nullable();
-export const GraphSchemas = z
-  .object({
-    graph_id: z
-      .string()
-      .openapi({ description: "Name of the graph in `langgraph.json`", example: "agent" }),
-    input_schema: JsonSchema.describe("JSON Schema of the input, `null` when unknown"),
-    output_schema: JsonSchema.describe("JSON Schema of the output, `null` when unknown"),
-    state_schema: JsonSchema.describe("JSON Schema of the state, `null` when unknown"),
-    config_schema: JsonSchema.describe("JSON Schema of `config.configurable`, `null` when unknown"),
-    context_schema: JsonSchema.describe("JSON Schema of the context, `null` when unknown"),
-  })
-  .openapi("GraphSchemas");
+export const GraphSchemas = namedObject("GraphSchemas", {
+  graph_id: textField("Name of the graph in `langgraph.json`", "agent"),
+  input_schema: JsonSchema.describe("JSON Schema of the input, `null` when unknown"),
+  output_schema: JsonSchema.describe("JSON Schema of the output, `null` when unknown"),
+  state_schema: JsonSchema.describe("JSON Schema of the state, `null` when unknown"),
+  config_schema: JsonSchema.describe("JSON Schema of `config.configurable`, `null` when unknown"),
+  context_schema: JsonSchema.describe("JSON Schema of the context, `null` when unknown"),
+});
 
 /** Names in both spellings: clients' types have the longer names, LangGraph's own server returns the shorter ones. */
 export const SubgraphSchemas = GraphSchemas.extend({

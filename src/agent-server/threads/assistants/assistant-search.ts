@@ -2,7 +2,6 @@ import { and, asc, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-
 import type { Context } from "../../../shared/context.ts";
 import type { Filters } from "../../../shared/filters.ts";
 import { contains, fulfils } from "../containment.ts";
-import { assistant_versions, assistants } from "../directory/table.ts";
 import {
   type AssistantRow,
   type AssistantsOwner,
@@ -15,6 +14,7 @@ import type {
   AssistantSearch,
   AssistantVersionsQuery,
 } from "./assistant-schema.ts";
+import { assistant_versions, assistants } from "./table.ts";
 
 export async function searchRows(
   ctx: Context,

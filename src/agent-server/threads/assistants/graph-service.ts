@@ -7,7 +7,7 @@ import { allows } from "../../../shared/filters.ts";
 import { openAgent } from "../../access/service.ts";
 import type { RunAssistant } from "../assistants.ts";
 import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "../boundary/answers.ts";
-import { type AgentStub, callAgent } from "../loop/agent.ts";
+import { type AgentStub, callAgent, readAgent } from "../loop/agent.ts";
 import { toRevisionRef } from "../service/service.ts";
 import { authorizeAssistant } from "./assistant-access.ts";
 import { assistantNotFound, resolveAssistant } from "./run-assistants.ts";
@@ -46,7 +46,7 @@ export async function getSubgraphs(
   );
 }
 
-/** Adds the names that LangGraph's own server returns to those of clients' types. */
+/** Adds the shorter names that LangGraph's own server returns. */
 function toSubgraph(graph_id: string, found: WireSchemas) {
   const schemas = toSchemas(graph_id, found);
   const { input_schema, output_schema, state_schema, config_schema } = schemas;
@@ -71,7 +71,12 @@ async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
     method: string,
     schema: z.ZodType<T>,
     work: (agent: AgentStub) => Promise<unknown>,
-  ) => parseAnswer(method, schema, await callAgent(ctx.env, toRevisionRef(active), work));
+  ) =>
+    parseAnswer(
+      method,
+      schema,
+      await callAgent(ctx.env, toRevisionRef(active), (agent) => readAgent(() => work(agent))),
+    );
   return { call, graph: { graph_id, config } };
 }
 

@@ -1,7 +1,7 @@
 import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
+import { RecordCache } from "../../../shared/changes/record-cache.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
-import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import {
   defaultsOf,
   isUuid,
@@ -14,8 +14,14 @@ import { findAssistantRow } from "./assistant-rows.ts";
 import type { Assistant } from "./assistant-schema.ts";
 import { toAssistant } from "./system-assistants.ts";
 
-/** Another isolate of the Worker may start runs of the version before for this long. */
-const recent = new TtlCache<RunAssistant>(1000);
+type DeploymentAssistant = { deployment_id: string; assistant: RunAssistant };
+
+const assistants = new RecordCache<DeploymentAssistant>({
+  // Another isolate of the Worker may start runs of the version before for this long.
+  max_age_ms: 1000,
+  max_outage_ms: 10 * 60 * 1000,
+  scopeOf: ({ deployment_id }) => deployment_id,
+});
 
 /** Resolves an assistant by its id or the name of its graph. */
 export async function resolveAssistant(
@@ -24,8 +30,16 @@ export async function resolveAssistant(
   ref: string,
 ): Promise<RunAssistant> {
   const assistant_id = toAssistantId(agent.graphs, ref);
-  const key = `${agent.revision_id}/${assistant_id}`;
-  return recent.get(key, () => readRunAssistant(ctx, agent, assistant_id, ref));
+  const { deployment_id, revision_id } = agent;
+  const { assistant } = await assistants.get(
+    ctx.env,
+    `${revision_id}/${assistant_id}`,
+    async () => ({
+      deployment_id,
+      assistant: await readRunAssistant(ctx, agent, assistant_id, ref),
+    }),
+  );
+  return assistant;
 }
 
 async function readRunAssistant(
@@ -55,7 +69,7 @@ export function assistantNotFound({ graphs }: ActiveRevision, ref: string, why =
 
 /** Evicts the cached assistant after a change, in this isolate. */
 export function forgetAssistant({ assistant_id }: Pick<RunAssistant, "assistant_id">) {
-  recent.forget((key) => key.endsWith(`/${assistant_id}`));
+  assistants.forget((key) => key.endsWith(`/${assistant_id}`));
 }
 
 function toRunAssistant(assistant: Assistant): RunAssistant {

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { answerOf, Failure } from "../../../control-plane/deployments/isolate/agent-answers.ts";
+import type { Checkpoint } from "../../../isolate/checkpoint-contract.ts";
 import type {
   AgentFailure,
-  Checkpoint,
   GraphSchemas,
   RunOutcome,
   ThreadSummary,
-  TraceBatch,
 } from "../../../isolate/contract.ts";
+import type { TraceBatch } from "../../../isolate/trace-contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { PLAIN_LIMITS, plainData, plainObject } from "../../../shared/plain.ts";
 import { isJsonWithin } from "./json-text.ts";
@@ -48,6 +48,9 @@ const Summary: z.ZodType<ThreadSummary> = z.object({
     .refine((text) => isJsonOf(Interrupts, text), "is not JSON text"),
 });
 
+// Built once: a schema takes longer to build than to parse with.
+const NullableSummary = Summary.nullable();
+
 const Pull = z.custom<RunOutcome["traces"]>((value) => value === null || isCallable(value));
 
 const Outcome = z.object({
@@ -71,7 +74,7 @@ export function parseOutcome(value: unknown): ParsedOutcome {
 /** The failure of a run that also left too much state is the agent's own, and shown. */
 function parseSummary(sent: unknown, failure: AgentFailure | null): ThreadSummary | null {
   if (failure !== null) return Summary.safeParse(sent).data ?? null;
-  return parse("summary", Summary.nullable(), sent);
+  return parse("summary", NullableSummary, sent);
 }
 
 export function parseTraceBatch(value: unknown): TraceBatch & { bytes: number } {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CheckpointQuery } from "../../../isolate/contract.ts";
+import type { CheckpointQuery } from "../../../isolate/checkpoint-contract.ts";
 import { plainObject } from "../../../shared/plain.ts";
 import { parse } from "./answers.ts";
 import {

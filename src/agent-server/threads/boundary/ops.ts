@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { Op, StoredValue, StoredWrite, Typed } from "../../../isolate/contract.ts";
+import type { StoredValue, StoredWrite, Typed } from "../../../isolate/checkpoint-contract.ts";
+import type { Op } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";

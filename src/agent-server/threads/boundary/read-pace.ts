@@ -1,4 +1,4 @@
-import type { LoadedCheckpoint } from "../../../isolate/contract.ts";
+import type { LoadedCheckpoint } from "../../../isolate/checkpoint-contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import { MAX_WAITING_READS, READ_BURST_MS, READ_BYTES_PER_SECOND } from "./limits.ts";

@@ -1,4 +1,4 @@
-import type { TraceOp, TracePayload, TraceText } from "../../../isolate/contract.ts";
+import type { TraceOp, TracePayload, TraceText } from "../../../isolate/trace-contract.ts";
 
 /** Create or update of a trace run: JSON text, with long payloads separate. */
 export type TraceRow = Pick<TraceOp, "kind" | "data"> & { texts: TracePayloads };
@@ -7,17 +7,22 @@ export type TracePayloads = Partial<Record<TracePayload, string>>;
 type Shared = Exclude<TraceText, { id: number }>;
 
 /** Expands the texts that the isolate sends as differences. `ops` is one batch. */
-export function toTraceRows(ops: TraceOp[]): TraceRow[] {
-  const textsById = new Map<number, string>();
-  return ops.map(({ kind, data, texts }) => ({
-    kind,
-    data,
-    texts: mapTexts(texts, (text) => {
-      if (!("id" in text)) return joinText(text, textsById.get(text.of) ?? "");
-      textsById.set(text.id, text.text);
-      return text.text;
-    }),
-  }));
+export function toTraceRows(ops: Pick<TraceOp, keyof TraceRow>[]): TraceRow[] {
+  const wholes = new Map<number, string>();
+  return ops.map((op) => toTraceRow(op, wholes));
+}
+
+/** `wholes`: the texts of the batch so far, by id. */
+export function toTraceRow(
+  { kind, data, texts }: Pick<TraceOp, keyof TraceRow>,
+  wholes: Map<number, string>,
+): TraceRow {
+  const expanded = mapTexts(texts, (text) => {
+    if (!("id" in text)) return joinText(text, wholes.get(text.of) ?? "");
+    wholes.set(text.id, text.text);
+    return text.text;
+  });
+  return { kind, data, texts: expanded };
 }
 
 export function joinText({ before, from, chars, rest }: Omit<Shared, "of">, whole: string): string {

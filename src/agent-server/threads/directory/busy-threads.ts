@@ -1,12 +1,11 @@
-import { and, asc, eq, gt } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import type { Filters } from "../../../shared/filters.ts";
-import { fulfils } from "../containment.ts";
-import { threads } from "./table.ts";
+import { flushEntries } from "./publication.ts";
+import { visitDirectory } from "./stub.ts";
 
 const PAGE = 50;
-/** Limits the objects that a request calls. */
-const MAX_PAGES = 18;
+/** Limits the objects of threads that a request calls. */
+const MAX_THREADS = 18 * PAGE;
 
 type BusyQuery = {
   deployment_id: string;
@@ -24,34 +23,26 @@ export async function visitBusyThreads(
   query: BusyQuery,
   visit: (thread_ids: string[]) => Promise<void>,
 ): Promise<boolean> {
-  let after = "";
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const rows = await busyThreads(ctx, query, after);
-    await visit(rows.map(({ thread_id }) => thread_id));
-    if (rows.length < PAGE) return true;
-    after = rows.at(-1)?.thread_id ?? after;
-  }
-  return false;
-}
-
-function busyThreads(
-  { db, caller }: Context,
-  { deployment_id, filters = null, with_temporary = false }: BusyQuery,
-  after: string,
-) {
-  return db
-    .select({ thread_id: threads.thread_id })
-    .from(threads)
-    .where(
-      and(
-        eq(threads.workspace_id, caller.workspace_id),
-        eq(threads.deployment_id, deployment_id),
-        eq(threads.status, "busy"),
-        with_temporary ? undefined : eq(threads.is_temporary, false),
-        fulfils(threads.metadata, filters),
-        gt(threads.thread_id, after),
-      ),
-    )
-    .orderBy(asc(threads.thread_id))
-    .limit(PAGE);
+  await flushEntries(ctx.env);
+  const { deployment_id, ...filter } = query;
+  const { workspace_id } = ctx.caller;
+  let wereAll = false;
+  let left = MAX_THREADS;
+  await visitDirectory(ctx.env, deployment_id, async (directory) => {
+    let [after, generation, isLast] = [0, 0, false];
+    while (!isLast && left > 0) {
+      const page = await directory.find(workspace_id, {
+        ...{ ...filter, status: "busy", after },
+        ...{ sort_order: "asc", limit: PAGE },
+      });
+      await visit(page.rows.map(({ thread_id }) => thread_id));
+      generation = page.generation;
+      left -= page.rows.length;
+      isLast = page.rows.length < PAGE;
+      after = page.rows.at(-1)?.id ?? after;
+    }
+    wereAll = isLast;
+    return { generation, isEnough: !isLast };
+  });
+  return wereAll;
 }

@@ -1,120 +1,138 @@
-import { and, asc, desc, eq, lt, sql } from "drizzle-orm";
-import { type Context, database } from "../../../shared/context.ts";
-import type { Filters } from "../../../shared/filters.ts";
-import { among } from "../../../shared/storage/sql.ts";
-import { contains, fulfils } from "../containment.ts";
-import { digestOf } from "../digest.ts";
-import type { ThreadStatus } from "../runs.ts";
-import type { DirectoryEntry } from "../storage/listing.ts";
-import { threads } from "./table.ts";
-import type { ThreadCount, ThreadSearch } from "./thread-schema.ts";
-
-/** Upserts a thread. The greatest sequence wins, in any order of arrival. */
-export async function recordThread(env: Env, entry: DirectoryEntry): Promise<void> {
-  const { deployment_id, thread_id, workspace_id, seq, ...shown } = entry;
-  await database(env)
-    .insert(threads)
-    .values({ deployment_id, thread_id, workspace_id, seq, ...shown })
-    .onConflictDoUpdate({
-      target: [threads.deployment_id, threads.thread_id],
-      set: { seq, ...shown },
-      setWhere: lt(threads.seq, seq),
-    });
-}
-
-export async function forgetThread(
-  env: Env,
-  { deployment_id, thread_id }: { deployment_id: string; thread_id: string },
-): Promise<void> {
-  await database(env)
-    .delete(threads)
-    .where(and(eq(threads.deployment_id, deployment_id), eq(threads.thread_id, thread_id)));
-}
-
-/** Returns threads of a deployment that is being deleted. */
-export async function someThreadsOf(env: Env, deployment_id: string, limit: number) {
-  return database(env)
-    .select({ thread_id: threads.thread_id })
-    .from(threads)
-    .where(eq(threads.deployment_id, deployment_id))
-    .orderBy(sql`thread_id`)
-    .limit(limit);
-}
+import type { Context } from "../../../shared/context.ts";
+import { ROOT } from "../../../shared/storage/slots.ts";
+import { knownGeneration, learnGeneration } from "../directory-slots.ts";
+import type { StatusCounts } from "./counts.ts";
+import { firstPage, mergePages, type SlotRow } from "./pages.ts";
+import { flushEntries } from "./publication.ts";
+import type { DirectoryFilter, DirectoryQuery } from "./search.ts";
+import { directoryObject, readDirectory, visitDirectory } from "./stub.ts";
 
 type DeploymentRef = { deployment_id: string };
+export type ListedThread = DeploymentRef & { thread_id: string; slot: number };
+type Reader = { env: Env; deployment_id: string; workspace_id: string };
 
-/** Returns matching threads, one more than a page has. */
+/** Returns threads for an internal job, in the order of each object of the directory. */
+export async function someThreadsOf(
+  env: Env,
+  deployment_id: string,
+  query: DirectoryQuery,
+): Promise<ListedThread[]> {
+  await flushEntries(env);
+  const found: ListedThread[] = [];
+  await visitDirectory(env, deployment_id, async (directory, slot) => {
+    const limit = query.limit - found.length;
+    const { rows, generation } = await directory.find(null, { ...query, limit });
+    found.push(...rows.map(({ thread_id }) => ({ deployment_id, thread_id, slot })));
+    return { generation, isEnough: found.length >= query.limit };
+  });
+  return found;
+}
+
+/**
+ * Returns matching threads, one more than a page has.
+ * @returns `null` when their metadata has more characters than allowed
+ */
 export async function findThreads(
   ctx: Context,
-  ref: DeploymentRef,
-  query: ThreadSearch,
-  filters: Filters | null,
+  { deployment_id }: DeploymentRef,
+  query: DirectoryQuery,
+  max_characters: number,
 ) {
-  const { limit, offset, sort_by = "created_at", sort_order = "desc" } = query;
-  const order = sort_order === "asc" ? asc : desc;
-  return ctx.db
-    .select({
-      thread_id: threads.thread_id,
-      created_at: threads.created_at,
-      updated_at: threads.updated_at,
-      state_updated_at: threads.state_updated_at,
-      status: threads.status,
-      metadata: threads.metadata,
-    })
-    .from(threads)
-    .where(and(matches(ctx, ref, query), fulfils(threads.metadata, filters)))
-    .orderBy(order(threads[sort_by]), order(threads.thread_id))
-    .limit(limit + 1)
-    .offset(offset);
+  await flushEntries(ctx.env);
+  const reader = { env: ctx.env, deployment_id, workspace_id: ctx.caller.workspace_id };
+  const page = { ...query, limit: query.limit + 1 };
+  const found =
+    (await findInRoot(reader, page, max_characters)) ??
+    (await findInAll(reader, page, max_characters));
+  return found === "too_large" ? null : found.map(toThread);
 }
 
-export async function countThreadRows(
-  ctx: Context,
-  ref: DeploymentRef,
-  query: ThreadCount,
-  filters: Filters | null,
-) {
-  const [row] = await ctx.db
-    .select({ count: sql<number>`count(*)` })
-    .from(threads)
-    .where(and(matches(ctx, ref, query), fulfils(threads.metadata, filters)));
-  return row?.count ?? 0;
+/** @returns `null` when the directory has more objects */
+async function findInRoot(reader: Reader, query: DirectoryQuery, max_characters: number) {
+  const { deployment_id } = reader;
+  if (knownGeneration(deployment_id) > 0) return null;
+  const found = await findInSlot(reader, ROOT, query, max_characters);
+  return knownGeneration(deployment_id) > 0 ? null : found;
 }
 
-export type StatusCounts = Record<ThreadStatus, number>;
+/** An answer may be cut by its characters. */
+async function findInSlot(
+  { env, deployment_id, workspace_id }: Reader,
+  slot: number,
+  { limit, offset = 0, ...query }: DirectoryQuery,
+  max_characters: number,
+): Promise<SlotRow[] | "too_large"> {
+  const found: SlotRow[] = [];
+  let left = max_characters;
+  for (let isCut = true; isCut && left >= 0; ) {
+    const page = await directoryObject(env, deployment_id, slot).find(workspace_id, {
+      ...query,
+      limit: limit - found.length,
+      offset: offset + found.length,
+    });
+    learnGeneration(deployment_id, page.generation);
+    found.push(...page.rows.map((row) => ({ ...row, slot })));
+    for (const { metadata } of page.rows) left -= metadata?.length ?? 0;
+    isCut = page.isCut;
+  }
+  return left < 0 ? "too_large" : found;
+}
 
-/** Counts matching threads by status, in one query. */
+/** Merges the rows of all objects, and then reads the metadata of those that are found. */
+async function findInAll(reader: Reader, query: DirectoryQuery, max_characters: number) {
+  const { env, deployment_id, workspace_id } = reader;
+  const pages = await readDirectory(env, deployment_id, async (directory, slot) => {
+    const page = await directory.find(workspace_id, firstPage(query));
+    return { ...page, slot };
+  });
+  const found = await mergePages(pages, query, async (slot, next) => {
+    const page = await directoryObject(env, deployment_id, slot).find(workspace_id, next);
+    return { ...page, slot };
+  });
+  return query.with_metadata ? withMetadata(reader, query, found, max_characters) : found;
+}
+
+async function withMetadata(
+  reader: Reader,
+  { filters = null }: DirectoryQuery,
+  found: SlotRow[],
+  max_characters: number,
+): Promise<SlotRow[] | "too_large"> {
+  const texts = new Map<string, string | null>();
+  let left = max_characters;
+  for (const [slot, rows] of Map.groupBy(found, (row) => row.slot)) {
+    const ids = rows.map(({ thread_id }) => thread_id);
+    const query = { ids, filters, with_metadata: true, limit: ids.length };
+    const read = await findInSlot(reader, slot, query, left);
+    if (read === "too_large") return read;
+    for (const { thread_id, metadata } of read) {
+      texts.set(thread_id, metadata);
+      left -= metadata?.length ?? 0;
+    }
+  }
+  // A thread that was deleted or hidden since has no metadata.
+  return found.flatMap((row) => {
+    const metadata = texts.get(row.thread_id);
+    return metadata === undefined ? [] : [{ ...row, metadata }];
+  });
+}
+
+function toThread({ id: _i, slot: _s, metadata, ...row }: SlotRow) {
+  return { ...row, metadata: JSON.parse(metadata ?? "{}") as Record<string, unknown> };
+}
+
 export async function countByStatus(
   ctx: Context,
-  ref: DeploymentRef,
-  query: Partial<ThreadCount>,
-  filters: Filters | null,
+  { deployment_id }: DeploymentRef,
+  filter: DirectoryFilter,
 ): Promise<StatusCounts> {
-  const rows = await ctx.db
-    .select({ status: threads.status, count: sql<number>`count(*)` })
-    .from(threads)
-    .where(and(matches(ctx, ref, query), fulfils(threads.metadata, filters)))
-    .groupBy(threads.status);
-  const counts = { idle: 0, busy: 0, interrupted: 0, error: 0 };
-  for (const { status, count } of rows) counts[status] = count;
-  return counts;
-}
-
-function isOf({ caller }: Context, { deployment_id }: DeploymentRef) {
-  return and(
-    eq(threads.deployment_id, deployment_id),
-    eq(threads.workspace_id, caller.workspace_id),
-    eq(threads.is_temporary, false),
+  await flushEntries(ctx.env);
+  const { workspace_id } = ctx.caller;
+  const parts = await readDirectory(ctx.env, deployment_id, (directory) =>
+    directory.count(workspace_id, filter),
   );
-}
-
-function matches(ctx: Context, ref: DeploymentRef, query: Partial<ThreadCount>) {
-  const { ids, status, metadata, values } = query;
-  return and(
-    isOf(ctx, ref),
-    ids && among(threads.thread_id, ids),
-    status && eq(threads.status, status),
-    metadata && contains(threads.metadata, metadata),
-    values && contains(threads.digest, digestOf(values)),
-  );
+  const sum = { idle: 0, busy: 0, interrupted: 0, error: 0 };
+  for (const counts of parts)
+    for (const status of Object.keys(sum) as (keyof StatusCounts)[]) sum[status] += counts[status];
+  return sum;
 }

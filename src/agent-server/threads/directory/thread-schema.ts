@@ -1,8 +1,17 @@
 import { z } from "@hono/zod-openapi";
-import { caseless, list, optional, Timestamp, Uuid } from "../../../shared/schema.ts";
+import {
+  bodyLimit,
+  caseless,
+  list,
+  namedObject,
+  optional,
+  Timestamp,
+  Uuid,
+} from "../../../shared/schema.ts";
+import { toSteps } from "../extract.ts";
+import { RunStatus } from "../run-schema.ts";
 import { Command, Loose, Metadata, THREAD_STATUSES, Thread } from "../schema.ts";
 import { MAX_TTL_MINUTES, TTL_STRATEGIES } from "../ttl.ts";
-import { toSteps } from "./extract.ts";
 
 const Minutes = z.number().positive().max(MAX_TTL_MINUTES);
 
@@ -33,31 +42,27 @@ export type StateWrite = z.infer<typeof StateWrite>;
 
 const Superstep = z.object({ updates: list(StateWrite).describe("Writes of the step") });
 
-export const ThreadCreate = z
-  .object({
-    thread_id: optional(Uuid).describe("Id of the thread. Default: a new id"),
-    metadata: Metadata.nullish()
-      .transform((metadata) => metadata ?? {})
-      .openapi({ description: "Metadata", example: { customer: "acme" } }),
-    if_exists: z
-      .enum(["raise", "do_nothing"])
-      .nullish()
-      .transform((choice) => choice ?? "raise")
-      .describe("What to do when the thread exists"),
-    ttl: Ttl.describe("Retention: minutes, or minutes and a strategy"),
-    supersteps: optional(list(Superstep)).describe("Steps that create the initial state"),
-  })
-  .openapi("ThreadCreate");
+export const ThreadCreate = namedObject("ThreadCreate", {
+  thread_id: optional(Uuid).describe("Id of the thread. Default: a new id"),
+  metadata: Metadata.nullish()
+    .transform((metadata) => metadata ?? {})
+    .openapi({ description: "Metadata", example: { customer: "acme" } }),
+  if_exists: z
+    .enum(["raise", "do_nothing"])
+    .nullish()
+    .transform((choice) => choice ?? "raise")
+    .describe("What to do when the thread exists"),
+  ttl: Ttl.describe("Retention: minutes, or minutes and a strategy"),
+  supersteps: optional(list(Superstep)).describe("Steps that create the initial state"),
+});
 export type ThreadCreate = z.infer<typeof ThreadCreate>;
 
-export const ThreadPatch = z
-  .object({
-    metadata: Metadata.nullish()
-      .transform((metadata) => metadata ?? {})
-      .openapi({ description: "Metadata", example: { customer: "acme" } }),
-    ttl: Ttl.describe("Retention: minutes, or minutes and a strategy"),
-  })
-  .openapi("ThreadPatch");
+export const ThreadPatch = namedObject("ThreadPatch", {
+  metadata: Metadata.nullish()
+    .transform((metadata) => metadata ?? {})
+    .openapi({ description: "Metadata", example: { customer: "acme" } }),
+  ttl: Ttl.describe("Retention: minutes, or minutes and a strategy"),
+});
 export type ThreadPatch = z.infer<typeof ThreadPatch>;
 
 export const ThreadWithTtl = Thread.extend({
@@ -85,6 +90,7 @@ const SORTED_BY = ["thread_id", "status", "created_at", "updated_at", "state_upd
 
 const THREAD_FIELDS = Object.keys(Thread.shape) as [keyof Thread, ...(keyof Thread)[]];
 
+const MAX_RECENT = 100;
 const MAX_EXTRACTED = 10;
 const Extract = z
   .record(
@@ -99,13 +105,7 @@ const Extract = z
   );
 
 export const ThreadSearch = ThreadFilter.extend({
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(1000)
-    .default(10)
-    .describe("Maximum number of threads on a page"),
+  limit: bodyLimit("threads", 1000, 10),
   offset: z.number().int().min(0).default(0).describe("Number of threads to skip"),
   sort_by: optional(z.enum(SORTED_BY)).describe("Field to sort by"),
   sort_order: optional(z.enum(["asc", "desc"])).describe("Order of the sort field"),
@@ -114,11 +114,20 @@ export const ThreadSearch = ThreadFilter.extend({
     "Fields to return. Default: all",
   ),
   extract: optional(Extract).describe("Paths of values to return in `extracted`, by name"),
+  recent_runs: optional(z.number().int().min(1).max(MAX_RECENT)).describe(
+    "Number of the newest runs whose statuses are returned in `recent_runs`",
+  ),
 }).openapi("ThreadSearch");
 export type ThreadSearch = z.infer<typeof ThreadSearch>;
 
 export const FoundThread = Thread.partial()
-  .extend({ extracted: Loose.optional().describe("Values of the paths in `extract`") })
+  .extend({
+    extracted: Loose.optional().describe("Values of the paths in `extract`"),
+    recent_runs: z
+      .array(RunStatus)
+      .optional()
+      .describe("Statuses of the newest runs, the oldest of them first"),
+  })
   .openapi("FoundThread");
 
 export const ThreadCount = ThreadFilter.openapi("ThreadCount");
@@ -126,31 +135,27 @@ export type ThreadCount = z.infer<typeof ThreadCount>;
 
 const StatusCount = z.number().int();
 
-export const ThreadStatusCounts = z
-  .object({
-    idle: StatusCount.describe("Number of idle threads"),
-    busy: StatusCount.describe("Number of threads with a run in progress"),
-    interrupted: StatusCount.describe("Number of threads that wait for a person"),
-    error: StatusCount.describe("Number of threads whose last run failed"),
-  })
-  .openapi("ThreadStatusCounts");
+export const ThreadStatusCounts = namedObject("ThreadStatusCounts", {
+  idle: StatusCount.describe("Number of idle threads"),
+  busy: StatusCount.describe("Number of threads with a run in progress"),
+  interrupted: StatusCount.describe("Number of threads that wait for a person"),
+  error: StatusCount.describe("Number of threads whose last run failed"),
+});
 
-export const ThreadPrune = z
-  .object({
-    thread_ids: list(Uuid).openapi({
-      description: "Ids of the threads",
-      example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
-    }),
-    strategy: optional(z.enum(TTL_STRATEGIES)).describe(
-      "What to do with expired threads: delete all, or keep the latest state",
-    ),
-  })
-  .openapi("ThreadPrune");
+export const ThreadPrune = namedObject("ThreadPrune", {
+  thread_ids: list(Uuid).openapi({
+    description: "Ids of the threads",
+    example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
+  }),
+  strategy: optional(z.enum(TTL_STRATEGIES)).describe(
+    "What to do with expired threads: delete all, or keep the latest state",
+  ),
+});
 export type ThreadPrune = z.infer<typeof ThreadPrune>;
 
-export const ThreadsPruned = z
-  .object({ pruned_count: z.number().int().describe("Number of threads pruned") })
-  .openapi("ThreadsPruned");
+export const ThreadsPruned = namedObject("ThreadsPruned", {
+  pruned_count: z.number().int().describe("Number of threads pruned"),
+});
 
 const Names = z.union([z.string(), z.array(z.string())]).optional();
 

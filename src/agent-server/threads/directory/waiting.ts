@@ -1,61 +1,39 @@
-import { and, asc, eq, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
-import { among } from "../../../shared/storage/sql.ts";
-import { threads } from "./table.ts";
+import { mapConcurrent } from "../../../shared/work/chunks.ts";
+import { flushEntries } from "./publication.ts";
+import type { WaitingPosition } from "./search.ts";
+import { readDirectory } from "./stub.ts";
 
-export type WaitingPosition = { state_updated_at: string; thread_id: string };
-export type WaitingRow = WaitingPosition & {
-  deployment_id: string;
-  metadata: Record<string, unknown>;
-};
+export type WaitingRow = WaitingPosition & { deployment_id: string };
+export type WaitingDeployment = { deployment_id: string; rows: WaitingRow[]; total: number };
 
-/** Limits the deployments that a request resolves. */
-const MAX_DEPLOYMENTS = 200;
+const AT_ONCE = 20;
 
-/** Returns the deployments that have interrupted threads. */
-export async function waitingDeployments(ctx: Context): Promise<string[]> {
-  const rows = await ctx.db
-    .selectDistinct({ deployment_id: threads.deployment_id })
-    .from(threads)
-    .where(isWaiting(ctx))
-    .orderBy(asc(threads.deployment_id))
-    .limit(MAX_DEPLOYMENTS);
-  return rows.map(({ deployment_id }) => deployment_id);
-}
-
+/** Returns the interrupted threads of each deployment that has some, the longest wait first. */
 export async function findWaiting(
   ctx: Context,
   deployments: string[],
   { after, limit }: { after: WaitingPosition | null; limit: number },
-): Promise<WaitingRow[]> {
-  const { deployment_id, thread_id, metadata, state_updated_at } = threads;
-  const rows = await ctx.db
-    .select({ deployment_id, thread_id, metadata, state_updated_at })
-    .from(threads)
-    .where(
-      and(
-        isWaiting(ctx),
-        among(deployment_id, deployments),
-        after === null
-          ? undefined
-          : sql`(${state_updated_at}, ${thread_id}) > (${after.state_updated_at}, ${after.thread_id})`,
-      ),
-    )
-    .orderBy(asc(state_updated_at), asc(thread_id))
-    .limit(limit);
-  return rows.map((row) => ({ ...row, state_updated_at: row.state_updated_at ?? "" }));
+): Promise<WaitingDeployment[]> {
+  await flushEntries(ctx.env);
+  const found = await mapConcurrent(deployments, AT_ONCE, async (deployment_id) => {
+    const pages = await readDirectory(ctx.env, deployment_id, (directory) =>
+      directory.findWaiting(ctx.caller.workspace_id, after, limit),
+    );
+    const rows = pages.flatMap((page) => page.rows.map((row) => ({ ...row, deployment_id })));
+    return { deployment_id, rows, total: pages.reduce((sum, { total }) => sum + total, 0) };
+  });
+  return found.filter(({ total }) => total > 0);
 }
 
-export function countWaiting(ctx: Context, deployments: string[]): Promise<number> {
-  return ctx.db.$count(threads, and(isWaiting(ctx), among(threads.deployment_id, deployments)));
+/** Merges the first rows of deployments. */
+export function mergeWaiting(deployments: WaitingDeployment[], limit: number): WaitingRow[] {
+  const rows = deployments.flatMap(({ rows }) => rows);
+  return rows.sort((one, other) => (isBefore(one, other) ? -1 : 1)).slice(0, limit);
 }
 
-/** Literals, because SQLite uses a partial index only for the terms of its condition. */
-function isWaiting({ caller }: Context): SQL | undefined {
-  return and(
-    eq(threads.workspace_id, caller.workspace_id),
-    sql`${threads.status} = 'interrupted'`,
-    sql`${threads.is_temporary} = 0`,
-    sql`${threads.state_updated_at} is not null`,
-  );
+function isBefore(one: WaitingRow, other: WaitingRow): boolean {
+  if (one.state_updated_at !== other.state_updated_at)
+    return one.state_updated_at < other.state_updated_at;
+  return one.thread_id < other.thread_id;
 }

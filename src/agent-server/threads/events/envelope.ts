@@ -2,9 +2,18 @@ import type { z } from "@hono/zod-openapi";
 import { isShallow, MAX_DEPTH } from "../../../shared/http/depth.ts";
 import { Command } from "./schema.ts";
 
-export type CommandFailure = { error: string; message: string };
+/** Answer to a command that failed, without the id of the command. */
+export type CommandFailure = { type: "error"; error: string; message: string };
+export type CommandSuccess = {
+  type: "success";
+  result: Record<string, unknown>;
+  applied_through_seq: number;
+};
+export type CommandOutcome = CommandSuccess | CommandFailure;
 
-export function readCommand(text: string): Command | CommandFailure {
+export type ReadResult<T> = { type: "success"; value: T } | CommandFailure;
+
+export function readCommand(text: string): ReadResult<Command> {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -15,20 +24,16 @@ export function readCommand(text: string): Command | CommandFailure {
     return invalidArgument(`A command must be nested at most ${MAX_DEPTH} levels deep.`);
   }
   const command = Command.safeParse(json);
-  if (command.success) return command.data;
+  if (command.success) return { type: "success", value: command.data };
   return invalidArgument(`Invalid command: ${issuesOf(command.error)}`);
-}
-
-export function isFailure(value: object): value is CommandFailure {
-  return "error" in value && "message" in value;
 }
 
 export function readParams<T extends z.ZodType>(
   schema: T,
   { method, params }: Pick<Command, "method" | "params">,
-): { ok: z.output<T> } | CommandFailure {
+): ReadResult<z.output<T>> {
   const parsed = schema.safeParse(params ?? {});
-  if (parsed.success) return { ok: parsed.data };
+  if (parsed.success) return { type: "success", value: parsed.data };
   return invalidArgument(`Invalid params of ${method}: ${issuesOf(parsed.error)}`);
 }
 
@@ -37,5 +42,11 @@ export function issuesOf(error: z.core.$ZodError): string {
 }
 
 export function invalidArgument(message: string): CommandFailure {
-  return { error: "invalid_argument", message };
+  return commandFailure("invalid_argument", message);
 }
+
+export function commandFailure(error: string, message: string): CommandFailure {
+  return { type: "error", error, message };
+}
+
+export type CommandCall = Pick<Command, "method" | "params">;

@@ -1,5 +1,5 @@
+import { Heartbeat, SSE_HEARTBEAT } from "../../../shared/http/sse.ts";
 import type { Followers } from "../readers/followers.ts";
-import { Heartbeat, SSE_HEARTBEAT } from "../readers/heartbeat.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";

@@ -1,4 +1,4 @@
-import type { EventRow } from "../log/events.ts";
+import type { EventRow } from "../log/event-batches.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "./event.ts";
 import type { AgentTree } from "./namespaces.ts";
@@ -50,18 +50,20 @@ export class LogReader {
   }
 
   #read(row: EventRow): ProtocolEvent[] {
-    const before = this.#current?.run_id === row.run_id ? [] : this.#open(row);
+    const isFirst = this.#current?.run_id !== row.run_id;
+    const before = isFirst ? this.#open(row) : [];
     this.#after = row.id;
-    this.#at = row.at ?? this.#at;
+    if (!isFirst) this.#at = row.at ?? this.#at;
     if (this.#current) this.#current.last = row.id;
     return [...before, ...(this.#current?.events.toProtocolEvents(row, this.#at) ?? [])];
   }
 
-  #open({ id, run_id }: EventRow): ProtocolEvent[] {
+  /** The first event of a run is of its start, though a later batch may have written it. */
+  #open({ id, run_id, at }: EventRow): ProtocolEvent[] {
     const ended = this.#end();
     const run = this.#store.runs.get(run_id);
     const graph_id = run?.graph_id ?? "";
-    this.#at = run?.started_at ?? this.#at;
+    this.#at = run?.started_at ?? at ?? this.#at;
     this.#current = { run_id, events: new RunEvents({ run_id, graph_id }, this.#wants), last: id };
     return ended;
   }

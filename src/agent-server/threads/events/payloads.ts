@@ -30,24 +30,6 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || (isRecord(value) && Object.keys(value).length === 0);
 }
 
-export type PendingInterrupt = { id: string; value: unknown };
-
-/** Returns the interrupts in a row of values or updates. */
-export function interruptsIn(text: string): PendingInterrupt[] {
-  if (!text.includes('"__interrupt__":[{')) return [];
-  const { __interrupt__ } = JSON.parse(text) as { __interrupt__?: unknown };
-  return toPendingInterrupts(__interrupt__);
-}
-
-export function toPendingInterrupts(interrupts: unknown): PendingInterrupt[] {
-  if (!Array.isArray(interrupts)) return [];
-  return interrupts.flatMap((interrupt: unknown) =>
-    isRecord(interrupt) && typeof interrupt.id === "string"
-      ? [{ id: interrupt.id, value: interrupt.value ?? null }]
-      : [],
-  );
-}
-
 export function toUpdates(text: string): { node: string; data: string }[] {
   const updates: unknown = JSON.parse(text);
   if (!isRecord(updates)) return [];
@@ -69,14 +51,17 @@ export function toSimple(
   return { data: name === "tools" ? toTool(text, namespace) : toCheckpoint(text) };
 }
 
-/** Objects with a `name` become named custom events. */
+/**
+ * Objects with a `name` become named custom events. They keep their fields, which Python's SDK reads, and
+ * have a `payload`, which the JavaScript SDK reads: the whole object unless it has its own.
+ */
 function toCustom(text: string): { channel: string; data: string } {
   if (!text.startsWith("{")) return { channel: "custom", data: `{"payload":${text}}` };
   const written: unknown = JSON.parse(text);
   const isNamed = isRecord(written) && typeof written.name === "string";
   if (!isNamed) return { channel: "custom", data: `{"payload":${text}}` };
   const { name, payload = written } = written;
-  return { channel: `custom:${name}`, data: JSON.stringify({ name, payload }) };
+  return { channel: `custom:${name}`, data: JSON.stringify({ ...written, payload }) };
 }
 
 /** Converts LangGraph's tool events to those of the protocol. */

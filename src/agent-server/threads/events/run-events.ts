@@ -1,7 +1,8 @@
 import { log } from "../../../shared/log.ts";
-import type { EventRow } from "../log/events.ts";
+import type { EventRow } from "../log/event-batches.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import { type Channel, type ProtocolEvent, RowEvents } from "./event.ts";
+import { InputRequests, toPendingInterrupts } from "./input-requests.ts";
 import { Messages } from "./messages.ts";
 import {
   type AgentStatus,
@@ -11,15 +12,7 @@ import {
   statusOfRun,
   type TaskUpdate,
 } from "./namespaces.ts";
-import {
-  interruptsIn,
-  type PendingInterrupt,
-  toPendingInterrupts,
-  toSimple,
-  toTask,
-  toUpdates,
-  toValues,
-} from "./payloads.ts";
+import { toSimple, toTask, toUpdates, toValues } from "./payloads.ts";
 
 type Row = Pick<EventRow, "id" | "event" | "data">;
 type Part = { name: string; namespace: string[]; data: string };
@@ -36,7 +29,8 @@ export class RunEvents {
   readonly #wants: ReadonlySet<Channel>;
   readonly #namespaces = new Namespaces();
   readonly #messages = new Messages();
-  readonly #requested = new Set<string>();
+  /** `null` when the channel is not wanted. */
+  readonly #inputs: InputRequests | null;
   /** Latest values of each graph. */
   readonly #latest = new Map<string, string>();
   #isAgain = false;
@@ -49,6 +43,7 @@ export class RunEvents {
     this.#runId = run_id;
     this.#graphName = graph_id;
     this.#wants = wants;
+    this.#inputs = wants.has("input") ? new InputRequests() : null;
   }
 
   toProtocolEvents(row: Row, at: number): ProtocolEvent[] {
@@ -72,7 +67,7 @@ export class RunEvents {
     });
     if (this.#wants.has("lifecycle")) this.#namespaces.endAll(status, events, "ended_at_end");
     const interrupts = Object.values(run?.interrupts ?? {}).flatMap(toPendingInterrupts);
-    this.#emitInputRequests([], interrupts, events, "requested_at_end");
+    this.#inputs?.request([], interrupts, events, "requested_at_end");
     this.#emitRootLifecycle("over", status, events, run?.error ?? null);
     return events.inOrder();
   }
@@ -142,7 +137,7 @@ export class RunEvents {
   }
 
   #emitValues({ namespace, data: text }: Part, events: RowEvents) {
-    this.#emitInputRequests(namespace, this.#wants.has("input") ? interruptsIn(text) : [], events);
+    this.#inputs?.requestFrom(namespace, text, events);
     if (this.#wants.has("tasks")) this.#latest.set(namespace.join("|"), text);
     if (!this.#wants.has("values")) return;
     const data = toValues(text);
@@ -150,7 +145,7 @@ export class RunEvents {
   }
 
   #emitUpdates({ namespace, data: text }: Part, events: RowEvents) {
-    this.#emitInputRequests(namespace, this.#wants.has("input") ? interruptsIn(text) : [], events);
+    this.#inputs?.requestFrom(namespace, text, events);
     if (this.#wants.has("messages")) this.#messages.closeOfNode(namespace, text, events);
     if (!this.#wants.has("updates")) return;
     for (const { node, data } of toUpdates(text)) {
@@ -178,23 +173,8 @@ export class RunEvents {
   #endTask(namespace: string[], task: TaskUpdate, events: RowEvents) {
     const within = [...namespace, `${task.name}:${task.id}`];
     if (this.#wants.has("messages")) this.#messages.closeWithin(within, events);
-    this.#emitInputRequests(namespace, toPendingInterrupts(task.interrupts), events);
+    this.#inputs?.request(namespace, toPendingInterrupts(task.interrupts), events);
     if (this.#wants.has("lifecycle")) this.#namespaces.endTask(namespace, task, events);
-  }
-
-  #emitInputRequests(
-    namespace: string[],
-    interrupts: PendingInterrupt[],
-    events: RowEvents,
-    stage: "requested" | "requested_at_end" = "requested",
-  ) {
-    if (!this.#wants.has("input")) return;
-    for (const { id, value } of interrupts) {
-      if (this.#requested.has(id)) continue;
-      this.#requested.add(id);
-      const data = JSON.stringify({ interrupt_id: id, payload: value });
-      events.add(stage, { method: "input.requested", channel: "input", namespace, data });
-    }
   }
 
   // Message events of both modes are deduplicated by message id.

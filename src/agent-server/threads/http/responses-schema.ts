@@ -21,10 +21,11 @@ export const finalValues = {
 };
 
 export const PAGE_HEADERS = z.object({
-  "x-pagination-next": z.string().optional().openapi({
-    description: "`offset` of the next page, absent on the last",
-  }),
-  "x-pagination-total": z.string().openapi({
-    description: "Number of results: exact on the last page, a lower bound before",
-  }),
+  "x-pagination-next": z
+    .string()
+    .optional()
+    .describe("`offset` of the next page, absent on the last"),
+  "x-pagination-total": z
+    .string()
+    .describe("Number of results: exact on the last page, a lower bound before"),
 });

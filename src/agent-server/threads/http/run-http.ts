@@ -32,24 +32,20 @@ export function threadlessRunHeaders({ run_id }: Pick<RunIds, "run_id">) {
   return { "Content-Location": `/runs/${run_id}`, Location: `/runs/${run_id}/stream` };
 }
 
-export function sseResponse(stream: ReadableStream, headers: Record<string, string>) {
-  return new Response(stream, {
-    headers: {
-      "Content-Type": "text/event-stream",
-      "Cache-Control": "no-cache",
-      "X-Accel-Buffering": "no",
-      ...headers,
-    },
-  });
-}
-
-/** The stream is JSON text of the route's response type. */
-export function valuesResponse(stream: ReadableStream, headers: Record<string, string> = {}) {
-  const response = new Response(stream, {
+/** The body is JSON text of the route's response type. */
+export function valuesResponse(
+  body: string | ReadableStream,
+  headers: Record<string, string> = {},
+) {
+  const response = new Response(body, {
     // A proxy that compresses would hold back the newlines that keep the connection alive.
     headers: { "Content-Type": "application/json", "Content-Encoding": "identity", ...headers },
   });
   return response as Response & TypedResponse<never, 200, "json">;
+}
+
+export function toStream(body: string | ReadableStream): ReadableStream {
+  return typeof body === "string" ? new Blob([body]).stream() : body;
 }
 
 /** Passes JSON text of an isolate on without parsing it. */

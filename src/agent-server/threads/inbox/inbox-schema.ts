@@ -1,24 +1,18 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp } from "../../../shared/schema.ts";
+import { namedObject, queryLimit, Timestamp, textField } from "../../../shared/schema.ts";
 import { Interrupt } from "../schema.ts";
 
 const ID = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
 
 export const InterruptsQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(50)
-    .default(25)
-    .describe("Maximum number of threads on a page"),
+  limit: queryLimit("threads", 50, 25),
   cursor: z.string().max(1000).optional().describe("Cursor of the page"),
 });
 export type InterruptsQuery = z.infer<typeof InterruptsQuery>;
 
 const WaitingThread = z.object({
-  deployment_id: z.string().openapi({ description: "Id of the deployment", example: ID }),
-  thread_id: z.string().openapi({ description: "Id of the thread", example: ID }),
+  deployment_id: textField("Id of the deployment", ID),
+  thread_id: textField("Id of the thread", ID),
   metadata: z.record(z.string(), z.unknown()).describe("Metadata of the thread"),
   interrupts: z
     .record(z.string(), z.array(Interrupt))
@@ -30,16 +24,14 @@ const WaitingThread = z.object({
   waiting_since: Timestamp.describe("Time at which the thread was interrupted"),
 });
 
-export const WaitingThreads = z
-  .object({
-    threads: z.array(WaitingThread).describe("Interrupted threads, the longest wait first"),
-    total: z.number().int().describe("Number of interrupted threads in the workspace"),
-    next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
-    withheld_deployments: z.array(z.string()).openapi({
-      description:
-        "Ids of deployments whose threads are not listed, because the agent authenticates its own users or serves nothing",
-      example: [],
-    }),
-  })
-  .openapi("WaitingThreads");
+export const WaitingThreads = namedObject("WaitingThreads", {
+  threads: z.array(WaitingThread).describe("Interrupted threads, the longest wait first"),
+  total: z.number().int().describe("Number of interrupted threads in the workspace"),
+  next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
+  withheld_deployments: z.array(z.string()).openapi({
+    description:
+      "Ids of deployments whose threads are not listed, because the agent authenticates its own users or serves nothing",
+    example: [],
+  }),
+});
 export type WaitingThreads = z.infer<typeof WaitingThreads>;

@@ -1,108 +1,152 @@
-import { insertRows } from "./insert.ts";
+import type { CarriedTraces } from "./carried-traces.ts";
+import {
+  type Cargo,
+  EventBatches,
+  type EventRow,
+  type NewEvent,
+  type StoredBatch,
+} from "./event-batches.ts";
+import { type ImpliedEvent, ImpliedEvents } from "./implied-events.ts";
+import type { ThreadTables } from "./lazy-tables.ts";
 import type { Parts } from "./parts.ts";
-import { SEGMENTED_BYTES, Segments } from "./segments.ts";
-
-export type EventRow = {
-  id: number;
-  run_id: string;
-  event: string;
-  data: string;
-  /** Time of the write in epoch milliseconds, `null` when it is the time of the event before. */
-  at: number | null;
-};
-type Row = Omit<EventRow, "data"> & { data: string | null; segments: string | null };
-export type NewEvent = { event: string; data: string };
 
 // Limits of one page: an isolate of 128 MB may serve many readers.
 const PAGE_ROWS = 256;
 const PAGE_CHARACTERS = 512 * 1024;
 
-/** The event log of all runs. Ids grow over the whole life of the thread. */
+const NO_CARGO: Cargo = { traces: [], progress: null };
+
+const COLUMNS = "last_id, run_id, count, events, at";
+
+/**
+ * The event log of all runs. Ids grow over the whole life of the thread. A row is a batch of events, found by the
+ * id of its last one.
+ */
 export class Events {
   readonly #sql: SqlStorage;
-  readonly #parts: Parts;
+  readonly #batches: EventBatches;
+  readonly #implied: ImpliedEvents;
+  /** Greatest id of a row. */
   #last: number | null = null;
+  /** The run of the newest row, when this object wrote it. */
+  #newestRun: string | null = null;
   #hasEvents: boolean | null = null;
-  readonly #segments: Segments;
-  /** Segments of the newest event of each name that repeats earlier data. */
-  readonly #newest = new Map<string, string>();
 
-  constructor(sql: SqlStorage, parts: Parts) {
-    this.#sql = sql;
-    this.#parts = parts;
-    this.#segments = new Segments(sql, "event_segments", "events");
+  /** `readImplied` returns the event that the row of the running run implies, also when it has a row. */
+  constructor(
+    tables: ThreadTables,
+    parts: Parts,
+    carried: CarriedTraces,
+    readImplied: () => ImpliedEvent | null,
+  ) {
+    this.#sql = tables.sql;
+    this.#batches = new EventBatches(tables, parts, carried);
+    this.#implied = new ImpliedEvents(readImplied);
   }
 
-  /** @returns the id of the first event */
-  append(run_id: string, events: NewEvent[]): number {
-    const first = this.lastId() + 1;
-    const rows = events.map(({ event, data }, index) => {
-      const id = first + index;
-      const at = index === 0 ? Date.now() : null;
-      return [id, run_id, event, ...this.#toColumns(id, { event, data }), at];
-    });
-    insertRows(this.#sql, "INSERT INTO events (id, run_id, event, data, segments, at)", rows);
-    this.#last = first + rows.length - 1;
+  append(run_id: string, events: NewEvent[], cargo: Cargo) {
+    const own = this.implied?.run_id === run_id ? this.implied : null;
+    if (own === null) this.#writeImplied();
+    const first = own?.id ?? this.#lastRow() + 1;
+    const batch = own === null ? events : [own, ...events];
+    this.#implied.set(null);
+    this.#last = this.#batches.insert(run_id, first, batch, cargo);
+    this.#newestRun = run_id;
     this.#hasEvents = true;
-    return first;
   }
 
-  /** The columns `data` and `segments`. */
-  #toColumns(id: number, { event, data }: NewEvent): [string | null, string | null] {
-    const [name] = event.split("|");
-    if (name !== "values" || data.length < SEGMENTED_BYTES) {
-      return [this.#parts.put(eventName(id), data), null];
-    }
-    const bytes = new TextEncoder().encode(data);
-    const { segments, tail } = this.#segments.put(bytes, this.#newest.get(event) ?? null);
-    this.#newest.set(event, segments);
-    return [new TextDecoder().decode(tail), segments];
+  /** Adds an event that the row of its run implies from now on. @returns its id */
+  imply(run_id: string, event: NewEvent): number {
+    this.#writeImplied();
+    const id = this.lastId() + 1;
+    this.#implied.set({ ...event, id, run_id });
+    return id;
+  }
+
+  /** The event that has no row. */
+  get implied(): ImpliedEvent | null {
+    return this.#implied.after(() => this.#lastRow());
+  }
+
+  /** Writes what only a running run implies, at the end of the transaction that may end it. */
+  flush(isRunning: (run_id: string) => boolean) {
+    const { known } = this.#implied;
+    if (known && !isRunning(known.run_id)) this.#writeImplied();
+  }
+
+  #writeImplied() {
+    const { implied } = this;
+    if (implied) this.append(implied.run_id, [], NO_CARGO);
+  }
+
+  /** Id of the newest row. @returns `null` when it may be of another run */
+  newestOf(run_id: string): number | null {
+    return this.#newestRun === run_id ? this.#lastRow() : null;
+  }
+
+  replaceCargo(last_id: number, traces: Uint8Array, progress: string | null) {
+    const update = "UPDATE events SET traces = ?, progress = ? WHERE last_id = ?";
+    this.#sql.exec(update, traces, progress, last_id);
   }
 
   /** Greatest id ever assigned, also when its event was deleted. */
   lastId(): number {
+    return this.implied?.id ?? this.#lastRow();
+  }
+
+  #lastRow(): number {
     this.#last ??= this.#sql
-      .exec<{ seq: number }>(
-        "SELECT coalesce(max(seq), 0) AS seq FROM sqlite_sequence WHERE name = 'events'",
-      )
-      .one().seq;
+      .exec<{ last: number }>("SELECT coalesce(max(last_id), 0) AS last FROM events")
+      .one().last;
     return this.#last;
   }
 
   /** Skips the first read: the tables are new. */
   startEmpty() {
+    this.#implied.set(null);
     this.#last = 0;
     this.#hasEvents = false;
   }
 
-  /** Drops the cache after a failed transaction: it may hold what was not written. */
+  /** Drops the cache after a failed transaction, whose changes it may hold. */
   clearCache() {
+    this.#implied.clear();
     this.#last = null;
+    this.#newestRun = null;
     this.#hasEvents = null;
-    this.#newest.clear();
+    this.#batches.clearCache();
   }
 
   get hasEvents(): boolean {
+    if (this.implied) return true;
     this.#hasEvents ??=
-      this.#sql.exec<{ found: number }>("SELECT EXISTS(SELECT 1 FROM events) AS found").one()
-        .found === 1;
+      this.#sql
+        .exec<{ found: number }>("SELECT EXISTS(SELECT 1 FROM events WHERE count > 0) AS found")
+        .one().found === 1;
     return this.#hasEvents;
   }
 
   /** Events of a run after `after`, oldest first; empty when no more are stored. */
   page(run_id: string, after: number): EventRow[] {
     if (after >= this.lastId()) return [];
-    return this.#page(after, "run_id = ?", run_id);
+    const isOfRun = this.implied?.run_id === run_id;
+    return this.#page(after, isOfRun, "run_id = ?", run_id);
   }
 
   pageOfAll(after: number): EventRow[] {
-    return after >= this.lastId() ? [] : this.#page(after, "1");
+    return after >= this.lastId() ? [] : this.#page(after, true, "count > 0");
   }
 
   /** @returns `null` when the event was deleted */
   runOf(id: number): string | null {
-    const found = this.#sql.exec<Row>("SELECT run_id FROM events WHERE id = ?", id).toArray();
-    return found[0]?.run_id ?? null;
+    if (this.implied?.id === id) return this.implied.run_id;
+    const [batch] = this.#sql
+      .exec<Pick<StoredBatch, "last_id" | "run_id" | "count">>(
+        "SELECT last_id, run_id, count FROM events WHERE last_id >= ? ORDER BY last_id LIMIT 1",
+        id,
+      )
+      .toArray();
+    return batch && id > batch.last_id - batch.count ? batch.run_id : null;
   }
 
   /** Id of the last event before the run of an event, or 0. Runs of a thread never interleave. */
@@ -110,62 +154,46 @@ export class Events {
     const run_id = this.runOf(id);
     if (run_id === null) return id;
     const [last] = this.#sql
-      .exec<{ id: number }>(
-        "SELECT id FROM events WHERE id < ? AND run_id <> ? ORDER BY id DESC LIMIT 1",
+      .exec<{ last_id: number }>(
+        "SELECT last_id FROM events WHERE last_id < ? AND run_id <> ? ORDER BY last_id DESC LIMIT 1",
         id,
         run_id,
       )
       .toArray();
-    return last?.id ?? 0;
+    return last?.last_id ?? 0;
   }
 
-  #page(after: number, condition: string, ...values: string[]): EventRow[] {
-    const rows = this.#sql.exec<Row>(
-      `SELECT id, run_id, event, data, segments, at FROM events WHERE id > ? AND ${condition}
-       ORDER BY id LIMIT ${PAGE_ROWS}`,
+  #page(after: number, hasImplied: boolean, condition: string, ...values: string[]): EventRow[] {
+    const batches = this.#sql.exec<StoredBatch>(
+      `SELECT ${COLUMNS} FROM events WHERE last_id > ? AND ${condition} ORDER BY last_id`,
       after,
       ...values,
     );
     const page: EventRow[] = [];
     let characters = 0;
-    for (const { segments, ...row } of rows) {
-      const data = this.#text({ segments, ...row });
-      page.push({ ...row, data });
-      characters += data.length;
-      if (characters > PAGE_CHARACTERS) break;
+    for (const batch of batches) {
+      for (const row of this.#batches.read(batch, after)) {
+        page.push(row);
+        characters += row.data.length;
+        if (characters > PAGE_CHARACTERS || page.length === PAGE_ROWS) return page;
+      }
     }
+    const implied = hasImplied ? this.implied : null;
+    if (implied && implied.id > after) page.push({ ...implied, at: null });
     return page;
-  }
-
-  #text({ id, data, segments }: Pick<Row, "id" | "data" | "segments">): string {
-    const text = this.#parts.text(eventName(id), data);
-    if (segments === null) return text;
-    return new TextDecoder().decode(this.#segments.bytes(segments, new TextEncoder().encode(text)));
   }
 
   /** Deletes the segments that only deleted events used. */
   dropUnused() {
-    this.#newest.clear();
-    this.#segments.dropUnused();
+    this.#batches.dropUnused();
   }
 
   /** @returns whether segments may be unused now; `dropUnused`, a full scan, deletes them */
   deleteOf(run_id: string): boolean {
-    this.#sql.exec(
-      "DELETE FROM parts WHERE name IN (SELECT 'event ' || id FROM events WHERE run_id = ? AND data IS NULL)",
-      run_id,
-    );
-    const deleted = this.#sql
-      .exec<{ has_segments: number }>(
-        "DELETE FROM events WHERE run_id = ? RETURNING segments IS NOT NULL AS has_segments",
-        run_id,
-      )
-      .toArray();
+    // Its id must not be assigned again.
+    if (this.implied?.run_id === run_id) this.#writeImplied();
     this.#hasEvents = null;
-    return deleted.some(({ has_segments }) => has_segments === 1);
+    this.#newestRun = null;
+    return this.#batches.deleteOf(run_id, this.lastId());
   }
-}
-
-function eventName(id: number): string {
-  return `event ${id}`;
 }

@@ -1,12 +1,16 @@
+import type { ThreadTables } from "./lazy-tables.ts";
+
 // Rows have at most 2 MB. Half of it leaves room for the other columns.
 export const PART_BYTES = 1024 * 1024;
 
 /** Keeps data of any size: small data in its owner's row, the rest in `parts` under the owner's name. */
 export class Parts {
   readonly #sql: SqlStorage;
+  readonly #tables: ThreadTables;
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
+  constructor(tables: ThreadTables) {
+    this.#sql = tables.sql;
+    this.#tables = tables;
   }
 
   /** Returns the value of the owner's column: the data, or `null` when it is stored in parts. */
@@ -22,6 +26,7 @@ export class Parts {
   /** Stores data of any size under a new name. */
   insert(name: string, data: string | Uint8Array) {
     const whole: Uint8Array = typeof data === "string" ? new TextEncoder().encode(data) : data;
+    this.#tables.create("parts");
     for (let part = 0; part * PART_BYTES < whole.byteLength; part++) {
       const slice = whole.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
       this.#sql.exec("INSERT INTO parts (name, part, data) VALUES (?, ?, ?)", name, part, slice);
@@ -37,24 +42,21 @@ export class Parts {
   }
 
   delete(name: string) {
-    this.#sql.exec("DELETE FROM parts WHERE name = ?", name);
+    if (this.#tables.has("parts")) this.#sql.exec("DELETE FROM parts WHERE name = ?", name);
   }
 
-  /** Deletes parts named `{prefix}{number}` up to the number `last`. */
-  deleteNumbered(prefix: string, last: number) {
-    const from = prefix.length + 1;
-    this.#sql.exec(
-      "DELETE FROM parts WHERE substr(name, 1, ?) = ? AND CAST(substr(name, ?) AS INTEGER) <= ?",
-      ...[from - 1, prefix, from, last],
-    );
+  #sizeOf(name: string): number {
+    const sum = "SELECT coalesce(sum(length(data)), 0) AS size FROM parts WHERE name = ?";
+    return this.#sql.exec<{ size: number }>(sum, name).one().size;
   }
 
   #read(name: string): Uint8Array {
-    const rows = this.#sql
-      .exec<{ data: ArrayBuffer }>("SELECT data FROM parts WHERE name = ? ORDER BY part", name)
-      .toArray();
-    const size = rows.reduce((sum, { data }) => sum + data.byteLength, 0);
-    const whole = new Uint8Array(size);
+    if (!this.#tables.has("parts")) return new Uint8Array();
+    const whole = new Uint8Array(this.#sizeOf(name));
+    const rows = this.#sql.exec<{ data: ArrayBuffer }>(
+      "SELECT data FROM parts WHERE name = ? ORDER BY part",
+      name,
+    );
     let at = 0;
     for (const { data } of rows) {
       whole.set(new Uint8Array(data), at);

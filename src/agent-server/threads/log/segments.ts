@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { ThreadTables } from "./lazy-tables.ts";
 import { PART_BYTES } from "./parts.ts";
 
 /** Shorter texts stay in their owner's row: the size of a SQLite page. */
@@ -10,8 +11,29 @@ const MAX_TAIL_BYTES = 16;
 const CLOSING = new Set([0x5d, 0x7d]);
 
 type Segment = { id: number; data: Uint8Array };
+type SharedSegment = { id: number; size: number };
 /** Columns of the owner's row: a JSON list of segment ids, and the bytes after the segments. */
 export type Segmented = { segments: string; tail: Uint8Array };
+/** `owner`: table whose column `segments` refers to the segments. `group`: the lazy tables that include both. */
+type SegmentTables = {
+  group: "channel_values" | "event_segments";
+  table: "value_segments" | "event_segments";
+  owner: "channel_values" | "events";
+};
+
+/** Segments of the values of channels. */
+export const VALUE_SEGMENTS = {
+  group: "channel_values",
+  table: "value_segments",
+  owner: "channel_values",
+} as const;
+
+/** Segments of the data of events. */
+export const EVENT_SEGMENTS = {
+  group: "event_segments",
+  table: "event_segments",
+  owner: "events",
+} as const;
 
 /**
  * Stores successive versions of a growing text, such as the messages of a thread after each step. Versions
@@ -19,14 +41,13 @@ export type Segmented = { segments: string; tail: Uint8Array };
  */
 export class Segments {
   readonly #sql: SqlStorage;
-  readonly #table: string;
-  readonly #owner: string;
+  readonly #tables: ThreadTables;
+  readonly #names: SegmentTables;
 
-  /** `owner` is the table whose column `segments` refers to the segments. */
-  constructor(sql: SqlStorage, table: "value_segments" | "event_segments", owner: string) {
-    this.#sql = sql;
-    this.#table = table;
-    this.#owner = owner;
+  constructor(tables: ThreadTables, names: SegmentTables) {
+    this.#sql = tables.sql;
+    this.#tables = tables;
+    this.#names = names;
   }
 
   /** `base`: segments of a text that may have the same beginning. */
@@ -34,8 +55,8 @@ export class Segments {
     const end = data.byteLength - tailBytes(data);
     const body = data.subarray(0, end);
     const kept = base === null ? [] : this.#shared(body, base);
-    const at = kept.reduce((sum, { data }) => sum + data.byteLength, 0);
-    const sizes = kept.map(({ data }) => data.byteLength);
+    const sizes = kept.map(({ size }) => size);
+    const at = sizes.reduce((sum, size) => sum + size, 0);
     if (at < end) sizes.push(end - at);
     const first = sizes.length > MAX_SEGMENTS ? firstToMerge(sizes) : kept.length;
     const from = sizes.slice(0, first).reduce((sum, size) => sum + size, 0);
@@ -47,49 +68,64 @@ export class Segments {
   }
 
   bytes(segments: string, tail: Uint8Array): Uint8Array {
-    const pieces = [...this.#rows(segments).map(({ data }) => data), tail];
-    const whole = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0));
+    const size = this.#sizeOf(segments);
+    const whole = new Uint8Array(size + tail.byteLength);
     let at = 0;
-    for (const piece of pieces) {
-      whole.set(piece, at);
-      at += piece.byteLength;
+    for (const { data } of this.#rows(segments)) {
+      whole.set(data, at);
+      at += data.byteLength;
     }
+    whole.set(tail, at);
     return whole;
   }
 
   /** Deletes segments that no row of the owner refers to. */
   dropUnused() {
+    const { group, table, owner } = this.#names;
+    if (!this.#tables.has(group)) return;
     this.#sql.exec(
-      `DELETE FROM ${this.#table} WHERE id NOT IN (
-         SELECT used.value FROM ${this.#owner}, json_each(${this.#owner}.segments) AS used
-         WHERE ${this.#owner}.segments IS NOT NULL)`,
+      `DELETE FROM ${table} WHERE id NOT IN (
+         SELECT used.value FROM ${owner}, json_each(${owner}.segments) AS used
+         WHERE ${owner}.segments IS NOT NULL)`,
     );
   }
 
   /** Returns the segments of `base` that `body` begins with. */
-  #shared(body: Uint8Array, base: string): Segment[] {
-    const shared: Segment[] = [];
+  #shared(body: Uint8Array, base: string): SharedSegment[] {
+    const shared: SharedSegment[] = [];
     let at = 0;
-    for (const segment of this.#rows(base)) {
-      const end = at + segment.data.byteLength;
-      if (!Buffer.from(segment.data.buffer).equals(body.subarray(at, end))) break;
-      shared.push(segment);
+    for (const { id, data } of this.#rows(base)) {
+      const end = at + data.byteLength;
+      if (!Buffer.from(data.buffer).equals(body.subarray(at, end))) break;
+      shared.push({ id, size: data.byteLength });
       at = end;
     }
     return shared;
   }
 
-  #rows(segments: string): Segment[] {
+  #sizeOf(segments: string): number {
+    return this.#sql
+      .exec<{ size: number }>(
+        `SELECT coalesce(sum(length(data)), 0) AS size
+         FROM json_each(?) AS wanted JOIN ${this.#names.table} AS kept ON kept.id = wanted.value`,
+        segments,
+      )
+      .one().size;
+  }
+
+  /** Yields one at a time: all of them are as large as the text. */
+  *#rows(segments: string): Iterable<Segment> {
     const rows = this.#sql.exec<{ id: number; data: ArrayBuffer }>(
       `SELECT kept.id, kept.data FROM json_each(?) AS wanted
-       JOIN ${this.#table} AS kept ON kept.id = wanted.value ORDER BY wanted.key`,
+       JOIN ${this.#names.table} AS kept ON kept.id = wanted.value ORDER BY wanted.key`,
       segments,
     );
-    return [...rows].map(({ id, data }) => ({ id, data: new Uint8Array(data) }));
+    for (const { id, data } of rows) yield { id, data: new Uint8Array(data) };
   }
 
   #insert(data: Uint8Array): number {
-    const statement = `INSERT INTO ${this.#table} (data) VALUES (?) RETURNING id`;
+    this.#tables.create(this.#names.group);
+    const statement = `INSERT INTO ${this.#names.table} (data) VALUES (?) RETURNING id`;
     return this.#sql.exec<{ id: number }>(statement, data).one().id;
   }
 }

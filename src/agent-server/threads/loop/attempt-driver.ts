@@ -15,6 +15,7 @@ import type { RunAttempt } from "./attempt.ts";
 import { toRunCall } from "./graph-calls.ts";
 import { inQuarantine, LostAloneError } from "./quarantine.ts";
 import { authenticateRun, refusalOfPrincipal } from "./run-principal.ts";
+import { admitState, isMemoryFull } from "./state-admission.ts";
 import { applierFor, ThreadHost } from "./thread-host.ts";
 import type { TraceCollector } from "./trace-collector.ts";
 
@@ -27,6 +28,12 @@ export type AttemptOwner = {
   end(run: StoredRun, outcome: RunOutcome, options?: { hasWholeTrace: boolean }): void;
   retry(run: StoredRun, loss: Loss, reason: string): void;
 };
+
+function lossBy(error: unknown): Loss {
+  const isAlone = error instanceof LostAloneError;
+  if (AppError.from(isAlone ? error.cause : error).code === "unavailable") return "outage";
+  return isAlone ? "alone" : "isolate";
+}
 
 /** Calls the isolate for attempts at runs, and checks what it sends. */
 export class AttemptDriver {
@@ -42,6 +49,16 @@ export class AttemptDriver {
     this.#owner = owner;
   }
 
+  /** Version of the Worker that makes the attempts. */
+  get version(): string {
+    return this.#env.VERSION.id;
+  }
+
+  /** Returns why the newest attempt is gone, after its thread has lost its process. */
+  lossOf({ version }: StoredRun): Loss {
+    return version === this.version ? "restart" : "upgrade";
+  }
+
   async drive(attempt: RunAttempt) {
     const { run } = attempt;
     this.#traces.track(attempt);
@@ -54,8 +71,7 @@ export class AttemptDriver {
       await (attempt.isSuspect ? inQuarantine(workspace_id, name, call) : call());
     } catch (error) {
       log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
-      const loss = error instanceof LostAloneError ? "alone" : "isolate";
-      if (this.#owner.isLive(attempt)) this.#owner.retry(run, loss, messageOf(error));
+      if (this.#owner.isLive(attempt)) this.#owner.retry(run, lossBy(error), messageOf(error));
     } finally {
       attempt.close();
       this.#traces.release(attempt);
@@ -67,9 +83,27 @@ export class AttemptDriver {
     if (!this.#owner.isLive(attempt)) return;
     const { run } = attempt;
     const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
-    const [call, host] = [toRunCall(run, this.#store), this.#hostOf(attempt)];
-    const outcome = await callAgent(this.#env, revision, (agent) => agent.run(call, host));
-    await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
+    const host = this.#hostOf(attempt);
+    const outcome = await this.#admit(attempt, () =>
+      callAgent(this.#env, revision, (agent) =>
+        agent.run(toRunCall(attempt.takeWhole(), this.#store), host),
+      ),
+    );
+    if (outcome) await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
+  }
+
+  /** Waits until the isolate has room for the state. @returns `null` for an attempt that ended before */
+  async #admit<T>(attempt: RunAttempt, call: () => Promise<T>): Promise<T | null> {
+    const callLive = async () => (this.#owner.isLive(attempt) ? call() : null);
+    while (this.#owner.isLive(attempt)) {
+      try {
+        const bytes = this.#store.checkpoints.headBytes();
+        return await admitState(bytes, callLive, attempt.begun.promise);
+      } catch (error) {
+        if (!isMemoryFull(error)) throw error;
+      }
+    }
+    return null;
   }
 
   #hostOf(attempt: RunAttempt): ThreadHost {
@@ -111,6 +145,7 @@ export class AttemptDriver {
 
   #commit(attempt: RunAttempt, sent: unknown) {
     const { run_id } = this.#liveRun(attempt);
+    attempt.begun.resolve();
     const { ops } = this.#parse(attempt, () => parseOps(sent), "InvalidCommitError");
     const characters = this.#owner.commit(run_id, ops);
     if (characters > MAX_EVENT_CHARACTERS) this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);

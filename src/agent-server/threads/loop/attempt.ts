@@ -1,23 +1,39 @@
 import { AppError } from "../../../shared/errors.ts";
+import { backoff } from "../../../shared/work/backoff.ts";
 import { MAX_RUN_BYTES } from "../boundary/limits.ts";
+import { isDelayed, type Loss } from "../runs.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 
 /** The isolate ends its work after as long; the rest is for messages on their way. */
 const GRACE_MS = 6000;
+const DELAY = { base_ms: 500, max_ms: 10_000 };
 
 /** An attempt at a run. Its number is a fencing token: calls of older attempts are refused. */
 export class RunAttempt {
+  /** Without its input: nothing may hold that while the isolate works, which takes up to an hour. */
   readonly run: StoredRun;
   /** Whether the attempt before lost its isolate. */
   readonly isSuspect: boolean;
+  /** Resolves with the first batch: the isolate has its input and the state. */
+  readonly begun = Promise.withResolvers<void>();
   readonly #cancelled = Promise.withResolvers<boolean>();
   /** End of the time in which clean-up of the agent's code may write to the store. */
   #graceEnd = 0;
   #bytesLeft = MAX_RUN_BYTES;
+  #whole: StoredRun | null;
 
   constructor(run: StoredRun, isSuspect: boolean) {
-    this.run = run;
+    this.run = { ...run, kwargs: { ...run.kwargs, input: null, command: null } };
+    this.#whole = run;
     this.isSuspect = isSuspect;
+  }
+
+  /** Returns the run with its input, once. */
+  takeWhole(): StoredRun {
+    const whole = this.#whole;
+    if (whole === null) throw new Error("The isolate has been called");
+    this.#whole = null;
+    return whole;
   }
 
   get cancelled(): Promise<boolean> {
@@ -46,5 +62,25 @@ export class RunAttempt {
   close() {
     if (this.#graceEnd === 0) this.#graceEnd = Date.now() + GRACE_MS;
     this.#cancelled.resolve(false);
+  }
+}
+
+/** Delays the next attempt of a run that lost its isolate, which other runs may have lost too. */
+export class RetryTimer {
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  get isPending(): boolean {
+    return this.#timer !== null;
+  }
+
+  start({ attempt }: StoredRun, losses: number, loss: Loss, retry: () => void) {
+    const run = () => {
+      this.#timer = null;
+      retry();
+    };
+    clearTimeout(this.#timer ?? undefined);
+    if (!isDelayed(losses, loss)) return run();
+    const tries = loss === "outage" ? attempt : Math.max(1, losses);
+    this.#timer = setTimeout(run, backoff(DELAY, tries, Math.random()));
   }
 }

@@ -1,15 +1,44 @@
 import type { WireConfig } from "../../../isolate/contract.ts";
-import type { RunKwargs, RunRequest, ThreadRecord } from "../records.ts";
-import type { CancelAction } from "../runs.ts";
+import type { RunKwargs, RunRefusal, RunRequest, ThreadRecord } from "../records.ts";
+import { type CancelAction, decideMultitask } from "../runs.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { withoutRun } from "../storage/thread-rows.ts";
 
 /** Limit of metadata and config, which share rows of at most 2 MB with other columns. */
 export const MAX_KEPT_CHARACTERS = 256 * 1024;
 
+type ThreadState = Pick<ThreadStore, "runs" | "thread">;
+
 /** Checks the merged value: many small requests can add up to too much. */
 export function isKeepable(...values: object[]): boolean {
   return values.every((value) => JSON.stringify(value).length <= MAX_KEPT_CHARACTERS);
+}
+
+/** Decides about a new run, and merges it with the thread as the runs that it cancels leave it. */
+export function planRun(store: ThreadState, request: RunRequest) {
+  const verdict = decideMultitask(store.runs.queue.inFlight(), request.multitask_strategy);
+  if (!verdict.accept) return "busy";
+  const merged = mergeRun(request, outlineWithout(store, verdict.cancel));
+  if (!isKeepable(merged.metadata, merged.kwargs.config)) return "too_large";
+  const reason = `multitask: run ${request.run_id} came with multitask_strategy "${request.multitask_strategy}"`;
+  return { cancel: verdict.cancel, merged, reason };
+}
+
+/**
+ * Repeats what the start of the running run changed in the row of the thread: a restart may precede its write.
+ * @returns `null` when no run is running
+ */
+export function repeatStart({ runs, thread }: ThreadState): StoredRun | null {
+  const run = runs.queue.running();
+  if (!run) return null;
+  const { graph_id, assistant_id, kwargs, revision } = run;
+  if (runs.threadSnapshot(run.run_id)) {
+    const metadata = { ...thread.outline().metadata, graph_id, assistant_id };
+    thread.assign({ metadata, config: kwargs.config });
+  }
+  thread.startRun(revision);
+  return run;
 }
 
 /** Merges assistant, thread and run, in this order, then the keys that only the server sets. */
@@ -67,8 +96,8 @@ function withoutCheckpoint(configurable: WireConfig["configurable"]): Record<str
 }
 
 /** Returns the outline of the thread after these runs are cancelled. */
-export function outlineWithout(
-  { runs, thread }: Pick<ThreadStore, "runs" | "thread">,
+function outlineWithout(
+  { runs, thread }: ThreadState,
   cancelled: { run_id: string; action: CancelAction }[],
 ) {
   const outline = thread.outline();
@@ -81,4 +110,27 @@ export function outlineWithout(
     config: snapshot.config,
     metadata: withoutRun(outline.metadata, snapshot),
   };
+}
+
+/** Returns the run that resumes the named interrupts, or the refusal when they are not pending. */
+export function resolveAnswer(request: RunRequest, store: ThreadState): RunRequest | RunRefusal {
+  const { answers } = request;
+  if (!answers) return request;
+  const waiting = pendingInterruptIds(store);
+  if (answers === "input") return waiting.size > 0 ? resumedByInput(request) : request;
+  if (waiting.size === 0) return "no_pending_interrupt";
+  return answers.every((id) => waiting.has(id)) ? request : "unknown_interrupt";
+}
+
+/** A run from a named checkpoint forks the thread instead of resuming it. */
+function resumedByInput(request: RunRequest): RunRequest {
+  const { input, config } = request.kwargs;
+  if (input === null || config.configurable?.checkpoint_id) return request;
+  return { ...request, kwargs: { ...request.kwargs, input: null, command: { resume: input } } };
+}
+
+function pendingInterruptIds({ runs, thread }: ThreadState): Set<string> {
+  if (!runs.queue.isEmpty) return new Set();
+  const interrupts = Object.values(thread.interrupts()).flat() as { id?: unknown }[];
+  return new Set(interrupts.flatMap(({ id }) => (typeof id === "string" ? [id] : [])));
 }

@@ -48,7 +48,7 @@ async function enter(workspace_id: string, key: string): Promise<boolean> {
   const until = Date.now() + MAX_WAIT_MS;
   while (isTaken(staysOf(workspace_id))) {
     if (Date.now() >= until) return false;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await scheduler.wait(POLL_MS);
   }
   const others = staysOf(workspace_id);
   for (const other of others.values()) other.wasAlone = false;

@@ -1,19 +1,13 @@
-import type { Op, RunOutcome, TraceOp } from "../../../isolate/contract.ts";
-import { failed, interruptsOf, statusOf } from "../outcomes.ts";
+import type { Op, RunOutcome } from "../../../isolate/contract.ts";
+import type { TraceOp } from "../../../isolate/trace-contract.ts";
+import { lost } from "../outcomes.ts";
 import type { RunRefusal, RunRequest } from "../records.ts";
-import {
-  afterLoss,
-  type CancelAction,
-  decideMultitask,
-  type Loss,
-  lossMessage,
-  threadStatusAfter,
-} from "../runs.ts";
+import { afterLoss, type CancelAction, countLoss, type Loss } from "../runs.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { RunAttempt } from "./attempt.ts";
+import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
-import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
+import { planRun, repeatStart } from "./merge.ts";
 import { Settling } from "./settling.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
@@ -26,6 +20,7 @@ export class RunLoop {
   readonly #traces: TraceCollector;
   readonly #driver: AttemptDriver;
   readonly #settling: Settling;
+  readonly #retryTimer = new RetryTimer();
   #live: RunAttempt | null = null;
 
   constructor(
@@ -47,34 +42,32 @@ export class RunLoop {
   }
 
   get isLive(): boolean {
-    return this.#live !== null || this.#settling.pending !== undefined;
+    return this.#live !== null || this.#retryTimer.isPending || this.#settling.isPending;
   }
 
   /** Whether the run, its thread and their state are final. */
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
-    return this.#settling.pending === undefined && !this.#store.runs.queue.isInFlight(run_id);
+    return !this.#settling.isPending && !this.#store.runs.queue.isInFlight(run_id);
   }
 
   accept(request: RunRequest): StoredRun | RunRefusal {
+    const plan = planRun(this.#store, request);
+    if (typeof plan === "string") return plan;
+    const { cancel, merged, reason } = plan;
     const { runs, thread } = this.#store;
-    const verdict = decideMultitask(runs.queue.inFlight(), request.multitask_strategy);
-    if (!verdict.accept) return "busy";
-    const merged = mergeRun(request, outlineWithout(this.#store, verdict.cancel));
-    if (!isKeepable(merged.metadata, merged.kwargs.config)) return "too_large";
-    const reason = `multitask: run ${request.run_id} came with multitask_strategy "${request.multitask_strategy}"`;
     this.#store.transaction(() => {
-      for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action, reason);
+      for (const { run_id, action } of cancel) this.#stop(run_id, action, reason);
       const isFree = runs.queue.isEmpty;
       runs.insert(request, merged, isFree ? thread.snapshot() : null);
       if (isFree) thread.assign({ metadata: merged.threadMetadata, config: merged.kwargs.config });
       this.#startNext();
+      if (!runs.queue.running()) thread.writeStart();
     });
     this.#notify();
     return runs.get(request.run_id) ?? "thread_missing";
   }
 
-  /** Starts the next run that is due. */
   advance() {
     this.#store.transaction(() => this.#startNext());
     this.#notify();
@@ -82,9 +75,9 @@ export class RunLoop {
 
   /** Recovers from a restart, which ends attempts and settlings. */
   recover() {
-    const running = this.#store.runs.queue.running();
-    if (running && !this.#live) this.#retry(running, "restart", "its process ended");
-    else if (!running && this.#store.thread.outline().status === "busy") this.#settling.start();
+    const run = repeatStart(this.#store);
+    if (run && !this.#live) this.#retry(run, this.#driver.lossOf(run), "its process ended");
+    else if (!run && this.#store.thread.outline().status === "busy") this.#settling.start();
     this.advance();
     this.#traces.closeLost();
   }
@@ -98,7 +91,6 @@ export class RunLoop {
     await this.#settle();
   }
 
-  /** Deletes a run and all its effects on the thread. */
   async deleteRun(run_id: string): Promise<void> {
     if (this.#store.runs.queue.isInFlight(run_id)) return this.cancel([run_id], "rollback", null);
     this.#store.transaction(() => {
@@ -156,21 +148,17 @@ export class RunLoop {
 
   #start({ run_id }: StoredRun, isSuspect = false) {
     const { runs, thread } = this.#store;
-    runs.start(run_id);
+    runs.start(run_id, this.#driver.version);
     const run = runs.get(run_id);
     if (!run) return;
-    this.#emit(run, "metadata", { run_id, attempt: run.attempt });
+    this.#touched.add(run_id);
+    this.#store.beginAttempt(run);
     thread.startRun(run.revision);
     this.#traces.open(run);
     const attempt = new RunAttempt(run, isSuspect);
     this.#live = attempt;
     // Waits for the end of the transaction: the isolate reads what it writes.
     queueMicrotask(() => this.#driver.drive(attempt));
-  }
-
-  #emit({ run_id }: StoredRun, event: string, data: unknown) {
-    this.#touched.add(run_id);
-    this.#store.apply(run_id, [{ op: "event", event, data: JSON.stringify(data) }]);
   }
 
   #commit(run_id: string, ops: Op[]): number {
@@ -182,28 +170,29 @@ export class RunLoop {
 
   #retry(run: StoredRun, loss: Loss, reason: string) {
     this.#live = null;
-    const next = afterLoss(run.attempt, loss);
-    const message = lossMessage(run.attempt, loss, reason);
-    if (next === "end") this.#end(run, failed("IsolateLostError", message));
-    else this.#store.transaction(() => this.#start(run, next === "quarantine"));
+    const losses = countLoss(this.#store.runs.queue.losses(run.run_id), loss);
+    const next = afterLoss({ attempt: run.attempt, losses }, loss);
+    if (next === "end") this.#end(run, lost(run.attempt, loss, reason));
+    else this.#retryTimer.start(run, losses, loss, () => this.#startAgain(run, losses, next));
+    this.#notify();
+  }
+
+  #startAgain(run: StoredRun, losses: number, next: "retry" | "quarantine") {
+    const { exists, runs } = this.#store;
+    if (!exists || runs.queue.running()?.run_id !== run.run_id) return this.#notify();
+    this.#store.transaction(() => {
+      runs.queue.setLosses(run.run_id, losses);
+      this.#start(run, next === "quarantine");
+    });
     this.#notify();
   }
 
   #end(run: StoredRun, outcome: RunOutcome, { hasWholeTrace } = { hasWholeTrace: false }) {
-    const { ops, failure, summary } = outcome;
     this.#live = null;
     this.#touched.add(run.run_id);
-    const { runs, thread } = this.#store;
     this.#store.transaction(() => {
-      this.#store.apply(run.run_id, ops);
-      if (failure) this.#emit(run, "error", { error: failure.error, message: failure.message });
-      runs.end(run.run_id, statusOf(outcome), failure, interruptsOf(outcome));
+      this.#store.endRun(run, outcome);
       if (hasWholeTrace) this.#store.traces.close(run.run_id);
-      const hasWaiting = !runs.queue.isEmpty;
-      const result = { failed: failure !== null, next: summary?.next ?? [] };
-      thread.settle(threadStatusAfter(result, hasWaiting), summary, failure);
-      this.#store.enqueueWebhook(run.run_id, { hasResult: true });
-      if (run.kwargs.temporary && !hasWaiting) thread.markEnded();
       this.#startNext();
     });
     this.#notify();

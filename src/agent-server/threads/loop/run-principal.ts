@@ -1,5 +1,6 @@
 import type { AuthAnswer, RunOutcome } from "../../../isolate/contract.ts";
 import { assertMay } from "../../../shared/auth.ts";
+import { isDatabaseOutage } from "../../../shared/database/outage.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/filters.ts";
 import { log } from "../../../shared/log.ts";
@@ -12,6 +13,8 @@ import type { RunAttempt } from "./attempt.ts";
 
 /** A run that starts this soon after it was created needs no second check. With the cache of callers it makes 10 s. */
 const FRESH_MS = 1000;
+/** A run may be this old to start unchecked while D1 does not answer. */
+const MAX_OUTAGE_MS = 5 * 60 * 1000;
 /** Pauses between checks that found D1 or the agent's own auth unavailable; the last one repeats. */
 const RETRY_MS = [1000, 5000, 15_000, 60_000];
 
@@ -29,24 +32,36 @@ export async function refusalOfPrincipal(
   thread: ThreadMetadata,
 ): Promise<RunOutcome | null> {
   const { run } = attempt;
-  if (isFresh(run)) return null;
+  if (ageOf(run) < FRESH_MS) return null;
   let isCancelled = false;
   for (let tries = 0; !isCancelled; tries++) {
-    try {
-      await assertMayStart(env, run, thread);
-      return null;
-    } catch (error) {
-      const failure = AppError.from(error);
-      if (isFinalRefusal(failure)) {
-        const why = `The principal of the run can no longer start runs: ${failure.message}`;
-        return failed("AuthorizationError", why);
-      }
-      log.warn("principal_not_checked", { run_id: run.run_id, error: String(error) });
-      const pause = RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0;
-      isCancelled = await Promise.race([attempt.cancelled.then(() => true), sleep(pause)]);
-    }
+    const refusal = await checkPrincipal(env, run, thread);
+    if (refusal !== "unknown") return refusal;
+    const pause = RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0;
+    isCancelled = await Promise.race([attempt.cancelled.then(() => true), sleep(pause)]);
   }
   return null;
+}
+
+async function checkPrincipal(
+  env: Env,
+  run: StoredRun,
+  thread: ThreadMetadata,
+): Promise<RunOutcome | "unknown" | null> {
+  try {
+    await assertMayStart(env, run, thread);
+    return null;
+  } catch (error) {
+    const failure = AppError.from(error);
+    if (isFinalRefusal(failure)) {
+      const why = `The principal of the run can no longer start runs: ${failure.message}`;
+      return failed("AuthorizationError", why);
+    }
+    // A request of the principal would be accepted, too.
+    if (isDatabaseOutage(error) && ageOf(run) < MAX_OUTAGE_MS) return null;
+    log.warn("principal_not_checked", { run_id: run.run_id, error: String(error) });
+    return "unknown";
+  }
 }
 
 async function assertMayStart(env: Env, run: StoredRun, { metadata }: ThreadMetadata) {
@@ -81,11 +96,11 @@ function toValue({
 }
 
 /** `created_at` of a delayed run is the time at which it is due. Its id is a UUIDv7, which begins with the time. */
-function isFresh({ run_id }: StoredRun): boolean {
+function ageOf({ run_id }: StoredRun): number {
   const created_ms = Number.parseInt(run_id.replaceAll("-", "").slice(0, 12), 16);
   const age_ms = Date.now() - created_ms;
   // The clock of another machine may be ahead: an id of the future proves nothing.
-  return age_ms >= 0 && age_ms < FRESH_MS;
+  return age_ms < 0 ? Number.POSITIVE_INFINITY : age_ms;
 }
 
 function sleep(ms: number): Promise<false> {

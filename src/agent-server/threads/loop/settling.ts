@@ -23,6 +23,10 @@ export class Settling {
     return this.#pending;
   }
 
+  get isPending(): boolean {
+    return this.#pending !== undefined;
+  }
+
   // After a rollback the restored status is still right, unless it is busy.
   start() {
     if (!this.#store.runs.queue.isEmpty) return;

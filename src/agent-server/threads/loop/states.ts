@@ -9,12 +9,14 @@ import type {
 import { AppError } from "../../../shared/errors.ts";
 import { applyToStore } from "../../store/service.ts";
 import { TextAnswer, UpdateAnswer } from "../boundary/answers.ts";
+import { MAX_PAGE_BYTES } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
 import type { RevisionRef } from "../records.ts";
 import { threadStatusAfter } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { type AgentStub, callAgent } from "./agent.ts";
+import { type AgentStub, callAgent, readAgent } from "./agent.ts";
 import { toGraphCall } from "./graph-calls.ts";
+import { admitState } from "./state-admission.ts";
 import { ThreadHost } from "./thread-host.ts";
 
 /** Reason why the graph was not called. */
@@ -22,6 +24,8 @@ export type StateRefusal = "thread_missing" | "graph_missing" | "busy";
 
 /** JSON text from the graph. */
 export type StateAnswer = Answer<string> | { ok: false; error: StateRefusal };
+
+type GraphWork = (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>;
 
 export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
 export type UpdatePart = Omit<UpdateCall, keyof GraphCall>;
@@ -40,20 +44,18 @@ export class ThreadStates {
   }
 
   get(call: StatePart, active: RevisionRef) {
-    return this.#callGraph(active, async (agent, graph) => {
+    return this.#readGraph(1, active, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
-      return parseAnswer("getState", TextAnswer, await agent.getState({ ...graph, ...call }, host));
+      const sent = await readAgent(() => agent.getState({ ...graph, ...call }, host));
+      return parseAnswer("getState", TextAnswer, sent);
     });
   }
 
   history(call: HistoryPart, active: RevisionRef) {
-    return this.#callGraph(active, async (agent, graph) => {
+    return this.#readGraph(call.limit, active, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
-      return parseAnswer(
-        "getHistory",
-        TextAnswer,
-        await agent.getHistory({ ...graph, ...call }, host),
-      );
+      const sent = await readAgent(() => agent.getHistory({ ...graph, ...call }, host));
+      return parseAnswer("getHistory", TextAnswer, sent);
     });
   }
 
@@ -86,11 +88,15 @@ export class ThreadStates {
     return this.#store.runs.queue.isEmpty;
   }
 
+  /** `states`: number of states that the graph reads. Their bytes wait for room in the isolate. */
+  #readGraph(states: number, active: RevisionRef, work: GraphWork): Promise<StateAnswer> {
+    const bytes = Math.min(states * this.#store.checkpoints.headBytes(), MAX_PAGE_BYTES);
+    return admitState(bytes, () => this.#callGraph(active, work));
+  }
+
   /** Uses the revision of the last run, or the active one for a thread without runs. */
-  async #callGraph(
-    active: RevisionRef,
-    work: (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>,
-  ): Promise<StateAnswer> {
+  async #callGraph(active: RevisionRef, work: GraphWork): Promise<StateAnswer> {
+    if (!this.#store.exists) return { ok: false, error: "thread_missing" };
     const graph = toGraphCall(this.#store.thread.outline());
     if (!graph) return { ok: false, error: "graph_missing" };
     const revision = this.#store.thread.header().revision ?? active;

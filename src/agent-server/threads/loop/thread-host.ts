@@ -1,5 +1,6 @@
 import { RpcTarget } from "cloudflare:workers";
-import type { AuthAnswer, Host, LoadedCheckpoint } from "../../../isolate/contract.ts";
+import type { LoadedCheckpoint } from "../../../isolate/checkpoint-contract.ts";
+import type { AuthAnswer, Host } from "../../../isolate/contract.ts";
 import type { StoreAnswer } from "../../../isolate/store-contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { applyToStore } from "../../store/service.ts";

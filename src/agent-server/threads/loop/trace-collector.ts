@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseAnswer } from "../../../control-plane/deployments/isolate/agent-answers.ts";
-import type { RunOutcome, TraceBatch, TraceOp } from "../../../isolate/contract.ts";
+import type { RunOutcome } from "../../../isolate/contract.ts";
+import type { TraceBatch, TraceOp } from "../../../isolate/trace-contract.ts";
 import { log } from "../../../shared/log.ts";
 import { parseTraceBatch } from "../boundary/answers.ts";
 import type { StoredRun } from "../storage/run-rows.ts";

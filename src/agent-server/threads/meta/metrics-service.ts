@@ -11,7 +11,7 @@ export async function getMetrics(ctx: Context, deployment: string): Promise<Metr
   const { deployment_id, revision_id } = await openAgent(ctx, deployment, "read");
   await assertSeesAll(ctx);
   const [threads, queue] = await Promise.all([
-    countByStatus(ctx, { deployment_id }, {}, null),
+    countByStatus(ctx, { deployment_id }, {}),
     getQueue(ctx, deployment_id),
   ]);
   return { deployment_id, revision_id, threads, queue };

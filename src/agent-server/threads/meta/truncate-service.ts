@@ -1,7 +1,7 @@
 import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { openAgent } from "../../access/service.ts";
-import { deleteStoreOf } from "../../store/service.ts";
+import { emptyStoreOf } from "../../store/service.ts";
 import { deleteAssistantsOf } from "../assistants/assistant-purge.ts";
 import { makeSystemAssistants } from "../assistants/system-assistants.ts";
 import type { Truncate } from "../schema.ts";
@@ -25,7 +25,7 @@ export async function truncate(ctx: Context, ref: string, what: Truncate): Promi
     await untilDone(() => deleteAssistantsOf(env, deployment_id));
     await makeSystemAssistants(ctx, agent);
   }
-  if (what.store) await deleteStoreOf(env, deployment_id);
+  if (what.store) await emptyStoreOf(env, deployment_id);
 }
 
 async function untilDone(work: () => Promise<boolean>): Promise<void> {

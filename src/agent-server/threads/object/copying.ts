@@ -2,14 +2,20 @@ import {
   COPIED_TABLES,
   type CopiedPage,
   type CopiedTable,
+  type CopyBounds,
+  type CopyCursor,
   type CopyHead,
-} from "../storage/copy.ts";
+} from "../storage/checkpoints/copy.ts";
 import type { ThreadStore } from "../storage/store.ts";
 
 /** The thread that is copied. */
 export type HistorySource = {
   exportHead(): Promise<CopyHead | null>;
-  exportPage(table: CopiedTable, after: number, upto: number): Promise<CopiedPage | null>;
+  exportPage(
+    table: CopiedTable,
+    after: CopyCursor | null,
+    bounds: CopyBounds,
+  ): Promise<CopiedPage | null>;
 };
 
 /** Fixes the end of the copy: rows that come later are left out. */
@@ -38,16 +44,16 @@ export async function copyHistory(
   const head = await source.exportHead();
   if (!head) return false;
   for (const table of COPIED_TABLES) {
-    let after: number | null = 0;
-    while (after !== null) {
-      const page = await source.exportPage(table, after, head.bounds[table]);
+    let after: CopyCursor | null = null;
+    do {
+      const page: CopiedPage | null = await source.exportPage(table, after, head.bounds);
       if (!page) return false;
       store.transaction(() => {
         store.insertCopies(table, page.rows);
         store.thread.markEnded();
       });
       after = page.next;
-    }
+    } while (after !== null);
   }
   const metadata = { ...head.metadata, ...own, thread_id: store.thread.id };
   store.transaction(() => store.thread.applyCopy({ ...head, metadata }));

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { allows, type Filters } from "../../../shared/filters.ts";
+import { runAlarm } from "../../../shared/work/alarm.ts";
 import { sessionOf } from "../events/session.ts";
 import { EventMethods } from "../sockets/event-methods.ts";
 import { LiveThread } from "./live-thread.ts";
@@ -10,6 +11,7 @@ import { StateMethods } from "./state-methods.ts";
 import { threadWithFilters } from "./stub.ts";
 import { notFoundResult, type ThreadCall } from "./thread-calls.ts";
 import { ThreadMethods } from "./thread-methods.ts";
+import { unlistDeleted } from "./unlisted-thread.ts";
 
 /** The Durable Object of a thread, named `{deployment_id}/{thread_id}`. */
 export class ThreadObject extends DurableObject<Env> {
@@ -39,8 +41,11 @@ export class ThreadObject extends DurableObject<Env> {
 
   override async alarm() {
     const thread = this.#thread;
-    if (thread.open() && thread.alarm.isExpired) await thread.delete();
-    else if (thread.store.exists) await thread.alarm.handle();
+    await runAlarm(this.ctx.storage, "ThreadObject", async () => {
+      if (thread.open() && thread.alarm.isExpired) await thread.delete();
+      else if (thread.store.exists) await thread.alarm.handle();
+      else await unlistDeleted(this.ctx.storage, this.env, thread.store);
+    });
     thread.protocol.wake();
   }
 

@@ -1,56 +1,111 @@
 import { log } from "../../../shared/log.ts";
 import { Outbox } from "../../../shared/work/outbox.ts";
 import { enqueueWebhook } from "../../webhooks/service.ts";
-import { forgetThread, recordThread } from "../directory/directory.ts";
+import {
+  forgetThread,
+  publishEntry,
+  publishEntryNow,
+  publishRemoval,
+} from "../directory/publication.ts";
+import type { DirectoryEntry } from "../storage/listing.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import type { ThreadHeader } from "../storage/thread-rows.ts";
 import { deliver } from "./trace-delivery.ts";
 
-/** Interval of the directory's publications while runs are in flight. Other changes are published at once. */
-const BUSY_INTERVAL_MS = 300;
+/**
+ * Interval of the directory's publications while runs are in flight, or a caller publishes. A run that is shorter
+ * is published at its end only.
+ */
+const INTERVAL_MS = 300;
 /** Delay that batches trace operations. */
 const TRACE_DELAY_MS = 300;
 const WEBHOOK_RETRY_MS = 10_000;
 
-type Outboxes = { env: Env; store: ThreadStore; retry_ms: number; onFlushed: () => void };
+type Outboxes = {
+  env: Env;
+  store: ThreadStore;
+  kv: SyncKvStorage;
+  retry_ms: number;
+  onFlushed: () => void;
+};
 
-/** Publishes the thread to the directory. */
-export function directoryOutbox({ env, store, retry_ms, onFlushed }: Outboxes): Outbox {
-  let published_at = 0;
-  return new Outbox({
-    retry_ms,
-    hasPending: () => store.exists && store.thread.listing.isStale,
-    dueAt: () => {
-      const { thread } = store;
-      if (thread.outline().status !== "busy") return 0;
-      return thread.listing.dueAt ?? published_at + BUSY_INTERVAL_MS;
-    },
-    deliver: async () => {
-      const header = store.thread.header();
-      if (header.ended_at === null) await recordEntry(env, store);
-      else await removeEntry(env, store, header);
-    },
-    onFailed: (error) => log.error("directory_write_failed", error),
-    onFlushed: () => {
-      published_at = Date.now();
-      onFlushed();
-    },
-  });
+function failuresOf(kv: SyncKvStorage, outbox: string) {
+  const key = `failures/${outbox}`;
+  return {
+    get: () => kv.get<number>(key) ?? 0,
+    set: (count: number) => void (count === 0 ? kv.delete(key) : kv.put(key, count)),
+  };
 }
 
-async function recordEntry(env: Env, store: ThreadStore) {
+/** Publishes the thread to the directory: with other threads of the isolate, or at once for a caller that waits. */
+export class DirectoryPublisher {
+  readonly outbox: Outbox;
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  #callers = 0;
+
+  constructor({ env, store, kv, retry_ms, onFlushed }: Outboxes) {
+    this.#env = env;
+    this.#store = store;
+    this.outbox = new Outbox({
+      retry_ms,
+      failures: failuresOf(kv, "directory"),
+      hasPending: () => this.#isStale(),
+      dueAt: () => this.#dueAt(),
+      deliver: () => updateDirectory(env, store, (entry) => publishEntry(env, entry)),
+      onFailed: (error) => log.error("directory_write_failed", error),
+      onFlushed,
+    });
+  }
+
+  #isStale(): boolean {
+    return this.#store.exists && this.#store.thread.listing.isStale;
+  }
+
+  #dueAt(): number {
+    const { thread } = this.#store;
+    if (this.#callers === 0 && thread.outline().status !== "busy") return 0;
+    return thread.listing.dueAt ?? Date.now() + INTERVAL_MS;
+  }
+
+  /** Resolves when the directory is current or unavailable; the outbox repeats a failed write. */
+  async publishNow(): Promise<void> {
+    if (!this.#isStale()) return;
+    this.#callers += 1;
+    await updateDirectory(this.#env, this.#store, (entry) => publishEntryNow(this.#env, entry))
+      .catch((error: unknown) => log.error("directory_write_failed", error))
+      .finally(() => {
+        this.#callers -= 1;
+      });
+  }
+}
+
+async function updateDirectory(
+  env: Env,
+  store: ThreadStore,
+  write: (entry: DirectoryEntry) => Promise<number | null>,
+): Promise<void> {
+  const header = store.thread.header();
+  if (header.ended_at !== null) return removeEntry(env, store);
   const entry = store.thread.listing.directoryEntry();
   if (!entry) return;
   // Marked before the row is written: after a crash in between, no row of a temporary thread is left.
-  if (entry.is_temporary) markPublished(store, 0);
-  await recordThread(env, entry);
+  if (entry.is_temporary === 1) markPublished(store, 0);
+  // The numbers of later entries are greater after a crash too.
+  if (store.thread.hasUnwrittenStart) store.transaction(() => store.thread.writeStart());
+  const generation = await write(entry);
   // A deletion may have overtaken this write.
-  if (store.exists) markPublished(store, entry.seq);
-  else await forgetThread(env, entry);
+  if (!store.exists) return forgetThread(env, entry);
+  const { listing } = store.thread;
+  if (generation !== null) {
+    store.transaction(() => listing.moveTo(generation));
+    return updateDirectory(env, store, write);
+  }
+  if (listing.canMarkLater) listing.markPublishedLater(entry.seq);
+  else markPublished(store, entry.seq);
 }
 
-async function removeEntry(env: Env, store: ThreadStore, header: ThreadHeader) {
-  await forgetThread(env, header);
+async function removeEntry(env: Env, store: ThreadStore) {
+  await publishRemoval(env, store.thread.listing.key);
   if (store.exists) markPublished(store, null);
 }
 
@@ -59,9 +114,10 @@ function markPublished(store: ThreadStore, seq: number | null) {
 }
 
 /** Moves the webhooks of ended runs into their queue. */
-export function webhookOutbox({ env, store, onFlushed }: Outboxes): Outbox {
+export function webhookOutbox({ env, store, kv, onFlushed }: Outboxes): Outbox {
   return new Outbox({
     retry_ms: WEBHOOK_RETRY_MS,
+    failures: failuresOf(kv, "webhooks"),
     hasPending: () => store.exists && store.webhooks.hasPending,
     dueAt: () => 0,
     deliver: async () => {
@@ -78,9 +134,10 @@ export function webhookOutbox({ env, store, onFlushed }: Outboxes): Outbox {
 }
 
 /** Delivers the traces to ingestion page by page, and removes the stored pages. */
-export function traceOutbox({ env, store, retry_ms, onFlushed }: Outboxes): Outbox {
+export function traceOutbox({ env, store, kv, retry_ms, onFlushed }: Outboxes): Outbox {
   return new Outbox({
     retry_ms,
+    failures: failuresOf(kv, "traces"),
     hasPending: () => store.exists && store.traces.hasPending,
     dueAt: () => Date.now() + TRACE_DELAY_MS,
     deliver: async () => {

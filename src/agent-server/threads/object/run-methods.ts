@@ -1,17 +1,17 @@
+import { resolveAnswer } from "../loop/merge.ts";
 import type {
   Accepted,
   CancelChoice,
   Interrupts,
   RunRecord,
-  RunRefusal,
   RunRequest,
   StreamChoice,
+  ThreadRecord,
   ThreadResult,
 } from "../records.ts";
 import { type CancelAction, chooseRuns } from "../runs.ts";
 import { EMPTY_QUEUE, type QueueState } from "../storage/run-queue.ts";
 import { type RunQuery, type StoredRun, toRecord } from "../storage/run-rows.ts";
-import type { ThreadStore } from "../storage/store.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunReaders } from "./run-readers.ts";
 
@@ -19,7 +19,7 @@ import type { RunReaders } from "./run-readers.ts";
 const ENDING_MS = 2000;
 
 /** `interrupts` is `null` when they are too large. */
-export type WaitingState = { interrupts: Interrupts | null };
+export type WaitingState = Pick<ThreadRecord, "metadata"> & { interrupts: Interrupts | null };
 
 export class RunMethods {
   readonly #thread: LiveThread;
@@ -44,10 +44,11 @@ export class RunMethods {
   async waitRun(
     request: RunRequest,
     on_leave: "cancel" | "continue",
-  ): Promise<Accepted<{ stream: ReadableStream }>> {
-    return this.#accept(request, (run) => ({
-      stream: this.#readers.result(run.run_id, "wait", on_leave === "cancel"),
-    }));
+  ): Promise<Accepted<{ body: string | ReadableStream }>> {
+    const accepted = this.#accept(request, () => ({}));
+    if (!accepted.ok) return accepted;
+    const body = await this.#readers.wait(accepted.run.run_id, on_leave === "cancel");
+    return { ...accepted, body };
   }
 
   /** A temporary run can be followed for a while after its end. @returns `null` when the run does not exist */
@@ -87,10 +88,11 @@ export class RunMethods {
   async getWaiting(max_characters: number): Promise<WaitingState | null> {
     if (!this.#thread.openVisible()) return null;
     const { thread } = this.#thread.store;
-    if (thread.outline().status !== "interrupted") return null;
+    const { status, metadata } = thread.outline();
+    if (status !== "interrupted") return null;
     const interrupts = thread.interrupts();
     const isShort = JSON.stringify(interrupts).length <= max_characters;
-    return { interrupts: isShort ? interrupts : null };
+    return { metadata, interrupts: isShort ? interrupts : null };
   }
 
   /** @returns false when the run does not exist. A run that is over does not change. */
@@ -171,29 +173,4 @@ export class RunMethods {
     if (typeof run === "string") return { ok: false, refusal: run };
     return { ok: true, run: toRecord(run), ...withRun(run) };
   }
-}
-
-type ThreadState = Pick<ThreadStore, "runs" | "thread">;
-
-/** Returns the run that resumes the named interrupts, or the refusal when they are not pending. */
-function resolveAnswer(request: RunRequest, store: ThreadState): RunRequest | RunRefusal {
-  const { answers } = request;
-  if (!answers) return request;
-  const waiting = pendingInterruptIds(store);
-  if (answers === "input") return waiting.size > 0 ? resumedByInput(request) : request;
-  if (waiting.size === 0) return "no_pending_interrupt";
-  return answers.every((id) => waiting.has(id)) ? request : "unknown_interrupt";
-}
-
-/** A run from a named checkpoint forks the thread instead of resuming it. */
-function resumedByInput(request: RunRequest): RunRequest {
-  const { input, config } = request.kwargs;
-  if (input === null || config.configurable?.checkpoint_id) return request;
-  return { ...request, kwargs: { ...request.kwargs, input: null, command: { resume: input } } };
-}
-
-function pendingInterruptIds({ runs, thread }: ThreadState): Set<string> {
-  if (!runs.queue.isEmpty) return new Set();
-  const interrupts = Object.values(thread.interrupts()).flat() as { id?: unknown }[];
-  return new Set(interrupts.flatMap(({ id }) => (typeof id === "string" ? [id] : [])));
 }

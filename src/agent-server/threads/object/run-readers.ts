@@ -1,10 +1,16 @@
+import { toByteStream } from "../../../shared/http/sse.ts";
 import type { RunLoop } from "../loop/run-loop.ts";
-import { type Followers, toByteStream } from "../readers/followers.ts";
+import type { Followers } from "../readers/followers.ts";
 import { ThreadStream, type ThreadStreamChoice } from "../readers/thread-stream.ts";
 import type { StreamChoice } from "../records.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { eventFilter, resultText } from "./result.ts";
+
+/** A stream over RPC costs more than so short a wait, in which no client expects a byte. */
+const SHORT_MS = 20;
+/** RPC copies a text; a stream is passed on in pieces. */
+const MAX_SHORT_CHARACTERS = 256 * 1024;
 
 /** Streams of runs and threads. A disconnect may cancel the run. */
 export class RunReaders {
@@ -23,6 +29,16 @@ export class RunReaders {
     const checkpoint = checkpoint_id ? this.#followers.eventOf(run_id, checkpoint_id) : -1;
     const frames = this.#followers.events(run_id, Math.max(after, checkpoint), eventFilter(choice));
     return toByteStream(frames, () => this.#onDisconnect(run_id, choice.cancel_on_disconnect));
+  }
+
+  /** Returns the result of a run that ends at once, or a stream of it. */
+  async wait(run_id: string, cancel_on_disconnect: boolean): Promise<string | ReadableStream> {
+    if (await this.#followers.isOverWithin(run_id, SHORT_MS)) {
+      const text = resultText(this.#store, run_id, "wait");
+      await this.#store.durable();
+      if (text.length <= MAX_SHORT_CHARACTERS) return text;
+    }
+    return this.result(run_id, "wait", cancel_on_disconnect);
   }
 
   result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean): ReadableStream {

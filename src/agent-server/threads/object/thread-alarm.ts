@@ -1,26 +1,23 @@
 import { log } from "../../../shared/log.ts";
 import type { Outbox } from "../../../shared/work/outbox.ts";
 import type { TraceRow } from "../boundary/trace-texts.ts";
-import { forgetThread } from "../directory/directory.ts";
+import { deletionAt, isDeletable } from "../loop/deletion-time.ts";
 import type { RunLoop } from "../loop/run-loop.ts";
 import { nextWake } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { ThreadHeader } from "../storage/thread-rows.ts";
-import { directoryOutbox, traceOutbox, webhookOutbox } from "./outboxes.ts";
-import { deliver } from "./trace-delivery.ts";
+import { DirectoryPublisher, traceOutbox, webhookOutbox } from "./outboxes.ts";
+import { deliverOrphans } from "./trace-delivery.ts";
+import { deleteListed } from "./unlisted-thread.ts";
 
 /** Heartbeats of a live run keep the object awake and detect a lost attempt within seconds. */
 const HEARTBEAT_MS = 15_000;
+/** Pause before the alarm of an idle thread moves: runs that follow each other share one write. A timer is billed time. */
+const IDLE_MS = 1_000;
 /** Retention of the events of ended runs. */
 const EVENT_RETENTION_MS = 24 * 60 * 60 * 1000;
-/** Time in which readers of a temporary thread can reconnect after its run. */
-const GRACE_PERIOD_MS = 2 * 60 * 1000;
-/** A cron or a client with a key may repeat its request for this long: the run, which must start once, still exists. */
-const REPEAT_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
 /** Equals a heartbeat, so that one alarm serves both. */
 const RETRY_MS = HEARTBEAT_MS;
-/** Maximum time a deletion waits for undelivered traces and the directory. */
-const MAX_DELETION_DELAY_MS = 60 * 60 * 1000;
 
 /** Work of the alarm: heartbeats, retries of the outboxes, expiry and deletion. */
 export class ThreadAlarm {
@@ -29,10 +26,11 @@ export class ThreadAlarm {
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
   #alarmAt: number | null = null;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
   /** Header for traces that arrive after the deletion. */
   #deletedThread: ThreadHeader | null = null;
   readonly #webhooks: Outbox;
-  readonly #directory: Outbox;
+  readonly #directory: DirectoryPublisher;
   readonly #traces: Outbox;
 
   constructor(ctx: DurableObjectState, env: Env, store: ThreadStore, loop: RunLoop) {
@@ -40,9 +38,10 @@ export class ThreadAlarm {
     this.#env = env;
     this.#store = store;
     this.#loop = loop;
-    const thread = { env, store, retry_ms: RETRY_MS, onFlushed: () => this.arm() };
+    const { kv } = ctx.storage;
+    const thread = { env, store, kv, retry_ms: RETRY_MS, onFlushed: () => this.arm() };
     this.#webhooks = webhookOutbox(thread);
-    this.#directory = directoryOutbox(thread);
+    this.#directory = new DirectoryPublisher(thread);
     this.#traces = traceOutbox(thread);
   }
 
@@ -50,17 +49,26 @@ export class ThreadAlarm {
   arm() {
     if (!this.#store.exists) return;
     const wake = this.#nextWake();
-    if (wake !== null && this.#mustMove(wake)) {
-      this.#alarmAt = wake;
-      void this.#ctx.storage.setAlarm(wake);
-    }
-    for (const outbox of [this.#webhooks, this.#directory, this.#traces]) outbox.schedule();
+    clearTimeout(this.#idleTimer);
+    if (wake !== null && (this.#alarmAt === null || wake < this.#alarmAt)) this.#setAlarm(wake);
+    else if (this.#isTooEarly(wake)) this.#idleTimer = setTimeout(() => this.#postpone(), IDLE_MS);
+    for (const outbox of [this.#webhooks, this.#directory.outbox, this.#traces]) outbox.schedule();
   }
 
-  // An early alarm sets itself again. After the last run it is moved, since it would wake an idle thread.
-  #mustMove(wake: number): boolean {
-    if (this.#alarmAt === null || wake < this.#alarmAt) return true;
-    return !this.#loop.isLive && wake > this.#alarmAt + HEARTBEAT_MS;
+  #setAlarm(wake: number) {
+    this.#alarmAt = wake;
+    void this.#ctx.storage.setAlarm(wake);
+  }
+
+  // An early alarm sets itself again, but it would wake an idle thread.
+  #postpone() {
+    const wake = this.#store.exists ? this.#nextWake() : null;
+    if (wake !== null && this.#isTooEarly(wake)) this.#setAlarm(wake);
+  }
+
+  #isTooEarly(wake: number | null): boolean {
+    if (this.#loop.isLive || wake === null || this.#alarmAt === null) return false;
+    return wake > this.#alarmAt + HEARTBEAT_MS;
   }
 
   async handle() {
@@ -72,8 +80,9 @@ export class ThreadAlarm {
     if (!this.#store.exists) return;
     this.#webhooks.schedule();
     const header = this.#store.thread.header();
-    if (this.#isGone(header)) return this.deleteAll(header);
-    this.#expireEvents();
+    if (isDeletable(this.#store)) return this.deleteAll(header);
+    // Rows of events may have traces that wait for ingestion.
+    if (!this.#store.traces.hasPending) this.#expireEvents();
     if (this.#isExpired()) this.prune();
     this.arm();
   }
@@ -97,24 +106,10 @@ export class ThreadAlarm {
   prune(): boolean {
     if (!this.#store.runs.queue.isEmpty) return false;
     this.#store.transaction(() => {
-      this.#store.keepLatest();
+      this.#store.checkpoints.keepLatest();
       this.#store.thread.markPruned();
     });
     return true;
-  }
-
-  #isGone({ ended_at }: ThreadHeader): boolean {
-    if (ended_at === null) return false;
-    if (this.#store.webhooks.hasPending) return false;
-    const { traces, thread } = this.#store;
-    const delay = traces.hasPending || thread.listing.isPublished ? MAX_DELETION_DELAY_MS : 0;
-    return ended_at + this.#gracePeriodMs() + delay <= Date.now();
-  }
-
-  #gracePeriodMs(): number {
-    const { runs, thread } = this.#store;
-    const isRepeatable = thread.outline().metadata.cron_id !== undefined || runs.hasKeyed();
-    return isRepeatable ? REPEAT_GRACE_PERIOD_MS : GRACE_PERIOD_MS;
   }
 
   /**
@@ -133,38 +128,30 @@ export class ThreadAlarm {
       log.warn("traces_dropped", { thread_id: header.thread_id, error: "too many to hold" });
     this.#deletedThread = header;
     for (const page of pages) this.deliverOrphans(page);
-    const { isPublished } = this.#store.thread.listing;
-    await this.#store.deleteAll();
     this.#alarmAt = null;
-    if (!header.temporary || isPublished) await forgetThread(this.#env, header);
+    if (header.temporary && !this.#store.thread.listing.isPublished) await this.#store.deleteAll();
+    else await deleteListed(this.#ctx.storage, this.#env, this.#store);
   }
 
-  /** Delivers traces of a deleted thread from memory, with a few retries. */
   deliverOrphans(traces: TraceRow[]) {
     const header = this.#deletedThread;
-    if (!header) return;
-    const attempt = (left: number): Promise<void> =>
-      deliver(this.#env, header, traces).catch((error: unknown) =>
-        left > 0 ? attempt(left - 1) : log.error("traces_not_delivered", error),
-      );
-    this.#ctx.waitUntil(attempt(2));
+    if (header) this.#ctx.waitUntil(deliverOrphans(this.#env, header, traces));
   }
 
   #nextWake(): number | null {
-    const { runs, thread, events } = this.#store;
-    const ended_at = thread.endedAt();
+    const { runs, events } = this.#store;
     // A run that is due but queued starts when the run before ends.
     const due = runs.queue.nextDue();
     const now = Date.now();
     return nextWake([
       this.#loop.isLive ? now + HEARTBEAT_MS : null,
       due !== null && due > now ? due : null,
-      ended_at === null ? null : ended_at + this.#gracePeriodMs(),
+      deletionAt(this.#store, now),
       this.#expiresAt(),
       events.hasEvents ? now + EVENT_RETENTION_MS : null,
       this.#webhooks.wake,
       this.#traces.wake,
-      this.#directory.wake,
+      this.#directory.outbox.wake,
     ]);
   }
 
@@ -185,8 +172,8 @@ export class ThreadAlarm {
     if (areUnused) events.dropUnused();
   }
 
-  /** Resolves when the directory is current or unavailable. */
+  /** Read-your-writes: resolves when the directory is current or unavailable. */
   publish(): Promise<void> {
-    return this.#directory.publish();
+    return this.#directory.publishNow();
   }
 }

@@ -2,7 +2,14 @@ import type { Filters } from "../../../shared/filters.ts";
 import { isKeepable } from "../loop/merge.ts";
 import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
 import type { NewThread, ThreadRecord, ThreadResult } from "../records.ts";
-import type { CopiedPage, CopiedTable, CopyHead } from "../storage/copy.ts";
+import type { RunStatus } from "../runs.ts";
+import type {
+  CopiedPage,
+  CopiedTable,
+  CopyBounds,
+  CopyCursor,
+  CopyHead,
+} from "../storage/checkpoints/copy.ts";
 import type { Ttl } from "../ttl.ts";
 import { copyHistory, type HistorySource, headOf } from "./copying.ts";
 import type { LiveThread } from "./live-thread.ts";
@@ -13,6 +20,8 @@ type OpenSource = (
   thread_id: string,
   filters: Filters | null,
 ) => HistorySource;
+
+type FoundRecord = ThreadResult<{ thread: ThreadRecord; recent_runs: RunStatus[] }>;
 
 export class ThreadMethods {
   readonly #thread: LiveThread;
@@ -36,12 +45,12 @@ export class ThreadMethods {
     return this.#thread.openVisible() ? this.#thread.store.thread.record() : null;
   }
 
-  /** Does not parse values of more characters. */
-  async getThreadWithin(characters: number): Promise<ThreadResult<{ thread: ThreadRecord }>> {
+  /** Does not parse values of more characters. `recent_runs`: number of runs whose statuses are returned. */
+  async getThreadWithin(characters: number, recent_runs: number): Promise<FoundRecord> {
     if (!this.#thread.openVisible()) return { ok: false, refusal: "thread_missing" };
-    const { thread } = this.#thread.store;
+    const { thread, runs } = this.#thread.store;
     if ((thread.valuesText()?.length ?? 0) > characters) return { ok: false, refusal: "too_large" };
-    return { ok: true, thread: thread.record() };
+    return { ok: true, thread: thread.record(), recent_runs: runs.recentStatuses(recent_runs) };
   }
 
   async patchThread(
@@ -81,8 +90,12 @@ export class ThreadMethods {
     return this.#thread.openVisible() ? headOf(this.#thread.store) : null;
   }
 
-  async exportPage(table: CopiedTable, after: number, upto: number): Promise<CopiedPage | null> {
-    return this.#thread.openVisible() ? this.#thread.store.copyPage(table, after, upto) : null;
+  async exportPage(
+    table: CopiedTable,
+    after: CopyCursor | null,
+    bounds: CopyBounds,
+  ): Promise<CopiedPage | null> {
+    return this.#thread.openVisible() ? this.#thread.store.copyPage(table, after, bounds) : null;
   }
 
   /** @returns `null` when the thread does not exist */

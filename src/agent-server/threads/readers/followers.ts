@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { EventRow } from "../log/events.ts";
+import { Heartbeat, JSON_HEARTBEAT, SSE_HEARTBEAT, toFrame } from "../../../shared/http/sse.ts";
+import type { EventRow } from "../log/event-batches.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { Heartbeat, JSON_HEARTBEAT, SSE_HEARTBEAT } from "./heartbeat.ts";
 
 /** Key of the readers of all runs. */
 const ANY = "";
@@ -31,6 +31,16 @@ export class Followers {
   /** @returns `false` when no run changed within the time */
   changeOfAny(ms: number): Promise<boolean> {
     return this.#change(ANY, ms);
+  }
+
+  /** @returns `false` when the run is not over within the time */
+  async isOverWithin(run_id: string, ms: number): Promise<boolean> {
+    const deadline = Date.now() + ms;
+    while (!this.#isOver(run_id)) {
+      const left = deadline - Date.now();
+      if (left <= 0 || !(await this.#change(run_id, left))) return this.#isOver(run_id);
+    }
+    return true;
   }
 
   /**
@@ -123,32 +133,4 @@ function isOfCheckpoint({ event, data }: EventRow, checkpoint_id: string): boole
   if (!success) return false;
   const { checkpoint, id } = read.payload ?? read;
   return (checkpoint?.checkpoint_id ?? id) === checkpoint_id;
-}
-
-export function toFrame({ id, event, data }: Omit<EventRow, "run_id">): string {
-  return `event: ${event}\ndata: ${data}\nid: ${id}\n\n`;
-}
-
-/** Cancelling the stream calls `onCancel`, then ends the generator. */
-export function toByteStream(
-  chunks: AsyncGenerator<string, void>,
-  onCancel: () => void = () => {},
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  return new ReadableStream({
-    type: "bytes",
-    async pull(controller) {
-      let { done, value } = await chunks.next();
-      // Byte streams reject empty chunks.
-      while (value === "") ({ done, value } = await chunks.next());
-      if (done || value === undefined) {
-        controller.close();
-        controller.byobRequest?.respond(0);
-      } else controller.enqueue(encoder.encode(value));
-    },
-    async cancel() {
-      onCancel();
-      await chunks.return();
-    },
-  });
 }

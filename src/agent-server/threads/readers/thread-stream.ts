@@ -1,8 +1,8 @@
-import type { EventRow } from "../log/events.ts";
+import { Heartbeat, SSE_HEARTBEAT, toFrame } from "../../../shared/http/sse.ts";
+import type { EventRow } from "../log/event-batches.ts";
 import type { RunStatus } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { type Followers, toFrame } from "./followers.ts";
-import { Heartbeat, SSE_HEARTBEAT } from "./heartbeat.ts";
+import type { Followers } from "./followers.ts";
 
 export const THREAD_STREAM_MODES = ["run_modes", "lifecycle", "state_update"] as const;
 export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];

@@ -1,6 +1,7 @@
 import { v7 } from "uuid";
 import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
 import { parseAnswer } from "../../../control-plane/deployments/isolate/agent-answers.ts";
+import { assertQuota, RUN_METERS } from "../../../control-plane/quotas/quota-service.ts";
 import type { Context } from "../../../shared/context.ts";
 import { allows, type Filters } from "../../../shared/filters.ts";
 import {
@@ -14,11 +15,12 @@ import { assertWebhook } from "../../webhooks/service.ts";
 import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
 import { toAssistantId } from "../assistants.ts";
+import { threadObject } from "../object/stub.ts";
 import type { Principal, RunTarget } from "../records.ts";
 import type { RunCreate } from "../run-schema.ts";
 import { RunConfig } from "../schema.ts";
 import { keepable, newThread, toRevisionRef } from "../service/service.ts";
-import { toKeyedRun } from "./idempotency.ts";
+import { type KeyedRun, toKeyedRun } from "./idempotency.ts";
 import { toRunRequest } from "./run-request.ts";
 
 /**
@@ -31,6 +33,7 @@ export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate
   // A threadless run has a thread with its own id, so that the id alone finds it.
   const thread_id = target.thread_id ?? run_id;
   const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
+  await assertRunQuota(ctx, { ...target, deployment_id: agent.deployment_id }, keyed);
   assertWebhook(ctx.env, input.webhook, agent.config);
   const ids = { thread_id: target.thread_id, run_id };
   const allowed = await authorizeRun(ctx, agent, ids, input);
@@ -51,6 +54,25 @@ export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate
     keyed,
   });
   return { deployment_id: agent.deployment_id, thread_id, request, filters: allowed.filters };
+}
+
+/** Refuses a new run over a quota of the workspace. A repeated request gets the run that exists. */
+async function assertRunQuota(
+  ctx: Context,
+  { deployment_id, thread_id, run_id }: RunTarget,
+  keyed: KeyedRun | null,
+): Promise<void> {
+  try {
+    await assertQuota(ctx, RUN_METERS);
+  } catch (error) {
+    const known = keyed?.run_ids ?? (run_id === undefined ? [] : [run_id]);
+    for (const id of known) {
+      // A threadless run's thread shares its id.
+      const thread = threadObject(ctx.env, deployment_id, thread_id ?? id);
+      if (await thread.hasRun(id)) return;
+    }
+    throw error;
+  }
 }
 
 function isKept({ on_completion }: RunCreate): boolean {

@@ -40,7 +40,7 @@ async function cancelBusy(
   place: Parameters<typeof visitBusyThreads>[1],
   cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
-  await new Promise((resolve) => setTimeout(resolve, DIRECTORY_LAG_MS));
+  await scheduler.wait(DIRECTORY_LAG_MS);
   let found = 0;
   const query = { ...place, with_temporary: true };
   const wereAll = await visitBusyThreads(ctx, query, async (thread_ids) => {

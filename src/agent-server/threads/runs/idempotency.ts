@@ -10,10 +10,14 @@ const MAX_KEY_CHARACTERS = 255;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export const KeyHeaders = z.object({
-  "idempotency-key": z.string().min(1).max(MAX_KEY_CHARACTERS).optional().openapi({
-    description:
+  "idempotency-key": z
+    .string()
+    .min(1)
+    .max(MAX_KEY_CHARACTERS)
+    .optional()
+    .describe(
       "Idempotency key: repeated requests with the same key and body create one run, for a day",
-  }),
+    ),
 });
 
 /** The ids that a request with a key may have given to its run, newest first, and the digest of its body. */

@@ -1,16 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { caseless, list, QueryBoolean, Uuid } from "../../../shared/schema.ts";
+import { caseless, list, QueryBoolean, queryLimit, Uuid } from "../../../shared/schema.ts";
 import { CheckpointName } from "../checkpoint-schema.ts";
 import { RUN_STATUSES } from "../run-schema.ts";
 
 export const RunQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1000)
-    .default(10)
-    .describe("Maximum number of runs on a page"),
+  limit: queryLimit("runs", 1000, 10),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
   status: caseless(RUN_STATUSES).optional().describe("Status of the runs, in any case"),
   select: z
@@ -83,10 +77,9 @@ export const FollowQuery = JoinQuery.extend({
   namespace: Namespaces.describe(
     "Namespaces of subgraphs to stream: one, repeated, or a JSON list",
   ),
-  checkpoint_id: CheckpointName.optional().openapi({
-    description:
-      "Only events after this checkpoint, where the run streams `checkpoints` or `debug`; otherwise all.",
-  }),
+  checkpoint_id: CheckpointName.optional().describe(
+    "Only events after this checkpoint, where the run streams `checkpoints` or `debug`; otherwise all.",
+  ),
 });
 
 export const FollowHeaders = z.object({

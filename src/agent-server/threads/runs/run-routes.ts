@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../../shared/http/http.ts";
+import { sseResponse } from "../../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
 import { eventStream, finalValues } from "../http/responses-schema.ts";
 import {
   runHeaders,
-  sseResponse,
   toFollow,
   toList,
   toNamespaces,
@@ -80,8 +80,8 @@ runRoutes.openapi(
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
-    const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
-    return valuesResponse(stream, runHeaders(run));
+    const { run, body } = await waitRun(c.var.ctx, target, c.req.valid("json"));
+    return valuesResponse(body, runHeaders(run));
   },
 );
 

@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../../shared/http/http.ts";
+import { sseResponse } from "../../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
 import { eventStream, finalValues } from "../http/responses-schema.ts";
 import {
-  sseResponse,
   threadlessRunHeaders,
   toFollow,
   toNamespaces,
@@ -66,8 +66,8 @@ threadlessRoutes.openapi(
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
-    const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
-    return valuesResponse(stream, threadlessRunHeaders(run));
+    const { run, body } = await waitRun(c.var.ctx, target, c.req.valid("json"));
+    return valuesResponse(body, threadlessRunHeaders(run));
   },
 );
 

@@ -1,28 +1,31 @@
+import { ROOT } from "../../../shared/storage/slots.ts";
 import { mapConcurrent } from "../../../shared/work/chunks.ts";
-import { forgetThread, someThreadsOf } from "../directory/directory.ts";
+import { type ListedThread, someThreadsOf } from "../directory/directory.ts";
+import { forgetEntries } from "../directory/publication.ts";
+import { directoryObject } from "../directory/stub.ts";
 import { threadObject } from "../object/stub.ts";
 
-// Deleting a thread is one call to its object and one row; this many fit a queue message's time.
+// Deleting a thread is a call of its object and one of the directory; this many fit a queue message's time.
 const BATCH = 200;
 const AT_ONCE = 10;
 
 /**
- * Deletes threads of a deployment.
+ * Deletes threads of a deployment, and their directory after the last one.
  * @returns whether all are deleted
  */
 export async function deleteThreadsOf(env: Env, deployment_id: string): Promise<boolean> {
-  const threads = await someThreadsOf(env, deployment_id, BATCH);
-  await deleteListed(env, deployment_id, threads);
-  return threads.length < BATCH;
+  const threads = await someThreadsOf(env, deployment_id, { with_temporary: true, limit: BATCH });
+  await deleteListed(env, threads);
+  if (threads.length === BATCH) return false;
+  await directoryObject(env, deployment_id).end(deployment_id, ROOT);
+  return true;
 }
 
-export async function deleteListed(
-  env: Env,
-  deployment_id: string,
-  threads: { thread_id: string }[],
-): Promise<void> {
-  await mapConcurrent(threads, AT_ONCE, async ({ thread_id }) => {
-    await threadObject(env, deployment_id, thread_id).deleteThread();
-    await forgetThread(env, { deployment_id, thread_id });
-  });
+export async function deleteListed(env: Env, threads: ListedThread[]): Promise<void> {
+  await mapConcurrent(threads, AT_ONCE, ({ deployment_id, thread_id }) =>
+    threadObject(env, deployment_id, thread_id).deleteThread(),
+  );
+  // An entry may have no thread.
+  for (const keys of Map.groupBy(threads, ({ slot }) => slot).values())
+    await forgetEntries(env, keys);
 }

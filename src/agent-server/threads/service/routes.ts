@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../../shared/http/http.ts";
+import { sseResponse } from "../../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
 import {
   FoundThread,
@@ -17,7 +18,7 @@ import {
   ThreadWithTtl,
 } from "../directory/thread-schema.ts";
 import { eventStream, PAGE_HEADERS } from "../http/responses-schema.ts";
-import { sseResponse, toList, toThreadFollow } from "../http/run-http.ts";
+import { toList, toThreadFollow } from "../http/run-http.ts";
 import { AgentPath, Thread, ThreadPath } from "../schema.ts";
 import { createThread, deleteThread, getThread, updateThread } from "./service.ts";
 import {

@@ -3,14 +3,10 @@ import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { chunks, mapConcurrent } from "../../../shared/work/chunks.ts";
 import { authorize, openAgent } from "../../access/service.ts";
-import {
-  countByStatus,
-  countThreadRows,
-  findThreads,
-  type StatusCounts,
-} from "../directory/directory.ts";
-import { extract } from "../directory/extract.ts";
+import type { StatusCounts } from "../directory/counts.ts";
+import { countByStatus, findThreads } from "../directory/directory.ts";
 import type { ThreadCount, ThreadPrune, ThreadSearch } from "../directory/thread-schema.ts";
+import { extract } from "../extract.ts";
 import { threadNotFound } from "../loop/state-answers.ts";
 import { threadWithFilters } from "../object/stub.ts";
 import type { ThreadCalls } from "../object/thread-calls.ts";
@@ -40,14 +36,27 @@ const DIRECTORY_FIELDS = [
 export async function searchThreads(ctx: Context, deployment_id: string, query: ThreadSearch) {
   const agent = await openAgent(ctx, deployment_id, "read");
   const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
-  const { rows, headers } = toPage(await findThreads(ctx, agent, query, filters), query);
-  const { select } = query;
+  const { select, extract, recent_runs = 0 } = query;
   const isInDirectory =
-    select?.length && !query.extract && select.every((name) => DIRECTORY_FIELDS.includes(name));
+    select !== undefined &&
+    select.length > 0 &&
+    !extract &&
+    recent_runs === 0 &&
+    select.every((name) => DIRECTORY_FIELDS.includes(name));
+  const with_metadata = isInDirectory && select.includes("metadata");
+  const found = await findThreads(
+    ctx,
+    agent,
+    { ...query, filters, with_metadata },
+    MAX_FOUND_CHARACTERS,
+  );
+  if (found === null) throw tooMuchFound();
+  const { rows, headers } = toPage(found, query);
   if (isInDirectory) return { rows: rows.map((row) => pick(row, select)), headers };
   const call = (row: { thread_id: string }, characters: number) =>
     threadWithFilters(ctx.env, agent.deployment_id, row.thread_id, filters).getThreadWithin(
       characters,
+      recent_runs,
     );
   return { rows: await readThreads(rows, query, call), headers };
 }
@@ -61,7 +70,8 @@ async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
   const add = (read: Awaited<ReturnType<Read<R>>>) => {
     if (isTooLarge(read)) throw tooMuchFound();
     if (!read.ok) return;
-    const shown = toFound(Thread.parse(read.thread), query);
+    const recent = query.recent_runs && { recent_runs: read.recent_runs };
+    const shown = { ...toFound(Thread.parse(read.thread), query), ...recent };
     left -= JSON.stringify(shown).length;
     if (left < 0) throw tooMuchFound();
     found.push(shown);
@@ -83,7 +93,8 @@ function isTooLarge(read: Awaited<ReturnType<ThreadCalls["getThreadWithin"]>>): 
 export async function countThreads(ctx: Context, deployment_id: string, query: ThreadCount) {
   const agent = await openAgent(ctx, deployment_id, "read");
   const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
-  return countThreadRows(ctx, agent, query, filters);
+  const counts = await countByStatus(ctx, agent, { ...query, filters });
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 export async function countThreadsByStatus(
@@ -93,7 +104,7 @@ export async function countThreadsByStatus(
 ): Promise<StatusCounts> {
   const agent = await openAgent(ctx, deployment_id, "read");
   const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
-  return countByStatus(ctx, agent, query, filters);
+  return countByStatus(ctx, agent, { ...query, filters });
 }
 
 /** Copies keep the ids of checkpoints. */

@@ -1,7 +1,7 @@
 import { isSendable } from "../../../shared/http/sockets.ts";
 import { log } from "../../../shared/log.ts";
 import { threadSession } from "../callbacks.ts";
-import { invalidArgument, isFailure, readCommand } from "../events/envelope.ts";
+import { invalidArgument, readCommand } from "../events/envelope.ts";
 import type { ProtocolEvent } from "../events/event.ts";
 import { channelsOf } from "../events/filter.ts";
 import { MAX_COMMAND_CHARACTERS, MAX_SOCKETS, RECHECK_MS } from "../events/limits.ts";
@@ -72,8 +72,9 @@ export class Sockets {
   }
 
   async message(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {
-    const command = commandOf(data);
-    if (isFailure(command)) return send(socket, { type: "error", id: null, ...command });
+    const read = commandOf(data);
+    if (read.type === "error") return send(socket, { ...read, id: null });
+    const command = read.value;
     const state = this.#stateOf(socket);
     if (command.method === "subscription.subscribe") {
       return this.#inTurn(socket, () => this.#subscriptions.subscribe(socket, state, command));

@@ -1,4 +1,4 @@
-import { invalidArgument, isFailure, readParams } from "../events/envelope.ts";
+import { commandFailure, invalidArgument, readParams } from "../events/envelope.ts";
 import { channelsOf, type EventFilter } from "../events/filter.ts";
 import { MAX_SUBSCRIPTIONS, SETTLE_MS } from "../events/limits.ts";
 import { LogReader } from "../events/log-reader.ts";
@@ -29,13 +29,13 @@ export class Subscriptions {
   async subscribe(socket: WebSocket, state: SocketState, command: Command): Promise<void> {
     const { id } = command;
     const params = readParams(Subscribe, command);
-    if (isFailure(params)) return send(socket, { type: "error", id, ...params });
+    if (params.type === "error") return send(socket, { ...params, id });
     if (!(await this.#isAuthorized(socket, state))) return;
-    const { channels, namespaces = null, depth = null, since } = params.ok;
+    const { channels, namespaces = null, depth = null, since } = params.value;
     const subscription = this.#add(socket, { channels, namespaces, depth });
     if (!subscription) {
       const text = `The limit of ${MAX_SUBSCRIPTIONS} subscriptions of a socket, or of their size, is reached: unsubscribe from one.`;
-      return send(socket, { type: "error", id, ...invalidArgument(text) });
+      return send(socket, { ...invalidArgument(text), id });
     }
     state.settlesAt = Date.now() + SETTLE_MS;
     await this.#replay(socket, state, { own: subscription, since: since ?? 0, id });
@@ -82,13 +82,13 @@ export class Subscriptions {
   unsubscribe(socket: WebSocket, state: SocketState, command: Command) {
     const { id } = command;
     const params = readParams(Unsubscribe, command);
-    if (isFailure(params)) return send(socket, { type: "error", id, ...params });
+    if (params.type === "error") return send(socket, { ...params, id });
     const { subscriptions, ...attachment } = attachmentOf(socket);
-    const { subscription_id } = params.ok;
+    const { subscription_id } = params.value;
     const others = subscriptions.filter((known) => known.id !== subscription_id);
     if (others.length === subscriptions.length) {
       const message = `The socket has no subscription ${subscription_id}.`;
-      return send(socket, { type: "error", id, error: "no_such_subscription", message });
+      return send(socket, { ...commandFailure("no_such_subscription", message), id });
     }
     attach(socket, { ...attachment, subscriptions: others });
     state.reader = null;

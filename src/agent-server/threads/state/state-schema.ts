@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { list, QueryBoolean, Timestamp } from "../../../shared/schema.ts";
+import { list, namedObject, QueryBoolean, Timestamp } from "../../../shared/schema.ts";
 import { CheckpointName } from "../checkpoint-schema.ts";
 import { Interrupt, Loose, Metadata } from "../schema.ts";
 
@@ -48,35 +48,29 @@ export const CheckpointBody = z.object({
   select: StateFields.nullish().describe("Fields to return. Default: all"),
 });
 
-export const StateUpdate = z
-  .object({
-    values: z.unknown().optional().describe("Values to write"),
-    as_node: z.string().nullish().describe("Node that the values are written as"),
-    checkpoint_id: CheckpointName.nullish().describe("Id of the checkpoint"),
-    checkpoint: CheckpointBody.shape.checkpoint
-      .nullish()
-      .describe("Checkpoint of the thread or of a subgraph"),
-  })
-  .openapi("StateUpdate");
+export const StateUpdate = namedObject("StateUpdate", {
+  values: z.unknown().optional().describe("Values to write"),
+  as_node: z.string().nullish().describe("Node that the values are written as"),
+  checkpoint_id: CheckpointName.nullish().describe("Id of the checkpoint"),
+  checkpoint: CheckpointBody.shape.checkpoint
+    .nullish()
+    .describe("Checkpoint of the thread or of a subgraph"),
+});
 
-export const StatePatch = z
-  .object({
-    metadata: Metadata.nullish().transform((metadata) => metadata ?? {}),
-  })
-  .openapi("StatePatch");
+export const StatePatch = namedObject("StatePatch", {
+  metadata: Metadata.nullish().transform((metadata) => metadata ?? {}),
+});
 
-export const StateUpdated = z
-  .object({
-    checkpoint: Loose.openapi({
-      description: "The new checkpoint",
-      example: {
-        thread_id: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
-        checkpoint_ns: "",
-        checkpoint_id: "1f0a2b3c-4d5e-6f60-8001-2c3d4e5f6071",
-      },
-    }),
-  })
-  .openapi("StateUpdated");
+export const StateUpdated = namedObject("StateUpdated", {
+  checkpoint: Loose.openapi({
+    description: "The new checkpoint",
+    example: {
+      thread_id: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+      checkpoint_ns: "",
+      checkpoint_id: "1f0a2b3c-4d5e-6f60-8001-2c3d4e5f6071",
+    },
+  }),
+});
 
 const Before = z.union([
   z.string(),
@@ -89,20 +83,12 @@ const Before = z.union([
   }),
 ]);
 
-export const HistoryQuery = z
-  .object({
-    limit: z
-      .number()
-      .int()
-      .min(1)
-      .max(1000)
-      .nullish()
-      .describe("Maximum number of states to return"),
-    before: Before.nullish().describe("Checkpoint before which states are returned"),
-    metadata: Loose.nullish().describe("Metadata that checkpoints contain"),
-    checkpoint: CheckpointBody.shape.checkpoint
-      .nullish()
-      .describe("Checkpoint of the thread or of a subgraph"),
-    select: StateFields.nullish().describe("Fields to return. Default: all"),
-  })
-  .openapi("HistoryQuery");
+export const HistoryQuery = namedObject("HistoryQuery", {
+  limit: z.number().int().min(1).max(1000).nullish().describe("Maximum number of states to return"),
+  before: Before.nullish().describe("Checkpoint before which states are returned"),
+  metadata: Loose.nullish().describe("Metadata that checkpoints contain"),
+  checkpoint: CheckpointBody.shape.checkpoint
+    .nullish()
+    .describe("Checkpoint of the thread or of a subgraph"),
+  select: StateFields.nullish().describe("Fields to return. Default: all"),
+});

@@ -10,6 +10,9 @@ export class CachedThreadRow {
   #cached: ThreadRow | null = null;
   #isNew = false;
   readonly #changed = new Set<keyof ThreadRow>();
+  #mustWrite = false;
+  /** Values of committed transactions that wait for the next change. A failed one does not drop them. */
+  #later: Partial<ThreadRow> = {};
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -20,20 +23,39 @@ export class CachedThreadRow {
   }
 
   insert(row: ThreadRow) {
+    this.#reset();
     this.#isNew = true;
     this.#cached = row;
   }
 
   /** Changes the thread: readers see a new `updated_at`, and the directory gets a new entry. */
   change(patch: Partial<ThreadRow>) {
-    const directory_seq = this.#row().directory_seq + 1;
-    this.set({ ...patch, updated_at: new Date().toISOString(), directory_seq });
+    this.changeLater(patch);
+    this.#mustWrite = true;
   }
 
-  /** Sets columns that are no change of the thread. */
+  /** Changes the thread like `change`, where another row allows to repeat it after a restart. */
+  changeLater(patch: Partial<ThreadRow>) {
+    const directory_seq = this.#row().directory_seq + 1;
+    this.setLater({ ...patch, updated_at: new Date().toISOString(), directory_seq });
+  }
+
+  /** Sets columns that neither readers nor the directory see. */
   set(patch: Partial<ThreadRow>) {
+    this.setLater(patch);
+    this.#mustWrite = true;
+  }
+
+  /** Sets columns that are written with the next change. A restart before that loses them. */
+  setLater(patch: Partial<ThreadRow>) {
     Object.assign(this.#row(), patch);
     for (const column of Object.keys(patch)) this.#changed.add(column as keyof ThreadRow);
+  }
+
+  /** Whether the stored row has the value of the column. */
+  isStored(column: keyof ThreadRow): boolean {
+    this.#row();
+    return !this.#isNew && !this.#changed.has(column);
   }
 
   flush() {
@@ -42,24 +64,36 @@ export class CachedThreadRow {
     if (this.#isNew) {
       const columns = Object.keys(row).map((column) => `"${column}"`);
       insertRows(this.#sql, `INSERT INTO thread (${columns.join(", ")})`, [Object.values(row)]);
-    } else if (this.#changed.size > 0) {
+    } else if (this.#mustWrite) {
       const changed = [...this.#changed];
       const set = changed.map((column) => `"${column}" = ?`).join(", ");
       this.#sql.exec(`UPDATE thread SET ${set}`, ...changed.map((column) => row[column]));
+    } else {
+      this.#later = Object.fromEntries([...this.#changed].map((column) => [column, row[column]]));
+      return;
     }
-    this.#isNew = false;
-    this.#changed.clear();
+    this.#reset();
   }
 
-  /** Drops the cache after a failed transaction: it may hold what was not written. */
+  /** Drops the cache after a failed transaction, whose changes it may hold. */
   clear() {
+    const later = this.#later;
     this.#cached = null;
-    this.#isNew = false;
+    this.#reset();
+    this.#later = later;
+  }
+
+  #reset() {
+    this.#isNew = this.#mustWrite = false;
     this.#changed.clear();
+    this.#later = {};
   }
 
   #row(): ThreadRow {
-    this.#cached ??= this.#sql.exec<ThreadRow>("SELECT * FROM thread").one();
-    return this.#cached;
+    if (this.#cached) return this.#cached;
+    const row = { ...this.#sql.exec<ThreadRow>("SELECT * FROM thread").one(), ...this.#later };
+    for (const column of Object.keys(this.#later)) this.#changed.add(column as keyof ThreadRow);
+    this.#cached = row;
+    return row;
   }
 }

@@ -1,26 +1,36 @@
+import { slotOf } from "../../../shared/storage/slots.ts";
 import { digestText } from "../digest.ts";
-import type { ThreadRecord } from "../records.ts";
 import type { CachedThreadRow } from "./cached-thread-row.ts";
+import type { ThreadRow } from "./thread-rows.ts";
 
 /** A temporary thread whose run ends sooner has no entry in the directory, and costs no write. */
 const LIST_AFTER_MS = 1000;
 
+/** Columns of the directory. `metadata` and `digest` are JSON texts. */
 export type DirectoryEntry = Pick<
-  ThreadRecord,
-  "thread_id" | "created_at" | "updated_at" | "state_updated_at" | "status" | "metadata"
-> & {
-  deployment_id: string;
-  workspace_id: string;
-  digest: Record<string, unknown> | null;
-  seq: number;
-  is_temporary: boolean;
-};
+  ThreadRow,
+  "thread_id" | "deployment_id" | "workspace_id" | "status" | "metadata"
+> &
+  Pick<ThreadRow, "created_at" | "updated_at" | "state_updated_at"> & {
+    digest: string | null;
+    seq: number;
+    /** Object of the directory. */
+    slot: number;
+    /** 1 or 0. */
+    is_temporary: number;
+    /** Time at which the thread's object made the entry, in epoch milliseconds. */
+    read_at: number;
+  };
+
+/** `seq`: of the last change of the thread. */
+export type DirectoryKey = Pick<DirectoryEntry, "deployment_id" | "thread_id" | "slot" | "seq">;
 
 /** The entry of the thread in the directory, and whether it is current. */
 export class ThreadListing {
   readonly #row: CachedThreadRow;
   readonly #valuesText: () => string | null;
-  #digested: { at: string; digest: Record<string, unknown> } | null = null;
+  #isMarkStored = false;
+  #digested: { at: string; digest: string } | null = null;
 
   constructor(row: CachedThreadRow, valuesText: () => string | null) {
     this.#row = row;
@@ -32,6 +42,11 @@ export class ThreadListing {
     const { temporary, ended_at, status, directory_seq, directory_sent } = this.#row.get();
     if (temporary === 0) return (directory_sent ?? 0) < directory_seq;
     return ended_at === null ? status === "busy" && !directory_sent : directory_sent !== null;
+  }
+
+  get key(): DirectoryKey {
+    const { deployment_id, thread_id, directory_slot, directory_seq } = this.#row.get();
+    return { deployment_id, thread_id, slot: directory_slot, seq: directory_seq };
   }
 
   /** Whether the directory has, or may have, an entry. */
@@ -53,20 +68,18 @@ export class ThreadListing {
       row;
     return {
       ...{ thread_id, deployment_id, workspace_id, created_at, updated_at, state_updated_at },
-      status: row.status,
-      metadata: JSON.parse(row.metadata),
-      digest: this.#digest(),
-      seq: row.directory_seq,
-      is_temporary: row.temporary === 1,
+      ...{ status: row.status, metadata: row.metadata, digest: this.#digest() },
+      ...{ seq: row.directory_seq, slot: row.directory_slot, is_temporary: row.temporary },
+      read_at: Date.now(),
     };
   }
 
   // Values change less often than the directory entry.
-  #digest(): Record<string, unknown> | null {
+  #digest(): string | null {
     const { state_updated_at } = this.#row.get();
     if (state_updated_at === null) return null;
     if (this.#digested?.at !== state_updated_at) {
-      const digest = digestText(this.#valuesText() ?? "{}");
+      const digest = JSON.stringify(digestText(this.#valuesText() ?? "{}"));
       this.#digested = { at: state_updated_at, digest };
     }
     return this.#digested.digest;
@@ -75,5 +88,29 @@ export class ThreadListing {
   /** `seq` of the entry that was written, `0` before a write, `null` after a removal. */
   markPublished(seq: number | null) {
     this.#row.set({ directory_sent: seq });
+    this.#isMarkStored = true;
+  }
+
+  /**
+   * Whether a mark may wait for the next change of the thread. The first one after a restart may not: an idle
+   * thread would be published again after each.
+   */
+  get canMarkLater(): boolean {
+    return this.#isMarkStored && this.#row.get().temporary === 0;
+  }
+
+  markPublishedLater(seq: number) {
+    this.#row.setLater({ directory_sent: seq });
+  }
+
+  /** The object that was to have the entry takes no new threads. */
+  moveTo(generation: number) {
+    const { thread_id } = this.#row.get();
+    this.#row.set({ directory_slot: slotOf(thread_id, generation) });
+  }
+
+  /** The thread is new: a restart before its first change may publish it again. */
+  startEmpty() {
+    this.#isMarkStored = true;
   }
 }

@@ -1,6 +1,8 @@
+import { schemaOf } from "../../../shared/storage/object-tables.ts";
+
 /**
- * Tables of one thread. Append only: the version is the number of steps that ran.
- * `parts` holds data that outgrows a row, under a name that its owner derives.
+ * Tables that each thread with a run has. Append only: the version is the number of steps that ran. A table WITHOUT
+ * ROWID writes one row for each of its rows; a text key beside the rowid would be a second one.
  */
 export const MIGRATIONS = [
   `CREATE TABLE thread (
@@ -25,8 +27,8 @@ export const MIGRATIONS = [
      ttl TEXT
    );
    CREATE TABLE runs (
-     seq INTEGER PRIMARY KEY,
-     run_id TEXT NOT NULL UNIQUE,
+     run_id TEXT PRIMARY KEY,
+     seq INTEGER NOT NULL,
      assistant_id TEXT NOT NULL,
      graph_id TEXT NOT NULL,
      status TEXT NOT NULL,
@@ -50,12 +52,12 @@ export const MIGRATIONS = [
      interrupts TEXT,
      first_event INTEGER,
      request_sha256 TEXT
-   );
+   ) WITHOUT ROWID;
    CREATE TABLE events (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     last_id INTEGER PRIMARY KEY,
      run_id TEXT NOT NULL,
-     event TEXT NOT NULL,
-     data TEXT,
+     count INTEGER NOT NULL,
+     events TEXT,
      segments TEXT,
      at INTEGER
    );
@@ -67,65 +69,19 @@ export const MIGRATIONS = [
      checkpoint TEXT NOT NULL,
      metadata TEXT NOT NULL,
      PRIMARY KEY (ns, checkpoint_id)
-   );
-   CREATE TABLE channel_values (
-     ns TEXT NOT NULL,
-     channel TEXT NOT NULL,
-     version INTEGER NOT NULL,
-     run_id TEXT,
-     type TEXT NOT NULL,
-     data BLOB,
-     segments TEXT,
-     PRIMARY KEY (ns, channel, version)
-   );
-   CREATE TABLE value_segments (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     data BLOB NOT NULL
-   );
-   CREATE TABLE event_segments (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     data BLOB NOT NULL
-   );
-   CREATE TABLE writes (
-     ns TEXT NOT NULL,
-     checkpoint_id TEXT NOT NULL,
-     task_id TEXT NOT NULL,
-     path TEXT NOT NULL,
-     idx INTEGER NOT NULL,
-     run_id TEXT,
-     channel TEXT NOT NULL,
-     type TEXT NOT NULL,
-     data BLOB,
-     PRIMARY KEY (ns, checkpoint_id, task_id, idx)
-   );
-   CREATE TABLE replaced_writes (
-     ns TEXT NOT NULL,
-     checkpoint_id TEXT NOT NULL,
-     task_id TEXT NOT NULL,
-     path TEXT NOT NULL,
-     idx INTEGER NOT NULL,
-     run_id TEXT,
-     channel TEXT NOT NULL,
-     type TEXT NOT NULL,
-     data BLOB,
-     by_run TEXT NOT NULL
-   );
-   CREATE TABLE parts (
-     name TEXT NOT NULL,
-     part INTEGER NOT NULL,
-     data BLOB NOT NULL,
-     PRIMARY KEY (name, part)
-   );
-   CREATE TABLE trace_outbox (
-     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-     kind TEXT NOT NULL,
-     data TEXT,
-     texts TEXT
-   );
-   CREATE TABLE webhook_outbox (
-     run_id TEXT PRIMARY KEY,
-     url TEXT NOT NULL,
-     payload TEXT,
-     user TEXT
-   );`,
+   ) WITHOUT ROWID;`,
+  `ALTER TABLE checkpoints ADD COLUMN inline_values BLOB;
+   ALTER TABLE checkpoints ADD COLUMN inline_writes BLOB;`,
+  `ALTER TABLE checkpoints ADD COLUMN body BLOB;
+   ALTER TABLE runs ADD COLUMN request BLOB;`,
+  "ALTER TABLE runs ADD COLUMN losses INTEGER NOT NULL DEFAULT 0;",
+  "ALTER TABLE runs ADD COLUMN version TEXT;",
+  `ALTER TABLE events ADD COLUMN traces BLOB;
+   ALTER TABLE events ADD COLUMN progress TEXT;
+   ALTER TABLE runs ADD COLUMN progress INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE thread ADD COLUMN traces_sent INTEGER;`,
+  "ALTER TABLE thread ADD COLUMN directory_slot INTEGER NOT NULL DEFAULT 0;",
 ];
+
+/** For new threads: a step alters one table after the other, and each change of a table writes a row. */
+export const SCHEMA = schemaOf(MIGRATIONS);

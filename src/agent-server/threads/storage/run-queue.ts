@@ -1,13 +1,14 @@
 import type { Parts } from "../log/parts.ts";
 import { isFinal } from "../runs.ts";
+import { kwargsName, type StoredRun, toStoredRun } from "./run-rows.ts";
 import {
   insertRun,
-  kwargsName,
   type RunRow,
-  type StoredRun,
-  toStoredRun,
+  readRuns,
+  toProgress,
   updateRun,
-} from "./run-rows.ts";
+  withProgress,
+} from "./run-table.ts";
 import type { StoredThread } from "./thread.ts";
 
 /** `since`: time at which the oldest pending run became due, in epoch milliseconds. */
@@ -27,6 +28,8 @@ export class RunQueue {
   readonly #thread: StoredThread;
   #cached: Map<string, QueuedRun> | null = null;
   #lastSeq = 0;
+  /** The run that ended last, whose result is read next. */
+  #ended: RunRow | null = null;
 
   constructor(sql: SqlStorage, parts: Parts, thread: StoredThread) {
     this.#sql = sql;
@@ -39,7 +42,9 @@ export class RunQueue {
       if (run.isNew) insertRun(this.#sql, run.row);
       else if (run.isChanged) updateRun(this.#sql, run.row);
       run.isNew = run.isChanged = false;
-      if (isFinal(run.row.status)) this.#cached?.delete(run_id);
+      if (!isFinal(run.row.status)) continue;
+      this.#cached?.delete(run_id);
+      this.#ended = run.row;
     }
   }
 
@@ -52,6 +57,7 @@ export class RunQueue {
   /** Drops the cache after a failed transaction: it may hold what was not written. */
   clearCache() {
     this.#cached = null;
+    this.#ended = null;
   }
 
   add(row: Omit<RunRow, "seq">) {
@@ -75,8 +81,51 @@ export class RunQueue {
     return true;
   }
 
+  /** Changes what the row of a batch stores. @returns `false` when the run is not in the queue */
+  advance(run_id: string, patch: Partial<Pick<RunRow, "event_characters" | "trace">>): boolean {
+    const run = this.#runs().get(run_id);
+    if (!run) return false;
+    Object.assign(run.row, patch, { progress: run.row.progress + 1 });
+    return true;
+  }
+
+  /** Counts events of a run and returns the characters of all its events. */
+  addEvents(run_id: string, first: number, characters: number): number {
+    const row = this.row(run_id);
+    if (!row) return 0;
+    const event_characters = row.event_characters + characters;
+    if (row.first_event === null) this.patch(run_id, { first_event: first });
+    this.advance(run_id, { event_characters });
+    return event_characters;
+  }
+
+  /** @returns `null` when the run is not in the queue */
+  progress(run_id: string): string | null {
+    const row = this.row(run_id);
+    return row && toProgress(row);
+  }
+
+  losses(run_id: string): number {
+    return this.#runs().get(run_id)?.row.losses ?? 0;
+  }
+
+  setLosses(run_id: string, losses: number) {
+    if (losses !== this.losses(run_id)) this.patch(run_id, { losses });
+  }
+
   remove(run_id: string) {
     this.#cached?.delete(run_id);
+    this.forgetEnded();
+  }
+
+  /** @returns `null` for any run but the one that ended last */
+  ended(run_id: string): Readonly<RunRow> | null {
+    return this.#ended?.run_id === run_id ? this.#ended : null;
+  }
+
+  /** Called when a statement changes the row of a run that has ended. */
+  forgetEnded() {
+    this.#ended = null;
   }
 
   get isEmpty(): boolean {
@@ -131,9 +180,9 @@ export class RunQueue {
 
   #runs(): Map<string, QueuedRun> {
     if (this.#cached) return this.#cached;
-    const rows = this.#sql
-      .exec<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running')")
-      .toArray();
+    const rows = [...readRuns(this.#sql, "WHERE status IN ('pending', 'running')")].map((row) =>
+      withProgress(this.#sql, row),
+    );
     const { seq } = this.#sql
       .exec<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM runs")
       .one();

@@ -1,3 +1,4 @@
+import { count, countUsage, observe } from "../../../shared/metrics/metrics.ts";
 import type { Parts } from "../log/parts.ts";
 import type { RunRecord, RunRequest, ThreadSnapshot } from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
@@ -8,20 +9,22 @@ import {
   newestRow,
   newRunRow,
   type RunQuery,
-  type RunRow,
   type StoredRun,
 } from "./run-rows.ts";
+import { type RunRow, readRuns } from "./run-table.ts";
 import type { StoredThread } from "./thread.ts";
 
 /** All runs of a thread. Those in flight are read and changed in the queue. */
 export class Runs {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
+  readonly #thread: StoredThread;
   readonly queue: RunQueue;
 
   constructor(sql: SqlStorage, parts: Parts, thread: StoredThread) {
     this.#sql = sql;
     this.#parts = parts;
+    this.#thread = thread;
     this.queue = new RunQueue(sql, parts, thread);
   }
 
@@ -32,8 +35,8 @@ export class Runs {
     snapshot: ThreadSnapshot | null,
   ) {
     const column = this.#parts.put(kwargsName(run.run_id), JSON.stringify(kwargs));
-    const { webhook } = kwargs;
-    this.queue.add(newRunRow(run, { metadata, webhook, kwargs: column, snapshot }));
+    this.queue.add(newRunRow(run, { metadata, webhook: kwargs.webhook, kwargs: column, snapshot }));
+    countUsage(this.#thread.header().workspace_id, "runs", { runs_created: 1 });
   }
 
   get(run_id: string): StoredRun | null {
@@ -44,6 +47,15 @@ export class Runs {
   /** @returns `null` when the runs have more than `MAX_LIST_CHARACTERS` */
   list(query: RunQuery): RunRecord[] | null {
     return listRecords(this.#sql, query, (row) => this.queue.toRun(row));
+  }
+
+  /** Returns the statuses of the newest runs, the oldest of them first. */
+  recentStatuses(limit: number): RunStatus[] {
+    const rows = this.#sql.exec<Pick<RunRow, "status">>(
+      "SELECT status FROM runs ORDER BY seq DESC LIMIT ?",
+      limit,
+    );
+    return [...rows].map(({ status }) => status).reverse();
   }
 
   /** Whether a run was created with an idempotency key. */
@@ -67,11 +79,15 @@ export class Runs {
     return newest ? { hasEvents: newest.event_characters > 0 } : null;
   }
 
-  start(run_id: string) {
+  start(run_id: string, version: string) {
     const row = this.queue.row(run_id);
     if (!row) return;
     const started_at = row.started_at ?? Date.now();
-    this.#change(run_id, { status: "running", attempt: row.attempt + 1, started_at });
+    if (row.started_at === null) {
+      count("heddle_runs_started_total", {});
+      observe("heddle_run_queue_wait_seconds", {}, Math.max(0, started_at - row.due_at) / 1000);
+    } else count("heddle_runs_restarted_total", {});
+    this.#change(run_id, { status: "running", attempt: row.attempt + 1, started_at, version });
   }
 
   /** `interrupts`: JSON of the pending interrupts. */
@@ -82,6 +98,9 @@ export class Runs {
     interrupts: string | null = null,
   ) {
     const ended_at = Date.now();
+    // Only a running run can repeat its start.
+    this.#thread.writeStart();
+    this.#countEnd(this.queue.row(run_id)?.started_at ?? null, status, ended_at);
     const over = { status, ended_at, thread_snapshot: null, interrupts };
     this.#change(run_id, { ...over, error: error && JSON.stringify(error) });
   }
@@ -105,15 +124,6 @@ export class Runs {
     this.#change(run_id, { cancel_reason });
   }
 
-  /** Counts events of a run and returns the characters of all its events. */
-  addEvents(run_id: string, first: number, characters: number): number {
-    const row = this.queue.row(run_id);
-    if (!row) return 0;
-    const event_characters = row.event_characters + characters;
-    this.queue.patch(run_id, { first_event: row.first_event ?? first, event_characters });
-    return event_characters;
-  }
-
   /** @returns `null` when the run has no events */
   firstEvent(run_id: string): number | null {
     return this.#rowOf(run_id)?.first_event ?? null;
@@ -125,7 +135,8 @@ export class Runs {
 
   /** Ended runs too: isolates send the rest of a trace after the outcome. */
   setTrace(run_id: string, trace: string | null) {
-    if (this.queue.patch(run_id, { trace })) return;
+    if (this.queue.patch(run_id, { trace })) return void this.queue.advance(run_id, {});
+    this.queue.forgetEnded();
     this.#sql.exec("UPDATE runs SET trace = ? WHERE run_id = ?", trace, run_id);
   }
 
@@ -138,6 +149,8 @@ export class Runs {
   }
 
   delete(run_id: string) {
+    const queued = this.queue.row(run_id);
+    if (queued && !isFinal(queued.status)) this.#countEnd(queued.started_at, "deleted", Date.now());
     this.queue.remove(run_id);
     this.#parts.delete(kwargsName(run_id));
     this.#sql.exec("DELETE FROM runs WHERE run_id = ?", run_id);
@@ -155,17 +168,26 @@ export class Runs {
   }
 
   markEventsDeleted(run_id: string) {
+    this.queue.forgetEnded();
     this.#sql.exec("UPDATE runs SET event_characters = 0 WHERE run_id = ?", run_id);
   }
 
   #rowOf(run_id: string): RunRow | null {
-    const queued = this.queue.row(run_id);
-    if (queued) return queued;
-    const [row] = this.#sql.exec<RunRow>("SELECT * FROM runs WHERE run_id = ?", run_id).toArray();
+    const known = this.queue.row(run_id) ?? this.queue.ended(run_id);
+    if (known) return known;
+    const [row] = readRuns(this.#sql, "WHERE run_id = ?", run_id);
     return row ?? null;
   }
 
   #change(run_id: string, patch: Partial<RunRow>) {
     this.queue.patch(run_id, { ...patch, updated_at: new Date().toISOString() });
+  }
+
+  #countEnd(started_at: number | null, status: RunStatus | "deleted", ended_at: number) {
+    count("heddle_runs_ended_total", { status });
+    if (started_at === null) return;
+    const seconds = (ended_at - started_at) / 1000;
+    observe("heddle_run_duration_seconds", { status }, seconds);
+    countUsage(this.#thread.header().workspace_id, "runs", { runs: 1, run_seconds: seconds });
   }
 }

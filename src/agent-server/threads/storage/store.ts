@@ -1,21 +1,33 @@
-import type { Op } from "../../../isolate/contract.ts";
-import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
-import { sizeOfEvent } from "../boundary/ops.ts";
+import type { Op, RunOutcome } from "../../../isolate/contract.ts";
+import {
+  deletionOf,
+  isMigrated,
+  markDeleted,
+  migrate,
+} from "../../../shared/storage/object-tables.ts";
+import { slotOfNewThread } from "../directory-slots.ts";
+import { CarriedTraces } from "../log/carried-traces.ts";
 import { Events } from "../log/events.ts";
+import { type ThreadTables, threadTables } from "../log/lazy-tables.ts";
 import { Parts } from "../log/parts.ts";
-import { keepLatest } from "../log/prune.ts";
+import { interruptsOf, statusOf } from "../outcomes.ts";
 import type { NewThread, ThreadSnapshot } from "../records.ts";
+import { threadStatusAfter } from "../runs.ts";
+import { BatchLog, errorEvent, impliedEvent } from "./batch-log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import {
   type CopiedPage,
   type CopiedRow,
   type CopiedTable,
   type CopyBounds,
+  type CopyCursor,
   copyBounds,
   copyPage,
   insertCopies,
-} from "./copy.ts";
-import { MIGRATIONS } from "./migrations.ts";
+} from "./checkpoints/copy.ts";
+import type { DirectoryKey } from "./listing.ts";
+import { MIGRATIONS, SCHEMA } from "./migrations.ts";
+import type { StoredRun } from "./run-rows.ts";
 import { Runs } from "./runs.ts";
 import { StoredThread } from "./thread.ts";
 import { Traces } from "./traces.ts";
@@ -30,20 +42,26 @@ export class ThreadStore {
   readonly traces: Traces;
   readonly webhooks: Webhooks;
   readonly #storage: DurableObjectStorage;
-
+  readonly #tables: ThreadTables;
+  readonly #log: BatchLog;
   #exists: boolean;
 
   constructor(storage: DurableObjectStorage) {
-    const parts = new Parts(storage.sql);
+    const tables = threadTables(storage.sql);
+    const parts = new Parts(tables);
     this.#storage = storage;
+    this.#tables = tables;
     this.#exists = isMigrated(storage);
     if (this.#exists) migrate(storage, MIGRATIONS);
     this.thread = new StoredThread(storage.sql, parts);
     this.runs = new Runs(storage.sql, parts, this.thread);
-    this.events = new Events(storage.sql, parts);
-    this.checkpoints = new Checkpoints(storage.sql, parts);
-    this.traces = new Traces(storage.sql, parts, this.runs);
-    this.webhooks = new Webhooks(storage.sql, parts);
+    const carried = new CarriedTraces(storage.sql);
+    this.events = new Events(tables, parts, carried, () => impliedEvent(this.runs.queue));
+    this.checkpoints = new Checkpoints(tables, parts);
+    const mark = this.thread.traceMark;
+    this.traces = new Traces(tables, parts, { runs: this.runs, mark, carried });
+    this.webhooks = new Webhooks(tables, parts);
+    this.#log = new BatchLog(this);
   }
 
   get exists(): boolean {
@@ -51,18 +69,13 @@ export class ThreadStore {
   }
 
   create(thread: NewThread) {
-    migrate(this.#storage, MIGRATIONS);
+    // The directory may have the entry of a deleted thread with this id, which the new entry replaces.
+    const deleted = deletionOf<Partial<DirectoryKey>>(this.#storage);
+    const slot = slotOfNewThread(thread, deleted);
+    migrate(this.#storage, MIGRATIONS, SCHEMA);
     this.#exists = true;
-    this.transaction(() => this.thread.insert(thread));
-    for (const part of [
-      this.runs.queue,
-      this.events,
-      this.checkpoints,
-      this.traces,
-      this.webhooks,
-    ]) {
-      part.startEmpty();
-    }
+    for (const part of this.#parts) part.startEmpty();
+    this.transaction(() => this.thread.insert(thread, slot));
   }
 
   /** Writes the caches at the end, or drops them when the work fails. */
@@ -70,6 +83,7 @@ export class ThreadStore {
     try {
       return this.#storage.transactionSync(() => {
         const result = work();
+        this.events.flush((run_id) => this.runs.queue.row(run_id)?.status === "running");
         this.thread.flush();
         this.runs.queue.flush();
         return result;
@@ -85,6 +99,13 @@ export class ThreadStore {
     return this.#storage.sync();
   }
 
+  /** The thread does not exist from now on, and the directory may have its entry until `deleteAll`. */
+  markDeleted() {
+    markDeleted(this.#storage, this.thread.listing.key);
+    this.#exists = false;
+    this.#clearCaches();
+  }
+
   /** Hides the thread at once; resolves when it is deleted from disk. */
   async deleteAll(): Promise<void> {
     this.#exists = false;
@@ -97,43 +118,42 @@ export class ThreadStore {
    * The caller opens the transaction.
    */
   apply(run_id: string | null, ops: Op[]): number {
-    this.checkpoints.put(
-      run_id,
-      ops.filter((op) => op.op === "checkpoint"),
-    );
-    const writes = ops.flatMap((op) =>
-      op.op === "writes"
-        ? op.writes.map((write) => ({ ...write, ns: op.ns, checkpoint_id: op.checkpoint_id }))
-        : [],
-    );
-    this.checkpoints.putWrites(run_id, writes);
-    if (run_id !== null) {
-      this.traces.append(
-        run_id,
-        ops.filter((op) => op.op === "trace"),
-      );
-    }
-    const events = ops.filter((op) => op.op === "event");
-    if (run_id === null || events.length === 0) return 0;
-    const first = this.events.append(run_id, events);
-    const characters = events.reduce((sum, event) => sum + sizeOfEvent(event), 0);
-    return this.runs.addEvents(run_id, first, characters);
+    const { hasRoot } = this.checkpoints.apply(run_id, ops);
+    if (run_id === null) return 0;
+    if (hasRoot) this.runs.queue.setLosses(run_id, 0);
+    return this.#log.append(run_id, ops);
   }
 
-  keepLatest() {
-    keepLatest(this.#storage.sql);
+  /** Adds the first event of an attempt. The caller opens the transaction. */
+  beginAttempt(run: StoredRun) {
+    this.#log.begin(run);
+  }
+
+  /**
+   * Ends a run with its last batch, settles the thread and enqueues the webhook. The caller opens the
+   * transaction.
+   */
+  endRun({ run_id, kwargs }: StoredRun, outcome: RunOutcome) {
+    const { ops, failure, summary } = outcome;
+    this.apply(run_id, failure ? [...ops, errorEvent(failure)] : ops);
+    this.runs.end(run_id, statusOf(outcome), failure, interruptsOf(outcome));
+    const hasWaiting = !this.runs.queue.isEmpty;
+    const result = { failed: failure !== null, next: summary?.next ?? [] };
+    this.thread.settle(threadStatusAfter(result, hasWaiting), summary, failure);
+    this.enqueueWebhook(run_id, { hasResult: true });
+    if (kwargs.temporary && !hasWaiting) this.thread.markEnded();
   }
 
   copyBounds(): CopyBounds {
-    return copyBounds(this.#storage.sql);
+    return copyBounds(this.#tables);
   }
 
-  copyPage(table: CopiedTable, after: number, upto: number): CopiedPage {
-    return copyPage(this.#storage.sql, table, after, upto);
+  copyPage(table: CopiedTable, after: CopyCursor | null, bounds: CopyBounds): CopiedPage {
+    return copyPage(this.#tables, table, after, bounds);
   }
 
   insertCopies(table: CopiedTable, rows: CopiedRow[]) {
-    insertCopies(this.#storage.sql, table, rows, this.thread.id);
+    insertCopies(this.#tables, table, rows, this.thread.id);
     this.checkpoints.clearCache();
   }
 
@@ -142,9 +162,9 @@ export class ThreadStore {
     const url = this.runs.webhook(run_id);
     const run = url === null ? null : this.runs.get(run_id);
     if (url === null || run === null) return;
-    const values = hasResult ? this.thread.valuesText() : null;
+    const payload = toWebhookPayload(run, hasResult ? this.thread.valuesText() : null);
     const user = (url.startsWith("/") && run.created_by.user) || null;
-    this.webhooks.add({ run_id, url, payload: toWebhookPayload(run, values), user });
+    this.webhooks.add({ run_id, url, payload, user });
   }
 
   /** Deletes a run with its events and checkpoints, and restores the thread. */
@@ -152,6 +172,7 @@ export class ThreadStore {
     const snapshot = this.runs.threadSnapshot(run_id);
     if (snapshot) this.#restoreThread(run_id, snapshot);
     this.checkpoints.deleteOf(run_id);
+    this.traces.keepOf(run_id);
     if (this.events.deleteOf(run_id)) this.events.dropUnused();
     this.runs.delete(run_id);
   }
@@ -167,12 +188,13 @@ export class ThreadStore {
     this.thread.assign({ metadata, config: kwargs.config });
   }
 
+  /** Parts with a cache. */
+  get #parts() {
+    const { runs, events, checkpoints, traces, webhooks } = this;
+    return [this.#tables, runs.queue, events, checkpoints, traces, webhooks];
+  }
+
   #clearCaches() {
-    this.thread.clearCache();
-    this.runs.queue.clearCache();
-    this.events.clearCache();
-    this.checkpoints.clearCache();
-    this.traces.clearCache();
-    this.webhooks.clearCache();
+    for (const part of [this.thread, ...this.#parts]) part.clearCache();
   }
 }

@@ -22,8 +22,12 @@ export type ThreadRow = {
   directory_seq: number;
   /** The last entry that the directory has. 0: it may have one. `null`: it has none. */
   directory_sent: number | null;
+  /** Object of the directory that has the entry. */
+  directory_slot: number;
   /** JSON of a StoredTtl. */
   ttl: string | null;
+  /** Traces in the rows of events are delivered up to this id. `null`: no row has traces. */
+  traces_sent: number | null;
 };
 
 /** `done_at`: `updated_at` of the thread when it was pruned. */
@@ -39,7 +43,7 @@ export type ThreadHeader = {
   revision: RevisionRef | null;
 };
 
-export function newThreadRow(thread: NewThread): ThreadRow {
+export function newThreadRow(thread: NewThread, directory_slot: number): ThreadRow {
   const { thread_id, deployment_id, workspace_id, metadata, temporary, ttl } = thread;
   const now = new Date().toISOString();
   return {
@@ -50,7 +54,8 @@ export function newThreadRow(thread: NewThread): ThreadRow {
     temporary: temporary ? 1 : 0,
     ttl: ttl ? JSON.stringify(ttl) : null,
     ...{ config: "{}", values: null, interrupts: "{}", error: null, revision: null },
-    ...{ directory_seq: 1, directory_sent: null },
+    // A thread that has the id of a deleted one begins above its number.
+    ...{ directory_seq: Date.now(), directory_sent: null, directory_slot, traces_sent: 0 },
   };
 }
 

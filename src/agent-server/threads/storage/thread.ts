@@ -1,5 +1,6 @@
 import type { ThreadSummary } from "../../../isolate/contract.ts";
 import type { Parts } from "../log/parts.ts";
+import { TraceMark } from "../log/trace-mark.ts";
 import type {
   Interrupts,
   NewThread,
@@ -10,7 +11,7 @@ import type {
 import type { ThreadStatus } from "../runs.ts";
 import { expiryOf, type Ttl } from "../ttl.ts";
 import { CachedThreadRow } from "./cached-thread-row.ts";
-import type { CopyHead } from "./copy.ts";
+import type { CopyHead } from "./checkpoints/copy.ts";
 import { ThreadListing } from "./listing.ts";
 import {
   newThreadRow,
@@ -27,15 +28,18 @@ export class StoredThread {
   readonly #parts: Parts;
   readonly #row: CachedThreadRow;
   readonly listing: ThreadListing;
+  readonly traceMark: TraceMark;
 
   constructor(sql: SqlStorage, parts: Parts) {
     this.#parts = parts;
     this.#row = new CachedThreadRow(sql);
     this.listing = new ThreadListing(this.#row, () => this.valuesText());
+    this.traceMark = new TraceMark(this.#row);
   }
 
-  insert(thread: NewThread) {
-    this.#row.insert(newThreadRow(thread));
+  insert(thread: NewThread, directory_slot: number) {
+    this.#row.insert(newThreadRow(thread, directory_slot));
+    this.listing.startEmpty();
   }
 
   flush() {
@@ -85,9 +89,9 @@ export class StoredThread {
     return state_updated_at === null ? null : this.#parts.text(VALUES, values);
   }
 
-  /** Later reads of the state use the graph of this revision. */
+  /** Later reads of the state use the graph of this revision. The row of the run has it until the row is written. */
   startRun(revision: RevisionRef) {
-    this.#row.change({ status: "busy", revision: JSON.stringify(revision) });
+    this.#row.changeLater({ status: "busy", revision: JSON.stringify(revision) });
   }
 
   patch({ metadata, ttl }: { metadata?: Record<string, unknown>; ttl?: Ttl | null }) {
@@ -135,10 +139,19 @@ export class StoredThread {
     });
   }
 
-  /** Later runs inherit the graph and the config of this run. */
+  /** Later runs inherit the graph and the config of this run, whose row has them until the row is written. */
   assign(run: { metadata: Record<string, unknown>; config: ThreadRecord["config"] }) {
     const [metadata, config] = [JSON.stringify(run.metadata), JSON.stringify(run.config)];
-    this.#row.change({ status: "busy", metadata, config });
+    this.#row.changeLater({ status: "busy", metadata, config });
+  }
+
+  get hasUnwrittenStart(): boolean {
+    return !this.#row.isStored("directory_seq");
+  }
+
+  /** Writes the start of a run in this transaction. */
+  writeStart() {
+    if (this.hasUnwrittenStart) this.#row.set({});
   }
 
   /** Fields that `assign` and `startRun` change, for `restore`. */

@@ -1,4 +1,5 @@
-import type { RunCall, TraceOp } from "../../../isolate/contract.ts";
+import type { RunCall } from "../../../isolate/contract.ts";
+import type { TraceOp } from "../../../isolate/trace-contract.ts";
 import type { StoredRun } from "./run-rows.ts";
 
 /** State of a trace that is not complete. */
@@ -52,7 +53,13 @@ function dottedOrder(run_id: string, { start_time }: OpenTrace): string {
 
 export function toTrace(run: StoredRun, trace: OpenTrace): RunCall["trace"] {
   const { start_time } = trace;
-  return { start_time, dotted_order: dottedOrder(run.run_id, trace), metadata: idsOf(run) };
+  const dotted_order = dottedOrder(run.run_id, trace);
+  return { start_time, dotted_order, metadata: idsOf(run), root_metadata: waitOf(run, trace) };
+}
+
+/** Time that the run waited before its first attempt, for other runs of its thread or a free isolate. */
+function waitOf({ created_at }: StoredRun, { start_time }: OpenTrace) {
+  return { queue_wait_ms: Math.max(0, Date.parse(start_time) - Date.parse(created_at)) };
 }
 
 function idsOf({ thread_id, run_id, assistant_id, graph_id, revision }: StoredRun) {
@@ -89,7 +96,7 @@ export function endTrace(run: StoredRun, trace: OpenTrace, now: string): TraceOp
     start_time: trace.start_time,
     inputs: typeof input === "object" && !Array.isArray(input) ? (input ?? {}) : { input },
     tags: kwargs.config.tags,
-    extra: { metadata: { ...kwargs.config.metadata, ...idsOf(run) } },
+    extra: { metadata: { ...kwargs.config.metadata, ...idsOf(run), ...waitOf(run, trace) } },
   };
   return [...ops, toOp("post", trace, { ...root, ...end })];
 }

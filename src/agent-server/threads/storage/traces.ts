@@ -1,39 +1,50 @@
-import type { TraceOp, TraceText } from "../../../isolate/contract.ts";
-import { charactersOfRow, joinText, mapTexts, type TraceRow } from "../boundary/trace-texts.ts";
-import { insertRows } from "../log/insert.ts";
-import { PART_BYTES, type Parts } from "../log/parts.ts";
+import type { TraceOp } from "../../../isolate/trace-contract.ts";
+import { charactersOfRow, type TraceRow } from "../boundary/trace-texts.ts";
+import { type CarriedTraces, canCarry } from "../log/carried-traces.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
+import { OutboxTable } from "../log/outbox-table.ts";
+import type { Parts } from "../log/parts.ts";
+import type { TraceMark } from "../log/trace-mark.ts";
+import { fromOutboxRow, MAX_ROW_CHARACTERS, MAX_ROW_OPS, toOutboxRows } from "../log/trace-rows.ts";
 import type { Runs } from "./runs.ts";
 import { advanceTrace, type OpenTrace } from "./trace-roots.ts";
 
-/** A text as a slice of a part, with the text before and after it. */
-type StoredText = {
-  part: string | null;
-  before: string;
-  from: number;
-  chars: number;
-  rest: string;
+/** End of a page: the last row of events, and the last row of the outbox. */
+type Position = { event: number; seq: number };
+type OutboxPage = {
+  last: Position;
+  rows: TraceRow[];
+  parts: string[];
+  isLast: boolean;
+  /** Changes of carried traces when the page was read. */
+  changes: number;
 };
-type OutboxRow = { seq: number; kind: TraceOp["kind"]; data: string | null; texts: string | null };
-type OutboxPage = { last_seq: number; rows: TraceRow[]; hasParts: boolean; isLast: boolean };
+type Entry = { rows: TraceRow[]; at: Partial<Position>; part: string | null };
 
-// Limits of a delivery, whose parsed texts share the memory of the object.
-const PAGE_ROWS = 200;
-const PAGE_CHARACTERS = 4 * 1024 * 1024;
 const MAX_PAGES_CHARACTERS = 8 * 1024 * 1024;
 
-/** The outbox of trace operations, and the traces that are not complete. */
+/**
+ * The outbox of trace operations, and the traces that are not complete. Short operations are in the rows of the
+ * events of their batch, the others in `trace_outbox`.
+ */
 export class Traces {
-  readonly #sql: SqlStorage;
-  readonly #parts: Parts;
+  readonly #outbox: OutboxTable;
   readonly #runs: Runs;
+  readonly #mark: TraceMark;
+  readonly #carried: CarriedTraces;
   #hasPending: boolean | null = null;
-  /** Whether rows were added since the last page was read. */
+  /** Whether operations were added since the last page was read. */
   #isDirty = false;
 
-  constructor(sql: SqlStorage, parts: Parts, runs: Runs) {
-    this.#sql = sql;
-    this.#parts = parts;
+  constructor(
+    tables: ThreadTables,
+    parts: Parts,
+    { runs, mark, carried }: { runs: Runs; mark: TraceMark; carried: CarriedTraces },
+  ) {
+    this.#outbox = new OutboxTable(tables, parts);
     this.#runs = runs;
+    this.#mark = mark;
+    this.#carried = carried;
   }
 
   /** @returns `null` when the trace is complete or the run does not exist */
@@ -50,100 +61,95 @@ export class Traces {
     this.#runs.setTrace(run_id, null);
   }
 
+  /** Adds operations that come without a batch, or do not fit its row. */
   append(run_id: string, traces: TraceOp[]) {
     if (traces.length === 0) return;
     const trace = this.getOpen(run_id);
     if (trace) this.setOpen(run_id, advanceTrace(run_id, trace, traces));
-    if (traces.every(({ data, texts }) => isSmall(data) && !texts)) this.#insert(traces);
-    else this.#insertLong(traces);
+    for (const row of toOutboxRows(traces)) this.#outbox.insert(JSON.stringify(row));
+    this.#added();
+  }
+
+  /**
+   * Adds operations of a run in flight, which the caller writes into the new row `event`.
+   * @returns `null` when they do not fit one row
+   */
+  carry(run_id: string, traces: TraceOp[], event: number): string | null {
+    const text = toCarried(traces);
+    if (text !== null) this.#advance(run_id, traces, event);
+    return text;
+  }
+
+  /** Adds operations to the newest row of events. @returns its new column, `null` without room */
+  extend(run_id: string, traces: TraceOp[], event: number): Uint8Array | null {
+    const text = toCarried(traces);
+    if (text === null) return null;
+    const column = this.#carried.extend(event, text, this.#mark.event ?? 0);
+    if (column) this.#advance(run_id, traces, event);
+    return column;
+  }
+
+  #advance(run_id: string, traces: TraceOp[], event: number) {
+    const trace = this.getOpen(run_id);
+    const next = trace && JSON.stringify(advanceTrace(run_id, trace, traces));
+    this.#runs.queue.advance(run_id, { trace: next });
+    this.#mark.precede(event);
+    this.#added();
+  }
+
+  #added() {
     this.#hasPending = true;
     this.#isDirty = true;
   }
 
-  #insert(traces: TraceOp[]) {
-    const rows = traces.map(({ kind, data }) => [kind, data]);
-    insertRows(this.#sql, "INSERT INTO trace_outbox (kind, data)", rows);
-  }
-
-  /** Names shared parts after the last row that uses them, which deletes them. */
-  #insertLong(traces: TraceOp[]) {
-    const first = this.#lastSeq() + 1;
-    const last = first + traces.length - 1;
-    const parts = new Map<number, string>();
-    const store = (text: TraceText): StoredText => {
-      if (!("id" in text)) {
-        const { of, before, from, chars, rest } = text;
-        return { part: parts.get(of) ?? null, before, from, chars, rest };
-      }
-      const part = `${last} ${parts.size}`;
-      parts.set(text.id, part);
-      this.#parts.insert(partName(part), text.text);
-      return { part, before: "", from: 0, chars: text.text.length, rest: "" };
-    };
-    const rows = traces.map(({ kind, data, texts }, n) => {
-      const seq = first + n;
-      if (!isSmall(data)) this.#parts.insert(partName(seq), data);
-      const stored = texts && JSON.stringify(mapTexts(texts, store));
-      return [seq, kind, isSmall(data) ? data : null, stored ?? null];
-    });
-    insertRows(this.#sql, "INSERT INTO trace_outbox (seq, kind, data, texts)", rows);
-  }
-
-  #lastSeq(): number {
-    const [row] = this.#sql
-      .exec<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'trace_outbox'")
-      .toArray();
-    return row?.seq ?? 0;
-  }
-
   get hasPending(): boolean {
-    this.#hasPending ??=
-      this.#sql
-        .exec<{ waiting: number }>("SELECT EXISTS(SELECT 1 FROM trace_outbox) AS waiting")
-        .one().waiting === 1;
+    this.#hasPending ??= this.#readPending();
     return this.#hasPending;
   }
 
-  /** Returns the rows after a sequence number, up to the limits of a delivery. */
-  page(after = 0): OutboxPage {
-    const found = this.#sql.exec<OutboxRow>(
-      "SELECT seq, kind, data, texts FROM trace_outbox WHERE seq > ? ORDER BY seq LIMIT ?",
-      after,
-      PAGE_ROWS,
-    );
-    const page: OutboxPage = { last_seq: after, rows: [], hasParts: false, isLast: true };
-    const wholes = new Map<string, string>();
+  #readPending(): boolean {
+    const sent = this.#mark.event;
+    return !this.#outbox.isEmpty || (sent !== null && this.#carried.hasAfter(sent));
+  }
+
+  /** Returns the operations after a position, up to the limits of a delivery. */
+  page(after: Position = { event: this.#mark.event ?? 0, seq: 0 }): OutboxPage {
+    const { changes } = this.#carried;
+    const page: OutboxPage = { last: after, rows: [], parts: [], isLast: true, changes };
     let characters = 0;
-    for (const stored of found) {
-      const row = this.#toRow(stored, wholes);
-      page.rows.push(row);
-      page.last_seq = stored.seq;
-      page.hasParts ||= stored.data === null || stored.texts !== null;
-      characters += charactersOfRow(row);
-      page.isLast = characters <= PAGE_CHARACTERS && page.rows.length < PAGE_ROWS;
+    for (const { rows, at, part } of this.#entries(after)) {
+      characters += rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
+      const isFull =
+        characters > MAX_ROW_CHARACTERS || page.rows.length + rows.length > MAX_ROW_OPS;
+      page.isLast = page.rows.length === 0 || !isFull;
       if (!page.isLast) break;
+      page.rows.push(...rows);
+      page.last = { ...page.last, ...at };
+      if (part !== null) page.parts.push(part);
     }
     this.#isDirty = false;
     return page;
   }
 
-  /** `wholes` caches the parts of a page. */
-  #toRow({ seq, kind, data, texts }: OutboxRow, wholes: Map<string, string>): TraceRow {
-    const join = ({ part, ...text }: StoredText) => {
-      const whole =
-        part === null ? "" : (wholes.get(part) ?? this.#parts.text(partName(part), null));
-      if (part !== null) wholes.set(part, whole);
-      return joinText(text, whole);
-    };
-    const stored = texts === null ? {} : JSON.parse(texts);
-    return { kind, data: this.#parts.text(partName(seq), data), texts: mapTexts(stored, join) };
+  // Carried operations precede those of the outbox: ingestion merges them in any order.
+  *#entries({ event, seq: after }: Position): Iterable<Entry> {
+    for (const { last_id, texts } of this.#carriedAfter(event)) {
+      yield { rows: texts.flatMap(toRows), at: { event: last_id }, part: null };
+    }
+    for (const { seq, text, part } of this.#outbox.after(after)) {
+      yield { rows: toRows(text), at: { seq }, part };
+    }
+  }
+
+  #carriedAfter(event: number, run_id: string | null = null) {
+    return this.#mark.event === null ? [] : this.#carried.after(event, run_id);
   }
 
   /** Returns pages for a thread that is being deleted, up to a limit of memory. `isWhole`: no rows are left out. */
   pages(): { pages: TraceRow[][]; isWhole: boolean } {
     const pages: TraceRow[][] = [];
     let characters = 0;
-    for (let page = this.page(); page.rows.length > 0; page = this.page(page.last_seq)) {
+    for (let page = this.page(); page.rows.length > 0; page = this.page(page.last)) {
       if (characters > MAX_PAGES_CHARACTERS) return { pages, isWhole: false };
       pages.push(page.rows);
       characters += page.rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
@@ -151,11 +157,21 @@ export class Traces {
     return { pages, isWhole: true };
   }
 
-  /** Deletes the last page read, once ingestion has stored it. */
-  remove({ last_seq, hasParts, isLast }: OutboxPage) {
-    if (hasParts) this.#parts.deleteNumbered(PART_PREFIX, last_seq);
-    this.#sql.exec("DELETE FROM trace_outbox WHERE seq <= ?", last_seq);
+  /** Removes the last page read, once ingestion has stored it. */
+  remove({ last, parts, isLast, changes }: OutboxPage) {
+    this.#outbox.deleteUpTo(last.seq, parts);
+    // The newest row may have more operations since the page was read.
+    const sent = changes === this.#carried.changes ? last.event : last.event - 1;
+    this.#mark.advance(sent, { now: this.#runs.queue.isEmpty });
+    this.#carried.drop(sent);
     this.#hasPending = isLast && !this.#isDirty ? false : null;
+  }
+
+  /** Keeps the operations of a run whose events are about to be deleted. */
+  keepOf(run_id: string) {
+    const rows = [...this.#carriedAfter(this.#mark.event ?? 0, run_id)];
+    for (const text of rows.flatMap(({ texts }) => texts)) this.#outbox.insert(text);
+    if (rows.length > 0) this.#added();
   }
 
   /** Skips the first read: the tables are new. */
@@ -165,17 +181,18 @@ export class Traces {
 
   clearCache() {
     this.#hasPending = null;
+    this.#carried.clearCache();
   }
 }
 
-// Three bytes are the upper bound of one UTF-16 unit in UTF-8.
-function isSmall(data: string): boolean {
-  return data.length * 3 <= PART_BYTES;
+/** @returns `null` for operations that take more than a row of events may carry */
+function toCarried(traces: TraceOp[]): string | null {
+  const [row, ...others] = toOutboxRows(traces);
+  if (!row || others.length > 0) return null;
+  const text = JSON.stringify(row);
+  return canCarry([text]) ? text : null;
 }
 
-const PART_PREFIX = "trace ";
-
-/** `name` is a row number, or `{last row} {n}` for a shared text. */
-function partName(name: number | string): string {
-  return `${PART_PREFIX}${name}`;
+function toRows(text: string): TraceRow[] {
+  return fromOutboxRow(JSON.parse(text));
 }

@@ -1,4 +1,5 @@
 import type { AgentUser } from "../../../shared/context.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
 import type { Parts } from "../log/parts.ts";
 import { Run } from "../run-schema.ts";
 import type { StoredRun } from "./run-rows.ts";
@@ -14,16 +15,19 @@ export type PendingWebhook = {
 /** The outbox of webhooks, drained into the queue. */
 export class Webhooks {
   readonly #sql: SqlStorage;
+  readonly #tables: ThreadTables;
   readonly #parts: Parts;
   #hasPending: boolean | null = null;
 
-  constructor(sql: SqlStorage, parts: Parts) {
-    this.#sql = sql;
+  constructor(tables: ThreadTables, parts: Parts) {
+    this.#sql = tables.sql;
+    this.#tables = tables;
     this.#parts = parts;
   }
 
   add({ run_id, url, payload, user }: PendingWebhook) {
     const column = this.#parts.put(partName(run_id), payload);
+    this.#tables.create("webhook_outbox");
     this.#sql.exec(
       "INSERT OR REPLACE INTO webhook_outbox (run_id, url, payload, user) VALUES (?, ?, ?, ?)",
       ...[run_id, url, column, user && JSON.stringify(user)],
@@ -33,13 +37,13 @@ export class Webhooks {
 
   get hasPending(): boolean {
     this.#hasPending ??=
-      this.#sql
-        .exec<{ waiting: number }>("SELECT EXISTS(SELECT 1 FROM webhook_outbox) AS waiting")
-        .one().waiting === 1;
+      this.#tables.has("webhook_outbox") &&
+      this.#sql.exec("SELECT 1 FROM webhook_outbox LIMIT 1").toArray().length > 0;
     return this.#hasPending;
   }
 
   next(): PendingWebhook | null {
+    if (!this.hasPending) return null;
     const [row] = this.#sql
       .exec<{ run_id: string; url: string; payload: string | null; user: string | null }>(
         "SELECT run_id, url, payload, user FROM webhook_outbox ORDER BY rowid LIMIT 1",
@@ -61,7 +65,7 @@ export class Webhooks {
     this.#hasPending = false;
   }
 
-  /** Drops the cache after a failed transaction: it may hold what was not written. */
+  /** Drops the cache after a failed transaction, whose changes it may hold. */
   clearCache() {
     this.#hasPending = null;
   }

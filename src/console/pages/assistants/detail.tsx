@@ -14,6 +14,7 @@ import { QueryState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { Time } from "../../ui/values.tsx";
+import { AssistantActions } from "./actions.tsx";
 
 const route = getRouteApi("/w/$workspace/assistants");
 const PAGE = 100;
@@ -24,12 +25,16 @@ type Props = { assistant: Assistant; path: string };
 export function AssistantDetail({ assistant, path }: Props) {
   const { assistant_id, name, description } = assistant;
   const { version = assistant.version } = route.useSearch();
+  const mayWrite = useMay("write");
   const query = useApiQuery<AssistantVersion[]>(`${path}/${assistant_id}/versions`, {
     post: { limit: PAGE },
   });
   return (
     <div className="stack">
-      <Panel title={<span className="break-words">{name}</span>}>
+      <Panel
+        title={<span className="break-words">{name}</span>}
+        end={mayWrite && <AssistantActions assistant={assistant} path={path} />}
+      >
         <dl className="kv in-p">
           <dt>Id</dt>
           <dd>

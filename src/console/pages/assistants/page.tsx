@@ -11,6 +11,7 @@ import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Time } from "../../ui/values.tsx";
+import { NewAssistant } from "./actions.tsx";
 import { AssistantDetail } from "./detail.tsx";
 
 const route = getRouteApi("/w/$workspace/assistants");
@@ -56,7 +57,8 @@ function Assistants({ deployment, polling }: Props) {
         {(rows) => (
           <div className={chosen ? "g2 g2-even" : "stack"}>
             <Panel
-              label="Assistants"
+              title="Assistants"
+              end={<NewAssistant path={path} />}
               footer={
                 <Pager
                   noun="assistant"

@@ -7,8 +7,8 @@ import { formatCount } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { NewProvider } from "./new-provider.tsx";
 import { PROVIDERS, TOKENS } from "./paths.ts";
+import { ProviderForm } from "./provider-form.tsx";
 import { RemoveButton } from "./remove.tsx";
 
 /** OAuth clients of the organization. */
@@ -42,7 +42,7 @@ export function Providers() {
               keyOf={({ id }) => id}
             />
           )}
-          {isOpen && <NewProvider onClose={() => setOpen(false)} />}
+          {isOpen && <ProviderForm onClose={() => setOpen(false)} />}
         </Panel>
       )}
     </QueryState>
@@ -72,7 +72,29 @@ const COLUMNS: TableColumn<Provider>[] = [
   {
     id: "actions",
     header: <span className="sr">Actions</span>,
-    cell: ({ provider_id }) => (
+    cell: (provider) => <Actions provider={provider} />,
+    isNumber: true,
+    card: "full",
+  },
+];
+
+function Actions({ provider }: { provider: Provider }) {
+  const { name, provider_id } = provider;
+  const [isOpen, setOpen] = useState(false);
+  const mayWrite = useMay("write");
+  return (
+    <span className="row justify-end">
+      {mayWrite && (
+        <button
+          type="button"
+          className="btn sm"
+          aria-label={`Edit ${name}`}
+          onClick={() => setOpen(true)}
+        >
+          Edit
+        </button>
+      )}
+      {isOpen && <ProviderForm provider={provider} onClose={() => setOpen(false)} />}
       <RemoveButton
         action="delete"
         name={provider_id}
@@ -83,8 +105,6 @@ const COLUMNS: TableColumn<Provider>[] = [
         All tokens that people have of it are revoked and deleted. Agents can no longer act with
         them.
       </RemoveButton>
-    ),
-    isNumber: true,
-    card: "full",
-  },
-];
+    </span>
+  );
+}

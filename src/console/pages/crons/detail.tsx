@@ -1,30 +1,31 @@
 import { useState } from "react";
-import type { CronFiring, FoundCron } from "../../../agent-server/crons/schema.ts";
-import { useApiChange, useApiQuery } from "../../api/hooks.ts";
+import type { FoundCron } from "../../../agent-server/crons/schema.ts";
+import { useApiChange } from "../../api/hooks.ts";
 import { useMay } from "../../api/session.ts";
+import { agentPath } from "../../runs/stream/agent.ts";
+import { InlineError } from "../../ui/blocks/inline-error.tsx";
+import { DeleteButton, EditButton } from "../../ui/blocks/item-buttons.tsx";
 import { Id } from "../../ui/copy-button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { QueryState } from "../../ui/states.tsx";
-import { Status, type StatusKind } from "../../ui/status.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { Time } from "../../ui/values.tsx";
+import { CronForm } from "./cron-form.tsx";
+import { Firings } from "./firings.tsx";
 import { NextRun } from "./next-run.tsx";
 
-type Props = { cron: FoundCron; path: string; isPaused: boolean };
-
-const POLL_MS = 3000;
+type Props = { cron: FoundCron; deployment: string; isPaused: boolean };
 
 /** A cron: its next run, its last firings, its input. */
-export function CronDetail({ cron, path, isPaused }: Props) {
+export function CronDetail({ cron, deployment, isPaused }: Props) {
   const mayWrite = useMay("write");
   return (
     <div className="stack" key={cron.cron_id}>
       <Panel
         title={<span className="mono">{cron.schedule}</span>}
-        end={mayWrite && <CronActions cron={cron} path={path} />}
+        end={mayWrite && <CronActions cron={cron} deployment={deployment} />}
       >
         <dl className="kv in-p">
           <dt>Next run</dt>
@@ -49,7 +50,7 @@ export function CronDetail({ cron, path, isPaused }: Props) {
           </dd>
         </dl>
       </Panel>
-      <Firings path={`${path}/${cron.cron_id}/firings`} isPaused={isPaused} />
+      <Firings deployment={deployment} cron_id={cron.cron_id ?? ""} isPaused={isPaused} />
       <Panel label="Input and options">
         <div className="in-p">
           <JsonView label="Input and options" value={cron.payload ?? {}} />
@@ -59,9 +60,12 @@ export function CronDetail({ cron, path, isPaused }: Props) {
   );
 }
 
-function CronActions({ cron: { cron_id, enabled }, path }: Omit<Props, "isPaused">) {
-  const [isDeleting, setDeleting] = useState(false);
+function CronActions({ cron, deployment }: Omit<Props, "isPaused">) {
+  const { cron_id, enabled } = cron;
+  const [dialog, setDialog] = useState<"edit" | "delete" | null>(null);
+  const close = () => setDialog(null);
   const toast = useToast();
+  const path = agentPath(deployment, "/runs/crons");
   const one = `${path}/${cron_id}`;
   const fire = useApiChange({ path: `${one}/fire`, invalidates: [path] });
   const change = useApiChange<boolean>({
@@ -73,11 +77,7 @@ function CronActions({ cron: { cron_id, enabled }, path }: Omit<Props, "isPaused
   const error = fire.error ?? change.error;
   return (
     <>
-      {error && (
-        <span className="err sm" role="alert">
-          {error.message}
-        </span>
-      )}
+      <InlineError error={error} />
       <button
         type="button"
         className="btn sm"
@@ -95,15 +95,12 @@ function CronActions({ cron: { cron_id, enabled }, path }: Omit<Props, "isPaused
       >
         <Icon name={enabled ? "pause" : "step"} small /> {enabled ? "Pause" : "Enable"}
       </button>
-      <button
-        type="button"
-        className="btn sm ghost icon"
-        aria-label="Delete cron"
-        onClick={() => setDeleting(true)}
-      >
-        <Icon name="trash" small />
-      </button>
-      {isDeleting && <DeleteCron path={path} one={one} onClose={() => setDeleting(false)} />}
+      <EditButton onClick={() => setDialog("edit")} />
+      <DeleteButton label="Delete cron" onClick={() => setDialog("delete")} />
+      {dialog === "delete" && <DeleteCron path={path} one={one} onClose={close} />}
+      {dialog === "edit" && (
+        <CronForm deployment={deployment} cron={cron} onSaved={close} onClose={close} />
+      )}
     </>
   );
 }
@@ -124,53 +121,5 @@ function DeleteCron({ path, one, onClose }: DeleteProps) {
       It starts no further run. Runs that it started stay. This cannot be undone: pause it to be
       able to continue.
     </ConfirmDialog>
-  );
-}
-
-const OUTCOMES: Record<CronFiring["outcome"], { kind: StatusKind; word: string }> = {
-  started: { kind: "ok", word: "Started" },
-  waiting: { kind: "queued", word: "Tried again" },
-  skipped: { kind: "skipped", word: "Skipped" },
-  refused: { kind: "failed", word: "Refused" },
-  ended: { kind: "cancelled", word: "Ended" },
-};
-
-function Firings({ path, isPaused }: { path: string; isPaused: boolean }) {
-  const query = useApiQuery<CronFiring[]>(path, { poll: isPaused ? false : POLL_MS });
-  return (
-    <Panel title="Last firings" footer="Up to 20, the newest first">
-      <QueryState query={query} what="The firings could not be read" rows={3}>
-        {(firings) =>
-          firings.length === 0 ? (
-            <p className="in-p dim">It has not fired yet.</p>
-          ) : (
-            <ul aria-label="Last firings">
-              {firings.map((firing) => (
-                <FiringRow key={`${firing.scheduled_at} ${firing.is_manual}`} firing={firing} />
-              ))}
-            </ul>
-          )
-        }
-      </QueryState>
-    </Panel>
-  );
-}
-
-function FiringRow({ firing }: { firing: CronFiring }) {
-  const { kind, word } = OUTCOMES[firing.outcome];
-  return (
-    <li className="in-p border-b border-line-soft row wrap">
-      <Status kind={kind} plain={kind === "ok"}>
-        {word}
-      </Status>
-      <Time at={firing.scheduled_at} exact />
-      {firing.is_manual && <span className="tag">by hand</span>}
-      {firing.run_id !== null && (
-        <span className="dim sm">
-          run <Id id={firing.run_id} />
-        </span>
-      )}
-      {firing.message !== null && <span className="sm break-words w-full">{firing.message}</span>}
-    </li>
   );
 }

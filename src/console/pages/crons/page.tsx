@@ -1,15 +1,20 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
 import type { FoundCron } from "../../../agent-server/crons/schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
 import { ServingPage } from "../../runs/serving-page.tsx";
+import { agentPath } from "../../runs/stream/agent.ts";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { Pager } from "../../ui/blocks/pager.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
+import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
+import { CronForm } from "./cron-form.tsx";
 import { CronDetail } from "./detail.tsx";
 import { NextRun } from "./next-run.tsx";
 
@@ -39,7 +44,7 @@ type Props = { deployment: Deployment; polling: Polling };
 function Crons({ deployment, polling }: Props) {
   const { cron, offset = 0 } = route.useSearch();
   const navigate = route.useNavigate();
-  const path = `/agents/${deployment.id}/runs/crons`;
+  const path = agentPath(deployment.id, "/runs/crons");
   const query = useApiQuery<FoundCron[]>(`${path}/search`, {
     post: { limit: PAGE, offset, sort_by: "created_at", sort_order: "desc" },
     poll: polling.isPaused ? false : POLL_MS,
@@ -55,7 +60,8 @@ function Crons({ deployment, polling }: Props) {
         {(rows) => (
           <div className={chosen ? "g2 g2-even" : "stack"}>
             <Panel
-              label="Crons"
+              title="Crons"
+              end={<NewCron deployment={deployment.id} />}
               footer={
                 <Pager
                   noun="cron"
@@ -70,7 +76,9 @@ function Crons({ deployment, polling }: Props) {
             >
               {rows.length === 0 ? <NoCrons /> : <CronTable rows={rows} chosen={cron} />}
             </Panel>
-            {chosen && <CronDetail cron={chosen} path={path} isPaused={polling.isPaused} />}
+            {chosen && (
+              <CronDetail cron={chosen} deployment={deployment.id} isPaused={polling.isPaused} />
+            )}
           </div>
         )}
       </QueryState>
@@ -81,9 +89,32 @@ function Crons({ deployment, polling }: Props) {
 function NoCrons() {
   return (
     <Empty title="No crons">
-      A cron is created by the API or an SDK: <code>client.crons.create</code>. Its next and last
-      runs appear here.
+      A cron starts runs by a schedule. It is created here, or by an SDK:{" "}
+      <code>client.crons.create</code>. Its next and last runs appear here.
     </Empty>
+  );
+}
+
+function NewCron({ deployment }: { deployment: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const navigate = route.useNavigate();
+  if (!useMay("write")) return null;
+  return (
+    <>
+      <button type="button" className="btn sm" onClick={() => setOpen(true)}>
+        <Icon name="plus" small /> New cron
+      </button>
+      {isOpen && (
+        <CronForm
+          deployment={deployment}
+          onSaved={({ cron_id }) => {
+            setOpen(false);
+            void navigate({ search: { deployment, cron: cron_id } });
+          }}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
   );
 }
 

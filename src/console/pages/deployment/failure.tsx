@@ -3,16 +3,20 @@ import type { Revision } from "../../../control-plane/deployments/revision-schem
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { LogLine } from "../../ui/log-view.tsx";
+import { type LogEntry, LogLine } from "../../ui/log-view.tsx";
 import { nameOf } from "../deployments/table.tsx";
-import { buildLogPath, useLog } from "./use-log.ts";
 
 const route = getRouteApi("/w/$workspace/deployments/$deployment");
 
-type Props = { revision: Revision; deployment: Deployment; revisions: Revision[] };
+type Props = {
+  revision: Revision;
+  deployment: Deployment;
+  revisions: Revision[];
+  lines: LogEntry[];
+};
 
 /** The reason first, then the line of the log, then what users notice. */
-export function Failure({ revision, deployment, revisions }: Props) {
+export function Failure({ revision, deployment, revisions, lines }: Props) {
   const { status_reason, status_message } = revision;
   return (
     <section className="panel border-err-edge" aria-label="Why it failed">
@@ -25,7 +29,7 @@ export function Failure({ revision, deployment, revisions }: Props) {
           </span>
         </div>
         <p className="lg break-words">{status_message ?? "The build gave no message."}</p>
-        <FailingLine revision={revision} />
+        <FailingLine revision={revision} lines={lines} />
       </div>
       <footer>
         <Icon name="status-ok" small className="ok" />
@@ -35,14 +39,8 @@ export function Failure({ revision, deployment, revisions }: Props) {
   );
 }
 
-function FailingLine({ revision }: { revision: Revision }) {
-  const { data } = useLog({
-    path: buildLogPath(revision.deployment_id, revision.id),
-    filter: {},
-    poll: false,
-  });
-  const lines = data?.lines ?? [];
-  const index = lines.findLastIndex(({ level }) => level === "ERROR" || level === "CRITICAL");
+function FailingLine({ revision, lines }: Pick<Props, "revision" | "lines">) {
+  const index = lines.findIndex(({ id }) => id === revision.error_log_id);
   const found = lines[index];
   if (found === undefined) return null;
   return (

@@ -1,4 +1,5 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useRef } from "react";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
@@ -72,6 +73,7 @@ function Found({ deployment, revisions }: FoundProps) {
             key={each}
             to="."
             search={(former) => ({ ...former, tab: each === "revisions" ? undefined : each })}
+            activeOptions={{ explicitUndefined: true }}
             aria-current={tab === each ? "page" : undefined}
           >
             {each === "revisions" ? "Revisions" : "Settings"}
@@ -95,7 +97,12 @@ function Found({ deployment, revisions }: FoundProps) {
 
 function Revisions({ deployment, revisions }: FoundProps) {
   const { rev } = route.useSearch();
-  const chosen = revisions.find(({ id }) => id === rev) ?? chooseRevision(deployment, revisions);
+  // A build that is watched stays on the page when it ends, also before the deployment names it.
+  const watched = useRef<string | null>(null);
+  const [newest] = revisions;
+  if (newest && showStatus(newest.status).isBuilding) watched.current = newest.id;
+  const preferred = newest?.id === watched.current ? newest : chooseRevision(deployment, revisions);
+  const chosen = revisions.find(({ id }) => id === rev) ?? preferred;
   if (chosen === undefined) return <Empty title="No revisions yet" />;
   return (
     <>

@@ -58,6 +58,11 @@ function Row({ revision, role }: { revision: Revision; role: RevisionRole }) {
             )}
           </span>
         </span>
+        {revision.repo_commit_message && (
+          <span className="cut block" title={revision.repo_commit_message}>
+            {revision.repo_commit_message}
+          </span>
+        )}
         <span className="dim sm cut block">
           {role.word}
           {revision.status_reason && (

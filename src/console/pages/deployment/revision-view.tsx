@@ -8,14 +8,29 @@ import { showStatus } from "../deployments/revision-status.ts";
 import { nameOf } from "../deployments/table.tsx";
 import { RevisionActions } from "./actions.tsx";
 import { Failure } from "./failure.tsx";
+import { figuresText, useFigures } from "./figures.tsx";
 import { Logs } from "./logs.tsx";
 import { roleOf } from "./revision-list.tsx";
+import { BuildSteps } from "./steps.tsx";
+import { useBuildLog } from "./use-build-log.ts";
+
+const TRIGGERS: Record<NonNullable<Revision["trigger"]>, string> = {
+  api: "by the API",
+  cli: "from the command line",
+  console: "in the console",
+  push: "by a push",
+  redeploy: "by a redeploy",
+  secrets: "by new secrets",
+};
 
 type Props = { deployment: Deployment; revision: Revision; revisions: Revision[] };
 
 export function RevisionView({ deployment, revision, revisions }: Props) {
   const { kind, word } = roleOf(deployment, revision);
   const { isBuilding } = showStatus(revision.status);
+  const build = useBuildLog(revision);
+  const figures = useFigures(deployment.id);
+  const { trigger, repo_commit_message } = revision;
   return (
     <div className="stack">
       <div className="row wrap">
@@ -29,17 +44,34 @@ export function RevisionView({ deployment, revision, revisions }: Props) {
             </>
           )}
           <Time at={revision.created_at} />
+          {trigger && <span>{TRIGGERS[trigger]}</span>}
           {isBuilding && <Elapsed start={revision.created_at} end={null} />}
         </span>
         <span className="push row">
           <RevisionActions deployment={deployment} revision={revision} />
         </span>
       </div>
-      {kind === "failed" && (
-        <Failure deployment={deployment} revision={revision} revisions={revisions} />
+      {repo_commit_message && <p className="break-words">{repo_commit_message}</p>}
+      {figures && revision.status === "DEPLOYED" && (
+        <p className="sm dim">{figuresText(figures.get(revision.id))}</p>
       )}
+      {revision.status === "DEPLOYED" && revision.status_message !== null && (
+        <div className="note err" role="alert">
+          <Icon name="status-failed" />
+          <div>{revision.status_message}</div>
+        </div>
+      )}
+      {kind === "failed" && (
+        <Failure
+          deployment={deployment}
+          revision={revision}
+          revisions={revisions}
+          lines={build.lines}
+        />
+      )}
+      <BuildSteps revision={revision} revisions={revisions} />
       {revision.is_preview && <PreviewUrl url={revision.url} />}
-      <Logs revision={revision} />
+      <Logs revision={revision} build={build} />
     </div>
   );
 }

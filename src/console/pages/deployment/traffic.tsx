@@ -7,6 +7,7 @@ import { ErrorState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { nameOf } from "../deployments/table.tsx";
+import { shortFiguresText, useFigures } from "./figures.tsx";
 
 type Props = { deployment: Deployment; revisions: Revision[] };
 
@@ -42,6 +43,8 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
     const revision = revisions.find((each) => each.id === id);
     return revision ? nameOf(revision) : id.slice(0, 7);
   };
+  const figures = useFigures(deployment.id);
+  const figuresOf = (id: string) => figures && shortFiguresText(figures.get(id));
   const set = (share: number) => {
     const all = [
       { revision_id: canary.revision_id, percent: share },
@@ -53,8 +56,10 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
     <section className="panel mb-4" aria-label="Traffic">
       <div className="row wrap in-p">
         <Status kind="canary">Canary</Status>
-        <span className="sha">{name(canary.revision_id)}</span>
-        <b>{percent}%</b>
+        <span>
+          <span className="sha">{name(canary.revision_id)}</span> <b>{percent}%</b>
+          <span className="dim sm block">{figuresOf(canary.revision_id)}</span>
+        </span>
         <input
           className="range grow"
           type="range"
@@ -65,8 +70,10 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
           aria-label={`Share of ${name(canary.revision_id)} in percent`}
           onChange={(event) => setPercent(Number(event.target.value))}
         />
-        <b>{100 - percent}%</b>
-        <span className="sha">{name(stable)}</span>
+        <span>
+          <b>{100 - percent}%</b> <span className="sha">{name(stable)}</span>
+          <span className="dim sm block">{figuresOf(stable)}</span>
+        </span>
         {mayWrite && (
           <span className="row">
             <button

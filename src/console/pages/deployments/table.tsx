@@ -6,15 +6,20 @@ import type {
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
+import { Weave } from "../../ui/chart/weave.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
+import { formatPercent } from "../../ui/formats.ts";
 import { Status } from "../../ui/status.tsx";
-import { Elapsed, Time } from "../../ui/values.tsx";
+import { Elapsed, Quantity, Time } from "../../ui/values.tsx";
+import { type Activity, activityText } from "./activity.ts";
 import { showStatus } from "./revision-status.ts";
+import { useActivity } from "./use-activity.ts";
 
 const BUILDING_POLL_MS = 2000;
 const POLL_MS = 10_000;
 
 export function DeploymentTable({ rows }: { rows: Deployment[] }) {
+  const activityOf = useActivity(rows);
   const columns: TableColumn<Deployment>[] = [
     { id: "name", header: "Name", cell: (row) => <Name deployment={row} /> },
     { id: "serving", header: "Serving", cell: (row) => <Serving deployment={row} />, card: "full" },
@@ -23,6 +28,20 @@ export function DeploymentTable({ rows }: { rows: Deployment[] }) {
       header: "Newest revision",
       cell: (row) => <Newest deployment={row} />,
       card: "end",
+    },
+    {
+      id: "activity",
+      header: "Last 24 hours",
+      cell: ({ id }) => <Runs activity={activityOf(id)} />,
+      card: "full",
+      width: "22%",
+    },
+    {
+      id: "errors",
+      header: "Errors",
+      cell: ({ id }) => <Errors activity={activityOf(id)} />,
+      isNumber: true,
+      card: "hidden",
     },
     {
       id: "updated",
@@ -85,6 +104,24 @@ function Newest({
   );
 }
 
+function Runs({ activity }: { activity: Activity | null }) {
+  if (activity === null) return null;
+  return (
+    <span className="row">
+      <Weave className="grow" cells={activity.cells} label={activityText(activity)} />
+      <span className="sm dim nw min-w-12 text-right">
+        <Quantity value={activity.runs} short /> {activity.runs === 1 ? "run" : "runs"}
+      </span>
+    </span>
+  );
+}
+
+function Errors({ activity }: { activity: Activity | null }) {
+  if (activity === null || activity.runs === 0) return null;
+  const { errors, runs } = activity;
+  return <span className={errors > 0 ? "err" : "dim"}>{formatPercent(errors / runs)}</span>;
+}
+
 export function useRevisions(deployment_id: string): Revision[] {
   const { path, ...options } = revisionsQuery(deployment_id);
   return useApiQuery<RevisionsList>(path, options).data?.resources ?? [];
@@ -94,7 +131,7 @@ export function useRevisions(deployment_id: string): Revision[] {
 export function revisionsQuery(deployment_id: string) {
   return {
     path: `/v2/deployments/${deployment_id}/revisions`,
-    query: { limit: 100 },
+    query: { limit: 100, include_previews: true },
     poll: (list: RevisionsList | undefined) =>
       list?.resources.some(({ status }) => showStatus(status).isBuilding)
         ? BUILDING_POLL_MS

@@ -1,4 +1,4 @@
-import type { BulkExportRun } from "../../../exports/schema.ts";
+import type { BulkExportRun } from "../../../exports/orders/run-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { formatNumber } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";

@@ -6,8 +6,6 @@ import { useApiQuery, useInvalidate, useWorkspaceId } from "../../api/hooks.ts";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
-import { Id } from "../../ui/copy-button.tsx";
-import { Icon } from "../../ui/icon.tsx";
 import { PageHeader } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { isExportActive, isSchedule } from "../exports/export-status.ts";
@@ -16,9 +14,11 @@ import { ExportStatus } from "../exports/table.tsx";
 import { rangeText } from "../exports/windows.ts";
 import { ExportActions } from "./actions.tsx";
 import { DayChart } from "./day-chart.tsx";
+import { Details, Failure } from "./details.tsx";
 import { Files } from "./files.tsx";
 import { Progress } from "./progress.tsx";
 import { Manifest, ReadIt } from "./read-it.tsx";
+import { ReadTable, ScheduleTable } from "./read-table.tsx";
 import { FirstRows } from "./rows.tsx";
 import { Timeline, WindowTable } from "./schedule.tsx";
 
@@ -53,6 +53,9 @@ export function ExportPage() {
               {isSchedule(order) ? (
                 <>
                   <Timeline schedule={order} isPaused={polling.isPaused} />
+                  {order.table_format !== null && (
+                    <ScheduleTable schedule={order} poll={pollOf(order, polling)} />
+                  )}
                   <WindowTable schedule={order} isPaused={polling.isPaused} />
                 </>
               ) : (
@@ -91,22 +94,6 @@ function Head({ order, title }: { order: BulkExport; title: string }) {
   );
 }
 
-function Failure({ error }: { error: string }) {
-  return (
-    <div className="note err" role="alert">
-      <Icon name="status-failed" />
-      <div className="grow">
-        <div className="b">The export did not complete.</div>
-        <div className="mono sm break-words">{error}</div>
-        <div className="mid sm mt-1">
-          Correct the cause, then retry: written files are kept, and only the missing ones are
-          written again.
-        </div>
-      </div>
-    </div>
-  );
-}
-
 function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) {
   const poll = isExportActive(order) && pollOf(order, polling);
   const manifest = useApiQuery<BulkExportManifest>(`${EXPORTS}/${order.id}/manifest`, { poll });
@@ -124,6 +111,7 @@ function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) 
         <QueryState query={manifest} what="The manifest could not be read">
           {(data) => (
             <div className="stack">
+              {data.table !== null && <ReadTable table={data.table} />}
               <ReadIt manifest={data} />
               <Manifest manifest={data} isDone={order.status === "COMPLETED"} />
             </div>
@@ -138,7 +126,7 @@ function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) 
   );
 }
 
-/** Reads once more after the end what is no longer polled then. */
+/** Reads the data once more when polling ends. */
 function useReadAgainAtEnd({ id, status }: BulkExport): void {
   const invalidate = useRef(useInvalidate());
   const former = useRef(status);
@@ -165,30 +153,6 @@ function SourceSchedule({ id, order, polling }: SourceProps) {
         </Link>
       </div>
       <Timeline schedule={schedule} isPaused={polling.isPaused} current={order.id} />
-    </section>
-  );
-}
-
-function Details({ order }: { order: BulkExport }) {
-  const { id, filter, export_fields, compression, format_version, late_rows } = order;
-  return (
-    <section className="panel" aria-label="Order">
-      <dl className="kv in-p">
-        <dt>Filter</dt>
-        <dd>{filter === null ? "all runs" : <code className="break-all">{filter}</code>}</dd>
-        <dt>Columns</dt>
-        <dd>{export_fields === null ? "all" : export_fields.join(", ")}</dd>
-        <dt>Format</dt>
-        <dd>
-          Parquet, {compression}, {format_version}
-        </dd>
-        <dt>Late rows</dt>
-        <dd>{late_rows ? "carried by the next window" : "not carried"}</dd>
-        <dt>Id</dt>
-        <dd>
-          <Id id={id} length={36} />
-        </dd>
-      </dl>
     </section>
   );
 }

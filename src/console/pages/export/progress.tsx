@@ -1,8 +1,8 @@
+import type { ReactNode } from "react";
 import type { BulkExport } from "../../../exports/schema.ts";
-import { Tile } from "../../ui/blocks/tile.tsx";
+import { ProgressBar } from "../../ui/blocks/progress-bar.tsx";
 import { formatDuration, formatNumber, formatPercent } from "../../ui/formats.ts";
 import { Bytes, Quantity, Time } from "../../ui/values.tsx";
-import { ProgressBar } from "../exports/table.tsx";
 
 type ExportProgress = NonNullable<BulkExport["progress"]>;
 
@@ -51,4 +51,17 @@ export function Progress({ order, progress }: { order: BulkExport; progress: Exp
 
 function leftText({ seconds_left }: ExportProgress): string {
   return seconds_left === null ? "" : `, about ${formatDuration(seconds_left * 1000)} left`;
+}
+
+type Props = { label: string; children: ReactNode; detail?: ReactNode };
+
+/** A number with its name and its measure, in an element of the class `tiles`. */
+function Tile({ label, children, detail }: Props) {
+  return (
+    <div className="tile">
+      <span className="k">{label}</span>
+      <span className="v">{children}</span>
+      <span className="d">{detail ?? "\u00a0"}</span>
+    </div>
+  );
 }

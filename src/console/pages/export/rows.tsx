@@ -1,16 +1,14 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { BulkExportPreview } from "../../../exports/preview/preview-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
-import { formatNumber } from "../../ui/formats.ts";
+import { formatNumber, showText } from "../../ui/formats.ts";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { EXPORTS } from "../exports/names.ts";
-import { cellText } from "./cell.ts";
 
 const route = getRouteApi("/w/$workspace/exports/$export");
 const LIMIT = 20;
 
-/** The first rows of a file, read from the bucket. */
 export function FirstRows({ id }: { id: string }) {
   const { file } = route.useSearch();
   const query = useApiQuery<BulkExportPreview>(`${EXPORTS}/${id}/preview`, {
@@ -78,4 +76,12 @@ function RowTable({ preview: { columns, rows } }: { preview: BulkExportPreview }
       </table>
     </section>
   );
+}
+
+type PreviewValue = BulkExportPreview["rows"][number]["values"][string];
+
+/** A value of a row as text; an absent one is empty. */
+function cellText(value: PreviewValue | undefined): string {
+  if (value === null || value === undefined) return "";
+  return showText(Array.isArray(value) ? JSON.stringify(value) : String(value));
 }

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { Destination, DestinationProbe } from "../../../exports/destination-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { DeleteButton } from "../../ui/blocks/item-buttons.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatCount } from "../../ui/formats.ts";
-import { Icon } from "../../ui/icon.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { ErrorState, QueryState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
@@ -65,14 +65,7 @@ function Row({ destination }: { destination: Destination }) {
             <button type="button" className="btn sm" onClick={() => setOpen("rotate")}>
               Replace credentials
             </button>
-            <button
-              type="button"
-              className="btn sm ghost icon"
-              aria-label={`Delete ${display_name}`}
-              onClick={() => setOpen("delete")}
-            >
-              <Icon name="trash" small />
-            </button>
+            <DeleteButton label={`Delete ${display_name}`} onClick={() => setOpen("delete")} />
           </span>
         )}
       </div>

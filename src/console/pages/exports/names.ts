@@ -10,7 +10,8 @@ export const EXPORTS = "/api/v1/bulk-exports";
 export const DESTINATIONS = `${EXPORTS}/destinations`;
 export const PROJECTS = "/api/v1/sessions";
 
-const MAX_PROJECTS = 100;
+/** Projects of a list. */
+export const MAX_PROJECTS = 100;
 
 /** Names of the projects of exports; the id in short for a project that was deleted. */
 export function useProjectNames(orders: Pick<BulkExport, "session_id">[]): (id: string) => string {
@@ -21,6 +22,11 @@ export function useProjectNames(orders: Pick<BulkExport, "session_id">[]): (id: 
     keepPrevious: true,
   });
   return (id) => data.find((project) => project.id === id)?.name ?? shortId(id);
+}
+
+/** The newest projects. */
+export function useProjects(): UseQueryResult<Project[]> {
+  return useApiQuery<Project[]>(PROJECTS, { query: { limit: MAX_PROJECTS } });
 }
 
 export function useDestinations(): UseQueryResult<Destination[]> {

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
+import { Weave } from "../../ui/chart/weave.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -59,7 +60,11 @@ export function Schedules({ isPaused }: { isPaused: boolean }) {
 function Name({ id, project }: { id: string; project: string }) {
   const workspace = useWorkspaceId();
   return (
-    <Link to={pathTo(workspace, `/exports/${id}`)} className="cut m text-ink" title={project}>
+    <Link
+      to={pathTo(workspace, `/exports/${id}`)}
+      className="cut block max-w-[min(440px,60vw)] m text-ink"
+      title={project}
+    >
       {project}
     </Link>
   );
@@ -71,14 +76,14 @@ function Windows({ schedule, isPaused }: { schedule: BulkExport; isPaused: boole
   const failed = data.find(({ error }) => error !== null);
   return (
     <div className="row">
-      <span className="weave grow" role="img" aria-label={windowsText(data)}>
-        {data
+      <Weave
+        className="grow"
+        label={windowsText(data)}
+        cells={data
           .slice(0, WINDOWS)
           .reverse()
-          .map(({ id, status }) => (
-            <i key={id} className={cellOf({ status })} />
-          ))}
-      </span>
+          .map(({ id, status }) => ({ key: id, kind: cellOf({ status }) }))}
+      />
       <span className={`sm nw ${failed ? "err" : "dim"}`} title={failed?.error ?? undefined}>
         {dueText(nextWindow(schedule, data), now)}
       </span>

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
+import { ProgressBar } from "../../ui/blocks/progress-bar.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { formatPercent, shortId } from "../../ui/formats.ts";
 import { Status } from "../../ui/status.tsx";
@@ -110,19 +111,6 @@ function Bar({ fraction }: { fraction: number | null }) {
     <span className="row">
       <ProgressBar fraction={fraction} label="Progress of the export" />
       <span className="sm nw">{formatPercent(fraction)}</span>
-    </span>
-  );
-}
-
-export function ProgressBar({ fraction, label }: { fraction: number; label: string }) {
-  return (
-    <span
-      className="prog grow"
-      role="progressbar"
-      aria-label={label}
-      aria-valuenow={Math.round(fraction * 100)}
-    >
-      <i style={{ width: `${fraction * 100}%` }} className={fraction === 1 ? "ok" : ""} />
     </span>
   );
 }

@@ -1,18 +1,19 @@
 import type { BulkExport } from "../../../exports/schema.ts";
+import type { WeaveKind } from "../../ui/chart/weave-cell.ts";
 import { showExportStatus } from "./export-status.ts";
 
-const CELLS: Partial<Record<BulkExport["status"], string>> = {
-  COMPLETED: "o",
-  FAILED: "e",
-  TIMEDOUT: "e",
-  RUNNING: "r",
-  CREATED: "q",
-  CANCELLED: "c",
+const CELLS: Partial<Record<BulkExport["status"], WeaveKind>> = {
+  COMPLETED: "ok",
+  FAILED: "failed",
+  TIMEDOUT: "failed",
+  RUNNING: "running",
+  CREATED: "queued",
+  CANCELLED: "cancelled",
 };
 
-/** The class of a window's cell in the weave. */
-export function cellOf({ status }: Pick<BulkExport, "status">): string {
-  return CELLS[status] ?? "n";
+/** How a window's cell is drawn in the weave. */
+export function cellOf({ status }: Pick<BulkExport, "status">): WeaveKind {
+  return CELLS[status] ?? "none";
 }
 
 /** Counts windows by status in words, for readers that do not see the cells. */

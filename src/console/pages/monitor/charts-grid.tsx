@@ -4,11 +4,13 @@ import type { RunSeries } from "../../../traces/stats/series-schema.ts";
 import { useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
 import { LineChart } from "../../ui/chart/line-chart.tsx";
-import { showText } from "../../ui/json-view/tree.ts";
+import { showText } from "../../ui/formats.ts";
 import { Empty } from "../../ui/panel.tsx";
 import { formatTick } from "../traces/model/time-range.ts";
 import { CHARTS, type ChartKind, filterOf, type Plotted, stack, toPlotted } from "./charts.ts";
 import { FiguresTable } from "./figures-table.tsx";
+import { RevisionLegend, useRevisionMarks } from "./revision-legend.tsx";
+import type { RevisionMark } from "./revision-marks.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const TICKS = 3;
@@ -20,6 +22,7 @@ export function Charts({ answer, project_id }: Props) {
   const [cursor, setCursor] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
   const open = useOpenRuns(answer, project_id);
+  const { marks, error } = useRevisionMarks(project_id, answer);
   const hasRuns = answer.series.some(({ totals }) => totals.run_count > 0);
   if (!hasRuns) {
     return <Empty title="No runs in this time">Choose a longer time, or another project.</Empty>;
@@ -35,6 +38,7 @@ export function Charts({ answer, project_id }: Props) {
               key={kind.title}
               kind={kind}
               answer={answer}
+              marks={marks}
               cursor={cursor}
               onCursor={setCursor}
               onOpen={open}
@@ -42,6 +46,7 @@ export function Charts({ answer, project_id }: Props) {
           ))}
         </div>
       )}
+      <RevisionLegend marks={marks} error={error} />
       <button type="button" className="btn ghost sm mt-3" onClick={() => setTable(!isTable)}>
         {isTable ? "Show as charts" : "Show as table"}
       </button>
@@ -73,12 +78,13 @@ function useOpenRuns({ start_time, stride_seconds }: RunSeries, project: string)
 type ChartProps = {
   kind: ChartKind;
   answer: RunSeries;
+  marks: RevisionMark[];
   cursor: number | null;
   onCursor: (bucket: number | null) => void;
   onOpen: (bucket: number, line: Plotted | undefined) => void;
 };
 
-function Chart({ kind, answer, cursor, onCursor, onOpen }: ChartProps) {
+function Chart({ kind, answer, marks, cursor, onCursor, onOpen }: ChartProps) {
   const plotted = useMemo(() => toPlotted(kind, answer), [kind, answer]);
   const lines = useMemo(() => (kind.isStacked ? stack(plotted) : plotted), [kind, plotted]);
   const start = Date.parse(answer.start_time);
@@ -107,6 +113,11 @@ function Chart({ kind, answer, cursor, onCursor, onOpen }: ChartProps) {
           format={kind.format}
           ticks={[...ticks.map((ms) => formatTick(ms, end - start)), "now"]}
           cursor={cursor}
+          marks={marks.map(({ id, name, at: since }) => ({
+            id,
+            part: (Date.parse(since) - start) / (end - start),
+            title: `Revision ${name} began to serve`,
+          }))}
           onCursor={onCursor}
           onOpen={(bucket, line) => onOpen(bucket, plotted[line])}
         />

@@ -31,6 +31,8 @@ const perSecond: Line = {
 };
 const p99: Line = { label: "p99", read: ({ latency_p99 }) => msOf(latency_p99) };
 const tokenP99: Line = { label: "p99", read: ({ first_token_p99 }) => msOf(first_token_p99) };
+const waitP99: Line = { label: "p99", read: ({ queue_wait_p99 }) => msOf(queue_wait_p99) };
+const queued: Line = { label: "waiting", read: ({ queue_length }) => queue_length };
 const failed: Line = { label: "failed of all runs", read: ({ error_rate }) => error_rate };
 const MINUTE = 60;
 const HOUR = 3600;
@@ -103,6 +105,25 @@ export const CHARTS: ChartKind[] = [
     format: formatCost,
     isStacked: true,
     isZero: true,
+  },
+  {
+    title: "Runs in the queue",
+    lines: [queued],
+    grouped: queued,
+    format: formatRate,
+    isStacked: true,
+    isZero: false,
+  },
+  {
+    title: "Wait in the queue",
+    lines: [
+      { label: "p50", read: ({ queue_wait_p50 }) => msOf(queue_wait_p50) },
+      { ...waitP99, isDashed: true },
+    ],
+    grouped: waitP99,
+    format: formatDuration,
+    isStacked: false,
+    isZero: false,
   },
 ];
 

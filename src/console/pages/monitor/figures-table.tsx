@@ -1,7 +1,12 @@
 import type { RunSeries, SeriesBucket } from "../../../traces/stats/series-schema.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
-import { formatCost, formatDuration, formatNumber, formatPercent } from "../../ui/formats.ts";
-import { showText } from "../../ui/json-view/tree.ts";
+import {
+  formatCost,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  showText,
+} from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 
 type Row = SeriesBucket & { group: string };
@@ -28,6 +33,12 @@ const COLUMNS: TableColumn<Row>[] = [
     id: "token",
     header: "First token p99",
     cell: ({ first_token_p99 }) => ms(first_token_p99),
+    isNumber: true,
+  },
+  {
+    id: "wait",
+    header: "Wait p99",
+    cell: ({ queue_wait_p99 }) => ms(queue_wait_p99),
     isNumber: true,
   },
   {

@@ -11,6 +11,7 @@ import { toStride, windowOf } from "../traces/model/time-range.ts";
 import { useProject } from "../traces/use-project.ts";
 import { Charts } from "./charts-grid.tsx";
 import { Filters } from "./filters.tsx";
+import { MonitorTabs } from "./monitor-tabs.tsx";
 import type { MonitorSearch } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
@@ -43,6 +44,7 @@ export function MonitorPage() {
           </fieldset>
         }
       />
+      <MonitorTabs />
       {project === undefined && <TopBar title="Monitor" />}
       <QueryState query={query} what="The projects could not be read">
         {(projects) =>

@@ -49,11 +49,12 @@ export type ExportDraft = {
   project: string;
   filter: string;
   when: "once" | "schedule";
-  /** Times as fields of the page have them, in UTC. */
+  /** Times as fields of the page have them, in UTC. Without an end all runs until now are exported. */
   from: string;
   until: string;
   hours: string;
   late_rows: boolean;
+  is_table: boolean;
   /** Id of the destination, or `NEW_BUCKET`. */
   destination: string;
   fields: string[];
@@ -76,7 +77,7 @@ const DEFAULT_DAYS = 7;
 
 type Prefill = { project?: string | undefined; filter?: string | undefined };
 
-/** The last seven whole days. */
+/** All runs of the last seven days and of today. */
 export function emptyDraft({ project = "", filter = "" }: Prefill, now = new Date()): ExportDraft {
   const today = now.toISOString().slice(0, 10);
   return {
@@ -84,9 +85,10 @@ export function emptyDraft({ project = "", filter = "" }: Prefill, now = new Dat
     filter,
     when: "once",
     from: toField(new Date(Date.parse(today) - DEFAULT_DAYS * DAY_MS)),
-    until: toField(new Date(today)),
+    until: "",
     hours: "24",
     late_rows: true,
+    is_table: false,
     destination: "",
     fields: [...EXPORT_FIELDS],
     compression: "zstandard",
@@ -105,14 +107,14 @@ export function toTime(field: string): string | null {
 }
 
 /** The request of an export. Columns are left out when all are chosen. */
-export function toOrder(draft: ExportDraft, bulk_export_destination_id: string) {
-  const { project, filter, when, from, until, hours, late_rows, fields, ...format } = draft;
+export function toOrder(draft: ExportDraft, bulk_export_destination_id: string, now = new Date()) {
+  const { project, filter, when, from, until, fields, ...format } = draft;
   const isOnce = when === "once";
   return {
     bulk_export_destination_id,
     session_id: project,
     start_time: toTime(from),
-    ...(isOnce ? { end_time: toTime(until) } : { interval_hours: Number(hours), late_rows }),
+    ...(isOnce ? { end_time: toTime(until) ?? now.toISOString() } : toSchedule(draft)),
     filter: filter.trim() || null,
     export_fields: fields.length === EXPORT_FIELDS.length ? null : fields,
     format_version: format.format_version,
@@ -120,11 +122,16 @@ export function toOrder(draft: ExportDraft, bulk_export_destination_id: string) 
   };
 }
 
-/** The request of an estimate, `null` while the draft lacks something. A schedule is counted until now. */
+function toSchedule({ hours, late_rows, is_table }: ExportDraft) {
+  const schedule = { interval_hours: Number(hours), late_rows };
+  return is_table ? { ...schedule, table_format: "iceberg" } : schedule;
+}
+
+/** The request of an estimate, `null` while the draft lacks something. Without an end it counts until now. */
 export function toEstimate({ project, filter, when, from, until }: ExportDraft) {
   const start_time = toTime(from);
+  if (project === "" || start_time === null) return null;
   const end_time = when === "once" ? toTime(until) : null;
-  if (project === "" || start_time === null || (when === "once" && end_time === null)) return null;
   return { session_id: project, start_time, end_time, filter: filter.trim() || null };
 }
 

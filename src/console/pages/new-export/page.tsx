@@ -2,6 +2,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type { Destination } from "../../../exports/destination-schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
+import type { Project } from "../../../traces/projects/schema.ts";
 import { ApiError } from "../../api/errors.ts";
 import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
@@ -9,7 +10,13 @@ import { pathTo } from "../../state/path.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { ErrorState, QueryState } from "../../ui/states.tsx";
-import { DESTINATIONS, EXPORTS, useDestinations, useWhyNotExport } from "../exports/names.ts";
+import {
+  DESTINATIONS,
+  EXPORTS,
+  useDestinations,
+  useProjects,
+  useWhyNotExport,
+} from "../exports/names.ts";
 import {
   type BucketDraft,
   EMPTY_BUCKET,
@@ -30,6 +37,7 @@ const ABOVE = [{ label: "Exports", path: "/exports" }];
 
 export function NewExportPage() {
   const destinations = useDestinations();
+  const projects = useProjects();
   const why = useWhyNotExport();
   return (
     <>
@@ -39,15 +47,25 @@ export function NewExportPage() {
         <Empty title="No export can be created here">{why}</Empty>
       ) : (
         <QueryState query={destinations} what="The destinations could not be read">
-          {(list) => <ExportForm destinations={list} />}
+          {(list) => (
+            <QueryState query={projects} what="The projects could not be read">
+              {(found) => <ExportForm destinations={list} projects={found} />}
+            </QueryState>
+          )}
         </QueryState>
       )}
     </>
   );
 }
 
-function ExportForm({ destinations }: { destinations: Destination[] }) {
-  const [draft, setDraft] = useState(emptyDraft(route.useSearch()));
+type FormProps = { destinations: Destination[]; projects: Project[] };
+
+function ExportForm({ destinations, projects }: FormProps) {
+  const { project, filter } = route.useSearch();
+  const [draft, setDraft] = useState(() => {
+    const only = projects.length === 1 ? projects[0]?.id : undefined;
+    return emptyDraft({ project: project ?? only, filter });
+  });
   const [bucket, setBucket] = useState(EMPTY_BUCKET);
   const estimate = useEstimate(draft);
   const chosen = draft.destination || destinations[0]?.id || NEW_BUCKET;
@@ -61,7 +79,12 @@ function ExportForm({ destinations }: { destinations: Destination[] }) {
         chosen={chosen}
         onSaved={(destination) => change({ destination })}
       >
-        <What draft={draft} onChange={change} filterProblem={filterProblemOf(estimate.error)} />
+        <What
+          projects={projects}
+          draft={draft}
+          onChange={change}
+          filterProblem={filterProblemOf(estimate.error)}
+        />
         <Where
           destinations={destinations}
           chosen={chosen}
@@ -114,8 +137,9 @@ function Submit({ draft, bucket, chosen, onSaved, children }: SubmitProps) {
   const submit = async (): Promise<void> => {
     const id = chosen === NEW_BUCKET ? (await save.mutateAsync(toDestination(bucket))).id : chosen;
     if (id !== chosen) onSaved(id);
-    const order = await create.mutateAsync(toOrder(draft, id));
-    await navigate({ to: pathTo(workspace, `/exports/${order.id}`) });
+    const onSuccess = (order: BulkExport) =>
+      void navigate({ to: pathTo(workspace, `/exports/${order.id}`) });
+    await create.mutateAsync(toOrder(draft, id), { onSuccess });
   };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();

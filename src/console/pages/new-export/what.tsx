@@ -1,22 +1,17 @@
 import type { Project } from "../../../traces/projects/schema.ts";
-import { useApiQuery } from "../../api/hooks.ts";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
-import { PROJECTS } from "../exports/names.ts";
+import { MAX_PROJECTS } from "../exports/names.ts";
 import type { ExportDraft } from "./draft.ts";
 import { FormSection } from "./section.tsx";
 
 type Props = {
+  projects: Project[];
   draft: ExportDraft;
   onChange: (change: Partial<ExportDraft>) => void;
   filterProblem: string | undefined;
 };
 
-const PROJECTS_PAGE = 100;
-
-export function What({ draft, onChange, filterProblem }: Props) {
-  const { data: projects = [] } = useApiQuery<Project[]>(PROJECTS, {
-    query: { limit: PROJECTS_PAGE },
-  });
+export function What({ projects, draft, onChange, filterProblem }: Props) {
   const { project, filter, when } = draft;
   const isUnlisted = project !== "" && projects.every(({ id }) => id !== project);
   return (
@@ -26,7 +21,7 @@ export function What({ draft, onChange, filterProblem }: Props) {
         required
         value={project}
         onChange={(event) => onChange({ project: event.target.value })}
-        hint={projects.length === PROJECTS_PAGE ? "The newest 100 projects." : undefined}
+        hint={projects.length === MAX_PROJECTS ? `The newest ${MAX_PROJECTS} projects.` : undefined}
       >
         <option value="">Choose a project</option>
         {isUnlisted && <option value={project}>{project}</option>}
@@ -79,8 +74,8 @@ function When({ label, hint, isChosen, onChoose }: WhenProps) {
   );
 }
 
-function Times({ draft, onChange }: Omit<Props, "filterProblem">) {
-  const { when, from, until, hours, late_rows } = draft;
+function Times({ draft, onChange }: Pick<Props, "draft" | "onChange">) {
+  const { when, from, until, hours, late_rows, is_table } = draft;
   return (
     <>
       <Field
@@ -94,14 +89,13 @@ function Times({ draft, onChange }: Omit<Props, "filterProblem">) {
       </Field>
       {when === "once" ? (
         <Field
-          label="Until, UTC"
+          label={<Optional>Until, UTC</Optional>}
           type="datetime-local"
-          required
           min={from}
           value={until}
           onChange={(event) => onChange({ until: event.target.value })}
         >
-          Not included.
+          Not included. Empty for all runs until now.
         </Field>
       ) : (
         <>
@@ -123,6 +117,14 @@ function Times({ draft, onChange }: Omit<Props, "filterProblem">) {
               onChange={(event) => onChange({ late_rows: event.target.checked })}
             />
             <span>Carry late rows: runs that arrive after their window are in the next one</span>
+          </label>
+          <label className="check full">
+            <input
+              type="checkbox"
+              checked={is_table}
+              onChange={(event) => onChange({ is_table: event.target.checked })}
+            />
+            <span>Iceberg table: each window is appended to one table as a snapshot</span>
           </label>
         </>
       )}

@@ -4,23 +4,29 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQueries, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
+import { formatCount, showText } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { StatusIcon } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
 import { showStatus } from "../deployments/revision-status.ts";
 import { nameOf, revisionsQuery } from "../deployments/table.tsx";
-
-type Problem = { key: string; title: string; detail: string; at: string; to?: string };
+import { useActivity } from "../deployments/use-activity.ts";
+import { type OverviewProblem, useFiringAlerts, useUsedUpQuotas } from "./problems.ts";
 
 const POLL_MS = 10_000;
 const SHOWN = 5;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The newest revision of a deployment that failed, and exports that failed within a day. */
+/** Used-up quotas first, then firing alerts, failed newest revisions, and runs and exports that failed within a day. */
 export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
-  const problems = [...useFailedBuilds(deployments), ...useFailedExports()].sort((one, other) =>
-    other.at.localeCompare(one.at),
-  );
+  const quotas = useUsedUpQuotas();
+  const dated = [
+    ...useFiringAlerts(),
+    ...useFailedBuilds(deployments),
+    ...useFailedRuns(deployments),
+    ...useFailedExports(),
+  ].sort((one, other) => (other.at ?? "").localeCompare(one.at ?? ""));
+  const problems = [...quotas, ...dated];
   return (
     <Panel
       title={
@@ -32,15 +38,19 @@ export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
           {problems.length > 0 && <span className="count">{problems.length}</span>}
         </span>
       }
-      footer={problems.length > SHOWN ? `The newest ${SHOWN} of ${problems.length}` : undefined}
+      footer={problems.length > SHOWN ? `The first ${SHOWN} of ${problems.length}` : undefined}
     >
       {problems.length === 0 ? (
-        <p className="in-p dim">No newest revision and no export of the last day failed.</p>
+        <p className="in-p dim">
+          No newest revision failed, and no run or export of the last day. No alert fires.
+        </p>
       ) : (
         <ul>
           {problems.slice(0, SHOWN).map(({ key, title, detail, at, to }) => (
             <li key={key} className="in-p border-b border-line-soft">
-              <div className="m cut">{to ? <Link to={to}>{title}</Link> : title}</div>
+              <Link to={to} className="m cut block" title={title}>
+                {showText(title)}
+              </Link>
               <div className="dim sm row">
                 <code className="cut">{detail}</code> <Time at={at} />
               </div>
@@ -52,7 +62,7 @@ export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
   );
 }
 
-function useFailedBuilds(deployments: Deployment[]): Problem[] {
+function useFailedBuilds(deployments: Deployment[]): OverviewProblem[] {
   const workspace = useWorkspaceId();
   const lists = useApiQueries<RevisionsList>(deployments.map(({ id }) => revisionsQuery(id)));
   return deployments.flatMap(({ id, name, latest_revision_id }, index) => {
@@ -65,7 +75,31 @@ function useFailedBuilds(deployments: Deployment[]): Problem[] {
   });
 }
 
-function useFailedExports(): Problem[] {
+function useFailedRuns(deployments: Deployment[]): OverviewProblem[] {
+  const workspace = useWorkspaceId();
+  const activityOf = useActivity(deployments);
+  return deployments.flatMap(({ id, name, tracing_project_id: project }) => {
+    const { runs = 0, errors = 0, failed_at = null } = activityOf(id) ?? {};
+    if (failed_at === null) return [];
+    const search = new URLSearchParams({
+      project: project ?? "",
+      range: "24h",
+      q: 'eq(status, "error")',
+    });
+    return [
+      {
+        key: `runs of ${id}`,
+        title: `${errors} of ${formatCount(runs, "run")} failed in ${name}`,
+        detail: "last 24 hours",
+        at: failed_at,
+        to: `${pathTo(workspace, "/traces")}?${search}`,
+      },
+    ];
+  });
+}
+
+function useFailedExports(): OverviewProblem[] {
+  const workspace = useWorkspaceId();
   const { data = [] } = useApiQuery<BulkExport[]>("/api/v1/bulk-exports", {
     query: { status: "FAILED", limit: SHOWN },
     poll: POLL_MS,
@@ -77,5 +111,6 @@ function useFailedExports(): Problem[] {
       title: "An export failed",
       detail: id,
       at: finished_at ?? "",
+      to: pathTo(workspace, `/exports/${id}`),
     }));
 }

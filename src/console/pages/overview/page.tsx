@@ -1,16 +1,23 @@
+import { Link } from "@tanstack/react-router";
 import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
-import { useApiQuery } from "../../api/hooks.ts";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
+import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
-import { PageHeader, Panel } from "../../ui/panel.tsx";
+import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { DeploymentTable } from "../deployments/table.tsx";
+import { EXPORTS } from "../exports/names.ts";
+import { ExportTable } from "../exports/table.tsx";
 import { BrokenNow } from "./broken.tsx";
-import { FirstSteps } from "./first-steps.tsx";
 import { Waiting } from "./waiting.tsx";
 
 const POLL_MS = 5000;
 const SHOWN = 100;
+const SHOWN_EXPORTS = 5;
 
 /** Items that wait for a person come first, then failures, then the deployments. */
 export function OverviewPage() {
@@ -34,6 +41,7 @@ export function OverviewPage() {
                 <Waiting deployments={resources} />
                 <BrokenNow deployments={resources} />
               </div>
+              <RunningExports />
               <Panel title="Deployments">
                 <DeploymentTable rows={resources} />
               </Panel>
@@ -42,5 +50,45 @@ export function OverviewPage() {
         }
       </QueryState>
     </>
+  );
+}
+
+function FirstSteps() {
+  const workspace = useWorkspaceId();
+  const mayWrite = useMay("write");
+  return (
+    <Panel>
+      <Empty
+        title="Nothing is deployed yet"
+        action={
+          mayWrite && (
+            <Link to={pathTo(workspace, "/deployments/new")} className="btn pri">
+              <Icon name="plus" /> New deployment
+            </Link>
+          )
+        }
+      >
+        Threads that wait for a person, and builds, runs and exports that failed, appear here once
+        an agent runs.
+        {!mayWrite && " Editors and admins create deployments."}
+      </Empty>
+    </Panel>
+  );
+}
+
+/** The newest exports in progress. Absent without any. */
+function RunningExports() {
+  const { data: running = [] } = useApiQuery<BulkExport[]>(EXPORTS, {
+    query: { status: "RUNNING", limit: SHOWN_EXPORTS },
+    poll: POLL_MS,
+  });
+  if (running.length === 0) return null;
+  return (
+    <Panel
+      title="Exports in progress"
+      footer={running.length === SHOWN_EXPORTS ? `The newest ${SHOWN_EXPORTS}` : undefined}
+    >
+      <ExportTable rows={running} />
+    </Panel>
   );
 }

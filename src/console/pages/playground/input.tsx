@@ -34,8 +34,10 @@ export function PlaygroundInput({ target, assistant, view, actions, thread_id }:
   const isChat = isChatSchema(schema) || messagesOf(view.values)?.length;
   const run = async (input: unknown) => {
     const { assistant_id } = assistant;
-    await start.mutateAsync({ assistant_id, input, if_not_exists: "create" });
-    void navigate({ search: (former) => ({ ...former, thread: thread_id }) });
+    const order = { assistant_id, input, if_not_exists: "create" } as const;
+    const onSuccess = () =>
+      void navigate({ search: (former) => ({ ...former, thread: thread_id }) });
+    await start.mutateAsync(order, { onSuccess });
   };
   const stop = view.active && <StopButton run_id={view.active.run_id} actions={actions} />;
   return (

@@ -1,5 +1,5 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ComponentType } from "react";
+import { type ComponentType, useEffect, useRef } from "react";
 import { useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
 import { Empty } from "../../ui/panel.tsx";
@@ -7,6 +7,8 @@ import { AuditLogSection } from "./audit/audit-log.tsx";
 import { General } from "./general.tsx";
 import { Keys } from "./keys/keys.tsx";
 import { Members } from "./members/members.tsx";
+import { Retention } from "./retention/retention.tsx";
+import { Usage } from "./usage/usage.tsx";
 import { Webhooks } from "./webhooks/webhooks.tsx";
 
 const route = getRouteApi("/w/$workspace/settings/$section");
@@ -18,6 +20,8 @@ const SECTIONS: Section[] = [
   { name: "members", label: "Members", component: Members },
   { name: "keys", label: "Keys", component: Keys },
   { name: "webhooks", label: "Webhooks", component: Webhooks },
+  { name: "usage", label: "Usage and quotas", component: Usage },
+  { name: "retention", label: "Trace retention", component: Retention },
   { name: "audit-log", label: "Audit log", component: AuditLogSection },
 ];
 
@@ -25,6 +29,12 @@ export function SettingsPage() {
   const { section } = route.useParams();
   const workspace = useWorkspaceId();
   const found = SECTIONS.find(({ name }) => name === section);
+  const current = useRef<HTMLAnchorElement>(null);
+  // On a phone the sections are a line that scrolls.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the link changes with the section
+  useEffect(() => {
+    current.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [section]);
   return (
     <div className="settings">
       <nav className="subnav" aria-label="Settings">
@@ -33,7 +43,7 @@ export function SettingsPage() {
             <Link
               key={name}
               to={pathTo(workspace, `/settings/${name}`)}
-              aria-current={name === section ? "page" : undefined}
+              {...(name === section && { "aria-current": "page", ref: current })}
             >
               {label}
             </Link>

@@ -1,16 +1,16 @@
 import { type FormEvent, useState } from "react";
 import { useApiChange } from "../../api/hooks.ts";
 import { useMay } from "../../api/session.ts";
+import { DeleteButton, EditButton } from "../../ui/blocks/item-buttons.tsx";
+import { parseFields } from "../../ui/conversation/fields.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
-import { JsonField } from "../../ui/form/json-field.tsx";
-import { Icon } from "../../ui/icon.tsx";
+import { JsonField, useJsonText } from "../../ui/form/json-field.tsx";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { Time } from "../../ui/values.tsx";
 import type { StoreItem } from "./store-item.ts";
-import { parseValue } from "./value.ts";
 
 type Props = { item: StoreItem; deployment: string };
 
@@ -26,17 +26,8 @@ export function ItemDetail({ item, deployment }: Props) {
         mayWrite &&
         mode !== "edit" && (
           <>
-            <button type="button" className="btn sm" onClick={() => setMode("edit")}>
-              <Icon name="pencil" small /> Edit
-            </button>
-            <button
-              type="button"
-              className="btn sm ghost icon"
-              aria-label="Delete item"
-              onClick={() => setMode("delete")}
-            >
-              <Icon name="trash" small />
-            </button>
+            <EditButton onClick={() => setMode("edit")} />
+            <DeleteButton label="Delete item" onClick={() => setMode("delete")} />
           </>
         )
       }
@@ -66,8 +57,7 @@ const INDENT = 2;
 const MAX_LINES = 20;
 
 function EditItem({ item: { namespace, key, value }, deployment, onClose }: EditProps) {
-  const [text, setText] = useState(JSON.stringify(value, null, INDENT));
-  const [problem, setProblem] = useState<string | null>(null);
+  const { field, read } = useJsonText(JSON.stringify(value, null, INDENT), parseFields);
   const toast = useToast();
   const path = `/agents/${deployment}/store`;
   const put = useApiChange<object>({
@@ -78,8 +68,8 @@ function EditItem({ item: { namespace, key, value }, deployment, onClose }: Edit
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const parsed = parseValue(text);
-    if ("problem" in parsed) return setProblem(parsed.problem);
+    const parsed = read();
+    if (!parsed) return;
     put.mutate(parsed.value, {
       onSuccess: () => {
         toast(`Saved ${key}`);
@@ -89,16 +79,7 @@ function EditItem({ item: { namespace, key, value }, deployment, onClose }: Edit
   };
   return (
     <form className="grid gap-3" onSubmit={submit}>
-      <JsonField
-        label="Value, a JSON object"
-        text={text}
-        maxLines={MAX_LINES}
-        problem={problem}
-        onEdit={(next) => {
-          setText(next);
-          setProblem(null);
-        }}
-      />
+      <JsonField label="Value, a JSON object" maxLines={MAX_LINES} {...field} />
       {put.error && (
         <ErrorState
           what="The item was not saved"

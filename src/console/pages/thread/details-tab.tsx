@@ -1,7 +1,9 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { useApiChange, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { threadPath } from "../../runs/stream/agent.ts";
+import { tracesOfThread, useTraceMetadata } from "../../runs/trace-metadata.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
 import { pathTo } from "../../state/path.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -12,10 +14,9 @@ import { Time } from "../../ui/values.tsx";
 
 type Props = { view: ThreadView; thread_id: string; mayDelete: boolean };
 
-export function DetailsTab({ view: { deployment, thread }, thread_id, mayDelete }: Props) {
-  const workspace = useWorkspaceId();
+export function DetailsTab({ view, thread_id, mayDelete }: Props) {
+  const { deployment, thread } = view;
   const { created_at, updated_at, metadata = {}, config = {} } = thread.data ?? {};
-  const page = pathTo(workspace, `/deployments/${deployment.split("@")[0]}`);
   return (
     <div className="in-p grid gap-3">
       <dl className="kv">
@@ -34,10 +35,7 @@ export function DetailsTab({ view: { deployment, thread }, thread_id, mayDelete 
         </dd>
         <dt>Agent</dt>
         <dd>
-          <Link to={page}>Deployment</Link>,{" "}
-          <Link to={page} search={{ log: "server", range: "1h" }}>
-            server log
-          </Link>
+          <AgentLinks view={view} thread_id={thread_id} />
         </dd>
       </dl>
       <section aria-label="Metadata" className="min-w-0">
@@ -48,6 +46,39 @@ export function DetailsTab({ view: { deployment, thread }, thread_id, mayDelete 
       </section>
       {mayDelete && <DeleteThread deployment={deployment} thread_id={thread_id} />}
     </div>
+  );
+}
+
+/** Links to the revision of the last run, the log of that time and the traces of the thread. */
+function AgentLinks({ view, thread_id }: Omit<Props, "mayDelete">) {
+  const workspace = useWorkspaceId();
+  const id = view.deployment.split("@")[0] ?? "";
+  const last = view.inOrder.at(-1);
+  const { data: deployment } = useApiQuery<Deployment>(`/v2/deployments/${id}`);
+  const { revision_id } = useTraceMetadata(last?.run_id) ?? {};
+  const page = pathTo(workspace, `/deployments/${id}`);
+  const rev = typeof revision_id === "string" ? revision_id : undefined;
+  const project = deployment?.tracing_project_id;
+  return (
+    <span className="row wrap">
+      <Link to={page}>Deployment</Link>
+      {rev && (
+        <Link to={page} search={{ rev }}>
+          Revision
+        </Link>
+      )}
+      <Link
+        to={page}
+        search={{ rev, log: "server", ...(last ? { at: last.created_at } : { range: "1h" }) }}
+      >
+        Server log
+      </Link>
+      {project && (
+        <Link to={pathTo(workspace, "/traces")} search={tracesOfThread(project, thread_id)}>
+          Traces
+        </Link>
+      )}
+    </span>
   );
 }
 

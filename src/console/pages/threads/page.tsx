@@ -1,20 +1,21 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
-import { useApiQuery } from "../../api/hooks.ts";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
 import { DeploymentSelect, useServing } from "../../runs/deployment-select.tsx";
 import { agentPath, type ThreadItem } from "../../runs/stream/agent.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
 import { parseFilter } from "./filter.ts";
-import { NewThread } from "./new-thread.tsx";
 import { PAGE, Pages } from "./pages.tsx";
 import type { ThreadsSearch } from "./search.ts";
 import { StatusFilter, useCounts } from "./status-filter.tsx";
-import { ThreadTable } from "./table.tsx";
+import { RUNS_SHOWN, ThreadTable } from "./table.tsx";
 import { EXTRACTED } from "./title.ts";
 
 const route = getRouteApi("/w/$workspace/threads");
@@ -102,6 +103,7 @@ function useThreads(deployment: string, filter: object, poll: number | false) {
       sort_order: "desc",
       select: ["thread_id", "status", "updated_at", "metadata", "interrupts", "error"],
       extract: EXTRACTED,
+      recent_runs: RUNS_SHOWN + 1,
     },
     poll,
     keepPrevious: true,
@@ -175,5 +177,16 @@ function NoThreads({ isFiltered }: { isFiltered: boolean }) {
     <Empty title="No threads yet">
       Each conversation with the agent is a thread. Start one here, or by the API.
     </Empty>
+  );
+}
+
+/** The playground creates the thread with its first run. */
+export function NewThread({ deployment }: { deployment: string }) {
+  const workspace = useWorkspaceId();
+  if (!useMay("write")) return null;
+  return (
+    <Link to={pathTo(workspace, "/playground")} search={{ deployment }} className="btn">
+      <Icon name="plus" /> New thread
+    </Link>
   );
 }

@@ -1,13 +1,18 @@
 import { Link } from "@tanstack/react-router";
 import { useWorkspaceId } from "../../api/hooks.ts";
-import type { ThreadItem } from "../../runs/stream/agent.ts";
-import { showThread } from "../../runs/stream/run-status.ts";
+import type { RunItem, ThreadItem } from "../../runs/stream/agent.ts";
+import { showRun, showThread } from "../../runs/stream/run-status.ts";
 import { pathTo } from "../../state/path.ts";
+import { Weave } from "../../ui/chart/weave.tsx";
+import type { WeaveKind } from "../../ui/chart/weave-cell.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
 import { questionOf } from "../overview/question.ts";
 import { tagsOf, titleOf } from "./title.ts";
+
+/** Runs of a thread that its strip has. */
+export const RUNS_SHOWN = 16;
 
 type Props = { deployment: string; rows: ThreadItem[] };
 
@@ -17,9 +22,10 @@ export function ThreadTable({ deployment, rows }: Props) {
       id: "thread",
       header: "Thread",
       cell: (row) => <Title deployment={deployment} row={row} />,
-      width: "44%",
+      width: "36%",
     },
     { id: "status", header: "Status", cell: (row) => <State row={row} />, card: "end" },
+    { id: "runs", header: "Runs, in order", cell: (row) => <Runs row={row} />, card: "full" },
     { id: "metadata", header: "Metadata", cell: (row) => <Tags row={row} />, card: "hidden" },
     {
       id: "changed",
@@ -70,6 +76,37 @@ function State({ row: { status, interrupts, error } }: { row: ThreadItem }) {
       </Status>
       {note && <span className="sm dim cut max-w-60 hide-m">{note}</span>}
     </div>
+  );
+}
+
+const CELLS: Record<RunItem["status"], WeaveKind> = {
+  pending: "queued",
+  running: "running",
+  success: "ok",
+  error: "failed",
+  timeout: "failed",
+  interrupted: "cancelled",
+};
+
+/** The run whose question a person has not answered has ended, and is the last that did. */
+function Runs({ row: { status, recent_runs = [] } }: { row: ThreadItem }) {
+  const shown = recent_runs.slice(-RUNS_SHOWN);
+  if (shown.length === 0) return null;
+  const waiting = status === "interrupted" ? shown.lastIndexOf("success") : -1;
+  const count = recent_runs.length > RUNS_SHOWN ? `${RUNS_SHOWN}+` : String(shown.length);
+  const words = shown.map((each, n) => (n === waiting ? "waiting" : showRun(each).word));
+  return (
+    <span className="row">
+      <span className="sm dim nw md:w-6 md:text-right">{count}</span>
+      <Weave
+        className="runs-weave"
+        label={`${count === "1" ? "1 run" : `${count} runs`}: ${words.join(", ").toLowerCase()}`}
+        cells={shown.map((each, n) => ({
+          key: n,
+          kind: n === waiting ? "waiting" : CELLS[each],
+        }))}
+      />
+    </span>
   );
 }
 

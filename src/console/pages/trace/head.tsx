@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { useWorkspaceId } from "../../api/hooks.ts";
+import { useTraceMetadata } from "../../runs/trace-metadata.ts";
 import { pathTo } from "../../state/path.ts";
-import { formatDuration } from "../../ui/formats.ts";
+import { formatDuration, showText } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
-import { showText } from "../../ui/json-view/tree.ts";
 import { Status } from "../../ui/status.tsx";
 import { Cost, Quantity } from "../../ui/values.tsx";
 import { firstTokenMs, kindOf, statusOf } from "./model/span-kind.ts";
@@ -13,7 +13,7 @@ import type { TraceData } from "./use-trace.ts";
 
 type Props = { id: string; data: TraceData; tree: TraceTree };
 
-/** Name, figures, and what the trace belongs to. */
+/** Name, figures, and the thread, run and deployment of a trace. */
 export function TraceHead({ id, data: { root }, tree }: Props) {
   const { icon, tone } = kindOf(root?.run_type ?? "CHAIN");
   const { kind, word } = statusOf(root?.status ?? "PENDING");
@@ -59,16 +59,9 @@ export function TraceHead({ id, data: { root }, tree }: Props) {
   );
 }
 
-type Metadata = { deployment_id?: unknown; revision_id?: unknown; thread_id?: unknown };
-
-/** The agent that ran leaves its ids in the metadata. */
 function Links({ root_id, at }: { root_id: string; at: string }) {
   const workspace = useWorkspaceId();
-  const { data } = useApiQuery<{ extra?: { metadata?: Metadata } | null }>(
-    `/api/v2/runs/${root_id}`,
-    { query: { selects: "EXTRA" } },
-  );
-  const { deployment_id, revision_id, thread_id } = data?.extra?.metadata ?? {};
+  const { deployment_id, revision_id, thread_id } = useTraceMetadata(root_id) ?? {};
   if (typeof deployment_id !== "string") return null;
   const deployment = pathTo(workspace, `/deployments/${encodeURIComponent(deployment_id)}`);
   const rev = typeof revision_id === "string" ? revision_id : undefined;

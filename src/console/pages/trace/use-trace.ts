@@ -2,7 +2,6 @@ import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-q
 import type { TraceEnd, TraceSpan } from "../../../traces/live/trace-schema.ts";
 import { send } from "../../api/client.ts";
 import { useWorkspaceId } from "../../api/hooks.ts";
-import { readJsonLines } from "../../api/ndjson.ts";
 
 export type TraceData = { spans: TraceSpan[]; root: TraceSpan | null; end: TraceEnd };
 
@@ -75,4 +74,18 @@ export function isRunning({ root }: TraceData): boolean {
 
 function endOf({ root }: TraceData): number {
   return Date.parse(root?.end_time ?? root?.start_time ?? "");
+}
+
+/** Parses lines of JSON as they arrive, those of a chunk at once. */
+async function* readJsonLines<T>(response: Response): AsyncGenerator<T[]> {
+  if (response.body === null) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value = "" } = await reader.read();
+    const lines = (rest + value).split("\n");
+    rest = done ? "" : (lines.pop() ?? "");
+    yield lines.filter((line) => line !== "").map((line) => JSON.parse(line) as T);
+    if (done) return;
+  }
 }

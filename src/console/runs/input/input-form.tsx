@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
-import { type InputField, inputFields, readInput } from "./input-schema.ts";
+import { inputFields, readInput } from "./input-schema.ts";
 import { JsonForm } from "./json-form.tsx";
+import { SchemaFields } from "./schema-fields.tsx";
 
 type Props = {
   /** JSON Schema of the input, `null` when unknown. */
@@ -35,16 +36,13 @@ export function InputForm({ schema, isBusy, onSend }: Props) {
   };
   return (
     <form onSubmit={submit} className="grid gap-3">
-      <div className="grid gap-3 max-h-[40vh] overflow-auto">
-        {fields.map((field) => (
-          <FieldInput
-            key={field.name}
-            field={field}
-            text={texts[field.name] ?? field.initial}
-            problem={problems[field.name]}
-            onChange={(text) => setTexts({ ...texts, [field.name]: text })}
-          />
-        ))}
+      <div className="max-h-[40vh] overflow-auto">
+        <SchemaFields
+          fields={fields}
+          texts={texts}
+          problems={problems}
+          onChange={(name, text) => setTexts({ ...texts, [name]: text })}
+        />
       </div>
       <div className="row">
         <button type="submit" className="btn pri" disabled={isBusy}>
@@ -55,73 +53,5 @@ export function InputForm({ schema, isBusy, onSend }: Props) {
         </button>
       </div>
     </form>
-  );
-}
-
-type FieldProps = {
-  field: InputField;
-  text: string;
-  problem: string | undefined;
-  onChange: (text: string) => void;
-};
-
-function FieldInput({ field, text, problem, onChange }: FieldProps) {
-  const { name, description, isRequired } = field;
-  return (
-    <div className="field">
-      {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is the component inside */}
-      <label>
-        <span className="mono">{name}</span>
-        {isRequired && <span className="dim"> required</span>}
-        <Control field={field} text={text} isInvalid={problem !== undefined} onChange={onChange} />
-      </label>
-      {description !== null && <span className="hint">{description}</span>}
-      {problem !== undefined && (
-        <span className="bad" role="alert">
-          {name} {problem}
-        </span>
-      )}
-    </div>
-  );
-}
-
-type ControlProps = {
-  field: InputField;
-  text: string;
-  isInvalid: boolean;
-  onChange: (text: string) => void;
-};
-
-function Control({ field: { kind, choices }, text, isInvalid, onChange }: ControlProps) {
-  const options = kind === "boolean" ? ["true", "false"] : choices;
-  if (kind === "boolean" || kind === "choice") {
-    return (
-      <select className="in" value={text} onChange={(event) => onChange(event.target.value)}>
-        <option value="">Not set</option>
-        {options.map((option) => (
-          <option key={option}>{option}</option>
-        ))}
-      </select>
-    );
-  }
-  if (kind === "number") {
-    return (
-      <input
-        className="in mono"
-        inputMode="decimal"
-        aria-invalid={isInvalid}
-        value={text}
-        onChange={(event) => onChange(event.target.value)}
-      />
-    );
-  }
-  return (
-    <textarea
-      className={`in ${kind === "json" ? "mono" : ""}`}
-      rows={kind === "json" ? 3 : 2}
-      aria-invalid={isInvalid}
-      value={text}
-      onChange={(event) => onChange(event.target.value)}
-    />
   );
 }

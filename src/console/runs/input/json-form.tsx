@@ -1,5 +1,6 @@
-import { type FormEvent, useState } from "react";
-import { JsonField } from "../../ui/form/json-field.tsx";
+import type { FormEvent } from "react";
+import { parseJson } from "../../ui/conversation/fields.ts";
+import { JsonField, useJsonText } from "../../ui/form/json-field.tsx";
 
 const MAX_LINES = 10;
 
@@ -16,32 +17,23 @@ type Props = {
 
 /** A field for any JSON value. An invalid one is named before anything is sent. */
 export function JsonForm({ label, act, initial, placeholder, ...rest }: Props) {
-  const [text, setText] = useState(initial);
-  const [problem, setProblem] = useState<string | null>(null);
+  const { field, read } = useJsonText(initial, parseJson);
   const { isBusy, onSend, onBack } = rest;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    try {
-      onSend(JSON.parse(text));
-    } catch (error) {
-      setProblem(`Not JSON: ${(error as Error).message}. Put text in double quotes.`);
-    }
+    const parsed = read();
+    if (parsed) onSend(parsed.value);
   };
   return (
     <form className="ft" onSubmit={submit}>
       <JsonField
         label={label}
         className="field w-full"
-        text={text}
         maxLines={MAX_LINES}
         placeholder={placeholder}
-        problem={problem}
-        onEdit={(next) => {
-          setText(next);
-          setProblem(null);
-        }}
+        {...field}
       />
-      <button type="submit" className="btn pri" disabled={isBusy || text.trim() === ""}>
+      <button type="submit" className="btn pri" disabled={isBusy || field.text.trim() === ""}>
         {isBusy ? "Sending" : act}
       </button>
       {onBack && (

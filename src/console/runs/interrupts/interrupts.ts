@@ -39,7 +39,7 @@ export function interruptsOf(state: { tasks?: unknown; interrupts?: unknown }): 
   );
 }
 
-export function readInterrupt({ id, value }: Fields, node: string): InterruptRequest {
+function readInterrupt({ id, value }: Fields, node: string): InterruptRequest {
   const [shape, actions] = readActions(value);
   return { id: typeof id === "string" ? id : null, node, value, shape, actions };
 }

@@ -19,6 +19,8 @@ type Props = {
   ticks: string[];
   /** The bucket under the pointer of any chart of the page. */
   cursor: number | null;
+  /** Points in time, as parts of the width. */
+  marks?: { id: string; part: number; title: string }[];
   onCursor: (bucket: number | null) => void;
   onOpen: (bucket: number, line: number) => void;
 };
@@ -26,9 +28,9 @@ type Props = {
 const WIDTH = 600;
 const PARTS = 2;
 
-/** Lines over buckets of time. A click, or Enter, opens what is behind a point. */
+/** Lines over buckets of time. A click or Enter opens the runs of a point. */
 export function LineChart(props: Props) {
-  const { label, lines, isFilled, format, ticks, cursor, onCursor, onOpen } = props;
+  const { label, lines, isFilled, format, ticks, cursor, marks = [], onCursor, onOpen } = props;
   const count = lines[0]?.values.length ?? 0;
   const largest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const axis = axisOf(largest, PARTS);
@@ -67,6 +69,9 @@ export function LineChart(props: Props) {
         }}
       >
         <Lines lines={lines} isFilled={isFilled} axis={axis} xOf={xOf} />
+        {marks.map(({ id, part, title }) => (
+          <i key={id} className="diamond at" title={title} style={{ left: `${part * 100}%` }} />
+        ))}
         {cursor !== null && cursor < count && (
           <span className="hair" style={{ left: `${(xOf(cursor) / WIDTH) * 100}%` }} />
         )}

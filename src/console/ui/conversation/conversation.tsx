@@ -5,6 +5,7 @@ import { Icon, type IconName } from "../icon.tsx";
 import { StatusIcon } from "../status.tsx";
 import { toJson } from "./fields.ts";
 import { LongText } from "./long-text.tsx";
+import { MarkdownText } from "./markdown-text.tsx";
 import type { ChatMessage, ToolCall } from "./model.ts";
 
 type Props = {
@@ -15,13 +16,16 @@ type Props = {
   isWriting?: boolean;
   /** Number of messages that a chosen checkpoint has; later ones are faded. */
   until?: number;
+  /** Number of messages that are shown at first, the newest. */
+  atFirst?: number;
 };
 
 const FIRST_SHOWN = 200;
 
 /** Messages as a conversation, tools beside the message that called them. */
-export function Conversation({ messages, agent = "agent", isWriting = false, until }: Props) {
-  const [shown, setShown] = useState(FIRST_SHOWN);
+export function Conversation({ messages, agent = "agent", isWriting = false, ...rest }: Props) {
+  const { until, atFirst = FIRST_SHOWN } = rest;
+  const [shown, setShown] = useState(atFirst);
   const hidden = Math.max(0, messages.length - shown);
   return (
     <>
@@ -80,13 +84,17 @@ function Message({ message, agent, isLater, isWriting }: MessageProps) {
         ))}
         {text !== "" && (
           <div className="tx">
-            <LongText text={text} />
+            <LongText text={text} draw={drawMarkdown} />
             {isWriting && <span className="caret" aria-hidden="true" />}
           </div>
         )}
       </div>
     </div>
   );
+}
+
+function drawMarkdown(text: string) {
+  return <MarkdownText text={text} />;
 }
 
 const ARGS_SHOWN = 200;

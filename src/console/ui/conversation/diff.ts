@@ -10,18 +10,19 @@ export type Change = {
 };
 
 const MAX_DEPTH = 6;
+const MAX_CHANGES = 100;
 
-/** @returns the changes between two JSON values, at most `max`, and whether there are more */
-export function diffOf(before: unknown, after: unknown, max = 100) {
+/** @returns the first changes between two JSON values, and whether there are more */
+export function diffOf(before: unknown, after: unknown) {
   const changes: Change[] = [];
-  collect({ before, after, path: [] }, changes, max + 1);
-  return { changes: changes.slice(0, max), hasMore: changes.length > max };
+  collect({ before, after, path: [] }, changes);
+  return { changes: changes.slice(0, MAX_CHANGES), hasMore: changes.length > MAX_CHANGES };
 }
 
 type Pair = { before: unknown; after: unknown; path: string[] };
 
-function collect({ before, after, path }: Pair, changes: Change[], max: number): void {
-  if (changes.length >= max || Object.is(before, after)) return;
+function collect({ before, after, path }: Pair, changes: Change[]): void {
+  if (changes.length > MAX_CHANGES || Object.is(before, after)) return;
   const keys = path.length < MAX_DEPTH ? keysOf(before, after) : null;
   if (keys === null) {
     if (toJson(before) !== toJson(after)) changes.push({ path: path.join("."), before, after });
@@ -29,7 +30,7 @@ function collect({ before, after, path }: Pair, changes: Change[], max: number):
   }
   for (const key of keys) {
     const pair = { before: valueAt(before, key), after: valueAt(after, key) };
-    collect({ ...pair, path: [...path, key] }, changes, max);
+    collect({ ...pair, path: [...path, key] }, changes);
   }
 }
 

@@ -17,3 +17,21 @@ export function parseOr(text: string): unknown {
     return text;
   }
 }
+
+export type ParsedText<T> = { value: T } | { problem: string };
+
+export function parseJson(text: string): ParsedText<unknown> {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    return { problem: `Not JSON: ${(error as Error).message}. Put text in double quotes.` };
+  }
+}
+
+/** Reads a JSON object, as the values of items and configurations are. */
+export function parseFields(text: string): ParsedText<Fields> {
+  const parsed = parseJson(text);
+  if ("problem" in parsed) return parsed;
+  const { value } = parsed;
+  return isFields(value) ? { value } : { problem: "Not an object: put the value in { }." };
+}

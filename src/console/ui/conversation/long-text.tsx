@@ -1,16 +1,22 @@
-import { useState } from "react";
-import { formatNumber } from "../formats.ts";
-import { showText } from "../json-view/tree.ts";
+import { type ReactNode, useState } from "react";
+import { formatNumber, showText } from "../formats.ts";
 
 const MAX_SHOWN = 5000;
 
+type Props = {
+  text: string;
+  max?: number;
+  /** Draws the part that is shown. Default: the text itself. */
+  draw?: (text: string) => ReactNode;
+};
+
 /** Text of users and agents, never markup. A long one is cut, with its length in words. */
-export function LongText({ text, max = MAX_SHOWN }: { text: string; max?: number }) {
+export function LongText({ text, max = MAX_SHOWN, draw = showText }: Props) {
   const [isWhole, setWhole] = useState(false);
-  if (text.length <= max || isWhole) return showText(text);
+  if (text.length <= max || isWhole) return draw(text);
   return (
     <>
-      {showText(text.slice(0, max))}{" "}
+      {draw(text.slice(0, max))}{" "}
       <button type="button" className="btn sm" onClick={() => setWhole(true)}>
         Show all {formatNumber(text.length)} characters
       </button>

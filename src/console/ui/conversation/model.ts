@@ -22,25 +22,24 @@ export type ChatMessage = {
   parts: string[];
 };
 
-const ROLES: Record<string, Role> = {
-  human: "user",
-  user: "user",
-  ai: "agent",
-  assistant: "agent",
-  AIMessageChunk: "agent",
-  system: "system",
-  developer: "system",
-  tool: "tool",
-  function: "tool",
-};
-
-const CLASSES: Record<string, string> = {
-  HumanMessage: "human",
-  AIMessage: "ai",
-  AIMessageChunk: "ai",
-  SystemMessage: "system",
-  ToolMessage: "tool",
-};
+/** Keys are types, roles, and classes of serialized messages. */
+const ROLES = new Map<string, Role>(
+  Object.entries({
+    human: "user",
+    user: "user",
+    HumanMessage: "user",
+    ai: "agent",
+    assistant: "agent",
+    AIMessage: "agent",
+    AIMessageChunk: "agent",
+    system: "system",
+    developer: "system",
+    SystemMessage: "system",
+    tool: "tool",
+    function: "tool",
+    ToolMessage: "tool",
+  } as const),
+);
 
 /** @returns the messages of a state, or `null` when it has none under that name */
 export function messagesOf(values: unknown): unknown[] | null {
@@ -48,9 +47,26 @@ export function messagesOf(values: unknown): unknown[] | null {
   return Array.isArray(messages) && messages.every(isMessage) ? messages : null;
 }
 
-export function isMessage(value: unknown): boolean {
+/** @returns the messages of a state, of a model's input or its generations; `null` for another payload */
+export function findMessages(payload: unknown): unknown[] | null {
+  return listsIn(payload).find((list) => list.length > 0 && list.every(isMessage)) ?? null;
+}
+
+function listsIn(payload: unknown): unknown[][] {
+  if (Array.isArray(payload)) return [payload.flat()];
+  if (!isFields(payload)) return [];
+  const { messages, generations, output, message } = payload;
+  const generated = Array.isArray(generations)
+    ? generations.flat().map((one) => (isFields(one) ? one.message : undefined))
+    : [];
+  return [messages, generated, output, message, payload].map((part) =>
+    Array.isArray(part) ? part.flat() : [part],
+  );
+}
+
+function isMessage(value: unknown): boolean {
   const { type, role, content } = fieldsOf(value);
-  return ROLES[String(role ?? type)] !== undefined && content !== undefined;
+  return ROLES.has(String(role ?? type)) && content !== undefined;
 }
 
 /** Joins results of tools to their calls, so that each tool is shown once. */
@@ -75,7 +91,7 @@ export function idOf(message: unknown): string | null {
 
 function toMessage(fields: Fields, index: number): ChatMessage {
   const { type, role, name, content } = fields;
-  const known = ROLES[String(role ?? type)] ?? "agent";
+  const known = ROLES.get(String(role ?? type)) ?? "agent";
   return {
     key: `${index}-${typeof fields.id === "string" ? fields.id : ""}`,
     role: known,
@@ -91,7 +107,7 @@ function fieldsOf(message: unknown): Fields {
   if (!isFields(message)) return {};
   const { lc, id, kwargs } = message;
   if (lc === undefined || !Array.isArray(id) || !isFields(kwargs)) return message;
-  return { type: CLASSES[String(id.at(-1))], ...kwargs };
+  return { type: id.at(-1), ...kwargs };
 }
 
 function textOf(content: unknown): string {
@@ -135,4 +151,17 @@ function toCall(fields: Fields, index: number): ToolCall {
     result: null,
     isFailed: false,
   };
+}
+
+const MAX_TEXT = 120;
+
+/** The input of a run in a line: its message, the answer that resumes, or its JSON. */
+export function summaryOf({ kwargs }: { kwargs: Fields }): string {
+  const { input, command } = kwargs;
+  if (isFields(command) && "resume" in command) {
+    return `answer ${toJson(command.resume)}`.slice(0, MAX_TEXT);
+  }
+  const text = toConversation(messagesOf(input) ?? []).at(-1)?.text;
+  if (text) return `“${text.slice(0, MAX_TEXT)}”`;
+  return input === null || input === undefined ? "continues" : toJson(input).slice(0, MAX_TEXT);
 }

@@ -1,4 +1,5 @@
-import { useId } from "react";
+import { useId, useState } from "react";
+import type { ParsedText } from "../conversation/fields.ts";
 
 type Props = {
   label: string;
@@ -11,6 +12,23 @@ type Props = {
   className?: string;
   onEdit: (text: string) => void;
 };
+
+/** The text of a `JsonField`. `read` returns its value, or shows why it has none and returns `null`. */
+export function useJsonText<T>(initial: string, parse: (text: string) => ParsedText<T>) {
+  const [text, setText] = useState(initial);
+  const [problem, setProblem] = useState<string | null>(null);
+  const onEdit = (next: string) => {
+    setText(next);
+    setProblem(null);
+  };
+  const read = (): { value: T } | null => {
+    const parsed = parse(text);
+    if (!("problem" in parsed)) return parsed;
+    setProblem(parsed.problem);
+    return null;
+  };
+  return { field: { text, problem, onEdit }, read };
+}
 
 /** A text area for JSON with its label and what is wrong with it. */
 export function JsonField({ label, text, maxLines, placeholder, problem, ...rest }: Props) {

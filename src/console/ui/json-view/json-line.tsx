@@ -1,7 +1,7 @@
-import { formatBytes, formatNumber } from "../formats.ts";
+import { formatBytes, formatNumber, showText } from "../formats.ts";
 import { Icon } from "../icon.tsx";
 import { CUT_CHARS, type JsonRow } from "./rows.ts";
-import { showText, sizeOf } from "./tree.ts";
+import { sizeOf } from "./tree.ts";
 
 const MAX_NAME_CHARS = 200;
 /** Deeper rows are not indented further, so that they stay readable. */

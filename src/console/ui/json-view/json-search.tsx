@@ -23,7 +23,7 @@ export function useJsonSearch(value: unknown, tree: JsonRows): JsonSearchState {
   const match = matches[at];
   const row = useMemo(() => (match ? rowOfMatch(tree.rows, match) : -1), [match, tree.rows]);
   const step = (by: number) => {
-    // The search of what was just typed may still be to come.
+    // The newest text may not be searched yet.
     const all = text === late ? matches : findMatches(value, text);
     if (all.length === 0) return;
     const next = at < 0 && by < 0 ? all.length - 1 : (at + by + all.length) % all.length;

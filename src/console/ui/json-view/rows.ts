@@ -7,7 +7,7 @@ export type JsonRow = {
   kind: "open" | "closed" | "end" | "leaf" | "more" | "text";
   name: string | null;
   value: unknown;
-  /** Characters of a text row. Of a row that shows more: what is shown, and the total. */
+  /** Number of characters of a text. For a row that shows more items: the visible ones, and the total. */
   from: number;
   to: number;
   isLast: boolean;
@@ -27,7 +27,7 @@ const FIRST_ROWS = 400;
 type Node = Pick<JsonRow, "id" | "depth" | "name" | "value" | "isLast">;
 type Frame = { node: Node; next: number; shown: number };
 
-/** Lists the rows of the open nodes alone, so that a large value costs what is shown of it. */
+/** Lists the rows of open nodes only, so that the cost depends on what is visible. */
 export function listRows(value: unknown, opened: OpenNodes): JsonRow[] {
   const rows: JsonRow[] = [];
   const frames: Frame[] = [];

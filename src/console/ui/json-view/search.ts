@@ -43,7 +43,7 @@ function matchesIn({ id, value }: Waiting, wanted: string): JsonMatch[] {
   return found;
 }
 
-/** Opens what encloses a match, and the string that has it beyond what is shown closed. */
+/** Opens the nodes around a match, and the string whose hidden part has it. */
 export function openTo(value: unknown, opened: OpenNodes, match: JsonMatch): OpenNodes {
   const next = new Map(opened);
   let id = ROOT;

@@ -33,13 +33,3 @@ function namesOf(value: object): string[] {
   NAMES.set(value, names);
   return names;
 }
-
-/** Controls and marks of direction; joiners belong to scripts and emoji. */
-const INVISIBLE = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** Shows as escapes what would be invisible or would reorder the text around it. */
-export function showText(text: string): string {
-  return text.replace(INVISIBLE, (character) => {
-    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-  });
-}

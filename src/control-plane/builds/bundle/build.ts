@@ -19,6 +19,7 @@ import { readProject } from "../packages/project.ts";
 import { loadTsConfig } from "../resolve/tsconfig.ts";
 import { fetchSource } from "../source/source.ts";
 import { bytesText, countText, cutMessage, durationText } from "../text.ts";
+import { startBundler } from "./bundle.ts";
 import { compile } from "./compile.ts";
 import { compileUi } from "./ui.ts";
 
@@ -43,14 +44,19 @@ export async function runBuild(
 
 async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Promise<BuildOutcome> {
   const started = Date.now();
-  const { tree, warnings, name } = await fetchSource(storage, order);
-  const at = tree.commit === null ? "" : ` at ${tree.commit.slice(0, 7)}`;
+  const fetching = fetchSource(storage, order);
+  // The bundler starts while the source is on its way. A failure is met again by the bundle.
+  startBundler().catch(() => undefined);
+  const { tree, warnings, name } = await fetching;
+  const at = tree.commit === null ? "" : ` at ${tree.commit.repo_commit_sha.slice(0, 7)}`;
   const size = `${countText(tree.files.size + tree.others.size, "file")}, ${bytesText(tree.bytes)}`;
+  log.begin("install", tree.commit);
   log.info(`Fetched ${name}${at} (${size}) in ${durationText(Date.now() - started)}`);
   for (const warning of warnings) log.warn(warning);
   const config = readConfig(tree, order.config_path);
   log.info(`Read ${order.config_path}: ${graphsText(config)}`);
-  const project = readProject(tree, order.config_path);
+  const graph_paths = Object.values(config.graphs).map(({ path }) => path);
+  const project = readProject(tree, order.config_path, graph_paths);
   const policy: EgressPolicy = order;
   const options = { policy, registry_url: order.registry_url };
   const dependencies = await readDependencies(log, storage, project, options);
@@ -58,12 +64,16 @@ async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Pro
   await installAll(log, packages, project, dependencies);
   const needs = { tree, project, dependencies, installer: packages };
   const input = { ...needs, config, tsconfig: await loadTsConfig(log, needs) };
+  log.begin("bundle");
+  // The bundler keeps the thread: lines that wait now would wait until it ends.
+  await log.flush();
   const compiled = await compile(log, input);
   const stored = await store(storage, order, compiled, await compileUi(log, input));
   log.info(
     `Stored the artifact (${bytesText(stored.artifact_bytes)}); the build took ${durationText(Date.now() - started)}`,
   );
-  return { ok: true, ...stored, repo_commit_sha: tree.commit, config, lacking: [] };
+  const repo_commit_sha = tree.commit?.repo_commit_sha ?? null;
+  return { ok: true, ...stored, repo_commit_sha, config, lacking: [] };
 }
 
 function graphsText({ graphs }: AgentConfig): string {

@@ -19,7 +19,7 @@ type BundledUnit =
 let started: Promise<void> | null = null;
 
 /** Shared by the isolate: starting esbuild costs more than a small bundle. */
-function startEsbuild(): Promise<void> {
+export function startBundler(): Promise<void> {
   started ??= esbuild.initialize({ wasmModule: wasm, worker: false }).catch((error: unknown) => {
     started = null;
     throw error;
@@ -28,7 +28,7 @@ function startEsbuild(): Promise<void> {
 }
 
 /** Ends the compiler after a crash or a stall: the next build starts a new one. */
-function stopEsbuild(): void {
+function stopBundler(): void {
   void esbuild.stop();
   started = null;
 }
@@ -51,7 +51,7 @@ export async function bundle(
     tsconfigRaw: { compilerOptions },
     plugins: [plugin],
   });
-  return "ok" in built ? built : toBundled(built);
+  return built.ok ? toBundled(built.output) : built;
 }
 
 /** Bundles for browsers: one script that sets a global, and its styles. */
@@ -73,12 +73,12 @@ export async function bundleUi(
     tsconfigRaw: { compilerOptions: rest },
     plugins: [plugin],
   });
-  if ("ok" in built) return built;
-  const files = built.outputFiles.map(({ path, text }) => {
+  if (!built.ok) return built;
+  const files = built.output.outputFiles.map(({ path, text }) => {
     const name = path.slice("/ui/".length);
     return [name, name.endsWith(".js") ? withHostRequire(text) : text];
   });
-  return { ok: true, files: Object.fromEntries(files), warnings: warningsOf(built) };
+  return { ok: true, files: Object.fromEntries(files), warnings: warningsOf(built.output) };
 }
 
 /** Makes each specifier an entry. */
@@ -97,14 +97,17 @@ export async function bundleUnit(
     chunkNames: chunkNames(name),
     plugins: [plugin],
   });
-  if ("ok" in built) return built;
-  return { ok: true, outputFiles: built.outputFiles, outputs: built.metafile?.outputs ?? {} };
+  if (!built.ok) return built;
+  const { outputFiles, metafile } = built.output;
+  return { ok: true, outputFiles, outputs: metafile?.outputs ?? {} };
 }
 
 type Output = esbuild.BuildResult<{ write: false }>;
 
-async function build(options: esbuild.BuildOptions): Promise<Output | Failed> {
-  const work = startEsbuild().then(() =>
+async function build(
+  options: esbuild.BuildOptions,
+): Promise<{ ok: true; output: Output } | Failed> {
+  const work = startBundler().then(() =>
     esbuild.build({
       ...options,
       bundle: true,
@@ -116,10 +119,10 @@ async function build(options: esbuild.BuildOptions): Promise<Output | Failed> {
     }),
   );
   try {
-    return await inTime(work);
+    return { ok: true, output: await inTime(work) };
   } catch (error) {
     if (isBuildError(error)) return { ok: false, errors: error.errors.map(toLine) };
-    stopEsbuild();
+    stopBundler();
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { MAIN_MODULE, type SourceMap } from "../../../shared/source-maps/stacks.ts";
 import type { BuildLog } from "../build-log.ts";
-import type { AgentConfig, Artifact, ArtifactModule } from "../contract.ts";
+import { type AgentConfig, type Artifact, type ArtifactModule, CONTRACT } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { QUOTED_BYTES } from "../limits.ts";
 import { HARNESS } from "../packages/carried.ts";
@@ -21,14 +21,17 @@ import { contextType } from "../types/context-type.ts";
 import { graphsModule } from "../types/graphs-module.ts";
 import { stateTypes } from "../types/state-types.ts";
 import { TYPE_LIMITS, TypeBudget } from "../types/type-budget.ts";
-import type { Schema } from "../types/type-reader.ts";
+import type { Schema } from "../types/type-schema.ts";
 import { bundle } from "./bundle.ts";
+import { checkLangGraph, harnessOf, lacksZodSchema } from "./langgraph-versions.ts";
 import { AGENT_LOADERS } from "./loads.ts";
 import { heddlePlugin, type PluginOptions } from "./plugin.ts";
 
 /** The runtime is part of the artifact: a newer Heddle does not change it. */
 const COMPATIBILITY_DATE = "2026-11-01";
 const MAX_LOGGED = 20;
+/** Absent before 0.2.68. */
+const ZOD_SCHEMA = "@langchain/langgraph/zod/schema";
 const SOCKETS =
   'export const connect = (...args) => globalThis[Symbol.for("heddle:connect")](...args);';
 const TYPES_CUT =
@@ -48,6 +51,7 @@ export type CompileInput = {
 type Compiled = { artifact: Artifact; map: SourceMap };
 
 export async function compile(log: BuildLog, input: CompileInput): Promise<Compiled> {
+  checkLangGraph(log, input);
   const started = Date.now();
   const graphs = describeGraphs(log, input);
   let used = new Set<string>();
@@ -62,11 +66,12 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Compi
       missing: options.missing,
     };
   });
-  if (!bundled.ok) throw bundleFailed(log, input.dependencies, bundled.errors);
+  if (!bundled.ok) throw bundleFailed(log, bundled.errors);
   for (const warning of bundled.warnings.slice(0, MAX_LOGGED)) log.warn(warning);
   const prebuilt = closure(input.dependencies.runtime, used);
   explain(log, bundled.code, prebuilt, Date.now() - started);
   const artifact = {
+    contract: CONTRACT,
     compatibility_date: COMPATIBILITY_DATE,
     main_module: MAIN_MODULE,
     modules: {
@@ -113,12 +118,13 @@ function pluginOptions(
     virtual: {
       // Resolves imports of the harness to the agent's LangGraph and its dependencies.
       "heddle:agent": {
-        text: langgraph === null ? HARNESS.plain_agent : HARNESS.langgraph_agent,
+        text: harnessOf(dependencies),
         directory: langgraph ?? dependencies.directory,
       },
       "heddle:globals": { text: HARNESS.globals, directory: "/" },
       "heddle:sockets": { text: SOCKETS, directory: "/" },
       "heddle:graphs": { text: graphs, directory: "/" },
+      ...(lacksZodSchema(dependencies) && { [ZOD_SCHEMA]: { text: "export {};", directory: "/" } }),
     },
     wasmModule: (path) => {
       const bytes = files.read(path);
@@ -158,18 +164,9 @@ function explain(log: BuildLog, code: string, prebuilt: Record<string, string>, 
   log.info(`Bundled ${bytesText(code.length)}${beside} in ${durationText(took)}`);
 }
 
-function bundleFailed(
-  log: BuildLog,
-  { install, langgraph }: Dependencies,
-  errors: string[],
-): BuildFailure {
+function bundleFailed(log: BuildLog, errors: string[]): BuildFailure {
   for (const error of errors.slice(0, MAX_LOGGED)) log.error(error);
   const own = errors.find((error) => !error.startsWith("heddle:"));
-  if (own === undefined && langgraph !== null) {
-    const version = install.packages.get(langgraph)?.version;
-    const text = `LangGraph ${version} is not supported: update @langchain/langgraph to version 1 (0.3 is the oldest that builds).`;
-    return new BuildFailure("bundle_failed", text);
-  }
   const more =
     errors.length > 1
       ? ` (and ${countText(errors.length - 1, "more error")}; see the build log)`

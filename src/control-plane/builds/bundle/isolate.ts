@@ -10,10 +10,15 @@ import type {
   PrebuildOrder,
 } from "../contract.ts";
 import { runBuild } from "./build.ts";
+import { startBundler } from "./bundle.ts";
 import { prebuildPackage } from "./prebuild.ts";
 
 /** The code of one build's isolate. It has no bindings: `storage` is all that it may read and write. */
 export class Build extends WorkerEntrypoint implements BuildIsolate {
+  prepare(): Promise<void> {
+    return startBundler();
+  }
+
   build(order: BuildOrder, sink: BuildSink, storage: BuildStore): Promise<BuildOutcome> {
     return runBuild(storage, order, sink);
   }

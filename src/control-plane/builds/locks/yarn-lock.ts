@@ -106,8 +106,10 @@ function nameOf(resolved = ""): string | undefined {
 
 /** Old entries have the SHA-1 of the tarball in their address only. */
 function sha1Of(resolved: string | undefined): string | undefined {
-  const hex = /#([0-9a-f]{40})$/.exec(resolved ?? "")?.[1];
-  return hex === undefined ? undefined : `sha1-${encodeBytes(decodeBytes(hex, "hex"), "base64")}`;
+  const hex = resolved?.slice(resolved.lastIndexOf("#") + 1) ?? "";
+  return !/^[0-9a-f]{40}$/.test(hex)
+    ? undefined
+    : `sha1-${encodeBytes(decodeBytes(hex, "hex"), "base64")}`;
 }
 
 function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | null {

@@ -17,7 +17,7 @@ import type { Runtime } from "../prebuilt/unit.ts";
 import { bytesText, countText, durationText, listText } from "../text.ts";
 import { warnOfAdvisories } from "./advisories.ts";
 import type { Installer } from "./install.ts";
-import { type Lock, MANAGERS, type NpmProject } from "./project.ts";
+import { absolute, type Lock, MANAGERS, type NpmProject } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
 import { recordedInstall } from "./resolution.ts";
 import { selectPrebuilt } from "./select.ts";
@@ -40,7 +40,7 @@ export async function readDependencies(
   project: NpmProject,
   options: Options,
 ): Promise<Dependencies> {
-  const directory = project.folder === "" ? "" : `/${project.folder}`;
+  const directory = absolute(project.folder);
   const install = await toInstall(log, storage, project, directory, options);
   const named = dependencyNames(project.manifest ?? {});
   const used = reachable(install, directory, named, () => false);
@@ -67,7 +67,10 @@ async function toInstall(
       log.warn(`${other} is not read, because ${file} is: name the manager as "packageManager".`);
     }
     const install = readLock(project, lock, directory, options.registry_url);
-    assertInSync(folder, manifest, install, { file, manager: MANAGERS[file] });
+    // A manager reads the resolutions beside its lockfile.
+    const { resolutions = {} } = project.workspaces.manifest(absolute(lock.folder)) ?? {};
+    const declared = { ...manifest, resolutions };
+    assertInSync(folder, declared, install, { file, manager: MANAGERS[file] });
     log.info(`Read ${joinPath(lock.folder, file)}: ${countText(install.packages.size, "package")}`);
     return install;
   }

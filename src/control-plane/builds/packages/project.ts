@@ -2,7 +2,7 @@ import { isRecord } from "../../../shared/guards.ts";
 import { readJson } from "../config/json-file.ts";
 import { BuildFailure } from "../failure.ts";
 import { JSON_BYTES } from "../limits.ts";
-import type { Manifest } from "../locks/lockfile.ts";
+import { dependencyNames, type Manifest } from "../locks/lockfile.ts";
 import { type Workspaces, workspacesOf } from "../locks/workspaces.ts";
 import { ancestors, directoryOf, joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";
@@ -48,11 +48,12 @@ const MAPS = [
   "resolutions",
 ];
 
-export function readProject(tree: Tree, config_path: string): NpmProject {
+/** @param graph_paths relative to the root of the source */
+export function readProject(tree: Tree, config_path: string, graph_paths: string[]): NpmProject {
   const home = directoryOf(joinPath("", config_path));
-  const folder = nearest(tree, home, "package.json");
-  const locks = folder === null ? [] : nearestLocks(tree, folder);
   const workspaces = workspacesOf(tree);
+  const folder = packageFolder(tree, workspaces, home, graph_paths);
+  const locks = folder === null ? [] : nearestLocks(tree, folder);
   const manager = managerOf(workspaces, locks[0]?.folder ?? "");
   const lock = locks.find(({ file }) => MANAGERS[file] === manager) ?? locks[0] ?? null;
   return {
@@ -63,6 +64,25 @@ export function readProject(tree: Tree, config_path: string): NpmProject {
     workspaces,
   };
 }
+
+/** The package.json beside langgraph.json may name the workspaces only: then that of a graph declares the packages. */
+function packageFolder(
+  tree: Tree,
+  workspaces: Workspaces,
+  home: string,
+  graph_paths: string[],
+): string | null {
+  const near = nearest(tree, home, "package.json");
+  const declaresLangGraph = (folder: string | null) =>
+    folder !== null &&
+    dependencyNames(workspaces.manifest(absolute(folder)) ?? {}).includes("@langchain/langgraph");
+  if (declaresLangGraph(near)) return near;
+  const ofGraphs = graph_paths.map((path) => nearest(tree, directoryOf(path), "package.json"));
+  return ofGraphs.find(declaresLangGraph) ?? near;
+}
+
+/** @param folder relative to the root of the source */
+export const absolute = (folder: string) => (folder === "" ? "" : `/${folder}`);
 
 /** The lockfiles of the nearest folder that has one. */
 function nearestLocks(tree: Tree, from: string): Lock[] {
@@ -82,7 +102,7 @@ function nearestLocks(tree: Tree, from: string): Lock[] {
 
 /** `yarn@1.22.22` in package.json beside the lockfile. */
 function managerOf(workspaces: Workspaces, folder: string): string | undefined {
-  const { packageManager } = workspaces.manifest(folder === "" ? "" : `/${folder}`) ?? {};
+  const { packageManager } = workspaces.manifest(absolute(folder)) ?? {};
   return typeof packageManager === "string" ? packageManager.split("@")[0] : undefined;
 }
 

@@ -52,7 +52,7 @@ export async function selectPrebuilt(
 }
 
 /** @returns `null` when one of the packages sees another copy of one than the agent does. */
-export function placeShared(install: Install, directory: string): Package[] | null {
+function placeShared(install: Install, directory: string): Package[] | null {
   const paths = SHARED_PACKAGES.flatMap((name) => {
     const path = findPackage(install, directory, name);
     return path === null ? [] : [[name, path] as const];

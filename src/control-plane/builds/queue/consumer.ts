@@ -1,5 +1,6 @@
 import { egressPolicy } from "../../../shared/egress/egress.ts";
 import { log } from "../../../shared/log.ts";
+import { withDeadline } from "../../../shared/work/deadline.ts";
 import { startHeartbeat } from "../../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../../shared/work/lease.ts";
 import { sendAllOrLeave } from "../../../shared/work/queue.ts";
@@ -24,7 +25,6 @@ import {
   type PrebuildMessage,
 } from "../contract.ts";
 import { BUILD_TIMEOUT_MS } from "../limits.ts";
-import { withDeadline } from "./deadline.ts";
 import { deployArtifact } from "./deploy.ts";
 import { LogSink } from "./log-sink.ts";
 

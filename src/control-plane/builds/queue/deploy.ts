@@ -1,6 +1,8 @@
 import type { AgentEntrypoint } from "../../../isolate/contract.ts";
 import { excerptOf, hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
-import { agentIsolate, readVariables } from "../../deployments/isolate/isolate.ts";
+import { withDeadline } from "../../../shared/work/deadline.ts";
+import { agentIsolate } from "../../deployments/isolate/isolate.ts";
+import { readVariables } from "../../deployments/isolate/revision-code.ts";
 import { readSourceMap } from "../../deployments/logs/source-map-service.ts";
 import {
   activateBuild,
@@ -10,7 +12,6 @@ import {
 } from "../../deployments/rollout/build-service.ts";
 import { unsetVariables } from "../config/webhooks-config.ts";
 import type { BuildFailureReason } from "../contract.ts";
-import { withDeadline } from "./deadline.ts";
 import { checkDescription, type Described, notLoaded } from "./description.ts";
 
 const LOAD_TIMEOUT_MS = 30_000;
@@ -22,7 +23,8 @@ export async function deployArtifact(env: Env, build: RevisionBuild): Promise<vo
   const answer = await describe(env, build);
   if (!answer.ok) return failLoad(env, build, answer.error);
   const graphs = answer.value.map(({ graph_id }) => graph_id);
-  await advanceBuild(env, build, "AWAITING_DEPLOY", { graphs, descriptors: answer.value });
+  const described = { graphs, descriptors: answer.value };
+  await advanceBuild(env, build, "AWAITING_DEPLOY", described, "deploy");
   await advanceBuild(env, build, "DEPLOYING");
   await activateBuild(env, build);
 }

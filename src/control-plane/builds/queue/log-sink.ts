@@ -1,11 +1,28 @@
 import { RpcTarget } from "cloudflare:workers";
 import { Buffer } from "node:buffer";
+import { z } from "zod";
 import { appendLog, type RevisionBuild } from "../../deployments/rollout/build-service.ts";
-import type { BuildLine, BuildSink } from "../contract.ts";
+import { type BuildLine, type BuildSink, COMMIT_CHARACTERS } from "../contract.ts";
 import { LOG_BYTES } from "../limits.ts";
 import { bytesText, cutMessage } from "../text.ts";
 
 const MAX_LINES = 20_000;
+const MAX_STEPS = 10;
+
+const Commit = z.object({
+  repo_commit_sha: z.string().regex(/^[0-9a-f]{40,64}$/),
+  repo_commit_message: z.string().max(COMMIT_CHARACTERS).nullable(),
+  repo_commit_authored_at: z.iso.datetime().nullable(),
+});
+/** The isolate of a build sends it, which reads hostile sources. */
+const Progress = z
+  .object({
+    steps: z
+      .array(z.object({ name: z.enum(["install", "bundle"]), started_at: z.iso.datetime() }))
+      .max(MAX_STEPS),
+    commit: Commit.nullable(),
+  })
+  .catch({ steps: [], commit: null });
 
 /** Lets the builder append lines to the log of one attempt, and write no other row. */
 export class LogSink extends RpcTarget implements BuildSink {
@@ -22,13 +39,14 @@ export class LogSink extends RpcTarget implements BuildSink {
   }
 
   /** Drops lines over the limits and renews the lease all the same. */
-  async log(lines: BuildLine[]): Promise<void> {
+  async log(lines: BuildLine[], progress?: unknown): Promise<void> {
     const kept: BuildLine[] = [];
     for (const line of lines) {
       if (this.#isCut) break;
       kept.push(this.#count(line));
     }
-    await appendLog(this.#env, this.#build, kept, new Date());
+    const { steps, commit } = Progress.parse(progress);
+    await appendLog(this.#env, this.#build, kept, new Date(), { steps, ...commit });
   }
 
   /** @returns the line, or in place of the first line over a limit a warning. */

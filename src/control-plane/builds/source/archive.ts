@@ -1,4 +1,5 @@
 import type { ParsedTarEntry } from "modern-tar";
+import type { SourceCommit } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { inflated } from "../inflate.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
@@ -70,8 +71,9 @@ async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<vo
   return entry.body.cancel();
 }
 
-function toCommit(text: string | undefined): string | null {
-  return text !== undefined && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(text) ? text : null;
+function toCommit(text: string | undefined): SourceCommit | null {
+  if (text === undefined || !/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(text)) return null;
+  return { repo_commit_sha: text, repo_commit_message: null, repo_commit_authored_at: null };
 }
 
 function toWarnings({ links, installed }: Notes): string[] {

@@ -1,3 +1,6 @@
+import { isFourDigitYear } from "../../../shared/times.ts";
+import { firstLine } from "../../../shared/trim.ts";
+import { COMMIT_CHARACTERS, type SourceCommit } from "../contract.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
 import { admit, emptyTree, isReadable, safePath, type Tree, tooLarge } from "../tree.ts";
 import { DamagedPack, type GitObject, type GitObjects, hexOf } from "./git-pack.ts";
@@ -8,9 +11,10 @@ const MAX_TAGS = 8;
 /** Reads the files of a commit, or of the commit that a tag names. */
 export function readTree(objects: GitObjects, oid: string): Tree {
   const tree = emptyTree();
-  tree.commit = commitOf(objects, oid);
-  const root = fieldOf(objectOf(objects, tree.commit, "commit"), "tree");
-  walk(objects, tree, root);
+  const commit_oid = commitOf(objects, oid);
+  const commit = objectOf(objects, commit_oid, "commit");
+  tree.commit = describeCommit(commit_oid, commit);
+  walk(objects, tree, fieldOf(commit, "tree"));
   return tree;
 }
 
@@ -88,6 +92,27 @@ function objectOf(objects: GitObjects, oid: string, type: GitObject["type"]): Gi
   const object = objects.get(oid);
   if (object?.type !== type) throw new DamagedPack(`it lacks the ${type} ${oid}`);
   return object;
+}
+
+/** Covers headers with signatures and the first line of the message. */
+const COMMIT_BYTES = 16 * 1024;
+
+function describeCommit(repo_commit_sha: string, { data }: GitObject): SourceCommit {
+  const text = new TextDecoder().decode(data.subarray(0, COMMIT_BYTES));
+  const end = text.indexOf("\n\n");
+  const head = end < 0 ? text : text.slice(0, end);
+  const author = head.split("\n").find((line) => line.startsWith("author "));
+  // Ends with seconds since 1970 and a zone.
+  const seconds = Number(author?.split(" ").at(-2) ?? Number.NaN);
+  return {
+    repo_commit_sha,
+    repo_commit_message: end < 0 ? null : firstLine(text.slice(end), COMMIT_CHARACTERS),
+    repo_commit_authored_at: isTime(seconds) ? new Date(seconds * 1000).toISOString() : null,
+  };
+}
+
+function isTime(seconds: number): boolean {
+  return Number.isInteger(seconds) && isFourDigitYear(seconds * 1_000_000);
 }
 
 /** Reads the first line of a commit or a tag. */

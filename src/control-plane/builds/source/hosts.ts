@@ -45,6 +45,25 @@ const ARCHIVE_URLS: Record<HostKind, ArchivePath> = {
     `${origin}/${join(segments)}/get/${join(short(ref).split("/"))}.tar.gz`,
 };
 
+type CommitPath = (origin: string, segments: string[], sha: string) => string;
+
+const COMMIT_URLS: Record<HostKind, CommitPath> = {
+  github: (_, segments, sha) => `https://api.github.com/repos/${join(segments)}/commits/${sha}`,
+  loopback: (origin, segments, sha) => `${origin}/repos/${join(segments)}/commits/${sha}`,
+  github_enterprise: (origin, segments, sha) =>
+    `${origin}/api/v3/repos/${join(segments)}/commits/${sha}`,
+  gitea: (origin, segments, sha) => `${origin}/api/v1/repos/${join(segments)}/git/commits/${sha}`,
+  gitlab: (origin, segments, sha) =>
+    `${origin}/api/v4/projects/${encodeURIComponent(segments.join("/"))}/repository/commits/${sha}`,
+  bitbucket: (_, segments, sha) =>
+    `https://api.bitbucket.org/2.0/repositories/${join(segments)}/commit/${sha}`,
+};
+
+/** Returns the URL of the host's API that describes a commit of this archive. */
+export function commitUrl(kind: HostKind, repository: RepositoryAddress, sha: string): string {
+  return COMMIT_URLS[kind](repository.origin, repository.segments, sha);
+}
+
 export function toRepository(repo_url: string): RepositoryAddress {
   const ssh = /^(?:ssh:\/\/)?git@([^:/]+)[:/](.+)$/.exec(repo_url);
   const url = URL.parse(ssh ? `https://${ssh[1]}/${ssh[2]}` : repo_url);

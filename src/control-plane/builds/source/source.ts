@@ -6,6 +6,7 @@ import { SOURCE_LIMITS } from "../limits.ts";
 import { joinPath } from "../paths.ts";
 import { retryTransient } from "../retry.ts";
 import { type Unpacked, unpackSource } from "./archive.ts";
+import { fetchCommit } from "./commit.ts";
 import { fetchByGit, refNotFound } from "./git.ts";
 import {
   type Archive,
@@ -64,7 +65,9 @@ async function fetchRepository(
   const ref = source.repo_ref === "" ? "HEAD" : source.repo_ref;
   for (const archive of archivesOf(repository, ref, source.token)) {
     const unpacked = await fetchArchive(policy, repository, archive, source.token);
-    if (unpacked !== null) return unpacked;
+    if (unpacked === null) continue;
+    const commit = await fetchCommit(policy, repository, archive, unpacked.tree.commit);
+    return { ...unpacked, tree: { ...unpacked.tree, commit } };
   }
   await assertReadable(policy, repository, source.token);
   if (isKnownHost(repository)) throw refNotFound(repository, ref);

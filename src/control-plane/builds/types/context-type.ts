@@ -1,6 +1,6 @@
 import { declarationsOf, readFields } from "./state-types.ts";
 import { TYPE_LIMITS, TypeBudget } from "./type-budget.ts";
-import type { Schema } from "./type-reader.ts";
+import type { Schema } from "./type-schema.ts";
 import { type Token, tokensOf } from "./type-tokens.ts";
 
 const OPENS = ["(", "{", "["];

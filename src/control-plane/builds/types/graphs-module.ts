@@ -1,6 +1,6 @@
 import type { AgentConfig, NamedExport } from "../contract.ts";
 import type { StateTypes } from "./state-types.ts";
-import type { Schema } from "./type-reader.ts";
+import type { Schema } from "./type-schema.ts";
 
 /** The module that the harness imports as `heddle:graphs`. */
 export function graphsModule(

@@ -1,5 +1,6 @@
 import { TypeBudget } from "./type-budget.ts";
-import { type Declarations, readType, type Schema } from "./type-reader.ts";
+import { type Declarations, readType } from "./type-reader.ts";
+import type { Schema } from "./type-schema.ts";
 import { type Token, tokensOf } from "./type-tokens.ts";
 
 /** JSON Schemas of a state's fields, by name. */

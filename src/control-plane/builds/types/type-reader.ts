@@ -1,28 +1,9 @@
 import { TYPE_LIMITS, type TypeBudget } from "./type-budget.ts";
+import { ANYTHING, MESSAGE, MESSAGES, PRIMITIVES, type Schema, toUnion } from "./type-schema.ts";
 import type { Token } from "./type-tokens.ts";
 
-export type Schema = Record<string, unknown>;
 /** Start of the type of each name; `null` for a name with two types. */
 export type Declarations = Map<string, { tokens: Token[]; at: number } | null>;
-
-const ANYTHING: Schema = {};
-
-const PRIMITIVES = new Map<string, Schema>([
-  ["string", { type: "string" }],
-  ["number", { type: "number" }],
-  ["boolean", { type: "boolean" }],
-  ["object", { type: "object" }],
-  ["null", { type: "null" }],
-  ["true", { const: true }],
-  ["false", { const: false }],
-]);
-
-const MESSAGE: Schema = {
-  type: "object",
-  properties: { type: { type: "string" }, id: { type: "string" }, content: {} },
-  required: ["content"],
-};
-const MESSAGES = ["BaseMessage", "AIMessage", "HumanMessage", "SystemMessage", "ToolMessage"];
 const LISTS = ["Array", "ReadonlyArray", "Set"];
 
 /** Reads the type at a position as JSON Schema; `{}` when JSON Schema cannot express it or it is over a limit. */
@@ -185,18 +166,4 @@ class TypeReader {
   #take(text: string) {
     if (!this.#skip(text)) throw new Unreadable();
   }
-}
-
-function toUnion(options: Schema[]): Schema {
-  const [first, ...rest] = options;
-  if (!first) return ANYTHING;
-  if (rest.length === 0) return first;
-  if (options.some((option) => Object.keys(option).length === 0)) return ANYTHING;
-  if (options.every((option) => "const" in option)) {
-    const values = options.map((option) => option.const);
-    const types = new Set(values.map((value) => typeof value));
-    if (types.size === 1) values.sort();
-    return { ...(types.size === 1 && { type: [...types][0] }), enum: values };
-  }
-  return { anyOf: options };
 }

@@ -1,10 +1,13 @@
 import { and, eq, sql } from "drizzle-orm";
-import type { Context } from "../../../shared/context.ts";
+import type { Caller, Context } from "../../../shared/context.ts";
 import { invalid } from "../../../shared/errors.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
+import { clientOf } from "../../workspaces/session/session-service.ts";
 import { forgetActive } from "../active.ts";
 import { assertIntegration } from "../git/integration-service.ts";
+import { deleteCodeRecords } from "../isolate/code-record.ts";
 import { sendBuilds } from "../queue.ts";
+import type { RevisionTrigger } from "../revision-schema.ts";
 import {
   copyRevision,
   type DeploymentRow,
@@ -22,7 +25,14 @@ import { deployments, revisions } from "../table.ts";
 import { promotedBy, type Traffic } from "../traffic.ts";
 
 /** A new revision of the deployment's source, or a copy of a deployed revision. */
-export type NewRevision = { id: string; copied: RevisionRow | null };
+export type NewRevision = { id: string; copied: RevisionRow | null; trigger: RevisionTrigger };
+
+/** Command lines send no name of their own, but only they upload a folder and send its path. */
+export function triggerOf(caller: Caller, change: SourceChange): RevisionTrigger {
+  const client = clientOf(caller);
+  const isUpload = change.source_revision_config?.source_tarball_path != null;
+  return isUpload && client === "api" ? "cli" : client;
+}
 
 export type DeploymentChange = SourceChange & {
   display_name?: string | null | undefined;
@@ -59,6 +69,8 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
       throw isOrphaned(error) ? await overtaken(ctx, id, error) : error;
     });
   forgetActive(id);
+  // Records of other secrets are never used: the next load replaces what remains after a failure.
+  if (secrets) await deleteCodeRecords(ctx.env, id).catch(() => {});
   if (revision?.copied === null) {
     await sendBuilds(ctx.env, [revision.id]);
   }
@@ -67,10 +79,11 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
 function toInsert(
   ctx: Context,
   deployment: DeploymentRow,
-  { id, copied }: NewRevision,
+  { id, copied, trigger }: NewRevision,
   now: string,
 ) {
-  return copied ? copyRevision(ctx, copied, id, now) : insertRevision(ctx, deployment, id, { now });
+  const input = { now, trigger };
+  return copied ? copyRevision(ctx, copied, id, input) : insertRevision(ctx, deployment, id, input);
 }
 
 /** Refuses a change to a source that a build would not find. */

@@ -33,6 +33,22 @@ export async function listDeployments(
   return { resources, offset: offset + resources.length };
 }
 
+/** Returns the ids of the newest deployments, in their order. */
+export async function deploymentIds({ db, caller }: Context, limit: number): Promise<string[]> {
+  const rows = await db
+    .select({ id: deployments.id })
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.workspace_id, caller.workspace_id),
+        ne(deployments.status, "AWAITING_DELETE"),
+      ),
+    )
+    .orderBy(desc(deployments.created_at))
+    .limit(limit);
+  return rows.map(({ id }) => id).sort();
+}
+
 /** Lists deployments in deletion only on request: their names are free. */
 function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
   const { name_contains, status, deployment_type, deployment_ids, remote_reconciled } = query;

@@ -1,5 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, list, UpdatedAt, Uuid } from "../../../shared/schema.ts";
+import {
+  CreatedAt,
+  list,
+  namedObject,
+  textField,
+  UpdatedAt,
+  Uuid,
+} from "../../../shared/schema.ts";
 
 const Namespace = z
   .string()
@@ -12,52 +19,44 @@ const ComputeConfig = z.object({
   }),
 });
 
-export const ListenerCreateRequest = z
-  .object({
-    compute_type: z.literal("k8s").describe("Kind of the cluster"),
-    compute_id: z
-      .string()
-      .trim()
-      .min(1)
-      .max(200)
-      .openapi({ description: "Name of the cluster", example: "production" }),
-    compute_config: ComputeConfig.describe("Configuration of the cluster"),
-    version: z.string().max(100).nullish().describe("Version of the listener"),
-  })
-  .openapi("ListenerCreateRequest");
+export const ListenerCreateRequest = namedObject("ListenerCreateRequest", {
+  compute_type: z.literal("k8s").describe("Kind of the cluster"),
+  compute_id: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .openapi({ description: "Name of the cluster", example: "production" }),
+  compute_config: ComputeConfig.describe("Configuration of the cluster"),
+  version: z.string().max(100).nullish().describe("Version of the listener"),
+});
 export type ListenerCreateRequest = z.infer<typeof ListenerCreateRequest>;
 
-export const ListenerPatchRequest = z
-  .object({
-    compute_id: z
-      .string()
-      .nullish()
-      .openapi({ description: "Name of the cluster", example: "production" }),
-    compute_config: ComputeConfig.nullish().describe("Configuration of the cluster"),
-    version: z.string().max(100).nullish().describe("Version of the listener"),
-  })
-  .openapi("ListenerPatchRequest");
+export const ListenerPatchRequest = namedObject("ListenerPatchRequest", {
+  compute_id: z
+    .string()
+    .nullish()
+    .openapi({ description: "Name of the cluster", example: "production" }),
+  compute_config: ComputeConfig.nullish().describe("Configuration of the cluster"),
+  version: z.string().max(100).nullish().describe("Version of the listener"),
+});
 export type ListenerPatchRequest = z.infer<typeof ListenerPatchRequest>;
 
-export const Listener = z
-  .object({
-    id: Uuid.describe("Id of the listener"),
-    version: z.string().nullable().describe("Version of the listener"),
-    compute_type: z.literal("k8s").describe("Kind of the cluster"),
-    compute_id: z.string().openapi({ description: "Name of the cluster", example: "production" }),
-    compute_config: ComputeConfig.describe("Configuration of the cluster"),
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-  })
-  .openapi("Listener");
+export const Listener = namedObject("Listener", {
+  id: Uuid.describe("Id of the listener"),
+  version: z.string().nullable().describe("Version of the listener"),
+  compute_type: z.literal("k8s").describe("Kind of the cluster"),
+  compute_id: textField("Name of the cluster", "production"),
+  compute_config: ComputeConfig.describe("Configuration of the cluster"),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+});
 export type Listener = z.infer<typeof Listener>;
 
-export const ListenersList = z
-  .object({
-    resources: z.array(Listener).describe("Listeners of the page"),
-    offset: z.number().int().describe("Offset of the page"),
-  })
-  .openapi("ListenersList");
+export const ListenersList = namedObject("ListenersList", {
+  resources: z.array(Listener).describe("Listeners of the page"),
+  offset: z.number().int().describe("Offset of the page"),
+});
 export type ListenersList = z.infer<typeof ListenersList>;
 
 export const ListenerPath = z.object({ listener_id: Uuid.describe("Id of the listener") });

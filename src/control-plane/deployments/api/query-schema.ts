@@ -7,9 +7,9 @@ import { DEPLOYMENT_TYPES } from "../source-schema.ts";
 
 const MAX_IDS = 100;
 
-const Reconciled = QueryBoolean.optional().openapi({
-  description: "Whether the latest revision is built: `false` while it builds",
-});
+const Reconciled = QueryBoolean.optional().describe(
+  "Whether the latest revision is built: `false` while it builds",
+);
 
 export const DeploymentsQuery = PageQuery.extend({
   name_contains: z
@@ -27,10 +27,7 @@ export const DeploymentsQuery = PageQuery.extend({
     Uuid,
     "Ids, separated by commas. Deployments have no tags: no deployment matches",
   ).optional(),
-  image_version: z
-    .string()
-    .optional()
-    .openapi({ description: "Deployments have no image: no deployment matches" }),
+  image_version: z.string().optional().describe("Deployments have no image: no deployment matches"),
 });
 export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
 

@@ -6,6 +6,7 @@ import { newId } from "../../../shared/storage/ids.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
 import { forgetActive } from "../active.ts";
 import { agentUrl, toRevision } from "../answers.ts";
+import { notifyStreams } from "../logs/agent-log.ts";
 import { sendBuilds } from "../queue.ts";
 import type { Revision, RevisionCreateRequest } from "../revision-schema.ts";
 import { INTERRUPTED, isFinished, statusesBefore } from "../revisions.ts";
@@ -25,7 +26,7 @@ import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { assertNotServing } from "../traffic.ts";
 import { assertUploadPlan } from "../uploads/uploads.ts";
-import { applyChange, assertUploaded } from "./change.ts";
+import { applyChange, assertUploaded, triggerOf } from "./change.ts";
 import { getDeployment } from "./service.ts";
 
 export async function getRevision(
@@ -57,7 +58,7 @@ export async function createRevision(
   }
   const revision_id = newId();
   if (input.activate) {
-    const revision = { id: revision_id, copied: null };
+    const revision = { id: revision_id, copied: null, trigger: triggerOf(ctx.caller, change) };
     await applyChange(ctx, before, { ...change, secrets: input.secrets ?? null, revision });
   } else {
     assertPreview(input);
@@ -76,11 +77,10 @@ async function createPreview(
   await assertUploaded(ctx, change);
   const now = new Date().toISOString();
   const config = change.source_revision_config ?? {};
-  await insertRevision(ctx, before, revision_id, { now, preview: config }).catch(
-    async (error: unknown) => {
-      throw isOrphaned(error) ? await overtaken(ctx, before.id, error) : error;
-    },
-  );
+  const input = { now, trigger: triggerOf(ctx.caller, change), preview: config };
+  await insertRevision(ctx, before, revision_id, input).catch(async (error: unknown) => {
+    throw isOrphaned(error) ? await overtaken(ctx, before.id, error) : error;
+  });
   await sendBuilds(ctx.env, [revision_id]);
 }
 
@@ -108,7 +108,7 @@ export async function redeployRevision(
   const isServing = source.status === "DEPLOYED";
   await ctx.db
     .batch([
-      copyRevision(ctx, source, revision_id, now),
+      copyRevision(ctx, source, revision_id, { now, trigger: "redeploy" }),
       ctx.db
         .update(deployments)
         .set({
@@ -158,7 +158,10 @@ export async function interruptRevision(
     )
     .returning();
   const [row] = rows;
-  if (row) return toRevision(row, ctx.env, origin);
+  if (row) {
+    await notifyStreams(ctx.env, path.deployment_id);
+    return toRevision(row, ctx.env, origin);
+  }
   const text = `Revision ${id} is ${status}: only a build in progress can be interrupted.`;
   throw new AppError("conflict", text);
 }

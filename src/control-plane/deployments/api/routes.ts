@@ -15,6 +15,8 @@ import { deleteDeployments } from "./bulk-service.ts";
 import { listDeployments } from "./list-service.ts";
 import { DeploymentIdsQuery, DeploymentsQuery } from "./query-schema.ts";
 import { createDeployment, deleteDeployment, getDeployment } from "./service.ts";
+import { DeploymentStats, DeploymentStatsQuery } from "./stats-schema.ts";
+import { getDeploymentStats } from "./stats-service.ts";
 import { updateDeployment } from "./update-service.ts";
 
 export const deploymentRoutes = router();
@@ -54,6 +56,17 @@ const get = operation("get", "/v2/deployments/{deployment_id}", "getDeployment",
 deploymentRoutes.openapi(get, async (c) => {
   const { deployment_id } = c.req.valid("param");
   return c.json(await getDeployment(c.var.ctx, deployment_id, originOf(c.req.url)), 200);
+});
+
+const stats = operation("get", "/v2/deployments/{deployment_id}/stats", "getDeploymentStats", {
+  summary: "Get the figures of each revision",
+  description: "Runs, errors and latencies of each revision, counted from the traces of its runs.",
+  request: { params: DeploymentPath, query: DeploymentStatsQuery },
+  responses: { 200: json(DeploymentStats, "Figures by revision") },
+});
+deploymentRoutes.openapi(stats, async (c) => {
+  const { deployment_id } = c.req.valid("param");
+  return c.json(await getDeploymentStats(c.var.ctx, deployment_id, c.req.valid("query")), 200);
 });
 
 const update = operation("patch", "/v2/deployments/{deployment_id}", "updateDeployment", {

@@ -6,6 +6,7 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { createProject, deleteProject } from "../../../traces/projects/service.ts";
+import { clientOf } from "../../workspaces/session/session-service.ts";
 import { type ActiveRevision, findActive, findServed, forgetActive } from "../active.ts";
 import { toDeployment } from "../answers.ts";
 import { assertIntegration } from "../git/integration-service.ts";
@@ -97,7 +98,9 @@ export async function createDeployment(
   try {
     await ctx.db.batch([
       ctx.db.insert(deployments).values(row),
-      ...(isBuilt ? [insertRevision(ctx, row, revision_id, { now })] : []),
+      ...(isBuilt
+        ? [insertRevision(ctx, row, revision_id, { now, trigger: clientOf(ctx.caller) })]
+        : []),
       ...(await replaceSecrets(ctx, id, input.secrets, now)),
     ]);
   } catch (error) {

@@ -8,7 +8,7 @@ import type { Deployment, DeploymentPatchRequest } from "../schema.ts";
 import { canBuild, type SourceChange, toChange } from "../sources.ts";
 import { assertTraffic } from "../traffic.ts";
 import { assertUploadPlan } from "../uploads/uploads.ts";
-import { applyChange, type NewRevision } from "./change.ts";
+import { applyChange, type NewRevision, triggerOf } from "./change.ts";
 import { getDeployment } from "./service.ts";
 
 export async function updateDeployment(
@@ -32,7 +32,7 @@ export async function updateDeployment(
     display_name: input.display_name,
     secrets,
     revision: makesRevision(before, change)
-      ? { id: newId(), copied: null }
+      ? { id: newId(), copied: null, trigger: triggerOf(ctx.caller, change) }
       : secrets && (await revisionOfSecrets(ctx, before)),
   });
   return getDeployment(ctx, deployment_id, origin);
@@ -58,11 +58,13 @@ async function revisionOfSecrets(ctx: Context, before: DeploymentRow): Promise<N
   const rows = await findRevisions(ctx, before.id, ids);
   const latest = rows.find(({ id }) => id === latest_revision_id);
   const active = rows.find(({ id }) => id === active_revision_id);
-  if (latest?.status === "DEPLOYED" && active) return { id: newId(), copied: active };
-  return latest ? { id: newId(), copied: null } : null;
+  if (latest?.status === "DEPLOYED" && active) {
+    return { id: newId(), copied: active, trigger: "secrets" };
+  }
+  return latest ? { id: newId(), copied: null, trigger: "secrets" } : null;
 }
 
-/** Undefined where it is not to change. */
+/** @returns `undefined` when the traffic does not change */
 async function toTraffic(
   ctx: Context,
   before: DeploymentRow,

@@ -125,7 +125,7 @@ function stateOf(kind: ApiKind, status: RevisionStatus): string {
   return "pending";
 }
 
-/** A token goes to the host of its integration only: the API's own, or that without `api.` before. */
+/** Whether a repository is on the host of the API, with or without `api.` in front. No other host receives the token. */
 export function isHostOf(api_url: string, repo_url: string): boolean {
   const [api, repo] = [new URL(api_url), new URL(repo_url)];
   return repo.host === api.host || `api.${repo.host}` === api.host;

@@ -1,9 +1,14 @@
 import { z } from "@hono/zod-openapi";
-import { trimEnd } from "../../../shared/trim.ts";
+import { firstLine, trimEnd } from "../../../shared/trim.ts";
+import { COMMIT_CHARACTERS, type SourceCommit } from "../../builds/contract.ts";
 
 /** Parses the push events of repository hosts. Pure. */
 
-export type Push = { ref: string; commit: string; repo_urls: string[] };
+export type Push = {
+  ref: string;
+  commit: SourceCommit;
+  repo_urls: string[];
+};
 
 const Urls = z.object({
   clone_url: z.string(),
@@ -12,10 +17,19 @@ const Urls = z.object({
   web_url: z.string(),
 });
 
+/** Incomplete commits are skipped: the build reads the commit again. */
+const Commit = z.object({
+  id: z.string(),
+  message: z.string().transform((text) => firstLine(text, COMMIT_CHARACTERS)),
+  timestamp: z.iso.datetime({ offset: true }),
+});
+
 /** GitHub and Gitea have a repository, GitLab a project. */
 const Payload = z.object({
   ref: z.string(),
   after: z.string(),
+  head_commit: z.unknown().optional(),
+  commits: z.array(z.unknown()).nullish().catch(null),
   repository: Urls.partial().nullish(),
   project: Urls.partial().nullish(),
 });
@@ -54,11 +68,23 @@ export function deliveryId(headers: Headers): string | null {
 export function readPush(body: unknown): Push | null {
   const parsed = Payload.safeParse(body);
   if (!parsed.success) return null;
-  const { ref, after: commit, repository, project } = parsed.data;
+  const { ref, after, repository, project, head_commit, commits } = parsed.data;
   const isBranch = ref.startsWith("refs/heads/");
-  if (!isBranch || !/^[0-9a-f]{40,64}$/.test(commit) || /^0+$/.test(commit)) return null;
+  if (!isBranch || !/^[0-9a-f]{40,64}$/.test(after) || /^0+$/.test(after)) return null;
   const urls = Object.values({ ...repository, ...project });
+  const commit = findCommit(after, [head_commit, ...(commits ?? [])]);
   return { ref, commit, repo_urls: urls.filter((url) => url !== undefined) };
+}
+
+function findCommit(sha: string, listed: readonly unknown[]): SourceCommit {
+  const found = listed
+    .map((commit) => Commit.safeParse(commit).data)
+    .find((commit) => commit?.id === sha);
+  return {
+    repo_commit_sha: sha,
+    repo_commit_message: found?.message ?? null,
+    repo_commit_authored_at: found ? new Date(found.timestamp).toISOString() : null,
+  };
 }
 
 type Source = { repo_url?: string; build_on_push?: boolean };

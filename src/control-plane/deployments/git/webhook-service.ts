@@ -66,15 +66,16 @@ async function buildAll(
   db: Database,
   delivery: Delivery,
   rows: readonly DeploymentRow[],
-  { commit }: Push,
+  push: Push,
 ): Promise<WebhookAnswer> {
-  const now = new Date().toISOString();
+  const input = { now: new Date().toISOString(), trigger: "push", commit: push.commit } as const;
+  const { now } = input;
   const planned = rows.map((deployment) => ({ deployment, revision_id: newId() }));
   try {
     await db.batch([
       db.insert(webhook_deliveries).values({ ...delivery, created_at: now }),
       ...planned.flatMap(({ deployment, revision_id }) => [
-        insertRevisionOf(db, deployment, revision_id, { now, repo_commit_sha: commit }),
+        insertRevisionOf(db, deployment, revision_id, input),
         db
           .update(deployments)
           .set({ latest_revision_id: revision_id, updated_at: now })

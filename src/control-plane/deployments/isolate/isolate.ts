@@ -1,22 +1,16 @@
-import { eq } from "drizzle-orm";
-import { TCP_BINDING } from "../../../isolate/contract.ts";
-import { database } from "../../../shared/context.ts";
+import { TCP_BINDING } from "../../../isolate/environment-contract.ts";
 import { decodeBytes } from "../../../shared/crypto/encoding.ts";
-import type { Artifact } from "../../builds/contract.ts";
+import { type Artifact, CONTRACT } from "../../builds/contract.ts";
 import type { TailProps } from "../logs/tail-lines.ts";
 import { LINE_MARK } from "../logs/tail-lines.ts";
-import { readSecrets } from "../secrets.ts";
-import { revisions } from "../table.ts";
 import { agentEgress, agentServer, agentTail, type ServerProps } from "./callbacks.ts";
-
-export type RevisionKey = { deployment_id: string; revision_id: string };
-export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
+import type { CodeKey } from "./code-record.ts";
+import { type RevisionCode, readRevisionCode } from "./revision-code.ts";
 
 /** Limit of a call. A run is one call however long it waits for models. */
 const CPU_LIMIT_MS = 120_000;
 
-export type IsolateRef = RevisionKey & {
-  secrets_version: number;
+export type IsolateRef = CodeKey & {
   /** Selects a separate isolate for a run that has lost its isolate before. */
   quarantine?: string;
 };
@@ -67,6 +61,8 @@ export function openIsolate(
 ): Fetcher {
   const name = nameOf(ref);
   const worker = loader.get(name, async () => {
+    // An evicted isolate is loaded again, which may fail.
+    loaded.delete(name);
     const code = await readCode();
     const egress = agentEgress({ deployment_id: ref.deployment_id });
     if (ref.quarantine === undefined) loaded.add(name);
@@ -119,42 +115,12 @@ function nameOf(ref: IsolateRef): string {
   return times === undefined ? key : `${key}:${times}`;
 }
 
+/** The contract keeps a new Worker from isolates that an earlier one has adapted. */
 function keyOf({ revision_id, secrets_version, quarantine }: IsolateRef): string {
-  const key = `${revision_id}:${secrets_version}`;
+  const key = `${revision_id}:${secrets_version}:${CONTRACT}`;
   return quarantine === undefined ? key : `${key}:quarantine:${quarantine}`;
 }
 
-function toTailProps({ deployment_id, revision_id }: RevisionKey): TailProps {
+function toTailProps({ deployment_id, revision_id }: CodeKey): TailProps {
   return { deployment_id, revision_id };
-}
-
-type Configured = { deployment_id: string; config_env: Record<string, string> | null };
-
-/** The environment of the agent's code. Secrets override the `env` of langgraph.json. */
-export async function readVariables(
-  env: Env,
-  { deployment_id, config_env }: Configured,
-): Promise<Record<string, string>> {
-  return { ...config_env, ...(await readSecrets(env, deployment_id)) };
-}
-
-export async function readRevisionCode(env: Env, ref: RevisionKey): Promise<RevisionCode> {
-  const [row] = await database(env)
-    .select()
-    .from(revisions)
-    .where(eq(revisions.id, ref.revision_id));
-  if (row?.deployment_id !== ref.deployment_id) {
-    throw new Error(`Revision ${ref.revision_id} of deployment ${ref.deployment_id} is gone`);
-  }
-  if (row.artifact_key === null) {
-    throw new Error(`Revision ${ref.revision_id} has no artifact: it is ${row.status}`);
-  }
-  const [object, variables] = await Promise.all([
-    env.ARTIFACTS.get(row.artifact_key),
-    readVariables(env, row),
-  ]);
-  if (object === null) {
-    throw new Error(`The artifact of revision ${ref.revision_id} is gone: ${row.artifact_key}`);
-  }
-  return { artifact: await object.json<Artifact>(), env: variables };
 }

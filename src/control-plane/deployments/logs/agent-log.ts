@@ -9,7 +9,13 @@ import type { LogFilter, LoggedLine } from "./log-filter.ts";
 import type { AgentLine } from "./tail-lines.ts";
 
 // The types of RPC turn null into never in places; the class has the real ones.
-type AgentLogCalls = Pick<AgentLog, "append" | "list" | "clear">;
+type AgentLogCalls = Pick<
+  AgentLog,
+  "append" | "list" | "listNew" | "clear" | "notify" | "waitForChange"
+>;
+
+/** Lines in their order, and the id after which later ones follow. */
+export type NewLines = { lines: LoggedLine[]; after: number };
 
 /** Appended to, never changed. */
 const MIGRATIONS = [
@@ -27,9 +33,17 @@ const MIGRATIONS = [
 ];
 /** Older lines make room for newer ones. */
 const MAX_LINES = 50_000;
+/** Lines that are written shortly after each other reach a stream with one read. */
+const SETTLE_MS = 50;
 
 /** The log of the agents of one deployment, whose id is its name. It has tables from its first line on. */
 export class AgentLog extends DurableObject<Env> {
+  /** An object that restarts may have lost a change: it begins with a version that no stream has seen. */
+  #version = Date.now();
+  /** Streams of builds, and streams of lines. */
+  readonly #builds = new Waiters();
+  readonly #readers = new Waiters();
+
   /** Appends lines in order, duplicates once. Times are unique, so that paging by time misses no line and always advances. */
   async append(deployment_id: string, lines: AgentLine[]): Promise<void> {
     if (!this.#exists && !(await isKept(this.env, deployment_id))) return;
@@ -52,6 +66,7 @@ export class AgentLog extends DurableObject<Env> {
       }
       sql.exec("DELETE FROM lines WHERE id <= ?", id - MAX_LINES);
     });
+    this.#readers.wakeAll();
   }
 
   async list(revision_id: string | null, filter: LogFilter): Promise<LoggedLine[]> {
@@ -83,8 +98,49 @@ export class AgentLog extends DurableObject<Env> {
     });
   }
 
+  /** Lists the lines after `filter.after`. Without any it waits for the next line of any revision, at most `wait_ms`. */
+  async listNew(
+    revision_id: string,
+    filter: LogFilter & { after: number },
+    wait_ms: number,
+  ): Promise<NewLines> {
+    const page = await this.#readNew(revision_id, filter);
+    if (page.lines.length > 0) return page;
+    if (!(await this.#readers.wait(wait_ms))) return page;
+    await scheduler.wait(SETTLE_MS);
+    return this.#readNew(revision_id, { ...filter, after: page.after });
+  }
+
+  /** Lines that do not match are passed, so that each read scans new lines only. */
+  async #readNew(revision_id: string, filter: LogFilter & { after: number }): Promise<NewLines> {
+    const newest = this.#newestId;
+    const lines = await this.list(revision_id, filter);
+    const last = lines.at(-1);
+    return { lines, after: last ? Number(last.id) : Math.max(newest, filter.after) };
+  }
+
   async clear(): Promise<void> {
     await this.ctx.storage.deleteAll();
+  }
+
+  /** Wakes the streams that wait for a change of a build. Nothing is stored: they read D1. */
+  async notify(): Promise<void> {
+    this.#version += 1;
+    this.#builds.wakeAll();
+  }
+
+  /** Waits until the version is not `seen`, at most `ms`. @returns the version, another one after each change */
+  async waitForChange(seen: number | null, ms: number): Promise<number> {
+    if (seen === this.#version) await this.#builds.wait(ms);
+    return this.#version;
+  }
+
+  get #newestId(): number {
+    if (!this.#exists) return 0;
+    const [row] = this.ctx.storage.sql.exec<{ id: number | null }>(
+      "SELECT max(id) AS id FROM lines",
+    );
+    return row?.id ?? 0;
   }
 
   get #exists(): boolean {
@@ -101,6 +157,38 @@ async function isKept(env: Env, deployment_id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** Best effort: a stream that misses a change reads it with its next heartbeat. */
+export async function notifyStreams(env: Env, deployment_id: string): Promise<void> {
+  await agentLog(env, deployment_id)
+    .notify()
+    .catch(() => {});
+}
+
 export function agentLog(env: Env, deployment_id: string): AgentLogCalls {
   return inRegion(env, env.LOGS).getByName(deployment_id) as unknown as AgentLogCalls;
+}
+
+/** Callers of an object that wait for a change. Nothing is stored: other callers read the storage. */
+class Waiters {
+  readonly #wakes = new Set<() => void>();
+
+  wakeAll(): void {
+    for (const wake of this.#wakes) wake();
+    this.#wakes.clear();
+  }
+
+  /** Waits for `wakeAll`, at most `ms`. @returns whether it was called */
+  wait(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      const timer = setTimeout(() => {
+        this.#wakes.delete(wake);
+        resolve(false);
+      }, ms);
+      this.#wakes.add(wake);
+    });
+  }
 }

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, gte, lt, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { toIso } from "../../../shared/times.ts";
-import { servedRevision } from "../api/service.ts";
+import { findServed } from "../active.ts";
 import { isFinished } from "../revisions.ts";
 import { findDeployment, findRevision } from "../rows.ts";
 import type { RevisionPath } from "../schema.ts";
@@ -70,7 +70,7 @@ export async function appendAgentLog(
   deployment_id: string,
   line: Pick<AgentLine, "level" | "message"> & { key: string },
 ): Promise<void> {
-  const served = await servedRevision(env, deployment_id);
+  const served = await findServed(env, deployment_id, null);
   if (served === null) return;
   const { revision_id } = served;
   const at_us = Date.now() * 1000;

@@ -1,5 +1,6 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
+import { Gatherer } from "../../../shared/work/gatherer.ts";
 import { agentLog } from "./agent-log.ts";
 import { sourceMapOf } from "./source-map-service.ts";
 import {
@@ -29,11 +30,25 @@ export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
 /** Agents may print stacks without end, so only the first ones of a call are mapped. */
 const MAX_STACKS = 20;
 
+/** A message of RPC has at most 32 MiB, and a character up to two bytes there. */
+const MAX_CALL_CHARACTERS = 4 * 1024 * 1024;
+/** Calls of one deployment in an isolate share a call of its log, whose object serves about 1,000 a second. */
+const gatherer = new Gatherer<AgentLine>({
+  window_ms: 100,
+  poll_ms: 50,
+  timeout_ms: 10_000,
+  max_size: MAX_CALL_CHARACTERS,
+});
+
 /** Appends lines to the log of a deployment's agents, with positions of the repository. */
 export async function appendLines(env: Env, props: TailProps, lines: AgentLine[]): Promise<void> {
   if (lines.length === 0) return;
   const { deployment_id } = props;
-  await agentLog(env, deployment_id).append(deployment_id, await mapLines(env, props, lines));
+  const mapped = await mapLines(env, props, lines);
+  const characters = mapped.reduce((sum, { message }) => sum + message.length, 0);
+  await gatherer.add(deployment_id, mapped, characters, (all) =>
+    agentLog(env, deployment_id).append(deployment_id, all),
+  );
 }
 
 async function mapLines(env: Env, props: TailProps, lines: AgentLine[]): Promise<AgentLine[]> {

@@ -1,10 +1,12 @@
 import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { isUnleased, leaseUntil } from "../../../shared/work/lease.ts";
+import { notifyStreams } from "../logs/agent-log.ts";
 import { BUILD_STATUSES } from "../revisions.ts";
 import type { RevisionStatus } from "../schema.ts";
 import { deployments, revisions } from "../table.ts";
-import { before, LEASE_MS, type RevisionBuild } from "./build-service.ts";
+import { lastError, stepsOfClaim } from "./build-progress.ts";
+import { before, LEASE_MS, observeBuild, type RevisionBuild } from "./build-service.ts";
 
 /** Attempts of a build whose failures were reported, such as R2 errors. */
 export const MAX_ATTEMPTS = 3;
@@ -23,7 +25,7 @@ export async function claimBuild(
 ): Promise<RevisionBuild | null> {
   const db = database(env);
   const at = now.toISOString();
-  const [, , , , claimed] = await db.batch([
+  const [, , lost, brokenOff, claimed] = await db.batch([
     end(env, "INTERRUPTED", at, null).where(
       and(eq(revisions.id, revision_id), before("INTERRUPTED"), sql`not ${isDeploymentReady}`),
     ),
@@ -38,6 +40,7 @@ export async function claimBuild(
         attempt: sql`${revisions.attempt} + 1`,
         lost_attempts: lostAttempts,
         lease_expires_at: leaseUntil(now, LEASE_MS),
+        steps: stepsOfClaim(at),
         updated_at: at,
       })
       .where(
@@ -50,13 +53,20 @@ export async function claimBuild(
       )
       .returning({ attempt: revisions.attempt }),
   ]);
-  return claimed[0] === undefined ? null : readBuild(env, revision_id, claimed[0].attempt);
+  for (const row of [...lost, ...brokenOff]) observeBuild(row, "failed");
+  const build =
+    claimed[0] === undefined ? null : await readBuild(env, revision_id, claimed[0].attempt);
+  if (build !== null) await notifyStreams(env, build.deployment_id);
+  return build;
 }
 
 /** Ends a build that has no attempt left. Returns whether it did. */
 export async function failExhausted(env: Env, revision_id: string, now: Date): Promise<boolean> {
   const ended = await database(env).batch(endExhausted(env, revision_id, now.toISOString()));
-  return ended.some((rows) => rows.length > 0);
+  const [row] = ended.flat();
+  if (row) observeBuild(row, "failed");
+  if (row) await notifyStreams(env, row.deployment_id);
+  return row !== undefined;
 }
 
 const OVERTAKEN = {
@@ -104,7 +114,7 @@ function endExhausted(env: Env, revision_id: string, at: string) {
           isExhausted,
         ),
       )
-      .returning({ id: revisions.id });
+      .returning({ deployment_id: revisions.deployment_id, created_at: revisions.created_at });
   return [
     endWhere(LOST, sql`${lostAttempts} >= ${MAX_LOST_ATTEMPTS}`),
     endWhere(BROKEN_OFF, sql`${revisions.attempt} >= ${MAX_ATTEMPTS}`),
@@ -124,7 +134,14 @@ function isAlone(now: Date): SQL {
 function end(env: Env, status: RevisionStatus, at: string, why: typeof LOST | null) {
   return database(env)
     .update(revisions)
-    .set({ status, lost_attempts: lostAttempts, lease_expires_at: null, updated_at: at, ...why });
+    .set({
+      status,
+      lost_attempts: lostAttempts,
+      lease_expires_at: null,
+      updated_at: at,
+      ...(status === "BUILD_FAILED" && { error_log_id: lastError }),
+      ...why,
+    });
 }
 
 async function readBuild(

@@ -1,23 +1,21 @@
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
-import { nowMicros, toIso, toMicros } from "../../../shared/times.ts";
+import { observe } from "../../../shared/metrics/metrics.ts";
 import { LeaseLost, leaseUntil } from "../../../shared/work/lease.ts";
+import type { SourceCommit } from "../../builds/contract.ts";
 import { forgetActive } from "../active.ts";
-import { BUILD_STATUSES, INTERRUPTED, statusesBefore } from "../revisions.ts";
+import { notifyStreams } from "../logs/agent-log.ts";
+import { BUILD_STATUSES, INTERRUPTED, type StartedStep, statusesBefore } from "../revisions.ts";
 import type { RevisionStatus } from "../schema.ts";
 import { inStatus } from "../sql.ts";
 import { build_logs, deployments, revisions } from "../table.ts";
+import { cutText, lastError, type NewLogLine, toLogRow, withSteps } from "./build-progress.ts";
 
 /** Writes of a revision's builder. Each names the attempt, which fences older ones. */
 
 export type RevisionBuild = typeof revisions.$inferSelect & {
   source_config: (typeof deployments.$inferSelect)["source_config"];
   secrets_version: number;
-};
-type LogLine = {
-  level: "DEBUG" | "INFO" | "WARNING" | "ERROR";
-  message: string;
-  timestamp: string;
 };
 type BuiltFields = Partial<
   Pick<
@@ -34,10 +32,10 @@ type BuiltFields = Partial<
   >
 >;
 
+type ReportedProgress = { steps: readonly StartedStep[] } & Partial<SourceCommit>;
+
 /** Three missed beats and a bit: a build whose Worker died is taken up again after this long. */
 export const LEASE_MS = 15_000;
-/** Limits a log line and the status message: bundlers print megabytes, and a row has two. */
-const MAX_LINE_CHARACTERS = 8000;
 
 /** @returns false once this attempt is no longer the current one. */
 export async function renewLease(env: Env, build: RevisionBuild, now: Date): Promise<boolean> {
@@ -61,8 +59,9 @@ export async function loseLease(env: Env, build: RevisionBuild, now: Date): Prom
 export async function appendLog(
   env: Env,
   build: RevisionBuild,
-  lines: readonly LogLine[],
+  lines: readonly NewLogLine[],
   now: Date,
+  progress: ReportedProgress = { steps: [] },
 ): Promise<void> {
   const db = database(env);
   const [, renewed] = await db.batch([
@@ -70,18 +69,19 @@ export async function appendLog(
     db.insert(build_logs).select(sql`
       select null, revisions.workspace_id, revisions.id, line.value ->> 'level',
         line.value ->> 'message', line.value ->> 'timestamp'
-      from revisions, json_each(${JSON.stringify(lines.map(toRow))}) as line
+      from revisions, json_each(${JSON.stringify(lines.map(toLogRow))}) as line
       where ${isCurrent(build)}
       order by line.key
     `),
-    renewal(env, build, now),
+    renewal(env, build, now, progress),
   ]);
   if (renewed.length === 0) throw leaseLost(build);
+  await notifyStreams(env, build.deployment_id);
 }
 
 /** Stores the builder's results while the revision stays BUILDING: the load check reads the artifact from the row. */
 export function recordArtifact(env: Env, build: RevisionBuild, fields: BuiltFields): Promise<void> {
-  return advanceBuild(env, build, "BUILDING", fields);
+  return advanceBuild(env, build, "BUILDING", fields, "load");
 }
 
 export async function advanceBuild(
@@ -89,7 +89,9 @@ export async function advanceBuild(
   build: RevisionBuild,
   status: RevisionStatus,
   fields: BuiltFields = {},
+  step: StartedStep["name"] | null = null,
 ): Promise<void> {
+  const updated_at = new Date().toISOString();
   const isOver = !BUILD_STATUSES.includes(status);
   const rows = await database(env)
     .update(revisions)
@@ -97,12 +99,15 @@ export async function advanceBuild(
       ...fields,
       ...(fields.status_message && { status_message: cutText(fields.status_message) }),
       status,
-      updated_at: new Date().toISOString(),
-      ...(isOver && { lease_expires_at: null }),
+      updated_at,
+      ...(step && { steps: withSteps([{ name: step, started_at: updated_at }]) }),
+      ...(isOver && { lease_expires_at: null, error_log_id: lastError }),
     })
     .where(and(isCurrent(build), before(status)))
     .returning({ id: revisions.id });
   if (rows.length === 0) throw leaseLost(build);
+  if (isOver) observeBuild(build, "failed");
+  await notifyStreams(env, build.deployment_id);
 }
 
 /** Sets DEPLOYED. Activates the revision and ends a split, unless it is a preview or a newer revision is active. */
@@ -135,6 +140,8 @@ export async function activateBuild(env: Env, build: RevisionBuild): Promise<voi
   ]);
   forgetActive(build.deployment_id);
   if (rows.length === 0) throw leaseLost(build);
+  observeBuild(build, "deployed");
+  await notifyStreams(env, build.deployment_id);
 }
 
 /** Returns whether the artifact of this attempt is unused for good. */
@@ -146,19 +153,28 @@ export async function isAbandoned(env: Env, build: RevisionBuild): Promise<boole
   return row === undefined || row.status === "INTERRUPTED" || row.reason === INTERRUPTED;
 }
 
-/** Times in one form, so that their text compares as they do. */
-function toRow({ level, message, timestamp }: LogLine): LogLine {
-  return { level, message: cutText(message), timestamp: toIso(toMicros(timestamp) ?? nowMicros()) };
+/** Observes the end of a build, which only the caller that ended it does. */
+export function observeBuild(
+  { created_at }: { created_at: string },
+  outcome: "deployed" | "failed",
+): void {
+  const seconds = (Date.now() - Date.parse(created_at)) / 1000;
+  observe("heddle_build_duration_seconds", { outcome }, Math.max(0, seconds));
 }
 
-function cutText(text: string): string {
-  return text.slice(0, MAX_LINE_CHARACTERS);
-}
-
-function renewal(env: Env, build: RevisionBuild, now: Date) {
+function renewal(
+  env: Env,
+  build: RevisionBuild,
+  now: Date,
+  { steps, ...commit }: ReportedProgress = { steps: [] },
+) {
   return database(env)
     .update(revisions)
-    .set({ lease_expires_at: leaseUntil(now, LEASE_MS) })
+    .set({
+      lease_expires_at: leaseUntil(now, LEASE_MS),
+      ...(steps.length > 0 && { steps: withSteps(steps) }),
+      ...commit,
+    })
     .where(isCurrent(build))
     .returning({ id: revisions.id });
 }

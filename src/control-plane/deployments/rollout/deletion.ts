@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
 import { objectKeysOf, resolutionPrefix } from "../../builds/contract.ts";
+import { deleteCodeRecords } from "../isolate/code-record.ts";
 import { agentLog } from "../logs/agent-log.ts";
 import type { DeletionMessage } from "../queue.ts";
 import { sendDeletions } from "../queue.ts";
@@ -26,7 +27,11 @@ export async function consumeDeletion(
     .where(and(eq(deployments.id, deployment_id), eq(deployments.status, "AWAITING_DELETE")));
   if (!row) return;
   const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
-  const own = [deleteLogs, clearAgentLog, deleteUploads, deleteResolutions, deleteRevisions];
+  const own = [
+    ...[deleteLogs, clearAgentLog, deleteUploads, deleteResolutions],
+    // Loads write records while the revisions exist.
+    ...[deleteRevisions, deleteCodeRecords],
+  ];
   for (const clean of [...cleaners, ...own]) {
     if (!(await clean(env, deployment_id))) {
       return sendDeletions(env, [deployment_id]);

@@ -1,18 +1,16 @@
 import { z } from "@hono/zod-openapi";
-import { Uuid } from "../../../shared/schema.ts";
+import { namedObject, textField, Uuid } from "../../../shared/schema.ts";
 
-export const UploadUrl = z
-  .object({
-    upload_url: z.string().openapi({
-      description: "URL to `PUT` the `.tar.gz` to, once, within one hour. Needs no API key",
-      example: "https://heddle.example.com/uploads/...",
-    }),
-    object_path: z.string().openapi({
-      description: "Value for `source_tarball_path`",
-      example: "uploads/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071.tar.gz",
-    }),
-  })
-  .openapi("UploadUrl");
+export const UploadUrl = namedObject("UploadUrl", {
+  upload_url: textField(
+    "URL to `PUT` the `.tar.gz` to, once, within one hour. Needs no API key",
+    "https://heddle.example.com/uploads/...",
+  ),
+  object_path: textField(
+    "Value for `source_tarball_path`",
+    "uploads/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071.tar.gz",
+  ),
+});
 export type UploadUrl = z.infer<typeof UploadUrl>;
 
 export const UploadPath = z.object({
@@ -27,13 +25,11 @@ export const UploadQuery = z.object({
   signature: z.string().describe("Signature of the URL"),
 });
 
-export const Uploaded = z
-  .object({
-    object_path: z.string().openapi({
-      description: "Value for `source_tarball_path`",
-      example: "uploads/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071.tar.gz",
-    }),
-    size_bytes: z.number().int().describe("Size of the tarball"),
-  })
-  .openapi("Uploaded");
+export const Uploaded = namedObject("Uploaded", {
+  object_path: textField(
+    "Value for `source_tarball_path`",
+    "uploads/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071.tar.gz",
+  ),
+  size_bytes: z.number().int().describe("Size of the tarball"),
+});
 export type Uploaded = z.infer<typeof Uploaded>;

@@ -7,7 +7,7 @@ import { pageHeaders } from "../../../shared/http/page-headers.ts";
 import { ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
 import { CallbackQuery, Confirmation, SetupQuery } from "../authorization-schema.ts";
 import { ProviderPath } from "../provider-schema.ts";
-import type { Ended } from "./callback-service.ts";
+import type { CallbackOutcome } from "./callback-service.ts";
 import { answerConsent, openConsent } from "./consent-service.ts";
 import { consentPage, endPage } from "./page.ts";
 
@@ -92,9 +92,10 @@ function assertOwnForm(headers: Headers): void {
 
 async function openPage(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
   const opened = await openConsent(c.env, provider_id, query);
-  return "ok" in opened ? end(c, opened) : c.html(consentPage(opened), 200, NOT_CACHED);
+  if (opened.status !== "unconfirmed") return end(c, opened);
+  return c.html(consentPage(opened), 200, NOT_CACHED);
 }
 
-function end(c: Context<AppEnv>, ended: Ended) {
-  return c.html(endPage(ended), ended.ok ? 200 : 400, NOT_CACHED);
+function end(c: Context<AppEnv>, outcome: CallbackOutcome) {
+  return c.html(endPage(outcome), outcome.status === "connected" ? 200 : 400, NOT_CACHED);
 }

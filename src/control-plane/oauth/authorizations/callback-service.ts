@@ -1,28 +1,24 @@
-import { and, eq, ne } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { type Context, type Database, database } from "../../../shared/context.ts";
 import { decrypt } from "../../../shared/crypto/crypto.ts";
 import { AppError } from "../../../shared/errors.ts";
-import { isForeignKeyViolation } from "../../../shared/storage/sql.ts";
 import type { CallbackAnswer, CallbackQuery } from "../authorization-schema.ts";
 import { providerMessage } from "../client/grants.ts";
 import { isSameIssuer } from "../client/metadata.ts";
-import type { Grant } from "../client/provider-access.ts";
 import { requestGrant } from "../client/provider-client.ts";
 import { ownerOf } from "../owner.ts";
 import { isPending } from "../pending.ts";
 import { openProvider, type ProviderRow } from "../storage/rows.ts";
 import { tokenObject } from "../storage/stub.ts";
-import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
+import { oauth_authorizations, oauth_providers } from "../table.ts";
 import { verifierOwner } from "./authorization-service.ts";
+import { type AuthorizationRow, saveToken } from "./new-token.ts";
 
-type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
-
-export type Ended = {
-  ok: boolean;
-  /** Text for the person at the browser. */
+/** End of an authorization, with a text for the person at the browser. */
+export type CallbackOutcome = {
+  status: "connected" | "failed";
   message: string;
   provider_name: string | null;
-  token_id: string | null;
 };
 
 /** Ends the authorization with the browser's query. The state identifies it and is valid once. */
@@ -30,7 +26,7 @@ export async function finishAuthorization(
   env: Env,
   provider_id: string,
   query: CallbackQuery,
-): Promise<Ended> {
+): Promise<CallbackOutcome> {
   const db = database(env);
   const row = query.state ? await takeState(db, provider_id, query.state, null) : undefined;
   if (!row) return unknownState();
@@ -42,7 +38,7 @@ export async function refuseAuthorization(
   env: Env,
   provider_id: string,
   state: string,
-): Promise<Ended> {
+): Promise<CallbackOutcome> {
   const refusal = { error: "access_denied", error_description: "the user cancelled" };
   return finishAuthorization(env, provider_id, { state, ...refusal });
 }
@@ -56,8 +52,8 @@ export async function submitCallback(
   const requester = { owner: ownerOf(ctx.caller), workspace_id: ctx.caller.workspace_id };
   const row = await takeState(ctx.db, provider_id, input.state, requester);
   if (!row) throw new AppError("not_found", unknownState().message);
-  const { ok, message } = await finish(ctx.env, ctx.db, row, input);
-  if (!ok) throw new AppError("bad_request", message);
+  const { status, message } = await finish(ctx.env, ctx.db, row, input);
+  if (status === "failed") throw new AppError("bad_request", message);
   return { status: "completed", provider_id, token_id: row.token_id };
 }
 
@@ -89,7 +85,7 @@ async function finish(
   db: Database,
   row: AuthorizationRow,
   query: CallbackQuery,
-): Promise<Ended> {
+): Promise<CallbackOutcome> {
   const [provider] = await db
     .select()
     .from(oauth_providers)
@@ -102,10 +98,9 @@ async function finish(
   await tokenObject(env, row.token_id).keep(row.token_id, answer.grant);
   if (!(await saveToken(db, row, answer.grant))) return undo(env, db, row, provider);
   return {
-    ok: true,
+    status: "connected",
     message: `${provider.name} is connected. You can close this window.`,
     provider_name: provider.name,
-    token_id: row.token_id,
   };
 }
 
@@ -139,75 +134,22 @@ async function undo(env: Env, db: Database, row: AuthorizationRow, provider: Pro
   return fail(db, row, provider, "the provider was deleted");
 }
 
-/** Records the stored grant. @returns `false` when its provider was deleted */
-async function saveToken(db: Database, row: AuthorizationRow, grant: Grant): Promise<boolean> {
-  const now = new Date().toISOString();
-  const { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id } = row;
-  const values = {
-    scopes: grant.scopes ?? row.scopes,
-    requested_scopes: row.scopes,
-    expires_at: grant.expires_at,
-    is_default: row.is_default,
-    updated_at: now,
-    ...(grant.account_label !== null && { provider_account_label: grant.account_label }),
-  };
-  const whose = { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id };
-  const insert = db
-    .insert(oauth_tokens)
-    .values({ id: row.token_id, ...whose, ...values, created_at: now })
-    .onConflictDoUpdate({ target: oauth_tokens.id, set: values });
-  const end = db
-    .update(oauth_authorizations)
-    .set({ status: "completed", ciphertext: "" })
-    .where(eq(oauth_authorizations.id, row.id));
-  try {
-    await (row.is_default
-      ? db.batch([insert, end, withoutDefault(db, row)])
-      : db.batch([insert, end]));
-    return true;
-  } catch (error) {
-    if (isForeignKeyViolation(error)) return false;
-    throw error;
-  }
-}
-
-function withoutDefault(
-  db: Database,
-  row: Pick<
-    AuthorizationRow,
-    "workspace_id" | "owner" | "subject" | "oauth_provider_id" | "token_id"
-  >,
-) {
-  return db
-    .update(oauth_tokens)
-    .set({ is_default: false })
-    .where(
-      and(
-        eq(oauth_tokens.workspace_id, row.workspace_id),
-        eq(oauth_tokens.owner, row.owner),
-        eq(oauth_tokens.subject, row.subject),
-        eq(oauth_tokens.oauth_provider_id, row.oauth_provider_id),
-        ne(oauth_tokens.id, row.token_id),
-      ),
-    );
-}
-
 async function fail(
   db: Database,
   row: AuthorizationRow,
   provider: ProviderRow,
   problem: string,
-): Promise<Ended> {
+): Promise<CallbackOutcome> {
   await db
     .update(oauth_authorizations)
     .set({ status: "failed", error: problem, ciphertext: "" })
     .where(eq(oauth_authorizations.id, row.id));
   const message = `${provider.name} was not connected: ${problem}`;
-  return { ok: false, message, provider_name: provider.name, token_id: null };
+  return { status: "failed", message, provider_name: provider.name };
 }
 
-export function unknownState(): Ended {
+export function unknownState(): CallbackOutcome {
   const message =
     "This link is no longer valid: it was used before, or it is older than ten minutes. Start again.";
-  return { ok: false, message, provider_name: null, token_id: null };
+  return { status: "failed", message, provider_name: null };
 }

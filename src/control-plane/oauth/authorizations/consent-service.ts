@@ -6,7 +6,7 @@ import { actorOf } from "../owner.ts";
 import { isPending } from "../pending.ts";
 import { oauth_authorizations, oauth_providers } from "../table.ts";
 import {
-  type Ended,
+  type CallbackOutcome,
   finishAuthorization,
   problemOf,
   refuseAuthorization,
@@ -15,6 +15,7 @@ import {
 
 /** Shown to the person at the browser, who may differ from the requester. */
 export type Question = {
+  status: "unconfirmed";
   provider_id: string;
   provider_name: string;
   requester: Identity;
@@ -33,7 +34,7 @@ export async function openConsent(
   env: Env,
   provider_id: string,
   query: CallbackQuery,
-): Promise<Ended | Question> {
+): Promise<CallbackOutcome | Question> {
   const db = database(env);
   const pending = query.state ? await findPending(db, provider_id, query.state) : undefined;
   if (!pending) return unknownState();
@@ -42,14 +43,16 @@ export async function openConsent(
   const { workspace_id, owner, subject, agent_id, scopes } = authorization;
   const requester = await findIdentity(db, workspace_id, actorOf(owner));
   if (requester === null) return unknownState();
-  return { provider_id, provider_name: provider.name, requester, subject, agent_id, scopes, query };
+  const provider_name = provider.name;
+  const facts = { provider_id, provider_name, requester, subject, agent_id, scopes };
+  return { status: "unconfirmed", ...facts, query };
 }
 
 export function answerConsent(
   env: Env,
   provider_id: string,
   { answer, ...query }: Confirmation,
-): Promise<Ended> {
+): Promise<CallbackOutcome> {
   return answer === "connect"
     ? finishAuthorization(env, provider_id, query)
     : refuseAuthorization(env, provider_id, query.state);

@@ -1,5 +1,5 @@
 import { escapeHtml } from "../../../shared/http/html.ts";
-import type { Ended } from "./callback-service.ts";
+import type { CallbackOutcome } from "./callback-service.ts";
 import type { Question } from "./consent-service.ts";
 
 const STYLE = [
@@ -15,8 +15,8 @@ const STYLE = [
 ].join("");
 
 /** The last page of the flow. */
-export function endPage({ ok, message, provider_name }: Ended): string {
-  const title = `${provider_name ?? "OAuth"} ${ok ? "connected" : "not connected"}`;
+export function endPage({ status, message, provider_name }: CallbackOutcome): string {
+  const title = `${provider_name ?? "OAuth"} ${status === "connected" ? "connected" : "not connected"}`;
   return page(title, `<p>${escapeHtml(message)}</p>`);
 }
 

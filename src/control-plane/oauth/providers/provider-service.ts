@@ -16,12 +16,11 @@ import {
   type Credentials,
   isProvider,
   needProvider,
-  openCredentials,
   type ProviderRow,
   sealCredentials,
 } from "../storage/rows.ts";
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
-import { assertSameHost, assertSecretNamed, isSameHost } from "./provider-rules.ts";
+import { assertSameHost, toChange } from "./provider-change.ts";
 
 const MAX_PROVIDERS = 500;
 
@@ -127,28 +126,6 @@ export async function updateProvider(
     `token_url of ${provider_id} cannot change its host while it has tokens: ` +
     "create another provider, or delete the tokens first.";
   throw new AppError("conflict", text);
-}
-
-async function toChange(env: Env, row: ProviderRow, patch: ProviderPatchRequest) {
-  const { client_secret, token_request_headers, ...plain } = patch;
-  const { auth_url, token_url, revocation_url } = patch;
-  assertReachable(env, "oauth", { auth_url, token_url, revocation_url });
-  const moves = Boolean(token_url) && !isSameHost(row.token_url, token_url ?? "");
-  assertSameHost(token_url ?? row.token_url, revocation_url);
-  const stored = await openCredentials(env, row);
-  if (moves) assertSecretNamed(patch, stored);
-  const credentials = {
-    client_secret: client_secret ?? stored.client_secret,
-    token_request_headers: token_request_headers ?? (moves ? {} : stored.token_request_headers),
-  };
-  const named = Object.entries(plain).filter(([, value]) => value !== null && value !== undefined);
-  const change = {
-    ...(moves && { revocation_url: null, issuer: null }),
-    ...Object.fromEntries(named),
-    ...(await sealCredentials(env, row.id, credentials)),
-    updated_at: new Date().toISOString(),
-  };
-  return { change, moves };
 }
 
 /** Revokes every token of the provider first. A revocation that fails keeps the provider and its other tokens. */

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, list, Timestamp, Uuid } from "../../../shared/schema.ts";
+import { CreatedAt, list, Timestamp, textField, Uuid } from "../../../shared/schema.ts";
 import { toMicros } from "../../../shared/times.ts";
 import { RoleId, WorkspaceRole } from "../roles.ts";
 
@@ -46,9 +46,9 @@ export type PersonalKeyCreateRequest = z.infer<typeof PersonalKeyCreateRequest>;
 
 const ServiceKey = {
   ...PersonalKey,
-  role: WorkspaceRole.nullish().openapi({
-    description: "Role of the key. Default: `admin`, or `viewer` with `read_only`",
-  }),
+  role: WorkspaceRole.nullish().describe(
+    "Role of the key. Default: `admin`, or `viewer` with `read_only`",
+  ),
   role_id: RoleId,
   read_only: z
     .boolean()
@@ -71,7 +71,7 @@ export const ServiceKeyCreateRequest = z
         (ids) => !ids || ids.length === 1,
         "must have one workspace id, or be null for all workspaces",
       )
-      .openapi({ description: "Id of the workspace. `null` or absent: all workspaces" }),
+      .describe("Id of the workspace. `null` or absent: all workspaces"),
   })
   .openapi("ServiceKeyCreateRequest", {
     example: { description: "Backup of all workspaces", role: "viewer", workspaces: null },
@@ -80,27 +80,19 @@ export type ServiceKeyCreateRequest = z.infer<typeof ServiceKeyCreateRequest>;
 
 const Fields = {
   id: Uuid.describe("Id of the key"),
-  short_key: z
-    .string()
-    .openapi({ description: "Beginning of the key", example: "lsv2_sk_aB3d..." }),
-  description: z
-    .string()
-    .openapi({ description: "Purpose of the key", example: "CI of the billing agent" }),
+  short_key: textField("Beginning of the key", "lsv2_sk_aB3d..."),
+  description: textField("Purpose of the key", "CI of the billing agent"),
   access_scope: z
     .enum(["workspace", "organization"])
     .describe("Whether the key belongs to one workspace or to the organization"),
   workspace_id: Uuid.nullable().describe("Id of its workspace, `null` for all workspaces"),
-  role: WorkspaceRole.nullable().openapi({
-    description: "Role of the key, `null` for the role of its user",
-  }),
+  role: WorkspaceRole.nullable().describe("Role of the key, `null` for the role of its user"),
   role_id: Uuid.nullable().describe("Id of its role, `null` for the role of its user"),
   read_only: z.boolean().openapi({ deprecated: true }).describe("Whether the role is `viewer`"),
-  created_by: z.string().nullable().openapi({ description: "Id of the key or of the user" }),
+  created_by: z.string().nullable().describe("Id of the key or of the user"),
   created_at: CreatedAt,
   expires_at: Timestamp.nullable().describe("Time from which the key is refused, `null` for never"),
-  last_used_at: Timestamp.nullable().openapi({
-    description: "Time of the latest request, exact to a day",
-  }),
+  last_used_at: Timestamp.nullable().describe("Time of the latest request, exact to a day"),
 };
 
 export const ApiKey = z.object(Fields).openapi("ApiKey", { example: EXAMPLE });
@@ -109,7 +101,7 @@ export type ApiKey = z.infer<typeof ApiKey>;
 export const ApiKeyWithSecret = z
   .object({
     ...Fields,
-    key: z.string().openapi({ description: "Secret of the key, returned only once" }),
+    key: z.string().describe("Secret of the key, returned only once"),
   })
   .openapi("ApiKeyWithSecret", {
     example: { ...EXAMPLE, key: "lsv2_sk_aB3d..." },
@@ -128,6 +120,6 @@ export const RotateQuery = z.object({
     .min(0)
     .max(7 * 24 * 3600)
     .default(0)
-    .openapi({ description: "Seconds for which the previous secret stays valid" }),
+    .describe("Seconds for which the previous secret stays valid"),
 });
 export type RotateQuery = z.infer<typeof RotateQuery>;

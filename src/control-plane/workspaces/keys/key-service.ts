@@ -2,7 +2,7 @@ import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { assertAdmin, assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
-import { forgetCallers } from "../auth.ts";
+import { forgetCallers } from "../caller-cache.ts";
 import { isActiveKey } from "../credential-rows.ts";
 import { workspaceRoleFields } from "../roles.ts";
 import { assertPrincipalActive } from "../service.ts";

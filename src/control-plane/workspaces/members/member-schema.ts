@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, Uuid } from "../../../shared/schema.ts";
+import { CreatedAt, namedObject, textField, Uuid } from "../../../shared/schema.ts";
 import { OrganizationRoleName, RoleId, WorkspaceRole } from "../roles.ts";
 
 const EXAMPLE = {
@@ -34,13 +34,10 @@ const Choice = { role: WorkspaceRole.nullish().describe("Role in the workspace")
 
 export const MemberCreateRequest = z
   .object({
-    email: Email.nullish().openapi({
-      description:
-        "Email address. Creates the user when the organization has none with this address",
-    }),
-    user_id: Uuid.nullish().openapi({
-      description: "Id of a user of the organization. Alternative to `email`",
-    }),
+    email: Email.nullish().describe(
+      "Email address. Creates the user when the organization has none with this address",
+    ),
+    user_id: Uuid.nullish().describe("Id of a user of the organization. Alternative to `email`"),
     ...Choice,
   })
   .openapi("MemberCreateRequest", { example: { email: EXAMPLE.email, role: "editor" } });
@@ -54,7 +51,7 @@ export const MemberBatchRequest = z
         example: "ada@example.com",
       }),
       ...Choice,
-      workspace_role_id: RoleId.openapi({ description: "The same as `role_id`" }),
+      workspace_role_id: RoleId.describe("The same as `role_id`"),
     }),
   )
   .min(1)
@@ -76,17 +73,15 @@ export const OrganizationMemberPatchRequest = z
 export type OrganizationMemberPatchRequest = z.infer<typeof OrganizationMemberPatchRequest>;
 
 const Identity = {
-  id: Uuid.openapi({ description: "Id of the member: `identity_id` in paths" }),
+  id: Uuid.describe("Id of the member: `identity_id` in paths"),
   user_id: Uuid.describe("Id of the user"),
-  email: z.string().openapi({ description: "Email address", example: "ada@example.com" }),
+  email: textField("Email address", "ada@example.com"),
   organization_id: Uuid.describe("Id of the organization"),
   created_at: CreatedAt,
   role_id: Uuid.describe("Id of the role"),
-  role_name: z.string().openapi({ description: "Name of the role", example: "WORKSPACE_USER" }),
+  role_name: textField("Name of the role", "WORKSPACE_USER"),
   org_role_id: Uuid.describe("Id of the role in the organization"),
-  org_role_name: z
-    .string()
-    .openapi({ description: "Name of the role in the organization", example: "ORGANIZATION_USER" }),
+  org_role_name: textField("Name of the role in the organization", "ORGANIZATION_USER"),
 };
 
 export const WorkspaceMember = z
@@ -101,13 +96,11 @@ export type WorkspaceMember = z.infer<typeof WorkspaceMember>;
 
 const PENDING = "Members who have not signed in yet, by email address";
 
-export const WorkspaceMembers = z
-  .object({
-    tenant_id: Uuid.describe("Id of the workspace"),
-    members: z.array(WorkspaceMember).describe("Members who have signed in, by email address"),
-    pending: z.array(WorkspaceMember).openapi({ description: PENDING }),
-  })
-  .openapi("WorkspaceMembers");
+export const WorkspaceMembers = namedObject("WorkspaceMembers", {
+  tenant_id: Uuid.describe("Id of the workspace"),
+  members: z.array(WorkspaceMember).describe("Members who have signed in, by email address"),
+  pending: z.array(WorkspaceMember).describe(PENDING),
+});
 export type WorkspaceMembers = z.infer<typeof WorkspaceMembers>;
 
 export const WorkspaceMemberList = z.array(WorkspaceMember);
@@ -117,35 +110,26 @@ export const OrganizationMember = z
     ...Identity,
     access_scope: z.literal("organization").describe("Scope of the role"),
     role: OrganizationRoleName.describe("Role in the organization"),
-    tenant_ids: z.array(Uuid).openapi({ description: "Ids of the member's workspaces" }),
+    tenant_ids: z.array(Uuid).describe("Ids of the member's workspaces"),
   })
   .openapi("OrganizationMember", { example: ORGANIZATION_EXAMPLE });
 export type OrganizationMember = z.infer<typeof OrganizationMember>;
 
-export const OrganizationMembers = z
-  .object({
-    organization_id: Uuid.describe("Id of the organization"),
-    members: z.array(OrganizationMember).describe("Members who have signed in, by email address"),
-    pending: z.array(OrganizationMember).openapi({ description: PENDING }),
-  })
-  .openapi("OrganizationMembers");
+export const OrganizationMembers = namedObject("OrganizationMembers", {
+  organization_id: Uuid.describe("Id of the organization"),
+  members: z.array(OrganizationMember).describe("Members who have signed in, by email address"),
+  pending: z.array(OrganizationMember).describe(PENDING),
+});
 export type OrganizationMembers = z.infer<typeof OrganizationMembers>;
 
 export const RoleList = z.array(
-  z
-    .object({
-      id: Uuid.describe("Id of the role"),
-      name: z.string().openapi({ description: "Name of the role", example: "WORKSPACE_USER" }),
-      role: z
-        .string()
-        .openapi({ description: "Short name, for `role` in requests", example: "editor" }),
-      access_scope: z.enum(["workspace", "organization"]).describe("Scope of the role"),
-      description: z.string().openapi({
-        description: "What the role allows",
-        example: "Reads and changes; deletes nothing",
-      }),
-    })
-    .openapi("Role"),
+  namedObject("Role", {
+    id: Uuid.describe("Id of the role"),
+    name: textField("Name of the role", "WORKSPACE_USER"),
+    role: textField("Short name, for `role` in requests", "editor"),
+    access_scope: z.enum(["workspace", "organization"]).describe("Scope of the role"),
+    description: textField("What the role allows", "Reads and changes; deletes nothing"),
+  }),
 );
 export type RoleList = z.infer<typeof RoleList>;
 

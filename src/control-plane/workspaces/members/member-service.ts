@@ -1,10 +1,10 @@
-import { and, asc, count, eq, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, type SQL, sql } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { assertAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
-import { forgetCallers } from "../auth.ts";
-import { organizationRoleFields, workspaceRoleFields, workspaceRoleOf } from "../roles.ts";
+import { forgetCallers } from "../caller-cache.ts";
+import { workspaceRoleOf } from "../roles.ts";
 import { api_keys, memberships, users } from "../table.ts";
 import type {
   MemberBatchRequest,
@@ -13,12 +13,16 @@ import type {
   WorkspaceMember,
   WorkspaceMembers,
 } from "./member-schema.ts";
+import {
+  findMembers,
+  getMember,
+  isMembership,
+  MAX_MEMBERS,
+  type MemberRow,
+  toMember,
+} from "./members.ts";
 
 type Invitation = { email: string; role: Role };
-type MemberRow = { user: typeof users.$inferSelect; role: Role };
-
-/** Maximum of a workspace: the list has no pages. */
-const MAX_MEMBERS = 1000;
 
 export async function listMembers(ctx: Context): Promise<WorkspaceMembers> {
   await assertAdmin(ctx);
@@ -147,62 +151,11 @@ async function emailOf(ctx: Context, user_id: string | null | undefined): Promis
   return user.email;
 }
 
-async function getMember(ctx: Context, user_id: string): Promise<MemberRow> {
-  const [found] = await findMembers(ctx, eq(users.id, user_id));
-  if (found === undefined) throw notFound("Member", user_id);
-  return found;
-}
-
-function findMembers({ db, caller }: Context, isMeant?: SQL): Promise<MemberRow[]> {
-  const { organization_id, workspace_id } = caller;
-  return db
-    .select({ user: users, role: memberships.role })
-    .from(memberships)
-    .innerJoin(users, eq(users.id, memberships.user_id))
-    .where(
-      and(
-        eq(memberships.workspace_id, workspace_id),
-        eq(users.organization_id, organization_id),
-        isMeant,
-      ),
-    )
-    .orderBy(asc(users.email))
-    .limit(MAX_MEMBERS);
-}
-
 function isInvited(json: string): SQL {
   return sql`${users.email} IN (SELECT value ->> 'email' FROM json_each(${json}))`;
-}
-
-function isMembership({ caller }: Context, user_id: string): SQL | undefined {
-  return and(eq(memberships.user_id, user_id), eq(memberships.workspace_id, caller.workspace_id));
 }
 
 /** SQL condition of the write: two admins who remove each other at once cannot both succeed. */
 function isDispensable({ caller }: Context, { user, role }: MemberRow): SQL | undefined {
   return role === "admin" ? hasOtherAdmin(caller, user.id) : undefined;
-}
-
-function toMember({ caller }: Context, { user, role }: MemberRow): WorkspaceMember {
-  return {
-    ...toIdentity(user),
-    ...workspaceRoleFields(role),
-    tenant_id: caller.workspace_id,
-    access_scope: "workspace",
-    role,
-  };
-}
-
-export function toIdentity(user: typeof users.$inferSelect) {
-  const { id, email, organization_id, created_at } = user;
-  const { role_id, role_name } = organizationRoleFields(user.organization_role);
-  return {
-    id,
-    user_id: id,
-    email,
-    organization_id,
-    created_at,
-    org_role_id: role_id,
-    org_role_name: role_name,
-  };
 }

@@ -2,7 +2,7 @@ import { and, asc, eq, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
-import { forgetCallers } from "../auth.ts";
+import { forgetCallers } from "../caller-cache.ts";
 import { organizationRoleFields, organizationRoleOf, ROLE_LIST } from "../roles.ts";
 import { api_keys, memberships, users, workspaces } from "../table.ts";
 import type {
@@ -11,7 +11,7 @@ import type {
   OrganizationMembers,
   RoleList,
 } from "./member-schema.ts";
-import { toIdentity } from "./member-service.ts";
+import { toIdentity } from "./members.ts";
 
 type User = typeof users.$inferSelect;
 

@@ -1,74 +1,72 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp, Uuid } from "../../../shared/schema.ts";
+import { namedObject, Timestamp, textField, Uuid } from "../../../shared/schema.ts";
 
 const MAX_KEY = 200;
 
-export const SessionCreateRequest = z
-  .object({
-    api_key: z
-      .string()
-      .trim()
-      .min(1)
-      .max(MAX_KEY)
-      .openapi({ description: "A key of the workspace. It is not stored", example: "lsv2_sk_..." }),
-  })
-  .openapi("SessionCreateRequest");
+export const SessionCreateRequest = namedObject("SessionCreateRequest", {
+  api_key: z
+    .string()
+    .trim()
+    .min(1)
+    .max(MAX_KEY)
+    .openapi({ description: "A key of the workspace. It is not stored", example: "lsv2_sk_..." }),
+});
 export type SessionCreateRequest = z.infer<typeof SessionCreateRequest>;
 
-export const Me = z
-  .object({
-    actor: z
-      .object({
-        type: z.enum(["api_key", "user"]).describe("Kind of the principal"),
-        id: z.string().openapi({
-          description: "Id of the key or of the user",
-          example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
-        }),
-        name: z.string().openapi({
-          description: "Email of the user, or the first characters of the key",
-          example: "ada@example.com",
-        }),
-      })
-      .describe("The principal of the request"),
-    organization: z
-      .object({
-        id: Uuid.describe("Id of the organization"),
-        name: z.string().openapi({ description: "Name of the organization", example: "Acme" }),
-        plan: z.enum(["developer", "plus", "enterprise"]).describe("Plan of the organization"),
-      })
-      .describe("The organization of the principal"),
-    workspaces: z
-      .array(
-        z.object({
-          id: Uuid.describe("Id of the workspace, for the `X-Tenant-Id` header"),
-          name: z.string().openapi({ description: "Name of the workspace", example: "production" }),
-          role: z
-            .enum(["admin", "editor", "viewer"])
-            .describe("Role of the principal in the workspace"),
-        }),
-      )
-      .describe("Workspaces that the principal may enter, newest first, at most 1000"),
-    region: z
-      .string()
-      .nullable()
-      .openapi({ description: "Jurisdiction of the data, `null` without one", example: "eu" }),
-    version: z.string().openapi({ description: "Version of the service", example: "0.1.0" }),
-    session_expires_at: Timestamp.nullable().describe(
-      "When the session of the console ends, `null` for a request with a key",
-    ),
-  })
-  .openapi("Me");
+export const Me = namedObject("Me", {
+  actor: z
+    .object({
+      type: z.enum(["api_key", "user"]).describe("Kind of the principal"),
+      id: textField("Id of the key or of the user", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
+      name: textField("Email of the user, or the first characters of the key", "ada@example.com"),
+    })
+    .describe("The principal of the request"),
+  organization: z
+    .object({
+      id: Uuid.describe("Id of the organization"),
+      name: textField("Name of the organization", "Acme"),
+      plan: z.enum(["developer", "plus", "enterprise"]).describe("Plan of the organization"),
+    })
+    .describe("The organization of the principal"),
+  workspaces: z
+    .array(
+      z.object({
+        id: Uuid.describe("Id of the workspace, for the `X-Tenant-Id` header"),
+        name: textField("Name of the workspace", "production"),
+        role: z
+          .enum(["admin", "editor", "viewer"])
+          .describe("Role of the principal in the workspace"),
+      }),
+    )
+    .describe("Workspaces that the principal may enter, newest first, at most 1000"),
+  region: z
+    .string()
+    .nullable()
+    .openapi({ description: "Jurisdiction of the data, `null` without one", example: "eu" }),
+  regions: z
+    .array(
+      z.object({
+        name: textField("Name of the region", "us"),
+        url: textField(
+          "Origin of its service, which has other sessions and data",
+          "https://us.heddle.example.com",
+        ),
+      }),
+    )
+    .describe("Regions of the installation, as its operator lists them"),
+  version: textField("Version of the service", "0.1.0"),
+  session_expires_at: Timestamp.nullable().describe(
+    "When the session of the console ends, `null` for a request with a key",
+  ),
+});
 export type Me = z.infer<typeof Me>;
 
-export const SignInWays = z
-  .object({
-    issuer: z.string().nullable().openapi({
-      description:
-        "Host of the issuer that people sign in with, `null` when only keys are accepted",
-      example: "login.example.com",
-    }),
-  })
-  .openapi("SignInWays");
+export const SignInWays = namedObject("SignInWays", {
+  issuer: z.string().nullable().openapi({
+    description: "Host of the issuer that people sign in with, `null` when only keys are accepted",
+    example: "login.example.com",
+  }),
+});
 export type SignInWays = z.infer<typeof SignInWays>;
 
 /** Why a sign-in with the issuer ended, for the page that the browser is led back to. */

@@ -1,13 +1,14 @@
 import { eq } from "drizzle-orm";
-import { type Actor, database } from "../../../shared/context.ts";
+import { type Actor, type Caller, database } from "../../../shared/context.ts";
 import { sha256Hex } from "../../../shared/crypto/crypto.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { limitFailures } from "../../../shared/http/rate-limit.ts";
 import { VERSION } from "../../../shared/http/version.ts";
 import type { Credential } from "../access.ts";
-import { type AuthenticatedPrincipal, resolvePrincipal } from "../auth.ts";
+import { type AuthenticatedPrincipal, credentialOf, resolvePrincipal } from "../auth.ts";
+import { readRegions } from "../configuration.ts";
 import { findApiKey } from "../credentials.ts";
-import { sealSession, sessionCookie } from "../session-token.ts";
+import { SESSION_START, sealSession, sessionCookie } from "../session-token.ts";
 import { api_keys, organizations, users } from "../table.ts";
 import type { Me, SessionCreateRequest } from "./session-schema.ts";
 
@@ -48,6 +49,11 @@ export async function getMe(env: Env, headers: Headers): Promise<Me> {
   return describe(env, await resolvePrincipal(env, headers, MAX_WORKSPACES));
 }
 
+/** Returns which client a caller uses: a session is the console's. */
+export function clientOf(caller: Caller): "api" | "console" {
+  return credentialOf(caller)?.startsWith(SESSION_START) ? "console" : "api";
+}
+
 /** A form of another site could sign a browser in as another principal. */
 function assertOwnPage(headers: Headers): void {
   if ((headers.get("Sec-Fetch-Site") ?? "same-origin") === "same-origin") return;
@@ -76,6 +82,7 @@ async function describe(
       id === null || name === null || role === null ? [] : [{ id, name, role }],
     ),
     region: env.DATA_JURISDICTION || null,
+    regions: readRegions(env.REGIONS),
     version: VERSION,
     session_expires_at,
   };

@@ -1,4 +1,4 @@
-import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/contract.ts";
+import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../../boundary/limits.ts";
 
@@ -22,7 +22,10 @@ export class ByteBudget {
 }
 
 /** Yields the rows whose metadata has the given values. */
-export function* matching(rows: Iterable<StoredCheckpoint>, metadata: CheckpointQuery["metadata"]) {
+export function* matching<T extends StoredCheckpoint>(
+  rows: Iterable<T>,
+  metadata: CheckpointQuery["metadata"],
+) {
   let scanned = 0;
   for (const row of rows) {
     scanned += metadata ? row.metadata.length : 0;

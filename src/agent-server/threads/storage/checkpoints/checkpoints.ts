@@ -1,49 +1,44 @@
-import type {
-  CheckpointQuery,
-  LoadedCheckpoint,
-  StoredCheckpoint,
-  StoredValue,
-  StoredWrite,
-} from "../../../../isolate/contract.ts";
+import type { CheckpointQuery, LoadedCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
+import type { Op } from "../../../../isolate/contract.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_PAGE_BYTES } from "../../boundary/limits.ts";
-import { insertRows } from "../../log/insert.ts";
+import type { ThreadTables } from "../../log/lazy-tables.ts";
 import type { Parts } from "../../log/parts.ts";
 import { ChannelValues } from "./channel-values.ts";
-import { ByteBudget, checkpointTooLarge, ENTRY_BYTES, matching } from "./checkpoint-page.ts";
-import { type NewWrite, ReplacedWrites } from "./replaced-writes.ts";
+import { ByteBudget, checkpointTooLarge, matching } from "./checkpoint-page.ts";
+import { CheckpointRows } from "./checkpoint-rows.ts";
+import type { NewCheckpoint } from "./inline-sources.ts";
+import { PendingWrites } from "./pending-writes.ts";
+import { keepLatest } from "./prune.ts";
+import type { NewWrite } from "./replaced-writes.ts";
+import {
+  CHECKPOINT_COLUMNS,
+  type CheckpointColumns,
+  type CheckpointRow,
+  fromColumns,
+} from "./row-format.ts";
 
-type WriteRow = {
-  task_id: string;
-  path: string;
-  idx: number;
-  channel: string;
-  type: string;
-  data: ArrayBuffer | null;
-};
+const SMALL_DATABASE_BYTES = 512 * 1024;
+/** Smaller states need no admission. */
+const SMALL_STATE_BYTES = 128 * 1024;
 
-export type NewCheckpoint = StoredCheckpoint & { values: StoredValue[] };
 type PageQuery = CheckpointQuery & { limit: number };
-const INSERT_CHECKPOINT =
-  "INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata)";
-const REPLACE_CHECKPOINT =
-  "ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata";
-const INTO_WRITES =
-  "INTO writes (ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data)";
 
 /** Checkpoints of all namespaces, with their values and writes. */
 export class Checkpoints {
   readonly #sql: SqlStorage;
-  readonly #parts: Parts;
+  readonly #tables: ThreadTables;
   readonly #values: ChannelValues;
-  readonly #replaced: ReplacedWrites;
+  readonly #rows: CheckpointRows;
+  readonly #writes: PendingWrites;
   /** Saves a query for threads without checkpoints. */
   #isEmpty = false;
 
-  constructor(sql: SqlStorage, parts: Parts) {
-    this.#sql = sql;
-    this.#parts = parts;
-    this.#values = new ChannelValues(sql, parts);
-    this.#replaced = new ReplacedWrites(sql);
+  constructor(tables: ThreadTables, parts: Parts) {
+    this.#sql = tables.sql;
+    this.#tables = tables;
+    this.#values = new ChannelValues(tables, parts);
+    this.#rows = new CheckpointRows(tables.sql, this.#values);
+    this.#writes = new PendingWrites(tables, parts);
   }
 
   /** Skips the first read: the tables are new. */
@@ -53,34 +48,30 @@ export class Checkpoints {
 
   clearCache() {
     this.#isEmpty = false;
+    this.#writes.clearCache();
   }
 
-  put(run_id: string | null, checkpoints: NewCheckpoint[]) {
+  /** `hasRoot`: whether the batch has a checkpoint of the root graph. */
+  apply(run_id: string | null, ops: Op[]): { hasRoot: boolean } {
+    const checkpoints = ops.filter((op) => op.op === "checkpoint");
+    const writes = ops.flatMap((op) =>
+      op.op === "writes"
+        ? op.writes.map((write) => ({ ...write, ns: op.ns, checkpoint_id: op.checkpoint_id }))
+        : [],
+    );
+    this.put(run_id, checkpoints, writes);
+    return { hasRoot: checkpoints.some(({ ns }) => ns === "") };
+  }
+
+  put(run_id: string | null, checkpoints: NewCheckpoint[], writes: NewWrite[]) {
+    const others = this.#rows.put(run_id, checkpoints, writes, this.#isEmpty);
     if (checkpoints.length > 0) this.#isEmpty = false;
-    const rows = checkpoints.map(({ ns, checkpoint_id, parent_id, checkpoint, metadata }) => [
-      ns,
-      checkpoint_id,
-      parent_id,
-      run_id,
-      checkpoint,
-      metadata,
-    ]);
-    insertRows(this.#sql, INSERT_CHECKPOINT, rows, REPLACE_CHECKPOINT);
-    this.#values.put(run_id, checkpoints);
+    this.#writes.put(run_id, others);
   }
 
-  // Special writes (errors, interrupts, resumes) have a negative idx and replace; a task's own writes never change.
-  putWrites(run_id: string | null, writes: NewWrite[]) {
-    const toRow = ({ ns, checkpoint_id, task_id, path, idx, channel, type, data }: NewWrite) => {
-      const name = writeName(ns, checkpoint_id, task_id, idx);
-      const column = this.#parts.put(name, data);
-      return [ns, checkpoint_id, task_id, path, idx, run_id, channel, type, column];
-    };
-    const special = writes.filter(({ idx }) => idx < 0);
-    if (run_id !== null) this.#replaced.save(run_id, special);
-    const own = writes.filter(({ idx }) => idx >= 0);
-    insertRows(this.#sql, `INSERT OR REPLACE ${INTO_WRITES}`, special.map(toRow));
-    insertRows(this.#sql, `INSERT OR IGNORE ${INTO_WRITES}`, own.map(toRow));
+  keepLatest() {
+    this.#writes.clearCache();
+    keepLatest(this.#tables);
   }
 
   /** Returns a checkpoint of a namespace, the newest without an id. */
@@ -108,41 +99,40 @@ export class Checkpoints {
     return page;
   }
 
-  #newest({ ns, checkpoint_id, before_id }: CheckpointQuery): Iterable<StoredCheckpoint> {
-    return this.#sql.exec<StoredCheckpoint>(
-      `SELECT ns, checkpoint_id, parent_id, checkpoint, metadata FROM checkpoints
-       WHERE (?1 IS NULL OR ns = ?1) AND (?2 IS NULL OR checkpoint_id = ?2)
-         AND (?3 IS NULL OR checkpoint_id < ?3)
-       ORDER BY checkpoint_id DESC`,
-      ns ?? null,
-      checkpoint_id ?? null,
-      before_id ?? null,
+  // Only the conditions that apply: SQLite finds no key through `? IS NULL OR ns = ?`.
+  *#newest({ ns, checkpoint_id, before_id }: CheckpointQuery): Iterable<CheckpointRow> {
+    const values = {
+      "ns = ?": ns,
+      "checkpoint_id = ?": checkpoint_id,
+      "checkpoint_id < ?": before_id,
+    };
+    const given = Object.entries(values).filter(([, value]) => value !== undefined);
+    const where = ["1", ...given.map(([condition]) => condition)].join(" AND ");
+    const rows = this.#sql.exec<CheckpointColumns>(
+      `SELECT ${CHECKPOINT_COLUMNS} FROM checkpoints WHERE ${where} ORDER BY checkpoint_id DESC`,
+      ...given.map(([, value]) => value),
     );
+    for (const row of rows) yield fromColumns(row);
   }
 
   /** @returns `null` when the checkpoint takes more than is left */
-  #load(row: StoredCheckpoint, budget: ByteBudget): LoadedCheckpoint | null {
+  #load(row: CheckpointRow, budget: ByteBudget): LoadedCheckpoint | null {
     if (!budget.take(row.checkpoint.length + row.metadata.length)) return null;
     const values = this.#values.read(row, budget);
-    const writes = values && this.#writes(row, budget);
-    return values && writes && { ...row, values, writes };
+    const writes = values && this.#writes.read(row, budget);
+    const { inline_values: _v, inline_writes: _w, ...checkpoint } = row;
+    return values && writes && { ...checkpoint, values, writes };
   }
 
-  #writes({ ns, checkpoint_id }: StoredCheckpoint, budget: ByteBudget): StoredWrite[] | null {
-    const rows = this.#sql.exec<WriteRow>(
-      `SELECT task_id, path, idx, channel, type, data FROM writes
-       WHERE ns = ? AND checkpoint_id = ? ORDER BY rowid`,
-      ns,
-      checkpoint_id,
-    );
-    const writes: StoredWrite[] = [];
-    for (const { data, ...row } of rows) {
-      const name = writeName(ns, checkpoint_id, row.task_id, row.idx);
-      const whole = this.#parts.bytes(name, data);
-      if (!budget.take(whole.byteLength + ENTRY_BYTES)) return null;
-      writes.push({ ...row, data: whole });
-    }
-    return writes;
+  /**
+   * Returns the bytes of the values that the newest state of the root graph loads, and 0 for a small one: a database
+   * holds values of 4 KB and more as they are, so a small database has no large state.
+   */
+  headBytes(): number {
+    if (this.#isEmpty || this.#sql.databaseSize < SMALL_DATABASE_BYTES) return 0;
+    const [head] = this.#newest({ ns: "" });
+    const bytes = head === undefined ? 0 : this.#values.bytesOf(head);
+    return bytes < SMALL_STATE_BYTES ? 0 : bytes;
   }
 
   hasAnyOf(run_id: string): boolean {
@@ -162,11 +152,6 @@ export class Checkpoints {
   deleteOf(run_id: string) {
     this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
     this.#values.deleteUnused(run_id);
-    this.#sql.exec("DELETE FROM writes WHERE run_id = ?", run_id);
-    this.#replaced.restore(run_id);
+    this.#writes.deleteOf(run_id);
   }
-}
-
-function writeName(ns: string, checkpoint_id: string, task_id: string, idx: number): string {
-  return `write ${ns} ${checkpoint_id} ${task_id} ${idx}`;
 }

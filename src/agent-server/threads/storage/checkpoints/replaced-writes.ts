@@ -1,4 +1,5 @@
-import type { StoredWrite } from "../../../../isolate/contract.ts";
+import type { StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
+import type { ThreadTables } from "../../log/lazy-tables.ts";
 
 export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 
@@ -14,24 +15,30 @@ const WHERE_KEY = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
  */
 export class ReplacedWrites {
   readonly #sql: SqlStorage;
+  readonly #tables: ThreadTables;
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
+  constructor(tables: ThreadTables) {
+    this.#sql = tables.sql;
+    this.#tables = tables;
   }
 
   /** Saves writes that a run is about to replace. */
   save(run_id: string, writes: NewWrite[]) {
+    const ofOthers = `FROM writes WHERE ${WHERE_KEY} AND run_id IS NOT ? AND data IS NOT NULL`;
     for (const { ns, checkpoint_id, task_id, idx } of writes) {
+      const values = [ns, checkpoint_id, task_id, idx, run_id];
+      if (this.#sql.exec(`SELECT 1 ${ofOthers}`, ...values).toArray().length === 0) continue;
+      this.#tables.create("replaced_writes");
       this.#sql.exec(
-        `INSERT INTO replaced_writes (${COLUMNS}, by_run) SELECT ${COLUMNS}, ? FROM writes
-         WHERE ${WHERE_KEY} AND run_id IS NOT ? AND data IS NOT NULL`,
-        ...[run_id, ns, checkpoint_id, task_id, idx, run_id],
+        `INSERT INTO replaced_writes (${COLUMNS}, by_run) SELECT ${COLUMNS}, ? ${ofOthers}`,
+        ...[run_id, ...values],
       );
     }
   }
 
   /** Restores the writes once the run's own are deleted. A write that a third run replaced is restored with that run. */
   restore(run_id: string) {
+    if (!this.#tables.has("replaced_writes")) return;
     this.#sql.exec("DELETE FROM replaced_writes WHERE run_id = ?", run_id);
     const rows = this.#sql
       .exec<Replaced>(

@@ -1,4 +1,4 @@
-import { choiceParam, type RawSearch, textParam } from "../../../state/search.ts";
+import { choiceParam, numberParam, type RawSearch, textParam } from "../../../state/search.ts";
 
 export const DELIVERY_STATUSES = ["pending", "delivered", "failed"] as const;
 
@@ -12,6 +12,11 @@ export type SettingsSearch = {
   since?: string | undefined;
   /** Where the page of a list begins. */
   cursor?: string | undefined;
+  offset?: number | undefined;
+  /** Month of the usage, such as `2026-11`. */
+  month?: string | undefined;
+  /** Part of the name of a project. */
+  q?: string | undefined;
 };
 
 export function settingsSearch(search: RawSearch): SettingsSearch {
@@ -22,5 +27,8 @@ export function settingsSearch(search: RawSearch): SettingsSearch {
     resource: textParam(search, "resource"),
     since: textParam(search, "since"),
     cursor: textParam(search, "cursor"),
+    offset: numberParam(search, "offset"),
+    month: textParam(search, "month"),
+    q: textParam(search, "q"),
   };
 }

@@ -7,6 +7,7 @@ import { useApiChange } from "../../../api/hooks.ts";
 import { useMe } from "../../../api/session.ts";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
+import { keyName } from "./key-age.ts";
 import { KEYS, type NewSecret } from "./key-paths.ts";
 
 type Props = { path: string; apiKey: ApiKey; onSecret: (made: NewSecret) => void };
@@ -32,7 +33,9 @@ export function KeyActions({ path, apiKey, onSecret }: Props) {
 
 type RevokeProps = { path: string; apiKey: ApiKey; onClose: () => void };
 
-function RevokeKey({ path, apiKey: { id, description }, onClose }: RevokeProps) {
+function RevokeKey({ path, apiKey, onClose }: RevokeProps) {
+  const { id } = apiKey;
+  const name = keyName(apiKey);
   const isOwn = useMe().actor.id === id;
   const toast = useToast();
   const { mutateAsync } = useApiChange({
@@ -42,12 +45,12 @@ function RevokeKey({ path, apiKey: { id, description }, onClose }: RevokeProps) 
   });
   return (
     <ConfirmDialog
-      title={`Revoke ${description}?`}
+      title={`Revoke ${name}?`}
       act="Revoke key"
       keep="Keep it"
       isDestructive
-      typed={description}
-      onAct={() => mutateAsync().then(() => toast(`Revoked ${description}`))}
+      typed={name}
+      onAct={() => mutateAsync().then(() => toast(`Revoked ${name}`))}
       onClose={onClose}
     >
       Requests with it fail within 10 s, and sessions opened with it end. This cannot be undone.
@@ -59,19 +62,20 @@ function RevokeKey({ path, apiKey: { id, description }, onClose }: RevokeProps) 
 const OVERLAP_SECONDS = 3600;
 
 function RotateKey({ path, apiKey, onSecret, onClose }: Props & { onClose: () => void }) {
-  const { id, description } = apiKey;
+  const { id } = apiKey;
+  const name = keyName(apiKey);
   const { mutateAsync } = useApiChange<void, ApiKeyWithSecret>({
     path: `${path}/${id}/rotate?overlap_seconds=${OVERLAP_SECONDS}`,
     invalidates: [KEYS],
   });
   return (
     <ConfirmDialog
-      title={`Rotate ${description}?`}
+      title={`Rotate ${name}?`}
       act="Rotate key"
       keep="Keep it as it is"
       onAct={() =>
         mutateAsync().then(({ key }) =>
-          onSecret({ title: `Key “${description}” has a new secret.`, secret: key }),
+          onSecret({ title: `Key “${name}” has a new secret.`, secret: key }),
         )
       }
       onClose={onClose}

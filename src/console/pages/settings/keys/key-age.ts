@@ -4,6 +4,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const UNUSED_DAYS = 90;
 const EXPIRING_DAYS = 14;
 
+/** The name of a key, or of one that was created without: it begins as its secret does. */
+export function keyName({ description, short_key }: { description: string; short_key: string }) {
+  return description.trim() || `Unnamed key ${short_key}`;
+}
+
 /** Times of a key, as `ApiKey` has them. */
 type KeyTimes = { created_at: string; last_used_at: string | null; expires_at: string | null };
 

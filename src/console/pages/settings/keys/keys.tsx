@@ -10,7 +10,7 @@ import { QueryState } from "../../../ui/states.tsx";
 import { Time, useNow } from "../../../ui/values.tsx";
 import { SectionHead } from "../frame/head.tsx";
 import { KeyActions } from "./key-actions.tsx";
-import { expiryText, type MarkedText, usageText } from "./key-age.ts";
+import { expiryText, keyName, type MarkedText, usageText } from "./key-age.ts";
 import { KEYS, type NewSecret, PERSONAL_KEYS } from "./key-paths.ts";
 import { NewKey } from "./new-key.tsx";
 
@@ -74,7 +74,7 @@ function KeyList({ path, title, onSecret }: ListProps) {
     {
       id: "name",
       header: "Name",
-      cell: ({ description }) => <span className="m break-words">{description}</span>,
+      cell: (key) => <span className="m break-words">{keyName(key)}</span>,
     },
     {
       id: "key",
@@ -98,7 +98,7 @@ function KeyList({ path, title, onSecret }: ListProps) {
     {
       id: "expires",
       header: "Expires",
-      cell: (key) => <Marked value={expiryText(key, now)} />,
+      cell: (key) => <Marked value={expiryText(key, now)} label="expires" />,
       card: "full",
     },
     {
@@ -127,6 +127,12 @@ function KeyList({ path, title, onSecret }: ListProps) {
   );
 }
 
-function Marked({ value: { text, isMarked } }: { value: MarkedText }) {
-  return <span className={isMarked ? "wait m nw" : "nw"}>{text}</span>;
+/** The label names the value on a phone, where the columns have no headers. */
+function Marked({ value: { text, isMarked }, label }: { value: MarkedText; label?: string }) {
+  return (
+    <span className={isMarked ? "wait m nw" : "nw"}>
+      {label && <span className="only-m">{label} </span>}
+      {text}
+    </span>
+  );
 }

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { WorkspaceMember } from "../../../../control-plane/workspaces/members/member-schema.ts";
 import { useApiChange } from "../../../api/hooks.ts";
+import { InlineError } from "../../../ui/blocks/inline-error.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 
@@ -34,11 +35,7 @@ export function MemberRole({ member: { id, email, role } }: Props) {
           <option key={each}>{each}</option>
         ))}
       </select>
-      {change.error && (
-        <span className="err sm" role="alert">
-          {change.error.message}
-        </span>
-      )}
+      <InlineError error={change.error} />
     </span>
   );
 }

@@ -1,7 +1,6 @@
 import { CopyButton } from "../../../ui/copy-button.tsx";
-import { formatCount } from "../../../ui/formats.ts";
+import { formatCount, showText } from "../../../ui/formats.ts";
 import { JsonView } from "../../../ui/json-view/json-view.tsx";
-import { showText } from "../../../ui/json-view/tree.ts";
 
 type Props = { error: string; isCut: boolean };
 

@@ -1,7 +1,7 @@
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
 import { Id } from "../../../ui/copy-button.tsx";
+import { showText } from "../../../ui/formats.ts";
 import { JsonView } from "../../../ui/json-view/json-view.tsx";
-import { showText } from "../../../ui/json-view/tree.ts";
 import { Cost, Quantity, Time } from "../../../ui/values.tsx";
 
 export function SpanMetadata({ run }: { run: TraceRun }) {

@@ -35,7 +35,7 @@ function positionsOf(flags: boolean[]): number[] {
 }
 
 /** Matches names, types, errors, tags and ids. */
-export function findSpans({ spans }: TraceTree, search: string): number[] {
+function findSpans({ spans }: TraceTree, search: string): number[] {
   return spans.flatMap(({ name, run_type, error, tags, id }, index) => {
     const text = `${name}\n${run_type}\n${error ?? ""}\n${tags.join("\n")}\n${id}`;
     return text.toLowerCase().includes(search) ? [index] : [];

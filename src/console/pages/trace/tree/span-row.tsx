@@ -1,7 +1,6 @@
 import { type CSSProperties, memo } from "react";
-import { formatDuration, formatNumber } from "../../../ui/formats.ts";
+import { formatDuration, formatNumber, showText } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
-import { showText } from "../../../ui/json-view/tree.ts";
 import { StatusIcon } from "../../../ui/status.tsx";
 import { type Scale, toX } from "../model/scale.ts";
 import { firstTokenMs, kindOf } from "../model/span-kind.ts";

@@ -1,9 +1,8 @@
 import { type RefObject, useEffect, useId, useRef, useState } from "react";
-import type { FilterValidation } from "../../../../traces/query/filter-schema.ts";
-import { useApiQuery } from "../../../api/hooks.ts";
 import { Icon } from "../../../ui/icon.tsx";
-import { type FilterError, type KnownValues, readError } from "./completion.ts";
+import type { FilterError, KnownValues } from "./completion.ts";
 import { Highlight } from "./highlight.tsx";
+import { type FilterCheck, useCheck } from "./use-check.ts";
 import { type CompletionState, useCompletion } from "./use-completion.ts";
 
 type Props = {
@@ -12,21 +11,10 @@ type Props = {
   onApply: (filter: string) => void;
 };
 
-const WAIT_MS = 250;
-
 /** The filter, checked by the service as it is typed. A valid one is applied, an invalid one is not. */
 export function FilterBar({ value, known, onApply }: Props) {
-  const [text, setText] = useState(value);
-  const isEdited = useRef(false);
-  useEffect(() => {
-    isEdited.current = false;
-    setText(value);
-  }, [value]);
-  const edit = (next: string) => {
-    isEdited.current = true;
-    setText(next);
-  };
-  const check = useCheck(text, value, (filter) => isEdited.current && onApply(filter));
+  const { text, edit, replace, applyEdited } = useEdited(value, onApply);
+  const check = useCheck(text, value, applyEdited);
   const input = useRef<HTMLInputElement>(null);
   const completion = useCompletion(input, text, known, edit);
   const id = useId();
@@ -53,7 +41,7 @@ export function FilterBar({ value, known, onApply }: Props) {
             className="btn ghost icon sm"
             aria-label="Clear the filter"
             onClick={() => {
-              setText("");
+              replace("");
               onApply("");
             }}
           >
@@ -63,17 +51,51 @@ export function FilterBar({ value, known, onApply }: Props) {
         <Options id={id} completion={completion} />
       </div>
       <div id={`${id}-error`} role="status">
-        {error && <Problem error={error} onFix={fix} />}
+        {error && <FilterProblem error={error} onFix={fix} />}
       </div>
     </div>
   );
+}
+
+/**
+ * The text of the field. The value of the address arrives after it was applied, when the field may
+ * have newer text: a value that this field applied never replaces it. Others do: of a facet, a view, or back.
+ */
+function useEdited(value: string, onApply: (filter: string) => void) {
+  const [text, setText] = useState(value);
+  const isEdited = useRef(false);
+  const applied = useRef<string[]>([]);
+  const former = useRef(value);
+  useEffect(() => {
+    if (former.current === value) return;
+    former.current = value;
+    const at = applied.current.indexOf(value);
+    applied.current = at < 0 ? [] : applied.current.slice(at + 1);
+    if (at >= 0) return;
+    isEdited.current = false;
+    setText(value);
+  }, [value]);
+  const replace = (next: string) => {
+    isEdited.current = false;
+    setText(next);
+  };
+  const edit = (next: string) => {
+    isEdited.current = true;
+    setText(next);
+  };
+  const applyEdited = (filter: string) => {
+    if (!isEdited.current) return;
+    applied.current.push(filter);
+    onApply(filter);
+  };
+  return { text, edit, replace, applyEdited };
 }
 
 type FieldProps = {
   id: string;
   text: string;
   edit: (text: string) => void;
-  check: Check;
+  check: FilterCheck;
   completion: CompletionState;
   input: RefObject<HTMLInputElement | null>;
 };
@@ -111,56 +133,6 @@ function Field({ id, text, edit, check: { error, applyNow }, completion, input }
   );
 }
 
-type Check = { error: FilterError | null; isValid: boolean; applyNow: () => void };
-
-function useCheck(text: string, applied: string, onApply: (filter: string) => unknown): Check {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  const isEmpty = settled.trim() === "";
-  const query = useApiQuery<FilterValidation>("/api/v1/runs/query/validate", {
-    post: { filter: settled },
-    enabled: !isEmpty,
-  });
-  const { data } = query;
-  const isSettled = settled === text;
-  const [problem] = data?.errors ?? [];
-  const isValid = isSettled && !isEmpty && data?.valid === true;
-  const isReady = isSettled && (isEmpty || isValid);
-  const apply = useRef(onApply);
-  apply.current = onApply;
-  useEffect(() => {
-    if (isReady && settled.trim() !== applied) apply.current(settled.trim());
-  }, [isReady, settled, applied]);
-  return {
-    error: isSettled && !isEmpty && problem ? readError(problem.message, settled) : null,
-    isValid,
-    applyNow: () => setSettled(text),
-  };
-}
-
-function Problem({ error, onFix }: { error: FilterError; onFix: () => void }) {
-  return (
-    <div className="filter-error">
-      <span className="err">
-        <Icon name="status-failed" small />
-      </span>
-      <span>
-        {error.offset !== null && `At character ${error.offset + 1}: `}
-        {error.text}{" "}
-        {error.fix && (
-          <button type="button" className="link" onClick={onFix}>
-            Use {error.fix}
-          </button>
-        )}
-      </span>
-      <span className="dim push hide-m">Results below are of the last valid filter</span>
-    </div>
-  );
-}
-
 function Options({ id, completion }: { id: string; completion: CompletionState }) {
   const { isOpen, options, chosen, accept } = completion;
   return (
@@ -181,6 +153,27 @@ function Options({ id, completion }: { id: string; completion: CompletionState }
           <span className="push dim nw">{hint}</span>
         </div>
       ))}
+    </div>
+  );
+}
+
+/** Names the character at which a filter is wrong, the reason, and a fix where one is known. */
+function FilterProblem({ error, onFix }: { error: FilterError; onFix: () => void }) {
+  return (
+    <div className="filter-error">
+      <span className="err">
+        <Icon name="status-failed" small />
+      </span>
+      <span>
+        {error.offset !== null && `At character ${error.offset + 1}: `}
+        {error.text}{" "}
+        {error.fix && (
+          <button type="button" className="link" onClick={onFix}>
+            Use {error.fix}
+          </button>
+        )}
+      </span>
+      <span className="dim push hide-m">Results below are of the last valid filter</span>
     </div>
   );
 }

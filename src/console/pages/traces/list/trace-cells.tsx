@@ -1,8 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useWorkspaceId } from "../../../api/hooks.ts";
 import { pathTo } from "../../../state/path.ts";
-import { formatCost, formatDuration, formatNumber } from "../../../ui/formats.ts";
-import { showText } from "../../../ui/json-view/tree.ts";
+import { formatCost, formatDuration, formatNumber, showText } from "../../../ui/formats.ts";
 import { StatusIcon, toneOf } from "../../../ui/status.tsx";
 import { Elapsed, Time } from "../../../ui/values.tsx";
 import { firstTokenMs, statusOf } from "../../trace/model/span-kind.ts";

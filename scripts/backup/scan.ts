@@ -1,0 +1,77 @@
+// The files of a data folder that a backup holds.
+import { lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { BackupError } from "./problem.ts";
+
+export type ScannedFile = {
+  path: string;
+  size: number;
+  mode: number;
+  stamp: string;
+  changed_ms: number;
+};
+export type Scan = { folders: string[]; files: Map<string, ScannedFile> };
+
+export const STAGING = "backup";
+export const KEY_FILES = ["secrets.env", "kept.json"];
+/** Made anew by a start, or belonging to the running processes. SQLite builds the index of a log again after a crash. */
+const LEFT_OUT = new RegExp(
+  [
+    "^(bundle|run|backup)$",
+    "^(backup|stack)\\.pid$",
+    "^worker\\.(json|log(\\.1)?)$",
+    "^(local|workers)\\.json$",
+    "^s3/\\.drafts$",
+    "^state/v3/cache$",
+    "^git/.*\\.lock$",
+    "\\.sqlite-shm$",
+  ].join("|"),
+);
+
+const LATE =
+  "The files could not be listed during the longest pause. Choose a quieter time or a longer --max-pause.";
+
+/** @throws BackupError after the deadline */
+export function scan(
+  dir: string,
+  left_out: readonly string[],
+  deadline = Number.POSITIVE_INFINITY,
+): Scan {
+  const found: Scan = { folders: [], files: new Map() };
+  const isWanted = (path: string) => !left_out.includes(path) && !LEFT_OUT.test(path);
+  const due = [""];
+  for (let folder = due.pop(); folder !== undefined; folder = due.pop()) {
+    const entries = readdirSync(join(dir, folder), { withFileTypes: true });
+    const pathOf = ({ name }: { name: string }) => (folder === "" ? name : `${folder}/${name}`);
+    const folders = entries.filter((entry) => entry.isDirectory()).map(pathOf);
+    for (const path of folders.filter(isWanted)) {
+      found.folders.push(path);
+      due.push(path);
+    }
+    const files = entries.filter((entry) => entry.isFile()).map(pathOf);
+    addFiles(found, dir, files.filter(isWanted), deadline);
+  }
+  return found;
+}
+
+function addFiles(found: Scan, dir: string, paths: string[], deadline: number): void {
+  for (const path of paths) {
+    if (performance.now() > deadline) throw new BackupError(LATE);
+    const file = readStamp(dir, path);
+    if (file !== null) found.files.set(path, file);
+  }
+}
+
+/** @returns `null` when the file was deleted */
+export function readStamp(dir: string, path: string): ScannedFile | null {
+  const stat = lstatSync(`${dir}/${path}`, { throwIfNoEntry: false });
+  if (!stat?.isFile()) return null;
+  const { size, ctimeMs: changed_ms, ino } = stat;
+  return { path, size, mode: stat.mode & 0o777, stamp: `${ino}-${changed_ms}-${size}`, changed_ms };
+}
+
+/** Paths whose files differ between two scans. */
+export function differences(a: Scan, b: Scan): string[] {
+  const paths = new Set([...a.files.keys(), ...b.files.keys()]);
+  return [...paths].filter((path) => a.files.get(path)?.stamp !== b.files.get(path)?.stamp);
+}

@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ReleaseError } from "./releases.ts";
+
+const START_MS = 300_000;
+const STOP_MS = 30_000;
+const POLL_MS = 200;
+
+/** Starts a release on a free port with an empty data folder, and ends it once it answers. Returns its URL. */
+export async function tryStart(path: string): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "heddle-try-"));
+  const child = spawn("npm", ["start"], {
+    cwd: path,
+    env: { ...withoutSettings(), PORT: "0", HEDDLE_DIR: dir },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  const printed: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (text) => printed.push(String(text)));
+  }
+  const exited = new Promise<void>((done) => child.once("close", () => done()));
+  try {
+    const deadline = Date.now() + START_MS;
+    for (;;) {
+      const url = await answeringUrl(dir);
+      if (url !== null) return url;
+      if (child.exitCode !== null || Date.now() > deadline) {
+        const output = printed.join("").trim().slice(-2000);
+        throw new ReleaseError(`${path} does not start:\n${output}`);
+      }
+      await sleep(POLL_MS);
+    }
+  } finally {
+    end(child.pid, "SIGTERM");
+    await Promise.race([exited, sleep(STOP_MS, undefined, { ref: false })]);
+    end(child.pid, "SIGKILL");
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** Settings of the service, among them its folder, are not those of the trial. */
+function withoutSettings(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith("HEDDLE_"));
+  return Object.fromEntries(entries);
+}
+
+async function answeringUrl(dir: string): Promise<string | null> {
+  const file = join(dir, "local.json");
+  if (!existsSync(file)) return null;
+  const { base_url } = JSON.parse(await readFile(file, "utf8")) as { base_url: string };
+  const answer = await fetch(`${base_url}/ok`).catch(() => null);
+  await answer?.body?.cancel();
+  return answer?.ok ? base_url : null;
+}
+
+/** The group: npm, and all that it started. */
+function end(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {}
+}

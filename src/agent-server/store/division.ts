@@ -1,0 +1,162 @@
+import { log } from "../../shared/log.ts";
+import {
+  childrenOf,
+  generationOf,
+  isOfLastGeneration,
+  slotOf,
+} from "../../shared/storage/slots.ts";
+import type { DivisionState, MovedItem, NamedOp, StoreSlot } from "./storage/calls.ts";
+import { MAX_BATCHES, STORE_SIZE } from "./storage/limits.ts";
+import type { ItemStore } from "./storage/store.ts";
+import { storeObject } from "./stub.ts";
+
+/** `frozen`: items up to this id are being moved. They may be in both objects, so none of them changes. */
+type Division = StoreSlot & { frozen: number | null; isDone: boolean };
+
+const DIVISION = "division";
+const RATE_MS = 10_000;
+
+/**
+ * Moves the items of a full object to the four objects of the slots after it, by the hash of their namespaces. A batch
+ * is frozen, added there, and then deleted here: it is repeated after a crash, and an item that was deleted here was added before.
+ */
+export class StoreDivision {
+  readonly #env: Env;
+  readonly #storage: DurableObjectStorage;
+  readonly #store: ItemStore;
+  #division: Division | null;
+  #moving: Promise<void> | null = null;
+  #window = { from: 0, ops: 0 };
+
+  constructor(env: Env, storage: DurableObjectStorage, store: ItemStore) {
+    this.#env = env;
+    this.#storage = storage;
+    this.#store = store;
+    this.#division = storage.kv.get<Division>(DIVISION) ?? null;
+  }
+
+  get state(): DivisionState {
+    if (this.#division === null) return "leaf";
+    return this.#division.isDone ? "divided" : "dividing";
+  }
+
+  /** @returns whether a division began */
+  beginIfFull(place: StoreSlot, ops: number): boolean {
+    const limits = { ...STORE_SIZE, ...STORE_SIZE.of.get(place.deployment_id) };
+    const isLarge = this.#storage.sql.databaseSize >= limits.max_bytes;
+    const isWanted = this.#countRate(ops) >= limits.max_ops_per_s || isLarge;
+    if (!isWanted || this.#division || isOfLastGeneration(place.slot)) return false;
+    if (!this.#store.moves.isDivisible()) return false;
+    this.#save({ ...place, frozen: null, isDone: false });
+    log.info("store_division_began", { ...place, bytes: this.#storage.sql.databaseSize });
+    return true;
+  }
+
+  /** Resolves when no operation is about an item that is being moved. */
+  async untilMoved(ops: NamedOp[]): Promise<void> {
+    await this.untilIdsMoved(() =>
+      ops.flatMap((op) => {
+        const id = this.#store.idOf(op);
+        return id === null ? [] : [id];
+      }),
+    );
+  }
+
+  async untilIdsMoved(idsOf: () => number[]): Promise<void> {
+    while (this.state === "dividing" && idsOf().some((id) => id <= (this.#division?.frozen ?? 0)))
+      await this.#moveBatch();
+  }
+
+  /** @returns whether all items have moved */
+  async run(): Promise<boolean> {
+    for (let n = 0; n < MAX_BATCHES && this.state === "dividing"; n++) await this.#moveBatch();
+    return this.state !== "dividing";
+  }
+
+  /** Adds items of the slot before this one to the slots after it. */
+  async pass(items: MovedItem[]): Promise<void> {
+    // An item that this object has is moved by its own division.
+    await this.#send(items.filter(({ id }) => !this.#store.moves.has(id)));
+  }
+
+  /**
+   * Deletes all items of a divided or dividing object, and those of the slots after it. The object stays divided: its
+   * slots are known to other isolates.
+   */
+  async clear(isKept: boolean): Promise<void> {
+    // A batch under way would add its items again.
+    for (let moving = this.#moving; moving !== null; moving = this.#moving)
+      await moving.catch(() => {});
+    const division = this.#division;
+    if (!division) return;
+    this.#storage.transactionSync(() => {
+      this.#store.moves.deleteUpTo(Number.MAX_SAFE_INTEGER);
+      this.#save({ ...division, frozen: null, isDone: true });
+    });
+    await Promise.all(
+      childrenOf(division.slot).map((slot) =>
+        storeObject(this.#env, { ...division, slot }).clear(isKept),
+      ),
+    );
+  }
+
+  forget(): void {
+    this.#division = null;
+  }
+
+  #moveBatch(): Promise<void> {
+    this.#moving ??= this.#move().finally(() => {
+      this.#moving = null;
+    });
+    return this.#moving;
+  }
+
+  async #move(): Promise<void> {
+    const division = this.#division;
+    if (!division || division.isDone) return;
+    const { moves } = this.#store;
+    const last = division.frozen ?? moves.next();
+    if (last === null) return this.#end(division);
+    this.#save({ ...division, frozen: last });
+    await this.#send(moves.upTo(last));
+    this.#storage.transactionSync(() => {
+      moves.deleteUpTo(last);
+      this.#save({ ...division, frozen: null });
+    });
+  }
+
+  async #send(items: MovedItem[]): Promise<void> {
+    const division = this.#division;
+    if (!division) return;
+    const { deployment_id } = division;
+    const next = generationOf(division.slot) + 1;
+    const bySlot = Map.groupBy(items, ({ namespace }) => slotOf(namespace, next));
+    await Promise.all(
+      [...bySlot].map(([slot, some]) =>
+        storeObject(this.#env, { deployment_id, slot }).add(some, { deployment_id, slot }),
+      ),
+    );
+  }
+
+  #end({ deployment_id, slot }: Division) {
+    this.#save({ deployment_id, slot, frozen: null, isDone: true });
+    log.info("store_divided", { deployment_id, slot });
+  }
+
+  #save(division: Division) {
+    this.#storage.kv.put(DIVISION, division);
+    this.#division = division;
+  }
+
+  /**
+   * Returns the operations a second of a window that ends, else 0. They are those on single items: searches call all
+   * objects, and a division would not spread them.
+   */
+  #countRate(ops: number): number {
+    const now = Date.now();
+    const { from, ops: before } = this.#window;
+    const isOver = now - from >= RATE_MS;
+    this.#window = isOver ? { from: now, ops } : { from, ops: before + ops };
+    return isOver && from > 0 ? (before * 1000) / (now - from) : 0;
+  }
+}

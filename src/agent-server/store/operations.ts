@@ -1,0 +1,132 @@
+import type { StoreAnswer, StoreOp, StoreResult } from "../../isolate/store-contract.ts";
+import { detachRpcResult } from "../../shared/rpc.ts";
+import { ROOT } from "../../shared/storage/slots.ts";
+import { problemOf } from "./rules.ts";
+import { listSlots, searchSlots } from "./search-slots.ts";
+import { nextSlot, type StoreReader, StoreRefused, slotOfNamespace } from "./slots.ts";
+import { isNamed, type NamedOp, type StoreReply } from "./storage/calls.ts";
+import { MAX_ANSWER_BYTES } from "./storage/limits.ts";
+import { isKnownDivided, learnDivided, storeObject } from "./stub.ts";
+
+/** `n`: number in the batch. `slot`: the first one that may have the item. */
+type Pending<T extends StoreOp = StoreOp> = { op: T; n: number; slot: number };
+type Accepted = Extract<StoreReply, { ok: true }>;
+
+/**
+ * Applies operations in order. All happen or none while the store is one object. A divided store applies those of each
+ * object in one transaction, and those of several objects side by side.
+ */
+export async function applyOps(store: StoreReader, ops: StoreOp[]): Promise<StoreAnswer> {
+  try {
+    return { ok: true, results: await new Batch(store, ops).apply() };
+  } catch (error) {
+    if (error instanceof StoreRefused) return { ok: false, refusal: error.refusal };
+    throw error;
+  }
+}
+
+class Batch {
+  readonly #store: StoreReader;
+  readonly #ops: StoreOp[];
+  readonly #results: StoreResult[];
+  #room = MAX_ANSWER_BYTES;
+
+  constructor(store: StoreReader, ops: StoreOp[]) {
+    this.#store = store;
+    this.#ops = ops;
+    this.#results = ops.map(() => null);
+  }
+
+  async apply(): Promise<StoreResult[]> {
+    const all = this.#ops.map((op, n) => ({ op, n, slot: ROOT }));
+    const { deployment_id } = this.#store;
+    const isDivided = isKnownDivided({ deployment_id, slot: ROOT });
+    // A part of the batch must not happen when another one is invalid. The root refuses a whole one.
+    const refusal = isDivided ? problemOf(this.#ops) : null;
+    if (refusal) throw new StoreRefused(refusal);
+    let left: Pending[] = isDivided ? all : await this.#applyGroup(ROOT, all, this.#room);
+    while (left.length > 0) {
+      const search = left.findIndex((each) => !isPendingNamed(each));
+      const end = search === -1 ? left.length : search;
+      await this.#applyNamed(left.slice(0, end).filter(isPendingNamed));
+      for (const { op, n } of left.slice(end, end + 1)) this.#results[n] = await this.#search(op);
+      left = left.slice(end + 1);
+    }
+    return this.#results;
+  }
+
+  async #search(op: StoreOp): Promise<StoreResult> {
+    if (op.op === "search") {
+      const items = await searchSlots(this.#store, op);
+      this.#takeRoom(items);
+      return items;
+    }
+    return op.op === "namespaces" ? listSlots(this.#store, op) : null;
+  }
+
+  async #applyNamed(ops: Pending<NamedOp>[]): Promise<void> {
+    const groups = Map.groupBy(ops, ({ op, slot }) =>
+      slotOfNamespace(this.#store, op.namespace, slot),
+    );
+    const share = Math.floor(this.#room / groups.size);
+    const crowded: [number, Pending<NamedOp>[]][] = [];
+    const moved = await Promise.all(
+      [...groups].map(async ([slot, group]) => {
+        const reply = await this.#send(slot, group, share);
+        if (reply.ok) return this.#accept(slot, group, reply);
+        if (reply.refusal.code !== "too_large") throw new StoreRefused(reply.refusal);
+        crowded.push([slot, group]);
+        return [];
+      }),
+    );
+    // Answers that are larger than their share come one after the other.
+    for (const [slot, group] of crowded)
+      moved.push(await this.#applyGroup(slot, group, this.#room));
+    const next = moved.flat();
+    if (next.length > 0) await this.#applyNamed(next);
+  }
+
+  /** @returns the operations that belong to the slots after this one */
+  async #applyGroup<T extends StoreOp>(slot: number, group: Pending<T>[], max_bytes: number) {
+    const reply = await this.#send(slot, group, max_bytes);
+    if (!reply.ok) throw new StoreRefused(reply.refusal);
+    return this.#accept(slot, group, reply);
+  }
+
+  #send(slot: number, group: Pending[], max_bytes: number): Promise<StoreReply> {
+    const { env, deployment_id, filters } = this.#store;
+    const place = { deployment_id, slot };
+    const ops = group.map(({ op }) => op);
+    return detachRpcResult(storeObject(env, place).apply(ops, filters, place, max_bytes));
+  }
+
+  #accept<T extends StoreOp>(slot: number, group: Pending<T>[], reply: Accepted): Pending<T>[] {
+    // An object of an earlier version moves nothing.
+    const { results, moved = [], state = "leaf" } = reply as Partial<Accepted> & Accepted;
+    if (state === "divided") learnDivided({ deployment_id: this.#store.deployment_id, slot });
+    const others = new Set(moved);
+    for (const [at, { n }] of group.entries())
+      if (!others.has(at)) this.#results[n] = results[at] ?? null;
+    this.#takeRoom(results);
+    return group.flatMap((each, at) => (others.has(at) ? [this.#moveOn(each, slot)] : []));
+  }
+
+  #moveOn<T extends StoreOp>(pending: Pending<T>, slot: number): Pending<T> {
+    // A search begins at the root.
+    if (!isPendingNamed(pending)) return pending;
+    return { ...pending, slot: nextSlot(slot, pending.op.namespace) };
+  }
+
+  #takeRoom(results: readonly (StoreResult | string)[]) {
+    for (const item of results.flat())
+      if (item !== null && typeof item === "object" && "value" in item)
+        this.#room -= item.value.length;
+    if (this.#room >= 0) return;
+    const message = `ops: the results have more than ${MAX_ANSWER_BYTES} characters: send smaller batches.`;
+    throw new StoreRefused({ code: "too_large", message });
+  }
+}
+
+function isPendingNamed(pending: Pending): pending is Pending<NamedOp> {
+  return isNamed(pending.op);
+}

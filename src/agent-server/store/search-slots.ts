@@ -1,0 +1,80 @@
+import type { StoredItem } from "../../isolate/store-contract.ts";
+import { mergeSources, takePage } from "../../shared/storage/merge.ts";
+import { childrenOf } from "../../shared/storage/slots.ts";
+import { type InSlot, readSlots, type StoreReader, StoreRefused } from "./slots.ts";
+import type { FoundRow, NamespacesOp, SearchOp } from "./storage/calls.ts";
+import { MAX_ANSWER_BYTES, MAX_FOUND_ROWS, MAX_LISTED_ROWS } from "./storage/limits.ts";
+import { isTextBefore, toText } from "./storage/namespaces.ts";
+import { storeObject } from "./stub.ts";
+
+type SearchRow = InSlot<FoundRow>;
+type ReadItem = StoredItem & { id: number };
+
+/** Finds a page among the items of all objects, and then reads those items. */
+export async function searchSlots(store: StoreReader, op: SearchOp): Promise<StoredItem[]> {
+  const { offset, limit } = op;
+  const page = { ...op, offset: 0, limit: Math.min(offset + limit, MAX_FOUND_ROWS) };
+  const sources = await readSlots<FoundRow>(store, (object, after) =>
+    object.find(page, store.filters, after),
+  );
+  // An item that is being moved may be in two objects.
+  const found = await takePage(mergeSources(sources, isFoundBefore), op, ({ row }) => row.id);
+  const bytes = found.reduce((sum, { row }) => sum + row.bytes, 0);
+  if (bytes > MAX_ANSWER_BYTES) throw tooLarge();
+  const items = new Map<number, ReadItem>();
+  await Promise.all(
+    [...Map.groupBy(found, ({ slot }) => slot)].map(async ([slot, some]) => {
+      const ids = some.map(({ row }) => row.id);
+      for (const item of await readItems(store, slot, ids, op.refresh)) items.set(item.id, item);
+    }),
+  );
+  return found.flatMap(({ row: { id, score } }) => {
+    const item = items.get(id);
+    return item ? [toResult(item, score)] : [];
+  });
+}
+
+/** Lists the namespaces of all objects. A shortened one may be in several. */
+export async function listSlots(store: StoreReader, op: NamespacesOp): Promise<string[][]> {
+  const { offset, limit } = op;
+  const page = { ...op, offset: 0, limit: Math.min(offset + limit, MAX_LISTED_ROWS) };
+  const sources = await readSlots<string[]>(store, (object, after) =>
+    object.listNamespaces(page, store.filters, after),
+  );
+  const merged = mergeSources(sources, (one, other) =>
+    isTextBefore(toText(one.row), toText(other.row)),
+  );
+  return (await takePage(merged, op, ({ row }) => toText(row))).map(({ row }) => row);
+}
+
+/** Reads items of an object, and those that have moved since from the objects after it. */
+async function readItems(
+  store: StoreReader,
+  slot: number,
+  ids: number[],
+  refresh: boolean,
+): Promise<ReadItem[]> {
+  const { env, deployment_id, filters } = store;
+  const reply = await storeObject(env, { deployment_id, slot }).read(ids, filters, refresh);
+  if (!reply.ok) throw new StoreRefused(reply.refusal);
+  const read = new Set(reply.items.map(({ id }) => id));
+  const missing = ids.filter((id) => !read.has(id));
+  if (missing.length === 0 || reply.state === "leaf") return reply.items;
+  const moved = childrenOf(slot).map((each) => readItems(store, each, missing, refresh));
+  return [...reply.items, ...(await Promise.all(moved)).flat()];
+}
+
+/** The nearest first in a search by meaning, else the newest. */
+function isFoundBefore({ row: one }: SearchRow, { row: other }: SearchRow): boolean {
+  const [a, b] = [one.score ?? 0, other.score ?? 0];
+  return a === b ? one.rank > other.rank : a > b;
+}
+
+function toResult({ id: _, ...item }: ReadItem, score: number | null): StoredItem {
+  return { ...item, score };
+}
+
+function tooLarge(): StoreRefused {
+  const message = `limit: the response has more than ${MAX_ANSWER_BYTES} characters; use a smaller limit.`;
+  return new StoreRefused({ code: "too_large", message });
+}

@@ -1,0 +1,74 @@
+import type {
+  StoredItem,
+  StoreOp,
+  StoreRefusal,
+  StoreResult,
+} from "../../../isolate/store-contract.ts";
+import type { Filters } from "../../../shared/filters.ts";
+
+export type SearchOp = Extract<StoreOp, { op: "search" }>;
+export type NamespacesOp = Extract<StoreOp, { op: "namespaces" }>;
+export type NamedOp = Exclude<StoreOp, SearchOp | NamespacesOp>;
+
+/** An object of the store of a deployment. */
+export type StoreSlot = { deployment_id: string; slot: number };
+
+/**
+ * `leaf`: has all items of its namespaces. `dividing`: moves them to the slots after it, and takes no new ones.
+ * `divided`: has none, and never will.
+ */
+export type DivisionState = "leaf" | "dividing" | "divided";
+
+/** `rank`: order among items of equal score: of the newest change, or of creation in a search by meaning. */
+export type FoundRow = { id: number; rank: number; score: number | null; bytes: number };
+export type StorePage<T> = { rows: T[]; isLast: boolean; state: DivisionState };
+
+/** An item as it is stored. `namespace`: as text. */
+export type MovedItem = {
+  id: number;
+  namespace: string;
+  key: string;
+  value: string;
+  seq: number;
+  created_at: number;
+  updated_at: number;
+  ttl_ms: number | null;
+  expires_at: number | null;
+  vectors: ArrayBuffer[];
+};
+
+/** `moved`: numbers of the operations that belong to the slots after this one, and were not applied. */
+export type StoreReply =
+  | { ok: true; results: StoreResult[]; moved: number[]; state: DivisionState }
+  | { ok: false; refusal: StoreRefusal };
+export type ItemsReply =
+  | { ok: true; items: (StoredItem & { id: number })[]; state: DivisionState }
+  | { ok: false; refusal: StoreRefusal };
+
+/** Methods of an object of a store. `filters`: authorization filters, `null` for all items. */
+export interface StoreCalls {
+  /** Applies operations in one transaction. `max_bytes`: of the items in the reply. */
+  apply(
+    ops: StoreOp[],
+    filters: Filters | null,
+    place: StoreSlot,
+    max_bytes: number,
+  ): Promise<StoreReply>;
+  /** Finds items without their values, `limit` of them. `after`: the last one of the page before. */
+  find(op: SearchOp, filters: Filters | null, after: FoundRow | null): Promise<StorePage<FoundRow>>;
+  /** Reads the items that it has. */
+  read(ids: number[], filters: Filters | null, refresh: boolean): Promise<ItemsReply>;
+  listNamespaces(
+    op: NamespacesOp,
+    filters: Filters | null,
+    after: string[] | null,
+  ): Promise<StorePage<string[]>>;
+  /** Adds items of the slot before this one. May be repeated: an item that it has already stays. */
+  add(items: MovedItem[], place: StoreSlot): Promise<void>;
+  /** Deletes all items, and the objects of the slots after this one. `isKept`: the store remains, and its slots too. */
+  clear(isKept: boolean): Promise<void>;
+}
+
+export function isNamed(op: StoreOp): op is NamedOp {
+  return op.op !== "search" && op.op !== "namespaces";
+}

@@ -1,0 +1,37 @@
+import type { DirectoryEntry, DirectoryKey } from "../storage/listing.ts";
+import type { StatusCounts } from "./counts.ts";
+import type { DirectoryFilter, DirectoryQuery, DirectoryRow, WaitingPosition } from "./search.ts";
+
+/** An entry that may already be in the directory, or a removal of entries up to `seq`. */
+export type DirectoryChange = DirectoryEntry | DirectoryRemoval;
+export type DirectoryRemoval = DirectoryKey & { is_removed: true };
+
+/** `generation`: the last one of the directory, as far as the object knows. The root knows it. */
+export type Grown = { generation: number };
+/** `outdated`: entries that are refused for their age. `refused`: new threads that belong to `generation`. */
+export type Published = { outdated: number; refused: string[] } & Grown;
+/** `isCut`: more rows match than one message of RPC has. */
+export type DirectoryPage = { rows: DirectoryRow[]; isCut: boolean } & Grown;
+export type WaitingPage = { rows: WaitingPosition[]; total: number } & Grown;
+/** `later`: by the alarm. `used`: it has threads. */
+export type DirectoryEnd = "ended" | "later" | "used";
+
+/** Methods of an object of a directory. `workspace_id`: of the caller, `null` for internal callers. */
+export interface DirectoryCalls {
+  /** Everything may arrive twice and in any order. The changes are of one object. */
+  publish(changes: DirectoryChange[]): Promise<Published>;
+  /** Begins a generation of objects for new threads. It never returns to an earlier one. */
+  grow(workspace_id: string, generation: number): Promise<number>;
+  find(workspace_id: string | null, query: DirectoryQuery): Promise<DirectoryPage>;
+  count(workspace_id: string | null, filter: DirectoryFilter): Promise<StatusCounts & Grown>;
+  findWaiting(
+    workspace_id: string,
+    after: WaitingPosition | null,
+    limit: number,
+  ): Promise<WaitingPage>;
+  /**
+   * Ends an object of a deployment that is deleted. While it has removals, an entry may arrive that would create it
+   * again: its alarm ends it later. The root ends the others before itself.
+   */
+  end(deployment_id: string, slot: number): Promise<DirectoryEnd>;
+}

@@ -1,0 +1,177 @@
+import { DurableObject } from "cloudflare:workers";
+import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
+import { generationAfter, generationOf, ROOT, slotsUpTo } from "../../../shared/storage/slots.ts";
+import { runAlarm } from "../../../shared/work/alarm.ts";
+import { DIRECTORY_SIZE } from "../directory-slots.ts";
+import type { DirectoryEntry } from "../storage/listing.ts";
+import type {
+  DirectoryCalls,
+  DirectoryChange,
+  DirectoryEnd,
+  DirectoryPage,
+  Grown,
+  Published,
+  WaitingPage,
+} from "./calls.ts";
+import { DirectoryCounts, NO_THREADS, type StatusCounts } from "./counts.ts";
+import { DirectoryEntries } from "./entries.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { toPage } from "./pages.ts";
+import { MAX_ENTRY_AGE_MS, Removals } from "./removals.ts";
+import {
+  type DirectoryFilter,
+  type DirectoryQuery,
+  DirectorySearch,
+  type WaitingPosition,
+} from "./search.ts";
+import { directoryObject } from "./stub.ts";
+
+type Ending = { deployment_id: string; slot: number };
+
+/** Owner of the deployment. */
+const WORKSPACE = "workspace_id";
+/** Generation of new threads. An object of an earlier one takes none: its threads stay. */
+const GENERATION = "generation";
+/** Set when the deployment is deleted. */
+const ENDING = "ending";
+
+/**
+ * The search index of the threads of one deployment, or of a part of them. The objects of the threads own their data,
+ * and publish here.
+ */
+export class DirectoryObject extends DurableObject<Env> implements DirectoryCalls {
+  readonly #search = new DirectorySearch(this.ctx.storage.sql);
+  #exists: boolean;
+  #growths = 0;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#exists = isMigrated(ctx.storage);
+    if (this.#exists) migrate(ctx.storage, MIGRATIONS);
+  }
+
+  async publish(changes: DirectoryChange[]): Promise<Published> {
+    const { storage } = this.ctx;
+    const slot = changes[0]?.slot ?? ROOT;
+    const entry = changes.find((change) => "workspace_id" in change);
+    if (!this.#exists) this.#create();
+    if (entry && storage.kv.get(WORKSPACE) === undefined) {
+      // Searches read this object from then on.
+      if (slot !== ROOT) await this.#growRoot(entry, generationOf(slot));
+      storage.kv.put(WORKSPACE, entry.workspace_id);
+    }
+    const isOpen = this.#generation(slot) === generationOf(slot);
+    const { outdated, refused } = storage.transactionSync(() => {
+      const entries = new DirectoryEntries(storage.sql, isOpen);
+      return entries.apply(changes);
+    });
+    if (isOpen && entry && this.#isFull(entry)) await this.#close(entry);
+    return { outdated, refused, generation: this.#generation(slot) };
+  }
+
+  async grow(workspace_id: string, generation: number): Promise<number> {
+    const { kv } = this.ctx.storage;
+    this.#growths += 1;
+    if (!this.#exists) this.#create();
+    if (kv.get(WORKSPACE) === undefined) kv.put(WORKSPACE, workspace_id);
+    const current = this.#generation(ROOT);
+    if (generation > current) kv.put(GENERATION, generation);
+    return Math.max(generation, current);
+  }
+
+  #generation(slot: number): number {
+    return this.ctx.storage.kv.get<number>(GENERATION) ?? generationOf(slot);
+  }
+
+  #isFull({ deployment_id }: DirectoryEntry): boolean {
+    const { of, max_threads } = DIRECTORY_SIZE;
+    const size = new DirectoryCounts(this.ctx.storage.sql).size();
+    return size >= (of.get(deployment_id) ?? max_threads);
+  }
+
+  async #close(entry: DirectoryEntry) {
+    const next = generationAfter(entry.slot);
+    if (next === generationOf(entry.slot)) return;
+    const generation = await this.#growRoot(entry, next);
+    this.ctx.storage.kv.put(GENERATION, generation);
+  }
+
+  #growRoot({ deployment_id, workspace_id, slot }: DirectoryEntry, generation: number) {
+    if (slot === ROOT) return this.grow(workspace_id, generation);
+    return directoryObject(this.env, deployment_id).grow(workspace_id, generation);
+  }
+
+  /** The first change may be the removal of a thread whose entry comes later, or of one that was deleted before. */
+  #create() {
+    const { storage } = this.ctx;
+    migrate(storage, MIGRATIONS);
+    this.#exists = true;
+    void storage.setAlarm(Date.now() + MAX_ENTRY_AGE_MS);
+  }
+
+  async find(workspace_id: string | null, query: DirectoryQuery): Promise<DirectoryPage> {
+    if (!this.#isOf(workspace_id)) return { rows: [], isCut: false, generation: 0 };
+    return { ...toPage(this.#search.find(query)), generation: this.#generation(ROOT) };
+  }
+
+  async count(workspace_id: string | null, filter: DirectoryFilter): Promise<StatusCounts & Grown> {
+    if (!this.#isOf(workspace_id)) return { ...NO_THREADS, generation: 0 };
+    return { ...this.#search.count(filter), generation: this.#generation(ROOT) };
+  }
+
+  async findWaiting(
+    workspace_id: string,
+    after: WaitingPosition | null,
+    limit: number,
+  ): Promise<WaitingPage> {
+    if (!this.#isOf(workspace_id)) return { rows: [], total: 0, generation: 0 };
+    const rows = [...this.#search.findWaiting(after, limit)];
+    const total = this.#search.count({ status: "interrupted" }).interrupted;
+    return { rows, total, generation: this.#generation(ROOT) };
+  }
+
+  async end(deployment_id: string, slot: number): Promise<DirectoryEnd> {
+    if (!this.#exists) return "ended";
+    this.ctx.storage.kv.put(ENDING, { deployment_id, slot } satisfies Ending);
+    return this.#end();
+  }
+
+  override async alarm(): Promise<void> {
+    const { kv } = this.ctx.storage;
+    // An entry of a thread that has moved on may arrive while the deployment exists.
+    const isClosed = kv.get(GENERATION) !== undefined && kv.get(ENDING) === undefined;
+    if (!isClosed)
+      await runAlarm(this.ctx.storage, "DirectoryObject", async () => void (await this.#end()));
+  }
+
+  async #end(): Promise<DirectoryEnd> {
+    const { storage } = this.ctx;
+    const growths = this.#growths;
+    const others = await this.#endOthers();
+    const [row] = this.#search.find({ with_temporary: true, limit: 1 });
+    if (row || others.includes("used")) return "used";
+    const until = new Removals(storage.sql).keptUntil();
+    if (until !== null || others.includes("later") || growths !== this.#growths) {
+      await storage.setAlarm(until ?? Date.now() + MAX_ENTRY_AGE_MS);
+      return "later";
+    }
+    this.#exists = false;
+    await storage.deleteAll();
+    return "ended";
+  }
+
+  #endOthers(): Promise<DirectoryEnd[]> {
+    const ending = this.ctx.storage.kv.get<Ending>(ENDING);
+    if (ending?.slot !== ROOT) return Promise.resolve([]);
+    const { deployment_id } = ending;
+    const [, ...slots] = slotsUpTo(this.#generation(ROOT));
+    return Promise.all(
+      slots.map((slot) => directoryObject(this.env, deployment_id, slot).end(deployment_id, slot)),
+    );
+  }
+
+  #isOf(workspace_id: string | null): boolean {
+    if (!this.#exists) return false;
+    return workspace_id === null || this.ctx.storage.kv.get(WORKSPACE) === workspace_id;
+  }
+}

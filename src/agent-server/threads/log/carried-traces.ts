@@ -1,0 +1,84 @@
+import { compressPieces, decompressPieces } from "./compressed.ts";
+
+/** Limit of a row: carried traces stay until the events of their run expire. */
+const MAX_CARRIED_CHARACTERS = 32 * 1024;
+
+type CarriedRow = { last_id: number; texts: string[] };
+
+/**
+ * Trace operations in the rows of the events of their batch, as JSON texts. A mark of the last delivered row replaces
+ * their deletion, so that they write no row.
+ */
+export class CarriedTraces {
+  readonly #sql: SqlStorage;
+  /** The newest row, with the texts that may not be delivered. */
+  #newest: CarriedRow | null = null;
+  #changes = 0;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  clearCache() {
+    this.#newest = null;
+  }
+
+  /** Number of texts that were added to rows: a delivery compares it. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Returns the column of a new row. */
+  begin(last_id: number, texts: string[]): Uint8Array | null {
+    this.#newest = { last_id, texts };
+    return texts.length === 0 ? null : toColumn(texts);
+  }
+
+  /**
+   * Returns the new column of the newest row. `sent`: the last row that is delivered.
+   * @returns `null` when the row has no room
+   */
+  extend(last_id: number, text: string, sent: number): Uint8Array | null {
+    if (this.#newest?.last_id !== last_id) return null;
+    const texts = [...(last_id > sent ? this.#newest.texts : []), text];
+    if (!canCarry(texts)) return null;
+    this.#newest = { last_id, texts };
+    this.#changes += 1;
+    return toColumn(texts);
+  }
+
+  /** Forgets the texts of delivered rows. */
+  drop(sent: number) {
+    if (this.#newest && this.#newest.last_id <= sent) this.#newest.texts = [];
+  }
+
+  hasAfter(sent: number): boolean {
+    const found = this.#sql.exec(
+      "SELECT 1 FROM events WHERE last_id > ? AND traces IS NOT NULL LIMIT 1",
+      sent,
+    );
+    return found.toArray().length > 0;
+  }
+
+  /** `run_id`: of this run only. */
+  *after(sent: number, run_id: string | null = null): Iterable<CarriedRow> {
+    const rows = this.#sql.exec<{ last_id: number; traces: ArrayBuffer }>(
+      `SELECT last_id, traces FROM events
+       WHERE last_id > ?1 AND traces IS NOT NULL AND (?2 IS NULL OR run_id = ?2) ORDER BY last_id`,
+      ...[sent, run_id],
+    );
+    for (const { last_id, traces } of rows) yield { last_id, texts: toTexts(traces) };
+  }
+}
+
+export function canCarry(texts: string[]): boolean {
+  return texts.reduce((sum, { length }) => sum + length, 0) <= MAX_CARRIED_CHARACTERS;
+}
+
+function toColumn(texts: string[]): Uint8Array {
+  return compressPieces(texts.map((text) => new TextEncoder().encode(text)));
+}
+
+function toTexts(column: ArrayBuffer): string[] {
+  return decompressPieces(column).map((piece) => new TextDecoder().decode(piece));
+}

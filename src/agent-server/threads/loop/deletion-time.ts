@@ -1,0 +1,34 @@
+import type { ThreadStore } from "../storage/store.ts";
+
+/** Time in which readers of a temporary thread can reconnect after its run. */
+const GRACE_PERIOD_MS = 2 * 60 * 1000;
+/** A cron or a client with a key may repeat its request for this long: the run, which must start once, still exists. */
+const REPEAT_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
+/** Maximum time a deletion waits for undelivered traces and the directory. */
+const MAX_DELETION_DELAY_MS = 24 * 60 * 60 * 1000;
+
+/** Whether a temporary thread has ended, and nothing waits for it any more. */
+export function isDeletable(store: ThreadStore): boolean {
+  const ended_at = store.thread.endedAt();
+  if (ended_at === null || store.webhooks.hasPending) return false;
+  const delay = hasUndelivered(store) ? MAX_DELETION_DELAY_MS : 0;
+  return ended_at + gracePeriodMs(store) + delay <= Date.now();
+}
+
+/** Returns when the alarm deletes it. Once the grace period is over, the outboxes wake the object until they are empty. */
+export function deletionAt(store: ThreadStore, now: number): number | null {
+  const ended_at = store.thread.endedAt();
+  if (ended_at === null) return null;
+  const at = ended_at + gracePeriodMs(store);
+  if (at > now || !(store.webhooks.hasPending || hasUndelivered(store))) return at;
+  return at + MAX_DELETION_DELAY_MS > now ? at + MAX_DELETION_DELAY_MS : null;
+}
+
+function hasUndelivered({ traces, thread }: ThreadStore): boolean {
+  return traces.hasPending || thread.listing.isPublished;
+}
+
+function gracePeriodMs({ runs, thread }: ThreadStore): number {
+  const isRepeatable = thread.outline().metadata.cron_id !== undefined || runs.hasKeyed();
+  return isRepeatable ? REPEAT_GRACE_PERIOD_MS : GRACE_PERIOD_MS;
+}

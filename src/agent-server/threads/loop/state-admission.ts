@@ -1,0 +1,39 @@
+import { AppError } from "../../../shared/errors.ts";
+import { withDeadline } from "../../../shared/work/deadline.ts";
+import { ISOLATE_BUDGET } from "../../../shared/work/memory-budget.ts";
+
+/**
+ * Maximum time for which a call of an agent holds the bytes that it loads. Its code may take longer, and other
+ * tenants wait for them.
+ */
+const MAX_HOLD_MS = 10_000;
+
+/**
+ * Calls an agent with a state, once the isolate admits its bytes. `taken` resolves when the agent has the state.
+ * States without bytes to admit do not wait.
+ * @throws AppError 503 when the isolate has no room for a minute
+ */
+export async function admitState<T>(
+  bytes: number,
+  call: () => Promise<T>,
+  taken?: Promise<unknown>,
+): Promise<T> {
+  if (bytes === 0) return call();
+  // An object, because a promise of a promise would be awaited here.
+  const started = await new Promise<{ result: Promise<T> }>((resolve, reject) => {
+    const hold = ISOLATE_BUDGET.hold(async (reserve) => {
+      await reserve(bytes);
+      const result = call();
+      resolve({ result });
+      const answer = Promise.race([result, taken ?? result]);
+      await withDeadline<unknown>(answer, MAX_HOLD_MS, () => null).catch(() => {});
+    });
+    hold.catch(reject);
+  });
+  return started.result;
+}
+
+/** Whether an isolate refused admission. An error of an agent has lost its class. */
+export function isMemoryFull(error: unknown): boolean {
+  return error instanceof AppError && error.code === "unavailable";
+}

@@ -1,0 +1,36 @@
+import { log } from "../../../shared/log.ts";
+import { deletionOf } from "../../../shared/storage/object-tables.ts";
+import { forgetThread } from "../directory/publication.ts";
+import type { DirectoryKey } from "../storage/listing.ts";
+import type { ThreadStore } from "../storage/store.ts";
+
+const RETRY_MS = 15_000;
+
+/**
+ * Deletes a thread that the directory may have. The mark and the alarm precede the deletion of the entry, so that a
+ * crash leaves no entry without its thread.
+ */
+export async function deleteListed(
+  storage: DurableObjectStorage,
+  env: Env,
+  store: ThreadStore,
+): Promise<void> {
+  store.markDeleted();
+  void storage.setAlarm(Date.now() + RETRY_MS);
+  await unlistDeleted(storage, env, store).catch((error: unknown) =>
+    log.error("directory_write_failed", error),
+  );
+}
+
+/** Deletes the entry and the storage of a deleted thread. */
+export async function unlistDeleted(
+  storage: DurableObjectStorage,
+  env: Env,
+  store: ThreadStore,
+): Promise<void> {
+  const thread = deletionOf<DirectoryKey>(storage);
+  if (thread === null) return;
+  await forgetThread(env, thread);
+  // The id may be used again.
+  if (!store.exists) await store.deleteAll();
+}

@@ -1,0 +1,115 @@
+import type { StoredValue, StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
+import { chunks } from "../../../../shared/work/chunks.ts";
+import { MAX_ROW_BYTES, MAX_SCANNED_CHARACTERS } from "../../boundary/limits.ts";
+import { insertRows } from "../../log/insert.ts";
+import { SEGMENTED_BYTES } from "../../log/segments.ts";
+import type { ChannelValues } from "./channel-values.ts";
+import { ByteBudget, ENTRY_BYTES } from "./checkpoint-page.ts";
+import { InlineSources, type NewCheckpoint } from "./inline-sources.ts";
+import type { NewWrite } from "./replaced-writes.ts";
+import { REPLACE_CHECKPOINT, toBody } from "./row-format.ts";
+import { keyOfWrite } from "./stored-keys.ts";
+
+/** New values of a row, and its writes: each at most so much. */
+const MAX_INLINE_BYTES = 64 * 1024;
+/** Values of older checkpoints that a row repeats. The others move to `channel_values`, each once. */
+const MAX_REPEATED_BYTES = 1024;
+/** A statement inserts as many; the rows of a whole batch would double its memory. */
+const ROWS = 12;
+
+const INSERT_CHECKPOINT =
+  "INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata, body)";
+
+/** Inserts checkpoints. A row holds its small values, and writes that were committed with it. */
+export class CheckpointRows {
+  readonly #sql: SqlStorage;
+  readonly #values: ChannelValues;
+
+  constructor(sql: SqlStorage, values: ChannelValues) {
+    this.#sql = sql;
+    this.#values = values;
+  }
+
+  /** `isEmpty`: the thread has no checkpoint. @returns the writes that are in no row */
+  put(
+    run_id: string | null,
+    checkpoints: NewCheckpoint[],
+    writes: NewWrite[],
+    isEmpty: boolean,
+  ): NewWrite[] {
+    if (checkpoints.length === 0) return writes;
+    const waiting = Map.groupBy(writes, keyOfCheckpoint);
+    const budget = new ByteBudget(MAX_SCANNED_CHARACTERS);
+    for (const some of chunks(checkpoints, ROWS)) {
+      const sources = new InlineSources(this.#sql, budget);
+      if (!isEmpty || some[0] !== checkpoints[0]) sources.read(some);
+      const rows = some.map((checkpoint) => this.#toRow(run_id, checkpoint, sources, waiting));
+      insertRows(
+        this.#sql,
+        INSERT_CHECKPOINT,
+        rows,
+        `ON CONFLICT DO UPDATE SET ${REPLACE_CHECKPOINT}`,
+      );
+    }
+    return [...waiting.values()].flat();
+  }
+
+  #toRow(
+    run_id: string | null,
+    next: NewCheckpoint,
+    sources: InlineSources,
+    waiting: Map<string, NewWrite[]>,
+  ) {
+    const { ns, checkpoint_id, parent_id, checkpoint, metadata } = next;
+    // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
+    const room = MAX_ROW_BYTES - 3 * (checkpoint.length + metadata.length);
+    const max = Math.min(MAX_INLINE_BYTES, room / 2);
+    const long = next.values.filter(({ data }) => data.byteLength >= SEGMENTED_BYTES);
+    const small = next.values.filter(({ data }) => data.byteLength < SEGMENTED_BYTES);
+    const fresh = divide(small, max);
+    const repeated = divide(sources.repeatedBy(next), Math.min(MAX_REPEATED_BYTES, room / 2));
+    const values = [...fresh.inside, ...repeated.inside];
+    this.#values.put(run_id, ns, [...long, ...fresh.outside, ...repeated.outside]);
+    sources.add(ns, values);
+    const writes = sources.writesOf(next) ?? takeWrites(waiting, keyOfCheckpoint(next), max);
+    sources.setWrites(next, writes);
+    const body = toBody({ checkpoint, metadata, inline_values: values, inline_writes: writes });
+    return [ns, checkpoint_id, parent_id, run_id, "", "", body];
+  }
+}
+
+/** Takes writes that never change. Interrupts and answers may be replaced, each in its own row. */
+function takeWrites(waiting: Map<string, NewWrite[]>, key: string, max: number): StoredWrite[] {
+  const own = new Map<string, NewWrite>();
+  const others: NewWrite[] = [];
+  for (const write of waiting.get(key) ?? []) {
+    const at = keyOfWrite(write);
+    if (write.idx < 0) others.push(write);
+    else if (!own.has(at)) own.set(at, write);
+  }
+  const { inside, outside } = divide([...own.values()], max);
+  waiting.set(key, [...others, ...outside]);
+  return inside.map(({ ns: _n, checkpoint_id: _c, ...write }) => write);
+}
+
+/** Divides entries into those that fit, the smallest first, and the others. */
+function divide<T extends StoredValue | StoredWrite>(entries: T[], max: number) {
+  const inside: T[] = [];
+  const outside: T[] = [];
+  let left = max;
+  for (const entry of entries.toSorted((one, other) => sizeOf(one) - sizeOf(other))) {
+    left -= sizeOf(entry);
+    (left >= 0 ? inside : outside).push(entry);
+  }
+  return { inside, outside };
+}
+
+function sizeOf(entry: StoredValue | StoredWrite): number {
+  const { channel, type, data } = entry;
+  const names = "path" in entry ? entry.task_id.length + entry.path.length : 0;
+  return ENTRY_BYTES + 3 * (names + channel.length + type.length) + data.byteLength;
+}
+
+function keyOfCheckpoint({ ns, checkpoint_id }: { ns: string; checkpoint_id: string }): string {
+  return JSON.stringify([ns, checkpoint_id]);
+}

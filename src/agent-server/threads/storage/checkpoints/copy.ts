@@ -1,0 +1,149 @@
+import { insertRows } from "../../log/insert.ts";
+import type { ThreadTables } from "../../log/lazy-tables.ts";
+import type { RevisionRef, ThreadRecord } from "../../records.ts";
+import type { Ttl } from "../../ttl.ts";
+import { type CheckpointColumns, fromColumns, toBody } from "./row-format.ts";
+
+/** Tables of a thread's history. Copied rows keep the ids of their checkpoints. */
+export const COPIED_TABLES = [
+  "checkpoints",
+  "channel_values",
+  "value_segments",
+  "writes",
+  "parts",
+] as const;
+export type CopiedTable = (typeof COPIED_TABLES)[number];
+export type CopiedRow = Record<string, SqlStorageValue>;
+type CellValue = SqlStorageValue | Uint8Array;
+/** Primary key of the last row of a page. */
+export type CopyCursor = SqlStorageValue[];
+export type CopiedPage = { rows: CopiedRow[]; next: CopyCursor | null };
+/** End of the history when the copy began: its newest checkpoint, run and segment. */
+export type CopyBounds = { checkpoint_id: string; run: number; segment: number };
+
+/** Fields of a thread outside the copied tables. */
+export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "interrupts"> & {
+  values: string | null;
+  revision: RevisionRef | null;
+  ttl: Ttl | null;
+  bounds: CopyBounds;
+};
+
+// RPC accepts messages of up to 32 MiB, and a page is one transaction.
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+/** `group`: the lazy tables that the table is one of. */
+type TableCopy = {
+  group: Parameters<ThreadTables["has"]>[0] | null;
+  key: string[];
+  where: string;
+  bound: keyof CopyBounds | null;
+};
+
+/**
+ * Values and parts of later checkpoints may be copied too: versions are unique, so that they are never read. Writes
+ * of later runs would answer an interrupt that the copy still has. Parts of events and traces are not copied.
+ */
+const COPIES: Record<CopiedTable, TableCopy> = {
+  checkpoints: {
+    group: null,
+    key: ["ns", "checkpoint_id"],
+    where: "checkpoint_id <= ?",
+    bound: "checkpoint_id",
+  },
+  channel_values: {
+    group: "channel_values",
+    key: ["ns", "channel", "version"],
+    where: "1",
+    bound: null,
+  },
+  value_segments: { group: "channel_values", key: ["id"], where: "id <= ?", bound: "segment" },
+  writes: {
+    group: "writes",
+    key: ["ns", "checkpoint_id", "task_id", "idx"],
+    where: "coalesce(run_id, '') NOT IN (SELECT run_id FROM runs WHERE seq > ?)",
+    bound: "run",
+  },
+  parts: {
+    group: "parts",
+    key: ["name", "part"],
+    where: "(name LIKE 'value %' OR name LIKE 'write %')",
+    bound: null,
+  },
+};
+
+export function copyBounds(tables: ThreadTables): CopyBounds {
+  const segment = tables.has("channel_values")
+    ? "(SELECT coalesce(max(id), 0) FROM value_segments)"
+    : "0";
+  return tables.sql
+    .exec<CopyBounds>(
+      `SELECT (SELECT coalesce(max(checkpoint_id), '') FROM checkpoints) AS checkpoint_id,
+         (SELECT coalesce(max(seq), 0) FROM runs) AS run,
+         ${segment} AS segment`,
+    )
+    .one();
+}
+
+export function copyPage(
+  tables: ThreadTables,
+  table: CopiedTable,
+  after: CopyCursor | null,
+  bounds: CopyBounds,
+): CopiedPage {
+  const { group, key, where, bound } = COPIES[table];
+  if (group && !tables.has(group)) return { rows: [], next: null };
+  const keys = key.join(", ");
+  const isAfter = after ? `(${keys}) > (${key.map(() => "?").join(", ")})` : "1";
+  const found = tables.sql.exec<CopiedRow>(
+    `SELECT * FROM ${table} WHERE ${isAfter} AND ${where} ORDER BY ${keys}`,
+    ...(after ?? []),
+    ...(bound ? [bounds[bound]] : []),
+  );
+  const rows: CopiedRow[] = [];
+  let bytes = 0;
+  for (const row of found) {
+    rows.push(row);
+    bytes += sizeOf(row);
+    if (bytes > PAGE_BYTES) return { rows, next: key.map((column) => row[column] ?? null) };
+  }
+  return { rows, next: null };
+}
+
+/** Replaces the thread id in the metadata of checkpoints. All else is copied unchanged. */
+export function insertCopies(
+  tables: ThreadTables,
+  table: CopiedTable,
+  rows: CopiedRow[],
+  thread_id: string,
+) {
+  const [first] = rows;
+  if (!first) return;
+  const { group } = COPIES[table];
+  if (group) tables.create(group);
+  const columns = Object.keys(first);
+  const values = rows.map((row) => {
+    const copy = table === "checkpoints" ? copyCheckpoint(row, thread_id) : row;
+    return columns.map((column) => copy[column] ?? null);
+  });
+  insertRows(tables.sql, `INSERT OR REPLACE INTO ${table} (${columns.join(", ")})`, values);
+}
+
+function copyCheckpoint(row: CopiedRow, thread_id: string): Record<string, CellValue> {
+  const checkpoint = fromColumns(row as CheckpointColumns);
+  const body = toBody({ ...checkpoint, metadata: withThread(checkpoint.metadata, thread_id) });
+  const inBody = { checkpoint: "", metadata: "", inline_values: null, inline_writes: null };
+  return { ...row, ...inBody, body };
+}
+
+function withThread(metadata: string, thread_id: string): string {
+  const parsed = JSON.parse(metadata) as Record<string, unknown>;
+  return JSON.stringify("thread_id" in parsed ? { ...parsed, thread_id } : parsed);
+}
+
+function sizeOf(row: CopiedRow): number {
+  return Object.values(row).reduce<number>((sum, value) => {
+    if (value instanceof ArrayBuffer) return sum + value.byteLength;
+    return sum + (typeof value === "string" ? value.length : 8);
+  }, 0);
+}

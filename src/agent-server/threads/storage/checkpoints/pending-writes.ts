@@ -1,0 +1,151 @@
+import type { StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
+import { insertRows } from "../../log/insert.ts";
+import type { ThreadTables } from "../../log/lazy-tables.ts";
+import type { Parts } from "../../log/parts.ts";
+import { type ByteBudget, ENTRY_BYTES } from "./checkpoint-page.ts";
+import { pack, unpack } from "./packed.ts";
+import { type NewWrite, ReplacedWrites } from "./replaced-writes.ts";
+import type { CheckpointRow } from "./row-format.ts";
+import { keyOfWrite, StoredKeys, type WriteKeys } from "./stored-keys.ts";
+
+type WriteRow = Omit<StoredWrite, "data"> & { data: ArrayBuffer | null };
+
+const INTO_WRITES =
+  "INTO writes (ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data)";
+
+/** `task_id` of a row with several writes. Writes of agents that name such a task are in such rows too. */
+const PACKED = "";
+/** Longer writes have their own rows. */
+const MAX_PACKED_BYTES = 4096;
+
+/**
+ * Pending writes of tasks. Those of a checkpoint's own batch are in its row, the others in `writes`: the short ones
+ * of a batch in one row.
+ */
+export class PendingWrites {
+  readonly #sql: SqlStorage;
+  readonly #tables: ThreadTables;
+  readonly #parts: Parts;
+  readonly #replaced: ReplacedWrites;
+  readonly #keys = new StoredKeys();
+
+  constructor(tables: ThreadTables, parts: Parts) {
+    this.#sql = tables.sql;
+    this.#tables = tables;
+    this.#parts = parts;
+    this.#replaced = new ReplacedWrites(tables);
+  }
+
+  clearCache() {
+    this.#keys.clear();
+  }
+
+  // Special writes (errors, interrupts, resumes) have a negative idx and replace; a task's own writes never change.
+  put(run_id: string | null, writes: NewWrite[]) {
+    if (writes.length === 0) return;
+    this.#tables.create("writes");
+    const toRow = ({ ns, checkpoint_id, task_id, path, idx, channel, type, data }: NewWrite) => {
+      const name = writeName(ns, checkpoint_id, task_id, idx);
+      const column = this.#parts.put(name, data);
+      return [ns, checkpoint_id, task_id, path, idx, run_id, channel, type, column];
+    };
+    const special = writes.filter(({ idx }) => idx < 0);
+    if (run_id !== null) this.#replaced.save(run_id, special);
+    const own = Map.groupBy(
+      writes.filter(({ idx }) => idx >= 0),
+      ({ ns, checkpoint_id }) => JSON.stringify([ns, checkpoint_id]),
+    );
+    const rows = [...own.values()].flatMap((group) => this.#packShort(group));
+    insertRows(this.#sql, `INSERT OR REPLACE ${INTO_WRITES}`, special.map(toRow));
+    insertRows(this.#sql, `INSERT OR IGNORE ${INTO_WRITES}`, rows.map(toRow));
+    this.#keys.add(writes);
+  }
+
+  /** `writes` of one checkpoint: the first of a key counts. */
+  #packShort(writes: NewWrite[]): NewWrite[] {
+    const first = new Map<string, NewWrite>();
+    for (const write of writes) {
+      if (!first.has(keyOfWrite(write))) first.set(keyOfWrite(write), write);
+    }
+    const { short = [], long = [] } = Object.groupBy(first.values(), (write) =>
+      write.task_id === PACKED || write.data.byteLength <= MAX_PACKED_BYTES ? "short" : "long",
+    );
+    const [one, ...others] = short;
+    if (!one || (others.length === 0 && one.task_id !== PACKED)) return [...short, ...long];
+    const { ns, checkpoint_id } = one;
+    const stored = this.#keys.of(ns, checkpoint_id, () => this.#storedKeys(ns, checkpoint_id));
+    const fresh = short.filter((write) => !stored.keys.has(keyOfWrite(write)));
+    if (fresh.length === 0) return long;
+    const data = pack(fresh.map(({ ns: _n, checkpoint_id: _c, ...write }) => write));
+    const row = { task_id: PACKED, path: "", idx: stored.packedRows, channel: "", type: "", data };
+    stored.packedRows += 1;
+    return [{ ns, checkpoint_id, ...row }, ...long];
+  }
+
+  #storedKeys(ns: string, checkpoint_id: string): WriteKeys {
+    const keys = new Set<string>();
+    let packedRows = 0;
+    const rows = this.#sql.exec<Pick<WriteRow, "task_id" | "idx" | "data">>(
+      `SELECT task_id, idx, CASE task_id WHEN '' THEN data END AS data FROM writes
+       WHERE ns = ? AND checkpoint_id = ?`,
+      ns,
+      checkpoint_id,
+    );
+    for (const row of rows) {
+      if (!isPacked(row)) keys.add(keyOfWrite(row));
+      else {
+        const name = writeName(ns, checkpoint_id, row.task_id, row.idx);
+        for (const write of unpack<StoredWrite>(this.#parts.bytes(name, row.data))) {
+          keys.add(keyOfWrite(write));
+        }
+        packedRows += 1;
+      }
+    }
+    return { keys, packedRows };
+  }
+
+  /** @returns `null` when the writes take more than is left */
+  read(row: CheckpointRow, budget: ByteBudget): StoredWrite[] | null {
+    const writes = new Map<string, StoredWrite>();
+    for (const write of this.#all(row)) {
+      const key = keyOfWrite(write);
+      if (writes.has(key)) continue;
+      if (!budget.take(write.data.byteLength + ENTRY_BYTES)) return null;
+      writes.set(key, write);
+    }
+    return [...writes.values()];
+  }
+
+  /** Yields writes one by one: together they may be larger than the memory of an isolate. The first of a key counts. */
+  *#all({ ns, checkpoint_id, inline_writes }: CheckpointRow): Iterable<StoredWrite> {
+    yield* inline_writes;
+    if (!this.#tables.has("writes")) return;
+    const rows = this.#sql.exec<WriteRow>(
+      `SELECT task_id, path, idx, channel, type, data FROM writes
+       WHERE ns = ? AND checkpoint_id = ? ORDER BY task_id, idx`,
+      ns,
+      checkpoint_id,
+    );
+    for (const { data, ...row } of rows) {
+      const name = writeName(ns, checkpoint_id, row.task_id, row.idx);
+      const whole = this.#parts.bytes(name, data);
+      if (isPacked(row)) yield* unpack<StoredWrite>(whole);
+      else yield { ...row, data: whole };
+    }
+  }
+
+  deleteOf(run_id: string) {
+    this.clearCache();
+    if (!this.#tables.has("writes")) return;
+    this.#sql.exec("DELETE FROM writes WHERE run_id = ?", run_id);
+    this.#replaced.restore(run_id);
+  }
+}
+
+function isPacked({ task_id, idx }: Pick<StoredWrite, "task_id" | "idx">): boolean {
+  return task_id === PACKED && idx >= 0;
+}
+
+function writeName(ns: string, checkpoint_id: string, task_id: string, idx: number): string {
+  return `write ${ns} ${checkpoint_id} ${task_id} ${idx}`;
+}

@@ -1,0 +1,52 @@
+import type { StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
+import type { NewWrite } from "./replaced-writes.ts";
+
+/** Keys of all stored writes of a checkpoint, and the number of their packed rows. */
+export type WriteKeys = { keys: Set<string>; packedRows: number };
+
+/** Checkpoints with fewer writes are read again: a run may have thousands of them, of its subgraphs. */
+const MIN_KEYS = 16;
+/** A key takes about 100 bytes. */
+const MAX_KEYS = 20_000;
+const MAX_CHECKPOINTS = 4;
+
+/**
+ * Keys of the checkpoints with the most writes, cached: the tasks of a wide fan-out end one by one, and each would
+ * read the writes of all others.
+ */
+export class StoredKeys {
+  readonly #cached = new Map<string, WriteKeys>();
+
+  clear() {
+    this.#cached.clear();
+  }
+
+  of(ns: string, checkpoint_id: string, read: () => WriteKeys): WriteKeys {
+    const key = keyOfCheckpoint(ns, checkpoint_id);
+    const stored = this.#cached.get(key) ?? read();
+    // The newest entry is the last one.
+    this.#cached.delete(key);
+    if (stored.keys.size < MIN_KEYS || stored.keys.size > MAX_KEYS) return stored;
+    this.#cached.set(key, stored);
+    const [oldest] = this.#cached.keys();
+    if (oldest !== undefined && this.#cached.size > MAX_CHECKPOINTS) this.#cached.delete(oldest);
+    return stored;
+  }
+
+  /** Adds writes that were stored. */
+  add(writes: NewWrite[]) {
+    if (this.#cached.size === 0) return;
+    for (const write of writes) {
+      const key = keyOfCheckpoint(write.ns, write.checkpoint_id);
+      this.#cached.get(key)?.keys.add(keyOfWrite(write));
+    }
+  }
+}
+
+export function keyOfWrite({ task_id, idx }: Pick<StoredWrite, "task_id" | "idx">): string {
+  return `${idx} ${task_id}`;
+}
+
+function keyOfCheckpoint(ns: string, checkpoint_id: string): string {
+  return `${ns}\n${checkpoint_id}`;
+}

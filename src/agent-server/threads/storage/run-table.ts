@@ -1,0 +1,115 @@
+import { compressPieces, decompressPieces } from "../log/compressed.ts";
+import { insertRows } from "../log/insert.ts";
+import type { RunRecord } from "../records.ts";
+import type { RunStatus } from "../runs.ts";
+
+export type RunRow = {
+  seq: number;
+  run_id: string;
+  assistant_id: string;
+  graph_id: string;
+  status: RunStatus;
+  multitask_strategy: RunRecord["multitask_strategy"];
+  metadata: string;
+  kwargs: string | null;
+  revision: string;
+  created_at: string;
+  updated_at: string;
+  due_at: number;
+  ended_at: number | null;
+  attempt: number;
+  /** Attempts in a row that were lost without a checkpoint of the graph. */
+  losses: number;
+  /** Version of the Worker that began the newest attempt. */
+  version: string | null;
+  /** Characters of stored events, 0 once they were deleted. */
+  event_characters: number;
+  error: string | null;
+  cancel_reason: string | null;
+  created_by: string;
+  /** JSON of an OpenTrace, `null` once the trace is complete. */
+  trace: string | null;
+  /** Start of the first attempt. */
+  started_at: number | null;
+  /** JSON of a ThreadSnapshot until the run that changed the thread ends. */
+  thread_snapshot: string | null;
+  webhook: string | null;
+  /** JSON of the pending interrupts. */
+  interrupts: string | null;
+  /** Id of the first event. */
+  first_event: number | null;
+  /** Number of changes of `event_characters` and `trace`, which rows of events have too. */
+  progress: number;
+  /** Digest of a request with an idempotency key. */
+  request_sha256: string | null;
+};
+
+/** Columns that never change. They are stored in `request` together; in rows of earlier versions they are not. */
+const REQUEST = ["metadata", "kwargs", "revision", "created_by"] as const;
+
+type RunColumns = RunRow & { request: ArrayBuffer | null };
+
+export function insertRun(sql: SqlStorage, row: RunRow) {
+  const texts = REQUEST.map((column) => new TextEncoder().encode(row[column] ?? ""));
+  const inRequest = { metadata: "", revision: "", created_by: "" };
+  const columns = {
+    ...row,
+    ...inRequest,
+    kwargs: row.kwargs && "",
+    request: compressPieces(texts),
+  };
+  insertRows(sql, `INSERT INTO runs (${Object.keys(columns).join(", ")})`, [
+    Object.values(columns),
+  ]);
+}
+
+/** Reads rows one by one. `where`: the end of the statement. */
+export function* readRuns(
+  sql: SqlStorage,
+  where: string,
+  ...values: SqlStorageValue[]
+): Iterable<RunRow> {
+  for (const { request, ...row } of sql.exec<RunColumns>(
+    `SELECT * FROM runs ${where}`,
+    ...values,
+  )) {
+    if (request === null) yield row;
+    else {
+      const texts = decompressPieces(request).map((piece) => new TextDecoder().decode(piece));
+      const columns = Object.fromEntries(REQUEST.map((column, n) => [column, texts[n]]));
+      yield { ...row, ...columns, ...(row.kwargs === null && { kwargs: null }) };
+    }
+  }
+}
+
+export function updateRun(sql: SqlStorage, row: RunRow) {
+  const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
+  sql.exec(
+    `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
+       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_snapshot = ?, interrupts = ?,
+       first_event = ?, losses = ?, version = ?, progress = ?
+     WHERE run_id = ?`,
+    ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
+    ...[row.trace, row.started_at, row.thread_snapshot, row.interrupts, row.first_event],
+    ...[row.losses, row.version, row.progress, row.run_id],
+  );
+}
+
+/** Returns what changes with each batch, as the row of its events stores it. */
+export function toProgress({ progress, event_characters, trace }: RunRow): string {
+  return `[${progress},${event_characters},${trace ?? "null"}]`;
+}
+
+/** Returns a running run with its last batch, which did not write the row of the run. */
+export function withProgress(sql: SqlStorage, row: RunRow): RunRow {
+  if (row.status !== "running") return row;
+  const [newest] = sql.exec<{ progress: string }>(
+    `SELECT progress FROM events WHERE run_id = ? AND progress IS NOT NULL
+     ORDER BY last_id DESC LIMIT 1`,
+    row.run_id,
+  );
+  if (!newest) return row;
+  const [progress, event_characters, trace] = JSON.parse(newest.progress);
+  if (progress <= row.progress) return row;
+  return { ...row, progress, event_characters, trace: trace && JSON.stringify(trace) };
+}

@@ -1,0 +1,66 @@
+import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import type { z } from "zod";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { DeliveriesList, type DeliveriesQuery, Delivery, type DeliveryStatus } from "./schema.ts";
+import { run_webhooks } from "./table.ts";
+
+const STATUSES: DeliveryStatus[] = ["pending", "delivered", "failed"];
+
+/** Ids of runs grow with time. Each status is one range of the index, so that a page reads few rows. */
+export async function listWebhookDeliveries(
+  ctx: Context,
+  { limit, cursor, status }: DeliveriesQuery,
+): Promise<DeliveriesList> {
+  assertMay(ctx, "read");
+  const pages = (status === undefined ? STATUSES : [status]).map((each) =>
+    ctx.db
+      .select()
+      .from(run_webhooks)
+      .where(
+        and(
+          eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+          eq(run_webhooks.status, each),
+          isNull(run_webhooks.alert_id),
+          cursor === undefined ? undefined : lt(run_webhooks.run_id, cursor),
+        ),
+      )
+      .orderBy(desc(run_webhooks.run_id))
+      .limit(limit + 1),
+  );
+  const rows = (await Promise.all(pages))
+    .flat()
+    .sort((one, other) => (one.run_id < other.run_id ? 1 : -1));
+  const shown = rows.slice(0, limit);
+  return DeliveriesList.parse({
+    resources: shown.map((row) => ({ ...toDelivery(row), deployment_id: row.deployment_id })),
+    next_cursor: rows.length > limit ? (shown.at(-1)?.run_id ?? null) : null,
+  });
+}
+
+const ALERT_DELIVERIES = 20;
+
+/** Returns the last deliveries of an alert, newest first. */
+export async function listDeliveriesOf(
+  { db, caller }: Context,
+  alert_id: string,
+): Promise<z.infer<typeof Delivery>[]> {
+  const rows = await db
+    .select()
+    .from(run_webhooks)
+    .where(
+      and(
+        eq(run_webhooks.deployment_id, alert_id),
+        eq(run_webhooks.workspace_id, caller.workspace_id),
+      ),
+    )
+    .orderBy(desc(run_webhooks.run_id))
+    .limit(ALERT_DELIVERIES);
+  return rows.map(toDelivery);
+}
+
+type Row = typeof run_webhooks.$inferSelect;
+
+export function toDelivery(row: Row): z.infer<typeof Delivery> {
+  return Delivery.parse({ ...row, next_attempt_at: row.status === "pending" ? row.due_at : null });
+}

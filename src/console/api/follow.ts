@@ -1,0 +1,74 @@
+import { send } from "./client.ts";
+import { ApiError } from "./errors.ts";
+import { readEvents, type ServerSentEvent } from "./sse.ts";
+
+type Follow = {
+  /** Path of a stream whose events have ids. */
+  path: string;
+  workspace: string;
+  signal: AbortSignal;
+  /** `Last-Event-ID` of the first connection. */
+  last?: string | undefined;
+  /** Called when a stream ends: a proxy that restarts ends it like a run that has ended. An answer of 204 is always the end. */
+  isOver?: () => Promise<boolean>;
+  /** Called for each connection, before its first event. */
+  onOpen?: () => void;
+  onEvent: (event: ServerSentEvent) => void;
+  /** Called after several failures in a row. */
+  onFailure: () => void;
+};
+
+type Result = "over" | "cut" | "broken" | ApiError;
+
+const MAX_FAILURES = 3;
+const MAX_WAIT_MS = 10_000;
+const FIRST_WAIT_MS = 500;
+
+/** Follows a stream, and continues after its last event when a connection breaks. @returns a refusal, or `null` at the end */
+export async function follow(options: Follow): Promise<ApiError | null> {
+  const { signal, onEvent, onFailure } = options;
+  let { last } = options;
+  let failures = 0;
+  const take = (event: ServerSentEvent) => {
+    failures = 0;
+    last = event.id ?? last;
+    onEvent(event);
+  };
+  while (!signal.aborted) {
+    const result = await readOnce(options, last, take).catch(resultOf);
+    if (result instanceof ApiError) return result;
+    if (result === "over") return null;
+    failures += result === "broken" ? 1 : 0;
+    if (failures === MAX_FAILURES) onFailure();
+    await pause(Math.min(FIRST_WAIT_MS * 2 ** failures, MAX_WAIT_MS), signal);
+  }
+  return null;
+}
+
+async function readOnce(
+  { path, workspace, signal, isOver, onOpen }: Follow,
+  last: string | undefined,
+  take: (event: ServerSentEvent) => void,
+): Promise<Result> {
+  const headers: Record<string, string> = last === undefined ? {} : { "Last-Event-ID": last };
+  const { status, body } = await send(path, { workspace, signal, headers });
+  onOpen?.();
+  if (status === 204) return "over";
+  if (body !== null) for await (const event of readEvents(body)) take(event);
+  return (await isOver?.()) ? "over" : "cut";
+}
+
+function resultOf(error: unknown): Result {
+  const isRefusal = error instanceof ApiError && error.status < 500 && error.status !== 429;
+  return isRefusal ? error : "broken";
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

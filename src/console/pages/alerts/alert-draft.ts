@@ -1,0 +1,61 @@
+import type { Alert, AlertCreateRequest } from "../../../control-plane/alerts/alert-schema.ts";
+import type { FieldProblems } from "../../api/errors.ts";
+import { METRIC_TEXTS, type Metric } from "./alert-texts.ts";
+
+/** The fields of the form, as text where people type. */
+export type AlertDraft = {
+  metric: Metric;
+  session_id: string;
+  filter: string;
+  is_root: boolean;
+  feedback_key: string;
+  window: string;
+  operator: Alert["operator"];
+  threshold: string;
+  name: string;
+  webhook: string;
+};
+
+export type DraftProps = {
+  draft: AlertDraft;
+  problems: FieldProblems;
+  onChange: (part: Partial<AlertDraft>) => void;
+};
+
+const NEW: AlertDraft = {
+  ...{ metric: "error_rate", session_id: "", filter: "", is_root: true, feedback_key: "" },
+  ...{ window: "5", operator: "gte", threshold: "10", name: "", webhook: "" },
+};
+/** A percentage in floating point has no more exact digits. */
+const DIGITS = 12;
+
+export function toDraft(alert: Alert | undefined): AlertDraft {
+  if (alert === undefined) return NEW;
+  const { session_id, filter, feedback_key, window_minutes, threshold, ...same } = alert;
+  return {
+    ...same,
+    session_id: session_id ?? "",
+    filter: filter ?? "",
+    feedback_key: feedback_key ?? "",
+    window: String(window_minutes),
+    threshold: String(scale(threshold, METRIC_TEXTS[alert.metric].factor)),
+  };
+}
+
+/** Leaves out what the metric does not have, which the API refuses. */
+export function toRequest(draft: AlertDraft): Omit<AlertCreateRequest, "enabled"> {
+  const { metric, session_id, filter, is_root, feedback_key, operator, name, webhook } = draft;
+  const isQuota = metric === "quota_used";
+  return {
+    ...{ name, metric, is_root, operator, webhook },
+    session_id: isQuota ? null : session_id,
+    filter: isQuota ? null : filter.trim() || null,
+    feedback_key: metric === "feedback_score" ? feedback_key : null,
+    window_minutes: Number(draft.window),
+    threshold: scale(Number(draft.threshold), 1 / METRIC_TEXTS[metric].factor),
+  };
+}
+
+function scale(value: number, factor: number): number {
+  return Number((value * factor).toPrecision(DIGITS));
+}

@@ -1,0 +1,98 @@
+import type { Project } from "../../../traces/projects/schema.ts";
+import type { FilterValidation } from "../../../traces/query/filter-schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
+import { useDebounced } from "../../ui/form/use-debounced.ts";
+import { showText } from "../../ui/formats.ts";
+import { readError } from "../traces/filter/completion.ts";
+import type { DraftProps } from "./alert-draft.ts";
+
+const PROJECTS_SHOWN = 100;
+const MAX_NAME = 100;
+const PAUSE_MS = 400;
+
+/** Which runs an alert watches. */
+export function RunFields({ draft, problems, onChange }: DraftProps) {
+  return (
+    <>
+      <ProjectField {...{ draft, onChange }} />
+      <SelectField
+        label="Runs"
+        value={draft.is_root ? "root" : "all"}
+        onChange={(event) => onChange({ is_root: event.target.value === "root" })}
+      >
+        <option value="root">Root runs</option>
+        <option value="all">All runs</option>
+      </SelectField>
+      <FilterField {...{ draft, problems, onChange }} />
+      <Field
+        label="Window, minutes"
+        type="number"
+        step="any"
+        required
+        value={draft.window}
+        problem={problems.window_minutes}
+        onChange={(event) => onChange({ window: event.target.value })}
+      >
+        Runs count that started in the last minutes, up to 1,440.
+      </Field>
+      {draft.metric === "feedback_score" && (
+        <Field
+          label="Key of the feedback"
+          required
+          value={draft.feedback_key}
+          problem={problems.feedback_key}
+          onChange={(event) => onChange({ feedback_key: event.target.value })}
+        >
+          The average of its scores is compared.
+        </Field>
+      )}
+    </>
+  );
+}
+
+/** Names the project of an edited alert by its id when it is not among the first. */
+function ProjectField({ draft: { session_id }, onChange }: Omit<DraftProps, "problems">) {
+  const query = useApiQuery<Project[]>("/api/v1/sessions", { query: { limit: PROJECTS_SHOWN } });
+  const projects = query.data ?? [];
+  const isListed = session_id === "" || projects.some(({ id }) => id === session_id);
+  return (
+    <SelectField
+      label="Project"
+      required
+      value={session_id}
+      hint={query.error ? `Not read: ${query.error.message}` : undefined}
+      onChange={(event) => onChange({ session_id: event.target.value })}
+    >
+      <option value="">Choose a project</option>
+      {!isListed && <option value={session_id}>{session_id}</option>}
+      {projects.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {showText(name.slice(0, MAX_NAME))}
+        </option>
+      ))}
+    </SelectField>
+  );
+}
+
+/** The service checks the filter after a pause in typing. */
+function FilterField({ draft: { filter }, problems, onChange }: DraftProps) {
+  const settled = useDebounced(filter.trim(), PAUSE_MS);
+  const { data } = useApiQuery<FilterValidation>("/api/v1/runs/query/validate", {
+    post: { filter: settled },
+    enabled: settled !== "",
+  });
+  const [found] = settled === filter.trim() && settled !== "" ? (data?.errors ?? []) : [];
+  return (
+    <Field
+      label={<Optional>Filter</Optional>}
+      className="mono"
+      placeholder='eq(name, "agent")'
+      value={filter}
+      problem={found ? readError(found.message, settled).text : problems.filter}
+      onChange={(event) => onChange({ filter: event.target.value })}
+    >
+      In the language of Traces.
+    </Field>
+  );
+}

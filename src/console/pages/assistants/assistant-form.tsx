@@ -1,0 +1,114 @@
+import { type FormEvent, useState } from "react";
+import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import { useApiChange, useApiQuery } from "../../api/hooks.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
+import { FormFooter } from "../../ui/form/form-footer.tsx";
+import { ErrorState, Skeleton } from "../../ui/states.tsx";
+import { type ConfigDraft, draftOf, readDraft, type Schemas } from "./config-draft.ts";
+import { ConfigFields } from "./config-fields.tsx";
+
+type Props = {
+  path: string;
+  /** The assistant to edit; without it a new one. */
+  assistant?: Assistant;
+  onSaved: (assistant: Assistant) => void;
+  onClose: () => void;
+};
+
+const MAX_GRAPHS = 100;
+
+/** A new assistant of a graph, or a new version of one. */
+export function AssistantForm({ path, assistant, onSaved, onClose }: Props) {
+  const graphs = useApiQuery<Assistant[]>(`${path}/search`, {
+    post: { metadata: { created_by: "system" }, limit: MAX_GRAPHS, sort_by: "graph_id" },
+    enabled: assistant === undefined,
+  });
+  const [chosen, setChosen] = useState(assistant?.graph_id);
+  const graph_id = chosen ?? graphs.data?.[0]?.graph_id;
+  const schemas = useApiQuery<Schemas>(`${path}/${encodeURIComponent(graph_id ?? "")}/schemas`, {
+    enabled: graph_id !== undefined,
+  });
+  const error = graphs.error ?? schemas.error;
+  return (
+    <Dialog title={assistant ? `Edit ${assistant.name}` : "New assistant"} onClose={onClose} wide>
+      {!assistant && graph_id !== undefined && (
+        <div className="bd">
+          <SelectField
+            label="Graph"
+            value={graph_id}
+            onChange={(event) => setChosen(event.target.value)}
+          >
+            {graphs.data?.map((each) => (
+              <option key={each.assistant_id}>{each.graph_id}</option>
+            ))}
+          </SelectField>
+        </div>
+      )}
+      {error && <ErrorState what="The graph could not be read" error={error} />}
+      {schemas.data === undefined || graph_id === undefined ? (
+        <Skeleton />
+      ) : (
+        <Fields
+          key={graph_id}
+          {...{ path, assistant, graph_id, onSaved, onClose, schemas: schemas.data }}
+        />
+      )}
+    </Dialog>
+  );
+}
+
+type FieldsProps = Omit<Props, "assistant"> & {
+  assistant: Assistant | undefined;
+  graph_id: string;
+  schemas: Schemas;
+};
+
+function Fields({ path, assistant, graph_id, schemas, onSaved, onClose }: FieldsProps) {
+  const [draft, setDraft] = useState<ConfigDraft>(() => draftOf(assistant, schemas));
+  const [problems, setProblems] = useState<Record<string, string>>({});
+  const save = useApiChange<object, Assistant>({
+    method: assistant ? "PATCH" : "POST",
+    path: assistant ? `${path}/${assistant.assistant_id}` : path,
+    body: (request) => request,
+    invalidates: [path],
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const { values, problems: found } = readDraft(draft, schemas);
+    setProblems(found);
+    if (Object.keys(found).length > 0) return;
+    const { name, description } = Object.fromEntries(new FormData(event.currentTarget));
+    const request = { ...values, graph_id, name, ...(description && { description }) };
+    save.mutate(request, { onSuccess: onSaved });
+  };
+  return (
+    <form onSubmit={submit}>
+      <div className="bd grid gap-3">
+        <Field
+          label="Name"
+          name="name"
+          required
+          autoFocus
+          maxLength={255}
+          defaultValue={assistant?.name}
+        />
+        <Field
+          label={<Optional>Description</Optional>}
+          name="description"
+          maxLength={10_000}
+          defaultValue={assistant?.description ?? ""}
+        />
+        <ConfigFields draft={draft} schemas={schemas} problems={problems} onChange={setDraft} />
+        {assistant && <p className="hint">Creates a version, which runs use from then on.</p>}
+        {save.error && <ErrorState what="The assistant was not saved" error={save.error} />}
+      </div>
+      <FormFooter
+        act={assistant ? "Save version" : "Create assistant"}
+        busy="Saving"
+        isBusy={save.isPending}
+        onClose={onClose}
+      />
+    </form>
+  );
+}

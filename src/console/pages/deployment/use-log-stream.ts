@@ -1,0 +1,113 @@
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import type { LogLine } from "../../../control-plane/deployments/logs/log-schema.ts";
+import { follow } from "../../api/follow.ts";
+import { useWorkspaceId } from "../../api/hooks.ts";
+import type { ServerSentEvent } from "../../api/sse.ts";
+import type { LiveState } from "../../ui/live-pill.tsx";
+import type { LogEntry } from "../../ui/log-view.tsx";
+
+export type LogRead = {
+  lines: LogEntry[];
+  /** Number of earlier lines that are no longer kept. */
+  dropped: number;
+  state: LiveState;
+  isLoading: boolean;
+  error: Error | null;
+};
+
+type LogStream = {
+  path: string;
+  /** Whether lines are received. A stream that is opened again continues after its last line. */
+  isOpen?: boolean;
+  /** Receives the events that are no lines. */
+  onEvent?: (event: ServerSentEvent) => void;
+  /** Whether a stream that ends has sent everything. */
+  isOver?: () => boolean;
+};
+
+const FRAME_MS = 50;
+const MAX_LINES = 20_000;
+const UNREAD: LogRead = { lines: [], dropped: 0, state: "live", isLoading: true, error: null };
+
+/** Follows the lines of a stream while the page is visible. */
+export function useLogStream({ path, isOpen = true, ...callbacks }: LogStream): LogRead {
+  const workspace = useWorkspaceId();
+  const isVisible = useSyncExternalStore(onVisibility, isPageVisible);
+  const [read, setRead] = useState(UNREAD);
+  const log = useRef(new ReceivedLog(path));
+  const latest = useRef(callbacks);
+  latest.current = callbacks;
+  const isActive = isOpen && isVisible;
+  useEffect(() => {
+    if (log.current.path !== path) {
+      log.current = new ReceivedLog(path);
+      setRead(UNREAD);
+    }
+    if (!isActive) return;
+    const received = log.current;
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const show = (change: Partial<LogRead> = {}) => {
+      clearTimeout(timer);
+      timer = undefined;
+      if (!stop.signal.aborted)
+        setRead({ ...UNREAD, ...received.tail, isLoading: false, ...change });
+    };
+    const showSoon = () => {
+      timer ??= setTimeout(show, FRAME_MS);
+    };
+    void follow({
+      path,
+      workspace,
+      signal: stop.signal,
+      last: received.last,
+      isOver: async () => latest.current.isOver?.() ?? false,
+      onOpen: showSoon,
+      onEvent: (event) => {
+        received.add(event);
+        if (event.event !== "log") latest.current.onEvent?.(event);
+        showSoon();
+      },
+      onFailure: () => show({ state: "off" }),
+    }).then((error) => show({ error }));
+    return () => {
+      if (timer !== undefined) show();
+      stop.abort();
+    };
+  }, [workspace, path, isActive]);
+  return read;
+}
+
+/** Lines of a stream in their order, the newest 20,000. */
+class ReceivedLog {
+  readonly path: string;
+  /** Id of the last event. */
+  last: string | undefined;
+  readonly #lines: LogEntry[] = [];
+  #count = 0;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  add({ id, event, data }: ServerSentEvent): void {
+    this.last = id ?? this.last;
+    if (event !== "log") return;
+    this.#count += 1;
+    this.#lines.push({ ...(JSON.parse(data) as LogLine), number: this.#count });
+  }
+
+  get tail(): Pick<LogRead, "lines" | "dropped"> {
+    this.#lines.splice(0, this.#lines.length - MAX_LINES);
+    return { lines: [...this.#lines], dropped: this.#count - this.#lines.length };
+  }
+}
+
+function onVisibility(listener: () => void): () => void {
+  document.addEventListener("visibilitychange", listener);
+  return () => document.removeEventListener("visibilitychange", listener);
+}
+
+function isPageVisible(): boolean {
+  return document.visibilityState === "visible";
+}

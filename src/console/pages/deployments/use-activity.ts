@@ -1,0 +1,30 @@
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import type { RunSeries } from "../../../traces/stats/series-schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { type Activity, activityOf, CELL_MS, CELLS } from "./activity.ts";
+
+const POLL_MS = 60_000;
+/** An answer holds 1000 buckets: 48 of each group, and of the rest. */
+const MAX_GROUPS = 19;
+
+/**
+ * Reads the runs of all these deployments at once.
+ * @returns `null` for a deployment that is not among the 19 with the most runs
+ */
+export function useActivity(rows: Deployment[]): (deployment_id: string) => Activity | null {
+  const session = rows.flatMap(({ tracing_project_id }) => tracing_project_id ?? []).sort();
+  const start = (Math.floor(Date.now() / CELL_MS) - CELLS + 1) * CELL_MS;
+  const { data } = useApiQuery<RunSeries>("/api/v1/runs/stats", {
+    post: {
+      session,
+      start_time: new Date(start).toISOString(),
+      is_root: true,
+      stride: { unit: "MINUTE", value: 30 },
+      group_by: { attribute: "metadata", path: "deployment_id", max_groups: MAX_GROUPS },
+    },
+    enabled: session.length > 0,
+    poll: POLL_MS,
+    keepPrevious: true,
+  });
+  return (id) => (data ? activityOf(data, id) : null);
+}

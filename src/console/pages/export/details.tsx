@@ -1,0 +1,46 @@
+import type { BulkExport } from "../../../exports/schema.ts";
+import { Id } from "../../ui/copy-button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+
+/** Settings of an export or a schedule. */
+export function Details({ order }: { order: BulkExport }) {
+  const { id, filter, export_fields, compression, format_version, late_rows, table_format } = order;
+  return (
+    <section className="panel" aria-label="Order">
+      <dl className="kv in-p">
+        <dt>Filter</dt>
+        <dd>{filter === null ? "all runs" : <code className="break-all">{filter}</code>}</dd>
+        <dt>Columns</dt>
+        <dd>{export_fields === null ? "all" : export_fields.join(", ")}</dd>
+        <dt>Format</dt>
+        <dd>
+          Parquet, {compression}, {format_version}
+        </dd>
+        <dt>Table</dt>
+        <dd>{table_format === null ? "none" : "Apache Iceberg"}</dd>
+        <dt>Late rows</dt>
+        <dd>{late_rows ? "carried by the next window" : "not carried"}</dd>
+        <dt>Id</dt>
+        <dd>
+          <Id id={id} length={36} />
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+export function Failure({ error }: { error: string }) {
+  return (
+    <div className="note err" role="alert">
+      <Icon name="status-failed" />
+      <div className="grow">
+        <div className="b">The export did not complete.</div>
+        <div className="mono sm break-words">{error}</div>
+        <div className="mid sm mt-1">
+          Correct the cause, then retry: written files are kept, and only the missing ones are
+          written again.
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { getRouteApi } from "@tanstack/react-router";
+import type { BulkExportManifest } from "../../../exports/preview/preview-schema.ts";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { CodeBlock } from "../../ui/blocks/code-block.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { QueryState } from "../../ui/states.tsx";
+import { EXPORTS } from "../exports/names.ts";
+import { TABLE_READERS } from "./search.ts";
+
+const route = getRouteApi("/w/$workspace/exports/$export");
+const NAMES = {
+  duckdb: "DuckDB",
+  athena: "Athena",
+  snowflake: "Snowflake",
+  bigquery: "BigQuery",
+  spark: "Spark",
+} as const;
+
+type Props = { table: NonNullable<BulkExportManifest["table"]> };
+
+/** Table of a schedule in its newest state. */
+export function ScheduleTable({ schedule, poll }: { schedule: BulkExport; poll: number | false }) {
+  const manifest = useApiQuery<BulkExportManifest>(`${EXPORTS}/${schedule.id}/manifest`, { poll });
+  return (
+    <QueryState query={manifest} what="The table could not be read">
+      {({ table }) => table !== null && <ReadTable table={table} />}
+    </QueryState>
+  );
+}
+
+/** Statements that read a table, of a schedule or as a window left it. */
+export function ReadTable({ table }: Props) {
+  const { reader = "duckdb" } = route.useSearch();
+  const { location, version, statements } = table;
+  const text = [reader === "athena" ? statements?.athena_register : undefined, statements?.[reader]]
+    .filter((each) => each !== undefined)
+    .join("\n");
+  return (
+    <Panel
+      title="Iceberg table"
+      end={
+        <nav className="seg" aria-label="Reader of the table">
+          {TABLE_READERS.map((each) => (
+            <route.Link
+              key={each}
+              to="."
+              search={(former) => ({ ...former, reader: each })}
+              aria-current={reader === each ? "page" : undefined}
+              replace
+            >
+              {NAMES[each]}
+            </route.Link>
+          ))}
+        </nav>
+      }
+      footer={
+        <>
+          <code className="sm break-all">{location}</code>
+          {version !== null && <span className="push nw">version {version}</span>}
+        </>
+      }
+    >
+      <div className="in-p">
+        {text === "" ? (
+          <p className="dim">The statements appear when the window is in the table.</p>
+        ) : (
+          <CodeBlock text={text} label={`Table for ${NAMES[reader]}`} />
+        )}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,45 @@
+import { Link } from "@tanstack/react-router";
+import type { RevisionsList } from "../../../control-plane/deployments/revision-schema.ts";
+import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
+import type { RunSeries } from "../../../traces/stats/series-schema.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { pathTo } from "../../state/path.ts";
+import { Time } from "../../ui/values.tsx";
+import { type RevisionMark, toMarks } from "./revision-marks.ts";
+
+const SHOWN = 100;
+
+/** Revisions that began to serve in the time of the charts, the oldest first. */
+export function useRevisionMarks(project_id: string, answer: RunSeries) {
+  const deployments = useApiQuery<DeploymentsList>("/v2/deployments", { query: { limit: SHOWN } });
+  const found = deployments.data?.resources.find(
+    ({ tracing_project_id }) => tracing_project_id === project_id,
+  );
+  const { data, error } = useApiQuery<RevisionsList>(`/v2/deployments/${found?.id}/revisions`, {
+    query: { limit: SHOWN },
+    enabled: found !== undefined,
+  });
+  return { marks: toMarks(data?.resources ?? [], answer), error: deployments.error ?? error };
+}
+
+/** Lists what the diamonds of the charts are. */
+export function RevisionLegend({ marks, error }: { marks: RevisionMark[]; error: Error | null }) {
+  const workspace = useWorkspaceId();
+  if (error) return <p className="err sm mt-3">Revisions are not marked: {error.message}</p>;
+  if (marks.length === 0) return null;
+  return (
+    <ul className="row wrap sm mt-3" aria-label="Revisions that began to serve">
+      {marks.map(({ id, deployment_id, name, at }) => (
+        <li key={id} className="row gap-1">
+          <i className="diamond" aria-hidden="true" />
+          <Link to={pathTo(workspace, `/deployments/${deployment_id}`)} search={{ rev: id }}>
+            <code>{name}</code>
+          </Link>
+          <span className="dim">
+            serves since <Time at={at} exact />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

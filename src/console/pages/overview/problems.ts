@@ -1,0 +1,46 @@
+import type { AlertList } from "../../../control-plane/alerts/alert-schema.ts";
+import type { QuotaList } from "../../../control-plane/quotas/quota-schema.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { pathTo } from "../../state/path.ts";
+import { conditionOf } from "../alerts/alert-texts.ts";
+import { ALERTS } from "../monitor/monitor-tabs.tsx";
+import { isUsedUp, METER_TEXTS, PERIOD_TEXTS, QUOTAS } from "../settings/usage/meters.ts";
+
+export type OverviewProblem = {
+  key: string;
+  title: string;
+  detail: string;
+  /** When it began, `null` for a state without a beginning. */
+  at: string | null;
+  to: string;
+};
+
+const POLL_MS = 10_000;
+
+export function useFiringAlerts(): OverviewProblem[] {
+  const workspace = useWorkspaceId();
+  const { data } = useApiQuery<AlertList>(ALERTS, { poll: POLL_MS });
+  const firing = (data?.alerts ?? []).filter(({ status }) => status === "firing");
+  return firing.map((alert) => ({
+    key: alert.id,
+    title: `Alert: ${alert.name}`,
+    detail: conditionOf(alert),
+    at: alert.started_at,
+    to: `${pathTo(workspace, "/monitor/alerts")}?${new URLSearchParams({ alert: alert.id })}`,
+  }));
+}
+
+export function useUsedUpQuotas(): OverviewProblem[] {
+  const workspace = useWorkspaceId();
+  const { data } = useApiQuery<QuotaList>(QUOTAS, { poll: POLL_MS });
+  return (data?.quotas ?? []).filter(isUsedUp).map(({ meter, period, set_by, limit, used }) => {
+    const { label, format } = METER_TEXTS[meter];
+    return {
+      key: `${meter}/${period}/${set_by}`,
+      title: `Quota reached: ${label}`,
+      detail: `${format(used)} of ${format(limit)} ${PERIOD_TEXTS[period].per}`,
+      at: null,
+      to: pathTo(workspace, "/settings/usage"),
+    };
+  });
+}

@@ -1,0 +1,148 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { Project } from "../../../../traces/projects/schema.ts";
+import type { TtlSettings } from "../../../../traces/projects/ttl-settings-schema.ts";
+import { useApiChange, useApiQuery, useWorkspaceId } from "../../../api/hooks.ts";
+import { useMay } from "../../../api/session.ts";
+import { pathTo } from "../../../state/path.ts";
+import { InlineError } from "../../../ui/blocks/inline-error.tsx";
+import { Pager } from "../../../ui/blocks/pager.tsx";
+import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
+import { showText } from "../../../ui/formats.ts";
+import { Empty, Panel } from "../../../ui/panel.tsx";
+import { SearchField } from "../../../ui/search-field.tsx";
+import { QueryState } from "../../../ui/states.tsx";
+import { useToast } from "../../../ui/toasts.tsx";
+import { lifetimeOf, TIER_LABELS, TIERS, type Tier } from "./tiers.ts";
+
+const route = getRouteApi("/w/$workspace/settings/$section");
+const PROJECTS = "/api/v1/sessions";
+const PAGE = 50;
+
+/** Projects with their tiers, which editors change. */
+export function ProjectTiers({ settings }: { settings: TtlSettings }) {
+  const { q = "", offset = 0 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useApiQuery<Project[]>(PROJECTS, {
+    query: { limit: PAGE, offset, name_contains: q || undefined },
+    keepPrevious: true,
+  });
+  const change = (search: { q?: string | undefined; offset?: number | undefined }) =>
+    void navigate({ search, resetScroll: false });
+  return (
+    <Panel
+      title="Projects"
+      end={
+        <SearchField
+          label="Name of a project"
+          value={q}
+          onChange={(text) => change({ q: text || undefined })}
+        />
+      }
+      footer={
+        <Pager
+          noun="project"
+          offset={offset}
+          count={query.data?.length ?? 0}
+          size={PAGE}
+          onChange={(next) => change({ q: q || undefined, offset: next })}
+        />
+      }
+    >
+      <QueryState query={query} what="The projects could not be read">
+        {(projects) =>
+          projects.length === 0 ? (
+            <Empty title={q === "" ? "No projects yet" : "No project has this name"}>
+              A project appears with its first trace. Its new traces can have a tier of their own.
+            </Empty>
+          ) : (
+            <ProjectTable projects={projects} settings={settings} />
+          )
+        }
+      </QueryState>
+    </Panel>
+  );
+}
+
+function ProjectTable({ projects, settings }: { projects: Project[]; settings: TtlSettings }) {
+  const workspace = useWorkspaceId();
+  const tierOf = ({ trace_tier }: Project) => trace_tier ?? settings.default_trace_tier;
+  const columns: TableColumn<Project>[] = [
+    {
+      id: "name",
+      header: "Project",
+      cell: ({ id, name }) => (
+        <Link
+          to={pathTo(workspace, "/traces")}
+          search={{ project: id }}
+          className="m text-ink cut block"
+          title={name}
+        >
+          {showText(name)}
+        </Link>
+      ),
+    },
+    {
+      id: "kept",
+      header: "New traces are kept",
+      cell: (project) => (
+        <span className="nw">
+          <span className="only-m dim">New traces kept </span>
+          {lifetimeOf(settings, tierOf(project))}
+        </span>
+      ),
+      card: "full",
+      width: "160px",
+    },
+    {
+      id: "tier",
+      header: "Tier",
+      cell: (project) => <ProjectTier key={project.trace_tier} project={project} />,
+      card: "end",
+      width: "260px",
+    },
+  ];
+  return (
+    <DataTable
+      label="Retention of projects"
+      columns={columns}
+      rows={projects}
+      keyOf={({ id }) => id}
+    />
+  );
+}
+
+function ProjectTier({ project: { id, name, trace_tier } }: { project: Project }) {
+  const mayWrite = useMay("write");
+  const toast = useToast();
+  const change = useApiChange<Tier | null, Project>({
+    method: "PATCH",
+    path: `${PROJECTS}/${id}`,
+    body: (tier) => ({ trace_tier: tier }),
+    invalidates: [PROJECTS],
+  });
+  if (!mayWrite) return trace_tier === null ? "as the workspace" : TIER_LABELS[trace_tier];
+  const set = (tier: Tier | null) => {
+    const text =
+      tier === null ? "have the tier of the workspace" : `are ${TIER_LABELS[tier].toLowerCase()}`;
+    change.mutate(tier, { onSuccess: () => toast(`New traces of the project ${text}`) });
+  };
+  return (
+    <span className="row wrap">
+      <select
+        className="in auto"
+        aria-label={`Tier of ${name.slice(0, 100)}`}
+        value={trace_tier ?? ""}
+        disabled={change.isPending}
+        onChange={(event) => set((event.target.value || null) as Tier | null)}
+      >
+        <option value="">As the workspace</option>
+        {TIERS.map((tier) => (
+          <option key={tier} value={tier}>
+            {TIER_LABELS[tier]}
+          </option>
+        ))}
+      </select>
+      <InlineError error={change.error} />
+    </span>
+  );
+}

@@ -1,0 +1,64 @@
+import type { Meter, Quota, QuotaPeriod } from "../../../../control-plane/quotas/quota-schema.ts";
+import type { UsageDays } from "../../../../control-plane/usage/usage-schema.ts";
+import { ProgressBar } from "../../../ui/blocks/progress-bar.tsx";
+import { Status } from "../../../ui/status.tsx";
+import { isUsedUp, METER_TEXTS, PERIOD_TEXTS } from "./meters.ts";
+
+type Props = {
+  meter: Meter;
+  period: QuotaPeriod;
+  /** Quotas of the meter and the period: the operator and the admins may each set one. */
+  quotas: Quota[];
+  /** Days of the current month; without them only quotas are shown. */
+  days: UsageDays["days"] | undefined;
+};
+
+const NEARLY = 0.8;
+
+/** Usage of a meter in a period, above a bar for each quota. */
+export function PeriodCell({ meter, period, quotas, days }: Props) {
+  const { format } = METER_TEXTS[meter];
+  const { label } = PERIOD_TEXTS[period];
+  const used = quotas[0]?.used ?? (days && usedOf(meter, period, days));
+  return (
+    <div className="grid gap-1 md:py-2">
+      <span className="row wrap">
+        <span className="only-m dim">{label}</span>
+        {used === undefined ? (
+          <span className="dim">no quota</span>
+        ) : (
+          <span title={String(used)}>{format(used)}</span>
+        )}
+        {quotas.some(isUsedUp) && <Status kind="failed">Quota reached</Status>}
+      </span>
+      {quotas.map((quota) => (
+        <span key={quota.set_by} className="grid gap-1">
+          <ProgressBar
+            fraction={fractionOf(quota)}
+            tone={toneOf(quota)}
+            label={`${METER_TEXTS[meter].label}, ${label.toLowerCase()}, of ${format(quota.limit)}`}
+          />
+          <span className="hint">
+            of {format(quota.limit)}, set by{" "}
+            {quota.set_by === "admin" ? "an admin" : "the operator"}
+          </span>
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function usedOf(meter: Meter, period: QuotaPeriod, days: UsageDays["days"]): number {
+  const counted = period === "day" ? days.slice(-1) : days;
+  return counted.reduce((sum, day) => sum + day[meter], 0);
+}
+
+/** A quota of 0 is used up. */
+function fractionOf({ used, limit }: Quota): number {
+  return limit === 0 ? 1 : used / limit;
+}
+
+function toneOf(quota: Quota) {
+  if (isUsedUp(quota)) return "err";
+  return fractionOf(quota) >= NEARLY ? "wait" : "idle";
+}

@@ -1,0 +1,41 @@
+import { useEffect, useRef, useState } from "react";
+import type { FilterValidation } from "../../../../traces/query/filter-schema.ts";
+import { useApiQuery } from "../../../api/hooks.ts";
+import { type FilterError, readError } from "./completion.ts";
+
+const WAIT_MS = 250;
+
+export type FilterCheck = { error: FilterError | null; isValid: boolean; applyNow: () => void };
+
+/** Checks a filter by the service after a pause in typing, and applies it once it is valid. */
+export function useCheck(
+  text: string,
+  applied: string,
+  onApply: (filter: string) => unknown,
+): FilterCheck {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const isEmpty = settled.trim() === "";
+  const query = useApiQuery<FilterValidation>("/api/v1/runs/query/validate", {
+    post: { filter: settled },
+    enabled: !isEmpty,
+  });
+  const { data } = query;
+  const isSettled = settled === text;
+  const [problem] = data?.errors ?? [];
+  const isValid = isSettled && !isEmpty && data?.valid === true;
+  const isReady = isSettled && (isEmpty || isValid);
+  const apply = useRef(onApply);
+  apply.current = onApply;
+  useEffect(() => {
+    if (isReady && settled.trim() !== applied) apply.current(settled.trim());
+  }, [isReady, settled, applied]);
+  return {
+    error: isSettled && !isEmpty && problem ? readError(problem.message, settled) : null,
+    isValid,
+    applyNow: () => setSettled(text),
+  };
+}

@@ -1,0 +1,45 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { exportSearch } from "../pages/export/search.ts";
+import { exportsSearch } from "../pages/exports/search.ts";
+import { type RawSearch, textParam } from "../state/search.ts";
+import { workspace } from "./root.ts";
+
+/** The fields that a link fills in; the rest of a form is not part of the address. */
+type NewExportSearch = { project?: string | undefined; filter?: string | undefined };
+
+function newExportSearch(search: RawSearch): NewExportSearch {
+  return { project: textParam(search, "project"), filter: textParam(search, "filter") };
+}
+
+const exports = createRoute({
+  getParentRoute: () => workspace,
+  path: "/exports",
+  validateSearch: exportsSearch,
+  component: lazyRouteComponent(() => import("../pages/exports/page.tsx"), "ExportsPage"),
+});
+
+const oneExport = createRoute({
+  getParentRoute: () => workspace,
+  path: "/exports/$export",
+  validateSearch: exportSearch,
+  component: lazyRouteComponent(() => import("../pages/export/page.tsx"), "ExportPage"),
+});
+
+const newExport = createRoute({
+  getParentRoute: () => workspace,
+  path: "/exports/new",
+  validateSearch: newExportSearch,
+  component: lazyRouteComponent(() => import("../pages/new-export/page.tsx"), "NewExportPage"),
+});
+
+const newDestination = createRoute({
+  getParentRoute: () => workspace,
+  path: "/exports/destinations/new",
+  component: lazyRouteComponent(
+    () => import("../pages/new-destination/page.tsx"),
+    "NewDestinationPage",
+  ),
+});
+
+/** Pages of exports. */
+export const exportRoutes = [exports, oneExport, newExport, newDestination];

@@ -1,0 +1,23 @@
+import { useApiQuery } from "../api/hooks.ts";
+
+/** Ids that an agent leaves in the metadata of its traces. Others may write anything there. */
+type TraceMetadata = { deployment_id?: unknown; revision_id?: unknown; thread_id?: unknown };
+
+type Answer = { extra?: { metadata?: TraceMetadata } | null };
+
+const POLL_MS = 3000;
+
+/** @returns `undefined` until the trace of the run is received, and for a run without a trace */
+export function useTraceMetadata(run_id: string | undefined): TraceMetadata | undefined {
+  const { data } = useApiQuery<Answer>(`/api/v2/runs/${run_id}`, {
+    query: { selects: "EXTRA" },
+    enabled: run_id !== undefined,
+    poll: (answer) => (answer === undefined ? POLL_MS : false),
+  });
+  return data?.extra?.metadata;
+}
+
+/** Returns the search parameters that list the traces of a thread. */
+export function tracesOfThread(project: string, thread_id: string) {
+  return { project, q: `eq(thread_id, ${JSON.stringify(thread_id)})`, range: "30d" as const };
+}

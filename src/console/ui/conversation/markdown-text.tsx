@@ -1,0 +1,73 @@
+import { createElement, type ReactNode, useMemo } from "react";
+import { showText } from "../formats.ts";
+import { type Block, type Inline, parseInline, parseMarkdown } from "./markdown.ts";
+
+const MAX_DRAWN = 20_000;
+
+/** Markdown as elements: images are links, markup stays text, and the page keeps its own headings. */
+export function MarkdownText({ text }: { text: string }) {
+  const blocks = useMemo(() => (text.length > MAX_DRAWN ? null : parseMarkdown(text)), [text]);
+  if (blocks === null) return showText(text);
+  return (
+    <div className="md">
+      {blocks.map((block, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: blocks keep their order while a message grows
+        <BlockView key={index} block={block} />
+      ))}
+    </div>
+  );
+}
+
+function BlockView({ block }: { block: Block }): ReactNode {
+  switch (block.kind) {
+    case "code":
+      return <pre className="md-code">{showText(block.lines.join("\n"))}</pre>;
+    case "list":
+      return <ListView items={block.items} />;
+    case "heading":
+      return <p className="md-h">{draw(block.text)}</p>;
+    case "quote":
+      return <blockquote>{draw(block.text)}</blockquote>;
+    case "rule":
+      return <hr />;
+    case "text":
+      return <p>{draw(block.text)}</p>;
+    case "gap":
+      return null;
+  }
+}
+
+function ListView({ items }: { items: Extract<Block, { kind: "list" }>["items"] }) {
+  return (
+    <ul>
+      {items.map(({ depth, marker, text }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: items keep their order while a message grows
+        <li key={index} style={{ marginInlineStart: `${depth}em` }}>
+          <span className="dim">{/\d/.test(marker) ? marker : "•"}</span>
+          <span>{draw(text)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function draw(text: string): ReactNode {
+  return drawParts(parseInline(text));
+}
+
+function drawParts(parts: Inline[]): ReactNode {
+  return parts.map((part, index) => {
+    if (typeof part === "string") return showText(part);
+    if (part.kind === "code") return createElement("code", { key: index }, showText(part.text));
+    if (part.kind !== "link") {
+      return createElement(part.kind, { key: index }, drawParts(part.parts));
+    }
+    const { href, label } = part;
+    return (
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts keep their order while a message grows
+      <a key={index} href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">
+        {showText(label)}
+      </a>
+    );
+  });
+}

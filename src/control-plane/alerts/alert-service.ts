@@ -1,0 +1,115 @@
+import { and, asc, eq } from "drizzle-orm";
+import { listDeliveriesOf } from "../../agent-server/webhooks/list-service.ts";
+import { deleteWebhooksOf } from "../../agent-server/webhooks/sweep.ts";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { assertReachable } from "../../shared/egress/egress.ts";
+import { AppError, invalid, notFound } from "../../shared/errors.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { assertProject } from "../../traces/projects/service.ts";
+import { assertRunFilter } from "../../traces/stats/monitor-service.ts";
+import {
+  Alert,
+  type AlertCreateRequest,
+  AlertDeliveries,
+  type AlertPatchRequest,
+} from "./alert-schema.ts";
+import { MAX_ALERTS } from "./limits.ts";
+import { alerts } from "./table.ts";
+
+export async function createAlert(ctx: Context, input: AlertCreateRequest): Promise<Alert> {
+  assertMay(ctx, "write");
+  const { workspace_id } = ctx.caller;
+  await assertRule(ctx, input);
+  if ((await ctx.db.$count(alerts, eq(alerts.workspace_id, workspace_id))) >= MAX_ALERTS) {
+    const text = `The workspace has ${MAX_ALERTS} alerts, which is the limit: delete one first.`;
+    throw new AppError("conflict", text);
+  }
+  const now = new Date().toISOString();
+  const state = { status: "ok" as const, episode: 0, due_at: now };
+  const [row] = await ctx.db
+    .insert(alerts)
+    .values({ id: newId(), workspace_id, ...input, ...state, created_at: now, updated_at: now })
+    .returning();
+  return Alert.parse(row);
+}
+
+export async function listAlerts(ctx: Context): Promise<Alert[]> {
+  assertMay(ctx, "read");
+  const rows = await ctx.db
+    .select()
+    .from(alerts)
+    .where(eq(alerts.workspace_id, ctx.caller.workspace_id))
+    .orderBy(asc(alerts.id));
+  return rows.map((row) => Alert.parse(row));
+}
+
+export async function getAlert(ctx: Context, alert_id: string): Promise<Alert> {
+  assertMay(ctx, "read");
+  const [row] = await ctx.db.select().from(alerts).where(isOurs(ctx, alert_id));
+  if (!row) throw notFound("Alert", alert_id);
+  return Alert.parse(row);
+}
+
+/** An episode of an alert that is disabled ends with the next evaluation. */
+export async function updateAlert(
+  ctx: Context,
+  alert_id: string,
+  patch: AlertPatchRequest,
+): Promise<Alert> {
+  assertMay(ctx, "write");
+  await assertRule(ctx, Alert.parse({ ...(await getAlert(ctx, alert_id)), ...patch }));
+  const now = new Date().toISOString();
+  const [row] = await ctx.db
+    .update(alerts)
+    .set({ ...patch, due_at: now, updated_at: now })
+    .where(isOurs(ctx, alert_id))
+    .returning();
+  if (!row) throw notFound("Alert", alert_id);
+  return Alert.parse(row);
+}
+
+/** Deliveries go first: without the alert no request could find them. */
+export async function deleteAlert(ctx: Context, alert_id: string): Promise<void> {
+  assertMay(ctx, "write");
+  const { id } = await getAlert(ctx, alert_id);
+  while (!(await deleteWebhooksOf(ctx.env, id)));
+  await ctx.db.delete(alerts).where(isOurs(ctx, id));
+}
+
+export async function listAlertDeliveries(
+  ctx: Context,
+  alert_id: string,
+): Promise<AlertDeliveries["deliveries"]> {
+  const { id } = await getAlert(ctx, alert_id);
+  const found = await listDeliveriesOf(ctx, id);
+  const deliveries = found.map(({ run_id, ...delivery }) => ({ ...delivery, id: run_id }));
+  return AlertDeliveries.parse({ deliveries }).deliveries;
+}
+
+type Rule = Pick<
+  AlertCreateRequest,
+  "metric" | "session_id" | "filter" | "feedback_key" | "webhook"
+>;
+
+async function assertRule(
+  ctx: Context,
+  { metric, session_id, filter, feedback_key, webhook }: Rule,
+): Promise<void> {
+  assertReachable(ctx.env, "webhooks", { webhook });
+  const isQuota = metric === "quota_used";
+  const needs = (field: keyof Rule, value: string | null, isNeeded: boolean) => {
+    if ((value !== null) === isNeeded) return;
+    const rule = isNeeded ? "is required with" : "must be null with";
+    throw invalid(["body", field], `${rule} the metric ${metric}`);
+  };
+  needs("session_id", session_id, !isQuota);
+  needs("feedback_key", feedback_key, metric === "feedback_score");
+  if (isQuota) needs("filter", filter, false);
+  if (filter !== null) assertRunFilter(filter);
+  if (session_id !== null) await assertProject(ctx, session_id);
+}
+
+function isOurs({ caller }: Context, alert_id: string) {
+  return and(eq(alerts.id, alert_id), eq(alerts.workspace_id, caller.workspace_id));
+}

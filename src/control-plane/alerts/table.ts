@@ -1,0 +1,42 @@
+import { sql } from "drizzle-orm";
+import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Alert } from "./alert-schema.ts";
+
+/** Condition of the index and of its query: disabled alerts are not read. */
+export const MAY_BE_DUE = "enabled = 1 OR status = 'firing' OR outbox_id IS NOT NULL";
+
+/** Alerts with their state. The outbox has the webhook of the last change until it is a delivery. */
+export const alerts = sqliteTable(
+  "alerts",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    name: text().notNull(),
+    metric: text().$type<Alert["metric"]>().notNull(),
+    session_id: text(),
+    filter: text(),
+    is_root: integer({ mode: "boolean" }).notNull(),
+    feedback_key: text(),
+    window_minutes: integer().notNull(),
+    operator: text().$type<Alert["operator"]>().notNull(),
+    threshold: real().notNull(),
+    webhook: text().notNull(),
+    enabled: integer({ mode: "boolean" }).notNull(),
+    status: text().$type<Alert["status"]>().notNull(),
+    value: real(),
+    episode: integer().notNull(),
+    started_at: text(),
+    evaluated_at: text(),
+    problem: text(),
+    /** Next evaluation. The tick that claims the alert sets it. */
+    due_at: text().notNull(),
+    outbox_id: text(),
+    outbox_payload: text(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [
+    index("alerts_by_workspace").on(table.workspace_id, table.id),
+    index("alerts_by_due").on(table.due_at).where(sql.raw(MAY_BE_DUE)),
+  ],
+);

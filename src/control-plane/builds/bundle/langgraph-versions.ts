@@ -1,0 +1,58 @@
+import { lt } from "semver";
+import type { BuildLog } from "../build-log.ts";
+import { BuildFailure } from "../failure.ts";
+import { HARNESS } from "../packages/carried.ts";
+import type { Dependencies } from "../packages/dependencies.ts";
+import type { NpmProject } from "../packages/project.ts";
+
+/** The first version whose checkpoints are in a package of their own. */
+const OLDEST = "0.2.0";
+/** Newer versions stream messages and custom events. */
+const FIRST_WITH_MESSAGES = "0.2.20";
+const FIRST_WITH_ZOD_SCHEMA = "0.2.68";
+
+/** Features with the first version that has them, beside those of docs/reference/agents.md. */
+const FEATURES = [
+  ["0.2.9", "events and states of subgraphs"],
+  ["0.2.10", "the store in nodes"],
+  [FIRST_WITH_MESSAGES, "custom events"],
+  ["0.2.31", "interrupt() and Command"],
+] as const;
+
+type LangGraphProject = { project: NpmProject; dependencies: Dependencies };
+
+/** Refuses versions that cannot run, and warns of what is lost with those before 0.2.20. */
+export function checkLangGraph(log: BuildLog, { project, dependencies }: LangGraphProject) {
+  const version = versionOf(dependencies);
+  if (version === null || !lt(version, FIRST_WITH_MESSAGES)) return;
+  const files = project.lock === null ? "package.json" : `package.json and ${project.lock.file}`;
+  if (lt(version, OLDEST)) {
+    const text = `LangGraph ${version} is not supported: its checkpoints have another format.`;
+    const remedy = `Update @langchain/langgraph to ${OLDEST} or newer in ${files}.`;
+    throw new BuildFailure("bundle_failed", `${text} ${remedy}`);
+  }
+  const lacking = FEATURES.filter(([first]) => lt(version, first));
+  const names = lacking.map(([first, name]) => `${name} (${first})`).join(", ");
+  log.warn(
+    `LangGraph ${version} runs without features of later versions: ${names}. ` +
+      `Update @langchain/langgraph in ${files} to use them.`,
+  );
+}
+
+/** Returns the code that runs beside the agent's. */
+export function harnessOf(dependencies: Dependencies): string {
+  const version = versionOf(dependencies);
+  if (dependencies.langgraph === null) return HARNESS.plain_agent;
+  const isEarly = version !== null && lt(version, FIRST_WITH_MESSAGES);
+  return isEarly ? HARNESS.early_langgraph_agent : HARNESS.langgraph_agent;
+}
+
+export function lacksZodSchema(dependencies: Dependencies): boolean {
+  const version = versionOf(dependencies);
+  return version !== null && lt(version, FIRST_WITH_ZOD_SCHEMA);
+}
+
+/** @returns `null` without LangGraph, or when it is linked. */
+function versionOf({ install, langgraph }: Dependencies): string | null {
+  return install.packages.get(langgraph ?? "")?.version ?? null;
+}

@@ -1,0 +1,79 @@
+import wasm from "esbuild-wasm/esbuild.wasm";
+import build from "../../../../dist/build-isolate/build.txt";
+import early_langgraph_agent from "../../../../dist/isolate/early-langgraph-agent.txt";
+import globals from "../../../../dist/isolate/globals.txt";
+import langgraph_agent from "../../../../dist/isolate/langgraph-agent.txt";
+import plain_agent from "../../../../dist/isolate/plain-agent.txt";
+import { UNITS } from "../../../../dist/prebuilt/units.js";
+import tailwind from "../../../../dist/styles/tailwind.txt";
+import type { EgressPolicy } from "../../../shared/egress/egress.ts";
+import type {
+  BuildIsolate,
+  BuildOrder,
+  BuildOutcome,
+  BuildSink,
+  PrebuildIsolate,
+  PrebuildOrder,
+} from "../contract.ts";
+import { PrebuiltUnits } from "../prebuilt/units.ts";
+import { buildEgress } from "./callbacks.ts";
+import { BuildStorage, PackageStorage } from "./storage.ts";
+
+/** CPU time of a build. Cloudflare ends an isolate that exceeds it; local workerd does not. */
+const CPU_LIMIT_MS = 120_000;
+
+/** Names that scripts/build/build-isolate.ts leaves in the code. */
+const MODULES = {
+  "build.js": build,
+  "esbuild.wasm": wasm,
+  "early-langgraph-agent.txt": { text: early_langgraph_agent },
+  "globals.txt": { text: globals },
+  "langgraph-agent.txt": { text: langgraph_agent },
+  "plain-agent.txt": { text: plain_agent },
+  "tailwind.txt": { text: tailwind },
+};
+
+/** A new isolate, for one build. */
+export function loadIsolate(loader: WorkerLoader, policy: EgressPolicy): WorkerStub {
+  return loader.load({
+    compatibilityDate: "2026-11-01",
+    mainModule: "build.js",
+    modules: MODULES,
+    env: {},
+    globalOutbound: buildEgress(policy),
+    limits: { cpuMs: CPU_LIMIT_MS },
+  });
+}
+
+/** The loader types every entrypoint as a Fetcher. */
+export function buildEntrypoint(isolate: WorkerStub): BuildIsolate {
+  return isolate.getEntrypoint("Build") as unknown as BuildIsolate;
+}
+
+/** Rejects when the isolate ended before its answer; all other failures are outcomes. */
+export async function buildIn(
+  isolate: WorkerStub,
+  bucket: R2Bucket,
+  order: BuildOrder,
+  sink: BuildSink,
+): Promise<BuildOutcome> {
+  const units = new PrebuiltUnits(bucket, UNITS);
+  const storage = new BuildStorage(bucket, order, units);
+  const outcome = await buildEntrypoint(isolate).build(order, sink, storage);
+  if (!outcome.ok) return outcome;
+  return { ...outcome, ...storage.stored(), lacking: units.missing };
+}
+
+/** Builds a unit that a build lacked. One that is lost is built after the next build that lacks it. */
+export async function prebuildIn(
+  load: () => WorkerStub,
+  bucket: R2Bucket,
+  order: PrebuildOrder,
+): Promise<void> {
+  const { name, version } = order;
+  const units = new PrebuiltUnits(bucket, UNITS);
+  if (!(await units.isWanted(order))) return;
+  const isolate = load().getEntrypoint("Prebuild") as unknown as PrebuildIsolate;
+  const storage = new PackageStorage(bucket);
+  await units.write({ name, version }, await isolate.prebuild(order, storage));
+}

@@ -1,0 +1,14 @@
+import { exports } from "cloudflare:workers";
+import type { EgressPolicy } from "../../../shared/egress/egress.ts";
+
+type Entrypoints = { BuildEgress(options: { props: EgressPolicy }): Fetcher };
+
+/** Returns the network of a build's isolate. */
+export function buildEgress({ allow_private, dns_url, own_ports }: EgressPolicy): Fetcher {
+  const props = {
+    allow_private,
+    ...(dns_url !== undefined && { dns_url }),
+    ...(own_ports !== undefined && { own_ports }),
+  };
+  return (exports as unknown as Entrypoints).BuildEgress({ props });
+}

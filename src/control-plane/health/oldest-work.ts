@@ -1,0 +1,39 @@
+/** Times since which the oldest work of each kind waits, `null` when none does. */
+export type OldestWork = {
+  build_age: string | null;
+  export_age: string | null;
+  export_file_age: string | null;
+  export_window_age: string | null;
+  webhook_age: string | null;
+  project_deletion_age: string | null;
+};
+
+/**
+ * A sweep renews `sent_at` each minute, so that no age derives from it, with one exception: schedules whose
+ * windows wait for a quota are due for long, and are checked by each sweep. Exports wait for others of their
+ * workspace, and files for others of their export, until they have been claimed once. Each subquery reads an
+ * index of unfinished work. `?1` is the current time.
+ */
+export const OLDEST_WORK = `
+  SELECT
+    (SELECT min(created_at) FROM revisions
+      WHERE status IN ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING')
+    ) AS build_age,
+    (SELECT min(max(updated_at, coalesce(next_attempt_at, ''))) FROM bulk_exports e
+      WHERE status = 'CREATED' AND coalesce(next_attempt_at, '') <= ?1 AND NOT EXISTS (
+        SELECT 1 FROM bulk_exports r WHERE r.status = 'RUNNING' AND r.workspace_id = e.workspace_id)
+    ) AS export_age,
+    (SELECT min(max(coalesce(lease_expires_at, ''), coalesce(next_attempt_at, ''))) FROM bulk_export_files f
+      WHERE status IN ('WAITING', 'RUNNING') AND sent_at IS NOT NULL
+        AND (lease_expires_at IS NOT NULL OR next_attempt_at IS NOT NULL)
+        AND coalesce(lease_expires_at, '') <= ?1 AND coalesce(next_attempt_at, '') <= ?1
+        AND EXISTS (SELECT 1 FROM bulk_exports e WHERE e.id = f.bulk_export_id AND e.status = 'RUNNING')
+    ) AS export_file_age,
+    (SELECT min(max(next_window_at, coalesce(sent_at, ''))) FROM bulk_exports
+      WHERE status = 'INTERVAL_SCHEDULED' AND next_window_at <= ?1
+    ) AS export_window_age,
+    (SELECT due_at FROM run_webhooks
+      WHERE status = 'pending' AND due_at <= ?1 AND coalesce(lease_expires_at, '') <= ?1
+      ORDER BY due_at LIMIT 1
+    ) AS webhook_age,
+    (SELECT min(deleted_at) FROM projects WHERE deleted_at IS NOT NULL) AS project_deletion_age`;

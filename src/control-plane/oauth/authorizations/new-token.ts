@@ -1,0 +1,64 @@
+import { and, eq, ne } from "drizzle-orm";
+import type { Database } from "../../../shared/context.ts";
+import { isForeignKeyViolation } from "../../../shared/storage/sql.ts";
+import type { Grant } from "../client/provider-access.ts";
+import { oauth_authorizations, oauth_tokens } from "../table.ts";
+
+export type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
+
+/** Records the stored grant. @returns `false` when its provider was deleted */
+export async function saveToken(
+  db: Database,
+  row: AuthorizationRow,
+  grant: Grant,
+): Promise<boolean> {
+  const now = new Date().toISOString();
+  const { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id } = row;
+  const values = {
+    scopes: grant.scopes ?? row.scopes,
+    requested_scopes: row.scopes,
+    expires_at: grant.expires_at,
+    is_default: row.is_default,
+    updated_at: now,
+    ...(grant.account_label !== null && { provider_account_label: grant.account_label }),
+  };
+  const whose = { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id };
+  const insert = db
+    .insert(oauth_tokens)
+    .values({ id: row.token_id, ...whose, ...values, created_at: now })
+    .onConflictDoUpdate({ target: oauth_tokens.id, set: values });
+  const end = db
+    .update(oauth_authorizations)
+    .set({ status: "completed", ciphertext: "" })
+    .where(eq(oauth_authorizations.id, row.id));
+  try {
+    await (row.is_default
+      ? db.batch([insert, end, withoutDefault(db, row)])
+      : db.batch([insert, end]));
+    return true;
+  } catch (error) {
+    if (isForeignKeyViolation(error)) return false;
+    throw error;
+  }
+}
+
+function withoutDefault(
+  db: Database,
+  row: Pick<
+    AuthorizationRow,
+    "workspace_id" | "owner" | "subject" | "oauth_provider_id" | "token_id"
+  >,
+) {
+  return db
+    .update(oauth_tokens)
+    .set({ is_default: false })
+    .where(
+      and(
+        eq(oauth_tokens.workspace_id, row.workspace_id),
+        eq(oauth_tokens.owner, row.owner),
+        eq(oauth_tokens.subject, row.subject),
+        eq(oauth_tokens.oauth_provider_id, row.oauth_provider_id),
+        ne(oauth_tokens.id, row.token_id),
+      ),
+    );
+}

@@ -1,0 +1,131 @@
+import { and, eq, inArray } from "drizzle-orm";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { log } from "../../shared/log.ts";
+import { withDeadline } from "../../shared/work/deadline.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
+import type { Meter, Quota, QuotaPeriod, QuotasChange } from "./quota-schema.ts";
+import { quotas } from "./table.ts";
+import { listCountedUsage } from "./totals-service.ts";
+
+export const RUN_METERS = ["runs_created", "run_seconds"] as const;
+export const INGESTION_METERS = ["ingested_spans", "ingested_bytes"] as const;
+export const EXPORT_METERS = ["export_rows", "export_bytes"] as const;
+
+/** Age of the usage that an isolate compares with a quota. */
+const USED_MS = 10_000;
+/** Until a workspace without quotas is read again. */
+const NONE_MS = 60_000;
+/** Work is not held up longer by stores that do not answer. */
+const TIMEOUT_MS = 2000;
+
+/** Both included. */
+type DayRange = { from: string; to: string };
+type Days = Map<string, Partial<Record<Meter, number>>>;
+/** Reads the values of some meters by UTC day. */
+export type ReadUsage = (ctx: Context, range: DayRange) => Promise<Days>;
+
+const checked = new TtlCache<Quota[]>((found) => (found.length === 0 ? NONE_MS : USED_MS), 10_000);
+
+/**
+ * Refuses work of a workspace that has used up a quota. The check fails open: without D1 or the totals work is
+ * accepted.
+ *
+ * @throws `quota_exceeded`, a 402: published clients wait for the `Retry-After` of a 429 and send the request again,
+ * which takes up to a month
+ */
+export async function assertQuota(
+  ctx: Context,
+  meters: readonly Meter[],
+  read: ReadUsage = listCountedUsage,
+): Promise<void> {
+  const key = `${ctx.caller.workspace_id}/${meters[0]}`;
+  const found = await checked.get(key, () => tryToRead(ctx, meters, read));
+  const now = new Date();
+  const exceeded = found.find(
+    ({ used, limit, resets_at }) => used >= limit && resets_at > now.toISOString(),
+  );
+  if (exceeded !== undefined) throw quotaExceeded(exceeded, now);
+}
+
+async function tryToRead(ctx: Context, meters: readonly Meter[], read: ReadUsage) {
+  const { workspace_id } = ctx.caller;
+  const fail = (error: unknown): Quota[] => {
+    log.warn("quota_not_checked", { workspace_id, error: String(error) });
+    return [];
+  };
+  const found = readQuotas(ctx, meters, read).catch(fail);
+  return withDeadline(found, TIMEOUT_MS, () => fail(`No answer in ${TIMEOUT_MS} ms`));
+}
+
+/** Returns the quotas of these meters, and how much of them is used. */
+export async function readQuotas(
+  ctx: Context,
+  meters: readonly Meter[],
+  read: ReadUsage,
+): Promise<Quota[]> {
+  const rows = await ctx.db
+    .select()
+    .from(quotas)
+    .where(
+      and(eq(quotas.workspace_id, ctx.caller.workspace_id), inArray(quotas.meter, [...meters])),
+    )
+    .orderBy(quotas.meter, quotas.period, quotas.set_by);
+  if (rows.length === 0) return [];
+  const now = new Date();
+  const days = await read(ctx, periodOf("month", now));
+  return rows.map(({ meter, period, limit, set_by }) => {
+    const { from, resets_at } = periodOf(period, now);
+    const values = [...days].flatMap(([day, fields]) => (day >= from ? (fields[meter] ?? 0) : 0));
+    const used = values.reduce((sum, value) => sum + value, 0);
+    const remaining = Math.max(0, limit - used);
+    return { meter, period, limit, set_by, used, remaining, resets_at };
+  });
+}
+
+/** Replaces the quotas of the workspace's admins. Those of the operator stay. */
+export async function saveQuotas(ctx: Context, change: QuotasChange): Promise<void> {
+  assertMay(ctx, "admin");
+  const { workspace_id } = ctx.caller;
+  const updated_at = new Date().toISOString();
+  const rows = change.quotas.map((quota) => ({
+    ...quota,
+    ...{ workspace_id, updated_at, set_by: "admin" as const },
+  }));
+  await ctx.db.batch([
+    ctx.db
+      .delete(quotas)
+      .where(and(eq(quotas.workspace_id, workspace_id), eq(quotas.set_by, "admin"))),
+    ...rows.map((row) => ctx.db.insert(quotas).values(row)),
+  ]);
+  checked.forget((key) => key.startsWith(`${workspace_id}/`));
+}
+
+function quotaExceeded(quota: Quota, now: Date): AppError {
+  const { meter, period, limit, used, resets_at, set_by } = quota;
+  const remedy =
+    set_by === "admin"
+      ? "An admin of the workspace can raise it with PUT /v1/quotas."
+      : "Only the operator of the installation can raise it.";
+  const text = `${meter}: the workspace has used ${round(used)} of its quota of ${limit} a ${period}. It resets at ${resets_at}. ${remedy}`;
+  const retry_after_seconds = Math.ceil((Date.parse(resets_at) - now.getTime()) / 1000);
+  return new AppError("quota_exceeded", text, { retry_after_seconds });
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** Returns the days of the current period until today, and its end. */
+function periodOf(period: QuotaPeriod, now: Date): DayRange & { resets_at: string } {
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  const isDay = period === "day";
+  const from = new Date(Date.UTC(year, month, isDay ? day : 1));
+  const end = new Date(isDay ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1));
+  return { from: toDay(from), to: toDay(now), resets_at: end.toISOString() };
+}
+
+function toDay(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}

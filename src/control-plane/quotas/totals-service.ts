@@ -1,0 +1,20 @@
+import type { Context } from "../../shared/context.ts";
+import { usageOwner } from "../../shared/metrics/metrics.ts";
+import { parseSeriesKey } from "../../shared/metrics/series.ts";
+import { toUsageFields, type UsageCounts } from "../../shared/metrics/usage.ts";
+import { metricsOf } from "../health/metrics-object.ts";
+
+/** Returns the counted work of each UTC day with some. */
+export async function listCountedUsage({
+  env,
+  caller,
+}: Pick<Context, "env" | "caller">): Promise<Map<string, Partial<UsageCounts>>> {
+  const series = await metricsOf(env, usageOwner(caller.workspace_id)).list();
+  const days = new Map<string, Partial<UsageCounts>>();
+  for (const [key, values] of series) {
+    const { name, labels } = parseSeriesKey(key);
+    const [date = ""] = labels;
+    days.set(date, { ...days.get(date), ...toUsageFields(name, values) });
+  }
+  return days;
+}

@@ -1,0 +1,38 @@
+import { z } from "@hono/zod-openapi";
+import { namedObject } from "../../shared/schema.ts";
+import { QuotaList } from "../quotas/quota-schema.ts";
+
+const Day = z.iso.date("must be a day such as 2026-11-20").openapi({ example: "2026-11-20" });
+const total = (description: string, example: number) =>
+  z.number().openapi({ description, example });
+
+export const UsageQuery = z.object({
+  from: Day.optional().describe("First UTC day. Default: 29 days before `to`"),
+  to: Day.optional().describe("Last UTC day. Default: today"),
+});
+export type UsageQuery = z.infer<typeof UsageQuery>;
+
+export const UsageDay = namedObject("UsageDay", {
+  date: Day.describe("UTC day"),
+  runs: total("Runs of agents that ended on the day, after they had started", 1200),
+  run_seconds: total("Time of these runs from their first attempt to their end", 5400.25),
+  runs_created: total("Runs of agents accepted on the day, queued ones included", 1210),
+  ingested_spans: total("Trace runs created on the day, whatever their start", 18_200),
+  ingested_bytes: total(
+    "Decoded bodies of trace ingestion, without the traces of agents",
+    39_000_000,
+  ),
+  traces: total("Stored traces that started on the day", 1300),
+  spans: total("Stored trace runs that started on the day", 18_000),
+  trace_bytes: total("Size of these trace runs in storage", 36_000_000),
+  export_files: total("Files of exports written on the day", 4),
+  export_rows: total("Rows in these files", 250_000),
+  export_bytes: total("Size of these files", 41_000_000),
+});
+export type UsageDay = z.infer<typeof UsageDay>;
+
+export const UsageDays = namedObject("UsageDays", {
+  days: z.array(UsageDay).describe("Each day of the range, the oldest first"),
+  quotas: QuotaList.shape.quotas,
+});
+export type UsageDays = z.infer<typeof UsageDays>;

@@ -1,0 +1,48 @@
+import { RecordCache } from "../../shared/changes/record-cache.ts";
+import type { Caller } from "../../shared/context.ts";
+import type { AppError } from "../../shared/errors.ts";
+
+/** `ends_at_ms`: time at which the credential ends by itself, in epoch milliseconds. */
+export type CachedCaller = { caller: Caller; ends_at_ms: number };
+
+/** Streams check their caller each 4 seconds: a revocation takes effect within 10 seconds. */
+export const CALLER_AGE_MS = 4000;
+/** Callers act this long while D1 does not answer. No key can be revoked then, except just before the outage. */
+const MAX_OUTAGE_MS = 5 * 60 * 1000;
+
+/** A refusal too, so that an outage does not hide it. */
+export type CachedPrincipal = {
+  organization_id: string;
+  answer: Caller | AppError;
+  ends_at_ms: number;
+};
+
+const OPTIONS = {
+  max_age_ms: CALLER_AGE_MS,
+  max_outage_ms: MAX_OUTAGE_MS,
+  /** Keys are read each minute, so that their last use is recorded, and tokens are verified again. */
+  life_ms: 60_000,
+  endOf: ({ ends_at_ms }: { ends_at_ms: number }) => ends_at_ms,
+};
+
+/** Callers by credential and tenant. The key is the credential itself: hashing costs more than the look-up. */
+export const callers = new RecordCache<CachedCaller>({
+  ...OPTIONS,
+  scopeOf: ({ caller }) => caller.organization_id,
+});
+/** Principals of earlier requests, with the role that they have now. */
+export const principals = new RecordCache<CachedPrincipal>({
+  ...OPTIONS,
+  scopeOf: ({ organization_id }) => organization_id,
+});
+
+/** Called after every change of keys and members; the feed of changes informs other isolates. */
+export function forgetCallers(): void {
+  callers.forget(() => true);
+  principals.forget(() => true);
+}
+
+/** Returns the first of the ISO times, in epoch milliseconds. */
+export function endOf(times: readonly (string | null)[]): number {
+  return Math.min(...times.map((at) => (at === null ? Number.POSITIVE_INFINITY : Date.parse(at))));
+}

@@ -1,0 +1,148 @@
+import type { Context } from "../../shared/context.ts";
+import { sha256Hex } from "../../shared/crypto/crypto.ts";
+import { log } from "../../shared/log.ts";
+import type { ScanChunk } from "../../traces/scan/scan-service.ts";
+import {
+  findSealed,
+  readSealed,
+  type SealedFile,
+  type SealedLookup,
+} from "../../traces/scan/sealed-service.ts";
+import { COLUMNS, type Column, selectColumns } from "../columns.ts";
+import { PART_BYTES } from "../limits.ts";
+import { chunkRange } from "../parquet/chunk.ts";
+import { readGroups, selectChunks } from "../parquet/footer.ts";
+import { isProblem } from "../s3/problem.ts";
+import type { ExportRow } from "../table.ts";
+import { type ByteRange, planReads, readInOrder } from "./byte-ranges.ts";
+import { type CopyStep, planCopy, type SealedGroups } from "./copy-plan.ts";
+import { addRows } from "./encoded-file.ts";
+import type { FileContents, Watch } from "./file-lease.ts";
+import { ParquetFile } from "./parquet-file.ts";
+import type { FileUpload } from "./upload.ts";
+
+const SEALED_COMPRESSION = "zstandard";
+
+/** Changes with the columns: files of an earlier release lack those of a later one. */
+export const SEALED_LAYOUT = sha256Hex(JSON.stringify([SEALED_COMPRESSION, COLUMNS]));
+
+/** Codes of servers for bodies that do not have their digests. */
+const WRONG_DIGEST = ["BadDigest", "XAmzContentSHA256Mismatch"];
+
+/** The rows of a sealed file changed since it was found. */
+class SealedFileGone extends Error {
+  override name = "SealedFileGone";
+}
+
+/** Whether the rows have to be encoded: the sealed file is gone, or not what was sealed. */
+export function isUnusable(error: unknown): boolean {
+  return error instanceof SealedFileGone || isProblem(error, WRONG_DIGEST);
+}
+
+/** Whether an export can have column chunks of sealed files: all rows in their compression. */
+export function canCopy({ filter, compression }: ExportRow): boolean {
+  return (filter === null || filter.trim() === "") && compression === SEALED_COMPRESSION;
+}
+
+export function hasAllColumns({ export_fields }: ExportRow): boolean {
+  return selectColumns(export_fields).length === COLUMNS.length;
+}
+
+export type Copy = (to: FileUpload, watch: Watch) => Promise<FileContents>;
+type CopySource = { ctx: Context; chunk: ScanChunk; order: ExportRow };
+
+/** @returns `null` when sealed files have no row group of the chunk */
+export async function planSealedCopy(
+  of: CopySource,
+  { file, parts }: SealedLookup,
+): Promise<Copy | null> {
+  if (file !== null && hasAllColumns(of.order)) {
+    return checked(of, [file], (to, watch) => copyWhole(of.ctx, file, to, watch));
+  }
+  const groups = await readFooters(of.ctx, file === null ? parts : [file]);
+  const steps = planCopy(of.chunk, groups);
+  const copied = steps.flatMap((step) => ("rows" in step ? [] : [step.file]));
+  if (copied.length === 0) return null;
+  return checked(of, copied, (to, watch) => copyGroups(of, steps, to, watch));
+}
+
+/**
+ * Checks the files behind the last byte: the alarm may delete them later than their runs, and an
+ * acknowledged deletion must not be followed by a file with such a run.
+ */
+function checked({ ctx, chunk, order }: CopySource, files: SealedFile[], copy: Copy): Copy {
+  return async (to, watch) => {
+    const contents = await copy(to, watch);
+    const { parts } = await findSealed(ctx, chunk, SEALED_LAYOUT, order.id);
+    const keys = new Set(parts.map(({ key }) => key));
+    for (const { key } of files) if (!keys.has(key)) throw new SealedFileGone(key);
+    return contents;
+  };
+}
+
+/** Reads the footers of files. One that cannot be read is not copied. */
+async function readFooters(ctx: Context, files: readonly SealedFile[]): Promise<SealedGroups[]> {
+  const found: SealedGroups[] = [];
+  for (const file of files) {
+    try {
+      const groups = await readGroups(file.bytes, (range) => read(ctx, file, range));
+      found.push({ file, groups });
+    } catch (error) {
+      log.warn("sealed_file_not_copied", { key: file.key, reason: String(error) });
+    }
+  }
+  return found;
+}
+
+/** Sends a sealed file as it is. Its rows are not read, and its hashes are kept: the server checks them. */
+async function copyWhole(
+  ctx: Context,
+  sealed: SealedFile,
+  to: FileUpload,
+  { written, signal }: Watch,
+): Promise<FileContents> {
+  const { rows, bytes, sha256, min_start_us, max_start_us } = sealed;
+  to.digests.push(...sealed.digests);
+  for (let at = 0; at < bytes; at += PART_BYTES) {
+    signal.throwIfAborted();
+    const part = await read(ctx, sealed, [at, at + PART_BYTES]);
+    await to.write(part);
+    written.bytes_written += part.byteLength;
+    written.rows_written = Math.floor((rows * written.bytes_written) / bytes);
+  }
+  return { ...written, sha256, min_start_us, max_start_us };
+}
+
+/** Sends column chunks of row groups, and encodes the rows between them. No value of a group is decoded. */
+async function copyGroups(
+  { ctx, order }: CopySource,
+  steps: readonly CopyStep[],
+  to: FileUpload,
+  watch: Watch,
+): Promise<FileContents> {
+  const target = new ParquetFile(order, to, watch);
+  for (const step of steps) {
+    if ("rows" in step) {
+      await addRows(ctx, step.rows, order, target);
+      continue;
+    }
+    const reads = planReads(rangesOf(step, target.columns));
+    const pieces = readInOrder(reads, (range) => read(ctx, step.file, range));
+    await target.addGroups(step.groups, pieces);
+  }
+  return target.finish();
+}
+
+function rangesOf({ groups }: SealedGroups, columns: readonly Column[]): ByteRange[] {
+  return groups.flatMap(({ group }) => selectChunks(group, columns).columns.map(chunkRange));
+}
+
+async function read(
+  ctx: Context,
+  file: SealedFile,
+  range: ByteRange,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await readSealed(ctx, file, range);
+  if (bytes === null) throw new SealedFileGone(file.key);
+  return bytes;
+}

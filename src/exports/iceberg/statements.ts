@@ -1,0 +1,62 @@
+import type { Column } from "../columns.ts";
+import { ATHENA_TYPES } from "../schema-statements.ts";
+import { metadataFile } from "./metadata.ts";
+
+export type TableVersion = {
+  location: string;
+  version: number;
+  /** State of the table to read. Default: the newest. */
+  snapshot_id: number | null;
+};
+
+/**
+ * Returns statements that read a table. DuckDB and Spark find the newest version by the hint; the others name a metadata
+ * file.
+ */
+export function tableStatements(
+  columns: readonly Column[],
+  { location, version, snapshot_id }: TableVersion,
+) {
+  const names = columns.map(({ name }) => name).join(", ");
+  const metadata = metadataFile(location, version);
+  const past = snapshot_id === null ? "" : `, snapshot_from_id = ${snapshot_id}`;
+  const asOf = snapshot_id === null ? "" : `\nFOR VERSION AS OF ${snapshot_id}`;
+  const option = snapshot_id === null ? "" : `.option("snapshot-id", ${snapshot_id})`;
+  return {
+    duckdb: `SELECT ${names}\nFROM iceberg_scan(${quote(location)}${past});`,
+    athena: `SELECT ${names}\nFROM trace_runs${asOf};`,
+    athena_register: glueCommand(columns, location, metadata),
+    snowflake: `CREATE OR REPLACE ICEBERG TABLE trace_runs
+  EXTERNAL_VOLUME = 'VOLUME OF THE BUCKET'
+  CATALOG = 'INTEGRATION FOR FILES IN OBJECT STORAGE'
+  METADATA_FILE_PATH = ${quote(pathOf(metadata))};`,
+    bigquery: `CREATE OR REPLACE EXTERNAL TABLE traces.trace_runs
+WITH CONNECTION \`REGION.CONNECTION\`
+OPTIONS (format = 'ICEBERG', uris = [${quote(metadata, "\\'")}]);`,
+    spark: `spark.read.format("iceberg")${option}.load(${JSON.stringify(location)}).createOrReplaceTempView("trace_runs")`,
+  };
+}
+
+/** Registers a metadata file. Athena reads tables of the Glue catalogue only. */
+function glueCommand(columns: readonly Column[], location: string, metadata: string): string {
+  const table = {
+    Name: "trace_runs",
+    TableType: "EXTERNAL_TABLE",
+    Parameters: { table_type: "ICEBERG", metadata_location: metadata },
+    StorageDescriptor: {
+      Location: location,
+      Columns: columns.map(({ name, type }) => ({ Name: name, Type: ATHENA_TYPES[type] })),
+    },
+  };
+  const input = JSON.stringify(table).replaceAll("'", "'\\''");
+  return `aws glue create-table --database-name traces --table-input '${input}'`;
+}
+
+function quote(text: string, apostrophe = "''"): string {
+  return `'${text.replaceAll("'", apostrophe)}'`;
+}
+
+/** Returns the path within the bucket. */
+function pathOf(url: string): string {
+  return url.replace(/^\w+:\/\/[^/]+\//, "");
+}

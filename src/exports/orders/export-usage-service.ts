@@ -1,0 +1,34 @@
+import { and, eq, gte, isNull, or, sql } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { bulk_export_files, bulk_exports } from "../table.ts";
+
+type DateRange = { from: string; to: string };
+type ExportUsage = { export_files: number; export_rows: number; export_bytes: number };
+
+/** Returns the files of exports written on each UTC day with some. */
+export async function listExportUsage(
+  { db, caller }: Context,
+  { from, to }: DateRange,
+): Promise<Map<string, ExportUsage>> {
+  const files = bulk_export_files;
+  const day = sql<string>`substr(${files.finished_at}, 1, 10)`;
+  const days = await db
+    .select({
+      day,
+      export_files: sql<number>`count(*)`,
+      export_rows: sql<number>`sum(${files.rows_written})`,
+      export_bytes: sql<number>`sum(${files.bytes_written})`,
+    })
+    .from(bulk_exports)
+    .innerJoin(files, eq(files.bulk_export_id, bulk_exports.id))
+    .where(
+      and(
+        eq(bulk_exports.workspace_id, caller.workspace_id),
+        or(isNull(bulk_exports.finished_at), gte(bulk_exports.finished_at, from)),
+        eq(files.status, "COMPLETED"),
+        sql`${day} between ${from} and ${to}`,
+      ),
+    )
+    .groupBy(day);
+  return new Map(days.map(({ day, ...usage }) => [day, usage]));
+}

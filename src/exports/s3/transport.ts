@@ -1,0 +1,43 @@
+import { isProblem, S3Error } from "./problem.ts";
+import type { sender } from "./send.ts";
+import type { Call } from "./signing.ts";
+import { readObject, type StoredObject } from "./uploads.ts";
+
+export type Headers = Record<string, string>;
+
+export type Transport = {
+  once: ReturnType<typeof sender>;
+  retry<T>(run: (attempt: number) => Promise<T>): Promise<T>;
+  put_headers: Headers;
+};
+
+export async function headObject(transport: Transport, key: string): Promise<StoredObject | null> {
+  const answer = await unless([404], () => send(transport, { method: "HEAD", key }));
+  return answer === null ? null : readObject(answer.headers);
+}
+
+export function send(transport: Transport, call: Call) {
+  return transport.retry(() => transport.once(call));
+}
+
+export async function unless<T>(
+  expected: (string | number)[],
+  run: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await run();
+  } catch (error) {
+    if (isProblem(error, expected)) return null;
+    throw error;
+  }
+}
+
+export function answered(value: string | null, name: string, status: number): string {
+  if (value) return value;
+  throw unexpected(`The response of the server has no ${name}.`, status);
+}
+
+export function unexpected(message: string, status: number): S3Error {
+  const problem = { is_transient: false, retry_after_seconds: null };
+  return new S3Error({ code: "UnexpectedAnswer", message, status, ...problem });
+}

@@ -1,0 +1,101 @@
+import { HEAD_FORBIDDEN, isProblem } from "./problem.ts";
+import type { BodyDigests, Call } from "./signing.ts";
+import { answered, type Headers, headObject, send, type Transport, unless } from "./transport.ts";
+import {
+  type Expected,
+  isUploaded,
+  type MultipartUpload,
+  readUploads,
+  toCompleteXml,
+  toTag,
+  type UploadPart,
+} from "./uploads.ts";
+import { readText } from "./xml.ts";
+
+/**
+ * Codes when completing a completed upload. Ceph returns the second, and keeps the upload listed.
+ */
+const GONE = ["NoSuchUpload", "InternalError"];
+/** S3 lists 1000 uploads a page; later sweeps continue. */
+const MAX_PAGES = 20;
+
+/** Calls of multipart uploads. */
+export function uploadCalls(transport: Transport) {
+  return {
+    async createUpload(key: string, headers?: Headers) {
+      const all = { ...transport.put_headers, ...headers };
+      const call: Call = { method: "POST", key, query: { uploads: "" }, headers: all };
+      const answer = await send(transport, call);
+      return { upload_id: answered(readText(answer.text, "UploadId"), "UploadId", answer.status) };
+    },
+
+    async uploadPart(
+      key: string,
+      upload_id: string,
+      number: number,
+      body: Uint8Array,
+      digests: BodyDigests = {},
+    ) {
+      const query = { partNumber: String(number), uploadId: upload_id };
+      const answer = await send(transport, { method: "PUT", key, query, body, digests });
+      return { etag: answered(answer.headers.get("etag"), "ETag", answer.status) };
+    },
+
+    /** `expected` identifies the object when the response was lost and the upload is gone. */
+    completeUpload: (key: string, upload_id: string, parts: UploadPart[], expected?: Expected) =>
+      completeUpload(transport, { key, upload_id, parts, expected }),
+
+    async abortUpload(key: string, upload_id: string): Promise<void> {
+      const call: Call = { method: "DELETE", key, query: { uploadId: upload_id } };
+      await unless(["NoSuchUpload", 404], () => send(transport, call));
+    },
+
+    listUploads: (prefix: string) => listUploads(transport, prefix),
+  };
+}
+
+type Completion = {
+  key: string;
+  upload_id: string;
+  parts: UploadPart[];
+  expected: Expected | undefined;
+};
+
+async function completeUpload(transport: Transport, completion: Completion) {
+  const { key, upload_id, parts } = completion;
+  const body = new TextEncoder().encode(toCompleteXml(parts));
+  const call: Call = { method: "POST", key, query: { uploadId: upload_id }, body };
+  return transport.retry(async (attempt) => {
+    try {
+      const { text } = await transport.once(call);
+      return { etag: toTag(readText(text, "ETag")) };
+    } catch (error) {
+      const isRepeated = attempt > 1 && isProblem(error, GONE);
+      const object = isRepeated ? await findUploaded(transport, completion) : null;
+      if (object === null) throw error;
+      return { etag: object.etag };
+    }
+  });
+}
+
+/** Finds the object of an attempt whose response was lost, if the credentials allow HEAD. */
+async function findUploaded(transport: Transport, { key, parts, expected }: Completion) {
+  const object = await unless(HEAD_FORBIDDEN, () => headObject(transport, key));
+  return object !== null && isUploaded(object, parts, expected) ? object : null;
+}
+
+async function listUploads(transport: Transport, prefix: string): Promise<MultipartUpload[]> {
+  const found: MultipartUpload[] = [];
+  let after: Record<string, string> = {};
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const query = { uploads: "", prefix, ...after };
+    const { text } = await send(transport, { method: "GET", key: "", query });
+    found.push(...readUploads(text));
+    if (readText(text, "IsTruncated") !== "true") break;
+    after = {
+      "key-marker": readText(text, "NextKeyMarker") ?? "",
+      "upload-id-marker": readText(text, "NextUploadIdMarker") ?? "",
+    };
+  }
+  return found;
+}

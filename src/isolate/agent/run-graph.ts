@@ -1,0 +1,110 @@
+import type { AgentFailure, Host, RunCall, RunOutcome, ThreadSummary } from "../contract.ts";
+import type { AgentProps } from "../environment-contract.ts";
+import { toFailure } from "../failure.ts";
+import {
+  describeBytes,
+  MAX_MESSAGE_BYTES,
+  messageBytes,
+  StateLimitError,
+} from "../message-size.ts";
+import { Outbox } from "../outbox.ts";
+import { PendingWork } from "../pending-work.ts";
+import { withServer } from "../server.ts";
+import { isTracingOff, RunTracer } from "../tracing/run-tracer.ts";
+import type { Open, RunTools } from "./engine.ts";
+import { streamLogs } from "./lines.ts";
+import { limitOf, RunTimeoutError, withinLimit } from "./run-limit.ts";
+import { asRun } from "./tokens.ts";
+
+export async function runInContext(
+  ctx: ExecutionContext<AgentProps>,
+  open: Open,
+  call: RunCall,
+  host: Host,
+): Promise<RunOutcome> {
+  const { props } = ctx;
+  const pending = new PendingWork();
+  // The given stub is disposed with the call; the run may write to the store after it.
+  const held = hold(host);
+  const work = () => pending.run(() => runGraph(open, call, held, pending));
+  const hasMore = () => pending.isLeft;
+  try {
+    return await streamLogs(props, () => withServer(props?.server, work), hasMore);
+  } finally {
+    const end = pending.isLeft ? pending.settled() : Promise.resolve();
+    ctx.waitUntil(end.finally(() => held[Symbol.dispose]?.()));
+  }
+}
+
+type HeldHost = Host & Partial<Disposable>;
+
+function hold(host: Host & { dup?(): HeldHost }): HeldHost {
+  return host.dup?.() ?? host;
+}
+
+async function runGraph(
+  open: Open,
+  call: RunCall,
+  host: Host,
+  pending: PendingWork,
+): Promise<RunOutcome> {
+  const outbox = new Outbox(host);
+  const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
+  outbox.onSend((batch) => tracer?.piggyback(batch) ?? []);
+  const abort = abortedBy(host, () => pending.abort());
+  let summarize = async (): Promise<ThreadSummary | null> => null;
+  const onSummary: RunTools["onSummary"] = (read) => {
+    summarize = read;
+  };
+  const limit = { start: call.trace.start_time, seconds: limitOf(process.env) };
+  const end = await attempt(() => {
+    const work = asRun(host, async () => {
+      const engine = await open(call, "threads.create_run");
+      await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
+    });
+    return withinLimit(work, limit, () => abort.abort("timeout"));
+  });
+  const { failure, is_timeout, summary } = withSummary(end, await summarize().catch(() => null));
+  if (failure && !(abort.signal.aborted && !is_timeout)) logFailure(call, failure);
+  tracer?.finish(failure);
+  const ops = await outbox.drain(summary ? messageBytes(summary.values) : 0);
+  const traces = tracer && !tracer.isBrief ? async () => tracer.drain() : null;
+  if (tracer && traces === null) ops.push(...tracer.drain().ops);
+  return { ops, failure, is_timeout, summary, traces };
+}
+
+type End = Pick<RunOutcome, "failure" | "is_timeout">;
+
+/** Values that do not fit one message end the run, which would be lost and repeated otherwise. */
+function withSummary(end: End, summary: ThreadSummary | null): End & Pick<RunOutcome, "summary"> {
+  const bytes = summary ? messageBytes(summary.values) : 0;
+  if (bytes <= MAX_MESSAGE_BYTES) return { ...end, summary };
+  const text = `The values of the state have ${describeBytes(bytes)}, more than ${describeBytes(MAX_MESSAGE_BYTES)}. Store large values outside of the state.`;
+  const failure = end.failure ?? toFailure(new StateLimitError(text));
+  return { ...end, failure, summary: null };
+}
+
+function abortedBy(host: Host, onAbort: () => void): AbortController {
+  const abort = new AbortController();
+  abort.signal.addEventListener("abort", onAbort);
+  void host.cancelled().then(
+    (cancelled) => cancelled && abort.abort("cancelled"),
+    () => {}, // The thread is deleted, so no cancellation can come.
+  );
+  return abort;
+}
+
+/** The deployment's log has the stack of each failed run. */
+function logFailure({ run_id }: RunCall, { error, message, stack }: AgentFailure): void {
+  // biome-ignore lint/suspicious/noConsole: the log of the agent
+  console.error(`Run ${run_id} failed: ${stack ?? `${error}: ${message}`}`);
+}
+
+async function attempt(work: () => Promise<void>) {
+  try {
+    await work();
+    return { failure: null, is_timeout: false };
+  } catch (error) {
+    return { failure: toFailure(error), is_timeout: error instanceof RunTimeoutError };
+  }
+}

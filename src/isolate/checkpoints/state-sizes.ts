@@ -1,0 +1,42 @@
+import type { StoredValue } from "../checkpoint-contract.ts";
+import { assertStateSize } from "../message-size.ts";
+import type { Versions } from "./json-plus.ts";
+
+/** Bytes of the values of states, by namespace. */
+export class StateSizes {
+  readonly #values = new Map<string, Map<string, number>>();
+  /** Total of the state that was read or stored last. */
+  readonly #totals = new Map<string, number>();
+
+  /** Adds the values of a state that was read. */
+  add(ns: string, values: StoredValue[]) {
+    const sizes = this.#values.get(ns) ?? new Map<string, number>();
+    for (const { channel, version, data } of values)
+      sizes.set(keyOf(channel, version), data.length);
+    this.#values.set(ns, sizes);
+    this.#totals.set(
+      ns,
+      values.reduce((sum, { data }) => sum + data.length, 0),
+    );
+  }
+
+  /**
+   * Replaces a state by the next one. Values that did not change are not in `changed`.
+   * @throws StateLimitError
+   */
+  grow(ns: string, versions: Versions, changed: StoredValue[]) {
+    const known = new Map(this.#values.get(ns));
+    for (const { channel, version, data } of changed)
+      known.set(keyOf(channel, version), data.length);
+    const keys = Object.entries(versions).map(([channel, version]) => keyOf(channel, version));
+    const next = new Map(keys.map((key) => [key, known.get(key) ?? 0]));
+    const total = [...next.values()].reduce((sum, bytes) => sum + bytes, 0);
+    assertStateSize(total, this.#totals.get(ns) ?? 0);
+    this.#values.set(ns, next);
+    this.#totals.set(ns, total);
+  }
+}
+
+function keyOf(channel: string, version: number): string {
+  return `${channel} ${version}`;
+}

@@ -1,0 +1,58 @@
+import type { HostStore } from "../agent/store.ts";
+import type { GraphCall } from "../contract.ts";
+import type { FunctionMessage } from "./function-state.ts";
+
+/** Second argument of a plain agent. */
+export type FunctionTools = {
+  config: GraphCall["config"] & { context: unknown };
+  /** Aborts when the run is cancelled. */
+  signal: AbortSignal;
+  /** Sends a `custom` event. */
+  emit: (data: unknown) => void;
+  /** Messages of the thread, the new input included. */
+  messages: FunctionMessage[];
+  /** Store that the deployment's agents and clients share across threads. */
+  store: HostStore;
+};
+
+export type PlainFunction = (input: unknown, tools: FunctionTools) => unknown;
+
+export function isPlainFunction(value: unknown): value is PlainFunction {
+  return typeof value === "function";
+}
+
+export function isGenerator(value: unknown): value is PlainFunction {
+  return (
+    isPlainFunction(value) &&
+    ["AsyncGeneratorFunction", "GeneratorFunction"].includes(value.constructor.name)
+  );
+}
+
+/** Yields all values of a generator, or the returned value. */
+export async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
+  if (!isIterator(produced)) {
+    yield await produced;
+    return;
+  }
+  for (;;) {
+    const { done, value } = await produced.next();
+    yield value;
+    if (done) return;
+  }
+}
+
+function isIterator(value: unknown): value is AsyncIterator<unknown> | Iterator<unknown> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "next" in value &&
+    typeof value.next === "function"
+  );
+}
+
+export function describeBadUpdate(graph_id: string, update: unknown): string {
+  return (
+    `Graph "${graph_id}" produced ${Array.isArray(update) ? "an array" : typeof update}; ` +
+    "yield or return objects: they are merged into the state."
+  );
+}

@@ -1,0 +1,82 @@
+import type { RunCall } from "../contract.ts";
+import type { TraceOp, TracePayload } from "../trace-contract.ts";
+import { isFields } from "./sanitize-fields.ts";
+import { TextDeduplicator } from "./text-deduplicator.ts";
+import { TraceJson } from "./trace-json.ts";
+
+type Fields = Record<string, unknown>;
+
+/** Trace run, or its changes, that no batch has sent. */
+export type UnsentRun = { kind: TraceOp["kind"]; run: Fields };
+
+/** Minimum length of a payload sent as a separate text. */
+const APART_CHARACTERS = 16 * 1024;
+
+/** Encodes trace runs of one run as JSON, with the name, project and metadata of the run. */
+export class TraceEncoder {
+  readonly #call: RunCall;
+  readonly #json = new TraceJson();
+  readonly #texts = new TextDeduplicator();
+
+  constructor(call: RunCall) {
+    this.#call = call;
+  }
+
+  encode(id: string, { kind, run }: UnsentRun): Pick<TraceOp, "data" | "texts"> {
+    const { trace, config, graph_id, run_id, resuming } = this.#call;
+    const { langsmith_project, langsmith_example_id } = config.configurable ?? {};
+    const isRoot = id === run_id;
+    const texts: TraceOp["texts"] = {};
+    const fields = Object.entries({
+      ...run,
+      ...this.#lineage(run),
+      ...(isRoot && { name: graph_id, start_time: trace.start_time }),
+      ...(isRoot && resuming && { inputs: undefined }),
+      ...(isRoot &&
+        langsmith_example_id !== undefined && { reference_example_id: langsmith_example_id }),
+      ...(langsmith_project !== undefined && { session_name: langsmith_project }),
+      ...((kind === "post" || run.extra !== undefined) && {
+        extra: this.#extraOf(run.extra, isRoot),
+      }),
+    }).flatMap(([name, value]) => {
+      if (value === undefined || value === null) return [];
+      const pieces = this.#json.cut(value);
+      const isApart = isPayload(name) && pieces.length >= APART_CHARACTERS;
+      if (isApart) texts[name] = this.#texts.encode(pieces);
+      return isApart ? [] : [`${JSON.stringify(name)}:${pieces.texts.join("")}`];
+    });
+    return { data: `{${fields.join()}}`, ...(Object.keys(texts).length > 0 && { texts }) };
+  }
+
+  /** Moves the tree below the root of the first attempt, which all attempts share. */
+  dottedOrderOf({ dotted_order }: Fields): string {
+    const [, ...below] = String(dotted_order).split(".");
+    return [this.#call.trace.dotted_order, ...below].join(".");
+  }
+
+  /** Ends a batch: earlier texts are no longer referred to. */
+  endTexts() {
+    this.#texts.endBatch();
+  }
+
+  /** Ends a batch: values may change afterwards. */
+  endBatch() {
+    this.#json.endBatch();
+    this.#texts.endBatch();
+  }
+
+  #lineage(run: Fields): Fields {
+    return typeof run.dotted_order === "string" ? { dotted_order: this.dottedOrderOf(run) } : {};
+  }
+
+  #extraOf(extra: unknown, isRoot: boolean): Fields {
+    const own = isFields(extra) ? extra : {};
+    const metadata = isFields(own.metadata) ? own.metadata : {};
+    const { metadata: ids, root_metadata } = this.#call.trace;
+    return { ...own, metadata: { ...metadata, ...ids, ...(isRoot && root_metadata) } };
+  }
+}
+
+function isPayload(name: string): name is TracePayload {
+  return name === "inputs" || name === "outputs";
+}

@@ -1,0 +1,122 @@
+import { asc, gte, sql } from "drizzle-orm";
+import { type Database, database } from "../context.ts";
+import { log } from "../log.ts";
+import { withDeadline } from "../work/deadline.ts";
+import { changes } from "./table.ts";
+
+/** A request does not wait longer for D1 while it has a cached record. */
+const DEADLINE_MS = 2000;
+/** During an outage, one request in this time waits for D1. */
+const RETRY_MS = 1000;
+/** Others use their records this long while one request polls. */
+const POLLING_MS = 1000;
+const MAX_CHANGES = 1000;
+/** An answer between two failures does not end an outage. */
+const QUIET_MS = 30_000;
+
+type Change = typeof changes.$inferSelect;
+
+/** `null` means that any record may have changed. */
+type Listener = (scopes: ReadonlySet<string> | null) => void;
+
+/** A clock that is set back leaves times in the future. */
+function isWithin(now: number, at: number, ms: number): boolean {
+  return now >= at && now < at + ms;
+}
+
+function refuse(): never {
+  throw new Error(`D1 did not answer in ${DEADLINE_MS} ms`);
+}
+
+/**
+ * Versions of deployments and organizations that an isolate has read. One statement shows whether any of the cached
+ * records has changed, however many there are.
+ */
+export class ChangeFeed {
+  readonly #listeners: Listener[] = [];
+  #version: number | null = null;
+  #confirmedAt = Number.NEGATIVE_INFINITY;
+  #pollingSince = Number.NEGATIVE_INFINITY;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  #outageBeganAt: number | null = null;
+
+  subscribe(listener: Listener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Version of the newest known change; `null` before the first poll. */
+  get version(): number | null {
+    return this.#version;
+  }
+
+  /** Until this time, in epoch milliseconds, each cached record is known to be current. */
+  get confirmedAt(): number {
+    return this.#confirmedAt;
+  }
+
+  /** Polls unless a poll is at most `max_age_ms` old. @returns `false` when D1 does not answer */
+  async poll(env: Env, max_age_ms: number): Promise<boolean> {
+    const now = Date.now();
+    if (isWithin(now, this.#confirmedAt, max_age_ms)) return true;
+    if (max_age_ms > 0 && isWithin(now, this.#pollingSince, POLLING_MS)) return true;
+    if (isWithin(now, this.#failedAt, RETRY_MS)) return false;
+    this.#pollingSince = now;
+    try {
+      const since = this.#version;
+      const found = readChanges(database(env), since);
+      this.#publish(since, await withDeadline(found, DEADLINE_MS, refuse));
+      this.#confirmedAt = now;
+      this.#endOutage();
+      return true;
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    } finally {
+      this.#pollingSince = Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  /** Logs the first failure of an outage. */
+  #fail(error: unknown) {
+    this.#failedAt = Date.now();
+    if (this.#outageBeganAt === null) log.error("database_outage_began", error);
+    this.#outageBeganAt ??= this.#failedAt;
+  }
+
+  #endOutage() {
+    if (this.#outageBeganAt === null || isWithin(Date.now(), this.#failedAt, QUIET_MS)) return;
+    log.info("database_outage_ended", { after_ms: this.#failedAt - this.#outageBeganAt });
+    this.#outageBeganAt = null;
+  }
+
+  #publish(since: number | null, found: Change[]) {
+    const known = this.#version;
+    const newest = found.at(-1)?.version ?? 0;
+    // The second one: another poll has published a later state.
+    if (newest === known || (since !== known && newest < (known ?? 0))) return;
+    // Time travel of D1 leaves versions below the known one: the next poll begins anew.
+    this.#version = newest < (known ?? 0) ? null : newest;
+    const scopes = this.#version === null ? null : scopesAfter(since, found);
+    for (const listener of this.#listeners) listener(scopes);
+  }
+}
+
+/** @returns `null` when other scopes may have changed too */
+function scopesAfter(since: number | null, found: Change[]): ReadonlySet<string> | null {
+  if (since === null || found.length === MAX_CHANGES) return null;
+  return new Set(found.filter(({ version }) => version > since).map(({ scope }) => scope));
+}
+
+/** Includes the known version, if it is still the newest of its scope. Without one, returns the newest change. */
+function readChanges(db: Database, known: number | null): Promise<Change[]> {
+  const newest = sql`coalesce(${known}, (select max(version) from changes))`;
+  return db
+    .select()
+    .from(changes)
+    .where(gte(changes.version, newest))
+    .orderBy(asc(changes.version))
+    .limit(MAX_CHANGES);
+}
+
+/** The change feed of this isolate. */
+export const changeFeed = new ChangeFeed();

@@ -1,0 +1,121 @@
+import { Buffer } from "node:buffer";
+import { AppError } from "../errors.ts";
+import { withDeadline } from "../work/deadline.ts";
+import { ISOLATE_BUDGET, type Reserve } from "../work/memory-budget.ts";
+
+export type ByteChunks = AsyncIterable<Uint8Array>;
+
+/** Default chunks are a few kilobytes, and each read has a fixed cost. */
+const CHUNK_BYTES = 128 * 1024;
+/** A sender that pauses longer would keep others waiting. */
+const MAX_PAUSE_MS = 30_000;
+
+/** For bytes that are held elsewhere, or not at all. */
+export const NOTHING: Reserve = async () => {};
+
+/** Runs work that reads a body, and holds the reserved bytes until it ends. */
+export function holdBody<T>(work: (reserve: Reserve) => Promise<T>): Promise<T> {
+  return ISOLATE_BUDGET.hold(work);
+}
+
+/** Reads a stream in large chunks, where it has bytes. Streams that code made have chunks of its choice. */
+export async function* chunksOf(
+  stream: ReadableStream<Uint8Array>,
+  max_pause_ms = MAX_PAUSE_MS,
+): AsyncGenerator<Uint8Array> {
+  const { read, cancel } = readerOf(stream);
+  let isWhole = false;
+  try {
+    while (!isWhole) {
+      const { value, done } = await withDeadline(read(), max_pause_ms, () => paused(max_pause_ms));
+      isWhole = done;
+      if (value && value.byteLength > 0) yield value;
+    }
+  } finally {
+    // A source in another isolate may not answer while its caller waits for the response.
+    if (!isWhole) void cancel().catch(() => {});
+  }
+}
+
+function readerOf(stream: ReadableStream<Uint8Array>) {
+  try {
+    const reader = stream.getReader({ mode: "byob" });
+    const read = () => reader.readAtLeast(CHUNK_BYTES, new Uint8Array(CHUNK_BYTES));
+    return { read, cancel: () => reader.cancel() };
+  } catch {
+    const reader = stream.getReader();
+    return { read: () => reader.read(), cancel: () => reader.cancel() };
+  }
+}
+
+/** Reserves each chunk. Throws a 413 beyond the limit. */
+export async function* admitted(
+  chunks: ByteChunks,
+  max_bytes: number,
+  reserve: Reserve,
+): AsyncGenerator<Uint8Array> {
+  let total = 0;
+  for await (const chunk of chunks) {
+    total += chunk.byteLength;
+    if (total > max_bytes) throw tooLarge(max_bytes);
+    await reserve(chunk.byteLength);
+    yield chunk;
+  }
+}
+
+/** Body that reserves what is read of it. A parser may hide the failure that ended the stream. */
+export class AdmittedBody {
+  readonly stream: ReadableStream<Uint8Array>;
+  #failure: AppError | null = null;
+
+  constructor(body: ReadableStream<Uint8Array>, max_bytes: number, reserve: Reserve) {
+    const chunks = admitted(chunksOf(body), max_bytes, reserve);
+    const source = {
+      pull: (controller: ReadableStreamDefaultController<Uint8Array>) =>
+        this.#pull(chunks, controller),
+      cancel: async () => {
+        await chunks.return(undefined);
+      },
+    };
+    // Reads nothing before its consumer does.
+    this.stream = new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
+  }
+
+  get failure(): AppError | null {
+    return this.#failure;
+  }
+
+  async #pull(
+    chunks: AsyncGenerator<Uint8Array>,
+    controller: ReadableStreamDefaultController<Uint8Array>,
+  ): Promise<void> {
+    try {
+      const { value, done } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    } catch (error) {
+      if (error instanceof AppError) this.#failure = error;
+      throw error;
+    }
+  }
+}
+
+export async function joined(chunks: ByteChunks): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+}
+
+export function tooLarge(max_bytes: number): AppError {
+  return new AppError(
+    "too_large",
+    `The body has more than ${max_bytes} bytes: send a smaller one.`,
+  );
+}
+
+function paused(ms: number): never {
+  throw new AppError(
+    "request_timeout",
+    `The body paused for ${ms / 1000} s: send it without pauses.`,
+  );
+}

@@ -1,0 +1,70 @@
+/** An event of a stream. `data` is one line: JSON. */
+export type SentEvent = { id: number | string; event: string; data: string };
+
+type Signal = { text: string; every_ms: number };
+
+/** Comment that clients of server-sent events treat as activity. */
+export const SSE_HEARTBEAT: Signal = { text: ": heartbeat\n\n", every_ms: 5_000 };
+/** Whitespace before the JSON of a response. */
+export const JSON_HEARTBEAT: Signal = { text: "\n", every_ms: 3_000 };
+
+/** Heartbeats of an idle stream, which proxies would drop. */
+export class Heartbeat {
+  readonly #signal: Signal;
+  #sentAt = Date.now();
+
+  constructor(signal: Signal) {
+    this.#signal = signal;
+  }
+
+  /** Time until the next heartbeat is due. */
+  get remaining_ms(): number {
+    return Math.max(this.#sentAt + this.#signal.every_ms - Date.now(), 0);
+  }
+
+  /** Returns the text, or a heartbeat when the text is empty and a heartbeat is due. */
+  frame(text: string): string {
+    if (text === "" && this.remaining_ms > 0) return "";
+    this.#sentAt = Date.now();
+    return text === "" ? this.#signal.text : text;
+  }
+}
+
+export function toFrame({ id, event, data }: SentEvent): string {
+  return `event: ${event}\ndata: ${data}\nid: ${id}\n\n`;
+}
+
+/** Cancelling the stream calls `onCancel`, then ends the generator. */
+export function toByteStream(
+  chunks: AsyncGenerator<string, void>,
+  onCancel: () => void = () => {},
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      let { done, value } = await chunks.next();
+      // Byte streams reject empty chunks.
+      while (value === "") ({ done, value } = await chunks.next());
+      if (done || value === undefined) {
+        controller.close();
+        controller.byobRequest?.respond(0);
+      } else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      onCancel();
+      await chunks.return();
+    },
+  });
+}
+
+export function sseResponse(stream: ReadableStream, headers: Record<string, string>) {
+  return new Response(stream, {
+    headers: {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-cache",
+      "X-Accel-Buffering": "no",
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,202 @@
+import type { FrameEntry } from "../segments/codec/frames.ts";
+import type { FetchedFrames } from "./fetched-frames.ts";
+import { type MissingFrames, ReadAttempt } from "./read-attempt.ts";
+
+/** Part of the name of a body in R2 that its owner chooses. */
+export type BodyUpload = { key: string; upload_id: string };
+/** Object in R2 that has the body of a segment. */
+export type BodyCopy = { number: number; key: string; bytes: number };
+
+/** Bodies that are only in R2. */
+const ONLY_IN_R2 = "upload_id IS NULL AND restored_at IS NULL";
+
+/**
+ * Bodies of segments that have a copy in R2. A row without a copy in the object has an empty body.
+ * Reads are synchronous: one that needs such a body is repeated when its frames were fetched or the body was restored.
+ */
+export class ColdBodies {
+  readonly #sql: SqlStorage;
+  /** Keys of the objects in R2 by the numbers of their segments. */
+  #cold: Map<number, string> | null = null;
+  /** The piece of work that reads bodies, `null` outside of it. */
+  #attempt: ReadAttempt | null = null;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Discards what memory knows of the storage. */
+  reset(): void {
+    this.#cold = null;
+  }
+
+  /** Returns the object in R2 that has the body of a segment, `null` for a body in this object. */
+  keyOf(number: number): string | null {
+    this.#cold ??= new Map(
+      this.#sql
+        .exec<{ number: number; key: string }>(
+          `SELECT number, key FROM cold_bodies WHERE ${ONLY_IN_R2}`,
+        )
+        .toArray()
+        .map((row) => [row.number, row.key]),
+    );
+    return this.#cold.get(number) ?? null;
+  }
+
+  /**
+   * Does work that reads bodies. Without some of them its result is wrong: then it returns the frames that
+   * it lacks, of at most `limit` segments, and what the work wrote must be rolled back.
+   */
+  attempt<T>(
+    limit: number,
+    fetched: FetchedFrames,
+    work: () => T,
+  ): { result: T } | { missing: MissingFrames[] } {
+    const attempt = new ReadAttempt(limit, fetched);
+    this.#attempt = attempt;
+    try {
+      const result = work();
+      if (attempt.isWhole) return { result };
+    } catch (error) {
+      if (attempt.isWhole) throw error;
+    } finally {
+      this.#attempt = null;
+    }
+    return { missing: attempt.missing };
+  }
+
+  /**
+   * Returns a packed frame of a body that is in R2. When it was not fetched, records it and returns `null`: the attempt
+   * continues without it, so that it finds the next one.
+   */
+  frame(number: number, key: string, entry: FrameEntry): Uint8Array | null {
+    if (this.#attempt === null) throw new Error(`The body of segment ${number} is in R2`);
+    const packed = this.#attempt.fetched.get(key, entry);
+    if (packed === null) this.#attempt.miss(number, entry);
+    return packed;
+  }
+
+  /** Ends an attempt that lacks bodies: nothing of it may be committed. */
+  assertWhole(): void {
+    this.#attempt?.assertWhole();
+  }
+
+  /** Segments whose body is in R2, or is being uploaded. */
+  get copied(): Set<number> {
+    const rows = this.#sql.exec<{ number: number }>("SELECT number FROM cold_bodies");
+    return new Set(rows.toArray().map(({ number }) => number));
+  }
+
+  get isEmpty(): boolean {
+    return this.#sql.exec("SELECT 1 FROM cold_bodies LIMIT 1").toArray().length === 0;
+  }
+
+  /** Returns the next segment whose body is large and has no copy in R2. */
+  nextHot(min_bytes: number): number | null {
+    const [row] = this.#sql
+      .exec<{ number: number }>(
+        `SELECT number FROM segments WHERE length(body) >= ?
+           AND number NOT IN (SELECT number FROM cold_bodies) ORDER BY number LIMIT 1`,
+        min_bytes,
+      )
+      .toArray();
+    return row?.number ?? null;
+  }
+
+  /**
+   * Records an upload before its first byte.
+   * @returns the body, `null` when the segment is gone
+   */
+  begin(number: number, { key, upload_id }: BodyUpload): Uint8Array | null {
+    const [row] = this.#sql
+      .exec<{ body: ArrayBuffer }>("SELECT body FROM segments WHERE number = ?", number)
+      .toArray();
+    if (row === undefined) return null;
+    this.#sql.exec(
+      "INSERT INTO cold_bodies (number, key, bytes, upload_id) VALUES (?, ?, ?, ?)",
+      number,
+      key,
+      row.body.byteLength,
+      upload_id,
+    );
+    return new Uint8Array(row.body);
+  }
+
+  /** Drops the body from the object, unless its segment has changed since the upload began. */
+  commit(number: number, key: string): void {
+    const committed = this.#sql.exec(
+      "UPDATE cold_bodies SET upload_id = NULL WHERE number = ? AND key = ?",
+      number,
+      key,
+    );
+    if (committed.rowsWritten === 0) return;
+    this.#sql.exec("UPDATE segments SET body = x'' WHERE number = ?", number);
+    this.#cold = null;
+  }
+
+  /** Whether a segment has this object, also while it is being uploaded. */
+  hasObject(key: string): boolean {
+    const found = this.#sql.exec("SELECT 1 FROM cold_bodies WHERE key = ?", key);
+    return found.toArray().length > 0;
+  }
+
+  /** Returns the copies of bodies that are not in the object. */
+  copiesOf(numbers: number[]): BodyCopy[] {
+    return this.#sql
+      .exec<BodyCopy>(
+        `SELECT number, key, bytes FROM cold_bodies
+         WHERE ${ONLY_IN_R2} AND number IN (SELECT value FROM json_each(?))`,
+        JSON.stringify(numbers),
+      )
+      .toArray();
+  }
+
+  /** @param body `null` when R2 has no object: the segment must have changed */
+  restore({ number, key, bytes }: BodyCopy, body: ArrayBuffer | null): void {
+    if (!this.copiesOf([number]).some((copy) => copy.key === key)) return;
+    if (body?.byteLength !== bytes)
+      throw new Error(`${key}: ${body?.byteLength} of ${bytes} bytes`);
+    this.#sql.exec("UPDATE segments SET body = ? WHERE number = ?", body, number);
+    this.#sql.exec("UPDATE cold_bodies SET restored_at = ? WHERE number = ?", Date.now(), number);
+    this.#cold = null;
+  }
+
+  /** Drops restored bodies from the object again: their copies have not changed. */
+  dropRestored(until: number): void {
+    const restored = "SELECT number FROM cold_bodies WHERE restored_at <= ?";
+    this.#sql.exec(`UPDATE segments SET body = x'' WHERE number IN (${restored})`, until);
+    this.#sql.exec("UPDATE cold_bodies SET restored_at = NULL WHERE restored_at <= ?", until);
+    this.#cold = null;
+  }
+
+  /** Time at which the first body was restored, `null` without any. */
+  get firstRestored(): number | null {
+    return this.#sql
+      .exec<{ at: number | null }>("SELECT min(restored_at) AS at FROM cold_bodies")
+      .one().at;
+  }
+
+  /** Forgets the copy of a segment that is changed or deleted. The alarm deletes the object. */
+  forget(number: number): void {
+    this.#forget(`number = ${number}`);
+  }
+
+  forgetAll(): void {
+    this.#forget("true");
+  }
+
+  /** Forgets uploads of processes that died: only the alarm begins them, and runs once at a time. */
+  forgetUploads(): void {
+    this.#forget("upload_id IS NOT NULL");
+  }
+
+  #forget(where: string): void {
+    this.#sql.exec(
+      `INSERT OR IGNORE INTO leftovers (kind, id)
+       SELECT 'sealed', json_object('key', key, 'upload_id', upload_id)
+       FROM cold_bodies WHERE ${where}`,
+    );
+    this.#sql.exec(`DELETE FROM cold_bodies WHERE ${where}`);
+    this.#cold = null;
+  }
+}

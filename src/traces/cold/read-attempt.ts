@@ -1,0 +1,38 @@
+import type { FrameEntry } from "../segments/codec/frames.ts";
+import type { FetchedFrames } from "./fetched-frames.ts";
+
+/** Frames of a body in R2 that an attempt lacks. */
+export type MissingFrames = { number: number; frames: FrameEntry[] };
+
+/** A piece of work that reads bodies. */
+export class ReadAttempt {
+  readonly #limit: number;
+  readonly fetched: FetchedFrames;
+  /** Frames by the numbers of their segments and their offsets. */
+  readonly #missing = new Map<number, Map<number, FrameEntry>>();
+
+  constructor(limit: number, fetched: FetchedFrames) {
+    this.#limit = limit;
+    this.fetched = fetched;
+  }
+
+  get isWhole(): boolean {
+    return this.#missing.size === 0;
+  }
+
+  get missing(): MissingFrames[] {
+    return [...this.#missing].map(([number, frames]) => ({ number, frames: [...frames.values()] }));
+  }
+
+  /** @throws Error when the work lacks frames of more segments than its limit */
+  miss(number: number, entry: FrameEntry): void {
+    const frames = this.#missing.get(number);
+    if (frames) frames.set(entry.offset, entry);
+    else if (this.#missing.size === this.#limit) this.assertWhole();
+    else this.#missing.set(number, new Map([[entry.offset, entry]]));
+  }
+
+  assertWhole(): void {
+    if (!this.isWhole) throw new Error(`The bodies of ${this.#missing.size} segments are in R2`);
+  }
+}

@@ -1,0 +1,147 @@
+import { and, eq, gte, isNotNull, isNull, lt, lte, or, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { log } from "../../shared/log.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
+import type { PartitionKey } from "../changes.ts";
+import { deleteHomes } from "../locations/locations.ts";
+import { sendTraceExpiries, type TraceExpiryMessage } from "../messages.ts";
+import { isPartition } from "../object/catalogue.ts";
+import { type ExpiryDays, expiryDays } from "../object/retention.ts";
+import { SLOT_CACHE_MS } from "../object/slots.ts";
+import { tracePartition } from "../object/stub.ts";
+import { partitions } from "../object/table.ts";
+import type { ExpiringTraces } from "../reads/tiers.ts";
+
+type PartitionRow = typeof partitions.$inferSelect;
+
+/** Partitions of one tick. A step takes up to a few seconds. */
+const BATCH = 100;
+/** Longer than runs are written to a closed slot. */
+const RESEND_AFTER_MS = 2 * SLOT_CACHE_MS;
+/** Calls of one step. Each deletes up to 10,000 runs. */
+const CALLS = 10;
+/** Limit of Workers: 1000 subrequests. */
+const MAX_PARTITIONS = 400;
+const AT_ONCE = 8;
+
+/** Sends a message for each partition with expired traces. One statement when there is none. */
+export async function sweepExpiredTraces(env: Env, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+  const isWaiting = or(isNull(partitions.expiry_sent_at), lte(partitions.expiry_sent_at, before));
+  const due = database(env)
+    .select({ id: sql`rowid` })
+    .from(partitions)
+    .where(and(isDue(expiryDays(env, now)), isWaiting))
+    .limit(BATCH);
+  const { project_id, day, slot } = partitions;
+  const rows = await database(env)
+    .update(partitions)
+    .set({ expiry_sent_at: now.toISOString() })
+    .where(sql`rowid in ${due}`)
+    .returning({ project_id, day, slot });
+  await sendTraceExpiries(env, rows);
+}
+
+function isDue({ shortlived, longlived }: ExpiryDays) {
+  const { day, expired_seq } = partitions;
+  return or(lt(day, longlived), and(lt(day, shortlived), isNull(expired_seq)));
+}
+
+/**
+ * Does one bounded step. A partition without runs is closed first. A later step deletes it, when no
+ * isolate writes to it any more.
+ */
+export async function consumeTraceExpiry(
+  env: Env,
+  { project_id, day, slot }: Omit<TraceExpiryMessage, "type">,
+  now = new Date(),
+): Promise<void> {
+  const partition = { project_id, day, slot };
+  const days = expiryDays(env, now);
+  const [row] = await database(env)
+    .select()
+    .from(partitions)
+    .where(and(isPartition(partition), isDue(days)));
+  if (!row) return;
+  const tier = day < days.longlived ? "all" : "shortlived";
+  const object = tracePartition(env, partition);
+  const keep =
+    tier === "all" ? [] : await findKept(env, partition, await object.listExpiring(tier));
+  let expired = await object.expireTraces(partition, { tier, keep });
+  let { runs } = expired;
+  for (let call = 1; call < CALLS && expired.runs > 0 && !expired.is_empty; call++) {
+    expired = await object.expireTraces(partition, { tier, keep });
+    runs += expired.runs;
+  }
+  if (runs > 0) log.info("traces_expired", { ...partition, runs });
+  if (expired.is_empty) return closePartition(env, row, { ...expired, now });
+  if (expired.runs > 0) return sendTraceExpiries(env, [partition]);
+  const { seq } = expired;
+  await database(env)
+    .update(partitions)
+    .set({ expired_seq: seq, closed_at: null })
+    .where(and(isPartition(partition), lte(partitions.seq, seq)));
+}
+
+/** Closes a partition without runs, or deletes it when it has been closed for long enough. */
+async function closePartition(
+  env: Env,
+  { workspace_id, project_id, day, slot, closed_at }: PartitionRow,
+  { has_leftovers, now }: { has_leftovers: boolean; now: Date },
+): Promise<void> {
+  const partition = { project_id, day, slot };
+  if (closed_at === null) {
+    const empty = { rows: 0, roots: 0, min_start_us: null, max_start_us: null, stats: null };
+    await database(env)
+      .update(partitions)
+      .set({ ...empty, stats_seq: null, closed_at: now.toISOString() })
+      .where(isPartition(partition));
+    return;
+  }
+  const isSettled = Date.parse(closed_at) <= now.getTime() - RESEND_AFTER_MS;
+  if (has_leftovers || !isSettled) return;
+  if (await isLastSlot(env, partition)) await deleteHomes(env, workspace_id, { project_id, day });
+  await tracePartition(env, partition).deleteAll(partition);
+  await database(env)
+    .delete(partitions)
+    .where(and(isPartition(partition), isNotNull(partitions.closed_at)));
+}
+
+async function isLastSlot(env: Env, { project_id, day, slot }: PartitionKey): Promise<boolean> {
+  const areItsDay = and(eq(partitions.project_id, project_id), eq(partitions.day, day));
+  const others = await database(env)
+    .select({ slot: partitions.slot })
+    .from(partitions)
+    .where(and(areItsDay, sql`${partitions.slot} <> ${slot}`))
+    .limit(1);
+  return others.length === 0;
+}
+
+/** Returns the traces that have longer-lived runs in the other partitions since their first day. */
+async function findKept(
+  env: Env,
+  { project_id, day, slot }: PartitionKey,
+  { trace_ids, far }: ExpiringTraces,
+): Promise<string[]> {
+  if (trace_ids.length === 0) return [];
+  const [first = day] = [day, ...far.map(({ root_day }) => root_day)].toSorted();
+  const others = await database(env)
+    .select({ day: partitions.day, slot: partitions.slot })
+    .from(partitions)
+    .where(
+      and(
+        eq(partitions.project_id, project_id),
+        gte(partitions.day, first),
+        sql`(${partitions.day}, ${partitions.slot}) <> (${day}, ${slot})`,
+      ),
+    )
+    .orderBy(partitions.day, partitions.slot)
+    .limit(MAX_PARTITIONS);
+  const earlier = far.map(({ trace_id }) => trace_id);
+  const kept = await mapConcurrent(others, AT_ONCE, (other) => {
+    const among = other.day < day ? earlier : trace_ids;
+    const ids = other.day > day ? null : among;
+    return tracePartition(env, { project_id, ...other }).findLonglived(ids);
+  });
+  return [...new Set(kept.flat())];
+}

@@ -1,0 +1,72 @@
+import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { deleteBelow } from "../../shared/storage/objects-below.ts";
+import { deleteShareLinksOf } from "../links/share-links.ts";
+import { deleteHomes } from "../locations/locations.ts";
+import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.ts";
+import { isPartition } from "../object/catalogue.ts";
+import { payloadPrefix } from "../object/payloads.ts";
+import { tracePartition } from "../object/stub.ts";
+import { partitions, projects } from "../object/table.ts";
+
+/** Longer than any isolate caches a project by its name, so all writes have ended. */
+const LAST_WRITES_MS = 60_000;
+const RESEND_AFTER_MS = 15_000;
+const PARTITIONS = 20;
+const BATCH = 50;
+
+/** Does one bounded step and sends a message for the next. Deletes the project's row last. */
+export async function consumeProjectDeletion(
+  env: Env,
+  { project_id }: Pick<ProjectDeletionMessage, "project_id">,
+): Promise<void> {
+  const [row] = await database(env)
+    .select({ workspace_id: projects.workspace_id, deleted_at: projects.deleted_at })
+    .from(projects)
+    .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at)));
+  if (!row?.deleted_at) return;
+  for (const clean of [deleteShareLinksOf, deletePartitions, deletePayloads]) {
+    if (!(await clean(env, project_id))) return sendProjectDeletions(env, [project_id]);
+  }
+  await deleteHomes(env, row.workspace_id, { project_id, day: null });
+  // Keeps the row until the sweep has deleted late writes.
+  if (Date.parse(row.deleted_at) > Date.now() - LAST_WRITES_MS) return;
+  await database(env).delete(projects).where(eq(projects.id, project_id));
+}
+
+/** Resends lost messages, and repeats deletions after the last writes. */
+export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+  const due = database(env)
+    .select({ id: projects.id })
+    .from(projects)
+    .where(and(isNotNull(projects.deleted_at), lte(projects.sent_at, before)))
+    .limit(BATCH);
+  const rows = await database(env)
+    .update(projects)
+    .set({ sent_at: now.toISOString() })
+    .where(sql`${projects.id} in ${due}`)
+    .returning({ id: projects.id });
+  await sendProjectDeletions(
+    env,
+    rows.map(({ id }) => id),
+  );
+}
+
+async function deletePartitions(env: Env, project_id: string): Promise<boolean> {
+  const db = database(env);
+  const rows = await db
+    .select()
+    .from(partitions)
+    .where(eq(partitions.project_id, project_id))
+    .limit(PARTITIONS);
+  for (const partition of rows) {
+    await tracePartition(env, partition).deleteAll(partition);
+    await db.delete(partitions).where(isPartition(partition));
+  }
+  return rows.length < PARTITIONS;
+}
+
+function deletePayloads(env: Env, project_id: string): Promise<boolean> {
+  return deleteBelow(env.ARTIFACTS, payloadPrefix(project_id));
+}

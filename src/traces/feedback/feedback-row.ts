@@ -1,0 +1,52 @@
+import { AppError, invalid } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import type { PartitionKey } from "../changes.ts";
+import { MAX_FEEDBACK_BYTES } from "../limits.ts";
+import type { FeedbackRow } from "../rows/rows.ts";
+import { Feedback, type FeedbackCreateRequest } from "./feedback-schema.ts";
+
+export function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow {
+  const run_id = input.run_id ?? input.trace_id;
+  if (!run_id) throw invalid([...loc, "run_id"], "is missing: feedback belongs to a run");
+  const body = JSON.stringify(input);
+  if (body.length > MAX_FEEDBACK_BYTES) {
+    throw new AppError(
+      "too_large",
+      `Feedback is too large: send at most ${MAX_FEEDBACK_BYTES} bytes.`,
+    );
+  }
+  const { id, key, score, value, comment, feedback_source } = input;
+  return {
+    id: id ?? newId(),
+    run_id,
+    key,
+    score: typeof score === "boolean" ? Number(score) : (score ?? null),
+    value: toText(value),
+    source: feedback_source?.type ?? "api",
+    comment: comment ?? null,
+    body,
+    created_at: new Date().toISOString(),
+    modified_at: null,
+  };
+}
+
+function toText(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+export function toFeedback(row: FeedbackRow, { project_id }: PartitionKey): Feedback {
+  const body: unknown = JSON.parse(row.body);
+  const sent = isRecord(body) ? body : {};
+  return Feedback.parse({
+    ...row,
+    trace_id: sent.trace_id ?? null,
+    session_id: project_id,
+    score: sent.score ?? null,
+    value: sent.value ?? null,
+    correction: sent.correction ?? null,
+    feedback_source: sent.feedback_source ?? { type: row.source },
+    modified_at: row.modified_at ?? row.created_at,
+  });
+}

@@ -1,0 +1,86 @@
+import type { Context } from "../../shared/context.ts";
+import { count, countUsage } from "../../shared/metrics/metrics.ts";
+import type { AttachedFile, IncomingRun, RunChange, TraceTier } from "../changes.ts";
+import { saveLocations } from "../locations/locations.ts";
+import { storePayloads } from "../object/payloads.ts";
+import { tierOfProject } from "../object/projects.ts";
+import type { FarParent } from "../storage/far-parents.ts";
+import { linkLaterDays } from "./later-days.ts";
+import { type PlacedRun, placeRuns } from "./placement.ts";
+import { writeChanges } from "./write-changes.ts";
+
+/** Limits of one call to an object. */
+const CALL_RUNS = 1000;
+const CALL_CHARS = 8_000_000;
+
+/** Stores runs durably before it returns. Idempotent. */
+export async function ingest(
+  ctx: Context,
+  runs: IncomingRun[],
+  files: AttachedFile[] = [],
+): Promise<void> {
+  const placed = await placeRuns(ctx, runs);
+  await saveLocations(
+    ctx.env,
+    ctx.caller.workspace_id,
+    placed.flatMap(({ location }) => location ?? []),
+  );
+  const homes = Map.groupBy(placed, ({ home }) => `${home.project_id}/${home.day}`);
+  const filesOf = Map.groupBy(files, ({ run_id }) => run_id);
+  await Promise.all(
+    [...homes.values()].map(async (group) => {
+      const far = await writeGroup(ctx, group, filesOf);
+      if (group[0]) await linkLaterDays(ctx, group[0].home, far);
+    }),
+  );
+  count("heddle_ingestion_batches_total", {});
+  count("heddle_ingestion_spans_total", {}, runs.length);
+  const ingested_spans = runs.filter(({ kind }) => kind === "post").length;
+  countUsage(ctx.caller.workspace_id, "ingestion", { ingested_spans });
+}
+
+async function writeGroup(
+  ctx: Context,
+  group: PlacedRun[],
+  filesOf: Map<string, AttachedFile[]>,
+): Promise<FarParent[]> {
+  const far: FarParent[] = [];
+  const [first] = group;
+  if (!first) return far;
+  const { home } = first;
+  const project_tier = await tierOfProject(ctx, home.project_id);
+  for (const call of calls(group)) {
+    const changes = await Promise.all(
+      call.map(({ run }) => {
+        const change = toChange(run, project_tier);
+        return storePayloads(ctx.env, home.project_id, change, filesOf.get(run.id) ?? []);
+      }),
+    );
+    far.push(...(await writeChanges(ctx, home, changes)));
+  }
+  return far;
+}
+
+/** Returns what the object needs of a run. */
+function toChange(run: IncomingRun, project_tier: TraceTier): RunChange {
+  const { id, kind, columns, payloads, digest, tags, span_ids } = run;
+  const change: RunChange = { id, kind, columns, payloads, digest, project_tier };
+  if (tags) change.tags = tags;
+  if (span_ids) change.span_ids = span_ids;
+  return change;
+}
+
+function* calls(group: PlacedRun[]): Generator<PlacedRun[]> {
+  let call: PlacedRun[] = [];
+  let chars = 0;
+  for (const one of group) {
+    call.push(one);
+    for (const payload of Object.values(one.run.payloads)) {
+      if ("text" in payload) chars += payload.text.length;
+    }
+    if (call.length < CALL_RUNS && chars < CALL_CHARS) continue;
+    yield call;
+    [call, chars] = [[], 0];
+  }
+  if (call.length > 0) yield call;
+}

@@ -1,0 +1,79 @@
+import type { Context } from "../../shared/context.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
+import type { Home, RunChange } from "../changes.ts";
+import { MAX_PARTITION_ROWS } from "../limits.ts";
+import { firstSlot, slotOf } from "../locations/generations.ts";
+import { addSlot, type DaySlots, daySlots, forgetSlots } from "../object/slots.ts";
+import { tracePartition } from "../object/stub.ts";
+import type { FarParent } from "../storage/far-parents.ts";
+import { traceOf } from "./lineage.ts";
+
+const SLOTS_AT_ONCE = 8;
+
+/**
+ * Changes each run in the slot that has it, and writes new runs to the open generation. A trace has
+ * one slot in each generation, so the calls do not grow with the slots of the day.
+ */
+export async function writeChanges(
+  ctx: Context,
+  home: Home,
+  changes: RunChange[],
+): Promise<FarParent[]> {
+  const day = await slotsFor(ctx, home, changes);
+  const far: FarParent[] = [];
+  let left = changes;
+  const found = await mapConcurrent(
+    candidates(day, changes),
+    SLOTS_AT_ONCE,
+    async ([slot, ids]) => {
+      const partition = { ...home, slot };
+      return { partition, here: new Set(await tracePartition(ctx.env, partition).hasRuns(ids)) };
+    },
+  );
+  for (const { partition, here } of found) {
+    const known = left.filter(({ id }) => here.has(id));
+    if (known.length === 0) continue;
+    const result = await tracePartition(ctx.env, partition).ingest(partition, known, true);
+    far.push(...result.far);
+    const unknown = new Set(result.unknown);
+    left = left.filter(({ id }) => !here.has(id) || unknown.has(id));
+  }
+  const added = [...Map.groupBy(left, (change) => newSlotOf(day, change))];
+  const results = await mapConcurrent(added, SLOTS_AT_ONCE, async ([slot, some]) => {
+    const partition = { ...home, slot: await addSlot(ctx, home, slot) };
+    return tracePartition(ctx.env, partition).ingest(partition, some, false);
+  });
+  if (results.some(({ rows }) => rows > MAX_PARTITION_ROWS)) forgetSlots(home);
+  return [...far, ...results.flatMap((result) => result.far)];
+}
+
+/** Every slot may have a run of an unknown trace, so those of other isolates are read too. */
+async function slotsFor(ctx: Context, home: Home, changes: RunChange[]): Promise<DaySlots> {
+  const day = await daySlots(ctx, home);
+  if (day.open === 0 || changes.every((change) => traceOf(change) !== null)) return day;
+  forgetSlots(home);
+  return daySlots(ctx, home);
+}
+
+/** Returns the other slots that may have the runs, with the ids for each. */
+function candidates(day: DaySlots, changes: RunChange[]): [number, string[]][] {
+  const bySlot = new Map<number, Set<string>>();
+  for (const change of changes) {
+    const written = newSlotOf(day, change);
+    for (const slot of slotsOf(day, traceOf(change))) {
+      if (slot !== written) bySlot.set(slot, (bySlot.get(slot) ?? new Set()).add(change.id));
+    }
+  }
+  return [...bySlot].map(([slot, ids]) => [slot, [...ids]]);
+}
+
+function slotsOf({ open, known }: DaySlots, trace_id: string | null): Set<number> {
+  if (trace_id === null) return known;
+  const generations = Array.from({ length: open + 1 }, (_, generation) => generation);
+  return new Set(generations.flatMap((one) => [firstSlot(one), slotOf(trace_id, one)]));
+}
+
+function newSlotOf({ open }: DaySlots, change: RunChange): number {
+  const trace_id = traceOf(change);
+  return trace_id === null ? firstSlot(open) : slotOf(trace_id, open);
+}

@@ -1,0 +1,62 @@
+import { invalid } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
+import type { Home, PartitionKey } from "../changes.ts";
+import type { ChangePosition } from "../reads/changed-runs.ts";
+
+/** Position of a follower: the newest sequence that it has read of each partition. */
+export type TraceCursor = { trace_id: string; home: Home | null; seqs: Record<string, number> };
+
+export function writeTraceCursor({ trace_id, home, seqs }: TraceCursor): string {
+  const { project_id, day } = home ?? {};
+  return encodeCursor({ t: trace_id, p: project_id, d: day, w: seqs });
+}
+
+export function readTraceCursor(text: string, trace_id: string): TraceCursor {
+  const { t, p, d, w } = decodeCursor(text);
+  if (t !== trace_id || !isRecord(w)) {
+    const rule = "is invalid; send the cursor of an earlier answer about this trace, or none";
+    throw invalid(["query", "cursor"], rule);
+  }
+  const entries = Object.entries(w).filter(([, seq]) => Number.isSafeInteger(seq));
+  const seqs = Object.fromEntries(entries.map(([key, seq]) => [key, Number(seq)]));
+  const isHome = typeof p === "string" && typeof d === "string";
+  return { trace_id, home: isHome ? { project_id: p, day: d } : null, seqs };
+}
+
+export function seqKey({ project_id, day, slot }: PartitionKey): string {
+  return `${project_id}/${day}/${slot}`;
+}
+
+/**
+ * Position of a follower in each partition that changed lately, by `{day}/{slot}`. All other
+ * partitions are read up to `base`.
+ */
+export type ChangesCursor = {
+  project_id: string;
+  base: number;
+  positions: Record<string, ChangePosition>;
+};
+
+export function writeChangesCursor({ project_id, base, positions }: ChangesCursor): string {
+  const list = Object.entries(positions).map(([key, { seq, row }]) => [key, seq, row]);
+  return encodeCursor({ p: project_id, b: base, w: list });
+}
+
+export function readChangesCursor(text: string, project_id: string): ChangesCursor {
+  const { p, b, w } = decodeCursor(text);
+  const positions = Array.isArray(w) ? w.map(toPosition) : [null];
+  if (p === project_id && Number.isSafeInteger(b) && positions.every((one) => one !== null)) {
+    return { project_id, base: Number(b), positions: Object.fromEntries(positions) };
+  }
+  const rule = "is invalid; send the cursor of an earlier answer about this project, or none";
+  throw invalid(["body", "cursor"], rule);
+}
+
+function toPosition(entry: unknown): [string, ChangePosition] | null {
+  if (!Array.isArray(entry)) return null;
+  const [key, seq, row]: unknown[] = entry;
+  const isRow = row === null || Number.isSafeInteger(row);
+  if (typeof key !== "string" || !Number.isSafeInteger(seq) || !isRow) return null;
+  return [key, { seq: Number(seq), row: row === null ? null : Number(row) }];
+}

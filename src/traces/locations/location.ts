@@ -1,0 +1,16 @@
+import type { Home } from "../changes.ts";
+
+/** Home of a run or feedback, or with a `sharedId` of spans. */
+export type Location = Home & { id: string };
+
+/** Digits of an OTLP span's run id before the id of the span: a hash of its trace. */
+const TRACE_CHARS = 19;
+const NO_SPAN = "0000-000000000000";
+
+/**
+ * Returns the id under which the spans of a trace share their locations. `null` for ids of other
+ * versions than those of spans.
+ */
+export function sharedId(id: string): string | null {
+  return id[14] === "8" ? id.slice(0, TRACE_CHARS) + NO_SPAN : null;
+}

@@ -1,0 +1,49 @@
+import { DAY_US, dayOf } from "../../shared/times.ts";
+import type { TraceTier } from "../changes.ts";
+
+const DEFAULTS = {
+  DEFAULT_TRACE_TIER: "longlived",
+  SHORTLIVED_DAYS: "14",
+  LONGLIVED_DAYS: "400",
+};
+type Settings = Partial<typeof DEFAULTS>;
+
+/** Partitions of earlier days have expired traces: of the short-lived tier, or of both. */
+export type ExpiryDays = { shortlived: string; longlived: string };
+
+const MAX_DAYS = 36_500;
+const NUMBER = /^\d{1,5}$/;
+/** No partition has an earlier day. */
+const NEVER = "";
+
+/** @returns `null` when the variables of retention are valid */
+export function retentionProblem(env: Settings): string | null {
+  const { DEFAULT_TRACE_TIER: tier, ...days } = { ...DEFAULTS, ...env };
+  for (const name of ["SHORTLIVED_DAYS", "LONGLIVED_DAYS"] as const) {
+    if (NUMBER.test(days[name]) && Number(days[name]) <= MAX_DAYS) continue;
+    return `${name}: must be a number of days from 1 to ${MAX_DAYS}, or 0 to keep traces for good`;
+  }
+  if (tier === "longlived" || tier === "shortlived") return null;
+  return "DEFAULT_TRACE_TIER: must be longlived or shortlived";
+}
+
+/** Returns the tier of traces whose project has none. */
+export function defaultTier({ DEFAULT_TRACE_TIER }: Settings): TraceTier {
+  return DEFAULT_TRACE_TIER === "shortlived" ? "shortlived" : "longlived";
+}
+
+/** Days after which traces of each tier are deleted, `null` for never. */
+export function retentionDays(env: Settings): Record<TraceTier, number | null> {
+  const { SHORTLIVED_DAYS, LONGLIVED_DAYS } = { ...DEFAULTS, ...env };
+  return { shortlived: Number(SHORTLIVED_DAYS) || null, longlived: Number(LONGLIVED_DAYS) || null };
+}
+
+/** Counts from the end of a day, so that all of its traces are old enough. */
+export function expiryDays(env: Settings, now: Date): ExpiryDays {
+  const problem = retentionProblem(env);
+  if (problem !== null) throw new Error(problem);
+  const before = (days: string) =>
+    Number(days) === 0 ? NEVER : dayOf(now.getTime() * 1000 - Number(days) * DAY_US);
+  const { SHORTLIVED_DAYS, LONGLIVED_DAYS } = { ...DEFAULTS, ...env };
+  return { shortlived: before(SHORTLIVED_DAYS), longlived: before(LONGLIVED_DAYS) };
+}

@@ -1,0 +1,70 @@
+import { setEarlierAlarm } from "../../shared/work/alarm.ts";
+import type { PartitionKey } from "../changes.ts";
+import type { PartitionStore } from "../storage/partition.ts";
+import type {
+  SealAttempt,
+  SealedContents,
+  SealedPiece,
+  SealedRows,
+} from "../storage/sealed-files.ts";
+import type { Flush } from "./flush.ts";
+import { removeSealed } from "./leftovers.ts";
+
+/** `can_seal`: no file has the rows, and the caller may write one. */
+export type SealedLookup = SealedRows & { can_seal: boolean };
+
+/** Keeps track of the Parquet files of a partition in R2. */
+export class PartitionSealing {
+  readonly #env: Env;
+  readonly #storage: DurableObjectStorage;
+  readonly #store: PartitionStore;
+  readonly #flush: Flush;
+
+  constructor(env: Env, storage: DurableObjectStorage, store: PartitionStore, flush: Flush) {
+    this.#env = env;
+    this.#storage = storage;
+    this.#store = store;
+    this.#flush = flush;
+  }
+
+  find(piece: SealedPiece, owner: string): SealedLookup {
+    if (!this.#store.exists) return { file: null, parts: [], can_seal: false };
+    const found = this.#store.sealed.find(piece);
+    return { ...found, can_seal: found.file === null && this.#isFree(piece, owner) };
+  }
+
+  /** @returns false when the partition has changed since the scan was planned, or the piece is leased */
+  async begin(partition: PartitionKey, piece: SealedPiece, attempt: SealAttempt): Promise<boolean> {
+    if (!this.#store.exists || !this.#isFree(piece, attempt.owner)) return false;
+    this.#store.sealed.begin(piece, attempt);
+    if (!this.#store.leftovers.isEmpty) await this.#flush.schedule(partition);
+    else await setEarlierAlarm(this.#storage, attempt.lease_until);
+    return true;
+  }
+
+  /** @returns false when the rows have changed since the attempt began */
+  async commit(id: string, contents: SealedContents): Promise<boolean> {
+    const { sealed } = this.#store;
+    if (!sealed.commit(id, contents)) return false;
+    const alarm = await this.#storage.getAlarm();
+    if (sealed.nextExpiry === null && sealed.isExpiry(alarm)) await this.#flush.rest();
+    return true;
+  }
+
+  /** Deletes all files, before the storage forgets them. */
+  async removeAll(): Promise<void> {
+    const { sealed, leftovers, segments } = this.#store;
+    let areRemoved = false;
+    while (this.#store.exists && !(areRemoved && sealed.isEmpty && segments.cold.isEmpty)) {
+      sealed.drop();
+      segments.cold.forgetAll();
+      areRemoved = await removeSealed(this.#env, leftovers);
+    }
+  }
+
+  /** Any change of the partition advances its sequence. */
+  #isFree(piece: SealedPiece, owner: string): boolean {
+    const { counts, sealed } = this.#store;
+    return piece.max_seq === counts.current.seq && sealed.isFree(piece, owner, Date.now());
+  }
+}

@@ -1,0 +1,41 @@
+import type { RUN_TYPES } from "../../ingest/ingest-schema.ts";
+
+export type RunType = (typeof RUN_TYPES)[number];
+
+/**
+ * Field of a run: a column, a payload, or a key below `metadata`, `invocation_params` or `usage`.
+ * The texts of payloads, lists and `usage` are parsed when they are JSON.
+ */
+export type RunField =
+  | "name"
+  | "project"
+  | "project_id"
+  | "tags"
+  | "inputs"
+  | "outputs"
+  | "inputs.system_instructions"
+  | "usage"
+  | "metadata"
+  | "invocation_params"
+  | RunListField
+  | `metadata.${string}`
+  | `invocation_params.${string}`
+  | `usage.${string}`;
+
+export type RunListField =
+  | "inputs.messages"
+  | "outputs.messages"
+  | "outputs.documents"
+  | "invocation_params.tools";
+
+/** Published names of attributes, as data. The first convention that names a field wins. */
+export type Convention = {
+  /** Fields by attribute. */
+  fields: Record<string, RunField>;
+  /** Run types by attribute and value in lower case, with `*` for every other value. */
+  run_types: Record<string, Record<string, RunType>>;
+  /** Fields by the start of attributes, whose rest becomes a key. */
+  prefixes: Record<string, "metadata" | "invocation_params">;
+  /** Lists by the start of numbered attributes, `llm.input_messages.0.message.role`. */
+  lists: Record<string, RunListField>;
+};

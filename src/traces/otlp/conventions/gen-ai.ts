@@ -1,0 +1,65 @@
+import type { Convention } from "./convention.ts";
+
+/**
+ * OpenTelemetry's semantic conventions for generative AI, with the names of earlier versions.
+ * https://opentelemetry.io/docs/specs/semconv/gen-ai/
+ */
+export const GEN_AI: Convention = {
+  fields: {
+    "gen_ai.prompt": "inputs",
+    "gen_ai.completion": "outputs",
+    "gen_ai.tool.call.arguments": "inputs",
+    "gen_ai.tool.call.result": "outputs",
+    "gen_ai.task.input": "inputs",
+    "gen_ai.task.output": "outputs",
+    "gen_ai.system_instructions": "inputs.system_instructions",
+    "gen_ai.input.messages": "inputs.messages",
+    "gen_ai.output.messages": "outputs.messages",
+    "gen_ai.tool.name": "invocation_params.tool_name",
+    "gen_ai.tool.definitions": "invocation_params.tools",
+    "gen_ai.system": "metadata.ls_provider",
+    "gen_ai.provider.name": "metadata.ls_provider",
+    "gen_ai.conversation.id": "metadata.conversation_id",
+    "gen_ai.response.model": "invocation_params.model",
+    "gen_ai.request.model": "invocation_params.model",
+    "gen_ai.request.temperature": "invocation_params.temperature",
+    "gen_ai.request.top_p": "invocation_params.top_p",
+    "gen_ai.request.top_k": "invocation_params.top_k",
+    "gen_ai.request.max_tokens": "invocation_params.max_tokens",
+    "gen_ai.request.frequency_penalty": "invocation_params.frequency_penalty",
+    "gen_ai.request.presence_penalty": "invocation_params.presence_penalty",
+    "gen_ai.request.seed": "invocation_params.seed",
+    "gen_ai.request.stop_sequences": "invocation_params.stop",
+    "gen_ai.request.encoding_formats": "invocation_params.encoding_formats",
+    "gen_ai.usage.input_tokens": "usage.input_tokens",
+    "gen_ai.usage.prompt_tokens": "usage.input_tokens",
+    "gen_ai.usage.output_tokens": "usage.output_tokens",
+    "gen_ai.usage.completion_tokens": "usage.output_tokens",
+    "gen_ai.usage.total_tokens": "usage.total_tokens",
+    "gen_ai.usage.details.reasoning_tokens": "usage.output_token_details.reasoning",
+    "gen_ai.usage.reasoning.output_tokens": "usage.output_token_details.reasoning",
+    "gen_ai.usage.cache_read.input_tokens": "usage.input_token_details.cache_read",
+    "gen_ai.usage.cache_creation.input_tokens": "usage.input_token_details.cache_creation",
+  },
+  run_types: {
+    "gen_ai.operation.name": {
+      chat: "llm",
+      completion: "llm",
+      text_completion: "llm",
+      generate_content: "llm",
+      embedding: "embedding",
+      embeddings: "embedding",
+      retrieval: "retriever",
+      execute_tool: "tool",
+      create_agent: "chain",
+      invoke_agent: "chain",
+      invoke_workflow: "chain",
+    },
+    "gen_ai.tool.name": { "*": "tool" },
+  },
+  prefixes: {},
+  lists: {
+    "gen_ai.prompt.": "inputs.messages",
+    "gen_ai.completion.": "outputs.messages",
+  },
+};

@@ -1,0 +1,71 @@
+import { parseText } from "./run-draft.ts";
+import type { Attributes, SpanEvent } from "./span.ts";
+
+/** Events whose attributes count as attributes of the span. */
+const CARRIERS = new Set([
+  "gen_ai.client.inference.operation.details",
+  "gen_ai.content.prompt",
+  "gen_ai.content.completion",
+]);
+
+/** Messages by the name of their event: the side of the model call, and the role. */
+const MESSAGES = new Map<string, { side: "inputs" | "outputs"; role: string }>([
+  ["gen_ai.system.message", { side: "inputs", role: "system" }],
+  ["gen_ai.user.message", { side: "inputs", role: "user" }],
+  ["gen_ai.assistant.message", { side: "inputs", role: "assistant" }],
+  ["gen_ai.tool.message", { side: "inputs", role: "tool" }],
+  ["gen_ai.choice", { side: "outputs", role: "assistant" }],
+]);
+
+export type ReadEvents = {
+  /** Attributes of the span and of the events that carry its data. */
+  attributes: Attributes;
+  messages: Record<"inputs" | "outputs", unknown[]>;
+  /** Message and stack of the last exception. */
+  exception: string | null;
+  others: SpanEvent[];
+};
+
+export function readEvents(attributes: Attributes, events: SpanEvent[]): ReadEvents {
+  const read: ReadEvents = {
+    attributes,
+    messages: { inputs: [], outputs: [] },
+    exception: null,
+    others: [],
+  };
+  for (const event of events) readEvent(read, event);
+  return read;
+}
+
+function readEvent(read: ReadEvents, event: SpanEvent): void {
+  const message = MESSAGES.get(event.name);
+  if (CARRIERS.has(event.name)) {
+    read.attributes = new Map([...event.attributes, ...read.attributes]);
+  } else if (message !== undefined) {
+    read.messages[message.side].push(toMessage(event.attributes, message.role));
+  } else {
+    if (event.name === "exception") read.exception = exceptionText(event.attributes);
+    read.others.push(event);
+  }
+}
+
+function toMessage(attributes: Attributes, role: string): unknown {
+  const whole = parseText(attributes.get("gen_ai.event.content"));
+  if (whole !== undefined) return whole;
+  const fields = new Map<string, unknown>([["role", role]]);
+  for (const [name, value] of attributes) {
+    if (name === "gen_ai.system") continue;
+    if (name === "id") fields.set("tool_call_id", value);
+    else fields.set(name.replace(/^message\./, ""), parseText(value));
+  }
+  return Object.fromEntries(fields);
+}
+
+function exceptionText(attributes: Attributes): string {
+  const [type, message, stack] = ["type", "message", "stacktrace"].map((name) => {
+    const value = attributes.get(`exception.${name}`);
+    return typeof value === "string" ? value : "";
+  });
+  const head = [type, message].filter((part) => part !== "").join(": ");
+  return [head || "Exception", stack].filter((part) => part !== "").join("\n\n");
+}

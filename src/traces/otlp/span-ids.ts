@@ -1,0 +1,79 @@
+import { sha256Hex } from "../../shared/crypto/crypto.ts";
+import type { Attributes, OtlpSpan } from "./span.ts";
+
+/** Place of a span among runs. */
+export type SpanRefs = {
+  id: string;
+  trace_id: string;
+  /** `null` for a root run. */
+  parent_run_id: string | null;
+  dotted_order: string | null;
+  /** Ids by which child spans name this run, other than its own id. */
+  span_ids: string[];
+};
+
+const TRACE_CHARS = 16;
+const PREFIX_CHARS = 16;
+
+/**
+ * Ids of runs, derived from the trace id and the span id alone, so that a span and its children
+ * agree in whatever order they arrive. A trace has the trace id as UUID, and so has its root run,
+ * as in every trace. Other runs have a hash of the trace id, then the span id.
+ */
+export class SpanIds {
+  readonly #prefixes = new Map<string, string>();
+
+  refsOf(span: OtlpSpan): SpanRefs {
+    const { attributes } = span;
+    const otel_trace_id = toUuid(span.trace_id);
+    const derived = this.#runId(span.trace_id, span.span_id);
+    const trace_id = idIn(attributes, "langsmith.trace.id") ?? otel_trace_id;
+    const isRoot = trace_id === otel_trace_id && isRootSpan(span);
+    const id = idIn(attributes, "langsmith.span.id") ?? (isRoot ? trace_id : derived);
+    const parent = idIn(attributes, "langsmith.span.parent_id") ?? this.#parentOf(span, trace_id);
+    const parent_run_id = parent === id ? null : parent;
+    const dotted_order = textIn(attributes, "langsmith.span.dotted_order");
+    const names = isRoot ? [derived, this.#runId(span.trace_id, ownParent(span))] : [derived];
+    return { id, trace_id, parent_run_id, dotted_order, span_ids: names.filter((n) => n !== id) };
+  }
+
+  /** A span without a parent belongs below the root of the trace that its attribute names. */
+  #parentOf(span: OtlpSpan, trace_id: string): string | null {
+    if (!isRootSpan(span)) return this.#runId(span.trace_id, span.parent_span_id);
+    return trace_id === toUuid(span.trace_id) ? null : trace_id;
+  }
+
+  /** Version 8 of UUID: a time in the id would be read as the day of the run. */
+  #runId(trace_id: string, span_id: string): string {
+    let prefix = this.#prefixes.get(trace_id);
+    if (prefix === undefined) {
+      const hash = sha256Hex(trace_id).slice(0, PREFIX_CHARS);
+      prefix = `${hash.slice(0, 12)}8${hash.slice(13)}`;
+      this.#prefixes.set(trace_id, prefix);
+    }
+    return toUuid(prefix + span_id);
+  }
+}
+
+/** LangSmith's SDK gives its root span a parent that it never sends: the start of the trace id. */
+function isRootSpan(span: OtlpSpan): boolean {
+  return span.parent_span_id === "" || span.parent_span_id === ownParent(span);
+}
+
+function ownParent({ trace_id }: OtlpSpan): string {
+  return trace_id.slice(0, TRACE_CHARS);
+}
+
+function idIn(attributes: Attributes, name: string): string | null {
+  return textIn(attributes, name)?.toLowerCase() ?? null;
+}
+
+function textIn(attributes: Attributes, name: string): string | null {
+  const value = attributes.get(name);
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function toUuid(hex: string): string {
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return `${parts.join("-")}-${hex.slice(20)}`;
+}

@@ -1,0 +1,155 @@
+import { isRecord } from "../../shared/guards.ts";
+import { Uuid } from "../../shared/schema.ts";
+import { toIso } from "../../shared/times.ts";
+import type { IncomingRun } from "../changes.ts";
+import { toDottedOrder } from "../dotted-order.ts";
+import { fromValid, parseFields } from "../ingest/incoming.ts";
+import { RunPlacement } from "../ingest/ingest-schema.ts";
+import { MAX_NAME_CHARS, MAX_TAG_CHARS, MAX_TAGS } from "../limits.ts";
+import { type ReadEvents, readEvents } from "./events.ts";
+import { fieldsBelow, parseText, type RunDraft, readAttributes } from "./run-draft.ts";
+import type { OtlpSpan, SpanEvent } from "./span.ts";
+import type { SpanIds, SpanRefs } from "./span-ids.ts";
+
+const [OK, ERROR] = [1, 2];
+const NS_PER_US = 1000n;
+/** Attributes of a span that are part of its place among runs. */
+const REFERENCES = /^langsmith\.(trace\.id|span\.(id|parent_id|dotted_order))$/;
+
+/** Converts a span to a run. Throws an AppError when the run is not valid. */
+export function toRun(span: OtlpSpan, ids: SpanIds, project: string | null): IncomingRun {
+  const refs = ids.refsOf(span);
+  const events = readEvents(span.attributes, span.events);
+  const draft = readAttributes(events.attributes);
+  const start_us = toMicros(span.start_ns);
+  const { span_ids, ...place } = refs;
+  const loc = [`span ${span.span_id}`];
+  const sent = {
+    ...place,
+    dotted_order: place.dotted_order ?? rootOrder(refs, start_us),
+    session_name: textOf(draft, "project") ?? project,
+  };
+  // Times of 64 bits are years of four digits, and the other fields are made here.
+  const run = {
+    ...parseFields(RunPlacement, sent, loc),
+    name: (textOf(draft, "name") ?? (span.name || undefined))?.slice(0, MAX_NAME_CHARS),
+    run_type: draft.run_type ?? "chain",
+    start_time: start_us,
+    end_time: span.end_ns > 0n ? toMicros(span.end_ns) : undefined,
+    error: errorOf(span, events),
+    inputs: payloadOf(draft, "input", events.messages.inputs),
+    outputs: payloadOf(draft, "output", events.messages.outputs),
+    extra: extraOf(span, draft),
+    events: events.others.length > 0 ? events.others.map(toEvent) : undefined,
+    tags: tagsOf(draft),
+    session_id: projectIdOf(draft),
+  };
+  return { ...fromValid(run, "post", loc), span_ids };
+}
+
+function rootOrder({ id, parent_run_id }: SpanRefs, start_us: number): string | null {
+  return parent_run_id === null ? toDottedOrder(start_us, id) : null;
+}
+
+function toMicros(ns: bigint): number {
+  return Number(ns / NS_PER_US);
+}
+
+function textOf(draft: RunDraft, field: "name" | "project"): string | undefined {
+  const value = draft.fields.get(field);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Returns `null` for the id of a conversation, which the same attribute may have. */
+function projectIdOf(draft: RunDraft): string | null {
+  const value = draft.fields.get("project_id");
+  return value === undefined ? null : (Uuid.safeParse(value).data ?? null);
+}
+
+function errorOf({ status }: OtlpSpan, { exception }: ReadEvents): string | undefined {
+  if (status.code === OK) return undefined;
+  if (exception !== null) return exception;
+  return status.code === ERROR ? status.message || "Error" : undefined;
+}
+
+/** Messages replace a value, which has them in the format of the instrumented library. */
+function payloadOf(draft: RunDraft, side: "input" | "output", of_events: unknown[]): unknown {
+  const payload = `${side}s` as const;
+  const listed = draft.fields.get(`${payload}.messages`);
+  const messages = listed ?? (of_events.length > 0 ? of_events : undefined);
+  const documents = side === "output" ? draft.fields.get("outputs.documents") : undefined;
+  const system_instructions = draft.fields.get("inputs.system_instructions");
+  if (messages !== undefined) {
+    const isSystem = side === "input" && system_instructions !== undefined;
+    return isSystem ? { system_instructions, messages } : { messages };
+  }
+  if (Array.isArray(documents)) return { documents: documents.map(toDocument) };
+  const value = draft.fields.get(payload);
+  return value === undefined || isRecord(value) ? value : { [side]: value };
+}
+
+function toDocument(document: unknown): unknown {
+  if (!isRecord(document)) return document;
+  const { content, metadata, ...rest } = document;
+  return { page_content: content, metadata: parseText(metadata), ...rest };
+}
+
+function metadataOf({ resource }: OtlpSpan, draft: RunDraft): Map<string, unknown> {
+  const metadata = new Map(resource);
+  for (const [name, value] of draft.rest) if (!REFERENCES.test(name)) metadata.set(name, value);
+  for (const [name, value] of fieldsBelow(draft, "metadata")) metadata.set(name, value);
+  return metadata;
+}
+
+function extraOf(span: OtlpSpan, draft: RunDraft) {
+  const { scope, links } = span;
+  const usage = usageOf(draft);
+  const params = fieldsBelow(draft, "invocation_params");
+  const metadata = metadataOf(span, draft);
+  const session = draft.fields.get("project_id");
+  if (session !== undefined && projectIdOf(draft) === null) metadata.set("session_id", session);
+  const model = params.get("model");
+  if (model !== undefined && !metadata.has("ls_model_name")) metadata.set("ls_model_name", model);
+  if (usage !== undefined) metadata.set("usage_metadata", usage);
+  const otel = {
+    ...(scope === "" ? {} : { scope }),
+    ...(links.length === 0
+      ? {}
+      : { links: links.map((link) => ({ ...link, attributes: toObject(link.attributes) })) }),
+  };
+  return {
+    metadata: toObject(metadata),
+    ...(params.size === 0 ? {} : { invocation_params: toObject(params) }),
+    ...(Object.keys(otel).length === 0 ? {} : { otel }),
+  };
+}
+
+/** Counts with their details, `input_token_details.cache_read`, as the usage of a message has them. */
+function usageOf(draft: RunDraft): Record<string, unknown> | undefined {
+  const usage: Record<string, unknown> = {};
+  const details = new Map<string, Map<string, unknown>>();
+  for (const [name, value] of fieldsBelow(draft, "usage")) {
+    const [field = "", detail] = name.split(".");
+    if (detail === undefined) usage[field] = value;
+    else details.set(field, (details.get(field) ?? new Map()).set(detail, value));
+  }
+  for (const [field, values] of details) usage[field] ??= toObject(values);
+  return Object.keys(usage).length === 0 ? undefined : usage;
+}
+
+function toEvent({ name, time_ns, attributes }: SpanEvent) {
+  return { name, time: toIso(toMicros(time_ns)), ...toObject(attributes) };
+}
+
+/** A list, a JSON list, or texts with commas between. */
+function tagsOf(draft: RunDraft): string[] | undefined {
+  const value = parseText(draft.fields.get("tags"));
+  const tags = typeof value === "string" ? value.split(",") : value;
+  if (!Array.isArray(tags)) return undefined;
+  const named = tags.map((tag) => String(tag).trim().slice(0, MAX_TAG_CHARS));
+  return [...new Set(named)].filter((tag) => tag !== "").slice(0, MAX_TAGS);
+}
+
+function toObject(map: Iterable<[string, unknown]>): Record<string, unknown> {
+  return Object.fromEntries(map);
+}

@@ -1,0 +1,70 @@
+import { eq } from "drizzle-orm";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { clearProjectCache, isOurs } from "../object/projects.ts";
+import { defaultTier, retentionDays } from "../object/retention.ts";
+import { projects, ttl_settings } from "../object/table.ts";
+import type { TtlSettings, TtlSettingsChange } from "./ttl-settings-schema.ts";
+
+/** The tier of a workspace where no admin has set one is the installation's, since the beginning of time. */
+const NEVER = new Date(0).toISOString();
+
+export async function listTtlSettings(ctx: Context): Promise<TtlSettings[]> {
+  assertMay(ctx, "read");
+  const [row] = await ctx.db
+    .select()
+    .from(ttl_settings)
+    .where(eq(ttl_settings.workspace_id, ctx.caller.workspace_id));
+  return [toSettings(ctx, row)];
+}
+
+export async function setTtlSettings(
+  ctx: Context,
+  { tenant_id, default_trace_tier, apply_to_all_projects }: TtlSettingsChange,
+): Promise<TtlSettings> {
+  assertMay(ctx, "admin");
+  const { workspace_id } = ctx.caller;
+  if (tenant_id && tenant_id !== workspace_id) {
+    const text = `tenant_id: the key belongs to the workspace ${workspace_id}. Leave tenant_id out, or use a key of the other workspace.`;
+    throw new AppError("forbidden", text);
+  }
+  const updated_at = new Date().toISOString();
+  const values = { default_trace_tier, apply_to_all_projects, updated_at };
+  const upsert = ctx.db
+    .insert(ttl_settings)
+    .values({ workspace_id, created_at: updated_at, ...values })
+    .onConflictDoUpdate({ target: ttl_settings.workspace_id, set: values })
+    .returning();
+  const [[row]] = await (apply_to_all_projects
+    ? ctx.db.batch([
+        upsert,
+        ctx.db
+          .update(projects)
+          .set({ trace_tier: default_trace_tier, updated_at })
+          .where(isOurs(ctx)),
+      ])
+    : ctx.db.batch([upsert]));
+  clearProjectCache();
+  return toSettings(ctx, row);
+}
+
+function toSettings(ctx: Context, row?: typeof ttl_settings.$inferSelect): TtlSettings {
+  const { workspace_id, organization_id } = ctx.caller;
+  const { shortlived, longlived } = retentionDays(ctx.env);
+  const days = { shortlived_days: shortlived, longlived_days: longlived };
+  const of = { id: workspace_id, tenant_id: workspace_id, organization_id, ...days };
+  if (row) {
+    const { workspace_id: _, ...settings } = row;
+    return { ...of, ...settings, configured_by: "user" };
+  }
+  const default_trace_tier = defaultTier(ctx.env);
+  const since = { created_at: NEVER, updated_at: NEVER };
+  return {
+    ...of,
+    default_trace_tier,
+    apply_to_all_projects: false,
+    configured_by: "system",
+    ...since,
+  };
+}

@@ -1,0 +1,112 @@
+import type { Context } from "../../shared/context.ts";
+import type { PartitionKey } from "../changes.ts";
+import { tracePartition } from "../object/stub.ts";
+import type { RunsQuery } from "../reads/query.ts";
+import { comparePositions } from "../reads/query.ts";
+import type { ReadRuns } from "../reads/run-pages.ts";
+import type { Position, TraceRunRow } from "../rows/rows.ts";
+import { matchFarTraces } from "./far-traces.ts";
+import { type QueryPlan, toQuery } from "./query-plan.ts";
+import type { PartitionRange } from "./scope.ts";
+
+/**
+ * Calls for a page without a run, of 30,000 runs each: about 20 seconds. A page with a run ends at
+ * the first call that stopped early. Python's SDK takes an empty page for the last one.
+ */
+const MAX_CALLS = 100;
+
+export type RunMatch = { partition: PartitionKey; row: TraceRunRow; read: ReadRuns };
+
+/** `stopped` is the position where the search ended early, `null` when the page is whole. */
+type FoundMatches = { found: RunMatch[]; seq: number; stopped: Position | null };
+
+/** Search of one partition. `next` is `null` when it is done. */
+type PartitionSearch = {
+  partition: PartitionKey;
+  query: RunsQuery;
+  found: RunMatch[];
+  next: Position | null;
+  seq: number;
+};
+
+/** Finds a page in groups of partitions that do not overlap in time. */
+export async function searchPartitions(
+  ctx: Context,
+  groups: PartitionRange[][],
+  plan: QueryPlan,
+  max_calls = MAX_CALLS,
+): Promise<FoundMatches> {
+  let found: RunMatch[] = [];
+  let seq = Date.now() * 1000;
+  for (const group of groups) {
+    if (found.length >= plan.limit) break;
+    if (isCovered(group, plan)) continue;
+    const searches = await searchGroup(ctx, group, plan, found.length > 0 ? 1 : max_calls);
+    seq = Math.max(seq, ...searches.map((search) => search.seq));
+    const stopped = stoppedAt(searches, plan);
+    found = [...found, ...matchesUntil(searches, stopped, plan)];
+    if (stopped !== null) return { found: found.slice(0, plan.limit), seq, stopped };
+  }
+  return { found: found.slice(0, plan.limit), seq, stopped: null };
+}
+
+/** Continues until all searches are done, a run is found, or so many calls were made. */
+async function searchGroup(
+  ctx: Context,
+  group: PartitionRange[],
+  plan: QueryPlan,
+  max_calls: number,
+): Promise<PartitionSearch[]> {
+  const far = await matchFarTraces(ctx, group, plan.filters);
+  const searches = await Promise.all(
+    group.map(({ partition }) => {
+      const query = toQuery(plan, partition, far);
+      return advance(ctx, { partition, query, found: [], next: query.after, seq: 0 });
+    }),
+  );
+  for (let calls = searches.length; calls < max_calls; ) {
+    const stopped = stoppedAt(searches, plan);
+    if (stopped === null || matchesUntil(searches, stopped, plan).length > 0) break;
+    const open = searches.filter(({ next }) => next !== null);
+    calls += open.length;
+    await Promise.all(open.map((search) => advance(ctx, search)));
+  }
+  return searches;
+}
+
+/** Does one call. The object stops a long search, so that it can answer others between. */
+async function advance(ctx: Context, search: PartitionSearch): Promise<PartitionSearch> {
+  const { partition, query, found, next } = search;
+  const limit = query.limit - found.length;
+  const object = tracePartition(ctx.env, partition);
+  const read = await object.findRuns({ ...query, after: next, limit });
+  for (const row of read.runs) found.push({ partition, row, read });
+  return Object.assign(search, { next: read.next, seq: Math.max(search.seq, read.seq) });
+}
+
+/** Returns the position up to which all searches have tested the runs, `null` for the end. */
+function stoppedAt(searches: PartitionSearch[], { order }: QueryPlan): Position | null {
+  const positions = searches.flatMap(({ next }) => next ?? []).sort(comparePositions);
+  return positions.at(order === "asc" ? 0 : -1) ?? null;
+}
+
+/** Returns the matches in order, without those that another search may precede. */
+function matchesUntil(
+  searches: PartitionSearch[],
+  stopped: Position | null,
+  { order }: QueryPlan,
+): RunMatch[] {
+  const sign = order === "asc" ? 1 : -1;
+  const matches = searches.flatMap(({ found }) => found);
+  return matches
+    .filter(({ row }) => stopped === null || sign * comparePositions(row, stopped) <= 0)
+    .sort((a, b) => sign * comparePositions(a.row, b.row));
+}
+
+/** Whether earlier pages have covered the group. */
+function isCovered(group: PartitionRange[], { after, order }: QueryPlan): boolean {
+  if (after === null) return false;
+  return order === "asc"
+    ? group.every(({ to_us }) => to_us < after.start_us)
+    : group.every(({ from_us }) => from_us > after.start_us);
+}

@@ -1,0 +1,56 @@
+import type { FeedbackEntry } from "../rows/rows.ts";
+
+type FoundEntry = FeedbackEntry & { run_id: string };
+
+/** Feedback up to this number of rows is read at once: a statement per run costs more. */
+const MAX_AT_ONCE = 20_000;
+/** Maximum number of runs that a key narrows a query to. */
+const MAX_RUNS = 5000;
+const COLUMNS = "run_id, key, score, value, source";
+
+/** Feedback of runs by their ids, as of the first use. */
+export class FeedbackLookup {
+  readonly #sql: SqlStorage;
+  #all: Map<string, FeedbackEntry[]> | "many" | null = null;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  of(run_id: string): readonly FeedbackEntry[] {
+    this.#all ??= this.#readAll();
+    if (this.#all !== "many") return this.#all.get(run_id) ?? [];
+    return this.#sql
+      .exec<FoundEntry>(`SELECT ${COLUMNS} FROM feedback WHERE run_id = ?`, run_id)
+      .toArray();
+  }
+
+  /** Returns false only for a run without feedback. */
+  mayHave(run_id: string): boolean {
+    this.#all ??= this.#readAll();
+    return this.#all === "many" || this.#all.has(run_id);
+  }
+
+  /** @returns `null` when too many runs have feedback with the key */
+  runsWith(key: string): string[] | null {
+    const runs = this.#sql
+      .exec<{ run_id: string }>(
+        `SELECT DISTINCT run_id FROM feedback WHERE key = ? LIMIT ${MAX_RUNS + 1}`,
+        key,
+      )
+      .toArray();
+    return runs.length > MAX_RUNS ? null : runs.map(({ run_id }) => run_id);
+  }
+
+  /** Yields all feedback. */
+  entries(): Iterable<FoundEntry> {
+    return this.#sql.exec<FoundEntry>(`SELECT ${COLUMNS} FROM feedback`);
+  }
+
+  #readAll(): Map<string, FeedbackEntry[]> | "many" {
+    const rows = this.#sql
+      .exec<FoundEntry>(`SELECT ${COLUMNS} FROM feedback LIMIT ${MAX_AT_ONCE + 1}`)
+      .toArray();
+    return rows.length > MAX_AT_ONCE ? "many" : Map.groupBy(rows, ({ run_id }) => run_id);
+  }
+}

@@ -1,0 +1,21 @@
+import type { TraceRunRow } from "../rows/rows.ts";
+import type { ChangedPage } from "./changed-runs.ts";
+import type { RowsPage } from "./scan-page.ts";
+
+export type FeedbackStat = { key: string; n: number; avg: number | null };
+export type FeedbackValue = { key: string; value: string; n: number };
+
+/** Runs with their feedback. */
+export type ReadRuns = {
+  runs: TraceRunRow[];
+  feedback: (FeedbackStat & { run_id: string })[];
+  values: (FeedbackValue & { run_id: string })[];
+};
+
+/** Page of changed runs with their feedback. */
+export type ChangedRuns = Omit<ReadRuns, "runs"> & ChangedPage;
+
+/** Page of a scan with feedback, `null` when there is none. */
+export type ScannedRows = RowsPage & { annotations: Pick<ReadRuns, "feedback" | "values"> | null };
+
+export const NO_RUNS: ReadRuns = { runs: [], feedback: [], values: [] };

@@ -1,0 +1,48 @@
+import { EVERY_RUN, type RunSelection } from "../rows/run-source.ts";
+import type { RunView } from "../rows/run-view.ts";
+import type { RunsQuery } from "./query.ts";
+import type { RunReader } from "./run-reader.ts";
+import type { ScanRange } from "./scan-types.ts";
+
+export type ScanFilter = Pick<RunsQuery, "project_id" | "filter">;
+
+const ALL_RUNS = {
+  ...{ columns: [], ids: null, order: "asc", limit: 0, is_root: null, has_error: null },
+  ...{ run_type: null, trace_id: null, parent_run_id: null, execution_order: null },
+  ...{ reference_example_ids: null, trace_filter: null, tree_filter: null },
+  ...{ trace_matches: [], tree_matches: [] },
+} satisfies Partial<RunsQuery>;
+
+/** Yields the runs of a range in the order of start time and id. */
+export function* scanRuns(
+  reader: RunReader,
+  { from_us, to_us, after, until, min_seq, max_seq, ...filter }: ScanFilter & ScanRange,
+): Generator<RunView> {
+  const range = { min_start_us: from_us, max_start_us: to_us - 1, after, max_seq };
+  const runs =
+    filter.filter === null
+      ? allRuns(reader, range)
+      : reader.matching({ ...ALL_RUNS, ...range, ...filter }, "asc");
+  for (const run of runs) {
+    if (until !== null && isBehind(run, until)) return;
+    if (min_seq === null || run.seq > min_seq) yield run;
+  }
+}
+
+type Range = Pick<RunSelection, "min_start_us" | "max_start_us" | "after" | "max_seq">;
+
+/** Tests what `matching` tests, without a call for each test. */
+function* allRuns({ source }: RunReader, range: Range): Generator<RunView> {
+  const { after } = range;
+  const [least, greatest] = [range.min_start_us ?? -Infinity, range.max_start_us ?? Infinity];
+  const newest = range.max_seq ?? Infinity;
+  for (const run of source.live({ ...EVERY_RUN, ...range, order: "asc" })) {
+    const { start_us } = run;
+    if (start_us < least || start_us > greatest || run.seq > newest) continue;
+    if (after === null || isBehind(run, after)) yield run;
+  }
+}
+
+function isBehind(run: RunView, { start_us, id }: { start_us: number; id: string }): boolean {
+  return run.start_us > start_us || (run.start_us === start_us && run.id > id);
+}

@@ -1,0 +1,51 @@
+import { EVERY_RUN, type RunSource, type UsedBelow } from "../rows/run-source.ts";
+import type { RunView } from "../rows/run-view.ts";
+import type { Usage } from "../usage.ts";
+import { hasAll, hasUsage, ownUsage, TraceUsage, type UsageRun, withBelow } from "./trace-usage.ts";
+
+/** Limits the traces in memory. */
+const MAX_TRACES = 2000;
+
+/** Caches the usage of traces. Valid until a run changes. */
+export class UsageIndex {
+  readonly #source: RunSource;
+  readonly #usedBelow: UsedBelow;
+  readonly #traces = new Map<string, TraceUsage>();
+
+  constructor(source: RunSource) {
+    this.#source = source;
+    this.#usedBelow = source.usedBelow();
+  }
+
+  /** Returns the usage of a run: its own, else of the model calls below it. */
+  of(run: RunView): Usage {
+    return this.summed(run) ?? ownUsage(run);
+  }
+
+  /** @returns `null` when the run's own usage is all */
+  summed(run: RunView): Usage | null {
+    const below = this.#usedBelow(run);
+    if (below?.length === 0 || hasAll(run)) return null;
+    return below === null ? this.trace(run.trace_id).summed(run) : withBelow(run, below);
+  }
+
+  trace(trace_id: string): TraceUsage {
+    const known = this.#traces.get(trace_id);
+    if (known !== undefined) return known;
+    const found = new TraceUsage(this.#source.ofTrace(trace_id));
+    const [oldest] = this.#traces.size < MAX_TRACES ? [] : this.#traces.keys();
+    if (oldest !== undefined) this.#traces.delete(oldest);
+    this.#traces.set(trace_id, found);
+    return found;
+  }
+
+  /** Yields the runs of all traces whose usage counts. */
+  *counted(): Generator<UsageRun> {
+    const traces = new Set<string>();
+    for (const run of this.#source.live(EVERY_RUN)) {
+      if (!hasUsage(run) || traces.has(run.trace_id)) continue;
+      traces.add(run.trace_id);
+      yield* new TraceUsage(this.#source.ofTrace(run.trace_id)).counted();
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { PayloadName, StoredAttachment } from "../changes.ts";
+
+export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number }>> & {
+  attachments?: Record<string, StoredAttachment>;
+  /** Original text, when a column cannot hold it because it is not well-formed Unicode. */
+  exact?: { name?: string; error?: string };
+  /** Whether R2 has an object that no pointer names any more. */
+  replaced?: true;
+};
+
+/** Place in a list of runs by start time. */
+export type Position = { start_us: number; id: string };
+
+/** Row of a query; columns that were not selected are missing. */
+export type TraceRunRow = {
+  id: string;
+  trace_id: string;
+  parent_run_id: string | null;
+  name: string;
+  run_type: string;
+  start_us: number;
+  end_us: number | null;
+  status: "pending" | "success" | "error";
+  error: string | null;
+  is_root: number;
+  dotted_order: string;
+  thread_id: string | null;
+  reference_example_id: string | null;
+  trace_tier: string | null;
+  execution_order: number | null;
+  total_tokens: number | null;
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  total_cost: string | null;
+  prompt_cost: string | null;
+  completion_cost: string | null;
+  first_token_us: number | null;
+  tags: string | null;
+  inputs: string | null;
+  outputs: string | null;
+  extra: string | null;
+  events: string | null;
+  serialized: string | null;
+  pointers: string | null;
+  seq: number;
+};
+
+export type Columns = readonly (keyof TraceRunRow)[];
+
+export type FeedbackRow = {
+  id: string;
+  run_id: string;
+  key: string;
+  score: number | null;
+  value: string | null;
+  source: string | null;
+  comment: string | null;
+  body: string;
+  created_at: string;
+  /** `null` until changed. */
+  modified_at: string | null;
+};
+
+/** Columns of feedback that filters test. */
+export type FeedbackEntry = Pick<FeedbackRow, "key" | "score" | "value" | "source">;

@@ -1,0 +1,56 @@
+import type { TermRange } from "../../terms.ts";
+
+const BITS_PER_TERM = 10;
+const HASHES = 6;
+const HALF = 2 ** 32;
+
+/** Builds a filter of terms and of their keys, so that a range of all values of a key can be tested. */
+export function buildBloom(terms: Float64Array): Uint8Array {
+  const keys = new Set(Array.from(terms, keyOf));
+  const bloom = new Uint8Array(Math.ceil(((terms.length + keys.size) * BITS_PER_TERM) / 8) + 1);
+  for (const list of [terms, keys]) {
+    for (const term of list) {
+      for (const bit of bitsOf(term, bloom.length * 8)) {
+        bloom[bit >>> 3] = (bloom[bit >>> 3] ?? 0) | (1 << (bit & 7));
+      }
+    }
+  }
+  return bloom;
+}
+
+/** Returns whether the terms may include one of the range: a term, or all values of a key. */
+export function mayContain(bloom: Uint8Array, { first, last }: TermRange): boolean {
+  if (first === last) return has(bloom, first);
+  return keyOf(first) !== keyOf(last) || has(bloom, keyOf(first));
+}
+
+function has(bloom: Uint8Array, term: number): boolean {
+  for (const bit of bitsOf(term, bloom.length * 8)) {
+    if (((bloom[bit >>> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
+  }
+  return true;
+}
+
+/** The term of a key's first value, less one half so that it differs from that term. */
+function keyOf(term: number): number {
+  return Math.floor(term / HALF) * HALF + 0.5;
+}
+
+function* bitsOf(term: number, size: number): Generator<number> {
+  const isKey = term % 1 !== 0;
+  const whole = Math.floor(term);
+  let hash = mix((whole % HALF) ^ (isKey ? 0x5bd1e995 : 0));
+  const step = mix(Math.floor(whole / HALF) ^ hash) | 1;
+  for (let n = 0; n < HASHES; n++) {
+    yield (hash >>> 0) % size;
+    hash = (hash + step) | 0;
+  }
+}
+
+/** Finalizer of MurmurHash3. */
+function mix(value: number): number {
+  let hash = value | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}

@@ -1,0 +1,49 @@
+/** Decoded value, kept beside its source until the cache needs the memory. */
+export class Decoded<T extends { bytes: number }> {
+  value: T | null = null;
+  isUsed = false;
+}
+
+/**
+ * Bounds the memory of decoded values. Evicts those that were not read since the last round, so
+ * that a read of a cached value changes no list.
+ */
+export class DecodedCache {
+  readonly #maxBytes: number;
+  readonly #values = new Set<Decoded<{ bytes: number }>>();
+  #bytes = 0;
+
+  constructor(max_bytes: number) {
+    this.#maxBytes = max_bytes;
+  }
+
+  add<T extends { bytes: number }>(decoded: Decoded<T>, value: T): T {
+    decoded.value = value;
+    decoded.isUsed = true;
+    this.#bytes += value.bytes;
+    this.#values.add(decoded);
+    this.#evict();
+    return value;
+  }
+
+  /** Gives up a value that is not read again. */
+  remove(decoded: Decoded<{ bytes: number }>): void {
+    if (!this.#values.delete(decoded)) return;
+    this.#bytes -= decoded.value?.bytes ?? 0;
+    decoded.value = null;
+  }
+
+  #evict(): void {
+    for (const decoded of this.#values) {
+      if (this.#bytes <= this.#maxBytes) return;
+      this.#values.delete(decoded);
+      if (decoded.isUsed) {
+        decoded.isUsed = false;
+        this.#values.add(decoded);
+      } else {
+        this.#bytes -= decoded.value?.bytes ?? 0;
+        decoded.value = null;
+      }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import { and, between, eq, sql } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { partitions } from "../object/table.ts";
+
+type DayRange = { from: string; to: string };
+type TraceUsage = { traces: number; spans: number; trace_bytes: number };
+
+/** Returns the stored traces of each UTC day on which some started. */
+export async function listTraceUsage(
+  { db, caller }: Context,
+  { from, to }: DayRange,
+): Promise<Map<string, TraceUsage>> {
+  const days = await db
+    .select({
+      day: partitions.day,
+      traces: sql<number>`sum(${partitions.roots})`,
+      spans: sql<number>`sum(${partitions.rows})`,
+      trace_bytes: sql<number>`sum(${partitions.bytes})`,
+    })
+    .from(partitions)
+    .where(and(eq(partitions.workspace_id, caller.workspace_id), between(partitions.day, from, to)))
+    .groupBy(partitions.day);
+  return new Map(days.map(({ day, ...usage }) => [day, usage]));
+}

@@ -1,0 +1,177 @@
+import { DAY_US } from "../../shared/times.ts";
+import { setEarlierAlarm } from "../../shared/work/alarm.ts";
+import { chunks } from "../../shared/work/chunks.ts";
+import type { PartitionKey } from "../changes.ts";
+import type { BodyCopy } from "../cold/cold-bodies.ts";
+import { FetchedFrames } from "../cold/fetched-frames.ts";
+import type { MissingFrames } from "../cold/read-attempt.ts";
+import type { FrameEntry } from "../segments/codec/frames.ts";
+import type { SegmentStore } from "../segments/store.ts";
+import type { PartitionStore } from "./partition.ts";
+import { tracePrefix } from "./sealed-files.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = DAY_US / 1000;
+/** Lists show the last week: its payloads stay in the object. */
+const COLD_AFTER_MS = 7 * DAY_MS;
+/** Time without changes. A late import of a day comes in many batches. */
+const QUIET_MS = HOUR_MS;
+/** Time that a restored body stays. Restoring 1 MB costs as much as its storage in 16 hours. */
+const RESTORED_MS = DAY_MS;
+/** Smaller bodies stay: three calls of R2 cost as much as their storage in a month. */
+const MIN_BYTES = 128 * 1024;
+/** Time of one alarm. */
+const STEP_MS = 20_000;
+/** Bodies that are read at once, of up to 1.8 MB each. */
+const READ_AT_ONCE = 6;
+/** Bodies that the first repetition needs. Each further one may need twice as many. */
+const FIRST_MISSING = 4;
+/** A body of which work needs more frames is restored. */
+const MAX_FRAMES = 4;
+const KEY = "cold";
+
+/** Work on the segments up to `until`, which had no change since `seq`. */
+type ColdState = { seq: number; until: number; is_done: boolean };
+
+/** Moves the bodies of old segments to R2, and fetches what a read needs: few frames by their ranges, or the body. */
+export class ColdStorage {
+  readonly #bucket: R2Bucket;
+  readonly #storage: DurableObjectStorage;
+  readonly #store: PartitionStore;
+  readonly #segments: SegmentStore;
+  #fetching: Promise<unknown> = Promise.resolve();
+
+  constructor(env: Env, storage: DurableObjectStorage, store: PartitionStore) {
+    this.#bucket = env.ARTIFACTS;
+    this.#storage = storage;
+    this.#store = store;
+    this.#segments = store.segments;
+  }
+
+  /**
+   * Does synchronous work. When it lacks bodies, fetches what it lacks and repeats it: no await is inside
+   * the work, so that it reads one state.
+   */
+  async attempt<T>(work: () => T): Promise<T> {
+    const fetched = new FetchedFrames();
+    try {
+      for (let limit = FIRST_MISSING; ; limit *= 2) {
+        const attempted = this.#segments.cold.attempt(limit, fetched, work);
+        if ("result" in attempted) return attempted.result;
+        await this.#inTurn(() => this.#fetch(attempted.missing, fetched));
+      }
+    } finally {
+      fetched.release();
+    }
+  }
+
+  /** Returns when there is work for the alarm, `null` for never. */
+  nextAt({ day }: PartitionKey): number | null {
+    const times: number[] = [];
+    const { firstRestored } = this.#segments.cold;
+    if (firstRestored !== null) times.push(firstRestored + RESTORED_MS);
+    const { seq } = this.#store.counts.current;
+    if (!this.#state(seq)?.is_done && this.#segments.bodyBytes >= MIN_BYTES) {
+      times.push(Math.max(Date.parse(day) + DAY_MS + COLD_AFTER_MS, seq / 1000 + QUIET_MS));
+    }
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** Does a bounded part of the work that is due. */
+  async run(partition: PartitionKey): Promise<void> {
+    this.#storage.transactionSync(() => this.#segments.cold.dropRestored(Date.now() - RESTORED_MS));
+    const end = Date.now() + STEP_MS;
+    const { seq } = this.#store.counts.current;
+    const isDue = () => (this.nextAt(partition) ?? Infinity) <= Date.now();
+    while (isDue() && Date.now() < end && this.#store.counts.current.seq === seq) {
+      const state = this.#state(seq) ?? {
+        seq,
+        until: this.#segments.loaded.lastNumber,
+        is_done: false,
+      };
+      this.#storage.kv.put(KEY, state);
+      if (this.#store.mergeSmaller(state.until, MIN_BYTES)) continue;
+      const number = this.#segments.cold.nextHot(MIN_BYTES);
+      if (number === null) this.#storage.kv.put(KEY, { ...state, is_done: true });
+      else await this.#move(partition, number);
+    }
+  }
+
+  #state(seq: number): ColdState | null {
+    const state = this.#storage.kv.get<ColdState>(KEY);
+    return state?.seq === seq ? state : null;
+  }
+
+  /** Aborting an upload fences its writer: afterwards it cannot create the object. */
+  async #move({ project_id, day, slot }: PartitionKey, number: number): Promise<void> {
+    const key = `${tracePrefix(project_id)}${day}/${slot}/${crypto.randomUUID()}.body`;
+    const upload = await this.#bucket.createMultipartUpload(key);
+    const { uploadId: upload_id } = upload;
+    const { cold } = this.#segments;
+    const body = this.#store.exists ? cold.begin(number, { key, upload_id }) : null;
+    if (body === null) return upload.abort();
+    try {
+      const { size } = await upload.complete([await upload.uploadPart(1, body)]);
+      if (size !== body.byteLength) throw new Error(`${key}: ${size} of ${body.byteLength} bytes`);
+    } catch (error) {
+      // A deletion has aborted the upload.
+      if (!this.#store.exists || !cold.hasObject(key)) return;
+      throw error;
+    }
+    if (this.#store.exists) this.#storage.transactionSync(() => cold.commit(number, key));
+  }
+
+  /** Fetches for one call after the other, so that few bodies are in memory. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#fetching.then(work);
+    this.#fetching = done.catch(() => undefined);
+    return done;
+  }
+
+  async #fetch(missing: MissingFrames[], fetched: FetchedFrames): Promise<void> {
+    if (!this.#store.exists) return;
+    const whole: number[] = [];
+    const reads: [string, FrameEntry][] = [];
+    for (const { number, frames } of missing) {
+      const key = this.#segments.cold.keyOf(number);
+      if (key === null) continue;
+      const bytes = frames.reduce((sum, { packed }) => sum + packed, 0);
+      const isFew = frames.length <= MAX_FRAMES && fetched.reserve(bytes);
+      if (isFew) reads.push(...frames.map((frame): [string, FrameEntry] => [key, frame]));
+      else whole.push(number);
+    }
+    for (const some of chunks(reads, READ_AT_ONCE)) {
+      await Promise.all(some.map((read) => this.#fetchFrame(fetched, ...read)));
+    }
+    if (whole.length > 0) await this.#restore(whole);
+  }
+
+  /** The segment has changed or is deleted when R2 has no object. */
+  async #fetchFrame(fetched: FetchedFrames, key: string, frame: FrameEntry): Promise<void> {
+    const { offset, packed: length } = frame;
+    const object = await this.#bucket.get(key, { range: { offset, length } });
+    const packed = object && new Uint8Array(await object.arrayBuffer());
+    if (packed?.length === length) return fetched.add(key, frame, packed);
+    if (!this.#store.exists || !this.#segments.cold.hasObject(key)) return;
+    throw new Error(`${key}: ${packed?.length} of ${length} bytes at ${offset}`);
+  }
+
+  async #restore(numbers: number[]): Promise<void> {
+    if (!this.#store.exists) return;
+    for (const copies of chunks(this.#segments.cold.copiesOf(numbers), READ_AT_ONCE)) {
+      const bodies = await Promise.all(copies.map((copy) => this.#read(copy)));
+      if (!this.#store.exists) return;
+      this.#storage.transactionSync(() => {
+        for (const [n, copy] of copies.entries())
+          this.#segments.cold.restore(copy, bodies[n] ?? null);
+      });
+    }
+    this.#segments.cold.reset();
+    await setEarlierAlarm(this.#storage, Date.now() + RESTORED_MS);
+  }
+
+  async #read({ key }: BodyCopy): Promise<ArrayBuffer | null> {
+    const object = await this.#bucket.get(key);
+    return object === null ? null : object.arrayBuffer();
+  }
+}

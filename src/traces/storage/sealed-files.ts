@@ -1,0 +1,170 @@
+import type { ScanRange } from "../reads/scan-types.ts";
+import type { Leftovers } from "./leftovers.ts";
+
+/** Returns the prefix of a project's files of whole runs or bodies of runs. */
+export function tracePrefix(project_id: string): string {
+  return `traces/${project_id}/`;
+}
+
+/** Rows of a scan. `layout` identifies the columns and the compression of a file with them. */
+export type SealedPiece = Omit<ScanRange, "min_seq"> & { layout: string };
+
+/** Digests with which an export sent a part: MD5 in base64, SHA-256 in hex. */
+export type PartDigests = { md5?: string; sha256?: string };
+
+/** Contents of a complete file. */
+export type SealedContents = {
+  rows: number;
+  bytes: number;
+  sha256: string;
+  digests: PartDigests[];
+  min_start_us: number | null;
+  max_start_us: number | null;
+};
+
+/**
+ * Attempt to write a file. Each one has its own id and key, which never come again: the id is its
+ * fencing token. Attempts of the same owner replace each other.
+ */
+export type SealAttempt = {
+  id: string;
+  owner: string;
+  key: string;
+  upload_id: string;
+  lease_until: number;
+};
+
+/** `contents` is `null` until the file is complete. */
+type StoredFile = SealedPiece & SealAttempt & { contents: SealedContents | null };
+export type SealedFile = SealedContents &
+  Pick<SealAttempt, "key"> &
+  Pick<SealedPiece, "after" | "until">;
+/** `file` has exactly the rows of a piece. `parts` has all files with some of them, in order of time. */
+export type SealedRows = { file: SealedFile | null; parts: SealedFile[] };
+
+const KEY = "sealed_files";
+
+/**
+ * Parquet files in R2 that have the live runs of this partition, and attempts to write some. Any
+ * change of a run or of feedback drops all of them in its transaction.
+ */
+export class SealedFiles {
+  readonly #kv: DurableObjectStorage["kv"];
+  readonly #leftovers: Leftovers;
+
+  constructor(storage: DurableObjectStorage, leftovers: Leftovers) {
+    this.#kv = storage.kv;
+    this.#leftovers = leftovers;
+  }
+
+  get isEmpty(): boolean {
+    return this.#files.length === 0;
+  }
+
+  /** Returns complete files with rows of a piece. No run of them is newer than the piece. */
+  find(piece: SealedPiece): SealedRows {
+    const files = this.#files.filter(
+      ({ layout, max_seq }) => layout === piece.layout && max_seq <= piece.max_seq,
+    );
+    const [file = null] = files.filter((one) => isSamePiece(one, piece)).flatMap(toSealed);
+    const parts = files.flatMap(toSealed).filter((one) => isNear(one, piece));
+    return { file, parts: parts.toSorted((a, b) => startOf(a) - startOf(b)) };
+  }
+
+  /** Whether an attempt may begin: another one has no lease on the piece. */
+  isFree(piece: SealedPiece, owner: string, now: number): boolean {
+    return !this.#files.some(
+      (file) =>
+        isSamePiece(file, piece) &&
+        file.contents === null &&
+        file.owner !== owner &&
+        file.lease_until > now,
+    );
+  }
+
+  /** Records an attempt before its first byte. */
+  begin(piece: SealedPiece, attempt: SealAttempt): void {
+    const isReplaced = (file: StoredFile) => isSamePiece(file, piece);
+    this.#dropWhere(isReplaced, { ...piece, ...attempt, contents: null });
+  }
+
+  /** @returns whether the attempt has the piece, and no run has changed since it began */
+  commit(id: string, contents: SealedContents): boolean {
+    const files = this.#files;
+    const file = files.find((one) => one.id === id);
+    if (file === undefined) return false;
+    file.contents = contents;
+    this.#kv.put(KEY, files);
+    return true;
+  }
+
+  /** Drops attempts that did not end in time. */
+  dropExpired(now: number): void {
+    this.#dropWhere((file) => file.contents === null && file.lease_until <= now);
+  }
+
+  /** Drops all files. Objects in R2 are left for the alarm. */
+  drop(): void {
+    this.#dropWhere(() => true);
+  }
+
+  /** @returns end of the first lease, `null` without attempts */
+  get nextExpiry(): number | null {
+    const open = this.#files.filter(({ contents }) => contents === null);
+    return open.length === 0 ? null : Math.min(...open.map(({ lease_until }) => lease_until));
+  }
+
+  /** Whether an alarm was set for the lease of an attempt. */
+  isExpiry(at: number | null): boolean {
+    return this.#files.some(({ lease_until }) => lease_until === at);
+  }
+
+  #dropWhere(isDropped: (file: StoredFile) => boolean, added?: StoredFile): void {
+    const files = this.#files;
+    const dropped = files.filter(isDropped);
+    if (dropped.length === 0 && added === undefined) return;
+    this.#leftovers.add("sealed", dropped.map(toLeftover));
+    const kept = files.filter((file) => !dropped.includes(file));
+    if (added !== undefined) kept.push(added);
+    if (kept.length > 0) this.#kv.put(KEY, kept);
+    else this.#kv.delete(KEY);
+  }
+
+  get #files(): StoredFile[] {
+    return this.#kv.get<StoredFile[]>(KEY) ?? [];
+  }
+}
+
+/** Object in R2, and its upload unless that is known to be complete. */
+export type SealedLeftover = { key: string; upload_id: string | null };
+
+function toLeftover({ key, upload_id, contents }: StoredFile): string {
+  const leftover: SealedLeftover = { key, upload_id: contents === null ? upload_id : null };
+  return JSON.stringify(leftover);
+}
+
+function toSealed({ key, after, until, contents }: StoredFile): SealedFile[] {
+  return contents === null ? [] : [{ ...contents, key, after, until }];
+}
+
+/** Compares times only: rows at the limits may be of other files. */
+function isNear(file: SealedFile, { from_us, to_us, after, until }: SealedPiece): boolean {
+  const isBefore = startOf(file) < to_us && startOf(file) <= (until?.start_us ?? Infinity);
+  const end = file.max_start_us ?? -Infinity;
+  return isBefore && end >= from_us && end >= (after?.start_us ?? -Infinity);
+}
+
+function startOf({ min_start_us }: SealedFile): number {
+  return min_start_us ?? Infinity;
+}
+
+function isSamePiece(a: SealedPiece, b: SealedPiece): boolean {
+  return cutsOf(a) === cutsOf(b);
+}
+
+/** A position decides alone: it is inside of the range. */
+function cutsOf({ layout, from_us, to_us, after, until }: SealedPiece): string {
+  const start = after === null ? from_us : [after.start_us, after.id];
+  const end = until === null ? to_us : [until.start_us, until.id];
+  return JSON.stringify([layout, start, end]);
+}

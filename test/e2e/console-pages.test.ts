@@ -1,0 +1,239 @@
+import { readdir, readFile } from "node:fs/promises";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { startBrowser } from "../support/node/browser.ts";
+import { browserTest as test } from "../support/node/browser-test.ts";
+import { type Access, accessOf } from "../support/node/console/access.ts";
+import { CONSOLE_PATHS } from "../support/node/console/pages.ts";
+import { seedWorld, type World } from "../support/node/console/seed.ts";
+import { HIDDEN, HOSTILE, MARK } from "../support/node/console/words.ts";
+import { type ConsolePage, openConsole, violationsOf } from "./support/console.ts";
+import { enter, tabTo } from "./support/keyboard.ts";
+import { readControls } from "./support/reachable.ts";
+import { stack } from "./support/stack.ts";
+import { createWorkspace } from "./support/workspaces.ts";
+
+const MAX_NODES = 2500;
+
+/** Texts of users and agents by page; each is followed by markup, a script, control characters and marks of direction. */
+const SHOWN: Record<string, string[]> = {
+  overview: ["Support team", "Support agent"],
+  deployments: ["Support agent"],
+  deployment: ["Support agent"],
+  "deployment-log": ["What is 6 * 7?", "Fail: the parcel service is unknown"],
+  playground: ["Support agent", "Polite support", "What is 6 * 7?"],
+  threads: ["What is 6 * 7?", "Fail: the parcel service is unknown", "customer: Ada"],
+  thread: ["What is 6 * 7?"],
+  "thread-failed": ["Fail: the parcel service is unknown", "Grace", "came by mail"],
+  assistants: ["Polite support", "Answers in full sentences", '"polite', '"team":"support'],
+  crons: ["Sum up the open orders"],
+  store: ["europe", "ada", "Prefers mail"],
+  traces: ["name research", "research", "market", "helpfulness"],
+  trace: ["research", "web_search", "Compare the subsidies for heat pumps in four countries"],
+  "trace-failed": ["web_search", '"query', "grid storage price"],
+  "trace-feedback": ["sources", "helpfulness", "The answer came too late"],
+  compare: ["A: research", "at call (search.ts:41:13)"],
+  monitor: ["research"],
+  alerts: ["Errors of the research", '"plan'],
+  exports: ["s3://exports/research"],
+  export: ["s3://exports/research", "web_search", '"key": "research'],
+  schedule: ["s3://exports/research"],
+  "new-export": ["s3://exports/research"],
+  connections: ["Acme on GitHub", "GitHub"],
+  "settings-keys": ["Dashboard of the support team", "CI of the billing agent"],
+};
+
+let browser: Browser;
+let access: Access;
+let world: World;
+let opened: ConsolePage;
+let page: Page;
+beforeAll(async () => {
+  const headers = await createWorkspace(HOSTILE.text("Support team"));
+  const [api_key = "", tenant_id = ""] = [headers["x-api-key"], headers["x-tenant-id"]];
+  access = accessOf({ ...stack, api_key, tenant_id });
+  [browser, world] = await Promise.all([startBrowser(), seedWorld(access, HOSTILE)]);
+  opened = await openConsole(browser, "", { key: api_key });
+  page = opened.page;
+  page.on("dialog", (dialog) => {
+    opened.problems.push(dialog.message());
+    void dialog.dismiss();
+  });
+});
+afterAll(() => browser?.close());
+
+const urlOf = (path: string) => `${stack.base_url}/console/w/${access.tenant_id}${path}`;
+
+async function size(width: number, height: number) {
+  await page.setViewportSize({ width, height });
+  expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+}
+
+/** The rules of structure hold for both themes of a size, those of colour for one. */
+async function shade(colorScheme: "light" | "dark") {
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(AFTER_TRANSITIONS);
+}
+
+test("each route of the console is in the table of pages", async () => {
+  const folder = "src/console/routes";
+  const files = await readdir(folder);
+  const texts = await Promise.all(files.map((file) => readFile(`${folder}/${file}`, "utf8")));
+  const paths = texts.flatMap((text) =>
+    [...text.matchAll(/^ {2}path: "(.+)",$/gm)].map(([, path]) => path),
+  );
+  expect(paths.length).toBeGreaterThan(15);
+  const tested = ["/login", "/w/$workspace", ...CONSOLE_PATHS.map(({ route }) => route)];
+  expect([...new Set(paths)].sort()).toEqual([...new Set(tested)].sort());
+});
+
+test.each(CONSOLE_PATHS)("$name is usable by all, and shows hostile text as text", async (each) => {
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(urlOf(each.path(world)));
+  await page.locator(each.ready).first().waitFor();
+  await page.locator("#main .sk").first().waitFor({ state: "detached" });
+  // Parts of a page load by themselves, and show nothing for their first 200 ms.
+  for (const word of SHOWN[each.name] ?? []) {
+    await expect.poll(shownText, { timeout: 10_000 }).toMatch(markedText(word));
+  }
+  expect(await page.evaluate(DAMAGE)).toEqual({ elements: 0, reordered: [], ambiguous: [] });
+  expect(await page.title()).not.toBe(MARK);
+  expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(MAX_NODES);
+  await size(1280, 800);
+  expect(await violationsOf(page)).toEqual([]);
+  await shade("dark");
+  expect(await violationsOf(page, "color-contrast")).toEqual([]);
+  await size(390, 844);
+  expect(await violationsOf(page)).toEqual([]);
+  await shade("light");
+  expect(await violationsOf(page, "color-contrast")).toEqual([]);
+  const { controls, found } = await readControls(page);
+  expect(controls).toBeGreaterThan(5);
+  expect(found).toEqual([]);
+  expect([opened.problems, opened.strangers]).toEqual([[], []]);
+});
+
+async function shownText() {
+  return String(await page.evaluate("document.body.innerText")).replaceAll("\n", " ");
+}
+
+/** Runs in the page: resolves when no colour changes any more. */
+const AFTER_TRANSITIONS = `Promise.allSettled(
+  document.getAnimations().filter((each) => each instanceof CSSTransition).map((each) => each.finished),
+)`;
+
+function markedText(word: string): RegExp {
+  const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`${escaped} ?<img id=${MARK}`);
+}
+
+/** Runs in the page: elements that text made, text that a mark of direction reorders, two current links of a list. */
+const DAMAGE = `(() => {
+  const OPENS = /[\\u202A-\\u202E\\u2066-\\u2069]/;
+  const withoutControls = (text) => text.replace(/\\p{Cc}/gu, "");
+  const hidden = withoutControls(${JSON.stringify(`${HIDDEN} `)});
+  const restOf = (whole) => {
+    const text = withoutControls(whole);
+    let end = 0;
+    while (end < hidden.length && text[end] === hidden[end]) end += 1;
+    return text.slice(end).replace(/^w*…?/, "");
+  };
+  const isApart = ({ display, unicodeBidi }) =>
+    display !== "inline" || /isolate|plaintext/.test(unicodeBidi);
+  const reordered = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const at = text.data.search(OPENS);
+    if (at < 0 || !text.parentElement.checkVisibility()) continue;
+    let box = text.parentElement;
+    while (!isApart(getComputedStyle(box))) box = box.parentElement;
+    const rest = document.createRange();
+    rest.setStartAfter(text);
+    rest.setEnd(box, box.childNodes.length);
+    const after = rest.toString().trim();
+    if (after !== "" || restOf(text.data.slice(at)) !== "") {
+      reordered.push(box.tagName + "." + box.className + ": " + text.data.slice(0, 60));
+    }
+  }
+  const currentOf = (nav) => [...nav.querySelectorAll("a[aria-current]")]
+    .filter((link) => link.checkVisibility())
+    .map(({ href }) => href);
+  const ambiguous = [...document.querySelectorAll("nav")]
+    .filter((nav) => new Set(currentOf(nav)).size > 1);
+  return {
+    elements: document.querySelectorAll("#${MARK}").length,
+    reordered,
+    ambiguous: ambiguous.map((nav) => nav.ariaLabel),
+  };
+})()`;
+
+test("the main actions are done by keyboard alone", async () => {
+  const { page: own } = await openConsole(browser, "", { key: access.api_key });
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await own.keyboard.press(key);
+  };
+  const messages = own.getByRole("region", { name: "Messages" });
+  await press("Control+k");
+  await own.getByRole("dialog").waitFor();
+  await own.keyboard.type("threads");
+  await press("Enter");
+  await own.getByRole("table", { name: "Threads" }).waitFor();
+  await enter(own, /^Please refund order 2210/);
+  await own.locator(".ask").waitFor();
+  await enter(own, /^Approve refund_order/);
+  await messages.getByText("Done: Refunded 5.00 for order 2210.").waitFor();
+  await tabTo(own, /^Write to the agent/);
+  await own.keyboard.type("What is 120 / 8?");
+  await press("Control+Enter");
+  await messages.getByText("Done: 15").waitFor();
+
+  await press("Control+k");
+  await own.getByRole("dialog").waitFor();
+  await own.keyboard.type("deployments");
+  await press("Enter");
+  await own.getByRole("table", { name: "Deployments" }).waitFor();
+  await enter(own, /^Support agent/);
+  await own.getByRole("log").waitFor();
+  await enter(own, /Replaced/);
+  await enter(own, /^Roll back/);
+  const dialog = own.getByRole("dialog");
+  await dialog.waitFor();
+  expect(await dialog.locator(":focus").textContent()).toBe("Keep as it is");
+  await enter(own, /^Roll back now$/);
+  await own.getByText(/^Rolled back to \w{7} in /).waitFor();
+
+  await press("g", "r");
+  await own.getByRole("table", { name: "Traces" }).waitFor();
+  await press("?");
+  await own.getByRole("dialog", { name: "Keys" }).waitFor();
+  await press("Escape");
+  await own.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
+  await press("g", "e");
+  await own.getByRole("table", { name: "Exports" }).waitFor();
+  await press("f");
+  await own.getByText(/^Paused/).waitFor();
+});
+
+test("a list and its detail agree, and follow each other in two tabs", async () => {
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(urlOf(`/threads?deployment=${world.deployment}`));
+  const row = page.getByRole("row", { name: /^What is 6 \* 7\?/ });
+  await row.getByText("Waiting").waitFor();
+  const detail = await opened.context.newPage();
+  await detail.goto(urlOf(`/threads/${world.deployment}/${world.waiting}`));
+  await detail.getByText("Waiting for a person", { exact: true }).waitFor();
+  await detail.getByRole("button", { name: "Approve refund_order" }).click();
+  await detail.getByText("Done: Refunded 19.90 for order 1042.").first().waitFor();
+  await row.getByText("Idle").waitFor();
+  await detail.goto(urlOf(`/traces?project=${world.project}&range=3h`));
+  const cells = detail.locator(".traces tbody tr:not(.spacer)").nth(1).getByRole("cell");
+  await cells.first().waitFor();
+  const [, , latency = "", , tokens = ""] = await cells.allInnerTexts();
+  expect(latency).toMatch(/\d/);
+  await cells.getByRole("link").first().click();
+  await detail.getByText(`${latency.trim()} latency`).waitFor();
+  await detail.getByText(`${tokens.trim()} tokens`).first().waitFor();
+  await detail.close();
+});

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { activityOf, activityText } from "../../src/console/pages/deployments/activity.ts";
+import type { RunSeries } from "../../src/traces/stats/series-schema.ts";
+
+const START = Date.parse("2026-11-22T12:00:00Z");
+const HALF_HOUR_MS = 30 * 60_000;
+const at = (n: number) => new Date(START + n * HALF_HOUR_MS).toISOString();
+
+function seriesOf(group: string | null, buckets: [n: number, runs: number, errors: number][]) {
+  const sum = (of: 1 | 2) => buckets.reduce((total, bucket) => total + bucket[of], 0);
+  return {
+    group,
+    is_rest: group === null,
+    totals: { run_count: sum(1), error_count: sum(2) },
+    buckets: buckets.map(([n, run_count, error_count]) => {
+      return { start_time: at(n), run_count, error_count };
+    }),
+  };
+}
+
+function answer(...series: ReturnType<typeof seriesOf>[]): RunSeries {
+  return { start_time: at(0), end_time: at(48), stride_seconds: 1800, series } as RunSeries;
+}
+
+test("the runs of a deployment are 48 half hours, those with many failures marked", () => {
+  const activity = activityOf(
+    answer(
+      seriesOf("a", [
+        [0, 100, 0],
+        [2, 200, 4],
+        [47, 200, 5],
+      ]),
+    ),
+    "a",
+  );
+  expect(activity).toMatchObject({ runs: 500, errors: 9, failed_at: at(47) });
+  expect(activity?.cells.length).toBe(48);
+  expect(activity?.cells.map(({ kind }) => kind).filter((kind) => kind !== "none")).toEqual([
+    "ok",
+    "ok",
+    "failed",
+  ]);
+  expect([activity?.cells[0], activity?.cells[2]]).toMatchObject([
+    { height: expect.closeTo(0.6) },
+    { height: 1 },
+  ]);
+  expect(activity && activityText(activity)).toBe(
+    "500 runs in the last 24 hours, 1.8% errors, 1 half hour above 2% errors",
+  );
+});
+
+test("a deployment without runs is idle, one outside of the largest groups is unknown", () => {
+  const idle = activityOf(answer(seriesOf("a", [[0, 1, 0]])), "b");
+  expect(idle && activityText(idle)).toBe("No runs in the last 24 hours");
+  const busy = answer(seriesOf("a", [[0, 2, 0]]), seriesOf(null, [[0, 1, 0]]));
+  expect(activityOf(busy, "b")).toBeNull();
+});

@@ -1,0 +1,6 @@
+import { LAZY_TABLES } from "../../src/agent-server/threads/log/lazy-tables.ts";
+
+/** Creates the tables that a thread has not used yet, for statements of tests. */
+export function createLazyTables(sql: SqlStorage) {
+  for (const statements of Object.values(LAZY_TABLES)) sql.exec(statements);
+}

@@ -1,0 +1,238 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { consumeProjectDeletion } from "../../src/traces/deletion/project-deletion.ts";
+import { slotOf } from "../../src/traces/locations/generations.ts";
+import { forgetSlots } from "../../src/traces/object/slots.ts";
+import { api } from "../support/workspace.ts";
+import {
+  DAY_MS,
+  dayAt,
+  daysAgo,
+  expire,
+  isStored,
+  LATER_MS,
+  rate,
+  rows,
+  type Scene,
+  scene,
+  send,
+  step,
+  stored,
+} from "./support/expiry.ts";
+import { locationsOf } from "./support/locations.ts";
+import { batch, catalogue, multipart, type WireRun, wireRun } from "./support/runs.ts";
+import { placesOf } from "./support/storage-scan.ts";
+
+/** Sends traces that have the text wherever a client can put one. */
+async function sendMarked(scene: Scene, text: string, days: number): Promise<WireRun> {
+  const { name, ours } = scene;
+  const at = daysAgo(days);
+  const fields = {
+    ...{ name: text, error: text, tags: [text], serialized: { text }, events: [{ name: text }] },
+    ...{ inputs: { text }, extra: { metadata: { [text]: text, thread_id: text } } },
+  };
+  const root = wireRun(name, { ...fields, outputs: { big: text.repeat(20_000) } }, { at });
+  const child = wireRun(name, { ...fields, id: crypto.randomUUID() }, { at: at + 1, parent: root });
+  await send(scene, root, child);
+  await batch(ours.editor, [], [{ id: child.id, session_name: name, outputs: { text } }]);
+  const attachment = { name: `attachment.${root.id}.${text}`, type: "text/plain", data: text };
+  const body = await multipart([attachment]);
+  const headers = { "Content-Type": "multipart/form-data; boundary=----boundary" };
+  const request = {
+    key: ours.editor,
+    method: "POST",
+    headers,
+    body: new TextDecoder().decode(body),
+  };
+  expect((await api("/runs/multipart", request)).status).toBe(202);
+  await rate(scene, child, { key: text, comment: text, extend_trace_retention: false });
+  expect((await api(`/runs/${root.id}/share`, { key: ours.admin, method: "PUT" })).status).toBe(
+    200,
+  );
+  for (const { id } of [root, child]) {
+    const token = { key: ours.editor, json: { run_id: id, feedback_key: text } };
+    expect((await api("/feedback/tokens", token)).status).toBe(200);
+  }
+  return root;
+}
+
+const PLACES = ["bucket", "database feedback_tokens", "object feedback", "object run"];
+const marker = () => `marker${crypto.randomUUID().replaceAll("-", "")}`;
+
+describe("expiry", () => {
+  test("leaves no byte of a short-lived day, and none of another workspace goes", async () => {
+    const [ours, theirs] = [await scene(), await scene("longlived")];
+    const [gone, kept] = [marker(), marker()];
+    await sendMarked(ours, gone, 16);
+    const other = await sendMarked(theirs, kept, 16);
+    expect(await placesOf(gone)).toEqual(expect.arrayContaining(PLACES));
+    await expire(theirs);
+    await expire(ours);
+    expect(await placesOf(gone)).toEqual([]);
+    for (const table of ["partitions", "trace_shares"]) {
+      expect([table, await rows(table, ours)]).toEqual([table, 0]);
+    }
+    expect(await locationsOf(ours.ours.workspace_id)).toEqual([]);
+    expect(await placesOf(kept)).toEqual(expect.arrayContaining(PLACES));
+    expect([await isStored(theirs, other), await rows("trace_shares", theirs)]).toEqual([true, 1]);
+  });
+
+  test("deletes a day of the long retention whole, whatever its tiers and feedback", async () => {
+    const one = await scene("longlived");
+    const text = marker();
+    const root = await sendMarked(one, text, 402);
+    const recent = wireRun(one.name, {}, { at: daysAgo(399) });
+    await send(one, recent);
+    await rate(one, root);
+    await expire(one);
+    expect(await placesOf(text)).toEqual([]);
+    expect([await isStored(one, recent), await rows("partitions", one)]).toEqual([true, 1]);
+  });
+
+  test("keeps long-lived traces of a mixed day: by a run's tier, by feedback, before or after the run", async () => {
+    const one = await scene();
+    const at = daysAgo(20);
+    const trace = (fields = {}) => {
+      const root = wireRun(one.name, {}, { at });
+      return [root, wireRun(one.name, fields, { at: at + 1, parent: root })] as const;
+    };
+    const [plain, tier, rated, early, unextended] = [
+      ...[trace({ inputs: { big: "x".repeat(300_000) } }), trace({ trace_tier: "longlived" })],
+      ...[trace(), trace(), trace()],
+    ] as [readonly [WireRun, WireRun], ...(readonly [WireRun, WireRun])[]];
+    const all = [plain, tier, rated, early, unextended].flatMap((pair) => pair ?? []);
+    await rate(one, all[7] as WireRun, { session_id: one.project_id });
+    await send(one, ...all);
+    await rate(one, all[5] as WireRun);
+    await rate(one, all[9] as WireRun, { extend_trace_retention: false });
+    const query = { session: [one.project_id], filter: 'eq(trace_tier, "longlived")' };
+    const found = await api("/runs/query", { key: one.ours.viewer, json: query });
+    const ids = (await found.json<{ runs: WireRun[] }>()).runs.map(({ id }) => id);
+    expect(ids.sort()).toEqual([all[3]?.id, all[4]?.id, all[5]?.id].sort());
+
+    await expire(one);
+    const [no, yes] = [
+      [false, false],
+      [true, true],
+    ];
+    expect(await stored(one, ...all)).toEqual([no, yes, yes, yes, no].flat());
+    expect((await env.ARTIFACTS.list({ prefix: `runs/${one.project_id}/` })).objects).toEqual([]);
+    const stats = await api("/runs/stats", {
+      key: one.ours.viewer,
+      json: { session: [one.project_id] },
+    });
+    expect(await stats.json()).toMatchObject({ run_count: 6 });
+    const [row] = (await catalogue(one.project_id)).results;
+    expect(row).toMatchObject({ rows: 6, expired_seq: row?.seq, closed_at: null });
+  });
+
+  test.each([
+    ["the root", 0],
+    ["a run of the next day", 1],
+  ])("keeps both days of a trace with feedback on %s", async (_, which) => {
+    const one = await scene();
+    const midnight = daysAgo(20) + DAY_MS / 2;
+    const root = wireRun(one.name, {}, { at: midnight - 5 });
+    const child = wireRun(one.name, {}, { at: midnight + 5, parent: root });
+    const alone = wireRun(one.name, {}, { at: midnight - 4 });
+    const after = wireRun(one.name, {}, { at: midnight + 6, parent: alone });
+    await send(one, root, child, alone, after);
+    await rate(one, which === 0 ? root : child);
+    await expire(one);
+    expect(await stored(one, root, child, alone, after)).toEqual([true, true, false, false]);
+  });
+
+  test("keeps a trace with a long-lived run in another slot of its day", async () => {
+    const one = await scene();
+    const at = daysAgo(20);
+    const root = wireRun(one.name, {}, { at });
+    await send(one, root, wireRun(one.name, {}, { at }));
+    await env.DB.prepare("UPDATE partitions SET closed_at = ? WHERE project_id = ?")
+      .bind(new Date().toISOString(), one.project_id)
+      .run();
+    forgetSlots({ project_id: one.project_id, day: dayAt(at) });
+    const child = wireRun(one.name, { trace_tier: "longlived" }, { at: at + 1, parent: root });
+    await send(one, child);
+    expect((await catalogue(one.project_id)).results.map(({ slot }) => slot)).toEqual([
+      0,
+      slotOf(root.id, 1),
+    ]);
+    await expire(one);
+    expect(await stored(one, root, child)).toEqual([true, true]);
+    expect((await catalogue(one.project_id)).results).toMatchObject([{ rows: 1 }, { rows: 1 }]);
+  });
+
+  test("touches nothing that is younger, and repeats without harm", async () => {
+    const one = await scene();
+    // The test may run over midnight.
+    const now = new Date();
+    const young = wireRun(one.name, {}, { at: daysAgo(14) });
+    const old = wireRun(one.name, {}, { at: daysAgo(15) });
+    await send(one, young, old);
+    for (let n = 0; n < 3; n++) await expire(one, now);
+    expect(await stored(one, young, old)).toEqual([true, false]);
+    forgetSlots({ project_id: one.project_id, day: dayAt(daysAgo(15)) });
+    const late = wireRun(one.name, {}, { at: daysAgo(15) });
+    await send(one, late);
+    expect(await isStored(one, late)).toBe(true);
+    await expire(one, now);
+    expect([await isStored(one, late), await rows("partitions", one)]).toEqual([false, 1]);
+  });
+
+  test("expires a run that arrives after its day, and reopens a day that gets a long-lived one", async () => {
+    const one = await scene();
+    const at = daysAgo(20);
+    const kept = wireRun(one.name, { trace_tier: "longlived" }, { at });
+    await send(one, kept, wireRun(one.name, {}, { at }));
+    await expire(one);
+    const late = wireRun(one.name, {}, { at: at + 5 });
+    await send(one, late);
+    await step(one);
+    await step(one);
+    expect(await stored(one, kept, late)).toEqual([true, false]);
+
+    const two = await scene();
+    await send(two, wireRun(two.name, {}, { at }));
+    await step(two);
+    const long = wireRun(two.name, { trace_tier: "longlived" }, { at });
+    await send(two, long);
+    await step(two, new Date(Date.now() + LATER_MS));
+    await step(two, new Date(Date.now() + 2 * LATER_MS));
+    expect(await isStored(two, long)).toBe(true);
+    expect((await catalogue(two.project_id)).results).toMatchObject([{ rows: 1, closed_at: null }]);
+  });
+});
+
+describe("deletion leaves no byte", () => {
+  test("of a trace", async () => {
+    const one = await scene("longlived");
+    const text = marker();
+    const root = await sendMarked(one, text, 3);
+    const json = { session_id: one.project_id, trace_ids: [root.id] };
+    expect((await api("/runs/delete", { key: one.ours.admin, json })).status).toBe(200);
+    for (const { day } of (await catalogue(one.project_id)).results) {
+      await runDurableObjectAlarm(env.PARTITIONS.getByName(`${one.project_id}/${day}/0`));
+    }
+    expect(await placesOf(text)).toEqual([]);
+    expect(await locationsOf(one.ours.workspace_id)).toEqual([]);
+  });
+
+  test("of a project", async () => {
+    const one = await scene("longlived");
+    const text = marker();
+    await sendMarked(one, text, 3);
+    expect((await locationsOf(one.ours.workspace_id)).length).toBe(2);
+    const path = `/sessions/${one.project_id}`;
+    const call = { key: one.ours.admin, method: "PATCH", json: { description: text } };
+    expect((await api(path, call)).status).toBe(200);
+    expect(await placesOf(text)).toEqual(expect.arrayContaining([...PLACES, "database projects"]));
+    expect((await api(path, { key: one.ours.admin, method: "DELETE" })).status).toBe(202);
+    await env.DB.prepare("UPDATE projects SET deleted_at = '2026-01-01' WHERE id = ?")
+      .bind(one.project_id)
+      .run();
+    await consumeProjectDeletion(env, { project_id: one.project_id });
+    expect(await placesOf(text)).toEqual([]);
+    expect(await locationsOf(one.ours.workspace_id)).toEqual([]);
+  });
+});

@@ -1,0 +1,130 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
+import { hexId, runsByName, sendSpans, type TestSpan, toProtobuf } from "./support/otlp.ts";
+import { projectId, type ReadRun } from "./support/runs.ts";
+
+let ours: TestWorkspace;
+beforeAll(async () => {
+  ours = await workspace();
+});
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** Tree as its spans see it: each node has a parent before it, and starts within the parent. */
+type Node = { parent: number; offset: number; length: number };
+const nodes = fc.array(
+  fc.record({
+    parent: fc.nat(),
+    offset: fc.integer({ min: 0, max: 999 }),
+    length: fc.integer({ min: 1, max: 1000 }),
+  }),
+  { minLength: 0, maxLength: 9 },
+);
+
+/** Returns spans with times within the parent's. The root lasts for days, so many spans cross midnight. */
+function toSpans(list: Node[], root_ms: number): TestSpan[] {
+  const trace = hexId(16);
+  const root = { trace, id: hexId(8), name: "n0", start_ms: root_ms, end_ms: root_ms + 3 * DAY };
+  const spans: (TestSpan & { start_ms: number; end_ms: number })[] = [root];
+  for (const { parent, offset, length } of list) {
+    const above = spans[parent % spans.length] ?? root;
+    const room = above.end_ms - above.start_ms;
+    const start_ms = above.start_ms + Math.floor((room * offset) / 1000);
+    const end_ms = start_ms + Math.max(1, Math.floor(((above.end_ms - start_ms) * length) / 1000));
+    const name = `n${spans.length}`;
+    spans.push({ trace, id: hexId(8), parent: above.id, name, start_ms, end_ms });
+  }
+  return spans;
+}
+
+/** Returns the tree that a query returns, with names instead of ids. */
+function shapeOf(runs: Map<string, ReadRun>) {
+  const names = new Map([...runs.values()].map((run) => [run.id, run.name]));
+  const nameOf = (id: unknown) => (id === null ? null : (names.get(String(id)) ?? "missing"));
+  return [...runs.values()]
+    .map((run) => ({
+      name: run.name,
+      root: nameOf(run.trace_id),
+      parent: nameOf(run.parent_run_id),
+      above: (run.parent_run_ids as string[]).map(nameOf),
+      is_root: run.is_root,
+      has_order: run.dotted_order !== null,
+    }))
+    .toSorted((a, b) => (String(a.name) < String(b.name) ? -1 : 1));
+}
+
+function shapeOfSpans(spans: TestSpan[]) {
+  const above = ({ parent }: TestSpan): TestSpan[] => {
+    const next = spans.find(({ id }) => id === parent);
+    return next === undefined ? [] : [...above(next), next];
+  };
+  return spans
+    .map((span) => ({
+      name: span.name,
+      root: "n0",
+      parent: above(span).at(-1)?.name ?? null,
+      above: above(span).map(({ name }) => name),
+      is_root: span.parent === undefined,
+      has_order: true,
+    }))
+    .toSorted((a, b) => (String(a.name) < String(b.name) ? -1 : 1));
+}
+
+let projects = 0;
+
+async function stored(requests: TestSpan[][]) {
+  const project = `order-${projects++}`;
+  for (const spans of requests) {
+    const answer = await sendSpans(toProtobuf(spans), { key: ours.editor, project });
+    expect([answer.status, (await answer.bytes()).length]).toEqual([200, 0]);
+  }
+  return runsByName(ours.viewer, (await projectId(ours.viewer, project)) ?? "");
+}
+
+function split(spans: TestSpan[], sizes: number[]): TestSpan[][] {
+  const requests: TestSpan[][] = [];
+  for (let at = 0, n = 0; at < spans.length; n++) {
+    const size = (sizes[n % sizes.length] ?? 1) || 1;
+    requests.push(spans.slice(at, at + size));
+    at += size;
+  }
+  return requests;
+}
+
+const NOON = Math.floor(Date.now() / DAY) * DAY - 5 * DAY + DAY / 2;
+
+describe("spans in any order", () => {
+  test("become the tree that their parents describe, on one day and across days", async () => {
+    const order = fc.record({
+      list: nodes,
+      shuffle: fc.array(fc.nat(), { minLength: 10, maxLength: 10 }),
+      sizes: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 3 }),
+      again: fc.boolean(),
+    });
+    const property = fc.asyncProperty(order, async ({ list, shuffle, sizes, again }) => {
+      const spans = toSpans(list, NOON);
+      const keyed = spans.map((span, n) => ({ span, key: shuffle[n] ?? 0 }));
+      const shuffled = keyed.toSorted((a, b) => a.key - b.key).map(({ span }) => span);
+      const requests = split(shuffled, sizes);
+      const runs = await stored(again ? [...requests, ...requests.toReversed()] : requests);
+      expect(shapeOf(runs)).toEqual(shapeOfSpans(spans));
+    });
+    await fc.assert(property, { numRuns: 25 });
+  }, 120_000);
+
+  test("are forgotten with their trace", async () => {
+    const spans = toSpans([{ parent: 0, offset: 1, length: 500 }], NOON);
+    const [root, child] = spans;
+    if (!root || !child) throw new Error("no spans");
+    const runs = await stored([[root, child]]);
+    const session_id = String(runs.get("n0")?.session_id);
+    const json = { session_id, trace_ids: [runs.get("n0")?.id] };
+    expect((await api("/runs/delete", { key: ours.admin, json })).status).toBe(200);
+    const project = `order-${projects - 1}`;
+    await sendSpans(toProtobuf([child]), { key: ours.editor, project });
+    const left = await runsByName(ours.viewer, session_id);
+    expect([...left.values()]).toMatchObject([{ name: "n1", dotted_order: null, is_root: false }]);
+  });
+});
