@@ -4,14 +4,9 @@ import { BUILDER_FOLDER, builderModulesWithoutBundler } from "./scripts/build/bu
 import { bundleHostileAgent, bundleTestAgent } from "./test/support/node/agent-bundle.ts";
 import { writeCounts } from "./test/support/node/counts-file.ts";
 import { serveFrozen } from "./test/support/node/frozen.ts";
-import { SecondAttempts } from "./test/support/node/second-attempts.ts";
-
-/** A busy machine must not decide a test. Each test that needs its second attempt is printed. */
-const retry = process.env.CI ? 1 : 0;
 
 export default defineConfig({
   test: {
-    reporters: ["default", new SecondAttempts()],
     projects: [
       {
         plugins: [
@@ -50,7 +45,6 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
-          retry,
           // Two processes: the isolates of all tests would exceed the memory of one.
           maxWorkers: 2,
           isolate: false,
@@ -66,7 +60,6 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          retry,
           maxWorkers: 2,
           include: ["test/node/**/*.test.ts"],
           testTimeout: 60_000,
@@ -76,7 +69,6 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          retry,
           // CI runs the tests of S3 against Ceph.
           include: ["test/e2e/**/*.test.ts", ...(process.env.CI ? [] : ["test/s3/**/*.test.ts"])],
           globalSetup: ["test/e2e/support/global-setup.ts"],
@@ -90,7 +82,6 @@ export default defineConfig({
       {
         test: {
           name: "s3",
-          retry,
           include: ["test/s3/**/*.test.ts"],
           globalSetup: ["test/s3/support/global-setup.ts"],
           fileParallelism: false,

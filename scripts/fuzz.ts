@@ -1,11 +1,16 @@
-// `npm run fuzz`: sends valid and invalid requests to every operation of a local stack for two minutes. Exit code
-// 1 when an answer contradicts /openapi.json.
+// `npm run fuzz`: sends valid and invalid requests to every operation of a local stack. Exit code 1 when an answer
+// contradicts /openapi.json.
+//
+// --seconds <n>  as many as fit into that time, four at once
+// --rounds <n>   n for each operation, one after another: the same requests in the same order for each seed
+import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Answer, checker } from "./fuzz/answers.ts";
 import { type Document, type Operation, operationsOf } from "./fuzz/document.ts";
 import { idPool, type Pool } from "./fuzz/pool.ts";
-import { type FuzzRequest, requestOf } from "./fuzz/requests.ts";
+import { resolveIds } from "./fuzz/references.ts";
+import { encode, type FuzzRequest, partsOf } from "./fuzz/requests.ts";
 import { belongings, type Target } from "./fuzz/target.ts";
 import { startStack } from "./local/stack.ts";
 import { createWorkspace } from "./local/workspace.ts";
@@ -25,18 +30,19 @@ const ANSWER_MS = 30_000;
 /** These wait for a run or a person, which may never come. */
 const WAITING = /\/(wait|join|stream)\b/;
 const WAITING_MS = 3000;
-/** Concurrent requests. */
 const LANES = 4;
 
 const { values } = readOptions({
   seconds: { type: "string", default: "120" },
+  rounds: { type: "string" },
   seed: { type: "string", default: String(Date.now() % 2 ** 31) },
   only: { type: "string" },
 });
 const seed = Number(values.seed);
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "fuzz");
 await rm(dir, { recursive: true, force: true });
-console.log(`Seed ${seed}, ${values.seconds} s; the same again: npm run fuzz -- --seed ${seed}`);
+const amount = values.rounds ? `--rounds ${values.rounds}` : `--seconds ${values.seconds}`;
+console.log(`Seed ${seed}; the same again: npm run fuzz -- --seed ${seed} ${amount}`);
 const stack = await startStack({ dir, quiet: true });
 try {
   await fuzz({ base_url: stack.info.base_url, api_keys: [stack.info.api_key, await anotherKey()] });
@@ -59,20 +65,29 @@ async function fuzz(target: Target): Promise<void> {
   const check = checker(document);
   const findings = new Map<string, Finding>();
   const refused = new Map(operations.map(({ id }) => [id, "not tried"]));
-  const until = Date.now() + Number(values.seconds) * 1000;
+  const limit = values.rounds
+    ? Number(values.rounds) * operations.length
+    : Number.POSITIVE_INFINITY;
+  const until = values.rounds
+    ? Number.POSITIVE_INFINITY
+    : Date.now() + Number(values.seconds) * 1000;
+  const hash = createHash("sha256");
   let next = 0;
   const lane = async () => {
-    while (Date.now() < until) {
+    while (next < limit && Date.now() < until) {
       const number = next++;
       const operation = operations[number % operations.length];
       if (operation === undefined) throw new Error(`No operation is called ${values.only}`);
-      const request = requestOf(document, operation, pool, seed + number);
+      const parts = partsOf(document, operation, seed + number);
+      hash.update(JSON.stringify([operation.id, parts]));
+      const request = encode(operation, resolveIds(parts, operation, pool));
       const what = await attempt(target, operation, request, { pool, check, refused });
       if (what !== null)
         note(findings, { operation: operation.id, what, number, curl: toCurl(operation, request) });
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: values.rounds ? 1 : LANES }, lane));
+  console.log(`Requests before ids are filled in: SHA-256 ${hash.digest("hex")}`);
   report([...findings.values()], operations.length, refused, next);
 }
 

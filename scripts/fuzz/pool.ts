@@ -8,7 +8,7 @@ export type Pool = {
   learn(place: Route, answer: unknown): void;
 };
 
-const MAX_IDS = 20;
+export const MAX_IDS = 20;
 
 /** The name of `id` in other operations, by the path of the answer. */
 const NOUNS: [RegExp, string[]][] = [
@@ -24,8 +24,15 @@ const NOUNS: [RegExp, string[]][] = [
   [/connections$/, ["connection_id"]],
 ];
 
+/** Fields and parameters that the pool may have ids for. */
+const ID_NAME = /_ids?$|^(session|run|trace|provider)s?$/;
+
 /** Other names for the same. */
 const SAME: Record<string, string> = { session: "session_id", run: "run_id", trace: "run_id" };
+
+export function isIdName(name: string): boolean {
+  return ID_NAME.test(name);
+}
 
 /** `kept` are ids of resources that are never deleted, so that later requests find some. */
 export function idPool(kept: Record<string, string>): Pool {

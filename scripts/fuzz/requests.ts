@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { breakings, type Parts } from "./breakings.ts";
 import type { Document, Operation, Parameter } from "./document.ts";
-import type { Pool } from "./pool.ts";
+import { isIdName, MAX_IDS } from "./pool.ts";
+import { reference } from "./references.ts";
 import { sparse, valuesOf } from "./values.ts";
 
 export type FuzzRequest = {
@@ -12,82 +13,73 @@ export type FuzzRequest = {
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** Builds a request of an operation: two of three valid, the others broken in one place. */
-export function requestOf(
-  document: Document,
-  operation: Operation,
-  pool: Pool,
-  seed: number,
-): FuzzRequest {
-  const right = parts(document, operation, pool);
+/**
+ * Decides a request of an operation by the seed alone: two of three are valid, the others broken in one place. Ids of
+ * the pool are references.
+ */
+export function partsOf(document: Document, operation: Operation, seed: number): Parts {
+  const right = validParts(document, operation);
   const requests = fc.oneof(
     { weight: 2, arbitrary: right },
     { weight: 1, arbitrary: breakings(operation, right) },
   );
   const [given] = fc.sample(requests, { seed, numRuns: 1 });
   if (given === undefined) throw new Error("fast-check gave no request");
-  return encode(operation, given);
+  return given;
 }
 
-function parts(document: Document, operation: Operation, pool: Pool): fc.Arbitrary<Parts> {
-  const at = (place: string) => parameters(document, operation, place, pool);
+function validParts(document: Document, operation: Operation): fc.Arbitrary<Parts> {
+  const at = (place: string) => parameters(document, operation, place);
   return fc.record({
     path: at("path"),
     query: at("query"),
     header: at("header"),
-    body: bodies(document, operation, pool),
+    body: bodies(document, operation),
     type: fc.constant(operation.raw_type ?? "application/json"),
     text: fc.constant(undefined),
   });
 }
 
-function parameters(document: Document, operation: Operation, place: string, pool: Pool) {
+function parameters(document: Document, operation: Operation, place: string) {
   const all = operation.parameters.filter((parameter) => parameter.in === place);
-  const fields = all.map((parameter) => [
-    parameter.name,
-    values(document, parameter, operation, pool),
-  ]);
+  const fields = all.map((parameter) => [parameter.name, values(document, parameter)]);
   const required = all.filter(({ required }) => required).map(({ name }) => name);
   return sparse(Object.fromEntries(fields), required) as fc.Arbitrary<Record<string, string>>;
 }
 
 /** Prefers ids that exist, and resources that last. */
-function values(
-  document: Document,
-  { name, schema }: Parameter,
-  operation: Operation,
-  pool: Pool,
-): fc.Arbitrary<string> {
+function values(document: Document, { name, schema }: Parameter): fc.Arbitrary<string> {
   const fitting = valuesOf(document, schema).map(toText);
-  const [first, ...others] = pool.ids(name, operation);
-  if (first === undefined) return fitting;
-  return fc.oneof(
-    { weight: 6, arbitrary: fc.constant(first) },
-    { weight: 3, arbitrary: fc.constantFrom(first, ...others) },
-    { weight: 1, arbitrary: fitting },
+  if (!isIdName(name)) return fitting;
+  const places = fc.oneof(
+    { weight: 6, arbitrary: fc.constant(0) },
+    { weight: 3, arbitrary: fc.nat(MAX_IDS - 1) },
+    { weight: 1, arbitrary: fc.constant(null) },
   );
+  return fc
+    .tuple(fitting, places)
+    .map(([value, at]) => (at === null ? value : reference(name, at, value)));
 }
 
-function bodies(document: Document, operation: Operation, pool: Pool): fc.Arbitrary<unknown> {
+function bodies(document: Document, operation: Operation): fc.Arbitrary<unknown> {
   if (operation.body === undefined) return fc.constant(undefined);
   // A quarter keeps the schema's value: clients choose some ids.
   return fc
     .tuple(valuesOf(document, operation.body), fc.nat(3))
-    .map(([value, fourth]) => (fourth === 0 ? value : withIds(value, operation, pool)));
+    .map(([value, fourth]) => (fourth === 0 ? value : withReferences(value)));
 }
 
 /** Uses ids that exist: the schema alone would generate unknown ones. */
-function withIds(value: unknown, operation: Operation, pool: Pool): unknown {
+function withReferences(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const known = ([name, inner]: [string, unknown]) => {
-    const [id] = pool.ids(name, operation);
-    if (id === undefined || inner === null) return [name, inner];
-    return [name, Array.isArray(inner) ? [id] : id];
+  const referred = ([name, inner]: [string, unknown]) => {
+    const isId = isIdName(name) && inner !== null;
+    return [name, isId ? reference(name, 0, inner) : inner];
   };
-  return Object.fromEntries(Object.entries(value).map(known));
+  return Object.fromEntries(Object.entries(value).map(referred));
 }
 
-function encode(operation: Operation, given: Parts): FuzzRequest {
+export function encode(operation: Operation, given: Parts): FuzzRequest {
   const body = given.text ?? toBody(given);
   return {
     path: fill(operation.path, given.path) + toQuery(given.query),

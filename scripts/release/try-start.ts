@@ -39,7 +39,8 @@ export async function tryStart(path: string): Promise<string> {
     end(child.pid, "SIGTERM");
     await Promise.race([exited, sleep(STOP_MS, undefined, { ref: false })]);
     end(child.pid, "SIGKILL");
-    await rm(dir, { recursive: true, force: true });
+    // Killed processes take a moment to end, and may write until then.
+    await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
 

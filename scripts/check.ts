@@ -1,0 +1,75 @@
+// `npm run check`: all that a commit must pass: types, lint, every test, the demo, and a fixed list of requests to every
+// operation. The end of the output says what failed; the outputs of the parts are in .heddle/check.
+//
+// --only <part>  one part; may be repeated
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { lastLines, runCommand } from "./check/command.ts";
+import { detailsOf, type Outcome, summarize } from "./check/outcome.ts";
+import { runTests } from "./check/tests.ts";
+import { readOptions } from "./options.ts";
+
+type Part = { name: string; run(log: string): Promise<Outcome> };
+
+const FUZZ = ["--seed", "1", "--rounds", "4"];
+
+/** Parts of a stage run beside each other: one computes while the other waits. */
+const STAGES: Part[][] = [
+  [npm("advisories"), npm("static"), npm("python-env")],
+  [tests("unit", "node", "workerd")],
+  [tests("e2e", "e2e")],
+  [tests("s3", "s3"), npm("demo"), npm("lint:api"), npm("fuzz", ...FUZZ)],
+];
+
+const { values } = readOptions({ only: { type: "string", multiple: true } });
+const only = values.only ?? [];
+const names = STAGES.flat().map(({ name }) => name);
+const unknown = only.find((name) => !names.includes(name));
+if (unknown !== undefined) {
+  console.error(`There is no part "${unknown}": ${names.join(", ")}`);
+  process.exit(1);
+}
+const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "check");
+await rm(dir, { recursive: true, force: true });
+await mkdir(dir, { recursive: true });
+
+const results = [];
+for (const stage of STAGES) {
+  const parts = stage.filter(({ name }) => only.length === 0 || only.includes(name));
+  results.push(...(await Promise.all(parts.map(runPart))));
+  // Tests of what does not compile say nothing.
+  if (results.some(({ name, failures }) => name === "static" && failures.length > 0)) break;
+}
+const { is_passed, text } = summarize(results);
+console.log(`\n${text}`);
+process.exitCode = is_passed ? 0 : 1;
+
+async function runPart({ name, run }: Part) {
+  const log = join(dir, `${name.replace(":", "-")}.log`);
+  console.log(`${name}: started, ${log}`);
+  const started = performance.now();
+  const outcome = await run(log);
+  const seconds = Math.round((performance.now() - started) / 1000);
+  for (const failure of [...outcome.flaky, ...outcome.failures]) console.log(detailsOf(failure));
+  console.log(`${name}: ${outcome.failures.length === 0 ? "passed" : "FAILED"} in ${seconds} s`);
+  return { name, seconds, ...outcome };
+}
+
+function tests(name: string, ...projects: string[]): Part {
+  return { name, run: (log) => runTests(projects, log) };
+}
+
+/** An npm script that has passed with exit code 0. */
+function npm(name: string, ...args: string[]): Part {
+  return {
+    name,
+    async run(log) {
+      const code = await runCommand("npm", ["run", "--silent", name, "--", ...args], log);
+      if (code === 0) return { passed: 0, failures: [], flaky: [] };
+      const lines = await lastLines(log);
+      console.log([`${name}: the end of its output`, ...lines].join("\n"));
+      const error = lines.at(-1) ?? `exit code ${code}`;
+      return { passed: 0, failures: [{ file: log, test: "", error }], flaky: [] };
+    },
+  };
+}

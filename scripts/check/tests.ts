@@ -1,0 +1,74 @@
+// One run of Vitest. Files that fail run once more, alone: those that pass then are flaky.
+import { readFile } from "node:fs/promises";
+import { relative } from "node:path";
+import { lastLines, runCommand } from "./command.ts";
+import type { Outcome, TestFailure } from "./outcome.ts";
+
+/** What Vitest's JSON reporter writes, as far as it is read. */
+type Report = {
+  testResults: {
+    name: string;
+    status: "passed" | "failed";
+    message: string;
+    assertionResults: { fullName: string; status: string; failureMessages: string[] | null }[];
+  }[];
+};
+
+type Attempt = { code: number; passed: number; failures: TestFailure[] };
+
+export async function runTests(projects: readonly string[], log: string): Promise<Outcome> {
+  const first = await attempt(projects, [], `${log}.json`, log);
+  const { passed } = first;
+  if (first.code === 0) return { passed, failures: [], flaky: [] };
+  const files = [...new Set(first.failures.map(({ file }) => file))];
+  if (files.length === 0) return { passed, failures: [await unknownFailure(log)], flaky: [] };
+  console.log(`Again, alone: ${files.join(" ")}`);
+  const second = await attempt(projects, files, `${log}.again.json`, log);
+  const failing = new Set(second.failures.map(({ file }) => file));
+  const unknown = second.code !== 0 && failing.size === 0 ? [await unknownFailure(log)] : [];
+  return {
+    passed: passed + second.passed,
+    failures: [...second.failures, ...unknown],
+    flaky: first.failures.filter(({ file }) => !failing.has(file)),
+  };
+}
+
+async function attempt(
+  projects: readonly string[],
+  files: readonly string[],
+  json: string,
+  log: string,
+): Promise<Attempt> {
+  const args = [
+    "run",
+    ...projects.flatMap((project) => ["--project", project]),
+    ...["--reporter", "default", "--reporter", "json", `--outputFile.json=${json}`],
+    ...(files.length > 0 ? ["--maxWorkers", "1", ...files] : []),
+  ];
+  const code = await runCommand("vitest", args, log);
+  const report = await readReport(json);
+  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+  const passed = tests.filter(({ status }) => status === "passed").length;
+  return { code, passed, failures: report.testResults.flatMap(failuresOf) };
+}
+
+/** An aborted run writes no report. */
+async function readReport(json: string): Promise<Report> {
+  const text = await readFile(json, "utf8").catch(() => '{"testResults":[]}');
+  return JSON.parse(text) as Report;
+}
+
+function failuresOf({ name, status, message, assertionResults }: Report["testResults"][number]) {
+  const file = relative(process.cwd(), name);
+  const failed = assertionResults.filter((test) => test.status === "failed");
+  if (failed.length === 0 && status === "failed") return [{ file, test: "", error: message }];
+  return failed.map(({ fullName, failureMessages }) => {
+    return { file, test: fullName, error: (failureMessages ?? []).join("\n") };
+  });
+}
+
+async function unknownFailure(log: string): Promise<TestFailure> {
+  const error = "Vitest failed without a failed test: an unhandled error, or it was aborted.";
+  console.log((await lastLines(log)).join("\n"));
+  return { file: log, test: "", error };
+}
