@@ -48,6 +48,7 @@ type Request = { incoming: IncomingMessage; response: ServerResponse; url: URL; 
 type Repository = { owner: string; name: string; directory: string };
 
 const PRIVATE_OWNER = "private";
+const LOOPBACK = /^(127\.0\.0\.1|\[::1\]|localhost|.+\.localhost)$/;
 const run = promisify(execFile);
 
 export async function startGitHost(options: GitHostOptions): Promise<GitHost> {
@@ -88,6 +89,9 @@ function listen(server: Server, port: number): Promise<string> {
 }
 
 async function answer(host: Host, incoming: IncomingMessage, response: ServerResponse) {
+  const { hostname } = new URL(`http://${incoming.headers.host}`);
+  // A page of another site can resolve its own name to this machine.
+  if (!LOOPBACK.test(hostname)) return refuse(response, 421, `${hostname} is not this host`);
   const url = new URL(incoming.url ?? "/", "http://127.0.0.1");
   const path = decodeURIComponent(url.pathname);
   const request: Request = { incoming, response, url, path };
@@ -103,7 +107,7 @@ async function answer(host: Host, incoming: IncomingMessage, response: ServerRes
     path,
   );
   if (archive && host.archives) return answerApi(host, request, archive);
-  const download = /^\/codeload\/([\w.-]+)\/([\w.-]+)\/legacy\.tar\.gz\/(.+)$/.exec(path);
+  const download = /^\/codeload\/([\w.-]+)\/([\w.-]+)\/legacy\.tar\.gz\/([0-9a-f]{40})$/.exec(path);
   if (download && host.archives) return answerDownload(host, request, download, fault);
   const git =
     /^\/([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:\.git)?(\/(?:info\/refs|git-upload-pack|git-receive-pack))$/;
@@ -135,7 +139,8 @@ async function answerApi(host: Host, request: Request, match: RegExpExecArray) {
   }
   const ticket = randomBytes(12).toString("hex");
   host.tickets.set(ticket, `${owner}/${name}`);
-  const location = `http://${incoming.headers.host}/codeload/${owner}/${name}/legacy.tar.gz/${commit}?token=${ticket}`;
+  const origin = `http://127.0.0.1:${incoming.socket.localPort}`;
+  const location = `${origin}/codeload/${owner}/${name}/legacy.tar.gz/${commit}?token=${ticket}`;
   response.writeHead(302, { location }).end();
 }
 
@@ -151,7 +156,7 @@ function answerDownload(host: Host, request: Request, match: RegExpExecArray, fa
     "content-type": "application/x-gzip",
     "content-disposition": `attachment; filename=${folder}.tar.gz`,
   });
-  const archive = ["archive", "--format=tar.gz", `--prefix=${folder}/`, commit];
+  const archive = ["archive", "--format=tar.gz", `--prefix=${folder}/`, "--end-of-options", commit];
   const child = spawn("git", ["--git-dir", directory, ...archive]);
   child.stdout.pipe(cut(request, fault)).pipe(request.response);
 }
@@ -265,6 +270,7 @@ async function resolveCommit(repository: Repository, ref: string): Promise<strin
       "rev-parse",
       "--verify",
       "--quiet",
+      "--end-of-options",
       `${ref}^{commit}`,
     ]);
     return stdout.trim();

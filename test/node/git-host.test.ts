@@ -1,6 +1,7 @@
 // The git host is on a port that every program of the machine reaches: finding 4 of the security review.
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -92,4 +93,42 @@ test("a path outside the host's folder is not found, even with the password", as
 test("a push with the password works", async () => {
   await push(withPassword(PASSWORD), "tests/with-password.git");
   expect(await branchesOf("tests/with-password.git")).toContain("refs/heads/pushed");
+});
+
+test("a path of an archive is a commit, never an option of git", async () => {
+  const tarball = await fetch(`${host.url}/repos/examples/echo/tarball/main`, {
+    redirect: "manual",
+  });
+  const { pathname, search } = new URL(tarball.headers.get("location") ?? "");
+  const canary = join(folder, "canary.txt");
+  await writeFile(canary, "untouched");
+  for (const option of [`--output=${canary}`, `--remote=${folder}`, "-o", "main"]) {
+    const path = pathname.replace(/[^/]+$/, () => encodeURIComponent(option));
+    const { status } = await fetch(`${host.url}${path}${search}`);
+    expect([option, status]).toEqual([option, 404]);
+    const commits = await fetch(
+      `${host.url}/repos/examples/echo/commits/${encodeURIComponent(option)}`,
+    );
+    expect(commits.status).toBe(option === "main" ? 200 : 422);
+  }
+  expect(await readFile(canary, "utf8")).toBe("untouched");
+  const archive = await fetch(`${host.url}${pathname}${search}`);
+  expect((await archive.arrayBuffer()).byteLength).toBeGreaterThan(100);
+});
+
+test("a name of another site that resolves to this machine is refused", async () => {
+  const { port } = new URL(host.url);
+  const status = (name: string) =>
+    new Promise((resolve, reject) => {
+      const path = "/repos/examples/echo/commits/main";
+      const headers = { host: `${name}:${port}` };
+      request({ port, host: "127.0.0.1", path, headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      })
+        .once("error", reject)
+        .end();
+    });
+  expect(await status("rebound.test")).toBe(421);
+  expect(await status("localhost")).toBe(200);
 });
