@@ -1,5 +1,11 @@
-// Distinguishes a stuck Worker from a slow machine by its processor time, not by the clock. No I/O.
-export type Worker = { pid: number; rss_bytes: number; cpu_ms: number };
+// Distinguishes a stuck Worker from a slow machine by its processor time and its progress, not by the clock. No I/O.
+export type Worker = {
+  pid: number;
+  rss_bytes: number;
+  cpu_ms: number;
+  /** Calls by which it has read and written so far, which a loop without end does not make; `null`: unknown. */
+  io_calls: number | null;
+};
 
 export type Look = {
   now_ms: number;
@@ -15,8 +21,9 @@ export type Waiting = {
   is_up: boolean;
   /** The last answer, or the beginning of a start. */
   since_ms: number;
-  /** Processor time at that moment. */
+  /** Processor time at that moment, or at the last progress. */
   cpu_ms: number;
+  io_calls: number | null;
   start_patience_ms: number;
 };
 
@@ -30,7 +37,9 @@ const COMPUTES_MS = 10_000;
 /** A start computes too, on a small machine for long. */
 const START_COMPUTES_MS = 20_000;
 /** Silent, and computes nothing. */
-const SILENT_MS = 120_000;
+export const SILENT_MS = 120_000;
+/** Silent, and makes progress with something else: it serves nobody. */
+const BUSY_MS = 600_000;
 /** Twice as long after each start that nothing came of: no machine is too slow. */
 const START_MS = 30_000;
 /** A look comes each second, later on a busy machine. */
@@ -39,7 +48,7 @@ const RSS_LIMIT_BYTES = 2 * 1024 ** 3;
 const FINE: Verdict = { is: "fine" };
 
 export function startAt(now_ms: number, start_patience_ms = START_MS): Waiting {
-  return { pid: 0, is_up: false, since_ms: now_ms, cpu_ms: 0, start_patience_ms };
+  return { pid: 0, is_up: false, since_ms: now_ms, cpu_ms: 0, io_calls: null, start_patience_ms };
 }
 
 /** The Worker owes no answer for the time in which the whole machine was paused, and this process with it. */
@@ -69,7 +78,7 @@ function judgeWorker(waiting: Waiting, worker: Worker, look: Look): [Waiting, Ve
   // An answer of a moment ago may have been its predecessor's.
   if (worker.pid !== waiting.pid) {
     const start = waiting.is_up ? startAt(now_ms) : waiting;
-    return [{ ...start, pid: worker.pid, cpu_ms: 0 }, FINE];
+    return [{ ...start, pid: worker.pid, cpu_ms: 0, io_calls: null }, FINE];
   }
   if (answered) return [{ ...up(worker), since_ms: now_ms }, FINE];
   return judgeSilence(waiting, worker, now_ms);
@@ -78,14 +87,18 @@ function judgeWorker(waiting: Waiting, worker: Worker, look: Look): [Waiting, Ve
 function judgeSilence(waiting: Waiting, worker: Worker, now_ms: number): [Waiting, Verdict] {
   const computed_ms = worker.cpu_ms - waiting.cpu_ms;
   const limit_ms = waiting.is_up ? COMPUTES_MS : START_COMPUTES_MS;
-  const isSilent = waiting.is_up && now_ms - waiting.since_ms > SILENT_MS;
+  const { io_calls } = worker;
+  const isProgress = io_calls !== null && io_calls !== waiting.io_calls;
+  const silence_ms = isProgress ? BUSY_MS : SILENT_MS;
+  const isSilent = waiting.is_up && now_ms - waiting.since_ms > silence_ms;
+  if (isProgress && !isSilent) return [{ ...waiting, cpu_ms: worker.cpu_ms, io_calls }, FINE];
   if (computed_ms <= limit_ms && !isSilent) return [waiting, FINE];
   const why = isSilent
-    ? `did not answer for ${SILENT_MS / 1000} s`
+    ? `did not answer for ${silence_ms / 1000} s`
     : `computed for ${limit_ms / 1000} s and did not answer (does an agent loop for ever?)`;
   return [startAt(now_ms), { is: "kill", pid: worker.pid, why }];
 }
 
-function up({ pid, cpu_ms }: Worker): Omit<Waiting, "since_ms"> {
-  return { pid, is_up: true, cpu_ms, start_patience_ms: START_MS };
+function up({ pid, cpu_ms, io_calls }: Worker): Omit<Waiting, "since_ms"> {
+  return { pid, is_up: true, cpu_ms, io_calls, start_patience_ms: START_MS };
 }

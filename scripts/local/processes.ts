@@ -59,6 +59,14 @@ export async function readUsage(pid: number): Promise<Usage | null> {
   return (await listByPs()).find((each) => each.pid === pid) ?? null;
 }
 
+/** Returns how often a process has called the system to read or write; `null` where that cannot be read. */
+export async function readIoCalls(pid: number): Promise<number | null> {
+  const text = await readFile(`/proc/${pid}/io`, "utf8").catch(() => null);
+  if (text === null) return null;
+  const counts = [...text.matchAll(/^sysc[rw]: (\d+)$/gm)].map(([, count]) => Number(count));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,7 +1,7 @@
 // Enforces limits that local workerd lacks: kills and restarts a Worker that loops forever or takes the machine's
 // memory.
-import { judge, startAt, withoutPause } from "./patience.ts";
-import { findWorker, isAlive, kill, type Process } from "./processes.ts";
+import { judge, SILENT_MS, startAt, withoutPause } from "./patience.ts";
+import { findWorker, isAlive, kill, type Process, readIoCalls } from "./processes.ts";
 
 type Watched = {
   port: number;
@@ -26,13 +26,13 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
   const callWorker = async () => {
     if (isCalling) return;
     isCalling = true;
-    answered = (await ping(watched.port)) || answered;
+    answered = (await ping(watched.port, SILENT_MS)) || answered;
     isCalling = false;
   };
   const look = async () => {
     worker = await findWorker(watched.pid(), worker);
+    const seen = { worker: await measured(worker), answered, host_lives: isAlive(watched.pid()) };
     if (isStopped) return;
-    const seen = { worker, answered, host_lives: isAlive(watched.pid()) };
     answered = false;
     const now_ms = performance.now();
     waiting = withoutPause(waiting, looked_ms, now_ms);
@@ -64,11 +64,15 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
   };
 }
 
+async function measured(worker: Process | undefined) {
+  return worker && { ...worker, io_calls: await readIoCalls(worker.pid) };
+}
+
 /** Patient, because on a busy machine a Worker that is well may need seconds. */
-export async function ping(port: number): Promise<boolean> {
+export async function ping(port: number, timeout_ms = PING_MS): Promise<boolean> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/ok`, {
-      signal: AbortSignal.timeout(PING_MS),
+      signal: AbortSignal.timeout(timeout_ms),
     });
     await response.body?.cancel();
     return response.ok;

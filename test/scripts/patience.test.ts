@@ -7,7 +7,7 @@ import {
   withoutPause,
 } from "../../scripts/local/patience.ts";
 
-const WORKER = { pid: 7, rss_bytes: 1, cpu_ms: 1000 };
+const WORKER = { pid: 7, rss_bytes: 1, cpu_ms: 1000, io_calls: null };
 
 function look(at_s: number, seen: Partial<Look> = {}): Look {
   return { now_ms: at_s * 1000, worker: WORKER, answered: false, host_lives: true, ...seen };
@@ -40,6 +40,15 @@ describe("a Worker that was up", () => {
       look(63, { ...worked(9), answered: true }),
     ];
     expect(watch(...UP, ...looks, look(90, worked(18)))).not.toContain("kill");
+  });
+
+  test("is not killed while it reads and writes, however long it computes", () => {
+    const busy = (at_s: number, cpu_s: number, io_calls: number) =>
+      look(at_s, { worker: { ...WORKER, cpu_ms: cpu_s * 1000, io_calls } });
+    const looks = [busy(14, 12, 5), busy(26, 23, 6), busy(90, 80, 7), busy(300, 290, 8)];
+    expect(watch(...UP, ...looks)).not.toContain("kill");
+    expect(watch(...UP, ...looks, busy(312, 301, 8))).toContain("kill");
+    expect(watch(...UP, ...looks, busy(603, 500, 9))).toContain("kill");
   });
 
   test("is killed when it does nothing at all", () => {

@@ -5,8 +5,8 @@ import type { Child, Limits } from "./child.ts";
 const LOOK_MS = process.platform === "linux" ? 100 : 1000;
 /** A process that computes less needs no ping. */
 const PING_AFTER_CPU_MS = 500;
-/** Longer than any pause of a process that is well: what a process computes decides, not the clock. */
-const PING_MS = 10_000;
+/** Longer than any pause of a process that is well on a busy machine: what a process computes decides, not the clock. */
+const PING_MS = 120_000;
 const MEGABYTE = 1024 * 1024;
 /** Part of the memory limit above which a process accepts no new work. */
 const FULL = 0.75;
