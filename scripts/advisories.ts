@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { readOptions } from "./options.ts";
 
 readOptions({});
-const { status, stdout, stderr } = spawnSync("npm", ["audit", "--omit=dev", "--audit-level=high"], {
-  encoding: "utf8",
-});
+// `npm run --silent` would silence the error of the registry too.
+const options = ["--omit=dev", "--audit-level=high", "--loglevel=error"];
+const { status, stdout, stderr } = spawnSync("npm", ["audit", ...options], { encoding: "utf8" });
 console.log(stdout + stderr);
 const hasList = !`${stdout}${stderr}`.includes("audit endpoint returned an error");
 process.exitCode = hasList ? (status ?? 1) : 0;

@@ -1,5 +1,5 @@
-// `npm run check`: all that a commit must pass: types, lint, every test, the demo, and a fixed list of requests to every
-// operation. The end of the output says what failed; the outputs of the parts are in .heddle/check.
+// `npm run check`: what a commit must pass: types, lint, every test, the demo, and a fixed list of requests to every
+// operation. The output ends with the failures; the outputs of the parts are in .heddle/check.
 //
 // --only <part>  one part; may be repeated
 import { mkdir, rm } from "node:fs/promises";
@@ -26,7 +26,7 @@ const only = values.only ?? [];
 const names = STAGES.flat().map(({ name }) => name);
 const unknown = only.find((name) => !names.includes(name));
 if (unknown !== undefined) {
-  console.error(`There is no part "${unknown}": ${names.join(", ")}`);
+  console.error(`Unknown part "${unknown}"; the parts are ${names.join(", ")}`);
   process.exit(1);
 }
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "check");
@@ -37,7 +37,7 @@ const results = [];
 for (const stage of STAGES) {
   const parts = stage.filter(({ name }) => only.length === 0 || only.includes(name));
   results.push(...(await Promise.all(parts.map(runPart))));
-  // Tests of what does not compile say nothing.
+  // Code that does not compile is not worth a test run.
   if (results.some(({ name, failures }) => name === "static" && failures.length > 0)) break;
 }
 const { is_passed, text } = summarize(results);

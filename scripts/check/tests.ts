@@ -1,10 +1,10 @@
-// One run of Vitest. Files that fail run once more, alone: those that pass then are flaky.
+// Runs Vitest. Files that fail run once more, alone: those that pass then are flaky.
 import { readFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { lastLines, runCommand } from "./command.ts";
 import type { Outcome, TestFailure } from "./outcome.ts";
 
-/** What Vitest's JSON reporter writes, as far as it is read. */
+/** The part of the JSON reporter's output that the check reads. */
 type Report = {
   testResults: {
     name: string;

@@ -1,5 +1,5 @@
 // Requests are decided before the first is sent, so they name ids by their place in the pool. A reference is a text,
-// which stands for the id in paths, queries and bodies.
+// which takes the place of the id in paths, queries and bodies.
 import type { Parts } from "./breakings.ts";
 import type { Operation } from "./document.ts";
 import type { Pool } from "./pool.ts";

@@ -38,7 +38,7 @@ const COMPUTES_MS = 10_000;
 const START_COMPUTES_MS = 20_000;
 /** Silent, and computes nothing. */
 export const SILENT_MS = 120_000;
-/** Silent, and makes progress with something else: it serves nobody. */
+/** Silent, and makes progress with something else: it serves no request. */
 const BUSY_MS = 600_000;
 /** Twice as long after each start that nothing came of: no machine is too slow. */
 const START_MS = 30_000;
