@@ -25,6 +25,7 @@ export function databaseProblem(): string | null {
   const missing = [
     ...(postgresFolder() === null ? ["postgresql"] : []),
     ...(existsSync(MARIADB) ? [] : ["mariadb-server-core"]),
+    ...(isInstalled("my_print_defaults") ? [] : ["mariadb-client-core"]),
     ...(isInstalled("redis-server") ? [] : ["redis-server"]),
     ...(isInstalled("openssl") ? [] : ["openssl"]),
   ];
