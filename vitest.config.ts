@@ -51,6 +51,7 @@ export default defineConfig({
           // A busy machine must not decide a test.
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          expect: { poll: { timeout: 50_000 } },
           include: ["test/**/*.test.ts"],
           exclude: ["test/node/**", "test/e2e/**", "test/s3/**", "test/clients/**"],
           globalSetup: ["test/support/node/workerd-setup.ts"],
@@ -64,6 +65,7 @@ export default defineConfig({
           include: ["test/node/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          expect: { poll: { timeout: 50_000 } },
         },
       },
       {
@@ -77,6 +79,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          expect: { poll: { timeout: 240_000 } },
         },
       },
       {
@@ -87,6 +90,7 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          expect: { poll: { timeout: 240_000 } },
         },
       },
     ],

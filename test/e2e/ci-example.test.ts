@@ -117,7 +117,7 @@ test("the first push deploys, the next one patches, a pull request gets a previe
   expect(await answerOf(id)).toEqual({ text: "two kindly" });
   const { body } = await request<Deployment>("GET", `/v2/deployments/${id}`);
   expect(body.active_revision_id).toBe(second.outputs.revision_id);
-}, 120_000);
+});
 
 test("a build that fails ends the job with 1 and its log, in which no line is a command", async () => {
   const repository = uniqueName("broken");
@@ -152,7 +152,7 @@ test("a build that takes too long, and one that is interrupted, end it too", asy
     const revision = `/v2/deployments/${slow?.id}/revisions/${slow?.latest_revision_id}`;
     const again = job("deploy", given);
     await expect
-      .poll(async () => (await list(name))[0]?.latest_revision_id, { timeout: 20_000 })
+      .poll(async () => (await list(name))[0]?.latest_revision_id)
       .not.toBe(slow?.latest_revision_id);
     const [waiting] = await list(name);
     const path = `/v2/deployments/${slow?.id}/revisions/${waiting?.latest_revision_id}`;
@@ -168,7 +168,7 @@ test("a build that takes too long, and one that is interrupted, end it too", asy
     silent.closeAllConnections();
     silent.close();
   }
-}, 60_000);
+});
 
 test("what is refused ends it at once, with what to do", async () => {
   const repository = uniqueName("refused");

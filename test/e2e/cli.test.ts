@@ -88,7 +88,7 @@ test("deploy uploads a folder, builds it and prints where it serves; again makes
     );
     expect(missing.stderr).toContain(`Deployment ID ${id} not found.`);
   });
-}, 120_000);
+});
 
 test("a build that fails exits with 1 and shows why", async () => {
   const files = {
@@ -112,7 +112,7 @@ test("a build that fails exits with 1 and shows why", async () => {
     const none = await langgraphjs(folder, ...build, "-q", "no such text");
     expect(none.stdout).toContain("No log entries found.");
   });
-}, 120_000);
+});
 
 test("what an agent prints is followed as it runs, each line once", async () => {
   await inFolder(FILES, async (folder) => {
@@ -145,7 +145,7 @@ test("what an agent prints is followed as it runs, each line once", async () => 
     const errors = await langgraphjs(folder, ...logs, "--level", "error");
     expect(errors.stdout).toMatch(/^\[\S+\] \[ERROR\] no idea\n$/);
   });
-}, 120_000);
+});
 
 test("a wrong key, and an image, are refused with what to do", async () => {
   await inFolder(FILES, async (folder) => {

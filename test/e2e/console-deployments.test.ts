@@ -6,7 +6,6 @@ import { uniqueName } from "./support/deployments.ts";
 import { request } from "./support/http.ts";
 import { stack } from "./support/stack.ts";
 
-const BUILT_MS = 120_000;
 const NAME = uniqueName("console");
 const HOSTILE = '<img src=x onerror="document.title=1"> \u202Eright to left\u202C {{7*7}} '.padEnd(
   200,
@@ -52,7 +51,7 @@ async function cutFirstStream(page: Page): Promise<(string | undefined)[]> {
 test("a newcomer deploys a repository, watches its build and rolls back, without a terminal", async () => {
   await fillForm(NAME, "main");
   await page.getByRole("log", { name: "Build log" }).getByText("Fetched examples/chat").waitFor();
-  await shown("Serving").waitFor({ timeout: BUILT_MS });
+  await shown("Serving").waitFor();
   const steps = page.getByRole("region", { name: "Steps of the build" });
   await steps.locator(".done").nth(5).waitFor();
   expect(await steps.getByText(/^\d+ ms$|^[\d.]+ s$/).count()).toBe(6);
@@ -67,8 +66,8 @@ test("a newcomer deploys a repository, watches its build and rolls back, without
 
   await page.getByRole("button", { name: "Build again" }).click();
   await page.locator("a.rev").nth(1).waitFor();
-  await page.locator("a.rev", { hasText: "Serving" }).first().waitFor({ timeout: BUILT_MS });
-  await page.locator("a.rev", { hasText: "Replaced" }).click({ timeout: BUILT_MS });
+  await page.locator("a.rev", { hasText: "Serving" }).first().waitFor();
+  await page.locator("a.rev", { hasText: "Replaced" }).click();
   await page.getByRole("button", { name: "Roll back", exact: true }).click();
   await page.getByRole("button", { name: "Keep as it is" }).click();
   await page.getByRole("button", { name: "Roll back", exact: true }).click();
@@ -99,7 +98,7 @@ test("a failed build shows the reason first, its line of the log, and what users
   const name = uniqueName("console-bad");
   await fillForm(name, "no-such-branch");
   const why = page.getByRole("region", { name: "Why it failed" });
-  await why.getByText("ref_not_found").waitFor({ timeout: BUILT_MS });
+  await why.getByText("ref_not_found").waitFor();
   await why.getByText("Line 1 of the build log").waitFor();
   await why.getByText("Nothing changed for users: no revision has served yet.").waitFor();
   await why.getByRole("link", { name: "Show in log" }).click();

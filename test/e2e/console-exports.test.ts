@@ -60,7 +60,7 @@ test("an export is started from a form that probes the bucket, and its rows are 
   await page.getByRole("button", { name: "Start export" }).click();
 
   await page.waitForURL(/exports\/[0-9a-f-]{36}/);
-  await page.getByText("Completed", { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByText("Completed", { exact: true }).waitFor();
   await page.getByText("20 of 30 rows of").waitFor();
   await page.getByRole("cell", { name: "run 0", exact: true }).waitFor();
   await page.getByText("1 day: 1 written").waitFor();
@@ -142,14 +142,14 @@ test("an export that failed shows the reason, and is retried from its page", asy
     end_time: NEXT_DAY,
   });
   await page.goto(consoleUrl(`/exports/${order.id}`));
-  await page.getByText("Failed", { exact: true }).first().waitFor({ timeout: 60_000 });
+  await page.getByText("Failed", { exact: true }).first().waitFor();
   await page
     .getByText(/AccessDenied: policy changed/)
     .first()
     .waitFor();
   proxy.heal();
   await page.getByRole("button", { name: "Retry" }).click();
-  await page.getByText("Completed", { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByText("Completed", { exact: true }).waitFor();
   await page.getByText("20 of 30 rows of").waitFor();
   expect(await page.getByRole("button", { name: "Retry" }).count()).toBe(0);
   await proxy.close();

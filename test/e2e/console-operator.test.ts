@@ -9,7 +9,6 @@ import { createWorkspace } from "./support/workspaces.ts";
 
 type Project = { id: string; name: string; trace_tier: string | null };
 
-const WAIT = { timeout: 120_000 };
 const PHONE_PX = 390;
 
 let browser: Browser;
@@ -113,10 +112,10 @@ test("an alert is created, fires, leads to its runs, is paused, edited and delet
   await dialog.getByRole("button", { name: "Create alert" }).click();
   await page.waitForURL(/alert=/);
   const row = page.getByRole("row", { name: /^Parcels/ });
-  await row.getByText("Firing").waitFor(WAIT);
+  await row.getByText("Firing").waitFor();
   await row.getByText(/^since/).waitFor();
   const webhooks = page.getByRole("list", { name: "Webhooks" });
-  await webhooks.getByText("https://alerts.invalid/hook").waitFor(WAIT);
+  await webhooks.getByText("https://alerts.invalid/hook").waitFor();
   await viewer.goto(page.url());
   await viewer.getByText("Firing").first().waitFor();
   expect(await viewer.getByRole("button", { name: /^(New|Pause|Edit|Delete)/ }).count()).toBe(1);
@@ -142,7 +141,7 @@ test("an alert is created, fires, leads to its runs, is paused, edited and delet
   await page.goBack();
   await page.getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByRole("button", { name: "Resume" }).waitFor();
-  await row.getByText("Paused").waitFor(WAIT);
+  await row.getByText("Paused").waitFor();
   await page.getByRole("button", { name: "Delete alert" }).click();
   await dialog.getByRole("button", { name: "Delete alert" }).click();
   await page.getByText("No alerts", { exact: true }).waitFor();
@@ -166,13 +165,13 @@ test("the retention of new traces is set for the workspace, for all projects and
   expect(await tierOf("kept")).toBe("longlived");
   await page.getByLabel(/^Also set it for all projects/).check();
   await save.click();
-  await expect.poll(() => tier.inputValue(), WAIT).toBe("shortlived");
+  await expect.poll(() => tier.inputValue()).toBe("shortlived");
   await tier.selectOption({ label: "As the workspace" });
   await page.getByText("New traces of the project have the tier of the workspace").waitFor();
-  await expect.poll(() => tierOf("kept"), WAIT).toBe(null);
+  await expect.poll(() => tierOf("kept")).toBe(null);
   await tier.selectOption({ label: "Long-lived" });
   await page.getByText("New traces of the project are long-lived").waitFor();
-  await expect.poll(() => tierOf("kept"), WAIT).toBe("longlived");
+  await expect.poll(() => tierOf("kept")).toBe("longlived");
   await viewer.goto(urlOf("/settings/retention?q=kep"));
   await viewer.getByRole("row", { name: /^kept/ }).getByText("Long-lived").waitFor();
   await viewer.getByText(/^Short-lived, kept/).waitFor();
@@ -185,7 +184,7 @@ test("the retention of new traces is set for the workspace, for all projects and
     const { x, width } = (await current.boundingBox()) ?? { x: PHONE_PX, width: PHONE_PX };
     return x + width;
   };
-  await expect.poll(endOf, WAIT).toBeLessThanOrEqual(PHONE_PX);
+  await expect.poll(endOf).toBeLessThanOrEqual(PHONE_PX);
   expect(opened.problems).toEqual([]);
 });
 
@@ -202,8 +201,8 @@ test("the overview leads to a quota that is used up and to an alert that fires",
     ...{ operator: "gte", threshold: 0.8, webhook: "https://alerts.invalid/hook" },
   });
   await page.goto(urlOf(""));
-  await page.getByRole("link", { name: "Quota reached: Time of runs" }).waitFor(WAIT);
-  await page.getByRole("link", { name: "Alert: Out of quota" }).click(WAIT);
+  await page.getByRole("link", { name: "Quota reached: Time of runs" }).waitFor();
+  await page.getByRole("link", { name: "Alert: Out of quota" }).click();
   await page.getByText("Used share of a quota ≥ 80%").first().waitFor();
   await page.getByRole("link", { name: "Open the quotas" }).click();
   await page.getByRole("region", { name: "Quota reached: Time of runs" }).waitFor();

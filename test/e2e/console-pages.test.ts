@@ -95,7 +95,7 @@ test.each(CONSOLE_PATHS)("$name is usable by all, and shows hostile text as text
   await page.locator("#main .sk").first().waitFor({ state: "detached" });
   // Parts of a page load by themselves, and show nothing for their first 200 ms.
   for (const word of SHOWN[each.name] ?? []) {
-    await expect.poll(shownText, { timeout: 10_000 }).toMatch(markedText(word));
+    await expect.poll(shownText).toMatch(markedText(word));
   }
   expect(await page.evaluate(DAMAGE)).toEqual({ elements: 0, reordered: [], ambiguous: [] });
   expect(await page.title()).not.toBe(MARK);

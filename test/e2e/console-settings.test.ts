@@ -247,7 +247,7 @@ test("a session whose key is revoked returns to the sign-in, and then to the sam
   });
   const editor = await openConsole(browser, "/store?ns=users", { key: body.key });
   await request("DELETE", `/api/v1/api-key/${body.id}`);
-  await editor.page.getByText("Sign in to continue where you were.").waitFor({ timeout: 30_000 });
+  await editor.page.getByText("Sign in to continue where you were.").waitFor();
   await editor.page.getByLabel("API key").fill(stack.api_key);
   await editor.page.getByRole("button", { name: "Sign in" }).click();
   await editor.page.getByRole("heading", { name: "Store" }).waitFor();

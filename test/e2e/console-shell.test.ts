@@ -85,7 +85,7 @@ test("a session whose key is revoked returns to the sign-in, and then to the sam
   await withConsole("/deployments", { key }, async ({ page }) => {
     await page.getByRole("heading", { name: "Deployments" }).first().waitFor();
     await request("DELETE", `/api/v1/api-key/${id}`);
-    await page.getByText("Sign in to continue where you were.").waitFor({ timeout: 30_000 });
+    await page.getByText("Sign in to continue where you were.").waitFor();
     await page.getByLabel("API key").fill(stack.api_key);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Deployments" }).first().waitFor();

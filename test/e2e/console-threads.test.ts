@@ -146,7 +146,7 @@ async function expectLinksOf(thread_id: string) {
   const details = threadUrl(chat, thread_id, "?tab=details");
   const agent = page.getByRole("complementary", { name: "Thread details" });
   await page.goto(details);
-  await agent.getByRole("link", { name: "Revision" }).click({ timeout: 30_000 });
+  await agent.getByRole("link", { name: "Revision" }).click();
   await page.waitForURL(/deployments\/.*rev=/);
   await page.goBack();
   await agent.getByRole("link", { name: "Server log" }).click();
@@ -185,7 +185,7 @@ test("the server log shows lines of a run in progress, is paused, and continues 
   await runs.cancel(thread_id, run_id, true);
   const third = { query: "third", order: "asc" };
   await expect
-    .poll(() => request("POST", `/v1/projects/${graphs}/deploy_logs`, third), { timeout: 30_000 })
+    .poll(() => request("POST", `/v1/projects/${graphs}/deploy_logs`, third))
     .toMatchObject({ body: { logs: [{ message: "third" }] } });
   expect(await log.getByText("third").count()).toBe(0);
   await page.getByRole("button", { name: "Follow", exact: true }).click();

@@ -149,7 +149,7 @@ test("the stack's port starts no RPC session of the runtime", async () => {
     connecting.end();
   });
   expect(received).toBe(0);
-}, 20_000);
+});
 
 test("an agent reaches the listed port", async () => {
   const server = createServer((_, response) => response.end("a model"));
@@ -257,7 +257,7 @@ test("an agent has a limited number of sockets, which the end of its run closes"
       const reason = expect.stringContaining("the agent has 128 open sockets");
       expect(await hoard(140)).toMatchObject({ reason });
       const opened = async () => hoard(128);
-      await expect.poll(opened, { timeout: 20_000 }).toMatchObject({ failed: 0 });
+      await expect.poll(opened).toMatchObject({ failed: 0 });
     },
   );
 });

@@ -40,7 +40,7 @@ beforeAll(async () => {
     delete process.env.MINIFLARE_WORKERD_V8_FLAGS;
     delete process.env.AGENTS_V8_FLAGS;
   }
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack?.stop();

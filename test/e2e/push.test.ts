@@ -152,4 +152,4 @@ test("a push is built, deployed and reported to the host, with tokens of an inst
     context: `heddle/${name}`,
   });
   expect(requests.tokens).toBe(1);
-}, 60_000);
+});

@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import {
   awaitRevision,
   build,
@@ -184,7 +185,7 @@ test("the exception of a run is in the deploy logs, at its place in the reposito
     const { body } = await request<{ logs: { message: string }[] }>("POST", path, json);
     return body.logs.map(({ message }) => message);
   };
-  await vi.waitFor(async () => expect(await logs()).toHaveLength(1), { timeout: 30_000 });
+  await eventually(async () => expect(await logs()).toHaveLength(1));
   const [message = ""] = await logs();
   expect(message).toContain("failed: RangeError: no 7");
   expect(message).toContain("agent.ts:4:9");

@@ -87,4 +87,4 @@ test("a branch is tried at its own URL, gets part of the traffic, is promoted an
   expect(await runs.join(busy.thread_id, run_id)).toMatchObject({ text: ["plain", "one"] });
   await request("PATCH", path, { secrets: [] });
   expect(await text(id)).toBe("plain one");
-}, 120_000);
+});

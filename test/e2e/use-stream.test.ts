@@ -15,9 +15,6 @@ const BEFORE_BAR = ALPHABET.slice(0, 26);
 /** Takes minutes: who waits for its end waits in vain. */
 const ENDLESS = ALPHABET.replace("|", "").repeat(500);
 
-/** For what never happens: a busy machine may take long for what does. */
-const PATIENCE_MS = 90_000;
-
 const entry = "test/fixtures/pages/use-stream.tsx";
 const alias = {
   "@langchain/langgraph-sdk/react": "langgraph-sdk-2/react",
@@ -47,7 +44,6 @@ let context: BrowserContext;
 let complaints: string[];
 beforeEach(async () => {
   context = await browser.newContext();
-  context.setDefaultTimeout(PATIENCE_MS);
   complaints = [];
   context.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
@@ -126,7 +122,6 @@ const stopped = (thread_id: string) =>
     "The end of the run",
     async () => (await client(agent.id).runs.list(thread_id)).map(({ status }) => status),
     ([status]) => status === "interrupted",
-    PATIENCE_MS,
   );
 
 const passBar = (page: Page) =>
@@ -170,7 +165,6 @@ describe.each(["1.15", "2.0.0"])("useStream of the SDK %s in a browser's page", 
       "The thread",
       async () => (await threads.get(thread_id)).status,
       (status) => status !== "busy",
-      PATIENCE_MS,
     );
     await sendText(page, "once more");
     await answer(page).getByText("once more").waitFor();
@@ -230,7 +224,6 @@ describe("useStream in a browser's page", () => {
       "The thread",
       async () => (await threads.get(thread_id)).status,
       (status) => status !== "busy",
-      PATIENCE_MS,
     );
     await sendText(page, "once more");
     await answer(page).getByText("once more").waitFor();

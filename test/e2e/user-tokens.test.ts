@@ -14,8 +14,6 @@ import { type Answer, request } from "./support/http.ts";
 
 type Member = { id: string; email: string; role: string };
 
-/** Documented maximum between a change and its effect. */
-const EFFECT = { timeout: 10_000, interval: 250 };
 const MEMBERS = "/api/v1/workspaces/current/members";
 
 let dir: string;
@@ -83,7 +81,7 @@ test("a user of the members API signs in with the role that the API gave", async
   const ada = await signIn("ada");
   expect([await read(ada), await write(ada)]).toEqual([200, 403]);
   expect((await admin("PATCH", `${MEMBERS}/${id}`, { role: "editor" })).status).toBe(200);
-  await expect.poll(() => write(ada), EFFECT).toBe(200);
+  await expect.poll(() => write(ada)).toBe(200);
   expect((await call(ada, "GET", "/api/v1/api-key")).status).toBe(403);
 });
 
@@ -101,7 +99,7 @@ test("a token of the same person for another application is refused", async () =
   expect(await read(await signIn("grace"))).toBe(200);
 });
 
-test("a removed user is refused within 10 seconds, with the token and with personal keys", async () => {
+test("a removed user is refused, with the token and with personal keys", async () => {
   const { id } = await addMember("alan", "editor");
   const alan = await signIn("alan");
   const created = await call<{ key: string }>(alan, "POST", "/api/v1/api-key/current", {});
@@ -109,8 +107,8 @@ test("a removed user is refused within 10 seconds, with the token and with perso
   const personal = { "x-api-key": created.body.key };
   expect([await read(alan), await read(personal)]).toEqual([200, 200]);
   expect((await admin("DELETE", `${MEMBERS}/${id}`)).status).toBe(200);
-  await expect.poll(() => read(alan), EFFECT).toBeOneOf([401, 403]);
-  await expect.poll(() => read(personal), EFFECT).toBe(401);
+  await expect.poll(() => read(alan)).toBeOneOf([401, 403]);
+  await expect.poll(() => read(personal)).toBe(401);
 });
 
 async function withSignInPage(

@@ -19,6 +19,7 @@ import {
   type ExportRow,
 } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
+import { eventuallyTrue } from "../support/eventually.ts";
 import { api } from "../support/workspace.ts";
 import {
   call,
@@ -48,7 +49,7 @@ beforeAll(async () => {
   ours = await exporter();
   small = await given(ours, { from: "2026-05-05T01:00:00Z", count: 30, step_ms: 2 * HOUR_MS });
   large = await given(ours, { from: "2026-05-05T12:00:00Z", count: 30, text: 500_000 });
-}, 30_000);
+});
 
 const order = (session_id = small, fields: Partial<ExportRow> = {}) =>
   ordered(ours, session_id, { ...RANGE, ...fields });
@@ -180,10 +181,7 @@ describe("an export is cancelled", () => {
     const file = await claimFile(env, waiting?.id ?? "", new Date());
     if (!file) throw new Error("The file cannot be claimed");
     const writing = attemptFile(env, file);
-    await vi.waitUntil(async () => (await readFiles(id))[0]?.upload_id, {
-      interval: 1,
-      timeout: 30_000,
-    });
+    await eventuallyTrue(async () => (await readFiles(id))[0]?.upload_id, { interval: 1 });
     await cancel(ours, id);
     await writing;
     await advanceExport(env, id, later());
@@ -191,7 +189,7 @@ describe("an export is cancelled", () => {
     expect(row).toMatchObject({ status: "CANCELLED", cleaned_at: expect.anything() });
     expect(await statuses(id)).toEqual(["CANCELLED"]);
     expect(await leftovers(row)).toEqual(NOTHING);
-  }, 30_000);
+  });
 
   test("while a worker finishes it unaware", async () => {
     const row = await written();
@@ -371,7 +369,7 @@ describe("a bucket that cannot be reached", () => {
     expect((await readRow(row.id)).sent_at).not.toBe(sent_at);
     expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
     expect(await contents(row)).toEqual(await asUndisturbed());
-  }, 30_000);
+  });
 
   test("is abandoned a day after the export ended", async () => {
     const row = await unreachable(await written());
@@ -400,4 +398,4 @@ test("a sixteenth active export of a workspace waits until another ends", async 
   expect(await cancel(theirs, active[0]?.id ?? "")).toMatchObject({ status: 200 });
   await advanceExport(env, active[0]?.id ?? "");
   expect(await carryOn(last.id)).toMatchObject({ status: "COMPLETED" });
-}, 15_000);
+});

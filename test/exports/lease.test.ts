@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { openBucket } from "../../src/exports/destinations/bucket.ts";
 import { attemptFile } from "../../src/exports/files/file-attempt.ts";
 import { claimFile, renewLease } from "../../src/exports/files/file-lease.ts";
@@ -9,6 +9,7 @@ import { consumeFile } from "../../src/exports/progress/consumer.ts";
 import { planExport } from "../../src/exports/progress/plan.ts";
 import { bulk_export_files, type FileRow } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
+import { eventuallyTrue } from "../support/eventually.ts";
 import {
   carryOn,
   contents,
@@ -31,7 +32,7 @@ beforeAll(async () => {
   ours = await exporter();
   small = await given(ours, { from: NOON, count: 20 });
   large = await given(ours, { from: NOON, count: 40, text: 500_000 });
-}, 30_000);
+});
 
 /** Inserts a running export whose only file waits. */
 async function planned(session_id: string) {
@@ -98,7 +99,7 @@ describe("a file", () => {
     const { row, file } = await planned(large);
     const first = await claimed(file);
     const writing = attemptFile(env, first);
-    await vi.waitUntil(async () => (await fileOf(row.id)).upload_id !== null, { interval: 1 });
+    await eventuallyTrue(async () => (await fileOf(row.id)).upload_id !== null, { interval: 1 });
     await db
       .update(bulk_export_files)
       .set({ lease_expires_at: new Date(0).toISOString() })
@@ -111,13 +112,13 @@ describe("a file", () => {
     expect(await contents(row)).toEqual(await asUndisturbed(large));
     const { client } = await openBucket(env, row);
     expect(await client.listUploads(row.key_base)).toEqual([]);
-  }, 30_000);
+  });
 
   test("whose upload was aborted is written again", async () => {
     const { row, file } = await planned(large);
     const { client } = await openBucket(env, row);
     const writing = attemptFile(env, await claimed(file));
-    await vi.waitUntil(async () => (await fileOf(row.id)).upload_id !== null, { interval: 1 });
+    await eventuallyTrue(async () => (await fileOf(row.id)).upload_id !== null, { interval: 1 });
     for (const { key, upload_id } of await client.listUploads(file.key)) {
       await client.abortUpload(key, upload_id);
     }
@@ -129,7 +130,7 @@ describe("a file", () => {
     });
     expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
     expect(await contents(row)).toEqual(await asUndisturbed(large));
-  }, 30_000);
+  });
 
   test("of an export that ended cannot be claimed", async () => {
     const { row, file } = await planned(small);

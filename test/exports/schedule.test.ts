@@ -184,7 +184,7 @@ describe("rows that arrive late", () => {
     await spawnWindows(env, due(3));
     expect(await filesOf(id, 2)).toEqual({ [lateFile(0)]: 1, [lateFile(1)]: 1 });
     expect(await filesOf(id, 3)).toEqual({});
-  }, 20_000);
+  });
 
   test("within a partition that two windows share are in one of them", async () => {
     const hour = (n: number) => new Date(Date.parse(START) + n * 3_600_000).toISOString();
@@ -327,7 +327,7 @@ describe("a schedule", () => {
     await spawnWindows(env, due(0));
     await db.delete(bulk_exports).where(eq(bulk_exports.workspace_id, poor.workspace_id));
     expect((await windowsOf(id)).length).toBe(1);
-  }, 20_000);
+  });
 });
 
 describe("of a workspace", () => {
@@ -365,7 +365,7 @@ describe("of a workspace", () => {
       .set({ created_at: new Date(Date.now() - 3_600_000).toISOString() })
       .where(eq(bulk_exports.id, oldest?.id ?? ""));
     expect(await create(project, { end_time: noon(0) })).toMatchObject({ status: 200 });
-  }, 20_000);
+  });
 
   test("schedules that catch up leave quota to people, and continue within the hour", async () => {
     const now = due(40);
@@ -385,7 +385,7 @@ describe("of a workspace", () => {
     expect((await windowsOf(row.id)).length).toBe(10);
     await spawnWindows(env, new Date(now.getTime() + 3_600_001));
     expect((await windowsOf(row.id)).length).toBe(34);
-  }, 20_000);
+  });
 
   test("200 schedules are active at most", async () => {
     const project = await insert(MAX_SCHEDULES, {
@@ -401,5 +401,5 @@ describe("of a workspace", () => {
       body: { detail: expect.stringMatching(/^The limit of 200 active schedules is reached/) },
     });
     expect(await create(project, { end_time: noon(0) })).toMatchObject({ status: 200 });
-  }, 20_000);
+  });
 });

@@ -8,6 +8,7 @@ import { database } from "../../src/shared/context.ts";
 import { consumeProjectDeletion } from "../../src/traces/deletion/project-deletion.ts";
 import { TracePartition } from "../../src/traces/object/object.ts";
 import { PartitionStore } from "../../src/traces/storage/partition.ts";
+import { eventually } from "../support/eventually.ts";
 import { api } from "../support/workspace.ts";
 import { batch, wireRun } from "../traces/support/runs.ts";
 import { placesOf } from "../traces/support/storage-scan.ts";
@@ -88,13 +89,10 @@ test(
         await dieFor(one, file?.id ?? "");
         expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
         expect([at, await contents(row)]).toEqual([at, expected]);
-        await vi.waitFor(
-          async () => {
-            await clean(one);
-            expect([at, await sealedKeys(one)]).toEqual([at, await knownKeys(one)]);
-          },
-          { timeout: 30_000, interval: 50 },
-        );
+        await eventually(async () => {
+          await clean(one);
+          expect([at, await sealedKeys(one)]).toEqual([at, await knownKeys(one)]);
+        });
         await unseal(one);
       }
     }

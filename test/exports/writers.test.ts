@@ -16,7 +16,7 @@ let project: string;
 beforeAll(async () => {
   ours = await exporter();
   project = await given(ours, { from: "2026-05-07T12:00:00Z", count: 20 });
-}, 30_000);
+});
 afterEach(() => {
   vi.restoreAllMocks();
 });

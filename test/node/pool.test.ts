@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { overLimit } from "../../scripts/local/pool/guard.ts";
 import { Pool } from "../../scripts/local/pool/pool.ts";
 import { isAlive } from "../../scripts/local/processes.ts";
+import { eventually } from "../support/eventually.ts";
 
 // A busy machine gives a process at nice 5 little time.
 vi.setConfig({ testTimeout: 120_000 });
@@ -105,14 +106,14 @@ test("a process close to its memory limit finishes its calls while a new one ser
   const address = await pool.claim("large");
   await call(address, "/keep");
   const inFlight = call(address, "/wait");
-  const next = await vi.waitFor(async () => {
+  const next = await eventually(async () => {
     const claimed = await pool.claim("large");
     expect(claimed).not.toBe(address);
     return claimed;
-  }, 30_000);
+  });
   expect(await call(next, "/")).toBe(200);
   expect(await inFlight).toBe(200);
-  await vi.waitFor(async () => expect(await pool.reasonOf(address)).toMatch(/replaced/), 60_000);
+  await eventually(async () => expect(await pool.reasonOf(address)).toMatch(/replaced/));
   expect(await pool.claim("large")).toBe(next);
 });
 
@@ -131,7 +132,7 @@ test("a process that is free again gets a ping, for which it prepares its next w
   const address = await pool.claim("first");
   const pings = await call(address, "/pings");
   pool.release("first", { isWell: true });
-  await vi.waitFor(async () => expect(await call(address, "/pings")).toBe(pings + 1), 30_000);
+  await eventually(async () => expect(await call(address, "/pings")).toBe(pings + 1));
 });
 
 test("a released process serves the claim that follows at once", async () => {

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { bundleScript } from "../../scripts/build/script.ts";
+import { eventually } from "../support/eventually.ts";
 
 let dir: string;
 let miniflare: Miniflare;
@@ -57,7 +58,7 @@ test("lines and exceptions of requests and objects are objects that DuckDB reads
   await call("/logged");
   await call("/throw");
   // The request, its object, and the request that failed.
-  await vi.waitFor(async () => expect(await keys()).toHaveLength(3), { timeout: 30_000 });
+  await eventually(async () => expect(await keys()).toHaveLength(3));
   const bucket = await miniflare.getR2Bucket("ARTIFACTS", "heddle-tail");
   for (const key of await keys()) {
     expect(key).toMatch(/^logs\/\d{4}\/\d\d\/\d\d\/\d\d\/[-0-9a-f]{36}\.ndjson\.gz$/);

@@ -52,7 +52,7 @@ beforeAll(async () => {
     all: await undisturbed(destination, all),
     some: await undisturbed(destination, some),
   };
-}, 120_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -96,7 +96,7 @@ function refusal(status: number, code: string, headers: Record<string, string> =
 }
 
 function reached(proxy: FaultProxy, what: (seen: Seen) => boolean) {
-  return until("the request", async () => proxy.seen.some(what), Boolean, 30_000);
+  return until("the request", async () => proxy.seen.some(what), Boolean);
 }
 
 const storm = (times: number, headers: Record<string, string> = {}): Fault[] => [
@@ -179,7 +179,7 @@ describe("an export leaves what it leaves undisturbed, though", () => {
     const kills: string[] = [];
     const kill = async (moment: () => boolean) => {
       const isNow = async () => moment() || (await getExport(id)).status;
-      await until("the next moment", isNow, (answer) => answer === true, 60_000);
+      await until("the next moment", isNow, (answer) => answer === true);
       await new Promise((resolve) => setTimeout(resolve, Math.floor(random() * 30)));
       const { method, path } = proxy.seen.at(-1) ?? {};
       kills.push(`${method} ${path?.replace(/^.*%3D/, "").slice(0, 40)}`);
@@ -188,7 +188,6 @@ describe("an export leaves what it leaves undisturbed, though", () => {
         "the Worker's return",
         () => request("GET", "/ok").catch(() => ({ status: 0 })),
         ({ status }) => status === 200,
-        120_000,
       );
     };
     for (let n = 0; n < 8; n++) {
@@ -198,7 +197,7 @@ describe("an export leaves what it leaves undisturbed, though", () => {
     await kill(() => proxy.seen.some(({ method }) => method === "HEAD"));
     await kill(() => proxy.seen.some(isSuccess));
     process.stdout.write(`FAULT_SEED=${seed}: killed after ${kills.join(", ")}\n`);
-    const done = await ended(id, 120_000);
+    const done = await ended(id);
     expect(done).toMatchObject({ status: "COMPLETED", error: null });
     expect(await contents(prefix, id)).toEqual(expected.all);
     const paths = await download(await readManifest(prefix, id), folder);

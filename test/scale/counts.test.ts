@@ -10,6 +10,7 @@ import { testDeployment } from "../support/agent-deployment.ts";
 import { type CountedWork, countWork } from "../support/counted-work.ts";
 import { expectCounts } from "../support/counts.ts";
 import { directoryStub } from "../support/directory.ts";
+import { eventually } from "../support/eventually.ts";
 import { pendingTraces } from "../support/pending-traces.ts";
 import { ownRevision, readText, testThread } from "../support/threads.ts";
 import { api, workspace } from "../support/workspace.ts";
@@ -34,19 +35,17 @@ const stubOf = ({ deployment_id, thread_id }: TestThread["place"]) =>
   env.THREADS.getByName(`${deployment_id}/${thread_id}`);
 
 async function delivered(place: TestThread["place"]) {
-  await vi.waitFor(
-    () =>
-      runInDurableObject(stubOf(place), (_, { storage }) => {
-        expect(pendingTraces(storage.sql)).toBe(0);
-      }),
-    40_000,
+  await eventually(() =>
+    runInDurableObject(stubOf(place), (_, { storage }) => {
+      expect(pendingTraces(storage.sql)).toBe(0);
+    }),
   );
 }
 
 /** Waits until the traces are stored, their counts are published, and nothing more happens. */
 async function settled(work: CountedWork) {
   let last = "";
-  await vi.waitFor(
+  await eventually(
     () => {
       const before = last;
       // Other objects of the isolate read the feed too.
@@ -55,7 +54,7 @@ async function settled(work: CountedWork) {
       expect(work.flushes).toBeGreaterThan(0);
       expect(last).toBe(before);
     },
-    { timeout: 40_000, interval: QUIET_MS },
+    { interval: QUIET_MS },
   );
 }
 
@@ -63,11 +62,11 @@ async function settled(work: CountedWork) {
 async function countRuns(thread: TestThread, run: () => Promise<unknown>): Promise<CountedWork> {
   const { workspace_id } = thread.place;
   await thread.wait("echo", { input: { messages: [] } });
-  const project = await vi.waitFor(async () => {
+  const project = await eventually(async () => {
     const query = env.DB.prepare("SELECT id FROM projects WHERE workspace_id = ?");
     const row = await query.bind(workspace_id).first<{ id: string }>();
     return row?.id ?? expect.fail("The project does not exist yet");
-  }, 40_000);
+  });
   const rounds: CountedWork[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
     const counted = await countWork([thread.place.deployment_id, project]);

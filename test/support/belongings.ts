@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { expect, inject, vi } from "vitest";
+import { expect, inject } from "vitest";
 import type { Operation } from "../../scripts/fuzz/document.ts";
 import { database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
@@ -7,6 +7,7 @@ import { provider, tokenOf } from "../control-plane/oauth/support.ts";
 import { post, wireRun } from "../traces/support/runs.ts";
 import { testDeployment } from "./agent-deployment.ts";
 import { directoryRows } from "./directory.ts";
+import { eventually } from "./eventually.ts";
 import { createApiKey } from "./organizations.ts";
 import { api, type TestWorkspace, workspace } from "./workspace.ts";
 
@@ -113,7 +114,7 @@ export async function belongings(): Promise<Belongings> {
     checkpoint_id: newId(),
     name: "file",
   };
-  await vi.waitFor(() => allPublished(workspace_id), { timeout: 20_000, interval: 100 });
+  await eventually(() => allPublished(workspace_id), { interval: 100 });
   return { ...owner, ids, marker };
 }
 

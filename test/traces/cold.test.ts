@@ -20,6 +20,7 @@ import {
   scene,
   sealedKeys,
 } from "../exports/support/sealed.ts";
+import { eventually } from "../support/eventually.ts";
 import { api } from "../support/workspace.ts";
 import { after, bodies, cool, wake, warm } from "./support/cold.ts";
 import { batch, patch, post, read, type WireRun, wireRun } from "./support/runs.ts";
@@ -191,13 +192,10 @@ describe("no byte of a run remains when its body was in R2, after the deletion o
       const before = await bodies(one);
       const json = { session_id: one.project, trace_ids: [run.trace_id] };
       expect((await api("/runs/delete", { key: one.ours.admin, json })).status).toBe(200);
-      await vi.waitFor(
-        async () => {
-          await wake(one);
-          expect(await placesOf(text)).toEqual([]);
-        },
-        { timeout: 30_000, interval: 50 },
-      );
+      await eventually(async () => {
+        await wake(one);
+        expect(await placesOf(text)).toEqual([]);
+      });
       const after = await cool(one);
       expect(before.keys.filter((key) => after.keys.includes(key))).toHaveLength(
         before.keys.length - 1,

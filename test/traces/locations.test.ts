@@ -7,13 +7,13 @@ import { slotOf, slotsAfter } from "../../src/traces/locations/generations.ts";
 import { LOCATION_SIZE } from "../../src/traces/locations/locations.ts";
 import { LocationObject } from "../../src/traces/locations/object.ts";
 import { countWork } from "../support/counted-work.ts";
+import { eventually } from "../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { locationsOf } from "./support/locations.ts";
 import { hexId, runsByName, sendSpans, type TestSpan, toProtobuf } from "./support/otlp.ts";
 import { batch, catalogue, patch, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
 
 const MIDNIGHT = Date.parse("2026-03-02T00:00:00Z");
-const PATIENCE_MS = 40_000;
 
 /** A root with children that start one after the other. */
 function traceOf(children: number, start_ms = Date.now(), trace = hexId(16)): TestSpan[] {
@@ -115,7 +115,7 @@ test.each([
     expect(await remove()).toBe("3 runs deleted.");
     await runAlarms(project_id);
     const isGone = async () => expect(await locationsOf(ours.workspace_id)).toEqual([]);
-    await vi.waitFor(isGone, PATIENCE_MS);
+    await eventually(isGone);
     await send(ours, "late", children.slice(1));
     await runAlarms(project_id);
     expect([await status(ours.viewer, late), await status(ours.viewer, trace)]).toEqual([200, 404]);
@@ -125,7 +125,7 @@ test.each([
 
     expect(await remove()).toBe("1 runs deleted.");
     await runAlarms(project_id);
-    await vi.waitFor(isGone, PATIENCE_MS);
+    await eventually(isGone);
   },
 );
 
@@ -140,7 +140,7 @@ test("a span that arrives while the location of its deleted trace is deleted has
   expect((await api("/runs/delete", { key: ours.admin, json })).status).toBe(200);
   await runAlarms(project_id);
   const located = () => locationsOf(ours.workspace_id);
-  await vi.waitFor(async () => expect(await located()).toEqual([]), PATIENCE_MS);
+  await eventually(async () => expect(await located()).toEqual([]));
   // The span has found the location before the deletion.
   const add = vi.spyOn(LocationObject.prototype, "add").mockResolvedValue([]);
   await send(ours, "meanwhile", spans.slice(1));
@@ -148,7 +148,7 @@ test("a span that arrives while the location of its deleted trace is deleted has
   add.mockRestore();
   expect(await located()).toEqual([]);
   await runAlarms(project_id);
-  await vi.waitFor(async () => expect(await located()).toHaveLength(1), PATIENCE_MS);
+  await eventually(async () => expect(await located()).toHaveLength(1));
   expect(await status(ours.viewer, late)).toBe(200);
 });
 
@@ -179,7 +179,7 @@ test("ids that a full object refuses are found in the next ones, and deleted fro
   const idsOf = async () =>
     (await locationsOf(ours.workspace_id, 15)).map(({ id }) => id).toSorted();
   const left = [first[0], ...others.flat()].map((run) => run?.id).toSorted();
-  await vi.waitFor(async () => expect(await idsOf()).toEqual(left), PATIENCE_MS);
+  await eventually(async () => expect(await idsOf()).toEqual(left));
 
   await api(`/sessions/${project_id}`, { key: ours.admin, method: "DELETE" });
   await consumeProjectDeletion(env, { project_id });

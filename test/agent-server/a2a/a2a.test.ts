@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { deleteTasksOf, sweepTasks } from "../../../src/agent-server/a2a/task-rows.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Part = { kind: string; text?: string; data?: unknown };
@@ -111,7 +112,7 @@ describe("a message", () => {
   test("without blocking is a task to get", async () => {
     const task = await send_("steps", [data({ delay_ms: 30 })], {}, { blocking: false });
     expect(["submitted", "working"]).toContain(task.status.state);
-    await vi.waitFor(async () => expect((await get(task.id))?.status.state).toBe("completed"));
+    await eventually(async () => expect((await get(task.id))?.status.state).toBe("completed"));
   });
 
   test("to an agent that fails is a failed task with its reason", async () => {

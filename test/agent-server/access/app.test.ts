@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers, answerOf, type UserCall } from "../../support/agent-users.ts";
 import { putArtifact } from "../../support/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { endOfRun, openSocket, protocolOf } from "../../support/protocol.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -149,12 +150,12 @@ describe("the agent's own HTTP app", () => {
     const reader = response.body?.getReader();
     await reader?.read();
     await reader?.cancel();
-    await vi.waitFor(
+    await eventually(
       async () => {
         const { json } = await call(`/threads/${thread_id}/runs`);
         expect(json).toMatchObject([{ status: "interrupted" }]);
       },
-      { timeout: 4000, interval: 100 },
+      { interval: 100 },
     );
   });
 
@@ -259,14 +260,11 @@ describe("a webhook that is a path", () => {
     const { run_id } = (await call(`/threads/${thread_id}/runs`, { json })).json as {
       run_id: string;
     };
-    const delivery = await vi.waitFor(
-      async () => {
-        const { json } = await call(`/threads/${thread_id}/runs/${run_id}/webhook`);
-        expect(json).toMatchObject({ attempts: [{ duration_ms: expect.any(Number) }] });
-        return json;
-      },
-      { timeout: PATIENCE_MS, interval: 50 },
-    );
+    const delivery = await eventually(async () => {
+      const { json } = await call(`/threads/${thread_id}/runs/${run_id}/webhook`);
+      expect(json).toMatchObject({ attempts: [{ duration_ms: expect.any(Number) }] });
+      return json;
+    });
     return { run_id, delivery };
   }
 

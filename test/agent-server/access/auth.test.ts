@@ -1,8 +1,9 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers, answerOf, type UserCall } from "../../support/agent-users.ts";
+import { eventually } from "../../support/eventually.ts";
 import { workspace } from "../../support/workspace.ts";
 
 type Agent = Awaited<ReturnType<typeof agentWithUsers>>;
@@ -57,12 +58,12 @@ describe("authentication", () => {
   test("what went wrong is in the agent's own log", async () => {
     await agent.as("crash")("/threads", { json: {} });
     const path = `/v1/projects/${agent.deployment_id}/deploy_logs`;
-    await vi.waitFor(
+    await eventually(
       async () => {
         const logged = await answerOf(path, { key: agent.admin, json: {} });
         expect(logged.text).toContain("auth: authenticate failed: Error: the password");
       },
-      { timeout: 4_000, interval: 100 },
+      { interval: 100 },
     );
   });
 
@@ -325,7 +326,7 @@ describe("a cron", () => {
     const cron_id = await idOf(agent.as("gina:clock")("/runs/crons", made), "cron_id");
     await fire(cron_id);
     const gina = agent.as("gina");
-    const thread_id = await vi.waitFor(async () => {
+    const thread_id = await eventually(async () => {
       const { json } = await gina("/threads/search", { json: {} });
       expect(json).toHaveLength(1);
       return (json as [{ thread_id: string }])[0].thread_id;

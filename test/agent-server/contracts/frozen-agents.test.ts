@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type Artifact, CONTRACT } from "../../../src/control-plane/builds/contract.ts";
 import { getRevision } from "../../../src/control-plane/deployments/api/revision-service.ts";
 import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
@@ -9,6 +9,7 @@ import { RunsQueryRequest } from "../../../src/traces/query/query-schema.ts";
 import { queryRuns } from "../../../src/traces/query/query-service.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { systemContext } from "../../support/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { EVERYTHING, namesOf, readEvents, stateUpdate, testThread } from "../../support/threads.ts";
 
 async function frozen(contract: number): Promise<Artifact> {
@@ -76,10 +77,10 @@ test.each(CONTRACTS)(
     expect(updated.ok).toBe(true);
     expect((await stateOf(thread)).values.log).toContain("by hand");
 
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const names = (await tracesOf(thread, first.run_id)).map(({ name }) => name);
       expect(names).toEqual(expect.arrayContaining(["frozen", "note", "beside", "approve"]));
-    }, 30_000);
+    });
   },
 );
 

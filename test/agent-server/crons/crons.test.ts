@@ -11,6 +11,7 @@ import { deployments } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { directoryRows } from "../../support/directory.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Json = Record<string, unknown>;
@@ -220,10 +221,7 @@ describe("a firing", () => {
       multitask_strategy: "enqueue",
     });
     expect((await get(cron.cron_id)).next_run_date).toBe(cron.next_run_date);
-    await vi.waitFor(
-      async () => expect((await runsOf(thread_id))[0]?.status).toBe("success"),
-      5000,
-    );
+    await eventually(async () => expect((await runsOf(thread_id))[0]?.status).toBe("success"));
     // The alarm is set for the next firing, and none is due.
     expect(await tick()).toBe(true);
     expect(await runsOf(thread_id)).toHaveLength(1);
@@ -254,14 +252,11 @@ describe("a firing", () => {
     await tick();
     const threads = async () =>
       (await directoryRows(deployment_id)).map(({ metadata: { cron_id } }) => ({ cron_id }));
-    await vi.waitFor(
-      async () => expect(await threads()).toEqual([{ cron_id: kept.cron_id }]),
-      4000,
-    );
+    await eventually(async () => expect(await threads()).toEqual([{ cron_id: kept.cron_id }]));
     const run_id = await firingId(gone, at);
     const stub = env.THREADS.getByName(`${deployment_id}/${run_id}`);
     const thread = () => threadObject(env, deployment_id, run_id).getThread();
-    await vi.waitFor(async () => expect(await thread()).toBeNull(), 4000);
+    await eventually(async () => expect(await thread()).toBeNull());
     const runs = () =>
       runInDurableObject(stub, (_, { storage }) => [
         ...storage.sql.exec("SELECT run_id, status, cancel_reason FROM runs"),

@@ -10,6 +10,7 @@ import type { StoredItem, StoreOp } from "../../../src/isolate/store-contract.ts
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { isMigrated } from "../../../src/shared/storage/object-tables.ts";
 import { childrenOf, slotsUpTo } from "../../../src/shared/storage/slots.ts";
+import { eventually } from "../../support/eventually.ts";
 
 afterEach(() => {
   STORE_SIZE.of.clear();
@@ -21,7 +22,6 @@ type Search = Extract<StoreOp, { op: "search" }>;
 type List = Extract<StoreOp, { op: "namespaces" }>;
 
 const SLOTS = slotsUpTo(3);
-const WAIT = { timeout: 60_000, interval: 50 };
 
 function smallStore(max_bytes = Number.POSITIVE_INFINITY) {
   const deployment_id = newId();
@@ -56,10 +56,10 @@ function smallStore(max_bytes = Number.POSITIVE_INFINITY) {
     );
   /** Waits until no object is being divided. */
   const settle = () =>
-    vi.waitFor(async () => {
+    eventually(async () => {
       const divisions = await Promise.all(SLOTS.map(divisionOf));
       expect(divisions.every((division) => division?.isDone ?? true)).toBe(true);
-    }, WAIT);
+    });
   const all = { deployment_id, resize, stub, apply, results, one, search, keys, list };
   return { ...all, rowsIn, divisionOf, settle };
 }
@@ -140,14 +140,14 @@ test("a division that fails after a batch was added is repeated, and reads and w
   store.resize(0);
   await store.one(putOp(["a", "n0"], "k0", { v: 2 }));
   store.resize(Number.POSITIVE_INFINITY);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await store.divisionOf(0))?.frozen).toEqual(expect.any(Number));
-  }, WAIT);
+  });
   await evictDurableObject(store.stub(0));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const added = await Promise.all(childrenOf(0).map(store.rowsIn));
     expect(added.flat()).toHaveLength(12);
-  }, WAIT);
+  });
   // All items are in two objects.
   expect(await store.rowsIn(0)).toHaveLength(12);
   expect(await store.keys()).toHaveLength(12);

@@ -4,6 +4,7 @@ import { sweepAssistants } from "../../../src/agent-server/threads/assistants/as
 import { systemAssistantId } from "../../../src/agent-server/threads/assistants.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { directoryRows } from "../../support/directory.ts";
+import { eventually } from "../../support/eventually.ts";
 import { TEST_GRAPHS } from "../../support/test-graphs.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -272,7 +273,7 @@ describe("delete", () => {
     return thread_id;
   };
   const publishedMetadata = (thread_id: string) =>
-    vi.waitFor(async () => {
+    eventually(async () => {
       const rows = await directoryRows(agent.replace("/agents/", ""));
       const row = rows.find((row) => row.thread_id === thread_id);
       expect(row?.metadata.assistant_id).toBeTruthy();

@@ -1,8 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { testThread } from "../../support/threads.ts";
 import { workspace } from "../../support/workspace.ts";
 
@@ -30,10 +31,7 @@ async function notes(key: string): Promise<string[]> {
 }
 
 function waitForNotes(key: string, expected: string[]) {
-  return vi.waitFor(async () => expect(await notes(key)).toEqual(expected), {
-    timeout: 15_000,
-    interval: 250,
-  });
+  return eventually(async () => expect(await notes(key)).toEqual(expected), { interval: 250 });
 }
 
 async function started({ create }: Thread, graph_id: string) {

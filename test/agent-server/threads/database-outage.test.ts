@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { failD1, failR2 } from "../../support/outage.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 const MINUTE_MS = 60_000;
-const PATIENCE_MS = 40_000;
 const ECHO = { assistant_id: "echo", input: { messages: [] } };
 
 const NEW_DEPLOYMENT = {
@@ -81,11 +81,11 @@ test("runs of a known deployment continue without D1, and searches find them", a
     await runAll(made.at(-1) ?? "");
   }
   const [idle, ids] = [new Array(made.length).fill("idle"), made.toSorted()];
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const found = await answer<{ thread_id: string; status: string }[]>("/threads/search", {});
     expect(found.map(({ thread_id }) => thread_id).sort()).toEqual(ids);
     expect(found.map(({ status }) => status)).toEqual(idle);
-  }, PATIENCE_MS);
+  });
   await expectUnavailable(await send("/v2/deployments"));
   await expectUnavailable(await send("/v2/deployments", NEW_DEPLOYMENT));
   endOutage();
@@ -126,14 +126,11 @@ test("a run whose agent cannot be loaded continues after the outage", async () =
   const { run_id } = await answer<{ run_id: string }>(path, ECHO);
   const isOfRun = ([line]: unknown[]) =>
     /attempt_lost/.test(`${line}`) && `${line}`.includes(run_id);
-  await vi.waitFor(
-    () => expect(lines.mock.calls.filter(isOfRun).length).toBeGreaterThan(4),
-    PATIENCE_MS,
-  );
+  await eventually(() => expect(lines.mock.calls.filter(isOfRun).length).toBeGreaterThan(4));
   for (const end of ends) end();
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect(await answer(`${path}/${run_id}`)).toMatchObject({ status: "success" });
-  }, PATIENCE_MS);
+  });
 }, 120_000);
 
 test("callers are refused for want of D1 after five minutes, and served again with it", async () => {

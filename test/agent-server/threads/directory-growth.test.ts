@@ -23,6 +23,7 @@ import { generationOf, slotOf, slotsUpTo } from "../../../src/shared/storage/slo
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { systemContext } from "../../support/deployment.ts";
 import { at, type EntryChange, entryOf } from "../../support/directory.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, workspace } from "../../support/workspace.ts";
 
 afterEach(() => {
@@ -232,9 +233,9 @@ test("threads of a deployment that outgrows an object are found, cancelled and d
   expect(await send("/threads/count", {})).toBe(12);
   const run = { assistant_id: "echo", input: { messages: [] }, after_seconds: 3600 };
   for (const id of [ids[0], ids[11]]) await send(`/threads/${id}/runs`, run);
-  await vi.waitFor(async () => expect(await search({ status: "busy" })).toHaveLength(2), 20_000);
+  await eventually(async () => expect(await search({ status: "busy" })).toHaveLength(2));
   await send("/runs/cancel", { status: "pending" });
-  await vi.waitFor(async () => expect(await search({ status: "busy" })).toEqual([]), 20_000);
+  await eventually(async () => expect(await search({ status: "busy" })).toEqual([]));
 
   expect(await deleteThreadsOf(env, deployment_id)).toBe(true);
   expect(await search({ limit: 100 })).toEqual([]);

@@ -10,6 +10,7 @@ import {
 } from "../../../src/agent-server/threads/directory/publication.ts";
 import { systemContext } from "../../support/deployment.ts";
 import { directoryRows } from "../../support/directory.ts";
+import { eventually } from "../../support/eventually.ts";
 import { testThread } from "../../support/threads.ts";
 
 const { window_ms } = DIRECTORY_GATHERING;
@@ -54,12 +55,12 @@ test("a hundred runs take at most ten calls of the directory, and a reader finds
   DIRECTORY_GATHERING.window_ms = 20_000;
   const writes = countPublications(...threads);
   for (let n = 0; n < 10; n++) await Promise.all(threads.map(echo));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const ctx = systemContext(workspace_id);
     await countByStatus(ctx, { deployment_id }, {});
     const found = await Promise.all(threads.map(statusOf));
     expect(found.every((row) => row?.status === "idle" && row.state_updated_at)).toBe(true);
-  }, 20_000);
+  });
   expect(writes()).toBeGreaterThan(0);
   expect(writes()).toBeLessThanOrEqual(10);
 }, 60_000);
@@ -82,19 +83,13 @@ test("an update that was gathered when the object crashed is published by the al
   );
   DIRECTORY_GATHERING.window_ms = window_ms;
   expect(await runDurableObjectAlarm(stubOf(thread))).toBe(true);
-  await vi.waitFor(
-    async () => expect((await statusOf(thread))?.state_updated_at).toBeTruthy(),
-    20_000,
-  );
+  await eventually(async () => expect((await statusOf(thread))?.state_updated_at).toBeTruthy());
 });
 
 test("an idle thread is published once after a restart, not at each one", async () => {
   const thread = await testThread();
   await echo(thread);
-  await vi.waitFor(
-    async () => expect((await statusOf(thread))?.state_updated_at).toBeTruthy(),
-    20_000,
-  );
+  await eventually(async () => expect((await statusOf(thread))?.state_updated_at).toBeTruthy());
   const restart = async () => {
     await runInDurableObject(stubOf(thread), (_thread, state) => state.abort("crash")).catch(
       () => {},
@@ -107,7 +102,7 @@ test("an idle thread is published once after a restart, not at each one", async 
           .toArray();
         return row?.stale;
       });
-    await vi.waitFor(async () => expect(await isStale()).toBe(0), 20_000);
+    await eventually(async () => expect(await isStale()).toBe(0));
   };
   const writes = countPublications(thread);
   await restart();

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { feedbackUrl } from "../../../src/traces/feedback/feedback-url-service.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Feedback = { key: string; score: unknown; comment: string | null };
@@ -36,7 +37,7 @@ test("a run with feedback_keys ends with a URL for each key, valid for one ratin
   expect(Object.keys(urls)).toEqual(["good", "useful"]);
   const [good = "", useful = ""] = Object.values(urls).map(pathOf);
   // Its trace is delivered a moment later.
-  await vi.waitFor(async () => expect((await api(`${good}?score=1`)).status).toBe(200));
+  await eventually(async () => expect((await api(`${good}?score=1`)).status).toBe(200));
   expect((await api(good, { json: { score: 0, comment: "on second thoughts" } })).status).toBe(200);
   expect((await api(useful, { json: { score: 1 } })).status).toBe(200);
   const rows = (await given(run_id)).sort((a, b) => a.key.localeCompare(b.key));

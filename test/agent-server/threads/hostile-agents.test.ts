@@ -8,6 +8,7 @@ import { inQuarantine, LostAloneError } from "../../../src/agent-server/threads/
 import { searchThreads } from "../../../src/agent-server/threads/service/thread-service.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { systemContext } from "../../support/deployment.ts";
+import { eventuallyTrue } from "../../support/eventually.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";
 import { hostileRevision, testThread } from "../../support/threads.ts";
 
@@ -373,7 +374,7 @@ describe("a run that loses its isolate", () => {
     try {
       let isOver = false;
       const slow = inQuarantine(workspace_id, "slow", async () => {
-        await vi.waitUntil(() => isOver);
+        await eventuallyTrue(() => isOver);
         throw new Error("lost");
       });
       vi.setSystemTime(Date.now() + 61_000);

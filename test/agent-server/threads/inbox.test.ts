@@ -1,6 +1,7 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Waiting = {
@@ -50,7 +51,7 @@ async function list(query = "", key = ours.viewer): Promise<Waiting> {
 test("interrupted threads of all deployments are one list, until they are resumed", async () => {
   const a = await interrupted(first);
   const b = await interrupted(second);
-  await vi.waitFor(async () => expect((await list()).total).toBe(2), { timeout: 10_000 });
+  await eventually(async () => expect((await list()).total).toBe(2));
   const { threads, ...rest } = await list();
   expect(rest).toEqual({ total: 2, next_cursor: null, withheld_deployments: [] });
   expect(threads.map(({ thread_id }) => thread_id)).toEqual([a, b]);
@@ -65,7 +66,7 @@ test("interrupted threads of all deployments are one list, until they are resume
   expect(next.next_cursor).toBeNull();
   const later = { assistant_id: "echo", input: {}, after_seconds: 3600 };
   await post(second, `/threads/${b}/runs`, later);
-  await vi.waitFor(async () => expect((await list()).total).toBe(1), { timeout: 10_000 });
+  await eventually(async () => expect((await list()).total).toBe(1));
   const resume = { assistant_id: "interrupts_after_a_step", command: { resume: "yes" } };
   await post(first, `/threads/${a}/runs/wait`, resume);
   expect((await list()).threads).toEqual([]);
@@ -78,15 +79,13 @@ test("threads of an agent that authenticates its own users are withheld", async 
   const { thread_id } = made.json as { thread_id: string };
   const run = { assistant_id: "interrupts_after_a_step", input: {} };
   expect((await anna(`/threads/${thread_id}/runs/wait`, { json: run })).status).toBe(200);
-  await vi.waitFor(
-    async () =>
-      expect(await list("", agent.viewer)).toEqual({
-        threads: [],
-        total: 0,
-        next_cursor: null,
-        withheld_deployments: [agent.deployment_id],
-      }),
-    { timeout: 10_000 },
+  await eventually(async () =>
+    expect(await list("", agent.viewer)).toEqual({
+      threads: [],
+      total: 0,
+      next_cursor: null,
+      withheld_deployments: [agent.deployment_id],
+    }),
   );
 });
 
@@ -105,9 +104,8 @@ test("threads are counted by status, as a search finds them", async () => {
   await post(deployment_id, "/threads", { metadata: { color: "red" } });
   await post(deployment_id, "/threads", { metadata: { color: "blue" } });
   const count = (json: object) => post(deployment_id, "/threads/count_by_status", json);
-  await vi.waitFor(
-    async () => expect(await count({})).toEqual({ idle: 2, busy: 0, interrupted: 1, error: 0 }),
-    { timeout: 10_000 },
+  await eventually(async () =>
+    expect(await count({})).toEqual({ idle: 2, busy: 0, interrupted: 1, error: 0 }),
   );
   expect(await count({ metadata: { color: "red" } })).toMatchObject({ idle: 1, interrupted: 0 });
 });

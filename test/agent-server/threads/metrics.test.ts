@@ -1,5 +1,6 @@
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Metrics = { threads: Record<string, number>; queue: Record<string, number> | null };
@@ -41,12 +42,12 @@ test("counts threads and runs by status, for Prometheus and as JSON", async () =
   await post(`/threads/${waits}/runs`, later);
   await post(`/threads/${waits}/runs`, later);
   await post(`/threads/${interrupts}/runs/wait`, interrupting);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { threads, queue } = await metrics();
     expect(threads).toEqual({ idle: 1, busy: 1, interrupted: 1, error: 0 });
     // Not due yet: waiting, and for no time at all.
     expect(queue).toEqual({ n_pending: 2, n_running: 0, pending_runs_wait_time_max_secs: 0 });
-  }, 20_000);
+  });
   const response = await api(`${agent}/metrics`, { key: ours.viewer });
   expect(response.headers.get("Content-Type")).toContain("version=0.0.4");
   const labels = `project_id="${ids.deployment_id}",revision_id="${ids.revision_id}"`;
@@ -67,11 +68,11 @@ test("a run that waits behind another is counted with its waiting time", async (
   const slow = { assistant_id: "steps", input: { delay_ms: 60_000 } };
   await send(`/threads/${thread_id}/runs`, slow);
   await send(`/threads/${thread_id}/runs`, slow);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { queue } = await metrics(path);
     expect(queue).toMatchObject({ n_pending: 1, n_running: 1 });
     expect(queue?.pending_runs_wait_time_max_secs).toBeGreaterThan(0);
-  }, 20_000);
+  });
   const removed = await api(`${path}/threads/${thread_id}`, {
     key: ours.editor,
     method: "DELETE",

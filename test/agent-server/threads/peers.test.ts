@@ -1,9 +1,10 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { directoryRows } from "../../support/directory.ts";
+import { eventually } from "../../support/eventually.ts";
 import { namesOf, testThread } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -122,9 +123,7 @@ describe("over HTTP", () => {
       const response = await post("/runs/stream", body);
       const run_id = response.headers.get("Content-Location")?.split("/")[2];
       await response.body?.cancel();
-      await vi.waitFor(async () => expect((await get(`/threads/${run_id}`)).status).toBe(404), {
-        timeout: 10_000,
-      });
+      await eventually(async () => expect((await get(`/threads/${run_id}`)).status).toBe(404));
       const listed = await directoryRows(agent.replace("/agents/", ""));
       expect(listed.map(({ thread_id }) => thread_id)).not.toContain(run_id);
     },
@@ -170,7 +169,7 @@ describe("over HTTP", () => {
       );
       expect((await Promise.all(cancels)).map(({ ok }) => ok)).toEqual([true, true, true]);
     }
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { status } = await (await get(path)).json<{ status: string }>();
       expect(status).not.toBe("busy");
     });

@@ -9,6 +9,7 @@ import { api_keys } from "../../../src/control-plane/workspaces/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { person } from "../../control-plane/oauth/support.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Run = { run_id: string; thread_id: string; status: string };
@@ -34,14 +35,14 @@ const newThread = async () =>
   (await post<{ thread_id: string }>(ours.editor, "/threads", {})).thread_id;
 
 const ended = ({ thread_id, run_id }: Run) =>
-  vi.waitFor(
+  eventually(
     async () => {
       const path = `${agent}/threads/${thread_id}/runs/${run_id}`;
       const run = await (await api(path, { key: ours.viewer })).json<Run>();
       expect(["pending", "running"]).not.toContain(run.status);
       return run;
     },
-    { timeout: 30_000, interval: 100 },
+    { interval: 100 },
   );
 
 const stateOf = async (thread_id: string) =>

@@ -1,12 +1,13 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { resumeDeployment } from "../../../scripts/local/entries/resume.ts";
 import { visitBusyThreads } from "../../../src/agent-server/threads/directory/busy-threads.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { systemContext } from "../../support/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { EVERYTHING, namesOf, ownRevision, testThread } from "../../support/threads.ts";
 
 /** The raw stub: the test helpers of the runtime want it, not its typed calls. */
@@ -67,7 +68,7 @@ test("on one machine, a restart of the Worker takes lost runs over without a cli
     });
     expect(listed).toEqual([place.thread_id]);
   };
-  await vi.waitFor(isListed, 20_000);
+  await eventually(isListed);
   await crash(place);
   expect(await attemptsOf(place)).toEqual({ attempt: 1 });
   await resumeDeployment(env, place);
@@ -126,7 +127,7 @@ test("once its run has ended and is published, a thread sleeps until its events 
   expect(await alarm()).toBeLessThan(Date.now() + 60_000);
   await join(run_id);
   const isAsleep = async () => expect(await alarm()).toBeGreaterThan(Date.now() + 3_600_000);
-  await vi.waitFor(isAsleep, 10_000);
+  await eventually(isAsleep);
 });
 
 test("an alarm whose thread is deleted while it delivers ends quietly", async () => {
@@ -141,7 +142,7 @@ test("an alarm whose thread is deleted while it delivers ends quietly", async ()
 
 /** Waits until an attempt has begun, and the thread has as many checkpoints. */
 async function reached(thread: Awaited<ReturnType<typeof testThread>>, attempt: number, n: number) {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     await thread.object.getThread();
     const [row] = await runInDurableObject(stubOf(thread.place), (_, { storage }) =>
       storage.sql
@@ -152,7 +153,7 @@ async function reached(thread: Awaited<ReturnType<typeof testThread>>, attempt: 
     );
     expect(row?.attempt).toBe(attempt);
     expect(row?.n).toBeGreaterThanOrEqual(n);
-  }, 40_000);
+  });
 }
 
 test("a run that loses its isolate three times at one step ends with IsolateLostError", async () => {

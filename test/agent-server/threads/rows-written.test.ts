@@ -5,6 +5,7 @@ import type { ThreadObject } from "../../../src/agent-server/threads/object/obje
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
 import { systemContext } from "../../support/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { pendingTraces } from "../../support/pending-traces.ts";
 import { countedExec } from "../../support/rows-written.ts";
 import { ownRevision, readText, testThread } from "../../support/threads.ts";
@@ -50,12 +51,12 @@ test("a traced run on a thread writes at most 10 rows, those of its trace includ
   const { deployment_id, thread_id } = thread.place;
   const stub = env.THREADS.getByName(`${deployment_id}/${thread_id}`);
   const waitForDelivery = (rows: Record<string, number>) =>
-    vi.waitFor(async () => {
+    eventually(async () => {
       expect(rows).toHaveProperty("INSERT INTO small_segments");
       expect(await runInDurableObject(stub, (_, { storage }) => pendingTraces(storage.sql))).toBe(
         0,
       );
-    }, 20_000);
+    });
 
   const first = countRows(databases);
   await run();

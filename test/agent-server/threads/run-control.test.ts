@@ -9,6 +9,7 @@ import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
 import { directoryRows } from "../../support/directory.ts";
+import { eventually } from "../../support/eventually.ts";
 import { testThread } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -350,7 +351,6 @@ describe("over HTTP", () => {
     (await directoryRows(id)).filter((row) => row.is_temporary === 1).map((row) => row.thread_id);
 
   describe("threadless runs", () => {
-    const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000 });
     const idOf = () => agent.replace("/agents/", "");
 
     test("are cancelled with all others, and leave no row", async () => {
@@ -362,8 +362,8 @@ describe("over HTTP", () => {
       expect((await post("/runs/cancel", { status: "all" })).status).toBe(204);
       expect(await Promise.all(waited)).toEqual(new Array(3).fill({}));
       const place = { thread_id: run_id, run_id };
-      await soon(async () => expect(await get(pathOf(place))).toBe(404));
-      await soon(async () => expect(await listed(idOf())).toEqual([]));
+      await eventually(async () => expect(await get(pathOf(place))).toBe(404));
+      await eventually(async () => expect(await listed(idOf())).toEqual([]));
       expect((await post("/runs/cancel", { status: "all" })).status).toBe(404);
     });
 
@@ -382,12 +382,12 @@ describe("over HTTP", () => {
     test("are found after a crash of their object, whose end takes the row away", async () => {
       const answer = await post("/runs", { assistant_id: "steps", input: { delay_ms: 700 } });
       const { run_id } = await answer.json<{ run_id: string }>();
-      await soon(async () => expect(await listed(idOf())).toEqual([run_id]));
+      await eventually(async () => expect(await listed(idOf())).toEqual([run_id]));
       const stub = env.THREADS.getByName(`${idOf()}/${run_id}`);
       await runInDurableObject(stub, (_thread, state) => state.abort("crash")).catch(() => {});
       expect(await listed(idOf())).toEqual([run_id]);
       await (await api(`${agent}/runs/${run_id}/stream`, { key: ours.viewer })).text();
-      await soon(async () => expect(await listed(idOf())).toEqual([]));
+      await eventually(async () => expect(await listed(idOf())).toEqual([]));
     });
 
     test("are in no search, count or metric while the directory has them", async () => {
@@ -397,7 +397,7 @@ describe("over HTTP", () => {
         return (await api(`/agents/${deployment_id}${path}`, options)).json();
       };
       const waited = call("POST", "/runs/wait", { assistant_id: "steps", ...slow });
-      await soon(async () => expect(await listed(deployment_id)).toHaveLength(1));
+      await eventually(async () => expect(await listed(deployment_id)).toHaveLength(1));
       expect(await call("POST", "/threads/search", {})).toEqual([]);
       expect(await call("POST", "/threads/count", {})).toBe(0);
       expect(await call("GET", "/metrics?format=json")).toMatchObject({
@@ -415,7 +415,7 @@ describe("over HTTP", () => {
       const { deployment_id } = await testDeployment(ours.workspace_id);
       const json = { assistant_id: "steps", ...slow };
       const waited = api(`/agents/${deployment_id}/runs/wait`, { key: ours.editor, json });
-      await soon(async () => expect(await listed(deployment_id)).toHaveLength(1));
+      await eventually(async () => expect(await listed(deployment_id)).toHaveLength(1));
       expect(await deleteThreadsOf(env, deployment_id)).toBe(true);
       expect(await listed(deployment_id)).toEqual([]);
       await (await waited).text();

@@ -101,7 +101,7 @@ test("an agent that floods its stream fails with the limit, and the thread stays
     message: expect.stringMatching(/The run emitted more than \d+ characters of events/),
   });
   expect(await wait("echo", { input: hi })).toHaveProperty("messages");
-}, 30_000);
+});
 
 test("a message of megabytes is answered, one that is too large for the isolate is refused", async () => {
   const { wait } = await testThread();

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Thread = {
@@ -103,7 +104,7 @@ describe("search and count", () => {
     await read(send("PATCH", `/threads/${thread_id}`, { metadata: { colour: "red" } }));
     expect(await found({ metadata: { ...mine, colour: "red" } })).toEqual([thread_id]);
     await run(thread_id, "steps");
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await found({ values: { log: ["a", "b", "c"] } })).toEqual([thread_id]);
     });
     expect(await found({ status: "idle" })).toEqual([thread_id]);
@@ -149,7 +150,7 @@ describe("search and count", () => {
     const [a, b] = [await create({ metadata: mine }), await create({ metadata: mine })];
     await run(b.thread_id, "ask");
     expect(idsOf(await search({ ids: [a.thread_id, missing] }))).toEqual([a.thread_id]);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const waiting = await search({ metadata: mine, status: "interrupted" });
       expect(waiting).toMatchObject([
         { thread_id: b.thread_id, interrupts: expect.objectContaining({}) },
@@ -337,17 +338,14 @@ describe("copy", () => {
       assistant_id: "steps",
       input: { delay_ms: 1500 },
     });
-    await vi.waitFor(
-      async () => expect((await stateOf(thread_id)).values.log).toContain("a"),
-      20_000,
-    );
+    await eventually(async () => expect((await stateOf(thread_id)).values.log).toContain("a"));
     const { thread_id: copy } = await read<Thread>(send("POST", `/threads/${thread_id}/copy`));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await get(copy)).toMatchObject({
         status: "interrupted",
         values: { log: expect.arrayContaining(["a"]) },
       });
-    }, 20_000);
+    });
     expect(await read(send("GET", `/threads/${copy}/runs`))).toEqual([]);
   });
 
@@ -362,7 +360,7 @@ describe("copy", () => {
       state.abort("crash");
     }).catch(() => {});
     expect((await send("GET", `/threads/${copy.thread_id}`)).status).toBe(404);
-    await vi.waitFor(() => runDurableObjectAlarm(stubOf(copy.thread_id)));
+    await eventually(() => runDurableObjectAlarm(stubOf(copy.thread_id)));
     const kept = await runInDurableObject(
       stubOf(copy.thread_id),
       (_instance, state) => state.storage.kv.get("schema_version") ?? null,
@@ -456,7 +454,7 @@ describe("time to live", () => {
     await wake(thread_id);
     expect((await get(thread_id)).status).toBe("idle");
     await age(thread_id, 11);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await wake(thread_id);
       expect((await send("GET", `/threads/${thread_id}`)).status).toBe(404);
     });
@@ -470,7 +468,7 @@ describe("time to live", () => {
       expect((await history(thread_id)).length).toBeGreaterThan(3);
       await age(thread_id, 11);
       expect((await get(thread_id)).status).toBe("idle");
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         await wake(thread_id);
         expect(await history(thread_id)).toHaveLength(1);
       });

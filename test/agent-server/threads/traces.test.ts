@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
 import { deployments } from "../../../src/control-plane/deployments/table.ts";
@@ -11,6 +11,7 @@ import { ProjectsQuery } from "../../../src/traces/projects/schema.ts";
 import { deleteProject, listProjects } from "../../../src/traces/projects/service.ts";
 import { RunsQueryRequest } from "../../../src/traces/query/query-schema.ts";
 import { queryRuns } from "../../../src/traces/query/query-service.ts";
+import { eventually } from "../../support/eventually.ts";
 import { pendingTraces } from "../../support/pending-traces.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";
 import { ownRevision, testThread } from "../../support/threads.ts";
@@ -41,9 +42,7 @@ function waiting(place: TestThread) {
 }
 
 async function delivered(place: TestThread) {
-  await vi.waitFor(async () => expect(await waiting(place)).toEqual({ outbox: 0, roots: 0 }), {
-    timeout: 5000,
-  });
+  await eventually(async () => expect(await waiting(place)).toEqual({ outbox: 0, roots: 0 }));
 }
 
 async function read(place: TestThread, query: Record<string, unknown>) {
@@ -112,7 +111,7 @@ test("a failure and a cancel are written to the root, which ends", async () => {
   expect(root).toMatchObject({ status: "error", error: expect.stringContaining("node broke") });
 
   const slow = await thread.create("plain", { input: { wait_ms: 60_000 } });
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect((await thread.object.getRun(slow.run_id))?.status).toBe("running"),
   );
   await thread.object.cancelRun(slow.run_id, "interrupt", { wait: true, reason: null });
@@ -136,10 +135,8 @@ test("an interrupt ends its root without an error, and the resumed run has anoth
 test("what a cancel or a failure cuts off does not stay open", async () => {
   const thread = await testThread();
   const { run_id } = await thread.create("steps", { input: { delay_ms: 60_000 } });
-  await vi.waitFor(
-    async () =>
-      expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
-    { timeout: 5000 },
+  await eventually(async () =>
+    expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
   );
   await thread.object.cancelRun(run_id, "interrupt", { wait: true, reason: null });
   const runs = await treeOf(thread, run_id);
@@ -150,13 +147,11 @@ test("what a cancel or a failure cuts off does not stay open", async () => {
 test("a run that is rolled back leaves a trace that is ended", async () => {
   const thread = await testThread();
   const { run_id } = await thread.create("steps", { input: { delay_ms: 60_000 } });
-  await vi.waitFor(
-    async () =>
-      expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
-    { timeout: 5000 },
+  await eventually(async () =>
+    expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
   );
   await thread.object.cancelRun(run_id, "rollback", { wait: true, reason: null });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const runs = await read(thread.place, { trace: run_id });
     expect(runs.map(({ end_time }) => end_time === null)).toEqual([false, false, false]);
   });
@@ -167,17 +162,17 @@ test("a thread that is deleted right after its run, or in it, leaves its trace",
   const done = await after.create("steps", { input: {} });
   await after.join(done.run_id);
   await after.object.deleteThread();
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const runs = await read(after.place, { trace: done.run_id });
     expect(runs.map(({ name }) => name).sort()).toEqual(["__start__", "a", "b", "c", "steps"]);
   });
   const within = await testThread();
   const cut = await within.create("steps", { input: { delay_ms: 60_000 } });
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await read(within.place, { trace: cut.run_id })).toHaveLength(3),
   );
   await within.object.deleteThread();
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const runs = await read(within.place, { trace: cut.run_id });
     expect(runs.map(({ end_time }) => end_time === null)).toEqual([false, false, false]);
   });
@@ -243,7 +238,7 @@ test("a long conversation waits for its delivery once, and each step has it whol
       );
       return row?.bytes ?? 0;
     });
-  const bytes = await vi.waitFor(async () => {
+  const bytes = await eventually(async () => {
     expect(await outboxBytes()).toBeGreaterThan(0);
     return outboxBytes();
   });
@@ -273,14 +268,12 @@ test("a run whose object crashes continues the same trace, each step once", asyn
   const thread = await testThread();
   const { place } = thread;
   const { run_id } = await thread.create("steps", { input: { delay_ms: 600 } });
-  await vi.waitFor(
-    async () =>
-      expect(
-        (await read(place, { trace: run_id })).some(
-          ({ name, end_time }) => name === "a" && end_time !== null,
-        ),
-      ).toBe(true),
-    { timeout: 5000 },
+  await eventually(async () =>
+    expect(
+      (await read(place, { trace: run_id })).some(
+        ({ name, end_time }) => name === "a" && end_time !== null,
+      ),
+    ).toBe(true),
   );
   await runInDurableObject(stubOf(place), (_instance, state) => state.abort("crash")).catch(
     () => {},
@@ -300,7 +293,7 @@ test("traces that were committed before an eviction are delivered after it", asy
   const { place } = thread;
   const { run_id } = await thread.create("echo", { input: { messages: [] } });
   await thread.join(run_id);
-  await vi.waitFor(async () => expect((await waiting(place)).outbox).toBeGreaterThan(0), {
+  await eventually(async () => expect((await waiting(place)).outbox).toBeGreaterThan(0), {
     interval: 5,
   });
   await runInDurableObject(stubOf(place), (_instance, state) => state.abort("crash")).catch(

@@ -18,6 +18,7 @@ import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { systemContext } from "../../support/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import type { Received } from "../../support/node/receiver.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
@@ -82,15 +83,12 @@ async function logOf({ thread_id, run_id }: Run, key = ours.viewer) {
 }
 
 function until(accepted: Run, status: string, attempts = 1): Promise<Delivery> {
-  return vi.waitFor(
-    async () => {
-      const delivery = await logOf(accepted);
-      expect([delivery?.status, delivery?.attempts.length]).toEqual([status, attempts]);
-      expect(delivery?.attempts.at(-1)?.duration_ms).not.toBeNull();
-      return delivery as Delivery;
-    },
-    { timeout: 30_000, interval: 50 },
-  );
+  return eventually(async () => {
+    const delivery = await logOf(accepted);
+    expect([delivery?.status, delivery?.attempts.length]).toEqual([status, attempts]);
+    expect(delivery?.attempts.at(-1)?.duration_ms).not.toBeNull();
+    return delivery as Delivery;
+  });
 }
 
 function redeliver({ thread_id, run_id }: Run, key = ours.editor) {
@@ -596,17 +594,14 @@ describe("webhooks of langgraph.json", () => {
       return response.json<Run>();
     };
     const settled = (run: Run, attempts = 1) =>
-      vi.waitFor(
-        async () => {
-          const path = `/threads/${run.thread_id}/runs/${run.run_id}/webhook`;
-          const text = await (await call(path)).text();
-          const delivery: Delivery = JSON.parse(text);
-          expect(delivery.attempts).toHaveLength(attempts);
-          expect(delivery.attempts.at(-1)?.duration_ms).not.toBeNull();
-          return { ...delivery, text };
-        },
-        { timeout: 30_000, interval: 50 },
-      );
+      eventually(async () => {
+        const path = `/threads/${run.thread_id}/runs/${run.run_id}/webhook`;
+        const text = await (await call(path)).text();
+        const delivery: Delivery = JSON.parse(text);
+        expect(delivery.attempts).toHaveLength(attempts);
+        expect(delivery.attempts.at(-1)?.duration_ms).not.toBeNull();
+        return { ...delivery, text };
+      });
     return { ...made, call, start, settled, setSecrets };
   }
 

@@ -3,6 +3,7 @@ import { expect, inject, test, vi } from "vitest";
 import { consumeWebhook } from "../../../src/agent-server/webhooks/consumer.ts";
 import type { Alert, AlertCreateRequest } from "../../../src/control-plane/alerts/alert-schema.ts";
 import { evaluateAlerts } from "../../../src/control-plane/alerts/sweep.ts";
+import { eventually } from "../../support/eventually.ts";
 import type { Received } from "../../support/node/receiver.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { batch, post, projectId, wireRun } from "../../traces/support/runs.ts";
@@ -10,7 +11,6 @@ import { batch, post, projectId, wireRun } from "../../traces/support/runs.ts";
 vi.setConfig({ testTimeout: 120_000 });
 
 const MINUTE_MS = 60_000;
-const WAIT = { timeout: 60_000, interval: 200 };
 
 /** Ticks of the cron after now. Alerts of an earlier tick are due again. */
 const tick = (minutes: number) =>
@@ -87,11 +87,11 @@ test("an episode sends one signed webhook when it begins, and one when it ends",
   });
   await tick(2);
   await Promise.all([tick(4), tick(4)]);
-  await vi.waitFor(async () => expect(await received()).toHaveLength(1), WAIT);
+  await eventually(async () => expect(await received()).toHaveLength(1), { interval: 200 });
   await Promise.all([tick(120), tick(120)]);
   expect(await get(ours, alert)).toMatchObject({ status: "ok", value: null, started_at: null });
   await tick(125);
-  await vi.waitFor(async () => expect(await received()).toHaveLength(2), WAIT);
+  await eventually(async () => expect(await received()).toHaveLength(2), { interval: 200 });
   const [start, end] = await received();
   expect(JSON.parse(start?.body ?? "")).toMatchObject({
     ...{ type: "alert.started", alert_id: alert.id, name: "errors", metric: "error_rate" },
@@ -153,9 +153,12 @@ test("a webhook that a tick could not enqueue is sent once by the next tick", as
   await evaluateAlerts({ ...env, ARTIFACTS }, new Date(Date.now() + 1000));
   expect(await get(ours, alert)).toMatchObject({ status: "firing" });
   await tick(120);
-  await vi.waitFor(async () => {
-    expect(typesOf(await received()).sort()).toEqual(["alert.ended", "alert.started"]);
-  }, WAIT);
+  await eventually(
+    async () => {
+      expect(typesOf(await received()).sort()).toEqual(["alert.ended", "alert.started"]);
+    },
+    { interval: 200 },
+  );
 });
 
 test("a failure of the traces leaves the status, and the alert is due again", async () => {
@@ -185,9 +188,12 @@ test("disabling an alert ends its episode, and deleting its project names the pr
   const { problem, status } = await get(ours, orphan);
   expect([status, problem]).toEqual(["ok", expect.stringContaining(ours.session_id)]);
   await tick(4);
-  await vi.waitFor(async () => {
-    expect(typesOf(await received()).sort()).toEqual(["alert.ended", "alert.started"]);
-  }, WAIT);
+  await eventually(
+    async () => {
+      expect(typesOf(await received()).sort()).toEqual(["alert.ended", "alert.started"]);
+    },
+    { interval: 200 },
+  );
   const { evaluated_at } = await get(ours, disabled);
   await tick(10);
   expect((await get(ours, disabled)).evaluated_at).toBe(evaluated_at);

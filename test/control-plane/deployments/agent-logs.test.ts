@@ -13,6 +13,7 @@ import {
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { deploymentRow, putArtifact, revisionRow } from "../../support/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Line = { id: string; level: string; message: string; timestamp: string };
@@ -171,7 +172,7 @@ test("what an isolate prints is in the log of its revision", async () => {
   await agent.quiet();
   await agent.talk();
   const path = `revisions/${revision.id}/deploy_logs`;
-  await vi.waitFor(async () => expect((await read({}, path)).logs).toHaveLength(3));
+  await eventually(async () => expect((await read({}, path)).logs).toHaveLength(3));
   const { logs } = await read({}, path);
   expect(logs.map(({ level, message }) => [level, message.split("\n")[0]])).toEqual([
     ["INFO", 'hello {"a":1} 2'],
@@ -201,7 +202,7 @@ test("what a run prints can be read while it runs, and exists once after its end
   ];
   const lines = async () =>
     (await read()).map(([level, message = ""]) => [level, message.split("\n")[0]]);
-  await vi.waitFor(async () => expect(await lines()).toEqual(early), { timeout: 30_000 });
+  await eventually(async () => expect(await lines()).toEqual(early));
   const run = await api(`${agent}/${thread_id}/runs/${run_id}`, { key: ours.viewer });
   expect(await run.json()).toMatchObject({ status: "running" });
   const cancelled = await api(`${agent}/${thread_id}/runs/${run_id}/cancel?wait=true`, {
@@ -210,7 +211,7 @@ test("what a run prints can be read while it runs, and exists once after its end
   });
   expect(cancelled.ok).toBe(true);
   const all = [...early, ["WARNING", "third"]];
-  await vi.waitFor(async () => expect(await lines()).toEqual(all), { timeout: 30_000 });
+  await eventually(async () => expect(await lines()).toEqual(all));
 }, 60_000);
 
 test("calls of one deployment in an isolate share calls of its log, and lose no line", async () => {
@@ -303,7 +304,7 @@ test("the exception of a run is in the log, once, at its place in the repository
     const page = await api(`/v1/projects/${deployment_id}/deploy_logs`, { key: ours.viewer, json });
     return (await page.json<Page>()).logs.map(({ message }) => message);
   };
-  await vi.waitFor(async () => expect(await read()).toHaveLength(1), { timeout: 30_000 });
+  await eventually(async () => expect(await read()).toHaveLength(1));
   const [message = ""] = await read();
   expect(message).toMatch(/^Run [0-9a-f-]{36} failed: RangeError: the node broke\n/);
   expect(message).toMatch(/at .*src\/graph\.ts:3:3/);

@@ -1,16 +1,16 @@
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Quota } from "../../../src/control-plane/quotas/quota-schema.ts";
 import { assertQuota, RUN_METERS } from "../../../src/control-plane/quotas/quota-service.ts";
 import { jobContext } from "../../../src/shared/context.ts";
 import { exporter } from "../../exports/support/exports.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { batch, projectId, wireRun } from "../../traces/support/runs.ts";
 
 const PATH = "/v1/quotas";
 /** A push each ten seconds, and ten seconds of the check's cache; slow machines need more. */
-const WAIT = { timeout: 120_000, interval: 500 };
 
 type Setting = Pick<Quota, "meter" | "period" | "limit">;
 
@@ -89,14 +89,17 @@ test("runs over a quota are refused with its name, value, end and remedy", async
   const { thread_id } = await thread.json<{ thread_id: string }>();
   const json = { assistant_id: "steps", input: { delay_ms: 2000 } };
   const running = api(`${path}/${thread_id}/runs/wait`, { key: ours.editor, json });
-  await vi.waitFor(async () => {
-    await set(ours, { meter: "runs_created", period: "day", limit: 1 });
-    expect((await quotasOf(ours))[0]?.used).toBe(1);
-    const refused = await api(`${path}/${thread_id}/runs`, { key: ours.editor, json });
-    const text = `runs_created: the workspace has used 1 of its quota of 1 a day. It resets at ${endOf("day")}. An admin of the workspace can raise it with PUT /v1/quotas.`;
-    expect([refused.status, await refused.text()]).toEqual([402, text]);
-    expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
-  }, WAIT);
+  await eventually(
+    async () => {
+      await set(ours, { meter: "runs_created", period: "day", limit: 1 });
+      expect((await quotasOf(ours))[0]?.used).toBe(1);
+      const refused = await api(`${path}/${thread_id}/runs`, { key: ours.editor, json });
+      const text = `runs_created: the workspace has used 1 of its quota of 1 a day. It resets at ${endOf("day")}. An admin of the workspace can raise it with PUT /v1/quotas.`;
+      expect([refused.status, await refused.text()]).toEqual([402, text]);
+      expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+    },
+    { interval: 500 },
+  );
   expect((await running).status).toBe(200);
   const { deployment_id: other } = await testDeployment(theirs.workspace_id);
   const free = await api(`/agents/${other}/runs/wait`, { key: theirs.editor, json });
@@ -115,11 +118,14 @@ test("trace runs are counted when they arrive, and refused over a quota", async 
   const spans = { meter: "ingested_spans", period: "month", limit: 3 } as const;
   const bytes = { meter: "ingested_bytes", period: "day", limit: 1_000_000 } as const;
   await set(ours, spans, bytes);
-  await vi.waitFor(async () => {
-    const [kept, counted] = await quotasOf(ours);
-    expect(counted).toMatchObject({ meter: "ingested_spans", used: 2, remaining: 1 });
-    expect(kept?.used).toBeGreaterThan(500);
-  }, WAIT);
+  await eventually(
+    async () => {
+      const [kept, counted] = await quotasOf(ours);
+      expect(counted).toMatchObject({ meter: "ingested_spans", used: 2, remaining: 1 });
+      expect(kept?.used).toBeGreaterThan(500);
+    },
+    { interval: 500 },
+  );
   expect((await batch(ours.editor, [wireRun("new")])).status).toBe(202);
   await set(ours, { ...spans, limit: 2 });
   const refused = await batch(ours.editor, [wireRun("refused")]);

@@ -1,11 +1,12 @@
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { UsageDay } from "../../../src/control-plane/usage/usage-schema.ts";
 import { bulk_export_files } from "../../../src/exports/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { ordered } from "../../exports/support/exports.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { batch, wireRun } from "../../traces/support/runs.ts";
 
@@ -21,8 +22,6 @@ async function usageToday(ours: TestWorkspace): Promise<UsageDay | undefined> {
   return (await usage(ours)).find(({ date }) => date === today());
 }
 
-const WAIT = { timeout: 60_000, interval: 200 };
-
 test("runs of agents are counted on the day of their end, for their workspace only", async () => {
   const [ours, theirs] = [await workspace(), await workspace()];
   const { deployment_id } = await testDeployment(ours.workspace_id);
@@ -31,7 +30,7 @@ test("runs of agents are counted on the day of their end, for their workspace on
     const json = { assistant_id: "steps", input: { delay_ms: 20 } };
     expect((await api(path, { key: ours.editor, json })).status).toBe(200);
   }
-  await vi.waitFor(async () => expect((await usageToday(ours))?.runs).toBe(3), WAIT);
+  await eventually(async () => expect((await usageToday(ours))?.runs).toBe(3), { interval: 200 });
   expect((await usageToday(ours))?.run_seconds).toBeGreaterThan(0.06);
   expect((await usageToday(theirs))?.runs).toBe(0);
 });
@@ -46,7 +45,7 @@ test("traces are counted on the day of their start", async () => {
     wireRun("used", {}, { at: Date.parse("2026-03-04T05:06:07Z") }),
   ]);
   expect(answer.status).toBe(202);
-  await vi.waitFor(async () => expect((await usageToday(ours))?.spans).toBe(2), WAIT);
+  await eventually(async () => expect((await usageToday(ours))?.spans).toBe(2), { interval: 200 });
   expect((await usageToday(ours))?.trace_bytes).toBeGreaterThan(0);
   const [day, ...others] = await usage(ours, "?from=2026-03-04&to=2026-03-04");
   expect(day).toMatchObject({ date: "2026-03-04", traces: 1, spans: 1 });

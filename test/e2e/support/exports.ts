@@ -78,9 +78,9 @@ export async function listExportRuns(id: string): Promise<BulkExportRun[]> {
   return (await request<BulkExportRun[]>("GET", `/api/v1/bulk-exports/${id}/runs`)).body;
 }
 
-export function ended(id: string, timeout_ms = 60_000): Promise<BulkExport> {
+export function ended(id: string): Promise<BulkExport> {
   const isEnded = ({ status }: BulkExport) => FINAL.includes(status);
-  return until(`the end of export ${id}`, () => getExport(id), isEnded, timeout_ms);
+  return until(`the end of export ${id}`, () => getExport(id), isEnded);
 }
 
 export async function listKeys(prefix: string): Promise<string[]> {
@@ -102,7 +102,6 @@ export async function noneOpen(prefix: string): Promise<void> {
     "the end of all uploads",
     () => openUploads(prefix),
     (open) => open.length === 0,
-    120_000,
   );
 }
 

@@ -34,14 +34,13 @@ export async function until<T>(
   what: string,
   read: () => Promise<T>,
   isWanted: (answer: T) => boolean,
-  timeout_ms = PATIENCE_MS,
 ): Promise<T> {
-  const deadline = Date.now() + timeout_ms;
+  const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const answer = await read();
     if (isWanted(answer)) return answer;
     if (Date.now() > deadline) {
-      throw new Error(`${what} did not happen in ${timeout_ms} ms: ${JSON.stringify(answer)}`);
+      throw new Error(`${what} did not happen in ${PATIENCE_MS} ms: ${JSON.stringify(answer)}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

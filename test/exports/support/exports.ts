@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { createHash } from "node:crypto";
 import { AwsClient } from "aws4fetch";
 import { and, asc, eq, inArray } from "drizzle-orm";
-import { inject, vi } from "vitest";
+import { inject } from "vitest";
 import { openBucket } from "../../../src/exports/destinations/bucket.ts";
 import { exportFolder, manifestKey, rootOf, successKey } from "../../../src/exports/keys.ts";
 import { advanceExport } from "../../../src/exports/progress/advance.ts";
@@ -12,6 +12,7 @@ import { bulk_export_files, bulk_exports, type ExportRow } from "../../../src/ex
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { toMicros } from "../../../src/shared/times.ts";
+import { eventuallyTrue } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { batch, projectId, wireRun } from "../../traces/support/runs.ts";
 
@@ -115,7 +116,7 @@ export function readFiles(id: string) {
 
 /** Advances an export to its end, also concurrently with others. */
 export async function carryOn(id: string): Promise<ExportRow> {
-  await vi.waitUntil(
+  await eventuallyTrue(
     async () => {
       await advanceExport(env, id);
       for (const file of await openFiles(id)) {
@@ -123,7 +124,7 @@ export async function carryOn(id: string): Promise<ExportRow> {
       }
       return FINAL.includes((await readRow(id)).status);
     },
-    { timeout: 20_000, interval: 20 },
+    { interval: 20 },
   );
   return readRow(id);
 }

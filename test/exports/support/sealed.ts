@@ -5,6 +5,7 @@ import { planExport } from "../../../src/exports/progress/plan.ts";
 import type { ExportRow } from "../../../src/exports/table.ts";
 import { deleteBelow } from "../../../src/shared/storage/objects-below.ts";
 import { TracePartition } from "../../../src/traces/object/object.ts";
+import { eventually } from "../../support/eventually.ts";
 import {
   carryOn,
   contents,
@@ -68,13 +69,10 @@ export const clean = (of: Scene) => runDurableObjectAlarm(partition(of));
 
 /** Waits for an alarm that runs already. */
 export async function cleanAll(of: Scene): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      await clean(of);
-      expect(await sealedKeys(of)).toEqual([]);
-    },
-    { timeout: 30_000, interval: 50 },
-  );
+  await eventually(async () => {
+    await clean(of);
+    expect(await sealedKeys(of)).toEqual([]);
+  });
 }
 
 type Reads = { calls: number; bytes: number; most: number };

@@ -4,8 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { whileStopped } from "../../../scripts/backup/freeze.ts";
+import { eventually } from "../../support/eventually.ts";
 
 /** Writes a number to the first file, then the same number to the second, as fast as it can. */
 const WRITER = `
@@ -21,7 +22,7 @@ test("two files that are read while their writer is stopped are of one moment", 
   const pid = writer.pid ?? 0;
   const read = (file: string) => Number(readFileSync(file, "utf8"));
   try {
-    await vi.waitFor(() => expect(existsSync(second)).toBe(true), 60_000);
+    await eventually(() => expect(existsSync(second)).toBe(true));
     let last = 0;
     for (let n = 0; n < 20; n += 1) {
       // The second is read first: a writer that runs would be ahead in the first.
@@ -38,7 +39,7 @@ test("two files that are read while their writer is stopped are of one moment", 
       last = Math.max(a, b);
       await sleep(1);
     }
-    await vi.waitFor(() => expect(read(second)).toBeGreaterThan(last), 60_000);
+    await eventually(() => expect(read(second)).toBeGreaterThan(last));
   } finally {
     writer.kill("SIGKILL");
     await rm(dir, { recursive: true, force: true });
@@ -53,13 +54,13 @@ test("a process whose files cannot be read continues", async () => {
     ticks += 1;
   });
   try {
-    await vi.waitFor(() => expect(ticks).toBeGreaterThan(0), 60_000);
+    await eventually(() => expect(ticks).toBeGreaterThan(0));
     const failing = whileStopped(pid, () => {
       throw new Error("disk full");
     });
     await expect(failing).rejects.toThrow("disk full");
     const before = ticks;
-    await vi.waitFor(() => expect(ticks).toBeGreaterThan(before + 3), 60_000);
+    await eventually(() => expect(ticks).toBeGreaterThan(before + 3));
   } finally {
     child.kill("SIGKILL");
   }

@@ -1,6 +1,7 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AppError } from "../../../src/shared/errors.ts";
 import { MemoryBudget } from "../../../src/shared/work/memory-budget.ts";
+import { eventually } from "../../support/eventually.ts";
 
 /** Starts work that reserves and then ends when the test lets it. */
 function start(budget: MemoryBudget, ...sizes: number[]) {
@@ -19,7 +20,7 @@ function start(budget: MemoryBudget, ...sizes: number[]) {
 /** Waits until the works have admitted these bytes, and no more of them in the following polls. */
 async function admits(works: readonly ReturnType<typeof start>[], bytes: number[][]) {
   const expectAdmitted = () => expect(works.map(({ admitted }) => admitted)).toEqual(bytes);
-  await vi.waitFor(expectAdmitted, { timeout: 20_000 });
+  await eventually(expectAdmitted);
   await scheduler.wait(50);
   expectAdmitted();
 }

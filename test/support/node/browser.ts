@@ -37,7 +37,16 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
+/** Below the timeout of an e2e test. A busy machine must not decide a test. */
+const PATIENCE_MS = 240_000;
+
 export async function startBrowser(): Promise<Browser> {
+  const browser = await launch();
+  browser.on("context", (context) => context.setDefaultTimeout(PATIENCE_MS));
+  return browser;
+}
+
+async function launch(): Promise<Browser> {
   const installed = installedBrowser();
   if (installed) return chromium.launch({ executablePath: installed, args: FLAGS });
   await unpackBrowser();

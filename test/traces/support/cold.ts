@@ -5,6 +5,7 @@ import { EVERY_RUN } from "../../../src/traces/rows/run-source.ts";
 import { ColdStorage } from "../../../src/traces/storage/cold-storage.ts";
 import { PartitionStore } from "../../../src/traces/storage/partition.ts";
 import { partition, type Scene, sealedKeys } from "../../exports/support/sealed.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -41,16 +42,13 @@ export function bodies(of: Scene) {
 
 /** Moves the bodies to R2. The alarm of the last change may run already. */
 export function cool(of: Scene) {
-  return vi.waitFor(
-    async () => {
-      await after(2, () => wake(of));
-      const found = await bodies(of);
-      expect(found).toMatchObject({ hot: 0, keys: await sealedKeys(of) });
-      expect(found.cold).toBeGreaterThan(1);
-      return found;
-    },
-    { timeout: 60_000, interval: 50 },
-  );
+  return eventually(async () => {
+    await after(2, () => wake(of));
+    const found = await bodies(of);
+    expect(found).toMatchObject({ hot: 0, keys: await sealedKeys(of) });
+    expect(found.cold).toBeGreaterThan(1);
+    return found;
+  });
 }
 
 /** Brings all bodies back, as if they had never been in R2. Returns the runs. */
