@@ -19,6 +19,17 @@ export async function readSources(): Promise<Source[]> {
   return sources.sort((one, other) => one.path.localeCompare(other.path));
 }
 
+/** Returns the tests and their support, without fixtures. */
+export async function readTests(): Promise<{ path: string; text: string }[]> {
+  const tests = [];
+  for await (const path of glob("test/**/*.ts", {
+    exclude: ["**/node_modules/**", "test/fixtures/**"],
+  })) {
+    tests.push({ path, text: await readFile(path, "utf8") });
+  }
+  return tests.sort((one, other) => one.path.localeCompare(other.path));
+}
+
 /** Folders of features. Every other folder of `src` is one feature. */
 const GROUPS = ["control-plane", "agent-server"];
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findCircles } from "../../scripts/house/circles.ts";
+import { findClocks } from "../../scripts/house/clocks.ts";
 import { brokenCalls } from "../../scripts/house/requests.ts";
 import { importViolations } from "../../scripts/house/rules.ts";
 import {
@@ -9,6 +10,7 @@ import {
   folderOf,
   foldersOf,
   readSources,
+  readTests,
 } from "../../scripts/house/sources.ts";
 import { measureTargets } from "../../scripts/house/targets.ts";
 
@@ -134,5 +136,46 @@ describe("the targets of the structure", () => {
     expect(check("read")).toEqual([]);
     expect(check("write")).toHaveLength(1);
     expect(check("read", "src/traces/c.ts")).toHaveLength(1);
+  });
+});
+
+describe("clocks of tests", () => {
+  const find = (text: string, path = "test/a.test.ts") => findClocks([{ path, text }]);
+
+  test("decide no test", async () => {
+    const tests = await readTests();
+    expect(tests.length).toBeGreaterThan(300);
+    expect(findClocks(tests)).toEqual([]);
+  });
+
+  test.each([
+    "expect(Date.now() - started).toBeLessThan(2000);",
+    "expect(performance.now() - started).not.toBeGreaterThanOrEqual(2000);",
+    "expect((Date.now() - started) / 1000, 'seconds').toBeGreaterThan(1);",
+    "const took = performance.now() - started;\nexpect(took).toBeLessThan(100);",
+    "const took = Date.now() - started; const seconds = took / 1000; expect(seconds).toBeLessThanOrEqual(1);",
+    "expect(Date.now() - started < 100).toBe(true);",
+    "const took = Date.now() - started; expect(100 > took).toBe(true);",
+  ])("are found: %s", (text) => {
+    expect(find(text)).toEqual([expect.stringContaining("compares elapsed time")]);
+  });
+
+  test.each(["await vi.waitFor(check);", "await vi.waitUntil(() => isOver, { timeout: 50 });"])(
+    "are found in waits outside the helper: %s",
+    (text) => {
+      expect(find(text)).toEqual(["test/a.test.ts:1: use eventually()"]);
+      expect(find(text, "test/support/eventually.ts")).toEqual([]);
+    },
+  );
+
+  test.each([
+    "await eventually(check); await page.getByText('x').waitFor();",
+    "expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(10_000);",
+    "expect(await alarm()).toBeGreaterThan(Date.now() + 60_000);",
+    "const took = performance.now() - started; console.error(took); expect(count).toBeLessThan(3);",
+    "const at = Date.now() - 1000; await sql('UPDATE crons SET next_at = ?', at);",
+    "expect(answer.took).toBeLessThan(3); const wait = () => Date.now() - started;",
+  ])("are not found: %s", (text) => {
+    expect(find(text)).toEqual([]);
   });
 });
