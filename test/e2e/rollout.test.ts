@@ -61,10 +61,9 @@ test("a branch is tried at its own URL, gets part of the traffic, is promoted an
   await request("PATCH", path, { traffic: [{ revision_id: two, percent: 100 }] });
   expect(await text(id)).toBe("plain two");
 
-  const started = performance.now();
   const rolled = await request<Deployment>("POST", `${path}/revisions/${one}/redeploy`);
   expect(await text(id)).toBe("plain one");
-  expect(performance.now() - started).toBeLessThan(1000);
+  // An empty log: nothing was built.
   const log = await request<{ logs: unknown[] }>(
     "POST",
     `/v1/projects/${id}/revisions/${rolled.body.latest_revision_id}/build_logs`,

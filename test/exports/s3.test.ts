@@ -47,10 +47,9 @@ describe("XML", () => {
 
   test("reads all elements of a name, and unclosed ones in linear time", () => {
     expect(readElements("<l><u>1</u><v/><u>2</u></l>", "u")).toEqual(["1", "2"]);
-    const started = Date.now();
-    expect(readElements("<u>".repeat(300_000), "u")).toEqual([]);
-    expect(readElements("<u ".repeat(300_000), "u")).toEqual([]);
-    expect(Date.now() - started).toBeLessThan(2000);
+    // Quadratic work takes an hour, linear work milliseconds.
+    expect(readElements("<u>".repeat(3_000_000), "u")).toEqual([]);
+    expect(readElements("<u ".repeat(3_000_000), "u")).toEqual([]);
   });
 
   test.each([

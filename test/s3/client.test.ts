@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { S3Problem } from "../../src/exports/s3/problem.ts";
 import type { S3Target } from "../../src/exports/s3/signing.ts";
 import type { Fault, Seen } from "../support/node/fault-proxy.ts";
@@ -246,9 +246,13 @@ describe("what may get better is tried again:", () => {
   test("not before Retry-After", async () => {
     const proxy = await faulty();
     proxy.fail(s3Answer(503, "SlowDown", { "retry-after": "1" }));
-    const started = Date.now();
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => timers.mockRestore());
     await client({ endpoint_url: proxy.url }).putObject(`${prefix}/after`, text("x"));
-    expect(Date.now() - started).toBeGreaterThanOrEqual(1000);
+    // Retry-After, and up to one millisecond of jitter.
+    const isPause = (ms = 0) => ms >= 1000 && ms <= 1001;
+    expect(timers.mock.calls.filter(([, ms]) => isPause(ms))).toHaveLength(1);
+    expect(proxy.seen).toHaveLength(2);
   });
 
   test("but not for ever", async () => {

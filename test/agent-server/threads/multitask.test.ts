@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { testThread } from "../../support/threads.ts";
 
-const slow = { input: { delay_ms: 400 } };
+/** For runs that a test ends. */
+const endless = { input: { delay_ms: 600_000 } };
+const slow = { input: { delay_ms: 1_500 } };
 const quick = { input: { delay_ms: 0 } };
 
 test("reject refuses a run while another is in flight, and changes nothing", async () => {
@@ -17,7 +19,7 @@ test("reject refuses a run while another is in flight, and changes nothing", asy
 test("interrupt stops the run in flight, keeps its steps, and runs next", async () => {
   const { object, stream, create, join } = await testThread();
   await stream("steps", { ...quick, interrupt_before: ["b"] });
-  const first = await create("steps", slow);
+  const first = await create("steps", endless);
   const second = await create("steps", { ...quick, multitask_strategy: "interrupt" });
   expect((await join(second.run_id)).log.slice(-3)).toEqual(["a", "b", "c"]);
   expect((await object.getRun(first.run_id))?.status).toBe("interrupted");
@@ -27,7 +29,7 @@ test("interrupt stops the run in flight, keeps its steps, and runs next", async 
 test("rollback undoes the run in flight: its row, its events and its steps", async () => {
   const { object, wait, create, join, follow } = await testThread();
   await wait("steps", quick);
-  const first = await create("steps", slow);
+  const first = await create("steps", endless);
   const second = await create("steps", { ...quick, multitask_strategy: "rollback" });
   expect((await join(second.run_id)).log).toEqual(["a", "b", "c", "a", "b", "c"]);
   expect(await object.getRun(first.run_id)).toBeNull();
@@ -47,7 +49,7 @@ test("a pending run that is cancelled never starts", async () => {
 
 test("cancelling the running run frees the thread at once and keeps what was done", async () => {
   const { object, create, follow } = await testThread();
-  const { run_id } = await create("steps", { input: { delay_ms: 400 }, stream_mode: "updates" });
+  const { run_id } = await create("steps", { ...endless, stream_mode: "updates" });
   const events = follow(run_id);
   await object.cancelRun(run_id, "interrupt", { wait: true, reason: "taken: by hand" });
   expect(await object.getRun(run_id)).toMatchObject({
@@ -61,7 +63,7 @@ test("cancelling the running run frees the thread at once and keeps what was don
 test("cancelling with rollback leaves the thread as it was before the run", async () => {
   const { object, wait, create, revision } = await testThread();
   const before = await wait("ask", { input: { log: [] } });
-  const { run_id } = await create("steps", slow);
+  const { run_id } = await create("steps", endless);
   await object.cancelRun(run_id, "rollback", { wait: true, reason: null });
   expect(await object.getRun(run_id)).toBeNull();
   const history = await object.getHistory(

@@ -1,7 +1,8 @@
 // Finding 8 of the security review: runs that were delayed or queued, and tokens of runs in flight.
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { RunAttempt } from "../../../src/agent-server/threads/loop/attempt.ts";
 import { refusalOfPrincipal } from "../../../src/agent-server/threads/loop/run-principal.ts";
 import type { StoredRun } from "../../../src/agent-server/threads/storage/run-rows.ts";
@@ -15,7 +16,9 @@ import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 type Run = { run_id: string; thread_id: string; status: string };
 
 const db = database(env);
-vi.setConfig({ testTimeout: 60_000 });
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 let ours: TestWorkspace;
 let agent: string;
@@ -61,10 +64,15 @@ const humanInput = (content: string) => ({
 test("a delayed run of a revoked key ends with an error before its graph runs", async () => {
   const [dismissed, editor] = [await person(ours, "editor"), await person(ours, "editor")];
   const [thread_id, other] = [await newThread(), await newThread()];
-  const later = { ...humanInput("from the past"), after_seconds: 4 };
+  const later = { ...humanInput("from the past"), after_seconds: 3600 };
   const refused = await post<Run>(dismissed.key, `/threads/${thread_id}/runs`, later);
   const started = await post<Run>(editor.key, `/threads/${other}/runs`, later);
   await revoke(dismissed);
+  const { now } = Date;
+  vi.spyOn(Date, "now").mockImplementation(() => now() + 3_700_000);
+  for (const id of [thread_id, other]) {
+    await runDurableObjectAlarm(env.THREADS.getByName(`${agent.split("/")[2]}/${id}`));
+  }
   expect((await ended(refused)).status).toBe("error");
   expect(await stateOf(thread_id)).toContain("principal of the run can no longer start runs");
   expect(await stateOf(thread_id)).not.toContain("from the past");
@@ -84,7 +92,8 @@ test("a queued run of a revoked key ends with an error, and the next one runs", 
   });
   const next = await post<Run>(editor.key, runs, { ...humanInput("from now"), ...queued });
   await revoke(dismissed);
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  // A run is checked when it is older than a second.
+  await scheduler.wait(1500);
   const path = `${agent}${runs}/${run_id}/cancel`;
   expect((await api(path, { key: editor.key, json: {} })).status).toBe(202);
   expect((await ended(refused)).status).toBe("error");

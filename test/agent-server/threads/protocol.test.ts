@@ -358,7 +358,7 @@ describe("interrupts", () => {
 
   test("an answer before the end of the run that interrupts waits for that end", async () => {
     const { start, events, command } = protocol();
-    await start("interrupts_both", { input: { delay_ms: 500 } });
+    await start("interrupts_both", { input: { delay_ms: 2_000 } });
     const seen = await events(({ method }) => method === "input.requested");
     expect(seen.map(inShort)).not.toContain("lifecycle interrupted");
     const [{ interrupt_id } = {}] = dataOf(seen, "input.requested");
@@ -434,7 +434,7 @@ describe("commands", () => {
 
   test("both spellings of the strategy, of which the SDK's comes first", async () => {
     const { command, start } = protocol();
-    await start("steps", { input: { delay_ms: 300 } });
+    await start("steps", { input: { delay_ms: 600_000 } });
     const once = (strategy: object) =>
       command("run.start", { assistant_id: "steps", input: { delay_ms: 0 }, ...strategy });
     const busy = { error: "invalid_argument", message: expect.stringMatching(/already running/) };

@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -26,7 +26,6 @@ type State = {
 };
 
 // Runs and copies of megabytes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 30_000 });
 
 const missing = "01900000-0000-7000-8000-000000000000";
 

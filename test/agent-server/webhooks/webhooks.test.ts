@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { consumeWebhook } from "../../../src/agent-server/webhooks/consumer.ts";
 import {
@@ -35,8 +35,6 @@ type Delivery = {
   next_attempt_at: string | null;
   finished_at: string | null;
 };
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
 const DAY_MS = 24 * 3_600_000;

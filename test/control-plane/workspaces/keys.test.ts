@@ -16,6 +16,7 @@ const SERVICE = "/api/v1/orgs/current/service-keys";
 
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
 
 type Answer = Record<string, unknown> & { id: string; key: string };
@@ -134,12 +135,13 @@ describe("keys of a workspace", () => {
     const { body: second } = await call(rotate, { key: admin, method: "POST" });
     expect(second).toMatchObject({ id: first.id, role: "viewer" });
     expect([await works(first.key), await works(second.key)]).toEqual([false, true]);
+    vi.useFakeTimers({ toFake: ["Date"] });
     const { body: third } = await call(`${rotate}?overlap_seconds=1`, {
       key: admin,
       method: "POST",
     });
     expect([await works(second.key), await works(third.key)]).toEqual([true, true]);
-    await new Promise((resolve) => setTimeout(resolve, 1200));
+    vi.setSystemTime(Date.now() + 1001);
     expect([await works(second.key), await works(third.key)]).toEqual([false, true]);
     expect(await works(first.key)).toBe(false);
   });

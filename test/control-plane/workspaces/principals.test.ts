@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { resolveCaller } from "../../../src/control-plane/workspaces/auth.ts";
 import { findUser } from "../../../src/control-plane/workspaces/credentials.ts";
 import {
@@ -17,6 +17,9 @@ import {
 import { workspace } from "../../support/workspace.ts";
 
 const db = database(env);
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 function caller(api_key: string, tenant?: string): Promise<Caller> {
   return resolveCaller(
@@ -55,9 +58,10 @@ describe("an expired key", () => {
   });
 
   test("is refused at its time though the isolate has it cached", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
     const { api_key } = await serviceKey(inMs(700));
     expect((await caller(api_key)).role).toBe("editor");
-    await new Promise((resolve) => setTimeout(resolve, 900));
+    vi.setSystemTime(Date.now() + 701);
     await expect(caller(api_key)).rejects.toMatchObject({ code: "unauthenticated" });
   });
 });
@@ -132,9 +136,10 @@ describe("a secret before its rotation", () => {
         .bind(previous_expires_at, id)
         .run();
     };
+    vi.useFakeTimers({ toFake: ["Date"] });
     await rotate(inMs(600));
     expect((await caller(api_key)).actor).toMatchObject({ key_id: id });
-    await new Promise((resolve) => setTimeout(resolve, 800));
+    vi.setSystemTime(Date.now() + 601);
     await expect(caller(api_key)).rejects.toMatchObject({ code: "unauthenticated" });
   });
 });
