@@ -134,6 +134,7 @@ function consume(message: QueueMessage, env: Env): Promise<void> {
     case "export_file":
       return consumeFile(env, message);
     case "run_webhook":
+    case "next_webhook":
       return consumeWebhook(env, message);
     default:
       message satisfies never;

@@ -322,7 +322,7 @@ const LEADS: Record<string, Lead> = {
         sent_at: now,
         created_at: now,
       });
-    await consumeWebhook(cautious, { run_webhook_id: run_id });
+    await consumeWebhook(cautious, { type: "run_webhook", run_webhook_id: run_id });
     const isOurs = eq(run_webhooks.run_id, run_id);
     return JSON.stringify(await database(env).select().from(run_webhooks).where(isOurs));
   },

@@ -90,6 +90,8 @@ async function mainWorker({ versionMetadata: _, ...options }: Bound, script: Scr
   const bindings = { ...options.bindings, ...serving.variables };
   return {
     ...options,
+    // For scripts/local/entries/deliveries.ts.
+    compatibilityFlags: ["queue_consumer_no_wait_for_wait_until"],
     rootPath: folder,
     modulesRoot: folder,
     modules,

@@ -1,5 +1,6 @@
 /** Limits of exports, returned by `GET /api/v1/bulk-exports/limits`. */
 export const EXPORT_TIMEOUT_HOURS = 72;
+/** Limit of a workspace. */
 export const MAX_FILES_AT_ONCE = 45;
 export const MAX_ACTIVE_EXPORTS = 15;
 export const MAX_SCHEDULES = 200;

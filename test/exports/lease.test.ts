@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { openBucket } from "../../src/exports/destinations/bucket.ts";
 import { attemptFile } from "../../src/exports/files/file-attempt.ts";
 import { claimFile, renewLease } from "../../src/exports/files/file-lease.ts";
-import { LEASE_MS } from "../../src/exports/limits.ts";
+import { LEASE_MS, MAX_FILES_AT_ONCE } from "../../src/exports/limits.ts";
 import { consumeFile } from "../../src/exports/progress/consumer.ts";
 import { planExport } from "../../src/exports/progress/plan.ts";
 import { bulk_export_files, type FileRow } from "../../src/exports/table.ts";
@@ -130,6 +130,22 @@ describe("a file", () => {
     });
     expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
     expect(await contents(row)).toEqual(await asUndisturbed(large));
+  });
+
+  test("waits while its workspace writes as many as it may at once", async () => {
+    const { file } = await planned(small);
+    const others = Array.from({ length: MAX_FILES_AT_ONCE }, (_, n) => n);
+    const lease_expires_at = new Date(Date.now() + LEASE_MS).toISOString();
+    for (const n of others) {
+      const lease = { status: "RUNNING", lease_expires_at, bulk_export_id: "other" } as const;
+      await db
+        .insert(bulk_export_files)
+        .values({ ...file, ...lease, id: `${file.id}-${n}`, key: `${n}` });
+    }
+    expect(await claimFile(env, file.id, new Date())).toBeNull();
+    await db.delete(bulk_export_files).where(eq(bulk_export_files.id, `${file.id}-0`));
+    expect((await claimed(file)).token).toBe(1);
+    await db.delete(bulk_export_files).where(eq(bulk_export_files.bulk_export_id, "other"));
   });
 
   test("of an export that ended cannot be claimed", async () => {

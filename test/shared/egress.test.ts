@@ -1,6 +1,6 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Egress } from "../../src/shared/egress/agent-egress.ts";
 import { safeFetch } from "../../src/shared/egress/egress.ts";
 import { follow, type Hop } from "../../src/shared/egress/hops.ts";
@@ -62,6 +62,50 @@ test("a host that cannot be reached is unavailable", async () => {
   const dead = safeFetch({ allow_private: true }, "http://127.0.0.1:1/", {}, LIMITS);
   await expect(dead).rejects.toBeInstanceOf(AppError);
   await expect(dead).rejects.toMatchObject({ code: "unavailable" });
+});
+
+describe("a response", () => {
+  /** Yields a chunk for each call of `send`. */
+  function body() {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    const send = (bytes: number) => writer.write(new Uint8Array(bytes));
+    vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response(readable));
+    return { send, end: () => writer.close() };
+  }
+
+  const limits = { timeout_ms: 60_000, max_bytes: 1_000_000, grace_ms: 100 };
+  const read = async () => {
+    const response = await safeFetch(
+      { allow_private: false },
+      "https://x.example.com/",
+      {},
+      limits,
+    );
+    return response.arrayBuffer();
+  };
+
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test("that arrives at less than 16 KB a second ends", async () => {
+    const { send } = body();
+    const reading = read();
+    void send(1);
+    await expect(reading).rejects.toThrow("sent its response at less than 16 KB a second");
+    await expect(reading).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  test("that arrived faster may pause", async () => {
+    const { send, end } = body();
+    const reading = read();
+    await send(500_000);
+    await scheduler.wait(2 * limits.grace_ms);
+    void send(1);
+    void end();
+    expect((await reading).byteLength).toBe(500_001);
+  });
 });
 
 test("an agent receives the reason of a refused request", async () => {

@@ -34,7 +34,7 @@ const BUILD_LIMITS: Limits = {
   computes_ms: 20_000,
 };
 const MAX_AGENT_PROCESSES = 32;
-const MAX_BUILD_PROCESSES = 4;
+const MAX_BUILD_PROCESSES = 16;
 const BUNDLE_PAUSE_MS = 50;
 /** Variables of agents' egress. Secrets of the main script stay in its process. */
 const VARIABLES = ["EGRESS_AGENT_HOSTS", "EGRESS_DNS_URL", "LOCAL_PORTS"];
@@ -46,9 +46,7 @@ export async function agentProcesses(
   bindings: Record<string, string>,
 ): Promise<Processes> {
   const config = await agentConfig(path, main_service, bindings);
-  // Half of the machine's memory divided by the limit of a process.
-  const room = Math.floor(totalmem() / (2 * AGENT_BYTES));
-  const max_processes = Math.max(2, Math.min(MAX_AGENT_PROCESSES, room));
+  const max_processes = roomFor(MAX_AGENT_PROCESSES, AGENT_BYTES);
   const pool = new Pool({ config, limits: AGENT_LIMITS, max_processes, starts_ahead: true });
   return answerFrom(() => pool);
 }
@@ -114,8 +112,13 @@ async function openBuilderPool(
       ))`,
     ],
   });
-  const max_processes = MAX_BUILD_PROCESSES;
+  const max_processes = roomFor(MAX_BUILD_PROCESSES, BUILD_BYTES);
   return new Pool({ config, limits: BUILD_LIMITS, max_processes, starts_ahead: false });
+}
+
+/** Half of the machine's memory divided by the limit of a process. */
+function roomFor(max: number, bytes: number): number {
+  return Math.max(2, Math.min(max, Math.floor(totalmem() / (2 * bytes))));
 }
 
 function answerFrom(openPool: () => Pool | Promise<Pool>): Processes {

@@ -6,7 +6,9 @@ import { egressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { VERSION } from "../../shared/http/version.ts";
 import {
+  claimNextWebhook,
   claimWebhook,
+  sendNextWebhook,
   sendWebhooks,
   settleAttempt,
   type WebhookMessage,
@@ -24,13 +26,17 @@ import { signedHeaders } from "./signature.ts";
 /** Maximum delay of a queue message. The sweep resends messages for later attempts. */
 const MAX_DELAY_SECONDS = 12 * 3_600;
 
-/** Makes one attempt when it can claim the delivery. Duplicate messages cannot. */
-export async function consumeWebhook(
-  env: Env,
-  { run_webhook_id }: Pick<WebhookMessage, "run_webhook_id">,
-): Promise<void> {
-  const row = await claimWebhook(env, run_webhook_id, new Date());
-  if (row === null) return;
+/** Makes one attempt when it can claim a delivery. Duplicate messages cannot. */
+export async function consumeWebhook(env: Env, message: WebhookMessage): Promise<void> {
+  const now = new Date();
+  const row =
+    message.type === "run_webhook"
+      ? await claimWebhook(env, message.run_webhook_id, now)
+      : await claimNextWebhook(env, message.workspace_id, now);
+  if (row !== null) await makeAttempt(env, row);
+}
+
+async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   const started = new Date();
   const outcome = await attempt(env, row, started);
   const { status, error } = outcome;
@@ -41,10 +47,11 @@ export async function consumeWebhook(
   const due_at = new Date(Date.now() + (pause ?? 0) * 1000);
   const ended = error === null ? ("delivered" as const) : ("failed" as const);
   const end = { status: pause === null ? ended : ("pending" as const), due_at };
-  const isOurs = await settleAttempt(env, row, entry, end);
-  if (!isOurs) return;
+  const { is_ours, is_next_waiting } = await settleAttempt(env, row, entry, end);
+  if (is_next_waiting) await sendNextWebhook(env, row.workspace_id);
+  if (!is_ours) return;
   if (error === null) await env.ARTIFACTS.delete(payloadKey(row));
-  if (pause !== null) await sendWebhooks(env, [run_webhook_id], delayOf(pause));
+  if (pause !== null) await sendWebhooks(env, [row.run_id], delayOf(pause));
 }
 
 async function attempt(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOutcome> {

@@ -1,8 +1,8 @@
-import { and, eq, lte, sql } from "drizzle-orm";
+import { and, eq, lte, type SQL, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { isUnleased, leaseUntil } from "../../shared/work/lease.ts";
 import { sendAllOrLeave } from "../../shared/work/queue.ts";
-import { LEASE_MS, LOG_RETENTION_MS } from "./limits.ts";
+import { LEASE_MS, LOG_RETENTION_MS, MAX_ATTEMPTS_AT_ONCE } from "./limits.ts";
 import type { Attempt } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
 
@@ -10,7 +10,10 @@ export type WebhookRow = typeof run_webhooks.$inferSelect;
 
 const CUT_OFF = "The process of the attempt ended before the response arrived.";
 
-export type WebhookMessage = { type: "run_webhook"; run_webhook_id: string };
+/** Names a delivery, or the workspace whose longest waiting one may begin. */
+export type WebhookMessage =
+  | { type: "run_webhook"; run_webhook_id: string }
+  | { type: "next_webhook"; workspace_id: string };
 
 export function sendWebhooks(env: Env, run_ids: readonly string[], delay_s = 0): Promise<void> {
   const messages = run_ids.map(
@@ -19,12 +22,45 @@ export function sendWebhooks(env: Env, run_ids: readonly string[], delay_s = 0):
   return sendAllOrLeave<WebhookMessage>(env.WEBHOOKS, messages, delay_s);
 }
 
-/** @returns the delivery with a new attempt, `null` when it is claimed or not due */
-export async function claimWebhook(
+/** An attempt has ended, so another delivery of its workspace may begin. */
+export function sendNextWebhook(env: Env, workspace_id: string): Promise<void> {
+  return sendAllOrLeave<WebhookMessage>(env.WEBHOOKS, [{ type: "next_webhook", workspace_id }]);
+}
+
+/**
+ * Starts an attempt of a delivery.
+ * @returns `null` when it is claimed or not due, or its workspace makes as many attempts as it may at once: the end of
+ * each of these sends the next delivery that waits
+ */
+export function claimWebhook(env: Env, run_id: string, now: Date): Promise<WebhookRow | null> {
+  return claim(env, eq(run_webhooks.run_id, run_id), now);
+}
+
+/** Starts an attempt of the delivery of a workspace that waits for the longest time. */
+export function claimNextWebhook(
   env: Env,
-  run_id: string,
+  workspace_id: string,
   now: Date,
 ): Promise<WebhookRow | null> {
+  return claim(env, sql`${run_webhooks.run_id} = (${waiting(workspace_id, now)})`, now);
+}
+
+function waiting(workspace_id: string, now: Date): SQL {
+  return sql`select run_id from run_webhooks
+    where status = 'pending' and workspace_id = ${workspace_id} and lease_expires_at is null
+      and due_at <= ${now.toISOString()}
+    order by due_at limit 1`;
+}
+
+function hasFreeSlot(at: string): SQL {
+  return sql`(
+    select count(*) from run_webhooks other
+    where other.status = 'pending' and other.workspace_id = ${run_webhooks.workspace_id}
+      and other.lease_expires_at > ${at}
+  ) < ${MAX_ATTEMPTS_AT_ONCE}`;
+}
+
+async function claim(env: Env, isChosen: SQL, now: Date): Promise<WebhookRow | null> {
   const at = now.toISOString();
   // Remains when the process ends during the attempt.
   const entry: Attempt = { at, status: null, error: CUT_OFF, duration_ms: null };
@@ -37,10 +73,11 @@ export async function claimWebhook(
     })
     .where(
       and(
-        eq(run_webhooks.run_id, run_id),
+        isChosen,
         eq(run_webhooks.status, "pending"),
         lte(run_webhooks.due_at, at),
         isUnleased(run_webhooks.lease_expires_at, at),
+        hasFreeSlot(at),
       ),
     )
     .returning();
@@ -49,17 +86,24 @@ export async function claimWebhook(
 
 type End = Pick<WebhookRow, "status"> & { due_at: Date };
 
-/** @returns `false` when a newer attempt holds the lease */
+type Settled = {
+  /** `false` when a newer attempt holds the lease. */
+  is_ours: boolean;
+  /** Whether a delivery of the workspace waits for a slot. */
+  is_next_waiting: boolean;
+};
+
 export async function settleAttempt(
   env: Env,
-  { run_id, attempt }: WebhookRow,
+  { run_id, attempt, workspace_id }: WebhookRow,
   entry: Attempt,
   { status, due_at }: End,
-): Promise<boolean> {
+): Promise<Settled> {
   const now = new Date();
   const expires_at = new Date(now.getTime() + LOG_RETENTION_MS);
   const isOver = status !== "pending";
-  const rows = await database(env)
+  const db = database(env);
+  const settle = db
     .update(run_webhooks)
     .set({
       status,
@@ -71,5 +115,10 @@ export async function settleAttempt(
     })
     .where(and(eq(run_webhooks.run_id, run_id), eq(run_webhooks.attempt, attempt)))
     .returning({ run_id: run_webhooks.run_id });
-  return rows.length > 0;
+  const next = db
+    .select({ run_id: run_webhooks.run_id })
+    .from(run_webhooks)
+    .where(sql`${run_webhooks.run_id} = (${waiting(workspace_id, now)})`);
+  const [settled, waits] = await db.batch([settle, next]);
+  return { is_ours: settled.length > 0, is_next_waiting: waits.length > 0 };
 }

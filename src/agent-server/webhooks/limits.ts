@@ -2,6 +2,8 @@
 export const ATTEMPT_MS = 15_000;
 /** A longer attempt has ended with its process. */
 export const LEASE_MS = ATTEMPT_MS + 5_000;
+/** Attempts of a workspace at once. Further ones wait for these, so that a slow receiver delays its own workspace alone. */
+export const MAX_ATTEMPTS_AT_ONCE = 8;
 /** Pauses before further attempts: eleven attempts within a day, then the delivery fails. */
 export const PAUSES_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800];
 /** Share of a pause that is random, so that failed deliveries do not retry at the same time. */

@@ -4,6 +4,7 @@ import { resealRows } from "../../shared/crypto/rotation.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { sendWebhooks } from "./lease.ts";
+import { MAX_ATTEMPTS_AT_ONCE } from "./limits.ts";
 import { payloadKey, payloadPrefix } from "./payloads.ts";
 import { ownerOf } from "./secret-service.ts";
 import { run_webhooks, webhook_secrets } from "./table.ts";
@@ -12,7 +13,7 @@ import { run_webhooks, webhook_secrets } from "./table.ts";
 const RESEND_AFTER_MS = 10_000;
 const BATCH = 500;
 
-/** Resends the messages of due deliveries without an attempt. */
+/** Resends the messages of due deliveries without an attempt: of each workspace as many as it may attempt at once. */
 export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
@@ -21,10 +22,13 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
     .set({ sent_at: at })
     .where(
       sql`${run_webhooks.run_id} in (
-        select run_id from run_webhooks
-        where status = 'pending' and due_at <= ${before} and sent_at <= ${before}
-          and (lease_expires_at is null or lease_expires_at <= ${at})
-        order by due_at limit ${BATCH}
+        select run_id from (
+          select run_id, due_at, row_number() over (partition by workspace_id order by due_at) as turn
+          from run_webhooks
+          where status = 'pending' and due_at <= ${before} and sent_at <= ${before}
+            and (lease_expires_at is null or lease_expires_at <= ${at})
+        )
+        where turn <= ${MAX_ATTEMPTS_AT_ONCE} order by turn, due_at limit ${BATCH}
       )`,
     )
     .returning({ run_id: run_webhooks.run_id });

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { AgentUser } from "../../shared/context.ts";
 import type { Attempt, DeliveryStatus } from "./schema.ts";
@@ -32,6 +33,9 @@ export const run_webhooks = sqliteTable(
     index("run_webhooks_by_due").on(table.status, table.due_at),
     index("run_webhooks_by_deployment").on(table.deployment_id),
     index("run_webhooks_by_workspace").on(table.workspace_id, table.status, table.run_id),
+    index("run_webhooks_pending")
+      .on(table.workspace_id, table.lease_expires_at, table.due_at)
+      .where(sql`status = 'pending'`),
   ],
 );
 

@@ -80,7 +80,8 @@ export interface BuildIsolate {
 }
 
 export type PackageVersion = { name: string; version: string };
-export type PrebuildMessage = PackageVersion & { type: "prebuild" };
+/** Versions to prebuild, one after the other. */
+export type PrebuildMessage = { type: "prebuild"; versions: PackageVersion[] };
 export type PrebuildOrder = EgressPolicy & PackageVersion & { registry_url: string };
 
 /** The entrypoint `Prebuild` of the same isolate. */

@@ -2,7 +2,7 @@ import { type Column, type SQL, sql } from "drizzle-orm";
 import { among } from "../../shared/storage/sql.ts";
 import type { RevisionStatus } from "./schema.ts";
 
-export function inStatus(column: Column, statuses: readonly RevisionStatus[]): SQL {
+export function inStatus(column: Column | SQL, statuses: readonly RevisionStatus[]): SQL {
   return among(column, statuses);
 }
 

@@ -43,6 +43,9 @@ export const deployments = sqliteTable(
       .where(sql`status <> 'AWAITING_DELETE'`),
     uniqueIndex("deployments_slug").on(table.slug),
     index("deployments_by_creation").on(table.workspace_id, table.created_at),
+    index("deployments_deleting")
+      .on(table.workspace_id, table.id)
+      .where(sql`status = 'AWAITING_DELETE'`),
   ],
 );
 

@@ -5,11 +5,18 @@ import { HEARTBEAT_MS, LEASE_MS } from "../limits.ts";
 import { sendFiles } from "../messages.ts";
 import type { FileRow } from "../table.ts";
 import { toFailure } from "./failure.ts";
-import { completeFile, failFile, leaseLost, renewLease } from "./file-lease.ts";
+import { completeFile, failFile, leaseLost, releaseFile, renewLease } from "./file-lease.ts";
 import { writeFile } from "./file-writer.ts";
 import { secondsUntilAttempt } from "./pauses.ts";
+import { holdWriterMemory } from "./writer-memory.ts";
 
-/** Writes the file, or records the error and the time of the next attempt. */
+/** The message may reach another isolate. */
+const BUSY_RETRY_S = 2;
+
+/**
+ * Writes the file, or records the error and the time of the next attempt. Waits until the isolate has memory for a
+ * writer.
+ */
 export async function attemptFile(env: Env, file: FileRow): Promise<void> {
   const written = { rows_written: 0, bytes_written: 0 };
   const { signal, stop } = startHeartbeat({
@@ -18,14 +25,25 @@ export async function attemptFile(env: Env, file: FileRow): Promise<void> {
     renew: () => renewLease(env, file, written),
     lost: () => leaseLost(file),
   });
+  let isAdmitted = false;
+  const write = () => {
+    isAdmitted = true;
+    return writeFile(env, file, { written, signal });
+  };
   try {
-    await completeFile(env, file, await writeFile(env, file, { written, signal }));
+    await completeFile(env, file, await holdWriterMemory(file, write));
   } catch (error) {
     if (signal.aborted || error instanceof LeaseLost) return;
-    await settleFailure(env, file, error);
+    if (isAdmitted) await settleFailure(env, file, error);
+    else await leave(env, file);
   } finally {
     stop();
   }
+}
+
+async function leave(env: Env, file: FileRow): Promise<void> {
+  const next_attempt_at = new Date(Date.now() + BUSY_RETRY_S * 1000);
+  if (await releaseFile(env, file, next_attempt_at)) await sendFiles(env, [file.id], BUSY_RETRY_S);
 }
 
 async function settleFailure(env: Env, file: FileRow, error: unknown): Promise<void> {

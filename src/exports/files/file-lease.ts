@@ -2,21 +2,15 @@ import { and, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { count } from "../../shared/metrics/metrics.ts";
 import { isUnleased, LeaseLost, leaseUntil } from "../../shared/work/lease.ts";
-import { LEASE_MS } from "../limits.ts";
+import { LEASE_MS, MAX_FILES_AT_ONCE } from "../limits.ts";
 import { bulk_export_files, bulk_exports, type FileRow } from "../table.ts";
 
 const files = bulk_export_files;
 
-/** @returns `null` for a file that has ended */
-export async function readOpenRows(env: Env, id: string): Promise<number | null> {
-  const [row] = await database(env)
-    .select({ rows: files.rows_planned })
-    .from(files)
-    .where(and(eq(files.id, id), inArray(files.status, ["WAITING", "RUNNING"])));
-  return row?.rows ?? null;
-}
-
-/** Claims a waiting file, or one with an expired lease. Returns `null` for others. */
+/**
+ * Claims a waiting file, or one with an expired lease.
+ * @returns `null` for others, and while the workspace writes as many files as it may at once
+ */
 export async function claimFile(env: Env, id: string, now: Date): Promise<FileRow | null> {
   const at = now.toISOString();
   const [row] = await database(env)
@@ -36,6 +30,10 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
         or(isNull(files.next_attempt_at), lte(files.next_attempt_at, at)),
         sql`exists (select 1 from ${bulk_exports} e
           where e.id = ${files.bulk_export_id} and e.status = 'RUNNING')`,
+        sql`(select count(*) from ${files} other
+          where other.status in ('WAITING', 'RUNNING') and other.status = 'RUNNING'
+            and other.workspace_id = ${files.workspace_id} and other.lease_expires_at > ${at}
+        ) < ${MAX_FILES_AT_ONCE}`,
       ),
     )
     .returning();
@@ -43,6 +41,16 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
 }
 
 type Written = { rows_written: number; bytes_written: number };
+
+/** Leaves the file to another isolate, which may have more memory. It does not count as a retry. */
+export function releaseFile(env: Env, file: FileRow, next_attempt_at: Date): Promise<boolean> {
+  return change(env, file, {
+    status: "WAITING",
+    lease_expires_at: null,
+    next_attempt_at: next_attempt_at.toISOString(),
+    sent_at: new Date().toISOString(),
+  });
+}
 
 export async function renewLease(env: Env, file: FileRow, written: Written): Promise<boolean> {
   return change(env, file, { ...written, lease_expires_at: leaseUntil(new Date(), LEASE_MS) });

@@ -51,18 +51,15 @@ async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
 }
 
 async function write(env: Env, row: ExportRow, now: Date): Promise<Step> {
+  await sendNextFiles(env, row.workspace_id);
   const outcome = outcomeOf(await countFiles(env, row.id));
-  if (outcome === "open") return sendFilesOf(env, row);
+  if (outcome === "open") return "continues";
   if (outcome === "FAILED") {
     return end(env, row, "FAILED", await firstError(env, row.id), now);
   }
   const result = await whileRunning(env, row.id, (signal) => finishExport(env, row, signal));
-  if (result === "files_missing") return sendFilesOf(env, row);
-  return end(env, row, "COMPLETED", null, now);
-}
-
-async function sendFilesOf(env: Env, { id }: ExportRow): Promise<Step> {
-  await sendNextFiles(env, id);
+  if (result === "finished") return end(env, row, "COMPLETED", null, now);
+  await sendNextFiles(env, row.workspace_id);
   return "continues";
 }
 
@@ -98,6 +95,7 @@ async function settleFailure(env: Env, row: ExportRow, error: unknown, now: Date
 async function afterEnd(env: Env, row: ExportRow, now: Date): Promise<void> {
   if (row.cleaned_at !== null) return;
   await sendNext(env, row);
+  await sendNextFiles(env, row.workspace_id);
   await cleanUp(env, row, now);
 }
 

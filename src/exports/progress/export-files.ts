@@ -1,23 +1,37 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
-import { MAX_FILES_AT_ONCE } from "../limits.ts";
+import { MAX_FILES_AT_ONCE, RESEND_AFTER_MS } from "../limits.ts";
 import { sendFiles } from "../messages.ts";
 import type { FileCounts } from "../states.ts";
 import { bulk_export_files } from "../table.ts";
 
-/** Sends waiting files up to the limit, in order. Marks the rows before the messages. */
-export async function sendNextFiles(env: Env, id: string): Promise<void> {
-  const now = new Date().toISOString();
-  const due = sql`select f.id from ${bulk_export_files} f
-    where f.bulk_export_id = ${id} and f.status = 'WAITING' and f.sent_at is null
-    order by f.number
-    limit max(0, ${MAX_FILES_AT_ONCE} - (select count(*) from ${bulk_export_files} busy
-      where busy.bulk_export_id = ${id}
-        and (busy.status = 'RUNNING' or (busy.status = 'WAITING' and busy.sent_at is not null))))`;
+/**
+ * Sends waiting files of a workspace up to the limit, in turns of its running exports. Marks the rows before the
+ * messages. Each subquery reads an index.
+ */
+export async function sendNextFiles(env: Env, workspace_id: string): Promise<void> {
+  const now = new Date();
+  const at = now.toISOString();
+  const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+  const running = sql`select count(*) from bulk_export_files
+    where status in ('WAITING', 'RUNNING') and status = 'RUNNING'
+      and workspace_id = ${workspace_id} and lease_expires_at > ${at}`;
+  const sent = sql`select count(*) from bulk_export_files
+    where status in ('WAITING', 'RUNNING') and status = 'WAITING' and sent_at > ${before}
+      and workspace_id = ${workspace_id} and coalesce(next_attempt_at, '') <= ${at}`;
+  const next = sql`select id from bulk_export_files
+    where bulk_export_id = running_export.id and status = 'WAITING'
+      and coalesce(sent_at, '') <= ${before} and coalesce(next_attempt_at, '') <= ${at}
+    order by number limit ${MAX_FILES_AT_ONCE}`;
+  const chosen = sql`select file.id
+    from bulk_exports running_export cross join bulk_export_files file on file.id in (${next})
+    where running_export.workspace_id = ${workspace_id} and running_export.status = 'RUNNING'
+    order by file.number
+    limit max(0, ${MAX_FILES_AT_ONCE} - (${running}) - (${sent}))`;
   const rows = await database(env)
     .update(bulk_export_files)
-    .set({ sent_at: now })
-    .where(sql`${bulk_export_files.id} in (${due})`)
+    .set({ sent_at: at })
+    .where(sql`${bulk_export_files.id} in (${chosen})`)
     .returning({ id: bulk_export_files.id });
   await sendFiles(
     env,

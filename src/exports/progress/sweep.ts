@@ -15,7 +15,8 @@ const EXPORTS = 50;
 const FILES = 100;
 
 /**
- * Resends exports with a lost message or worker, and those that wait, time out or need clean-up.
+ * Resends exports with a lost message or worker, and those that wait, time out or need clean-up, in turns of the
+ * workspaces.
  */
 export async function sweepExports(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
@@ -24,11 +25,14 @@ export async function sweepExports(env: Env, now: Date): Promise<void> {
     .set({ sent_at: at })
     .where(
       sql`${bulk_exports.id} in (
-        select id from bulk_exports
-        where (status in ('CREATED', 'RUNNING') or (cleaned_at is null and finished_at is not null))
-          and status <> 'INTERVAL_SCHEDULED' and sent_at <= ${before(now)}
-          and (next_attempt_at is null or next_attempt_at <= ${at})
-        order by sent_at limit ${EXPORTS}
+        select id from (
+          select id, sent_at, row_number() over (partition by workspace_id order by sent_at) as turn
+          from bulk_exports
+          where (status in ('CREATED', 'RUNNING') or (cleaned_at is null and finished_at is not null))
+            and status <> 'INTERVAL_SCHEDULED' and sent_at <= ${before(now)}
+            and (next_attempt_at is null or next_attempt_at <= ${at})
+        )
+        order by turn, sent_at limit ${EXPORTS}
       )`,
     )
     .returning({ id: bulk_exports.id });
@@ -38,7 +42,7 @@ export async function sweepExports(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Resends files with a lost message, a due attempt or an expired lease. */
+/** Resends files with a lost message, a due attempt or an expired lease, in turns of the workspaces. */
 export async function sweepFiles(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const rows = await database(env)
@@ -46,12 +50,15 @@ export async function sweepFiles(env: Env, now: Date): Promise<void> {
     .set({ sent_at: at })
     .where(
       sql`${bulk_export_files.id} in (
-        select id from bulk_export_files
-        where status in ('WAITING', 'RUNNING') and sent_at <= ${before(now)}
-          and (lease_expires_at is null or lease_expires_at <= ${at})
-          and (next_attempt_at is null or next_attempt_at <= ${at})
-          and exists (select 1 from ${bulk_exports} e where e.id = bulk_export_id and e.status = 'RUNNING')
-        order by sent_at limit ${FILES}
+        select id from (
+          select id, sent_at, row_number() over (partition by workspace_id order by sent_at) as turn
+          from bulk_export_files
+          where status in ('WAITING', 'RUNNING') and sent_at <= ${before(now)}
+            and (lease_expires_at is null or lease_expires_at <= ${at})
+            and (next_attempt_at is null or next_attempt_at <= ${at})
+            and exists (select 1 from ${bulk_exports} e where e.id = bulk_export_id and e.status = 'RUNNING')
+        )
+        order by turn, sent_at limit ${FILES}
       )`,
     )
     .returning({ id: bulk_export_files.id });

@@ -1,4 +1,5 @@
 import { AppError, invalid } from "../errors.ts";
+import { withDeadline } from "../work/deadline.ts";
 import { type EgressPolicy, isAddress, refusal } from "./addresses.ts";
 import { follow, type Hop, isRedirect, toUrl } from "./hops.ts";
 import { refusalOfName } from "./resolver.ts";
@@ -12,11 +13,15 @@ type EgressLimits = {
   /** From the first byte sent to the last byte read. */
   timeout_ms: number;
   max_bytes: number;
+  /** Time for which a body may arrive at any rate. After it, it needs 16 KB a second. */
+  grace_ms?: number;
   /** `"answer"` returns redirects: signed requests are valid for one host. */
   redirects?: "follow" | "answer";
 };
 
 const MAX_REDIRECTS = 5;
+const GRACE_MS = 10_000;
+const LEAST_BYTES_PER_MS = 16;
 
 const SWITCHES = {
   builds: "EGRESS_PRIVATE_BUILDS",
@@ -116,10 +121,23 @@ function limited(
   const declared = Number(response.headers.get("content-length") ?? 0);
   if (declared > limits.max_bytes) throw tooLarge(url, limits);
   const reader = response.body.getReader();
+  const { grace_ms = GRACE_MS } = limits;
   let read = 0;
+  let waited_ms = 0;
+  /** The time in which the caller processes a chunk does not count. */
+  const readChunk = async () => {
+    const started = Date.now();
+    const left_ms = Math.max(grace_ms, read / LEAST_BYTES_PER_MS) - waited_ms;
+    const chunk = await withDeadline(reader.read(), left_ms, () => {
+      throw tooSlow(url);
+    });
+    waited_ms += Date.now() - started;
+    return chunk;
+  };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const chunk = await reader.read().catch((error: unknown) => {
+      const chunk = await readChunk().catch(async (error: unknown) => {
+        await reader.cancel().catch(() => undefined);
         throw toAppError(error, url, signal, limits);
       });
       if (chunk.done) return controller.close();
@@ -140,6 +158,11 @@ function tooLarge(url: URL, limits: EgressLimits): AppError {
     "too_large",
     `${url.host} sent more than the ${limits.max_bytes} bytes allowed.`,
   );
+}
+
+function tooSlow(url: URL): AppError {
+  const rate = `${LEAST_BYTES_PER_MS} KB a second`;
+  return new AppError("unavailable", `${url.host} sent its response at less than ${rate}.`);
 }
 
 function toAppError(error: unknown, url: URL, signal: AbortSignal, limits: EgressLimits): AppError {

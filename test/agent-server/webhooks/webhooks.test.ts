@@ -6,6 +6,12 @@ import { beforeAll, describe, expect, inject, test } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { consumeWebhook } from "../../../src/agent-server/webhooks/consumer.ts";
 import {
+  claimNextWebhook,
+  claimWebhook,
+  settleAttempt,
+} from "../../../src/agent-server/webhooks/lease.ts";
+import { MAX_ATTEMPTS_AT_ONCE } from "../../../src/agent-server/webhooks/limits.ts";
+import {
   deleteWebhooksOf,
   sweepDeliveryLogs,
   sweepWebhooks,
@@ -101,7 +107,7 @@ async function attemptNow({ run_id }: Run) {
   )
     .bind(new Date(0).toISOString(), run_id)
     .run();
-  await consumeWebhook(env, { run_webhook_id: run_id });
+  await consumeWebhook(env, { type: "run_webhook", run_webhook_id: run_id });
 }
 
 describe("the deliveries of a workspace", () => {
@@ -315,7 +321,7 @@ describe("a receiver", () => {
       await giveUp(accepted);
       for (const attempts of [2, 3]) {
         expect((await redeliver(accepted)).status).toBe(202);
-        await consumeWebhook(env, { run_webhook_id: accepted.run_id });
+        await consumeWebhook(env, { type: "run_webhook", run_webhook_id: accepted.run_id });
         const { next_attempt_at } = await until(accepted, "pending", attempts);
         expect(Date.parse(next_attempt_at ?? "")).toBeGreaterThan(Date.now());
       }
@@ -376,7 +382,7 @@ describe("a receiver", () => {
     await env.DB.prepare("UPDATE run_webhooks SET url = ?, due_at = '' WHERE run_id = ?")
       .bind("https://private.example.com/hook", accepted.run_id)
       .run();
-    await consumeWebhook(cautious, { run_webhook_id: accepted.run_id });
+    await consumeWebhook(cautious, { type: "run_webhook", run_webhook_id: accepted.run_id });
     const { attempts } = await until(accepted, "failed", 2);
     expect(attempts[1]?.error).toMatch(/10\.0\.0\.1, which is not a public address/);
   });
@@ -426,6 +432,38 @@ describe("a crash", () => {
     await until(accepted, "delivered", 2);
   });
 
+  test("of many attempts: each end makes room for the delivery that waits longest", async () => {
+    const { url, received } = hook("ok");
+    const now = new Date();
+    const ids = Array.from({ length: MAX_ATTEMPTS_AT_ONCE + 2 }, () => newId());
+    const workspace_id = newId();
+    for (const [n, run_id] of ids.entries()) {
+      const at = new Date(now.getTime() - 10_000 + n).toISOString();
+      const owner = { run_id, workspace_id, deployment_id, thread_id: newId(), url };
+      const times = { due_at: at, sent_at: at, created_at: at };
+      const waiting = { status: "pending", attempt: 0, attempts: [] as [] } as const;
+      await database(env)
+        .insert(run_webhooks)
+        .values({ ...owner, ...waiting, ...times });
+    }
+    const claims = await Promise.all(ids.map((id) => claimWebhook(env, id, now)));
+    const claimed = claims.filter((row) => row !== null);
+    const refused = ids.filter((id) => !claimed.some(({ run_id }) => run_id === id));
+    expect([claimed.length, refused.length]).toEqual([MAX_ATTEMPTS_AT_ONCE, 2]);
+    expect(await claimNextWebhook(env, workspace_id, now)).toBeNull();
+    const [first] = claimed;
+    if (!first) throw new Error("No delivery was claimed");
+    const entry = { at: now.toISOString(), status: 200, error: null, duration_ms: 1 };
+    const end = { status: "delivered", due_at: now } as const;
+    expect(await settleAttempt(env, first, entry, end)).toEqual({
+      is_ours: true,
+      is_next_waiting: true,
+    });
+    const next = await claimNextWebhook(env, workspace_id, now);
+    expect(next?.run_id).toBe(refused[0]);
+    expect(await received()).toEqual([]);
+  });
+
   test("of the receiver's other side: two messages at once make one attempt", async () => {
     const { url, received } = hook("ok");
     const run_id = newId();
@@ -442,7 +480,7 @@ describe("a crash", () => {
     await database(env)
       .insert(run_webhooks)
       .values({ ...row, ...waiting, attempts: [], created_at: now });
-    const message = { run_webhook_id: run_id };
+    const message = { type: "run_webhook", run_webhook_id: run_id } as const;
     await Promise.all([consumeWebhook(env, message), consumeWebhook(env, message)]);
     await consumeWebhook(env, message);
     expect(await received()).toHaveLength(1);

@@ -23,7 +23,8 @@ function receiver() {
   const received = async (): Promise<Received[]> => {
     const pending = "SELECT run_id FROM run_webhooks WHERE url = ? AND status = 'pending'";
     const { results } = await env.DB.prepare(pending).bind(webhook).all<{ run_id: string }>();
-    for (const { run_id } of results) await consumeWebhook(env, { run_webhook_id: run_id });
+    for (const { run_id } of results)
+      await consumeWebhook(env, { type: "run_webhook", run_webhook_id: run_id });
     return (await fetch(`${inject("receiver_url")}/${name}`)).json();
   };
   return { webhook, received };

@@ -16,6 +16,7 @@ import {
   claimBuild,
   MAX_ATTEMPTS,
   QUARANTINE_MS,
+  sendNextBuild,
 } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import {
   activateBuild,
@@ -136,6 +137,24 @@ describe("a lease", () => {
   });
 });
 
+test("a workspace builds two revisions at once, and the end of one sends the next", async () => {
+  const workspace_id = newId();
+  const revisionOf = async () => revisionRow(await deploymentRow(workspace_id));
+  const [first, second, third] = [await revisionOf(), await revisionOf(), await revisionOf()];
+  const build = await claimed(first.id);
+  await claimed(second.id);
+  expect(await claimBuild(env, third.id, NOW)).toBeNull();
+  expect(await readRevision(third.id)).toMatchObject({ status: "AWAITING_BUILD", attempt: 0 });
+  const { revision: of_other } = await waiting();
+  await claimed(of_other.id);
+  await advanceBuild(env, build, "BUILD_FAILED");
+  const sent = vi.spyOn(env.BUILDS, "sendBatch");
+  await sendNextBuild(env, build, NOW);
+  expect(sent.mock.calls[0]?.[0]).toEqual([{ body: { type: "build", revision_id: third.id } }]);
+  sent.mockRestore();
+  expect((await claimed(third.id)).attempt).toBe(1);
+});
+
 describe("a build that ends its process", () => {
   const LOST = {
     status: "BUILD_FAILED",
@@ -229,12 +248,18 @@ test("versions that a build lacked are prebuilt after its deployment", async () 
   send.mockRestore();
 });
 
-test("a version that cannot be prebuilt is logged and not tried again", async () => {
+test("a version that cannot be prebuilt is logged and not tried again, and the others follow", async () => {
   const prebuild = vi
     .spyOn(env.BUILDER, "prebuild")
     .mockRejectedValue(new Error("no such version"));
   const logged = vi.spyOn(console, "error");
-  await consumePrebuild(env, { name: "zod", version: "4.6.6" });
+  const sent = vi.spyOn(env.BUILDS, "sendBatch");
+  const other = { name: "zod", version: "4.6.7" };
+  await consumePrebuild(env, { versions: [{ name: "zod", version: "4.6.6" }, other] });
+  expect(sent.mock.calls).toEqual([
+    [[{ body: { type: "prebuild", versions: [other] } }], { delaySeconds: 0 }],
+  ]);
+  sent.mockRestore();
   expect(String(logged.mock.calls[0])).toContain("prebuild_failed");
   prebuild.mockRestore();
   logged.mockRestore();

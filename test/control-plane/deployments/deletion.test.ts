@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import { updateDeployment } from "../../../src/control-plane/deployments/api/update-service.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
@@ -30,8 +30,9 @@ import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 const db = database(env);
 
+// A workspace deletes few deployments at once.
 let ours: TestWorkspace;
-beforeAll(async () => {
+beforeEach(async () => {
   ours = await workspace();
 });
 
@@ -128,6 +129,25 @@ test("what a message leaves undone, the next one does; the row goes last", async
   const bodies = send.mock.calls.flatMap(([messages]) => [...messages].map(({ body }) => body));
   expect(bodies).toMatchObject([{ deployment_id: deployment.id }]);
   send.mockRestore();
+});
+
+test("a workspace deletes its two oldest deployments at once, and then the next", async () => {
+  const [first, second, third] = await Promise.all(
+    [1, 2, 3].map(() => deploymentRow(ours.workspace_id, { status: "AWAITING_DELETE" })),
+  );
+  const ids = [first, second, third].map((row) => row?.id ?? "").sort();
+  const begun: string[] = [];
+  const begin: Cleaner = async (_, id) => {
+    begun.push(id);
+    return false;
+  };
+  for (const deployment_id of ids) await consumeDeletion(env, { deployment_id }, [begin]);
+  expect(begun).toEqual(ids.slice(0, 2));
+  const send = vi.spyOn(env.DELETIONS, "sendBatch");
+  await consumeDeletion(env, { deployment_id: ids[0] ?? "" }, []);
+  const bodies = send.mock.calls.flatMap(([messages]) => [...messages].map(({ body }) => body));
+  send.mockRestore();
+  expect(bodies).toMatchObject(ids.slice(1).map((deployment_id) => ({ deployment_id })));
 });
 
 test("keeps a deployment that is not being deleted", async () => {

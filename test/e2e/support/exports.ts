@@ -39,7 +39,12 @@ export function bucketClient(credentials: Credentials = s3): AwsClient {
 
 export async function createDestination(
   prefix: string,
-  { endpoint = s3.endpoint, bucket = s3.bucket, credentials = s3 as Credentials } = {},
+  {
+    endpoint = s3.endpoint,
+    bucket = s3.bucket,
+    credentials = s3 as Credentials,
+    headers = {} as Record<string, string>,
+  } = {},
 ): Promise<string> {
   const { access_key_id, secret_access_key } = credentials;
   const { status, body } = await request<{ id: string }>(
@@ -51,6 +56,7 @@ export async function createDestination(
       config: { bucket_name: bucket, prefix, region: s3.region, endpoint_url: endpoint },
       credentials: { access_key_id, secret_access_key },
     },
+    headers,
   );
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
   return body.id;

@@ -10,6 +10,8 @@ type Seed = {
   project?: string;
   /** Random text, so that compression does not shrink the answer. */
   bytes?: number;
+  /** Another caller than the stack's own. */
+  headers?: Record<string, string>;
 };
 
 const BATCH = 500;
@@ -17,11 +19,22 @@ const BATCH_BYTES = 5_000_000;
 const TYPES = ["chain", "llm", "tool"] as const;
 
 /** That many runs, evenly over the range from its first microsecond on; the id of their project. */
-export async function seedRuns({ from, to, count, project, bytes = 0 }: Seed): Promise<string> {
+export async function seedRuns({
+  from,
+  to,
+  count,
+  project,
+  bytes = 0,
+  headers,
+}: Seed): Promise<string> {
   const session_name = project ?? `seed-${crypto.randomUUID().slice(0, 8)}`;
-  const { body } = await request<{ id: string }>("POST", "/api/v1/sessions?upsert=true", {
-    name: session_name,
-  });
+  const session = { name: session_name };
+  const { body } = await request<{ id: string }>(
+    "POST",
+    "/api/v1/sessions?upsert=true",
+    session,
+    headers,
+  );
   const [start, end] = [toMicros(from) ?? 0, toMicros(to) ?? 0];
   const step = Math.floor((end - start) / count);
   const size = Math.min(BATCH, Math.max(1, Math.floor(BATCH_BYTES / Math.max(1, bytes))));
@@ -29,7 +42,7 @@ export async function seedRuns({ from, to, count, project, bytes = 0 }: Seed): P
     const post = Array.from({ length: Math.min(size, count - at) }, (_, n) =>
       toRun(session_name, at + n, start + (at + n) * step, bytes),
     );
-    const answer = await request("POST", "/runs/batch", { post, patch: [] });
+    const answer = await request("POST", "/runs/batch", { post, patch: [] }, headers);
     if (answer.status !== 202) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
   }
   return body.id;

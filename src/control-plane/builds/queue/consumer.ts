@@ -6,7 +6,11 @@ import { LeaseLost } from "../../../shared/work/lease.ts";
 import { sendAllOrLeave } from "../../../shared/work/queue.ts";
 import { reportCommit } from "../../deployments/git/commit-status-service.ts";
 import { readToken } from "../../deployments/git/integration-service.ts";
-import { claimBuild, failExhausted } from "../../deployments/rollout/build-claim-service.ts";
+import {
+  claimBuild,
+  failExhausted,
+  sendNextBuild,
+} from "../../deployments/rollout/build-claim-service.ts";
 import {
   advanceBuild,
   isAbandoned,
@@ -56,6 +60,7 @@ export async function consumeBuild(env: Env, message: { revision_id: string }): 
     await settleFailure(env, build, error);
   } finally {
     lease.stop();
+    await sendNextBuild(env, build, new Date());
     await begun;
     await reportCommit(env, revision_id);
   }
@@ -73,16 +78,25 @@ async function runAttempt(env: Env, build: RevisionBuild): Promise<void> {
   await keepArtifact(env, build, outcome);
   const { artifact_key } = outcome;
   await deployArtifact(env, { ...build, config, config_env, artifact_key });
-  await sendPrebuilds(env, outcome.lacking);
+  await sendPrebuilds(env, outcome.lacking, PREBUILD_DELAY_SECONDS);
 }
 
-function sendPrebuilds(env: Env, lacking: PackageVersion[]): Promise<void> {
-  const messages = lacking.map((version) => ({ type: "prebuild", ...version }) as const);
-  return sendAllOrLeave<PrebuildMessage>(env.BUILDS, messages, PREBUILD_DELAY_SECONDS);
+async function sendPrebuilds(env: Env, versions: PackageVersion[], delay_s = 0): Promise<void> {
+  if (versions.length === 0) return;
+  await sendAllOrLeave<PrebuildMessage>(env.BUILDS, [{ type: "prebuild", versions }], delay_s);
 }
 
-/** Prebuilds a version for later builds. A failure is not retried: the next build that lacks the version is. */
-export async function consumePrebuild(env: Env, { name, version }: PackageVersion): Promise<void> {
+/** Prebuilds the first version for later builds, and sends the others. */
+export async function consumePrebuild(
+  env: Env,
+  { versions: [first, ...others] }: Pick<PrebuildMessage, "versions">,
+): Promise<void> {
+  if (first) await prebuild(env, first);
+  await sendPrebuilds(env, others);
+}
+
+/** A failure is not retried: the next build that lacks the version is. */
+async function prebuild(env: Env, { name, version }: PackageVersion): Promise<void> {
   const order = { name, version, registry_url: env.REGISTRY_URL, ...egressPolicy(env, "builds") };
   try {
     await env.BUILDER.prebuild(order);

@@ -2,8 +2,10 @@ import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-or
 import { database } from "../../../shared/context.ts";
 import { isUnleased, leaseUntil } from "../../../shared/work/lease.ts";
 import { notifyStreams } from "../logs/agent-log.ts";
-import { BUILD_STATUSES } from "../revisions.ts";
+import { sendBuilds } from "../queue.ts";
+import { BUILD_STATUSES, UNFINISHED } from "../revisions.ts";
 import type { RevisionStatus } from "../schema.ts";
+import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { lastError, stepsOfClaim } from "./build-progress.ts";
 import { before, LEASE_MS, observeBuild, type RevisionBuild } from "./build-service.ts";
@@ -14,9 +16,12 @@ export const MAX_ATTEMPTS = 3;
 export const MAX_LOST_ATTEMPTS = 2;
 /** How long the second one of these waits for other builds to end, since it may end their process too. */
 export const QUARANTINE_MS = 60_000;
+/** Builds of a workspace at once. Further ones wait for these, so that a slow host delays its own workspace alone. */
+export const MAX_BUILDS_AT_ONCE = 2;
+
 /**
- * Claims a revision with a new attempt's lease. @returns `null` when there is nothing to build, or another
- * attempt holds the lease
+ * Claims a revision with a new attempt's lease. @returns `null` when there is nothing to build, another attempt
+ * holds the lease, or the workspace has as many builds as it may have at once
  */
 export async function claimBuild(
   env: Env,
@@ -49,6 +54,7 @@ export async function claimBuild(
           before("BUILDING"),
           isUnleased(revisions.lease_expires_at, at),
           sql`(${lostAttempts} = 0 or ${isAlone(now)})`,
+          hasFreeSlot(at),
         ),
       )
       .returning({ attempt: revisions.attempt }),
@@ -58,6 +64,31 @@ export async function claimBuild(
     claimed[0] === undefined ? null : await readBuild(env, revision_id, claimed[0].attempt);
   if (build !== null) await notifyStreams(env, build.deployment_id);
   return build;
+}
+
+/** Sends the oldest waiting build of a workspace, after one that ended: a claim without a free slot drops its message. */
+export async function sendNextBuild(
+  env: Env,
+  { id, workspace_id }: RevisionBuild,
+  now: Date,
+): Promise<void> {
+  const at = now.toISOString();
+  const rows = await database(env)
+    .update(revisions)
+    .set({ sent_at: at })
+    .where(
+      sql`${revisions.id} in (
+        select id from revisions
+        where ${inStatus(revisions.status, UNFINISHED)} and workspace_id = ${workspace_id}
+          and id != ${id} and (lease_expires_at is null or lease_expires_at <= ${at})
+        order by sent_at limit 1
+      )`,
+    )
+    .returning({ id: revisions.id });
+  await sendBuilds(
+    env,
+    rows.map((row) => row.id),
+  );
 }
 
 /** Ends a build that has no attempt left. Returns whether it did. */
@@ -127,8 +158,18 @@ function isAlone(now: Date): SQL {
   return sql`(${revisions.lease_expires_at} <= ${since} or not exists (
     select 1 from revisions as other
     where other.id != ${revisions.id} and other.lease_expires_at > ${now.toISOString()}
-      and other.status in (select value from json_each(${JSON.stringify(BUILD_STATUSES)}))
+      and ${isBuilding}
   ))`;
+}
+
+const isBuilding = inStatus(sql`other.status`, BUILD_STATUSES);
+
+function hasFreeSlot(at: string): SQL {
+  return sql`(
+    select count(*) from revisions as other
+    where other.workspace_id = ${revisions.workspace_id} and other.id != ${revisions.id}
+      and other.lease_expires_at > ${at} and ${isBuilding}
+  ) < ${MAX_BUILDS_AT_ONCE}`;
 }
 
 function end(env: Env, status: RevisionStatus, at: string, why: typeof LOST | null) {

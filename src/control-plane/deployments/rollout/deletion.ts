@@ -15,7 +15,10 @@ export type Cleaner = (env: Env, deployment_id: string) => Promise<boolean>;
 const LOG_LINES = 5000;
 const REVISIONS = 200;
 
-/** Each message does one bounded step and sends the next one. The row is deleted last. */
+/**
+ * Each message does one bounded step and sends the next one. The row is deleted last. A workspace deletes its oldest
+ * deployments first: the end of each deletion sends those that waited for it.
+ */
 export async function consumeDeletion(
   env: Env,
   { deployment_id }: Pick<DeletionMessage, "deployment_id">,
@@ -24,7 +27,7 @@ export async function consumeDeletion(
   const [row] = await database(env)
     .select({ id: deployments.id, workspace_id: deployments.workspace_id })
     .from(deployments)
-    .where(and(eq(deployments.id, deployment_id), eq(deployments.status, "AWAITING_DELETE")));
+    .where(and(eq(deployments.id, deployment_id), isInTurn));
   if (!row) return;
   const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
   const own = [
@@ -42,6 +45,31 @@ export async function consumeDeletion(
     db.delete(secrets).where(eq(secrets.deployment_id, deployment_id)),
     db.delete(deployments).where(eq(deployments.id, deployment_id)),
   ]);
+  await sendNextDeletions(env, row.workspace_id);
+}
+
+/** Deletions of a workspace at once. */
+const MAX_DELETIONS_AT_ONCE = 2;
+
+/** Deletions that a message may continue. Ids grow with time. Reads at most two rows of an index for each. */
+export const isInTurn = sql`${deployments.status} = 'AWAITING_DELETE' and (
+  select count(*) from (
+    select 1 from deployments earlier
+    where earlier.workspace_id = ${deployments.workspace_id} and earlier.status = 'AWAITING_DELETE'
+      and earlier.id < ${deployments.id}
+    limit ${MAX_DELETIONS_AT_ONCE}
+  )
+) < ${MAX_DELETIONS_AT_ONCE}`;
+
+async function sendNextDeletions(env: Env, workspace_id: string): Promise<void> {
+  const rows = await database(env)
+    .select({ id: deployments.id })
+    .from(deployments)
+    .where(and(eq(deployments.workspace_id, workspace_id), isInTurn));
+  await sendDeletions(
+    env,
+    rows.map(({ id }) => id),
+  );
 }
 
 async function deleteLogs(env: Env, deployment_id: string): Promise<boolean> {

@@ -8,7 +8,9 @@ import { UNFINISHED } from "../revisions.ts";
 import { secretOwner } from "../secrets.ts";
 import { inStatus } from "../sql.ts";
 import { deployments, integrations, revisions, secrets, webhook_deliveries } from "../table.ts";
+import { MAX_BUILDS_AT_ONCE } from "./build-claim-service.ts";
 import { LEASE_MS } from "./build-service.ts";
+import { isInTurn } from "./deletion.ts";
 
 /** A message without a lease after this time is lost; a second one does no harm. */
 const RESEND_AFTER_MS = LEASE_MS;
@@ -16,7 +18,7 @@ const BATCH = 50;
 const KEEP_DELIVERIES_MS = 30 * 24 * 3600 * 1000;
 const DELIVERIES = 1000;
 
-/** Builds whose message or whose Worker was lost. */
+/** Builds whose message or whose Worker was lost. Those of a workspace beyond its slots wait for its builds to end. */
 export async function sweepBuilds(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const rows = await database(env)
@@ -24,10 +26,13 @@ export async function sweepBuilds(env: Env, now: Date): Promise<void> {
     .set({ sent_at: at })
     .where(
       sql`${revisions.id} in (
-        select id from revisions
-        where ${inStatus(revisions.status, UNFINISHED)} and sent_at <= ${before(now)}
-          and (lease_expires_at is null or lease_expires_at <= ${at})
-        order by sent_at limit ${BATCH}
+        select id from (
+          select id, sent_at, row_number() over (partition by workspace_id order by sent_at) as turn
+          from revisions
+          where ${inStatus(revisions.status, UNFINISHED)} and sent_at <= ${before(now)}
+            and (lease_expires_at is null or lease_expires_at <= ${at})
+        )
+        where turn <= ${MAX_BUILDS_AT_ONCE} order by turn, sent_at limit ${BATCH}
       )`,
     )
     .returning({ id: revisions.id });
@@ -37,15 +42,14 @@ export async function sweepBuilds(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Deletions whose message was lost. */
+/** Deletions whose message was lost. Those of a workspace beyond its slots wait for its others. */
 export async function sweepDeletions(env: Env, now: Date): Promise<void> {
   const rows = await database(env)
     .update(deployments)
     .set({ updated_at: now.toISOString() })
     .where(
       sql`${deployments.id} in (
-        select id from deployments
-        where status = 'AWAITING_DELETE' and updated_at <= ${before(now)}
+        select id from deployments where ${isInTurn} and updated_at <= ${before(now)}
         order by updated_at limit ${BATCH}
       )`,
     )

@@ -1,0 +1,2 @@
+CREATE INDEX `run_webhooks_pending` ON `run_webhooks` (`workspace_id`,`lease_expires_at`,`due_at`) WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX `deployments_deleting` ON `deployments` (`workspace_id`,`id`) WHERE status = 'AWAITING_DELETE';

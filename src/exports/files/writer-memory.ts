@@ -1,0 +1,33 @@
+import { MemoryBudget } from "../../shared/work/memory-budget.ts";
+import { MAX_WRITER_BYTES, SMALL_WRITERS_BYTES, WRITER_BYTES_PER_ROW } from "../limits.ts";
+import type { FileRow } from "../table.ts";
+
+/** After it, the file is left to another isolate. */
+const MAX_WAIT_MS = 20_000;
+
+let hasMemoryForEach = false;
+const budgets = new Map<string, MemoryBudget>();
+
+/** Lets each workspace write a large file at a time. For a process with more memory than the platform's isolates. */
+export function separateWriters(): void {
+  hasMemoryForEach = true;
+}
+
+/**
+ * Admits one writer of a large file in an isolate at a time, beside small ones.
+ * @throws AppError `unavailable` after the wait
+ */
+export function holdWriterMemory<T>(file: FileRow, write: () => Promise<T>): Promise<T> {
+  const bytes = Math.min(file.rows_planned * WRITER_BYTES_PER_ROW, MAX_WRITER_BYTES);
+  return budgetOf(file).hold(async (reserve) => {
+    await reserve(bytes);
+    return write();
+  });
+}
+
+function budgetOf({ workspace_id }: FileRow): MemoryBudget {
+  const key = hasMemoryForEach ? workspace_id : "";
+  const budget = budgets.get(key) ?? new MemoryBudget(SMALL_WRITERS_BYTES, MAX_WAIT_MS);
+  budgets.set(key, budget);
+  return budget;
+}
