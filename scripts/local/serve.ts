@@ -1,6 +1,7 @@
 // Runs the bundled Worker in workerd, as `wrangler dev` does, but without the proxy that it puts in
-// front: that is a second workerd, and each request pays 2 ms for it. The main script has the port itself: the
-// entry of Miniflare serves every bucket without a key, so it is a socket in the stack's folder (pool/workerd.sh).
+// front: that is a second workerd, and each request pays 2 ms for it. The listener (front/) passes requests to the main
+// script, past the entry of Miniflare, which serves every bucket without a key. Both are sockets in the stack's folder
+// (pool/workerd.sh).
 // Its one argument is a Serving.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
@@ -10,6 +11,8 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { type EgressPolicy, egressPolicy } from "../../src/shared/egress/egress.ts";
 import { bundleOf, localBundleOf, SCRIPTS, type Script } from "./bundle.ts";
 import { EACH_MINUTE, RESUME } from "./crons.ts";
+import { startFront } from "./front/front.ts";
+import { LIMITS } from "./front/limits.ts";
 import { readModules } from "./modules.ts";
 import { agentProcesses, builderProcesses } from "./pool/bindings.ts";
 import { workerdPath } from "./pool/child.ts";
@@ -40,6 +43,8 @@ export type Bound = {
 
 /** The socket of Miniflare's entry. */
 const ENTRY = "entry.sock";
+/** The socket of the main script. */
+const HTTP = "http.sock";
 
 type EgressVariables = Parameters<typeof egressPolicy>[0];
 
@@ -66,6 +71,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => void miniflare.dispose().finally(() => process.exit(0)));
 }
 await miniflare.ready;
+await startFront({ port, socket: HTTP, limits: LIMITS });
 void resumeRuns();
 startTicks(ENTRY, { crons: [EACH_MINUTE], pause_ms: tick_ms });
 // The next start may follow a SIGKILL.
@@ -101,7 +107,8 @@ async function mainWorker({ versionMetadata: _, ...options }: Bound, script: Scr
       PROCESSES: await agentProcesses(path, userService(options), bindings),
     },
     unsafeBindings: [debugPortBinding("DEBUG_PORT")],
-    unsafeDirectSockets: [{ host: "127.0.0.1", port }],
+    // pool/workerd.sh names the socket.
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
   };
 }
 

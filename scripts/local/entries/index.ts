@@ -13,20 +13,8 @@ export { IsolateBackend } from "./isolate-backend.ts";
 runIsolatesElsewhere(isolateProxy);
 separateWriters();
 
-/** The stack listens on loopback: every client without a proxy in front has this address. */
-const LOOPBACK = "127.0.0.1";
-
-/** Rate limits of callers without a key count by CF-Connecting-IP. A proxy sets it; otherwise clients share one limit. */
-function withClient(request: Request): Request {
-  if (request.headers.get("CF-Connecting-IP")) return request;
-  const headers = new Headers(request.headers);
-  headers.set("CF-Connecting-IP", LOOPBACK);
-  return new Request(request, { headers });
-}
-
 export default {
   ...worker,
-  fetch: (request, env, ctx) => worker.fetch(withClient(request), env, ctx),
   queue: consumeBehind,
   scheduled: (controller, env) =>
     controller.cron === RESUME ? resumeRuns(env) : worker.scheduled(controller, env),

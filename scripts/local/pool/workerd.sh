@@ -1,6 +1,6 @@
 #!/bin/sh
-# Miniflare runs this as its workerd. The debug port, and the entry of Miniflare with its emulation
-# endpoints, become sockets in the working directory, which nobody else can open.
+# Miniflare runs this as its workerd. The debug port, the entry of Miniflare with its emulation endpoints, and the
+# listener of the main script become sockets in the working directory, which nobody else can open.
 for argument do
   shift
   case "$argument" in
@@ -8,12 +8,12 @@ for argument do
   esac
   set -- "$@" "$argument"
 done
-rm -f main.sock entry.sock
-# On the port of the main script, a CONNECT to this host delivers any event to it, messages of queues too.
+rm -f main.sock entry.sock http.sock
+# On the listener of the main script, a CONNECT to this host delivers any event to it, messages of queues too.
 # The replacement has the same length, because the configuration is binary.
 host=$(od -An -N20 -tx1 /dev/urandom | tr -d ' \n' | cut -c1-39)
 umask 077
 LC_ALL=C sed "s/miniflare-unsafe-internal-capnp-connect/$host/g" > config.bin || exit
 exec < config.bin
 rm config.bin
-exec "$HEDDLE_WORKERD" "$@" --debug-port=unix:main.sock
+exec "$HEDDLE_WORKERD" "$@" --debug-port=unix:main.sock --socket-addr=direct:0:default=unix:http.sock

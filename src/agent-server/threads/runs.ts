@@ -19,14 +19,17 @@ const MAX_SHARED_LOSSES = 5;
 const MAX_ATTEMPTS = 30;
 
 /**
- * `upgrade`: by a new version of the Worker. `outage`: the agent's code could not be read. `alone`: in quarantine,
- * without other runs.
+ * `upgrade`: by a new version of the Worker. `main_process`: by the end of the process of all workspaces on one machine,
+ * where isolates run elsewhere. `outage`: the agent's code could not be read. `alone`: in quarantine, without other runs.
  */
-export type Loss = "upgrade" | "outage" | "restart" | "isolate" | "alone";
+export type Loss = "upgrade" | "main_process" | "outage" | "restart" | "isolate" | "alone";
+
+/** Losses for which no run is the cause. */
+const BLAMELESS: readonly Loss[] = ["upgrade", "main_process", "outage"];
 
 /** Returns `losses` after another one. Only losses that the run may have caused count. */
 export function countLoss(losses: number, loss: Loss): number {
-  return loss === "upgrade" || loss === "outage" ? losses : losses + 1;
+  return BLAMELESS.includes(loss) ? losses : losses + 1;
 }
 
 /**
@@ -38,7 +41,7 @@ export function afterLoss(
   loss: Loss,
 ): "retry" | "quarantine" | "end" {
   if (attempt >= MAX_ATTEMPTS) return "end";
-  if (loss === "upgrade" || loss === "outage") return "retry";
+  if (BLAMELESS.includes(loss)) return "retry";
   if (loss === "alone") return losses > 1 ? "end" : "quarantine";
   if (loss === "restart") return losses < MAX_RESTARTS ? "retry" : "end";
   return losses < MAX_SHARED_LOSSES ? "quarantine" : "end";
@@ -46,9 +49,11 @@ export function afterLoss(
 
 /**
  * Whether the next attempt waits. After a restart nothing of the lost attempt runs any more, so the first attempt of
- * the new process begins at once. A run that keeps ending its process waits.
+ * the new process begins at once. A run that keeps ending its process waits, and so does one whose main process keeps
+ * ending.
  */
-export function isDelayed(losses: number, loss: Loss): boolean {
+export function isDelayed(attempt: number, losses: number, loss: Loss): boolean {
+  if (loss === "main_process") return attempt > MAX_RESTARTS;
   return loss === "outage" || loss === "isolate" || loss === "alone" || losses > 1;
 }
 

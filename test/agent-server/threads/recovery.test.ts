@@ -1,10 +1,15 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { resumeDeployment } from "../../../scripts/local/entries/resume.ts";
 import { visitBusyThreads } from "../../../src/agent-server/threads/directory/busy-threads.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
+import {
+  openIsolate,
+  runIsolatesElsewhere,
+} from "../../../src/control-plane/deployments/isolate/isolate.ts";
+import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { systemContext } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -189,6 +194,27 @@ test("attempts that a new version of the Worker ends do not count, up to the thi
   await upgrade(place, 30);
   expect((await join(run_id)).__error__).toMatchObject({ error: "IsolateLostError" });
 }, 120_000);
+
+describe("on one machine", () => {
+  beforeEach(() => {
+    runIsolatesElsewhere((given, call) =>
+      openIsolate(given.LOADER, call, () => readRevisionCode(given, call.ref)),
+    );
+  });
+  afterEach(() => runIsolatesElsewhere(null));
+
+  test("attempts that the end of the main process cuts off do not count", async () => {
+    const thread = await testThread(ownRevision());
+    const { place, create, object } = thread;
+    await create("steps", { input: { delay_ms: 20_000 } });
+    for (let attempt = 1; attempt <= 4; attempt++) {
+      await reached(thread, attempt, 2);
+      await crash(place);
+    }
+    await reached(thread, 5, 2);
+    await object.deleteThread();
+  }, 120_000);
+});
 
 test("losses with a checkpoint in between do not end a run", async () => {
   const thread = await testThread();

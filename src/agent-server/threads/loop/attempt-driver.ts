@@ -1,3 +1,4 @@
+import { hasIsolatesElsewhere } from "../../../control-plane/deployments/isolate/isolate.ts";
 import type { Op, RunOutcome } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
@@ -56,7 +57,8 @@ export class AttemptDriver {
 
   /** Returns why the newest attempt is gone, after its thread has lost its process. */
   lossOf({ version }: StoredRun): Loss {
-    return version === this.version ? "restart" : "upgrade";
+    if (version !== this.version) return "upgrade";
+    return hasIsolatesElsewhere() ? "main_process" : "restart";
   }
 
   async drive(attempt: RunAttempt) {

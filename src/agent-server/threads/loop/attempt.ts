@@ -79,8 +79,8 @@ export class RetryTimer {
       retry();
     };
     clearTimeout(this.#timer ?? undefined);
-    if (!isDelayed(losses, loss)) return run();
-    const tries = loss === "outage" ? attempt : Math.max(1, losses);
+    if (!isDelayed(attempt, losses, loss)) return run();
+    const tries = loss === "outage" || loss === "main_process" ? attempt : Math.max(1, losses);
     this.#timer = setTimeout(run, backoff(DELAY, tries, Math.random()));
   }
 }

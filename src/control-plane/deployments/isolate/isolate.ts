@@ -40,6 +40,11 @@ export function runIsolatesElsewhere(open: OpenIsolate | null): void {
   openElsewhere = open;
 }
 
+/** Whether isolates have survived the end of this process. */
+export function hasIsolatesElsewhere(): boolean {
+  return openElsewhere !== null;
+}
+
 /** Props of the agent server for SDK clients without a URL in the agent's code. */
 function serverOf({ deployment_id }: IsolateRef): ServerProps {
   const base_url = `https://agent.internal/agents/${deployment_id}`;

@@ -1,0 +1,78 @@
+// Strangers that send half of their requests cost the Worker nothing, and harm no tenant.
+import { readFile } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { deploy } from "./support/deployments.ts";
+import {
+  assertUnharmed,
+  type Bystander,
+  callUntil,
+  medianBesideBurners,
+} from "./support/neighbours.ts";
+import { stack, until, workerPid } from "./support/stack.ts";
+
+const AGENT = {
+  "langgraph.json": JSON.stringify({ graphs: { agent: "./agent.ts:agent" } }),
+  "agent.ts": "export async function agent() { return { messages: [] }; }\n",
+};
+const MEGABYTE = 1024 * 1024;
+const CONNECTIONS = 750;
+/** A request with such headers takes 0.9 MB of the Worker. */
+const PADDING = Array.from({ length: 30 }, (_, n) => `X-${n}: ${"x".repeat(4000)}`).join("\r\n");
+
+const sockets: Socket[] = [];
+let bystander: Bystander;
+let beside_burners: number;
+
+beforeAll(async () => {
+  const { id: deployment_id } = await deploy("bystander", AGENT);
+  bystander = { deployment_id, assistant_id: "agent", headers: {} };
+  beside_burners = await medianBesideBurners(bystander);
+});
+
+afterAll(() => {
+  for (const socket of sockets) socket.destroy();
+});
+
+/** Opens a connection, sends bytes and keeps it open. Resolves when they are sent. */
+function sendHalf(bytes: string): Promise<void> {
+  const { hostname, port } = new URL(stack.base_url);
+  const socket = connect(Number(port), hostname);
+  sockets.push(socket);
+  socket.on("error", () => socket.destroy());
+  return new Promise((resolve) => {
+    socket.once("close", resolve);
+    socket.write(bytes, () => resolve());
+  });
+}
+
+async function residentBytes(pid: number): Promise<number> {
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kilobytes) * 1024;
+}
+
+test.each([
+  [
+    "headers and a byte of a body",
+    `POST /v1/session HTTP/1.1\r\nHost: x\r\n${PADDING}\r\nContent-Length: 1000\r\n\r\n{`,
+  ],
+  [
+    "a byte of a body of a webhook",
+    "POST /webhooks/0197 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{",
+  ],
+  ["half of a header", `GET /ok HTTP/1.1\r\nHost: x\r\nX-Half: ${"x".repeat(10_000)}`],
+  ["nothing", ""],
+])("connections that send %s harm no tenant", async (_case, bytes) => {
+  const worker = await workerPid();
+  const before = await residentBytes(worker);
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => sendHalf(bytes)));
+  let rounds = 0;
+  assertUnharmed(await callUntil(bystander, async () => ++rounds >= 5), beside_burners);
+  expect(await workerPid()).toBe(worker);
+  expect((await residentBytes(worker)) - before).toBeLessThan(200 * MEGABYTE);
+  await until(
+    "The end of the connections",
+    async () => sockets.filter(({ destroyed }) => !destroyed).length,
+    (open) => open === 0,
+  );
+});
