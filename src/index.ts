@@ -25,6 +25,7 @@ import {
   sweepDeletions,
   sweepDeliveries,
 } from "./control-plane/deployments/rollout/sweep.ts";
+import { sweepUploads } from "./control-plane/deployments/uploads/upload-service.ts";
 import { recordTick } from "./control-plane/health/health-service.ts";
 import { startMetrics } from "./control-plane/health/metrics-push.ts";
 import { resealGrants, sweepAuthorizations } from "./control-plane/oauth/storage/sweep.ts";
@@ -74,6 +75,7 @@ const JOBS: Record<string, Job[]> = {
     sweepBuilds,
     sweepDeletions,
     sweepDeliveries,
+    sweepUploads,
     sweepProjectDeletions,
     sweepExpiredTraces,
     spawnWindows,

@@ -100,6 +100,25 @@ export const revisions = sqliteTable(
   ],
 );
 
+/** Uploaded tarballs. Those that no revision uses are deleted after a day. */
+export const uploads = sqliteTable(
+  "uploads",
+  {
+    object_path: text().primaryKey(),
+    workspace_id: text().notNull(),
+    deployment_id: text().notNull(),
+    bytes: integer().notNull(),
+    is_used: integer({ mode: "boolean" }).notNull().default(false),
+    created_at: text().notNull(),
+  },
+  (table) => [
+    index("uploads_by_deployment").on(table.deployment_id),
+    index("uploads_unused")
+      .on(table.workspace_id, table.created_at, table.bytes)
+      .where(sql`is_used = 0`),
+  ],
+);
+
 export const secrets = sqliteTable(
   "secrets",
   {

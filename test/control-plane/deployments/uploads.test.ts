@@ -1,9 +1,12 @@
 import { env, exports } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
+import { sweepUploads } from "../../../src/control-plane/deployments/uploads/upload-service.ts";
 import {
+  MAX_UNUSED_BYTES,
   objectPath,
   type SourceUpload,
   signedText,
+  UNUSED_MS,
 } from "../../../src/control-plane/deployments/uploads/uploads.ts";
 import { isSigned, sign } from "../../../src/shared/crypto/signing.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -167,4 +170,39 @@ test("a signature is of one purpose and one key, also of one that was rotated ou
   expect(await isSigned({ ENCRYPTION_KEYS: key("b", 2) }, "uploads", "text", signed)).toBe(false);
   expect(await isSigned({ ENCRYPTION_KEYS: key("a", 2) }, "uploads", "text", signed)).toBe(false);
   expect(await isSigned(rotated, "uploads", "text", { ...signed, signature: "zz" })).toBe(false);
+});
+
+test("an upload that no revision uses is deleted after a day, and one that is used stays", async () => {
+  const id = await uploadable();
+  const [unused, used] = [await place(id), await place(id)];
+  for (const { upload_url } of [unused, used]) expect((await put(upload_url)).status).toBe(200);
+  const source_revision_config = { source_tarball_path: used.object_path };
+  const path = `/v2/deployments/${id}`;
+  const patched = await api(path, {
+    ...{ key: ours.editor, method: "PATCH", json: { source_revision_config } },
+  });
+  expect(patched.status).toBe(200);
+  const objects = () =>
+    Promise.all([unused, used].map(({ object_path }) => env.ARTIFACTS.head(object_path)));
+  await sweepUploads(env, new Date(Date.now() + UNUSED_MS - 60_000));
+  expect(await objects()).not.toContain(null);
+  await sweepUploads(env, new Date(Date.now() + UNUSED_MS));
+  expect(await objects()).toEqual([null, expect.objectContaining({ key: used.object_path })]);
+});
+
+test("uploads that no revision uses take a bounded number of bytes of a workspace", async () => {
+  const id = await uploadable();
+  const [first, second] = [await place(id), await place(id)];
+  expect((await put(first.upload_url)).status).toBe(200);
+  const sized = (bytes: number) =>
+    env.DB.prepare("UPDATE uploads SET bytes = ? WHERE object_path = ?")
+      .bind(bytes, first.object_path)
+      .run();
+  await sized(MAX_UNUSED_BYTES);
+  const refused = await put(second.upload_url);
+  expect(refused.status).toBe(402);
+  expect(await refused.text()).toContain("Create revisions of them, or wait");
+  expect(await env.ARTIFACTS.head(second.object_path)).toBeNull();
+  await sized(7);
+  expect((await put(second.upload_url)).status).toBe(200);
 });

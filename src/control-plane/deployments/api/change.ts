@@ -21,7 +21,7 @@ import { assertSecrets } from "../secret-rules.ts";
 import { replaceSecrets } from "../secrets.ts";
 import type { SourceChange } from "../sources.ts";
 import { merged } from "../sql.ts";
-import { deployments, revisions } from "../table.ts";
+import { deployments, revisions, uploads } from "../table.ts";
 import { promotedBy, type Traffic } from "../traffic.ts";
 
 /** A new revision of the deployment's source, or a copy of a deployed revision. */
@@ -62,6 +62,7 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
         .set({ ...toUpdate(change), secrets_version, updated_at: now })
         .where(isOurs(ctx, id)),
       ...(promoted === null ? [] : [markPromoted(ctx, promoted)]),
+      ...markUsed(ctx, change),
       ...(revision ? [toInsert(ctx, before, revision, now)] : []),
       ...(secrets ? await replaceSecrets(ctx, id, secrets, now) : []),
     ])
@@ -84,6 +85,17 @@ function toInsert(
 ) {
   const input = { now, trigger };
   return copied ? copyRevision(ctx, copied, id, input) : insertRevision(ctx, deployment, id, input);
+}
+
+/** Keeps the upload of a new revision. */
+export function markUsed({ db, caller }: Context, { source_revision_config }: SourceChange) {
+  const path = source_revision_config?.source_tarball_path;
+  if (path === undefined) return [];
+  const isUpload = and(
+    eq(uploads.object_path, path),
+    eq(uploads.workspace_id, caller.workspace_id),
+  );
+  return [db.update(uploads).set({ is_used: true }).where(isUpload)];
 }
 
 /** Refuses a change to a source that a build would not find. */

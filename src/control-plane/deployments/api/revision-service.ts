@@ -26,7 +26,7 @@ import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { assertNotServing } from "../traffic.ts";
 import { assertUploadPlan } from "../uploads/uploads.ts";
-import { applyChange, assertUploaded, triggerOf } from "./change.ts";
+import { applyChange, assertUploaded, markUsed, triggerOf } from "./change.ts";
 import { getDeployment } from "./service.ts";
 
 export async function getRevision(
@@ -78,7 +78,8 @@ async function createPreview(
   const now = new Date().toISOString();
   const config = change.source_revision_config ?? {};
   const input = { now, trigger: triggerOf(ctx.caller, change), preview: config };
-  await insertRevision(ctx, before, revision_id, input).catch(async (error: unknown) => {
+  const insert = insertRevision(ctx, before, revision_id, input);
+  await ctx.db.batch([insert, ...markUsed(ctx, change)]).catch(async (error: unknown) => {
     throw isOrphaned(error) ? await overtaken(ctx, before.id, error) : error;
   });
   await sendBuilds(ctx.env, [revision_id]);

@@ -7,7 +7,7 @@ import { agentLog } from "../logs/agent-log.ts";
 import type { DeletionMessage } from "../queue.ts";
 import { sendDeletions } from "../queue.ts";
 import { uploadPrefix } from "../sources.ts";
-import { deployments, revisions, secrets } from "../table.ts";
+import { deployments, revisions, secrets, uploads } from "../table.ts";
 
 /** Deletes a bounded part of a deployment's data. @returns `true` when nothing is left */
 export type Cleaner = (env: Env, deployment_id: string) => Promise<boolean>;
@@ -43,6 +43,7 @@ export async function consumeDeletion(
   const db = database(env);
   await db.batch([
     db.delete(secrets).where(eq(secrets.deployment_id, deployment_id)),
+    db.delete(uploads).where(eq(uploads.deployment_id, deployment_id)),
     db.delete(deployments).where(eq(deployments.id, deployment_id)),
   ]);
   await sendNextDeletions(env, row.workspace_id);

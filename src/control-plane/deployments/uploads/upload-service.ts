@@ -1,20 +1,23 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, lte, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import { type Context, database } from "../../../shared/context.ts";
 import { isSigned, type Signature, sign } from "../../../shared/crypto/signing.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { baseUrl } from "../../../shared/http/base-url.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { among } from "../../../shared/storage/sql.ts";
 import { assertChangeable, findDeployment } from "../rows.ts";
-import { deployments } from "../table.ts";
+import { deployments, uploads } from "../table.ts";
 import type { Uploaded, UploadUrl } from "./upload-schema.ts";
 import {
   assertNotExpired,
-  assertSize,
   assertUploadPlan,
+  MAX_UNUSED_BYTES,
   objectPath,
+  parseSize,
   type SourceUpload,
   signedText,
+  UNUSED_MS,
   UPLOAD_SECONDS,
 } from "./uploads.ts";
 
@@ -56,9 +59,10 @@ export async function receiveUpload(
     throw new AppError("forbidden", text);
   }
   assertNotExpired(upload, new Date());
-  assertSize(request.headers.get("content-length"));
+  const bytes = parseSize(request.headers.get("content-length"));
   await assertWanted(env, upload);
   const key = objectPath(upload);
+  await reserve(env, upload, bytes);
   const stored = await env.ARTIFACTS.put(key, request.body, {
     onlyIf: { etagDoesNotMatch: "*" },
     httpMetadata: { contentType: "application/gzip" },
@@ -73,6 +77,27 @@ export async function receiveUpload(
     throw error;
   });
   return { object_path: key, size_bytes: stored.size };
+}
+
+/** Inserts the row before the object is stored, so that the sweep finds each object. An attempt may be repeated. */
+async function reserve(env: Env, upload: SourceUpload, bytes: number): Promise<void> {
+  const { workspace_id, deployment_id } = upload;
+  const object_path = objectPath(upload);
+  const unused = sql`select coalesce(sum(bytes), 0) from uploads
+    where is_used = 0 and workspace_id = ${workspace_id} and object_path <> ${object_path}`;
+  const created_at = new Date().toISOString();
+  const rows = await database(env).all(sql`
+    insert into ${uploads} (object_path, workspace_id, deployment_id, bytes, is_used, created_at)
+    select ${object_path}, ${workspace_id}, ${deployment_id}, ${bytes}, 0, ${created_at}
+    where (${unused}) + ${bytes} <= ${MAX_UNUSED_BYTES}
+    on conflict (object_path) do update set bytes = excluded.bytes
+    returning object_path
+  `);
+  if (rows.length > 0) return;
+  const text =
+    `Uploads that no revision uses may take ${MAX_UNUSED_BYTES} bytes of a workspace. ` +
+    "Create revisions of them, or wait: each is deleted a day after its upload.";
+  throw new AppError("quota_exceeded", text);
 }
 
 async function assertWanted(
@@ -90,6 +115,24 @@ async function assertWanted(
       ),
     );
   if (!row) throw notFound("Deployment", deployment_id);
+}
+
+const SWEPT = 50;
+
+/** Deletes uploads that no revision uses. Objects first: after a crash their rows still lead to them. */
+export async function sweepUploads(env: Env, now: Date): Promise<void> {
+  const db = database(env);
+  const oldest = new Date(now.getTime() - UNUSED_MS).toISOString();
+  const isUnused = and(eq(uploads.is_used, false), lte(uploads.created_at, oldest));
+  const rows = await db
+    .select({ path: uploads.object_path })
+    .from(uploads)
+    .where(isUnused)
+    .limit(SWEPT);
+  if (rows.length === 0) return;
+  const paths = rows.map(({ path }) => path);
+  await env.ARTIFACTS.delete(paths);
+  await db.delete(uploads).where(and(isUnused, among(uploads.object_path, paths)));
 }
 
 /** Published clients request one before they push an image. */

@@ -9,6 +9,10 @@ import { uploadPrefix } from "../sources.ts";
 export const UPLOAD_SECONDS = 3600;
 /** The size that a build accepts. */
 const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
+/** Bytes of a workspace's uploads that no revision uses. */
+export const MAX_UNUSED_BYTES = 1024 ** 3;
+/** Age at which an upload that no revision uses is deleted. */
+export const UNUSED_MS = 24 * 3_600_000;
 
 /** Uploads are how command-line tools deploy. */
 export function assertUploadPlan(caller: Pick<Caller, "plan">): void {
@@ -38,11 +42,12 @@ export function assertNotExpired({ expires }: SourceUpload, now: Date): void {
   throw new AppError("forbidden", text);
 }
 
-export function assertSize(header: string | null): void {
+/** @returns the bytes of the body */
+export function parseSize(header: string | null): number {
   if (header === null || !/^\d{1,15}$/.test(header)) {
     throw new AppError("bad_request", "Content-Length is required.");
   }
-  if (Number(header) <= MAX_UPLOAD_BYTES) return;
+  if (Number(header) <= MAX_UPLOAD_BYTES) return Number(header);
   const text = `The tarball has ${header} bytes; the limit is ${MAX_UPLOAD_BYTES}: exclude large files with .gitignore or .dockerignore.`;
   throw new AppError("too_large", text);
 }
