@@ -5,6 +5,9 @@ const PENDING_BYTES = 256 * 1024;
 /** Sockets of a deployment in this isolate at once. */
 const OPEN_SOCKETS = 128;
 
+/** Time without a byte after which a socket is closed: agents forget sockets. */
+export const IDLE_MS = 15 * 60_000;
+
 const openSockets = new Map<string, number>();
 
 /** Counts a socket of a deployment. @returns what releases it; more calls have no effect */
@@ -36,6 +39,8 @@ export class TcpSession extends RpcTarget {
   #writer: WritableStreamDefaultWriter<Uint8Array>;
   #isReading = false;
   #pendingBytes = 0;
+  #usedAt = Date.now();
+  #idleTimer: ReturnType<typeof setTimeout>;
 
   /** `release`: called when the socket is closed. */
   constructor(socket: Socket, host: string, release: () => void) {
@@ -45,6 +50,15 @@ export class TcpSession extends RpcTarget {
     this.#socket = socket;
     this.#reader = socket.readable.getReader();
     this.#writer = socket.writable.getWriter();
+    this.#idleTimer = this.#closeIdle(IDLE_MS);
+  }
+
+  #closeIdle(wait_ms: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
+      const left_ms = this.#usedAt + IDLE_MS - Date.now();
+      if (left_ms > 0) this.#idleTimer = this.#closeIdle(left_ms);
+      else void this.close().catch(() => {});
+    }, wait_ms);
   }
 
   /** A read that is in progress when TLS starts rejects. @returns `null` at the end */
@@ -53,6 +67,7 @@ export class TcpSession extends RpcTarget {
     this.#isReading = true;
     try {
       const { value } = await this.#reader.read();
+      this.#usedAt = Date.now();
       return value ?? null;
     } finally {
       this.#isReading = false;
@@ -70,6 +85,7 @@ export class TcpSession extends RpcTarget {
     this.#pendingBytes += size;
     try {
       await this.#writer.write(bytes);
+      this.#usedAt = Date.now();
     } finally {
       this.#pendingBytes -= size;
     }
@@ -92,6 +108,7 @@ export class TcpSession extends RpcTarget {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#idleTimer);
     this.#release();
     await this.#socket.close();
   }
