@@ -68,6 +68,11 @@ export async function deploymentRow(workspace_id: string, fields: Partial<Deploy
   return row;
 }
 
+/** Ends the leases of all builds, because a workspace builds few revisions at once. */
+export async function releaseBuilds(): Promise<void> {
+  await database(env).update(revisions).set({ lease_expires_at: null });
+}
+
 export async function revisionRow(
   deployment: Pick<Deployment, "id" | "workspace_id">,
   fields: RevisionFields = {},

@@ -43,6 +43,7 @@ import {
   deploymentRow,
   putArtifact,
   type RevisionFields,
+  releaseBuilds,
   revisionRow,
   systemContext,
 } from "../../support/deployment.ts";
@@ -79,9 +80,7 @@ function linesOf(revision_id: string) {
 }
 
 // The second attempt of a build that was lost waits for all others.
-beforeEach(async () => {
-  await db.update(revisions).set({ lease_expires_at: null });
-});
+beforeEach(releaseBuilds);
 
 describe("a lease", () => {
   test("is held by one attempt at a time, and by the next once it has expired", async () => {

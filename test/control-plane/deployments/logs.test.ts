@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, expect, test } from "vitest";
 import { LogSink } from "../../../src/control-plane/builds/queue/log-sink.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import { advanceBuild } from "../../../src/control-plane/deployments/rollout/build-service.ts";
-import { deploymentRow, revisionRow } from "../../support/deployment.ts";
+import { deploymentRow, releaseBuilds, revisionRow } from "../../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Page = { logs: { id: string; level: string; message: string }[]; next_offset: string | null };
@@ -12,6 +12,7 @@ let ours: TestWorkspace;
 beforeAll(async () => {
   ours = await workspace();
 });
+afterEach(releaseBuilds);
 
 const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
 

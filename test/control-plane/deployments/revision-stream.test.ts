@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, expect, test } from "vitest";
 import { LogSink } from "../../../src/control-plane/builds/queue/log-sink.ts";
 import { agentLog } from "../../../src/control-plane/deployments/logs/agent-log.ts";
 import type { Revision } from "../../../src/control-plane/deployments/revision-schema.ts";
@@ -9,7 +9,7 @@ import {
   advanceBuild,
   recordArtifact,
 } from "../../../src/control-plane/deployments/rollout/build-service.ts";
-import { deploymentRow, revisionRow } from "../../support/deployment.ts";
+import { deploymentRow, releaseBuilds, revisionRow } from "../../support/deployment.ts";
 import { eventsOf, listOf, nextOf, type StreamEvent } from "../../support/events.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -25,6 +25,7 @@ beforeAll(async () => {
   ours = await workspace();
   theirs = await workspace();
 });
+afterEach(releaseBuilds);
 
 async function building() {
   const deployment = await deploymentRow(ours.workspace_id);

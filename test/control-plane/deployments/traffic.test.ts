@@ -16,6 +16,7 @@ import {
   deploymentRow,
   putArtifact,
   type RevisionFields,
+  releaseBuilds,
   revisionRow,
   systemContext,
 } from "../../support/deployment.ts";
@@ -213,7 +214,10 @@ describe("a preview", () => {
     const active = (await call("POST", "/revisions", {})).body.id;
     const claim = (id: string) => claimBuild(env, id, new Date());
     expect(await claim(older)).toBeNull();
-    for (const id of [other, newer, active]) expect(await claim(id)).not.toBeNull();
+    for (const id of [other, newer, active]) {
+      expect(await claim(id)).not.toBeNull();
+      await releaseBuilds();
+    }
     expect((await call("GET", `/revisions/${older}`)).body.status).toBe("SKIPPED");
   });
 
