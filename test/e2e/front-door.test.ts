@@ -39,6 +39,7 @@ function sendHalf(bytes: string): Promise<void> {
   const { hostname, port } = new URL(stack.base_url);
   const socket = connect(Number(port), hostname);
   sockets.push(socket);
+  socket.resume();
   socket.on("error", () => socket.destroy());
   return new Promise((resolve) => {
     socket.once("close", resolve);
