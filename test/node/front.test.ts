@@ -99,6 +99,15 @@ test("passes a request and its response unchanged", async () => {
   expect(seen[0]?.headers["cf-connecting-ip"]).toBe("203.0.113.9");
 });
 
+test("a client without a proxy has its own address", async () => {
+  await start();
+  await startWorker();
+  for (const headers of [{}, { "CF-Connecting-IP": "" }])
+    await (await get("/", { headers })).text();
+  const addresses = seen.map(({ headers }) => headers["cf-connecting-ip"]);
+  expect(addresses).toEqual(["127.0.0.1", "127.0.0.1"]);
+});
+
 test.each([
   ["with its length", 3_000_000, {}],
   ["in chunks", 3_000_000, { "transfer-encoding": "chunked" }],

@@ -225,11 +225,13 @@ test("a key that is revoked in the middle fails the export with S3's message, an
   const proxy = await faulty();
   const { keys, revoke } = await passingKeys(proxy);
   const { destination, start } = await behind(proxy, some, keys);
-  proxy.fail({ ...refusal(503, "SlowDown"), times: 1000, when: isPart(2) });
+  let isRevoked = false;
+  const isHeld = (seen: Seen) => !isRevoked && isPart(2)(seen);
+  proxy.fail({ ...refusal(503, "SlowDown"), times: 1000, when: isHeld });
   const { id } = await start();
   await reached(proxy, isPart(2));
-  proxy.heal();
   await revoke();
+  isRevoked = true;
   const failed = await ended(id);
   expect(failed).toMatchObject({
     status: "FAILED",
