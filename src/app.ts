@@ -16,9 +16,10 @@ import { callbackRoutes } from "./control-plane/oauth/authorizations/callback-ro
 import { audit } from "./control-plane/workspaces/audit/audit.ts";
 import { authenticate } from "./control-plane/workspaces/auth.ts";
 import { configurationProblem } from "./control-plane/workspaces/configuration.ts";
+import { invitationRoutes } from "./control-plane/workspaces/invitations/invitation-routes.ts";
 import { endWithPrincipal } from "./control-plane/workspaces/revocation.ts";
 import { sessionRoutes } from "./control-plane/workspaces/session/session-routes.ts";
-import { readSession } from "./control-plane/workspaces/session-token.ts";
+import { assertNoSession, readSession } from "./control-plane/workspaces/session-token.ts";
 import { addDocs } from "./docs.ts";
 import { notFoundHandler, onError } from "./error-responses.ts";
 import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
@@ -83,6 +84,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.route("/", regionMetricsRoutes);
   app.route("/", callbackRoutes);
   app.route("/", sessionRoutes);
+  app.route("/", invitationRoutes);
   for (const routes of PUBLIC_TRACE_ROUTERS) app.route("/", routes);
   const document = documentOf(app);
   addAgentDocs(app, document, "before the gate");
@@ -124,12 +126,16 @@ const limitAnonymous = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /** Cookies on the host name of an agent are the agent's. */
-const readOwnSession = createMiddleware<AppEnv>((c, next) =>
-  isAgentHost(c.req.raw, c.env) ? next() : readSession(c, next),
-);
+const readOwnSession = createMiddleware<AppEnv>((c, next) => {
+  // Calls of the Worker itself have the credential of the request that they are part of.
+  if (internalCallerOf(c.env) === null) assertNoSession(c.req.raw.headers);
+  return isAgentHost(c.req.raw, c.env) ? next() : readSession(c, next);
+});
 
 const readCredential = createMiddleware<AppEnv>(async (c, next) => {
-  if (isUpgrade(c.req.raw)) c.req.raw = withCredential(c.req.raw);
+  const changed = isUpgrade(c.req.raw) ? withCredential(c.req.raw) : c.req.raw;
+  if (changed !== c.req.raw) assertNoSession(changed.headers);
+  c.req.raw = changed;
   await next();
 });
 

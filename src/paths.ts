@@ -40,7 +40,10 @@ export const AUDITED = [
   "/api/v2/runs/:run_id/share",
 ];
 
-/** Routes without a caller that cost a query or more. Those of agents' apps are limited by the gate. */
+/**
+ * Routes without a caller that cost a query or more. Those of agents' apps are limited by the gate. A path that ends
+ * with `/*` matches its beginning too: named twice, a request would count twice.
+ */
 export const ANONYMOUS = [
   "/agents/:deployment_id/docs/*",
   "/agents/:deployment_id/openapi.json",
@@ -52,9 +55,9 @@ export const ANONYMOUS = [
   "/public/*",
   "/uploads/*",
   "/v1/health",
-  "/v1/me",
+  "/v1/invitations/*",
+  "/v1/me/*",
   "/v1/metrics",
-  "/v1/session",
   "/v1/session/*",
   "/v2/auth/callback/*",
   "/v2/auth/setup/*",

@@ -30,7 +30,7 @@ const PUBLIC = {
   giveFeedbackByLink: "the same, as a link",
   receiveUpload: "the URL is signed for one upload",
   createSession: "a person signs in with a key in the body",
-  deleteSession: "deletes a cookie of the browser that sends it",
+  deleteSession: "ends the session of the browser that sends it",
   getSignInWays: "the sign-in page asks before there is a session",
   beginSignIn: "a browser is led to the issuer; its cookie keeps the state",
   finishSignIn: "a browser comes back from the issuer; cookie and state are the proof",
@@ -61,6 +61,9 @@ const OF_ORGANIZATION = [
   "updateOrganizationMember",
   "removeOrganizationMember",
 ];
+
+/** For people who sign in with the issuer: a key is refused whatever the id. */
+const OF_PEOPLE = ["listInvitations", "acceptInvitation", "declineInvitation", "leaveOrganization"];
 
 /** Reads with a body. */
 const READING = [
@@ -198,13 +201,17 @@ function tricks(url: string): string[] {
 }
 
 describe("with a key of another workspace", () => {
-  const known = guarded.filter(({ id }) => !OF_ORGANIZATION.includes(id));
-  const organizational = guarded.filter(({ id }) => OF_ORGANIZATION.includes(id));
+  const refusing = [...OF_ORGANIZATION, ...OF_PEOPLE];
+  const known = guarded.filter(({ id }) => !refusing.includes(id));
+  const organizational = guarded.filter(({ id }) => refusing.includes(id));
 
-  test.each(named(organizational))("%s is for admins of an organization", async (_, operation) => {
-    const { status } = await call(operation, { key: theirs.admin });
-    expect(status).toBe(403);
-  });
+  test.each(named(organizational))(
+    "%s is for admins of an organization, or for people",
+    async (_, operation) => {
+      const { status } = await call(operation, { key: theirs.admin });
+      expect(status).toBe(403);
+    },
+  );
 
   test.each(named(known))("%s does not know what is ours", async (id, operation) => {
     const { status, text } = await call(operation, { key: theirs.admin });
@@ -269,7 +276,7 @@ function secretIds(): string {
 
 describe("a viewer", () => {
   const changing = guarded.filter(
-    ({ id, method }) => method !== "GET" && !OWN.includes(id) && !READING.includes(id),
+    ({ id, method }) => method !== "GET" && ![...OWN, ...READING, ...OF_PEOPLE].includes(id),
   );
 
   test.each(named(changing))("%s is not for viewers", async (_, operation) => {

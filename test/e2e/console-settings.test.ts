@@ -61,7 +61,7 @@ test("members and connections are added, and what is secret is not in the page",
   await page.getByLabel("Email address").fill(email);
   await page.getByRole("dialog").getByRole("button", { name: "Add member" }).click();
   const row = page.getByRole("row", { name: new RegExp(email) });
-  await row.getByText("not signed in yet").waitFor();
+  await row.getByText("not accepted yet").waitFor();
   await row.getByRole("combobox").selectOption("editor");
   await page.getByText(`${email} is editor`).waitFor();
   await row.getByRole("button", { name: "Remove" }).click();

@@ -140,7 +140,8 @@ browserTest(
       expect(names.filter((name) => name.startsWith("__Host-heddle"))).toEqual(["__Host-heddle"]);
       expect((await admin("DELETE", `${MEMBERS}/${id}`)).status).toBe(200);
       await page.reload();
-      await page.getByRole("heading", { name: "No such workspace" }).waitFor();
+      await page.getByRole("link", { name: /^Sign in with/ }).click();
+      await page.getByText(/a member of no workspace/).waitFor();
     });
   },
 );

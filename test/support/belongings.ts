@@ -105,6 +105,8 @@ export async function belongings(): Promise<Belongings> {
     agent: "echo",
     file: "entrypoint.js",
     connection_id: newId(),
+    invitation_id: newId(),
+    organization_id: owner.organization_id,
     assistant_id: assistant.assistant_id ?? "",
     namespace: "inner",
     auth_id: newId(),

@@ -1,4 +1,6 @@
 import { ApiError, readFailure, UnreachableError } from "./errors.ts";
+import { type ApiPath, assertSamePath, SESSION } from "./path.ts";
+import { assertRead } from "./reads.ts";
 
 type QueryValue = string | number | boolean | null | undefined;
 /** A list repeats its parameter. */
@@ -21,7 +23,7 @@ export function setSignedOutHandler(handler: () => void): void {
 }
 
 /** Calls the API of this origin with the session. The answer's type is that of the feature's schema. */
-export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
+export async function call<T>(path: ApiPath, options: CallOptions = {}): Promise<T> {
   const response = await send(path, options);
   if (response.status === 204 || response.headers.get("Content-Length") === "0") {
     return undefined as T;
@@ -31,20 +33,30 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
 }
 
 /** @returns the response, whose body may be a stream @throws ApiError for a status of 400 and above */
-export async function send(path: string, options: CallOptions = {}): Promise<Response> {
-  const response = await fetch(withQuery(path, options.query), toInit(path, options)).catch(
-    (cause: unknown) => {
-      if (options.signal?.aborted) throw cause;
-      throw new UnreachableError(path, cause);
-    },
-  );
+export async function send(path: ApiPath, options: CallOptions = {}): Promise<Response> {
+  const url = withQuery(path, options.query);
+  assertSamePath(url, path, location.origin);
+  const response = await fetch(url, toInit(path, options)).catch((cause: unknown) => {
+    if (options.signal?.aborted) throw cause;
+    throw new UnreachableError(path, cause);
+  });
   if (response.ok) return response;
   const error = new ApiError(path, response, await readFailure(response));
-  if (error.status === 401 && path !== "/v1/session") onSignedOut();
+  if (error.status === 401 && path !== SESSION) onSignedOut();
   throw error;
 }
 
-function toInit(path: string, options: CallOptions): RequestInit {
+/** Reads with a body, as the searches do. @throws Error for a path that may change something */
+export function readWith<T>(
+  path: ApiPath,
+  body: unknown,
+  options: Omit<CallOptions, "method" | "body">,
+): Promise<T> {
+  assertRead(path);
+  return call<T>(path, { ...options, method: "POST", body });
+}
+
+function toInit(path: ApiPath, options: CallOptions): RequestInit {
   const { method = "GET", body, headers, signal, workspace } = options;
   return {
     method,

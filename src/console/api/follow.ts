@@ -1,10 +1,12 @@
-import { send } from "./client.ts";
+import { type CallOptions, send } from "./client.ts";
 import { ApiError } from "./errors.ts";
+import type { ApiPath } from "./path.ts";
 import { readEvents, type ServerSentEvent } from "./sse.ts";
 
 type Follow = {
   /** Path of a stream whose events have ids. */
-  path: string;
+  path: ApiPath;
+  query?: CallOptions["query"];
   workspace: string;
   signal: AbortSignal;
   /** `Last-Event-ID` of the first connection. */
@@ -46,12 +48,17 @@ export async function follow(options: Follow): Promise<ApiError | null> {
 }
 
 async function readOnce(
-  { path, workspace, signal, isOver, onOpen }: Follow,
+  { path, query, workspace, signal, isOver, onOpen }: Follow,
   last: string | undefined,
   take: (event: ServerSentEvent) => void,
 ): Promise<Result> {
   const headers: Record<string, string> = last === undefined ? {} : { "Last-Event-ID": last };
-  const { status, body } = await send(path, { workspace, signal, headers });
+  const { status, body } = await send(path, {
+    workspace,
+    signal,
+    headers,
+    ...(query && { query }),
+  });
   onOpen?.();
   if (status === 204) return "over";
   if (body !== null) for await (const event of readEvents(body)) take(event);

@@ -8,7 +8,8 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { type CallOptions, call } from "./client.ts";
+import { type CallOptions, call, readWith } from "./client.ts";
+import type { ApiPath } from "./path.ts";
 
 /** Id of the workspace in the address. */
 export function useWorkspaceId(): string {
@@ -29,30 +30,33 @@ type ApiQuery<T> = {
   keepPrevious?: boolean;
 };
 
-/** Reads from the API in this workspace. Lists and details of one path share a cache entry. */
-export function useApiQuery<T>(path: string, options: ApiQuery<T> = {}): UseQueryResult<T> {
+/**
+ * Reads from the API in this workspace. Lists and details of one path share a cache entry. `null` reads nothing: the
+ * path is not known yet.
+ */
+export function useApiQuery<T>(path: ApiPath | null, options: ApiQuery<T> = {}): UseQueryResult<T> {
   return useQuery<T>(toQuery(useWorkspaceId(), { ...options, path }));
 }
 
 /** Reads several paths at once, as for each item of a list. */
-export function useApiQueries<T>(reads: (ApiQuery<T> & { path: string })[]): UseQueryResult<T>[] {
+export function useApiQueries<T>(reads: (ApiQuery<T> & { path: ApiPath })[]): UseQueryResult<T>[] {
   const workspace = useWorkspaceId();
   return useQueries({ queries: reads.map((read) => toQuery(workspace, read)) });
 }
 
-function toQuery<T>(workspace: string, read: ApiQuery<T> & { path: string }): UseQueryOptions<T> {
+function toQuery<T>(
+  workspace: string,
+  read: ApiQuery<T> & { path: ApiPath | null },
+): UseQueryOptions<T> {
   const { path, query, post, headers, poll = false, enabled = true, keepPrevious = false } = read;
   return {
     queryKey: [workspace, path, query ?? null, post ?? null],
-    queryFn: ({ signal }) =>
-      call<T>(path, {
-        workspace,
-        signal,
-        ...(query && { query }),
-        ...(headers && { headers }),
-        ...(post !== undefined && { method: "POST", body: post }),
-      }),
-    enabled,
+    queryFn: ({ signal }) => {
+      if (path === null) throw new Error("A query without a path is not enabled");
+      const options = { workspace, signal, ...(query && { query }), ...(headers && { headers }) };
+      return post === undefined ? call<T>(path, options) : readWith<T>(path, post, options);
+    },
+    enabled: enabled && path !== null,
     refetchInterval: typeof poll === "function" ? ({ state }) => poll(state.data) : poll,
     ...(keepPrevious && { placeholderData: (former: T | undefined) => former as never }),
   };
@@ -60,7 +64,8 @@ function toQuery<T>(workspace: string, read: ApiQuery<T> & { path: string }): Us
 
 type Change<V> = {
   method?: CallOptions["method"];
-  path: string | ((variables: V) => string);
+  path: ApiPath | ((variables: V) => ApiPath);
+  query?: (variables: V) => NonNullable<CallOptions["query"]>;
   body?: (variables: V) => unknown;
   /** Prefixes of paths whose reads are stale after the change. */
   invalidates?: string[];
@@ -72,12 +77,13 @@ export function useApiChange<V = void, T = unknown>(
 ): UseMutationResult<T, Error, V> {
   const workspace = useWorkspaceId();
   const invalidate = useInvalidate();
-  const { method = "POST", path, body, invalidates = [] } = change;
+  const { method = "POST", path, query, body, invalidates = [] } = change;
   return useMutation<T, Error, V>({
     mutationFn: (variables) =>
       call<T>(typeof path === "function" ? path(variables) : path, {
         method,
         workspace,
+        ...(query && { query: query(variables) }),
         ...(body && { body: body(variables) }),
       }),
     onSettled: () => Promise.all(invalidates.map(invalidate)),

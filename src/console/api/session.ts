@@ -2,18 +2,19 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { Me, SignInWays } from "../../control-plane/workspaces/session/session-schema.ts";
 import { call } from "./client.ts";
 import { useWorkspaceId } from "./hooks.ts";
+import { apiPath, SESSION } from "./path.ts";
 
 export type WorkspaceOfMe = Me["workspaces"][number];
 
 export const meQuery = queryOptions({
   queryKey: ["me"],
-  queryFn: ({ signal }) => call<Me>("/v1/me", { signal }),
+  queryFn: ({ signal }) => call<Me>(apiPath`/v1/me`, { signal }),
   staleTime: 60_000,
 });
 
 export const signInWaysQuery = queryOptions({
   queryKey: ["sign-in-ways"],
-  queryFn: ({ signal }) => call<SignInWays>("/v1/session", { signal }),
+  queryFn: ({ signal }) => call<SignInWays>(SESSION, { signal }),
   staleTime: 60_000,
 });
 
@@ -44,9 +45,9 @@ export function useMay(action: GuardedAction): boolean {
 }
 
 export function signIn(api_key: string): Promise<Me> {
-  return call<Me>("/v1/session", { method: "POST", body: { api_key } });
+  return call<Me>(SESSION, { method: "POST", body: { api_key } });
 }
 
 export function signOut(): Promise<void> {
-  return call("/v1/session", { method: "DELETE" });
+  return call(SESSION, { method: "DELETE" });
 }

@@ -2,7 +2,8 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { playgroundSearch } from "../pages/playground/search.ts";
 import { storeSearch } from "../pages/store/search.ts";
 import { threadsSearch } from "../pages/threads/search.ts";
-import { choiceParam, numberParam, type RawSearch, textParam } from "../state/search.ts";
+import { choiceParam, idParam, numberParam, type RawSearch, textParam } from "../state/search.ts";
+import { requireAgent, requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 
 type ThreadPageSearch = {
@@ -27,8 +28,8 @@ type CronsSearch = {
 
 function cronsSearch(search: RawSearch): CronsSearch {
   return {
-    deployment: textParam(search, "deployment"),
-    cron: textParam(search, "cron"),
+    deployment: idParam(search, "deployment"),
+    cron: idParam(search, "cron"),
     offset: numberParam(search, "offset"),
   };
 }
@@ -44,7 +45,7 @@ type AssistantsSearch = {
 
 function assistantsSearch(search: RawSearch): AssistantsSearch {
   return {
-    deployment: textParam(search, "deployment"),
+    deployment: idParam(search, "deployment"),
     assistant: textParam(search, "assistant"),
     version: numberParam(search, "version"),
     q: textParam(search, "q"),
@@ -69,6 +70,10 @@ const threads = createRoute({
 const thread = createRoute({
   getParentRoute: () => workspace,
   path: "/threads/$deployment/$thread",
+  beforeLoad: ({ params }) => {
+    requireAgent(params.deployment);
+    requireIds(params.thread);
+  },
   validateSearch: threadSearch,
   component: lazyRouteComponent(() => import("../pages/thread/page.tsx"), "ThreadPage"),
 });

@@ -1,14 +1,15 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { exportSearch } from "../pages/export/search.ts";
 import { exportsSearch } from "../pages/exports/search.ts";
-import { type RawSearch, textParam } from "../state/search.ts";
+import { idParam, type RawSearch, textParam } from "../state/search.ts";
+import { requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 
 /** The fields that a link fills in; the rest of a form is not part of the address. */
 type NewExportSearch = { project?: string | undefined; filter?: string | undefined };
 
 function newExportSearch(search: RawSearch): NewExportSearch {
-  return { project: textParam(search, "project"), filter: textParam(search, "filter") };
+  return { project: idParam(search, "project"), filter: textParam(search, "filter") };
 }
 
 const exports = createRoute({
@@ -21,6 +22,7 @@ const exports = createRoute({
 const oneExport = createRoute({
   getParentRoute: () => workspace,
   path: "/exports/$export",
+  beforeLoad: ({ params }) => requireIds(params.export),
   validateSearch: exportSearch,
   component: lazyRouteComponent(() => import("../pages/export/page.tsx"), "ExportPage"),
 });

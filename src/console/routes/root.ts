@@ -9,6 +9,7 @@ import { ApiError } from "../api/errors.ts";
 import { meQuery } from "../api/session.ts";
 import { Shell } from "../shell/shell.tsx";
 import { textParam } from "../state/search.ts";
+import { requireIds } from "./ids.ts";
 
 export const root = createRootRouteWithContext<{ queryClient: QueryClient }>()();
 
@@ -36,7 +37,8 @@ export const home = createRoute({
 export const workspace = createRoute({
   getParentRoute: () => root,
   path: "/w/$workspace",
-  beforeLoad: async ({ context, location }) => {
+  beforeLoad: async ({ context, location, params }) => {
+    requireIds(params.workspace);
     await loadMe(context.queryClient, location.href);
   },
   component: Shell,

@@ -2,7 +2,8 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { monitorSearch } from "../pages/monitor/search.ts";
 import { traceSearch } from "../pages/trace/model/search.ts";
 import { tracesSearch } from "../pages/traces/model/search.ts";
-import { textParam } from "../state/search.ts";
+import { idParam } from "../state/search.ts";
+import { requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 
 const traces = createRoute({
@@ -15,6 +16,7 @@ const traces = createRoute({
 const trace = createRoute({
   getParentRoute: () => workspace,
   path: "/traces/$trace",
+  beforeLoad: ({ params }) => requireIds(params.trace),
   validateSearch: traceSearch,
   component: lazyRouteComponent(() => import("../pages/trace/page.tsx"), "TracePage"),
 });
@@ -23,8 +25,8 @@ const compare = createRoute({
   getParentRoute: () => workspace,
   path: "/traces/compare",
   validateSearch: (search): { a?: string | undefined; b?: string | undefined } => ({
-    a: textParam(search, "a"),
-    b: textParam(search, "b"),
+    a: idParam(search, "a"),
+    b: idParam(search, "b"),
   }),
   component: lazyRouteComponent(() => import("../pages/compare/page.tsx"), "ComparePage"),
 });
@@ -40,7 +42,7 @@ const alerts = createRoute({
   getParentRoute: () => workspace,
   path: "/monitor/alerts",
   validateSearch: (search): { alert?: string | undefined } => ({
-    alert: textParam(search, "alert"),
+    alert: idParam(search, "alert"),
   }),
   component: lazyRouteComponent(() => import("../pages/alerts/page.tsx"), "AlertsPage"),
 });

@@ -2,6 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { deploymentSearch } from "../pages/deployment/search.ts";
 import { settingsSearch } from "../pages/settings/frame/search.ts";
 import { textParam } from "../state/search.ts";
+import { requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 
 const overview = createRoute({
@@ -20,6 +21,7 @@ const deployments = createRoute({
 const deployment = createRoute({
   getParentRoute: () => workspace,
   path: "/deployments/$deployment",
+  beforeLoad: ({ params }) => requireIds(params.deployment),
   validateSearch: deploymentSearch,
   component: lazyRouteComponent(() => import("../pages/deployment/page.tsx"), "DeploymentPage"),
 });

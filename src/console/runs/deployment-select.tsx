@@ -1,5 +1,6 @@
 import type { Deployment, DeploymentsList } from "../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
 
 const SHOWN = 100;
 
@@ -7,7 +8,7 @@ type Serving = { isPending: boolean; error: Error | null; chosen: Deployment | n
 
 /** The deployment of the address by id or name, else the first one that serves. */
 export function useServing(wanted: string | undefined): Serving {
-  const { data, isPending, error } = useApiQuery<DeploymentsList>("/v2/deployments", {
+  const { data, isPending, error } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: SHOWN },
   });
   const serving = (data?.resources ?? []).filter(({ active_revision_id }) => active_revision_id);
@@ -18,7 +19,9 @@ export function useServing(wanted: string | undefined): Serving {
 type Props = { chosen: string; onChange: (id: string) => void };
 
 export function DeploymentSelect({ chosen, onChange }: Props) {
-  const { data } = useApiQuery<DeploymentsList>("/v2/deployments", { query: { limit: SHOWN } });
+  const { data } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
+    query: { limit: SHOWN },
+  });
   const serving = (data?.resources ?? []).filter(({ active_revision_id }) => active_revision_id);
   return (
     <select

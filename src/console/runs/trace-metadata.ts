@@ -1,4 +1,5 @@
 import { useApiQuery } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
 
 /** Ids that an agent leaves in the metadata of its traces. Others may write anything there. */
 type TraceMetadata = { deployment_id?: unknown; revision_id?: unknown; thread_id?: unknown };
@@ -9,9 +10,9 @@ const POLL_MS = 3000;
 
 /** @returns `undefined` until the trace of the run is received, and for a run without a trace */
 export function useTraceMetadata(run_id: string | undefined): TraceMetadata | undefined {
-  const { data } = useApiQuery<Answer>(`/api/v2/runs/${run_id}`, {
+  const path = run_id === undefined ? null : apiPath`/api/v2/runs/${run_id}`;
+  const { data } = useApiQuery<Answer>(path, {
     query: { selects: "EXTRA" },
-    enabled: run_id !== undefined,
     poll: (answer) => (answer === undefined ? POLL_MS : false),
   });
   return data?.extra?.metadata;

@@ -1,4 +1,5 @@
 import { useApiChange } from "../api/hooks.ts";
+import { under } from "../api/path.ts";
 import { type RunItem, STREAMED, threadPath } from "./stream/agent.ts";
 
 export type RunStart = {
@@ -16,19 +17,20 @@ export type CancelMode = "interrupt" | "rollback";
 
 /** Changes of a thread. Each reads the thread again after the service answered. */
 export function useThreadActions(deployment: string, thread_id: string) {
-  const path = threadPath(deployment, thread_id);
+  const path = threadPath(deployment, thread_id)``;
   const invalidates = [path];
   const start = useApiChange<RunStart, RunItem>({
-    path: `${path}/runs`,
+    path: under(path)`/runs`,
     body: (run) => ({ ...run, ...STREAMED }),
     invalidates,
   });
   const cancel = useApiChange<{ run_id: string; action: CancelMode }>({
-    path: ({ run_id, action }) => `${path}/runs/${run_id}/cancel?wait=true&action=${action}`,
+    path: ({ run_id }) => under(path)`/runs/${run_id}/cancel`,
+    query: ({ action }) => ({ wait: true, action }),
     invalidates,
   });
   const edit = useApiChange<StateEdit>({
-    path: `${path}/state`,
+    path: under(path)`/state`,
     body: (update) => update,
     invalidates,
   });

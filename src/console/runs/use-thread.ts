@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { useApiQuery, useInvalidate } from "../api/hooks.ts";
+import { type ApiPath, under } from "../api/path.ts";
 import { type RunItem, type StateItem, type ThreadItem, threadPath } from "./stream/agent.ts";
 import { isActive } from "./stream/run-status.ts";
 import { type RunStream, useRunStream } from "./stream/use-run-stream.ts";
@@ -41,21 +42,19 @@ export function useThread(
   thread_id: string | null,
   { replays = false } = {},
 ): ThreadView {
-  const path = (rest = "") => threadPath(deployment, thread_id ?? "", rest);
-  const enabled = thread_id !== null;
-  const thread = useApiQuery<ThreadItem>(path(), { poll: SLOW_POLL_MS, enabled });
-  const state = useApiQuery<StateItem>(path("/state"), { enabled });
-  const runs = useApiQuery<RunItem[]>(path("/runs"), {
+  const path = thread_id === null ? null : threadPath(deployment, thread_id)``;
+  const thread = useApiQuery<ThreadItem>(path, { poll: SLOW_POLL_MS });
+  const state = useApiQuery<StateItem>(path && under(path)`/state`);
+  const runs = useApiQuery<RunItem[]>(path && under(path)`/runs`, {
     query: { limit: RUNS_SHOWN },
     poll: POLL_MS,
-    enabled,
   });
   const inOrder = (runs.data ?? []).toReversed();
   const active =
     inOrder.find(({ status }) => status === "running") ?? inOrder.find(isActive) ?? null;
   const followed = active ?? (replays ? inOrder.at(-1) : null);
   const stream = useRunStream({ deployment, thread_id, run_id: followed?.run_id ?? null });
-  useReadAgain(inOrder, path());
+  useReadAgain(inOrder, path);
   const isStreaming = useIsCurrent(stream, active, state.dataUpdatedAt);
   const live = isStreaming ? stream.live.values : undefined;
   const values = live === undefined ? state.data?.values : live;
@@ -82,7 +81,7 @@ function useIsCurrent(stream: RunStream, active: RunItem | null, read_at: number
 }
 
 /** Reads the thread, its state and its history when a run began or ended. */
-function useReadAgain(runs: RunItem[], path: string): void {
+function useReadAgain(runs: RunItem[], path: ApiPath | null): void {
   const invalidate = useRef(useInvalidate());
   const signature = runs.map(({ run_id, status }) => `${run_id} ${status}`).join();
   const former = useRef<string | null>(null);

@@ -2,6 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useId, useState } from "react";
 import type { DeploymentsList } from "../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
 import { pathTo } from "../state/path.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
@@ -74,7 +75,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
 }
 
 function useOptions(text: string): Option[] {
-  const { data } = useApiQuery<DeploymentsList>("/v2/deployments", { query: { limit: 100 } });
+  const { data } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
+    query: { limit: 100 },
+  });
   const deployments = (data?.resources ?? []).map(({ id, name }) => {
     return { label: name, icon: "layers", path: `/deployments/${id}`, hint: "Deployment" } as const;
   });

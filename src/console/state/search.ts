@@ -9,6 +9,18 @@ export function textParam(search: RawSearch, name: string): string | undefined {
   return typeof value === "string" && value !== "" ? value.slice(0, MAX_TEXT) : undefined;
 }
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function isId(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** An id, which becomes a part of the API's paths. */
+export function idParam(search: RawSearch, name: string): string | undefined {
+  const text = textParam(search, name);
+  return text !== undefined && isId(text) ? text : undefined;
+}
+
 export function choiceParam<const C extends string>(
   search: RawSearch,
   name: string,

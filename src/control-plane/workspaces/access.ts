@@ -2,7 +2,9 @@ import type { Actor, Caller, Role } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 
 /** A workspace that a credential reaches. `null` when the credential is known and reaches none. */
-type Reach = {
+export type Reach = {
+  /** A person is another user in each organization. */
+  actor: Actor;
   organization_id: string;
   plan: Caller["plan"];
   workspace_id: string | null;
@@ -11,6 +13,7 @@ type Reach = {
 };
 
 export type Credential = {
+  /** The actor of the first reach. */
   actor: Actor;
   is_organization_wide: boolean;
   /** ISO time; `null` when it does not expire. */
@@ -23,13 +26,13 @@ const SPECIFY =
 
 /** Selects the workspace of a request. `reaches` are those that match the tenant, if one is named. */
 export function chooseWorkspace(credential: Credential, tenant: string | null): Caller {
-  const { actor, is_organization_wide } = credential;
-  const reached = credential.reaches.flatMap(({ organization_id, plan, workspace_id, role }) =>
-    workspace_id === null || role === null
-      ? []
-      : [{ organization_id, plan, workspace_id, role, actor }],
+  const reached = credential.reaches.flatMap(
+    ({ organization_id, plan, workspace_id, role, actor }) =>
+      workspace_id === null || role === null
+        ? []
+        : [{ organization_id, plan, workspace_id, role, actor }],
   );
-  if (tenant === null && is_organization_wide) {
+  if (tenant === null && credential.is_organization_wide) {
     const text = `This organization-wide API key ${SPECIFY}`;
     throw new AppError("forbidden", text, { label: "org_scoped_key_requires_workspace" });
   }
@@ -39,6 +42,11 @@ export function chooseWorkspace(credential: Credential, tenant: string | null): 
     throw new AppError("forbidden", `The caller is a member of several workspaces and ${SPECIFY}`);
   }
   return first;
+}
+
+/** A person without a workspace has no session. */
+export function reachesWorkspace({ reaches }: Credential): boolean {
+  return reaches.some(({ workspace_id }) => workspace_id !== null);
 }
 
 function unreached(tenant: string | null): AppError {

@@ -10,14 +10,19 @@ import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { limitFailures } from "../../shared/http/rate-limit.ts";
 import { Uuid } from "../../shared/schema.ts";
-import { type Credential, chooseWorkspace } from "./access.ts";
+import { type Credential, chooseWorkspace, reachesWorkspace } from "./access.ts";
 import { callers, endOf } from "./caller-cache.ts";
-import { findApiKey, findPrincipal, findUser } from "./credentials.ts";
+import { findApiKey, findSubject, findUser } from "./credentials.ts";
 import { issuerKeys, verifyJwt } from "./jwt.ts";
-import { openSession, SESSION_START } from "./session-token.ts";
+import { isEnded } from "./session/ended-sessions.ts";
+import { openSession, type Person, SESSION_START } from "./session-token.ts";
 
-/** A credential with the workspaces that it reaches. */
-export type AuthenticatedPrincipal = { credential: Credential; session_expires_at: string | null };
+export type AuthenticatedPrincipal = {
+  credential: Credential;
+  session_expires_at: string | null;
+  /** A person who signed in or has a token of the issuer; `null` for keys, personal ones included. */
+  person: Person | null;
+};
 
 const API_KEY_START = "lsv2_";
 const NO_ISSUER =
@@ -82,13 +87,12 @@ async function findCredential(
   const db = database(env);
   if (text.startsWith(SESSION_START)) return findBySession(env, text, tenant, max_reaches);
   if (isJwt(text) && env.OIDC_ISSUER !== "") {
-    const credential = await findByJwt(env, db, text, tenant, max_reaches);
-    return { credential, session_expires_at: null };
+    return findByJwt(env, db, text, tenant, max_reaches);
   }
   if (isJwt(text)) throw new AppError("unauthenticated", NO_ISSUER);
   const credential = await findApiKey(db, sha256Hex(text), tenant, max_reaches);
   if (credential === null) throw new AppError("unauthenticated", "Invalid API key.");
-  return { credential, session_expires_at: null };
+  return { credential, session_expires_at: null, person: null };
 }
 
 /** Looks the principal up again: a session ends with the key, or with the membership. */
@@ -100,15 +104,16 @@ async function findBySession(
 ): Promise<AuthenticatedPrincipal> {
   const { principal, expires_at } = await openSession(env, token);
   const db = database(env);
+  if (await isEnded(db, token)) {
+    throw new AppError("unauthenticated", "The session was ended by signing out: sign in again.");
+  }
+  const person = "subject" in principal ? principal : null;
   const credential =
     "sha256" in principal
       ? await findApiKey(db, principal.sha256, tenant, max_reaches)
-      : await findPrincipal(
-          db,
-          { actor: { type: "user", ...principal }, workspace_id: tenant },
-          max_reaches,
-        );
-  if (credential !== null) return { credential, session_expires_at: expires_at };
+      : await findSubject(db, principal.subject, tenant, max_reaches);
+  const isOpen = credential !== null && (tenant !== null || reachesWorkspace(credential));
+  if (isOpen) return { credential, session_expires_at: expires_at, person };
   const text =
     "The key of this session is revoked or expired, or its user is removed: sign in again.";
   throw new AppError("unauthenticated", text);
@@ -120,13 +125,19 @@ async function findByJwt(
   token: string,
   tenant: string | null,
   max_reaches?: number,
-): Promise<Credential> {
+): Promise<AuthenticatedPrincipal> {
   const issuer = env.OIDC_ISSUER;
   const keys = await issuerKeys(issuer);
-  const identity = await verifyJwt(token, { issuer, audience: env.OIDC_AUDIENCE, keys });
-  const found = await findUser(db, identity, tenant, max_reaches);
-  if (found !== null)
-    return { ...found, expires_at: new Date(identity.expires_at_ms).toISOString() };
+  const { expires_at_ms, ...person } = await verifyJwt(token, {
+    issuer,
+    audience: env.OIDC_AUDIENCE,
+    keys,
+  });
+  const found = await findUser(db, person, tenant, max_reaches);
+  if (found !== null) {
+    const credential = { ...found, expires_at: new Date(expires_at_ms).toISOString() };
+    return { credential, session_expires_at: null, person };
+  }
   const text =
     "The user of this bearer token is not a member of an organization: an admin must add the email address first.";
   throw new AppError("unauthenticated", text);

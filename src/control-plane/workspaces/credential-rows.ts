@@ -1,5 +1,6 @@
 import { and, desc, eq, exists, gt, isNull, or, type SQL, sql } from "drizzle-orm";
-import type { Caller, Database, Role } from "../../shared/context.ts";
+import type { Actor, Caller, Database, Role } from "../../shared/context.ts";
+import type { Reach } from "./access.ts";
 import { api_keys, memberships, organizations, users, workspaces } from "./table.ts";
 
 type ReachRow = {
@@ -87,7 +88,6 @@ export function personRows(
   return db
     .select({
       user_id: users.id,
-      oidc_subject: users.oidc_subject,
       key_role: sql<null>`NULL`,
       ...REACH,
     })
@@ -106,11 +106,11 @@ export function personRows(
     .limit(max_reaches);
 }
 
-export function toReach(row: ReachRow) {
+export function toReach(row: ReachRow, actor: Actor): Reach {
   const { key_role, member_role, organization_role, ...place } = row;
   const role = key_role ?? (organization_role === "admin" ? "admin" : member_role);
   const { organization_id, plan, workspace_id, workspace_name } = place;
-  return { organization_id, plan, workspace_id, workspace_name, role };
+  return { organization_id, plan, workspace_id, workspace_name, role, actor };
 }
 
 function isMember(db: Database, user_id: typeof users.id | typeof api_keys.user_id): SQL {

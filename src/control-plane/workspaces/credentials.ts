@@ -1,7 +1,8 @@
 import { and, eq, gt, isNull, or, type SQL, sql } from "drizzle-orm";
 import type { Actor, Database } from "../../shared/context.ts";
-import type { Credential } from "./access.ts";
+import { type Credential, reachesWorkspace } from "./access.ts";
 import { keyRows, personRows, toReach } from "./credential-rows.ts";
+import type { Person } from "./session-token.ts";
 import { api_keys, users } from "./table.ts";
 
 type KeyQuery = { sha256: string | null; tenant: string | null; max_reaches: number };
@@ -24,32 +25,44 @@ export function findApiKey(
   return findKey(db, or(eq(api_keys.sha256, sha256), isPrevious), { sha256, tenant, max_reaches });
 }
 
-/**
- * Finds the user of a verified token. A verified email identifies a user only until the first token binds its
- * subject: the address can later belong to another person.
- */
-export async function findUser(
+/** Finds the users of a person, one for each organization that the person has accepted. */
+export function findSubject(
   db: Database,
-  { subject, email }: { subject: string; email: string | null },
+  subject: string,
   tenant: string | null,
   max_reaches = MAX_REACHES,
 ): Promise<Credential | null> {
-  const address = email?.toLowerCase() ?? null;
-  const byEmail =
-    address === null ? undefined : and(eq(users.email, address), isNull(users.oidc_subject));
-  const found = await findPerson(
-    db,
-    or(eq(users.oidc_subject, subject), byEmail),
-    tenant,
-    max_reaches,
-  );
-  if (found?.isBound === false) {
-    // IGNORE: an organization may have bound this subject to another of its users.
-    await db.run(
-      sql`UPDATE OR IGNORE users SET oidc_subject = ${subject} WHERE email = ${address} AND oidc_subject IS NULL`,
-    );
-  }
-  return found?.credential ?? null;
+  return findPerson(db, eq(users.oidc_subject, subject), tenant, max_reaches);
+}
+
+/**
+ * Finds the users of a person who signs in or has a verified token. A person without a workspace accepts the oldest
+ * invitation of the verified email by that. Other invitations change nothing until they are accepted: anyone may invite
+ * an address.
+ */
+export async function findUser(
+  db: Database,
+  { subject, email }: Person,
+  tenant: string | null,
+  max_reaches = MAX_REACHES,
+): Promise<Credential | null> {
+  const found = await findSubject(db, subject, tenant, max_reaches);
+  const isMember = found !== null && (tenant !== null || reachesWorkspace(found));
+  if (isMember || email === null) return found;
+  const isBound = await bindOldest(db, subject, email.toLowerCase());
+  return isBound ? findSubject(db, subject, tenant, max_reaches) : found;
+}
+
+/** The email identifies no user afterwards: the address can later belong to another person. */
+async function bindOldest(db: Database, subject: string, email: string): Promise<boolean> {
+  const oldest = sql`(SELECT u.id FROM users u WHERE u.email = ${email} AND u.oidc_subject IS NULL
+    AND u.organization_id NOT IN (SELECT o.organization_id FROM users o WHERE o.oidc_subject = ${subject})
+    ORDER BY u.created_at, u.id LIMIT 1)`;
+  const { meta } = await db
+    .update(users)
+    .set({ oidc_subject: subject })
+    .where(and(eq(users.id, oldest), isNull(users.oidc_subject)));
+  return meta.changes > 0;
 }
 
 /** Finds what the principal of an earlier request may do now in that request's workspace. */
@@ -62,8 +75,7 @@ export async function findPrincipal(
     return findKey(db, eq(api_keys.id, actor.key_id), { sha256: null, tenant, max_reaches });
   }
   if (actor.type !== "user") return null;
-  const found = await findPerson(db, eq(users.id, actor.user_id), tenant, max_reaches);
-  return found?.credential ?? null;
+  return findPerson(db, eq(users.id, actor.user_id), tenant, max_reaches);
 }
 
 async function findKey(
@@ -78,11 +90,12 @@ async function findKey(
   const { key_id, user_id, kind, bound_to, expires_at, previous_expires_at } = first;
   const isPrevious = sha256 !== null && first.sha256 !== sha256;
   const ends = [expires_at, isPrevious ? previous_expires_at : null].filter((at) => at !== null);
+  const actor = { type: "api_key", key_id, user_id } as const;
   return {
-    actor: { type: "api_key", key_id, user_id },
+    actor,
     is_organization_wide: kind === "service" && bound_to === null,
     expires_at: ends.sort()[0] ?? null,
-    reaches: rows.map(toReach),
+    reaches: rows.map((row) => toReach(row, actor)),
   };
 }
 
@@ -91,17 +104,12 @@ async function findPerson(
   isMeant: SQL | undefined,
   tenant: string | null,
   max_reaches: number,
-) {
+): Promise<Credential | null> {
   const rows = await personRows(db, isMeant, tenant, max_reaches);
-  const [first] = rows;
+  const reaches = rows.map((row) => toReach(row, { type: "user", user_id: row.user_id }));
+  const [first] = reaches;
   if (first === undefined) return null;
-  const credential: Credential = {
-    actor: { type: "user", user_id: first.user_id },
-    is_organization_wide: false,
-    expires_at: null,
-    reaches: rows.map(toReach),
-  };
-  return { credential, isBound: rows.every(({ oidc_subject }) => oidc_subject !== null) };
+  return { actor: first.actor, is_organization_wide: false, expires_at: null, reaches };
 }
 
 /** Limits last_used_at to a write a day and key: more would cost more than the request. */

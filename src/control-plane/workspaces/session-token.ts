@@ -4,9 +4,13 @@ import type { AppEnv } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** A principal that signed in to the console: by a key, named by its hash, or by the issuer of tokens. */
+/** A person as the issuer knows it. `email`: verified, as of the sign-in or the token. */
+const Person = z.object({ subject: z.string(), email: z.string().nullable() });
+export type Person = z.infer<typeof Person>;
+
+/** A principal that signed in to the console: by a key, named by its hash, or a person by the issuer. */
 const Session = z.object({
-  principal: z.union([z.object({ sha256: z.string() }), z.object({ user_id: z.string() })]),
+  principal: z.union([z.object({ sha256: z.string() }), Person]),
   expires_at: z.string(),
 });
 export type ConsoleSession = z.infer<typeof Session>;
@@ -85,6 +89,15 @@ export const readSession = createMiddleware<AppEnv>(async (c, next) => {
   }
   await next();
 });
+
+/** Refuses a session that is sent as a key: only the cookie has the protection of its pages. */
+export function assertNoSession(headers: Headers): void {
+  const names = ["X-Api-Key", "Authorization"];
+  if (!names.some((name) => headers.get(name)?.includes(SESSION_START))) return;
+  const text =
+    "A session of the console is accepted as its cookie only: send an API key as X-Api-Key.";
+  throw new AppError("unauthenticated", text);
+}
 
 function sessionTokenOf(headers: Headers): string | null {
   if (headers.has("X-Api-Key") || headers.has("Authorization")) return null;

@@ -67,6 +67,22 @@ export const memberships = sqliteTable(
   (table) => [primaryKey({ columns: [table.user_id, table.workspace_id] })],
 );
 
+/** Sessions of the console that were ended before they expired. */
+export const ended_sessions = sqliteTable(
+  "ended_sessions",
+  {
+    /** Hash of the token. */
+    sha256: text().notNull(),
+    /** An organization of the principal: a trigger records its change, which isolates poll for their callers. */
+    organization_id: text().notNull(),
+    expires_at: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.sha256, table.organization_id] }),
+    index("ended_sessions_by_expiry").on(table.expires_at),
+  ],
+);
+
 /**
  * A service key has a role and, unless it is organization-wide, a workspace. A personal key has the roles of its
  * user. `previous_sha256` is the secret before the last rotation, valid until `previous_expires_at`.

@@ -199,6 +199,8 @@ test("uploads that no revision uses take a bounded number of bytes of a workspac
       .bind(bytes, first.object_path)
       .run();
   await sized(MAX_UNUSED_BYTES);
+  // A repeated upload does not replace the object, so its size does not either.
+  expect((await put(first.upload_url, "x")).status).toBe(409);
   const refused = await put(second.upload_url);
   expect(refused.status).toBe(402);
   expect(await refused.text()).toContain("Create revisions of them, or wait");

@@ -110,6 +110,33 @@ describe("a session of the console", () => {
     );
   });
 
+  test("ends by signing out, also where its cookie was copied to", async () => {
+    const headers = { ...OWN_PAGE, Cookie: await signIn(acme.editor) };
+    expect((await api("/v2/deployments", { headers })).status).toBe(200);
+    expect((await api("/v1/session", { headers, method: "DELETE" })).status).toBe(204);
+    for (const path of ["/v1/me", "/v2/deployments"]) {
+      const refused = await api(path, { headers });
+      expect([refused.status, await refused.text()]).toEqual([
+        401,
+        expect.stringContaining("ended by signing out"),
+      ]);
+    }
+    expect((await withCookie(OWN_PAGE)).status).toBe(200);
+  });
+
+  test("is refused as an API key", async () => {
+    const token = cookie.slice(cookie.indexOf("=") + 1);
+    for (const headers of [{ "X-Api-Key": token }, { Authorization: `Bearer ${token}` }]) {
+      for (const path of ["/v1/me", "/v2/deployments", `/agents/${crypto.randomUUID()}/info`]) {
+        const refused = await api(path, { headers });
+        expect([refused.status, await refused.text()]).toEqual([
+          401,
+          expect.stringContaining("accepted as its cookie only"),
+        ]);
+      }
+    }
+  });
+
   test("is deleted by signing out", async () => {
     const response = await api("/v1/session", { method: "DELETE" });
     expect(response.status).toBe(204);

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { Alert } from "../../../control-plane/alerts/alert-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { InlineError } from "../../ui/blocks/inline-error.tsx";
 import { DeleteButton, EditButton } from "../../ui/blocks/item-buttons.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
@@ -17,7 +18,7 @@ export function AlertActions({ alert, onDeleted }: Props) {
   const close = () => setDialog(null);
   const change = useApiChange<boolean, Alert>({
     method: "PATCH",
-    path: `${ALERTS}/${id}`,
+    path: under(ALERTS)`/${id}`,
     body: (value) => ({ enabled: value }),
     invalidates: [ALERTS],
   });
@@ -44,7 +45,7 @@ export function AlertActions({ alert, onDeleted }: Props) {
 function DeleteAlert({ alert: { id, name }, onDeleted, onClose }: Props & { onClose: () => void }) {
   const { mutateAsync } = useApiChange({
     method: "DELETE",
-    path: `${ALERTS}/${id}`,
+    path: under(ALERTS)`/${id}`,
     invalidates: [ALERTS],
   });
   return (

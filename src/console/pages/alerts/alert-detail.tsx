@@ -2,6 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Alert, AlertDeliveries } from "../../../control-plane/alerts/alert-schema.ts";
 import type { Project } from "../../../traces/projects/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { pathTo } from "../../state/path.ts";
 import { DeliveryItem } from "../../ui/blocks/delivery-item.tsx";
@@ -105,7 +106,7 @@ function Facts({ alert }: { alert: Alert }) {
 }
 
 function ProjectName({ id }: { id: string }) {
-  const { data } = useApiQuery<Project[]>("/api/v1/sessions", { query: { id } });
+  const { data } = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, { query: { id } });
   return <b className="m">{showText(data?.[0]?.name ?? id)}</b>;
 }
 
@@ -129,7 +130,7 @@ function RunsLink({ alert }: { alert: Alert }) {
 }
 
 function Deliveries({ id, isPaused }: { id: string; isPaused: boolean }) {
-  const query = useApiQuery<AlertDeliveries>(`${ALERTS}/${id}/deliveries`, {
+  const query = useApiQuery<AlertDeliveries>(under(ALERTS)`/${id}/deliveries`, {
     poll: isPaused ? false : POLL_MS,
   });
   return (

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from "react";
 import type { Alert } from "../../../control-plane/alerts/alert-schema.ts";
 import { problemsOf } from "../../api/errors.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field, SelectField } from "../../ui/form/field.tsx";
 import { FormError } from "../../ui/form/form-error.tsx";
@@ -26,7 +27,7 @@ export function AlertForm({ alert, onSaved, onClose }: Props) {
   const [draft, setDraft] = useState(() => toDraft(alert));
   const save = useApiChange<AlertDraft, Alert>({
     method: alert ? "PATCH" : "POST",
-    path: alert ? `${ALERTS}/${alert.id}` : ALERTS,
+    path: alert ? under(ALERTS)`/${alert.id}` : ALERTS,
     body: toRequest,
     invalidates: [ALERTS],
   });

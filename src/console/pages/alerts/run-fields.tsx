@@ -1,6 +1,7 @@
 import type { Project } from "../../../traces/projects/schema.ts";
 import type { FilterValidation } from "../../../traces/query/filter-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { useDebounced } from "../../ui/form/use-debounced.ts";
 import { showText } from "../../ui/formats.ts";
@@ -53,7 +54,9 @@ export function RunFields({ draft, problems, onChange }: DraftProps) {
 
 /** Names the project of an edited alert by its id when it is not among the first. */
 function ProjectField({ draft: { session_id }, onChange }: Omit<DraftProps, "problems">) {
-  const query = useApiQuery<Project[]>("/api/v1/sessions", { query: { limit: PROJECTS_SHOWN } });
+  const query = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, {
+    query: { limit: PROJECTS_SHOWN },
+  });
   const projects = query.data ?? [];
   const isListed = session_id === "" || projects.some(({ id }) => id === session_id);
   return (
@@ -78,7 +81,7 @@ function ProjectField({ draft: { session_id }, onChange }: Omit<DraftProps, "pro
 /** The service checks the filter after a pause in typing. */
 function FilterField({ draft: { filter }, problems, onChange }: DraftProps) {
   const settled = useDebounced(filter.trim(), PAUSE_MS);
-  const { data } = useApiQuery<FilterValidation>("/api/v1/runs/query/validate", {
+  const { data } = useApiQuery<FilterValidation>(apiPath`/api/v1/runs/query/validate`, {
     post: { filter: settled },
     enabled: settled !== "",
   });

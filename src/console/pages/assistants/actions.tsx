@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { type ApiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { DeleteButton, EditButton } from "../../ui/blocks/item-buttons.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
@@ -10,7 +11,7 @@ import { AssistantForm } from "./assistant-form.tsx";
 
 const route = getRouteApi("/w/$workspace/assistants");
 
-export function NewAssistant({ path }: { path: string }) {
+export function NewAssistant({ path }: { path: ApiPath }) {
   const [isOpen, setOpen] = useState(false);
   const show = useShow();
   if (!useMay("write")) return null;
@@ -42,7 +43,7 @@ function useShow() {
     });
 }
 
-type Props = { assistant: Assistant; path: string };
+type Props = { assistant: Assistant; path: ApiPath };
 
 /** The assistant of a graph exists as long as the graph: it is edited, and never deleted. */
 export function AssistantActions({ assistant, path }: Props) {
@@ -74,7 +75,7 @@ function DeleteAssistant({ assistant, path, onClose }: Props & { onClose: () => 
   const show = useShow();
   const { mutateAsync } = useApiChange({
     method: "DELETE",
-    path: `${path}/${assistant.assistant_id}`,
+    path: under(path)`/${assistant.assistant_id}`,
     invalidates: [path],
   });
   return (

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
+import { type ApiPath, under } from "../../api/path.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
@@ -9,7 +10,7 @@ import { type ConfigDraft, draftOf, readDraft, type Schemas } from "./config-dra
 import { ConfigFields } from "./config-fields.tsx";
 
 type Props = {
-  path: string;
+  path: ApiPath;
   /** The assistant to edit; without it a new one. */
   assistant?: Assistant;
   onSaved: (assistant: Assistant) => void;
@@ -20,15 +21,15 @@ const MAX_GRAPHS = 100;
 
 /** A new assistant of a graph, or a new version of one. */
 export function AssistantForm({ path, assistant, onSaved, onClose }: Props) {
-  const graphs = useApiQuery<Assistant[]>(`${path}/search`, {
+  const graphs = useApiQuery<Assistant[]>(under(path)`/search`, {
     post: { metadata: { created_by: "system" }, limit: MAX_GRAPHS, sort_by: "graph_id" },
     enabled: assistant === undefined,
   });
   const [chosen, setChosen] = useState(assistant?.graph_id);
   const graph_id = chosen ?? graphs.data?.[0]?.graph_id;
-  const schemas = useApiQuery<Schemas>(`${path}/${encodeURIComponent(graph_id ?? "")}/schemas`, {
-    enabled: graph_id !== undefined,
-  });
+  const schemas = useApiQuery<Schemas>(
+    graph_id === undefined ? null : under(path)`/${graph_id}/schemas`,
+  );
   const error = graphs.error ?? schemas.error;
   return (
     <Dialog title={assistant ? `Edit ${assistant.name}` : "New assistant"} onClose={onClose} wide>
@@ -69,7 +70,7 @@ function Fields({ path, assistant, graph_id, schemas, onSaved, onClose }: Fields
   const [problems, setProblems] = useState<Record<string, string>>({});
   const save = useApiChange<object, Assistant>({
     method: assistant ? "PATCH" : "POST",
-    path: assistant ? `${path}/${assistant.assistant_id}` : path,
+    path: assistant ? under(path)`/${assistant.assistant_id}` : path,
     body: (request) => request,
     invalidates: [path],
   });

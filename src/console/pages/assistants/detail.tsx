@@ -5,6 +5,7 @@ import type {
   AssistantVersion,
 } from "../../../agent-server/threads/assistants/assistant-schema.ts";
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
+import { type ApiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { Id } from "../../ui/copy-button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
@@ -19,14 +20,14 @@ import { AssistantActions } from "./actions.tsx";
 const route = getRouteApi("/w/$workspace/assistants");
 const PAGE = 100;
 
-type Props = { assistant: Assistant; path: string };
+type Props = { assistant: Assistant; path: ApiPath };
 
 /** Versions of an assistant, and the configuration of one. */
 export function AssistantDetail({ assistant, path }: Props) {
   const { assistant_id, name, description } = assistant;
   const { version = assistant.version } = route.useSearch();
   const mayWrite = useMay("write");
-  const query = useApiQuery<AssistantVersion[]>(`${path}/${assistant_id}/versions`, {
+  const query = useApiQuery<AssistantVersion[]>(under(path)`/${assistant_id}/versions`, {
     post: { limit: PAGE },
   });
   return (
@@ -123,7 +124,7 @@ type UseProps = Props & { version: number; onClose: () => void };
 function UseVersion({ assistant: { assistant_id, name }, path, version, onClose }: UseProps) {
   const toast = useToast();
   const { mutateAsync } = useApiChange({
-    path: `${path}/${assistant_id}/latest`,
+    path: under(path)`/${assistant_id}/latest`,
     body: () => ({ version }),
     invalidates: [path],
   });

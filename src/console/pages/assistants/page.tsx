@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath, under } from "../../api/path.ts";
 import { ServingPage } from "../../runs/serving-page.tsx";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
@@ -40,8 +41,8 @@ type Props = { deployment: Deployment; polling: Polling };
 function Assistants({ deployment, polling }: Props) {
   const { assistant, q, offset = 0 } = route.useSearch();
   const navigate = route.useNavigate();
-  const path = `/agents/${deployment.id}/assistants`;
-  const query = useApiQuery<Assistant[]>(`${path}/search`, {
+  const path = apiPath`/agents/${deployment.id}/assistants`;
+  const query = useApiQuery<Assistant[]>(under(path)`/search`, {
     post: { limit: PAGE, offset, sort_by: "name", sort_order: "asc", ...(q && { name: q }) },
     poll: polling.isPaused ? false : POLL_MS,
     keepPrevious: true,

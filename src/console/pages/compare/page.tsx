@@ -2,6 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import type { TraceRun } from "../../../traces/query/run-schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { showText } from "../../ui/formats.ts";
@@ -40,9 +41,7 @@ export function ComparePage() {
 }
 
 function useRun(id: string | undefined) {
-  return useApiQuery<TraceRun>(`/api/v1/runs/${encodeURIComponent(id ?? "")}`, {
-    enabled: id !== undefined,
-  });
+  return useApiQuery<TraceRun>(id === undefined ? null : apiPath`/api/v1/runs/${id}`);
 }
 
 function Figures({ a, b }: { a: string | undefined; b: string | undefined }) {

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { ConnectionsList } from "../../../control-plane/oauth/token-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { formatCount } from "../../ui/formats.ts";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
@@ -60,7 +61,7 @@ function OfAgent({ agent }: { agent: string }) {
                   <span className="push">
                     <Remove
                       name={provider_account_label ?? provider_id}
-                      path={`${path}/${id}`}
+                      path={under(path)`/${id}`}
                       invalidates={[path]}
                       act="Disconnect account"
                     >

@@ -4,6 +4,7 @@ import type {
   Webhook,
 } from "../../../control-plane/deployments/git/integration-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { formatCount } from "../../ui/formats.ts";
@@ -13,8 +14,8 @@ import { QueryState } from "../../ui/states.tsx";
 import { NewIntegration } from "./new-integration.tsx";
 import { RemoveButton } from "./remove.tsx";
 
-const PATH = "/v1/integrations/github";
-const INSTALL = `${PATH}/install`;
+const PATH = apiPath`/v1/integrations/github`;
+const INSTALL = under(PATH)`/install`;
 
 export function Integrations() {
   const query = useApiQuery<Integration[]>(INSTALL);
@@ -75,7 +76,7 @@ function Row({ integration: { id, name, api_url } }: { integration: Integration 
           <RemoveButton
             action="delete"
             name={name}
-            path={`${PATH}/${id}`}
+            path={under(PATH)`/${id}`}
             invalidates={[PATH]}
             act="Delete integration"
           >
@@ -91,7 +92,7 @@ function Row({ integration: { id, name, api_url } }: { integration: Integration 
 
 /** URL and secret to enter at the repository host. Only those who may change deployments read it. */
 function PushWebhook({ id }: { id: string }) {
-  const query = useApiQuery<Webhook>(`${PATH}/${id}/webhook`);
+  const query = useApiQuery<Webhook>(under(PATH)`/${id}/webhook`);
   return (
     <QueryState query={query} what="The push webhook could not be read" rows={2}>
       {({ url, secret }) => (

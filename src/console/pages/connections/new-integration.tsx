@@ -1,13 +1,14 @@
 import type { FormEvent } from "react";
 import type { Integration } from "../../../control-plane/deployments/git/integration-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import type { ApiPath } from "../../api/path.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field } from "../../ui/form/field.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 
-export function NewIntegration({ path, onClose }: { path: string; onClose: () => void }) {
+export function NewIntegration({ path, onClose }: { path: ApiPath; onClose: () => void }) {
   const toast = useToast();
   const create = useApiChange<object, Integration>({
     path,

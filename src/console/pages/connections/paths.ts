@@ -1,6 +1,7 @@
-export const PROVIDERS = "/v2/auth/providers";
-export const TOKENS = "/v2/auth/tokens";
+import { type ApiPath, apiPath } from "../../api/path.ts";
+export const PROVIDERS = apiPath`/v2/auth/providers`;
+export const TOKENS = apiPath`/v2/auth/tokens`;
 
-export function agentConnectionsPath(agent: string): string {
-  return `/v2/auth/agents/${encodeURIComponent(agent)}/connections`;
+export function agentConnectionsPath(agent: string): ApiPath {
+  return apiPath`/v2/auth/agents/${agent}/connections`;
 }

@@ -1,6 +1,7 @@
 import type { FormEvent } from "react";
 import type { Provider } from "../../../control-plane/oauth/provider-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field, Optional } from "../../ui/form/field.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
@@ -18,7 +19,7 @@ export function ProviderForm({ provider, onClose }: Props) {
   const toast = useToast();
   const save = useApiChange<object, Provider>({
     method: provider ? "PATCH" : "POST",
-    path: provider ? `${PROVIDERS}/${encodeURIComponent(provider.provider_id)}` : PROVIDERS,
+    path: provider ? under(PROVIDERS)`/${provider.provider_id}` : PROVIDERS,
     body: (request) => request,
     invalidates: [PROVIDERS],
   });

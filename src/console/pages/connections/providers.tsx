@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { Provider } from "../../../control-plane/oauth/provider-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { formatCount } from "../../ui/formats.ts";
@@ -98,7 +99,7 @@ function Actions({ provider }: { provider: Provider }) {
       <RemoveButton
         action="delete"
         name={provider_id}
-        path={`${PROVIDERS}/${encodeURIComponent(provider_id)}`}
+        path={under(PROVIDERS)`/${provider_id}`}
         invalidates={[PROVIDERS, TOKENS]}
         act="Delete provider"
       >

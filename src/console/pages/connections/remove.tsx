@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { useApiChange } from "../../api/hooks.ts";
+import type { ApiPath } from "../../api/path.ts";
 import { type GuardedAction, useMay } from "../../api/session.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { useToast } from "../../ui/toasts.tsx";
@@ -8,7 +9,7 @@ type Props = {
   /** The right that it needs; none for what belongs to the caller. */
   action?: GuardedAction;
   name: string;
-  path: string;
+  path: ApiPath;
   invalidates: string[];
   act: string;
   /** The effect. */

@@ -1,5 +1,6 @@
 import type { TokenSummary } from "../../../control-plane/oauth/token-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { formatCount } from "../../ui/formats.ts";
 import { Empty, Panel } from "../../ui/panel.tsx";
@@ -73,7 +74,7 @@ const COLUMNS: TableColumn<TokenSummary>[] = [
     cell: (token) => (
       <Remove
         name={nameOf(token)}
-        path={`${TOKENS}/${token.id}`}
+        path={under(TOKENS)`/${token.id}`}
         invalidates={[TOKENS]}
         act="Revoke account"
       >

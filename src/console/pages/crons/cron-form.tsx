@@ -2,6 +2,7 @@ import { type FormEvent, useId, useState } from "react";
 import type { Cron, FoundCron } from "../../../agent-server/crons/schema.ts";
 import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
 import { parseJson, toJson } from "../../ui/conversation/fields.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -22,12 +23,12 @@ type Props = {
 const MAX_LINES = 10;
 
 export function CronForm({ deployment, cron, onSaved, onClose }: Props) {
-  const path = agentPath(deployment, "/runs/crons");
+  const path = agentPath(deployment)`/runs/crons`;
   const [plan, setPlan] = useState(() => planOf(cron));
   const input = useJsonText(toJson(cron?.payload?.input ?? {}, 2), parseJson);
   const save = useApiChange<object, Cron>({
     method: cron ? "PATCH" : "POST",
-    path: cron ? `${path}/${cron.cron_id}` : path,
+    path: cron ? under(path)`/${cron.cron_id ?? ""}` : path,
     body: (request) => request,
     invalidates: [path],
   });
@@ -134,7 +135,7 @@ function When({ plan: { schedule, timezone, ends }, onChange }: WhenProps) {
 const ASSISTANTS_SHOWN = 100;
 
 function AssistantChoice({ deployment }: { deployment: string }) {
-  const query = useApiQuery<Assistant[]>(agentPath(deployment, "/assistants/search"), {
+  const query = useApiQuery<Assistant[]>(agentPath(deployment)`/assistants/search`, {
     post: { limit: ASSISTANTS_SHOWN, sort_by: "name", sort_order: "asc" },
   });
   return (

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { FoundCron } from "../../../agent-server/crons/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { type ApiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
 import { InlineError } from "../../ui/blocks/inline-error.tsx";
@@ -61,13 +62,13 @@ export function CronDetail({ cron, deployment, isPaused }: Props) {
 }
 
 function CronActions({ cron, deployment }: Omit<Props, "isPaused">) {
-  const { cron_id, enabled } = cron;
+  const { cron_id = "", enabled } = cron;
   const [dialog, setDialog] = useState<"edit" | "delete" | null>(null);
   const close = () => setDialog(null);
   const toast = useToast();
-  const path = agentPath(deployment, "/runs/crons");
-  const one = `${path}/${cron_id}`;
-  const fire = useApiChange({ path: `${one}/fire`, invalidates: [path] });
+  const path = agentPath(deployment)`/runs/crons`;
+  const one = under(path)`/${cron_id}`;
+  const fire = useApiChange({ path: under(one)`/fire`, invalidates: [path] });
   const change = useApiChange<boolean>({
     method: "PATCH",
     path: one,
@@ -105,7 +106,7 @@ function CronActions({ cron, deployment }: Omit<Props, "isPaused">) {
   );
 }
 
-type DeleteProps = { path: string; one: string; onClose: () => void };
+type DeleteProps = { path: ApiPath; one: ApiPath; onClose: () => void };
 
 function DeleteCron({ path, one, onClose }: DeleteProps) {
   const { mutateAsync } = useApiChange({ method: "DELETE", path: one, invalidates: [path] });

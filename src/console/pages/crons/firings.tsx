@@ -23,7 +23,7 @@ type FiringsProps = { deployment: string; cron_id: string; isPaused: boolean };
 
 /** The last firings of a cron, each with what it started. */
 export function Firings({ deployment, cron_id, isPaused }: FiringsProps) {
-  const path = agentPath(deployment, `/runs/crons/${cron_id}/firings`);
+  const path = agentPath(deployment)`/runs/crons/${cron_id}/firings`;
   const query = useApiQuery<CronFiring[]>(path, { poll: isPaused ? false : POLL_MS });
   return (
     <Panel title="Last firings" footer="Up to 20, the newest first">

@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { FoundCron } from "../../../agent-server/crons/schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { ServingPage } from "../../runs/serving-page.tsx";
 import { agentPath } from "../../runs/stream/agent.ts";
@@ -44,8 +45,8 @@ type Props = { deployment: Deployment; polling: Polling };
 function Crons({ deployment, polling }: Props) {
   const { cron, offset = 0 } = route.useSearch();
   const navigate = route.useNavigate();
-  const path = agentPath(deployment.id, "/runs/crons");
-  const query = useApiQuery<FoundCron[]>(`${path}/search`, {
+  const path = agentPath(deployment.id)`/runs/crons`;
+  const query = useApiQuery<FoundCron[]>(under(path)`/search`, {
     post: { limit: PAGE, offset, sort_by: "created_at", sort_order: "desc" },
     poll: polling.isPaused ? false : POLL_MS,
     keepPrevious: true,

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatDuration } from "../../ui/formats.ts";
@@ -69,7 +70,7 @@ function useMove(deployment: Deployment) {
   const toast = useToast();
   const { mutateAsync } = useApiChange<string, Deployment>({
     method: "PATCH",
-    path: `/v2/deployments/${deployment.id}`,
+    path: apiPath`/v2/deployments/${deployment.id}`,
     body: (revision_id) => ({ traffic: [{ revision_id, percent: 100 }] }),
     invalidates: ["/v2/deployments"],
   });
@@ -92,7 +93,7 @@ function useMove(deployment: Deployment) {
 function BuildAgain({ revision }: { revision: Revision }) {
   const toast = useToast();
   const build = useApiChange<void, Revision>({
-    path: `/v2/deployments/${revision.deployment_id}/revisions`,
+    path: apiPath`/v2/deployments/${revision.deployment_id}/revisions`,
     body: () => ({ activate: !revision.is_preview }),
     invalidates: ["/v2/deployments"],
   });
@@ -112,7 +113,7 @@ function BuildAgain({ revision }: { revision: Revision }) {
 function CancelBuild({ revision }: { revision: Revision }) {
   const [isOpen, setOpen] = useState(false);
   const { mutateAsync } = useApiChange({
-    path: `/v2/deployments/${revision.deployment_id}/revisions/${revision.id}/interrupt`,
+    path: apiPath`/v2/deployments/${revision.deployment_id}/revisions/${revision.id}/interrupt`,
     invalidates: ["/v2/deployments"],
   });
   return (

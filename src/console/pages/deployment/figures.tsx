@@ -1,5 +1,6 @@
 import type { DeploymentStats } from "../../../control-plane/deployments/api/stats-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { formatCount, formatDuration, formatPercent } from "../../ui/formats.ts";
 
 export type RevisionFigures = DeploymentStats["revisions"][number];
@@ -8,7 +9,7 @@ const POLL_MS = 30_000;
 
 /** @returns the figures of the last day by revision, `undefined` before they are read */
 export function useFigures(deployment_id: string): Map<string, RevisionFigures> | undefined {
-  const { data } = useApiQuery<DeploymentStats>(`/v2/deployments/${deployment_id}/stats`, {
+  const { data } = useApiQuery<DeploymentStats>(apiPath`/v2/deployments/${deployment_id}/stats`, {
     query: { period: "day" },
     poll: POLL_MS,
   });

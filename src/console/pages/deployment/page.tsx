@@ -3,6 +3,7 @@ import { useRef } from "react";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -23,7 +24,7 @@ const ABOVE = [{ label: "Deployments", path: "/deployments" }];
 
 export function DeploymentPage() {
   const { deployment: id } = route.useParams();
-  const query = useApiQuery<Deployment>(`/v2/deployments/${id}`, { poll: POLL_MS });
+  const query = useApiQuery<Deployment>(apiPath`/v2/deployments/${id}`, { poll: POLL_MS });
   const revisions = useRevisions(id);
   const building = revisions.filter(({ status }) => showStatus(status).isBuilding).length;
   return (

@@ -2,7 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import type { LogStreamQuery } from "../../../control-plane/deployments/logs/log-schema.ts";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
-import { withQuery } from "../../api/client.ts";
+import { apiPath } from "../../api/path.ts";
 import { LogTail } from "./log-tail.tsx";
 import { useLogStream } from "./use-log-stream.ts";
 
@@ -59,7 +59,8 @@ function ServerTail({ revision: { deployment_id, id } }: { revision: Revision })
   const query: LogStreamQuery = { ...times, query: find, level };
   const isOpen = isPast || isFollowing;
   const read = useLogStream({
-    path: withQuery(`/v2/deployments/${deployment_id}/revisions/${id}/logs/stream`, query),
+    path: apiPath`/v2/deployments/${deployment_id}/revisions/${id}/logs/stream`,
+    query,
     isOpen,
   });
   return (

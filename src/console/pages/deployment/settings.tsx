@@ -2,6 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { pathTo } from "../../state/path.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
@@ -31,7 +32,7 @@ function BuildSettings({ deployment, mayWrite }: BuildProps) {
   const toast = useToast();
   const change = useApiChange<boolean, Deployment>({
     method: "PATCH",
-    path: `/v2/deployments/${deployment.id}`,
+    path: apiPath`/v2/deployments/${deployment.id}`,
     body: (value) => ({ source_config: { build_on_push: value } }),
     invalidates: ["/v2/deployments"],
   });
@@ -99,7 +100,7 @@ function DeleteDeployment({ deployment: { id, name } }: { deployment: Deployment
   const workspace = useWorkspaceId();
   const { mutateAsync } = useApiChange({
     method: "DELETE",
-    path: `/v2/deployments/${id}`,
+    path: apiPath`/v2/deployments/${id}`,
     invalidates: ["/v2/deployments"],
   });
   const open = (event: FormEvent) => {

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { ErrorState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
@@ -35,7 +36,7 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
   const mayWrite = useMay("write");
   const change = useApiChange<{ revision_id: string; percent: number }[]>({
     method: "PATCH",
-    path: `/v2/deployments/${deployment.id}`,
+    path: apiPath`/v2/deployments/${deployment.id}`,
     body: (traffic) => ({ traffic }),
     invalidates: ["/v2/deployments"],
   });

@@ -5,6 +5,7 @@ import type {
   RevisionsList,
 } from "../../../control-plane/deployments/revision-schema.ts";
 import { useInvalidate, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath, under } from "../../api/path.ts";
 import { showStatus } from "../deployments/revision-status.ts";
 import { type LogRead, useLogStream } from "./use-log-stream.ts";
 
@@ -15,9 +16,9 @@ export function useBuildLog({ deployment_id, id }: Revision): LogRead {
   const invalidate = useInvalidate();
   const building = useRef("");
   const finished = useRef("");
-  const path = `/v2/deployments/${deployment_id}/revisions`;
+  const path = apiPath`/v2/deployments/${deployment_id}/revisions`;
   return useLogStream({
-    path: `${path}/${id}/stream`,
+    path: under(path)`/${id}/stream`,
     onEvent: ({ data }) => {
       const revision = JSON.parse(data) as Revision;
       replaceRevision(client, [workspace, path], revision);

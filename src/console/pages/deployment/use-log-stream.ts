@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { LogLine } from "../../../control-plane/deployments/logs/log-schema.ts";
+import { type CallOptions, withQuery } from "../../api/client.ts";
 import { follow } from "../../api/follow.ts";
 import { useWorkspaceId } from "../../api/hooks.ts";
+import type { ApiPath } from "../../api/path.ts";
 import type { ServerSentEvent } from "../../api/sse.ts";
 import type { LiveState } from "../../ui/live-pill.tsx";
 import type { LogEntry } from "../../ui/log-view.tsx";
@@ -16,7 +18,8 @@ export type LogRead = {
 };
 
 type LogStream = {
-  path: string;
+  path: ApiPath;
+  query?: CallOptions["query"];
   /** Whether lines are received. A stream that is opened again continues after its last line. */
   isOpen?: boolean;
   /** Receives the events that are no lines. */
@@ -30,21 +33,23 @@ const MAX_LINES = 20_000;
 const UNREAD: LogRead = { lines: [], dropped: 0, state: "live", isLoading: true, error: null };
 
 /** Follows the lines of a stream while the page is visible. */
-export function useLogStream({ path, isOpen = true, ...callbacks }: LogStream): LogRead {
+export function useLogStream({ isOpen = true, ...options }: LogStream): LogRead {
   const workspace = useWorkspaceId();
   const isVisible = useSyncExternalStore(onVisibility, isPageVisible);
   const [read, setRead] = useState(UNREAD);
-  const log = useRef(new ReceivedLog(path));
-  const latest = useRef(callbacks);
-  latest.current = callbacks;
+  const url = withQuery(options.path, options.query);
+  const log = useRef(new ReceivedLog(url));
+  const latest = useRef(options);
+  latest.current = options;
   const isActive = isOpen && isVisible;
   useEffect(() => {
-    if (log.current.path !== path) {
-      log.current = new ReceivedLog(path);
+    if (log.current.url !== url) {
+      log.current = new ReceivedLog(url);
       setRead(UNREAD);
     }
     if (!isActive) return;
     const received = log.current;
+    const { path, query } = latest.current;
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const show = (change: Partial<LogRead> = {}) => {
@@ -57,7 +62,7 @@ export function useLogStream({ path, isOpen = true, ...callbacks }: LogStream): 
       timer ??= setTimeout(show, FRAME_MS);
     };
     void follow({
-      path,
+      ...{ path, query },
       workspace,
       signal: stop.signal,
       last: received.last,
@@ -74,20 +79,20 @@ export function useLogStream({ path, isOpen = true, ...callbacks }: LogStream): 
       if (timer !== undefined) show();
       stop.abort();
     };
-  }, [workspace, path, isActive]);
+  }, [workspace, url, isActive]);
   return read;
 }
 
 /** Lines of a stream in their order, the newest 20,000. */
 class ReceivedLog {
-  readonly path: string;
+  readonly url: string;
   /** Id of the last event. */
   last: string | undefined;
   readonly #lines: LogEntry[] = [];
   #count = 0;
 
-  constructor(path: string) {
-    this.path = path;
+  constructor(url: string) {
+    this.url = url;
   }
 
   add({ id, event, data }: ServerSentEvent): void {

@@ -1,6 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
@@ -19,7 +20,7 @@ const POLL_MS = 5000;
 export function DeploymentsPage() {
   const { q } = route.useSearch();
   const navigate = route.useNavigate();
-  const query = useApiQuery<DeploymentsList>("/v2/deployments", {
+  const query = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: PAGE, name_contains: q },
     poll: POLL_MS,
     keepPrevious: true,

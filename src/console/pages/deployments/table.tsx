@@ -5,6 +5,7 @@ import type {
 } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { pathTo } from "../../state/path.ts";
 import { Weave } from "../../ui/chart/weave.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
@@ -130,7 +131,7 @@ export function useRevisions(deployment_id: string): Revision[] {
 /** The same cache entry on each page, so that they agree. */
 export function revisionsQuery(deployment_id: string) {
   return {
-    path: `/v2/deployments/${deployment_id}/revisions`,
+    path: apiPath`/v2/deployments/${deployment_id}/revisions`,
     query: { limit: 100, include_previews: true },
     poll: (list: RevisionsList | undefined) =>
       list?.resources.some(({ status }) => showStatus(status).isBuilding)

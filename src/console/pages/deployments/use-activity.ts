@@ -1,6 +1,7 @@
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import type { RunSeries } from "../../../traces/stats/series-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { type Activity, activityOf, CELL_MS, CELLS } from "./activity.ts";
 
 const POLL_MS = 60_000;
@@ -14,7 +15,7 @@ const MAX_GROUPS = 19;
 export function useActivity(rows: Deployment[]): (deployment_id: string) => Activity | null {
   const session = rows.flatMap(({ tracing_project_id }) => tracing_project_id ?? []).sort();
   const start = (Math.floor(Date.now() / CELL_MS) - CELLS + 1) * CELL_MS;
-  const { data } = useApiQuery<RunSeries>("/api/v1/runs/stats", {
+  const { data } = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
     post: {
       session,
       start_time: new Date(start).toISOString(),

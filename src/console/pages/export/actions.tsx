@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { useToast } from "../../ui/toasts.tsx";
@@ -20,7 +21,7 @@ export function ExportActions({ order }: Props) {
 function Retry({ order: { id } }: Props) {
   const toast = useToast();
   const retry = useApiChange<void, BulkExport>({
-    path: `${EXPORTS}/${id}/retry`,
+    path: under(EXPORTS)`/${id}/retry`,
     invalidates: [EXPORTS],
   });
   return (
@@ -47,7 +48,7 @@ function Cancel({ order }: Props) {
   const noun = isSchedule(order) ? "schedule" : "export";
   const { mutateAsync } = useApiChange({
     method: "PATCH",
-    path: `${EXPORTS}/${order.id}`,
+    path: under(EXPORTS)`/${order.id}`,
     body: () => ({ status: "CANCELLED" }),
     invalidates: [EXPORTS],
   });

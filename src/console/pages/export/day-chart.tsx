@@ -1,5 +1,6 @@
 import type { BulkExportRun } from "../../../exports/orders/run-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { formatNumber } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -10,7 +11,7 @@ type Props = { id: string; poll: number | false };
 
 /** Rows written by UTC day. */
 export function DayChart({ id, poll }: Props) {
-  const query = useApiQuery<BulkExportRun[]>(`${EXPORTS}/${id}/runs`, { poll });
+  const query = useApiQuery<BulkExportRun[]>(under(EXPORTS)`/${id}/runs`, { poll });
   return (
     <QueryState query={query} what="The days could not be read" rows={3}>
       {(runs) => (

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import type { BulkExportManifest } from "../../../exports/preview/preview-schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery, useInvalidate, useWorkspaceId } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
@@ -30,7 +31,7 @@ const POLL_MS = 10_000;
 export function ExportPage() {
   const { export: id } = route.useParams();
   const polling = usePolling();
-  const query = useApiQuery<BulkExport>(`${EXPORTS}/${id}`, {
+  const query = useApiQuery<BulkExport>(under(EXPORTS)`/${id}`, {
     poll: (order) => pollOf(order, polling),
   });
   const projectOf = useProjectNames(query.data ? [query.data] : []);
@@ -96,7 +97,7 @@ function Head({ order, title }: { order: BulkExport; title: string }) {
 
 function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) {
   const poll = isExportActive(order) && pollOf(order, polling);
-  const manifest = useApiQuery<BulkExportManifest>(`${EXPORTS}/${order.id}/manifest`, { poll });
+  const manifest = useApiQuery<BulkExportManifest>(under(EXPORTS)`/${order.id}/manifest`, { poll });
   useReadAgainAtEnd(order);
   return (
     <>
@@ -133,7 +134,7 @@ function useReadAgainAtEnd({ id, status }: BulkExport): void {
   useEffect(() => {
     if (former.current === status) return;
     former.current = status;
-    void invalidate.current(`${EXPORTS}/${id}/`);
+    void invalidate.current(under(EXPORTS)`/${id}/`);
   }, [id, status]);
 }
 
@@ -141,7 +142,7 @@ type SourceProps = { id: string; order: BulkExport; polling: Polling };
 
 function SourceSchedule({ id, order, polling }: SourceProps) {
   const workspace = useWorkspaceId();
-  const { data: schedule } = useApiQuery<BulkExport>(`${EXPORTS}/${id}`);
+  const { data: schedule } = useApiQuery<BulkExport>(under(EXPORTS)`/${id}`);
   if (schedule === undefined) return null;
   return (
     <section className="stack" aria-label="Schedule it belongs to">

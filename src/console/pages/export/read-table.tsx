@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { BulkExportManifest } from "../../../exports/preview/preview-schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { CodeBlock } from "../../ui/blocks/code-block.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -21,7 +22,9 @@ type Props = { table: NonNullable<BulkExportManifest["table"]> };
 
 /** Table of a schedule in its newest state. */
 export function ScheduleTable({ schedule, poll }: { schedule: BulkExport; poll: number | false }) {
-  const manifest = useApiQuery<BulkExportManifest>(`${EXPORTS}/${schedule.id}/manifest`, { poll });
+  const manifest = useApiQuery<BulkExportManifest>(under(EXPORTS)`/${schedule.id}/manifest`, {
+    poll,
+  });
   return (
     <QueryState query={manifest} what="The table could not be read">
       {({ table }) => table !== null && <ReadTable table={table} />}

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { BulkExportPreview } from "../../../exports/preview/preview-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { formatNumber, showText } from "../../ui/formats.ts";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -11,7 +12,7 @@ const LIMIT = 20;
 
 export function FirstRows({ id }: { id: string }) {
   const { file } = route.useSearch();
-  const query = useApiQuery<BulkExportPreview>(`${EXPORTS}/${id}/preview`, {
+  const query = useApiQuery<BulkExportPreview>(under(EXPORTS)`/${id}/preview`, {
     query: { limit: LIMIT, key: file },
   });
   return (

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { Destination, DestinationProbe } from "../../../exports/destination-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { DeleteButton } from "../../ui/blocks/item-buttons.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatCount } from "../../ui/formats.ts";
@@ -41,7 +42,7 @@ function Row({ destination }: { destination: Destination }) {
   const { id, display_name, config, updated_at } = destination;
   const mayExport = useMayExport();
   const [open, setOpen] = useState<"rotate" | "delete" | null>(null);
-  const probe = useApiChange<void, DestinationProbe>({ path: `${DESTINATIONS}/${id}/probe` });
+  const probe = useApiChange<void, DestinationProbe>({ path: under(DESTINATIONS)`/${id}/probe` });
   return (
     <li className="in-p border-b border-line-soft grid gap-2">
       <div className="row wrap">
@@ -96,7 +97,7 @@ function DeleteDestination({ destination: { id, display_name }, onClose }: Delet
   const toast = useToast();
   const { mutateAsync } = useApiChange({
     method: "DELETE",
-    path: `${DESTINATIONS}/${id}`,
+    path: under(DESTINATIONS)`/${id}`,
     invalidates: [DESTINATIONS],
   });
   return (

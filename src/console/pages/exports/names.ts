@@ -3,12 +3,13 @@ import type { Destination } from "../../../exports/destination-schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import type { Project } from "../../../traces/projects/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath, under } from "../../api/path.ts";
 import { useMay, useMe } from "../../api/session.ts";
 import { shortId } from "../../ui/formats.ts";
 
-export const EXPORTS = "/api/v1/bulk-exports";
-export const DESTINATIONS = `${EXPORTS}/destinations`;
-export const PROJECTS = "/api/v1/sessions";
+export const EXPORTS = apiPath`/api/v1/bulk-exports`;
+export const DESTINATIONS = under(EXPORTS)`/destinations`;
+export const PROJECTS = apiPath`/api/v1/sessions`;
 
 /** Projects of a list. */
 export const MAX_PROJECTS = 100;

@@ -1,6 +1,7 @@
 import type { FormEvent } from "react";
 import type { Destination } from "../../../exports/destination-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field } from "../../ui/form/field.tsx";
 import { ErrorState } from "../../ui/states.tsx";
@@ -14,7 +15,7 @@ export function RotateCredentials({ destination: { id, display_name }, onClose }
   const toast = useToast();
   const change = useApiChange<object>({
     method: "PATCH",
-    path: `${DESTINATIONS}/${id}`,
+    path: under(DESTINATIONS)`/${id}`,
     body: (credentials) => ({ credentials }),
     invalidates: [DESTINATIONS],
   });

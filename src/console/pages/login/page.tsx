@@ -35,6 +35,7 @@ const PROBLEMS: Record<SignInProblem, string> = {
   unavailable: "The issuer did not answer as expected: try again, or sign in with a key.",
   expired: "The sign-in took longer than ten minutes or began in another browser: start again.",
   denied: "The sign-in was cancelled.",
+  no_workspace: "You are a member of no workspace: an admin must add you to one.",
   unknown_user:
     "You are not a member of an organization here: an admin must add your verified email address first.",
 };

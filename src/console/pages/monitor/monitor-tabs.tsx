@@ -1,9 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import type { AlertList } from "../../../control-plane/alerts/alert-schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { pathTo } from "../../state/path.ts";
 
-export const ALERTS = "/v1/alerts";
+export const ALERTS = apiPath`/v1/alerts`;
 const POLL_MS = 10_000;
 
 /** Charts and alerts, with the number of alerts that fire. */

@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { RunSeries } from "../../../traces/stats/series-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader } from "../../ui/panel.tsx";
@@ -70,7 +71,7 @@ function Figures({ project_id }: { project_id: string }) {
   const path = group === "revision" ? "revision_id" : key;
   const isReady = group !== "metadata" || path !== undefined;
   const attribute = group === "revision" ? "metadata" : group;
-  const query = useApiQuery<RunSeries>("/api/v1/runs/stats", {
+  const query = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
     post: {
       session: [project_id],
       start_time: start,

@@ -3,6 +3,7 @@ import type { RevisionsList } from "../../../control-plane/deployments/revision-
 import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
 import type { RunSeries } from "../../../traces/stats/series-schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { pathTo } from "../../state/path.ts";
 import { Time } from "../../ui/values.tsx";
 import { type RevisionMark, toMarks } from "./revision-marks.ts";
@@ -11,14 +12,14 @@ const SHOWN = 100;
 
 /** Revisions that began to serve in the time of the charts, the oldest first. */
 export function useRevisionMarks(project_id: string, answer: RunSeries) {
-  const deployments = useApiQuery<DeploymentsList>("/v2/deployments", { query: { limit: SHOWN } });
+  const deployments = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
+    query: { limit: SHOWN },
+  });
   const found = deployments.data?.resources.find(
     ({ tracing_project_id }) => tracing_project_id === project_id,
   );
-  const { data, error } = useApiQuery<RevisionsList>(`/v2/deployments/${found?.id}/revisions`, {
-    query: { limit: SHOWN },
-    enabled: found !== undefined,
-  });
+  const path = found ? apiPath`/v2/deployments/${found.id}/revisions` : null;
+  const { data, error } = useApiQuery<RevisionsList>(path, { query: { limit: SHOWN } });
   return { marks: toMarks(data?.resources ?? [], answer), error: deployments.error ?? error };
 }
 

@@ -1,4 +1,4 @@
-import { choiceParam, type RawSearch, textParam } from "../../state/search.ts";
+import { choiceParam, idParam, type RawSearch, textParam } from "../../state/search.ts";
 import { RANGE_NAMES, type RangeName } from "../traces/model/range-names.ts";
 
 const GROUPS = ["name", "revision", "tag", "metadata"] as const;
@@ -15,7 +15,7 @@ export type MonitorSearch = {
 
 export function monitorSearch(search: RawSearch): MonitorSearch {
   return {
-    project: textParam(search, "project"),
+    project: idParam(search, "project"),
     range: choiceParam(search, "range", RANGE_NAMES),
     group: choiceParam(search, "group", GROUPS),
     key: textParam(search, "key"),

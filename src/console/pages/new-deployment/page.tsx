@@ -2,6 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
@@ -37,7 +38,7 @@ function RepositoryForm() {
   const navigate = useNavigate();
   const workspace = useWorkspaceId();
   const create = useApiChange<object, Deployment>({
-    path: "/v2/deployments",
+    path: apiPath`/v2/deployments`,
     body: (input) => input,
     invalidates: ["/v2/deployments"],
   });

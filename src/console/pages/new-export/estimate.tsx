@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { BulkExportEstimate } from "../../../exports/orders/estimate-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { useDebounced } from "../../ui/form/use-debounced.ts";
 import { formatBytes, formatNumber } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -13,7 +14,7 @@ const SETTLED_MS = 400;
 /** Counts the runs of a draft after a pause in typing. */
 export function useEstimate(draft: ExportDraft): UseQueryResult<BulkExportEstimate> {
   const request = useDebounced(toEstimate(draft), SETTLED_MS);
-  return useApiQuery<BulkExportEstimate>(`${EXPORTS}/estimate`, {
+  return useApiQuery<BulkExportEstimate>(under(EXPORTS)`/estimate`, {
     post: request ?? {},
     enabled: request !== null,
   });

@@ -1,6 +1,7 @@
 import { useEffect } from "react";
 import type { DestinationProbe } from "../../../exports/destination-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import { CodeBlock } from "../../ui/blocks/code-block.tsx";
 import { useDebounced } from "../../ui/form/use-debounced.ts";
 import { Icon } from "../../ui/icon.tsx";
@@ -18,7 +19,7 @@ export function DraftProbe({ draft }: { draft: BucketDraft }) {
   const { display_name: _, ...settings } = useDebounced(draft, SETTLED_MS);
   const isReady = canProbe(draft);
   const probe = useApiChange<object, DestinationProbe>({
-    path: `${DESTINATIONS}/probe`,
+    path: under(DESTINATIONS)`/probe`,
     body: (request) => request,
   });
   const { mutate } = probe;
@@ -46,7 +47,7 @@ export function DraftProbe({ draft }: { draft: BucketDraft }) {
 
 /** Probes a saved destination on request. */
 export function SavedProbe({ id, name }: { id: string; name: string }) {
-  const probe = useApiChange<void, DestinationProbe>({ path: `${DESTINATIONS}/${id}/probe` });
+  const probe = useApiChange<void, DestinationProbe>({ path: under(DESTINATIONS)`/${id}/probe` });
   return <ProbeResult name={name} probe={probe} again={() => probe.mutate()} />;
 }
 

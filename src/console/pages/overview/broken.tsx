@@ -3,6 +3,7 @@ import type { RevisionsList } from "../../../control-plane/deployments/revision-
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQueries, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { pathTo } from "../../state/path.ts";
 import { formatCount, showText } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -100,7 +101,7 @@ function useFailedRuns(deployments: Deployment[]): OverviewProblem[] {
 
 function useFailedExports(): OverviewProblem[] {
   const workspace = useWorkspaceId();
-  const { data = [] } = useApiQuery<BulkExport[]>("/api/v1/bulk-exports", {
+  const { data = [] } = useApiQuery<BulkExport[]>(apiPath`/api/v1/bulk-exports`, {
     query: { status: "FAILED", limit: SHOWN },
     poll: POLL_MS,
   });

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
@@ -12,6 +13,7 @@ import { QueryState } from "../../ui/states.tsx";
 import { DeploymentTable } from "../deployments/table.tsx";
 import { EXPORTS } from "../exports/names.ts";
 import { ExportTable } from "../exports/table.tsx";
+import { Invitations } from "../settings/invitations.tsx";
 import { BrokenNow } from "./broken.tsx";
 import { Waiting } from "./waiting.tsx";
 
@@ -21,7 +23,7 @@ const SHOWN_EXPORTS = 5;
 
 /** Items that wait for a person come first, then failures, then the deployments. */
 export function OverviewPage() {
-  const query = useApiQuery<DeploymentsList>("/v2/deployments", {
+  const query = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: SHOWN },
     poll: POLL_MS,
   });
@@ -31,6 +33,7 @@ export function OverviewPage() {
         <LivePill state={liveStateOf(query)} title="Read every 5 s while this page is visible" />
       </TopBar>
       <PageHeader title="Overview" />
+      <Invitations />
       <QueryState query={query} what="The deployments could not be read">
         {({ resources }) =>
           resources.length === 0 ? (

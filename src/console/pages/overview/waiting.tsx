@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { WaitingThreads } from "../../../agent-server/threads/inbox/inbox-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { pathTo } from "../../state/path.ts";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -17,7 +18,7 @@ const SHOWN = 8;
 
 /** Interrupted threads of the workspace, the longest wait first. */
 export function Waiting({ deployments }: { deployments: Deployment[] }) {
-  const { data, error, refetch } = useApiQuery<WaitingThreads>("/v1/interrupts", {
+  const { data, error, refetch } = useApiQuery<WaitingThreads>(apiPath`/v1/interrupts`, {
     query: { limit: SHOWN },
     poll: POLL_MS,
   });

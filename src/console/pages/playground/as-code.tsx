@@ -12,7 +12,7 @@ type Props = { target: Target; assistant: Assistant; view: ThreadView };
 export function AsCode({ target, assistant, view }: Props) {
   const { input = null, command } = view.inOrder.at(-1)?.kwargs ?? {};
   const run = command ? { command } : { input };
-  const url = `${location.origin}${agentPath(target.ref, "")}`;
+  const url = `${location.origin}${agentPath(target.ref)``}`;
   const path = view.thread_id === null ? "/runs/stream" : `/threads/${view.thread_id}/runs/stream`;
   const body = { assistant_id: assistant.assistant_id, ...run, stream_mode: STREAMED.stream_mode };
   const curl = [

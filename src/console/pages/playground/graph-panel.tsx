@@ -20,7 +20,7 @@ type Props = { target: Target; assistant: Assistant; view: ThreadView };
 export function GraphPanel({ target, assistant, view }: Props) {
   const { xray } = route.useSearch();
   const navigate = route.useNavigate();
-  const path = agentPath(target.ref, `/assistants/${assistant.assistant_id}/graph`);
+  const path = agentPath(target.ref)`/assistants/${assistant.assistant_id}/graph`;
   const query = useApiQuery<Graph>(path, {
     query: { xray: xray ?? false },
     keepPrevious: true,

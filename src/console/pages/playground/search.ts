@@ -1,4 +1,4 @@
-import { choiceParam, flagParam, type RawSearch, textParam } from "../../state/search.ts";
+import { choiceParam, flagParam, idParam, type RawSearch, textParam } from "../../state/search.ts";
 
 export type PlaygroundSearch = {
   deployment?: string | undefined;
@@ -13,10 +13,10 @@ export type PlaygroundSearch = {
 
 export function playgroundSearch(search: RawSearch): PlaygroundSearch {
   return {
-    deployment: textParam(search, "deployment"),
-    revision: textParam(search, "revision"),
+    deployment: idParam(search, "deployment"),
+    revision: idParam(search, "revision"),
     assistant: textParam(search, "assistant"),
-    thread: textParam(search, "thread"),
+    thread: idParam(search, "thread"),
     tab: choiceParam(search, "tab", ["state", "code"]),
     xray: flagParam(search, "xray"),
   };

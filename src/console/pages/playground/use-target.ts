@@ -27,7 +27,7 @@ export function useTarget(
   wanted: string | undefined,
 ): Target {
   const ref = revision ? `${deployment}@${revision}` : deployment;
-  const assistants = useApiQuery<Assistant[]>(agentPath(ref, "/assistants/search"), {
+  const assistants = useApiQuery<Assistant[]>(agentPath(ref)`/assistants/search`, {
     post: { limit: SHOWN, sort_by: "created_at", sort_order: "asc" },
   });
   const all = assistants.data ?? [];
@@ -38,5 +38,5 @@ export function useTarget(
 }
 
 export function useSchemas(ref: string, assistant_id: string) {
-  return useApiQuery<AssistantSchemas>(agentPath(ref, `/assistants/${assistant_id}/schemas`));
+  return useApiQuery<AssistantSchemas>(agentPath(ref)`/assistants/${assistant_id}/schemas`);
 }

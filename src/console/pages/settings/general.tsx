@@ -3,6 +3,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/values.tsx";
 import { SectionHead } from "./frame/head.tsx";
+import { Invitations, Organizations } from "./invitations.tsx";
 
 export function General() {
   const { organization, region, version, session_expires_at, actor } = useMe();
@@ -10,6 +11,7 @@ export function General() {
   return (
     <>
       <SectionHead title="General" sub="This workspace, and this session." />
+      <Invitations />
       <Panel title="Workspace">
         <dl className="kv in-p">
           <dt>Name</dt>
@@ -41,6 +43,7 @@ export function General() {
           )}
         </dl>
       </Panel>
+      <Organizations />
     </>
   );
 }

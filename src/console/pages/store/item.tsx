@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { useApiChange } from "../../api/hooks.ts";
+import { apiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { DeleteButton, EditButton } from "../../ui/blocks/item-buttons.tsx";
 import { parseFields } from "../../ui/conversation/fields.ts";
@@ -59,10 +60,10 @@ const MAX_LINES = 20;
 function EditItem({ item: { namespace, key, value }, deployment, onClose }: EditProps) {
   const { field, read } = useJsonText(JSON.stringify(value, null, INDENT), parseFields);
   const toast = useToast();
-  const path = `/agents/${deployment}/store`;
+  const path = apiPath`/agents/${deployment}/store`;
   const put = useApiChange<object>({
     method: "PUT",
-    path: `${path}/items`,
+    path: under(path)`/items`,
     body: (changed) => ({ namespace, key, value: changed }),
     invalidates: [path],
   });
@@ -101,10 +102,10 @@ function EditItem({ item: { namespace, key, value }, deployment, onClose }: Edit
 
 function DeleteItem({ item: { namespace, key }, deployment, onClose }: EditProps) {
   const toast = useToast();
-  const path = `/agents/${deployment}/store`;
+  const path = apiPath`/agents/${deployment}/store`;
   const { mutateAsync } = useApiChange({
     method: "DELETE",
-    path: `${path}/items`,
+    path: under(path)`/items`,
     body: () => ({ namespace, key }),
     invalidates: [path],
   });

@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { LiveControl, type Polling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { Pager } from "../../ui/blocks/pager.tsx";
@@ -23,7 +24,7 @@ type Props = { deployment: string; polling: Polling };
 /** Items below a namespace, the newest first, or the nearest in meaning to a text. */
 export function Items({ deployment, polling }: Props) {
   const { ns, key, q, offset = 0 } = route.useSearch();
-  const query = useApiQuery<FoundItemsPage>(`/agents/${deployment}/store/items/search`, {
+  const query = useApiQuery<FoundItemsPage>(apiPath`/agents/${deployment}/store/items/search`, {
     post: { namespace_prefix: toLabels(ns), limit: PAGE, offset, ...(q && { query: q }) },
     poll: polling.isPaused ? false : POLL_MS,
     keepPrevious: true,

@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { z } from "zod";
 import type { Namespaces } from "../../../agent-server/store/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -16,7 +17,7 @@ type Props = { deployment: string; isPaused: boolean };
 
 export function NamespaceList({ deployment, isPaused }: Props) {
   const { ns } = route.useSearch();
-  const query = useApiQuery<NamespacesPage>(`/agents/${deployment}/store/namespaces`, {
+  const query = useApiQuery<NamespacesPage>(apiPath`/agents/${deployment}/store/namespaces`, {
     post: { limit: PAGE },
     poll: isPaused ? false : POLL_MS,
   });

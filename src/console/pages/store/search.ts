@@ -1,4 +1,4 @@
-import { numberParam, type RawSearch, textParam } from "../../state/search.ts";
+import { idParam, numberParam, type RawSearch, textParam } from "../../state/search.ts";
 
 export type StoreSearch = {
   deployment?: string | undefined;
@@ -11,7 +11,7 @@ export type StoreSearch = {
 
 export function storeSearch(search: RawSearch): StoreSearch {
   return {
-    deployment: textParam(search, "deployment"),
+    deployment: idParam(search, "deployment"),
     ns: textParam(search, "ns"),
     key: textParam(search, "key"),
     q: textParam(search, "q"),

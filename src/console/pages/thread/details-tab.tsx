@@ -2,6 +2,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { threadPath } from "../../runs/stream/agent.ts";
 import { tracesOfThread, useTraceMetadata } from "../../runs/trace-metadata.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
@@ -54,7 +55,7 @@ function AgentLinks({ view, thread_id }: Omit<Props, "mayDelete">) {
   const workspace = useWorkspaceId();
   const id = view.deployment.split("@")[0] ?? "";
   const last = view.inOrder.at(-1);
-  const { data: deployment } = useApiQuery<Deployment>(`/v2/deployments/${id}`);
+  const { data: deployment } = useApiQuery<Deployment>(apiPath`/v2/deployments/${id}`);
   const { revision_id } = useTraceMetadata(last?.run_id) ?? {};
   const page = pathTo(workspace, `/deployments/${id}`);
   const rev = typeof revision_id === "string" ? revision_id : undefined;
@@ -88,7 +89,7 @@ function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id
   const navigate = useNavigate();
   const { mutateAsync } = useApiChange({
     method: "DELETE",
-    path: threadPath(deployment, thread_id),
+    path: threadPath(deployment, thread_id)``,
   });
   return (
     <div>

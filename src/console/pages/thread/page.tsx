@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { EndScroll } from "../../runs/end-scroll.tsx";
 import { interruptsOf } from "../../runs/interrupts/interrupts.ts";
@@ -54,8 +55,8 @@ function Page({ deployment, id }: { deployment: string; id: string }) {
 }
 
 function useAgentName(deployment: string): string {
-  const [id] = deployment.split("@");
-  const { data } = useApiQuery<Deployment>(`/v2/deployments/${id}`);
+  const [id = ""] = deployment.split("@");
+  const { data } = useApiQuery<Deployment>(apiPath`/v2/deployments/${id}`);
   return data?.display_name ?? data?.name ?? "agent";
 }
 

@@ -1,4 +1,5 @@
 import { useApiQuery } from "../../api/hooks.ts";
+import type { PathTag } from "../../api/path.ts";
 import { type CheckpointMark, toMarks } from "../../runs/checkpoints.ts";
 import { type StateItem, threadPath } from "../../runs/stream/agent.ts";
 
@@ -21,8 +22,8 @@ export function useCheckpoints(
   thread_id: string,
   cp: string | undefined,
 ): CheckpointView {
-  const path = (rest: string) => threadPath(deployment, thread_id, rest);
-  const history = useApiQuery<Partial<StateItem>[]>(path("/history"), {
+  const path = threadPath(deployment, thread_id);
+  const history = useApiQuery<Partial<StateItem>[]>(path`/history`, {
     post: {
       limit: HISTORY_SHOWN,
       select: ["metadata", "created_at", "checkpoint", "parent_checkpoint", "next"],
@@ -39,9 +40,8 @@ export function useCheckpoints(
   return { marks, index, chosen, state, former };
 }
 
-function useStateAt(path: (rest: string) => string, id: string | undefined) {
-  const { data } = useApiQuery<StateItem>(path(`/state/${id}`), {
-    enabled: id !== undefined,
+function useStateAt(path: PathTag, id: string | undefined) {
+  const { data } = useApiQuery<StateItem>(id === undefined ? null : path`/state/${id}`, {
     keepPrevious: true,
   });
   return id === undefined ? undefined : data;

@@ -93,7 +93,7 @@ function Threads({ deployment }: { deployment: string }) {
 
 function useThreads(deployment: string, filter: object, poll: number | false) {
   const { page = 1, status } = route.useSearch();
-  return useApiQuery<ThreadItem[]>(agentPath(deployment, "/threads/search"), {
+  return useApiQuery<ThreadItem[]>(agentPath(deployment)`/threads/search`, {
     post: {
       ...filter,
       status,

@@ -1,4 +1,10 @@
-import { choiceParam, numberParam, type RawSearch, textParam } from "../../state/search.ts";
+import {
+  choiceParam,
+  idParam,
+  numberParam,
+  type RawSearch,
+  textParam,
+} from "../../state/search.ts";
 
 export type ThreadsSearch = {
   deployment?: string | undefined;
@@ -12,7 +18,7 @@ export type ThreadsSearch = {
 export function threadsSearch(search: RawSearch): ThreadsSearch {
   const page = Math.floor(numberParam(search, "page") ?? 1);
   return {
-    deployment: textParam(search, "deployment"),
+    deployment: idParam(search, "deployment"),
     q: textParam(search, "q"),
     status: choiceParam(search, "status", ["interrupted", "busy", "error", "idle"]),
     page: page > 1 ? page : undefined,

@@ -15,7 +15,7 @@ export function useCounts(
   filter: object,
   poll: number | false,
 ): AllCounts | undefined {
-  const { data } = useApiQuery<Counts>(agentPath(deployment, "/threads/count_by_status"), {
+  const { data } = useApiQuery<Counts>(agentPath(deployment)`/threads/count_by_status`, {
     post: filter,
     poll,
     keepPrevious: true,

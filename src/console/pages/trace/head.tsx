@@ -54,7 +54,7 @@ export function TraceHead({ id, data: { root }, tree }: Props) {
       </div>
       {root && <Links root_id={root.id} at={root.start_time} />}
       <CompareLink id={id} />
-      {root && <ShareButton trace_id={id} />}
+      {root && <ShareButton trace_id={root.id} />}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { TraceShare } from "../../../traces/shares/share-schema.ts";
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -22,7 +23,7 @@ export function ShareButton({ trace_id }: { trace_id: string }) {
 }
 
 function ShareDialog({ trace_id, onClose }: { trace_id: string; onClose: () => void }) {
-  const path = `/api/v1/runs/${trace_id}/share`;
+  const path = apiPath`/api/v1/runs/${trace_id}/share`;
   const query = useApiQuery<TraceShare | null>(path);
   const create = useApiChange({ method: "PUT", path, invalidates: [path] });
   const revoke = useApiChange({ method: "DELETE", path, invalidates: [path] });

@@ -2,6 +2,7 @@ import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-q
 import type { TraceEnd, TraceSpan } from "../../../traces/live/trace-schema.ts";
 import { send } from "../../api/client.ts";
 import { useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 
 export type TraceData = { spans: TraceSpan[]; root: TraceSpan | null; end: TraceEnd };
 
@@ -17,12 +18,12 @@ export function useTrace(
 ): UseQueryResult<TraceData> {
   const client = useQueryClient();
   const workspace = useWorkspaceId();
-  const queryKey = [workspace, `/api/v2/traces/${trace_id}/runs`];
+  const queryKey = [workspace, apiPath`/api/v2/traces/${trace_id}/runs`];
   return useQuery<TraceData>({
     queryKey,
     queryFn: async ({ signal }) => {
       const former = client.getQueryData<TraceData>(queryKey);
-      const response = await send(`/api/v2/traces/${trace_id}/runs`, {
+      const response = await send(apiPath`/api/v2/traces/${trace_id}/runs`, {
         workspace,
         signal,
         query: { cursor: former?.end.cursor },

@@ -3,6 +3,7 @@ import { useCallback, useMemo } from "react";
 import type { Project } from "../../../traces/projects/schema.ts";
 import type { RunSeries } from "../../../traces/stats/series-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { ErrorState, QueryState } from "../../ui/states.tsx";
 import { addCondition, type KnownValues } from "./filter/completion.ts";
@@ -136,12 +137,12 @@ type ChartProps = { window: TimeWindow; body: object; search: TracesSearch; chan
 
 function Chart({ window, body, search: { from, to }, change }: ChartProps) {
   const stride = toStride(window.stride_s);
-  const query = useApiQuery<RunSeries>("/api/v1/runs/stats", {
+  const query = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
     post: { ...body, start_time: window.start, end_time: undefined, stride },
     poll: POLL_MS,
     keepPrevious: true,
   });
-  const chosen = useApiQuery<RunSeries>("/api/v1/runs/stats", {
+  const chosen = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
     post: { ...body, stride: toStride(window.stride_s) },
     poll: POLL_MS,
     keepPrevious: true,

@@ -1,5 +1,6 @@
 import type { RunStats } from "../../../traces/stats/stats-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import type { KnownValues } from "./filter/completion.ts";
 
 export type FacetChoice = { label: string; query: string; count: number };
@@ -11,7 +12,7 @@ type Body = Record<string, unknown>;
 
 /** Frequent values of the matching runs: as conditions to add, and to complete filters with. */
 export function useFacets(body: Body): { facets: FacetChoice[]; known: KnownValues } {
-  const { data } = useApiQuery<Partial<RunStats>>("/api/v1/runs/stats", {
+  const { data } = useApiQuery<Partial<RunStats>>(apiPath`/api/v1/runs/stats`, {
     post: { ...body, select: ["run_facets"] },
     keepPrevious: true,
   });

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Project } from "../../../traces/projects/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 
 const PAGE = 100;
 
@@ -8,7 +9,7 @@ export type Projects = { query: UseQueryResult<Project[]>; project: Project | un
 
 /** The project of the address, else the one that was traced last. */
 export function useProject(id: string | undefined): Projects {
-  const query = useApiQuery<Project[]>("/api/v1/sessions", { query: { limit: PAGE } });
+  const query = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, { query: { limit: PAGE } });
   const projects = query.data ?? [];
   const byTime = [...projects].sort((a, b) => timeOf(b) - timeOf(a));
   return { query, project: id === undefined ? byTime[0] : projects.find((one) => one.id === id) };

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { call } from "../../api/client.ts";
 import { follow } from "../../api/follow.ts";
 import { useInvalidate, useWorkspaceId } from "../../api/hooks.ts";
+import { under } from "../../api/path.ts";
 import type { ServerSentEvent } from "../../api/sse.ts";
 import type { LiveState } from "../../ui/live-pill.tsx";
 import { type RunItem, threadPath } from "./agent.ts";
@@ -40,16 +41,16 @@ export function useRunStream({ deployment, thread_id, run_id }: Target): RunStre
         show("live");
       }, FRAME_MS);
     };
-    const path = threadPath(deployment, thread_id, `/runs/${run_id}`);
+    const path = threadPath(deployment, thread_id)`/runs/${run_id}`;
     const onEnd = () => {
       if (stop.signal.aborted) return;
       clearTimeout(timer);
       show("live", Date.now());
-      void invalidate.current(threadPath(deployment, thread_id));
+      void invalidate.current(threadPath(deployment, thread_id)``);
     };
     const { signal } = stop;
     const isOver = async () => !isActive(await call<RunItem>(path, { workspace, signal }));
-    const source = { path: `${path}/stream`, workspace, signal, last: "-1", isOver };
+    const source = { path: under(path)`/stream`, workspace, signal, last: "-1", isOver };
     void follow({ ...source, onEvent, onFailure: () => show("off") }).then(onEnd);
     return () => {
       stop.abort();

@@ -79,7 +79,10 @@ export async function receiveUpload(
   return { object_path: key, size_bytes: stored.size };
 }
 
-/** Inserts the row before the object is stored, so that the sweep finds each object. An attempt may be repeated. */
+/**
+ * Inserts the row before the object is stored, so that the sweep finds each object. An attempt may be repeated, and counts
+ * with the most bytes: a smaller one does not replace the object.
+ */
 async function reserve(env: Env, upload: SourceUpload, bytes: number): Promise<void> {
   const { workspace_id, deployment_id } = upload;
   const object_path = objectPath(upload);
@@ -90,7 +93,7 @@ async function reserve(env: Env, upload: SourceUpload, bytes: number): Promise<v
     insert into ${uploads} (object_path, workspace_id, deployment_id, bytes, is_used, created_at)
     select ${object_path}, ${workspace_id}, ${deployment_id}, ${bytes}, 0, ${created_at}
     where (${unused}) + ${bytes} <= ${MAX_UNUSED_BYTES}
-    on conflict (object_path) do update set bytes = excluded.bytes
+    on conflict (object_path) do update set bytes = max(bytes, excluded.bytes)
     returning object_path
   `);
   if (rows.length > 0) return;

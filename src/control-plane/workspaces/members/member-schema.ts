@@ -94,11 +94,11 @@ export const WorkspaceMember = z
   .openapi("WorkspaceMember", { example: WORKSPACE_EXAMPLE });
 export type WorkspaceMember = z.infer<typeof WorkspaceMember>;
 
-const PENDING = "Members who have not signed in yet, by email address";
+const PENDING = "Members who have not accepted yet, by email address";
 
 export const WorkspaceMembers = namedObject("WorkspaceMembers", {
   tenant_id: Uuid.describe("Id of the workspace"),
-  members: z.array(WorkspaceMember).describe("Members who have signed in, by email address"),
+  members: z.array(WorkspaceMember).describe("Members who have accepted, by email address"),
   pending: z.array(WorkspaceMember).describe(PENDING),
 });
 export type WorkspaceMembers = z.infer<typeof WorkspaceMembers>;
@@ -117,7 +117,7 @@ export type OrganizationMember = z.infer<typeof OrganizationMember>;
 
 export const OrganizationMembers = namedObject("OrganizationMembers", {
   organization_id: Uuid.describe("Id of the organization"),
-  members: z.array(OrganizationMember).describe("Members who have signed in, by email address"),
+  members: z.array(OrganizationMember).describe("Members who have accepted, by email address"),
   pending: z.array(OrganizationMember).describe(PENDING),
 });
 export type OrganizationMembers = z.infer<typeof OrganizationMembers>;

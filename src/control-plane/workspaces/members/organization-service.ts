@@ -1,5 +1,5 @@
 import { and, asc, eq, type SQL, sql } from "drizzle-orm";
-import type { Context } from "../../../shared/context.ts";
+import type { Context, Database } from "../../../shared/context.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
 import { forgetCallers } from "../caller-cache.ts";
@@ -58,24 +58,33 @@ export async function removeOrganizationMember(
   user_id: string,
 ): Promise<OrganizationMember> {
   await assertOrganizationAdmin(ctx);
-  const { db } = ctx;
   const found = await getUser(ctx, user_id);
-  // Demoted first where that is allowed: what follows happens to users only.
-  const isDemoted = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user_id} AND u.organization_role = 'user')`;
-  const demote = db
-    .update(users)
-    .set({ organization_role: "user" })
-    .where(and(isUser(ctx, user_id), isDispensable(found.user)));
-  const results = await db.batch([
-    demote,
-    db.delete(api_keys).where(and(eq(api_keys.user_id, user_id), isDemoted)),
-    db.delete(memberships).where(and(eq(memberships.user_id, user_id), isDemoted)),
-    db.delete(users).where(and(isUser(ctx, user_id), isDemoted)),
-  ]);
-  if (results[3].meta.changes === 0) throw lastAdmin("organization");
-  forgetCallers();
+  if (!(await deleteUser(ctx.db, found.user))) throw lastAdmin("organization");
   return toMember(found);
 }
+
+/**
+ * Deletes a user with memberships and personal keys, while the condition holds.
+ * @returns `false` for the last admin of the organization
+ */
+export async function deleteUser(db: Database, user: User, isAllowed?: SQL): Promise<boolean> {
+  // Marked first where that is allowed: what follows happens to marked users only.
+  const isMarked = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user.id} AND u.oidc_subject = ${MARK + user.id})`;
+  const results = await db.batch([
+    db
+      .update(users)
+      .set({ oidc_subject: MARK + user.id })
+      .where(and(eq(users.id, user.id), isDispensable(user), isAllowed)),
+    db.delete(api_keys).where(and(eq(api_keys.user_id, user.id), isMarked)),
+    db.delete(memberships).where(and(eq(memberships.user_id, user.id), isMarked)),
+    db.delete(users).where(and(eq(users.id, user.id), isMarked)),
+  ]);
+  forgetCallers();
+  return results[3].meta.changes > 0;
+}
+
+/** Subject of a user while a batch deletes it. */
+const MARK = "deleted:";
 
 async function getUser(ctx: Context, user_id: string) {
   const [found] = await findUsers(ctx, eq(users.id, user_id));

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { database } from "../../../shared/context.ts";
 import { baseUrl } from "../../../shared/http/base-url.ts";
 import { log } from "../../../shared/log.ts";
+import { reachesWorkspace } from "../access.ts";
 import { findUser } from "../credentials.ts";
 import { cookieOf, openToken, sealToken, setCookie } from "../session-token.ts";
 import { consentUrl, type IssuerEnv, newConsent, personOf } from "./issuer.ts";
@@ -61,7 +62,8 @@ export async function finishSignIn(env: Env, headers: Headers, url: URL): Promis
     const person = await personOf(env, pending, url);
     const found = await findUser(database(env), person, null, MAX_WORKSPACES);
     if (found?.actor.type !== "user") return refused("unknown_user", pending.to);
-    const { cookie } = await signIn(env, found, { user_id: found.actor.user_id });
+    if (!reachesWorkspace(found)) return refused("no_workspace", pending.to);
+    const { cookie } = await signIn(env, found, person);
     return { location: `/console${pending.to}`, cookies: [cookie, ended()] };
   } catch (error) {
     if (isDenial(error)) return refused("denied", pending.to);
@@ -85,9 +87,9 @@ function isDenial(error: unknown): boolean {
   return error instanceof oauth.AuthorizationResponseError && error.error === "access_denied";
 }
 
-/** A path of the console, and no address that leads elsewhere. */
+/** A path of the console, and no address that leads elsewhere. A header has no control characters. */
 function ownPath(to: string | undefined): string {
-  return to !== undefined && /^\/(?![/\\])/.test(to) ? to : HOME;
+  return to !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : HOME;
 }
 
 function refused(problem: SignInProblem, to: string): Redirect {

@@ -1,11 +1,12 @@
 import * as oauth from "oauth4webapi";
 import { AppError } from "../../../shared/errors.ts";
+import { TtlCache } from "../../../shared/work/ttl-cache.ts";
+import type { Person } from "../session-token.ts";
 
 /** `OIDC_CLIENT_SECRET` is a secret of the Worker; an issuer that takes public clients needs none. */
 export type IssuerEnv = Pick<Env, "OIDC_ISSUER" | "OIDC_CLIENT_ID"> & {
   OIDC_CLIENT_SECRET?: string;
 };
-export type Person = { subject: string; email: string | null };
 type Consent = { state: string; nonce: string; verifier: string; redirect_uri: string };
 
 const TIMEOUT_MS = 10_000;
@@ -74,7 +75,27 @@ function provenEmail({ email, email_verified }: Record<string, unknown>): string
   return typeof email === "string" && email_verified === true ? email : null;
 }
 
+type Discovery = { server: oauth.AuthorizationServer } | { error: unknown };
+
+const DISCOVERY_MS = 600_000;
+/** Requests of strangers do not repeat the call to an issuer that fails. */
+const FAILURE_MS = 5_000;
+const discoveries = new TtlCache<Discovery>((found) =>
+  "server" in found ? DISCOVERY_MS : FAILURE_MS,
+);
+
 async function discover(env: IssuerEnv): Promise<oauth.AuthorizationServer> {
+  const found = await discoveries.get(env.OIDC_ISSUER, () =>
+    readDiscovery(env).then(
+      (server) => ({ server }),
+      (error: unknown) => ({ error }),
+    ),
+  );
+  if ("server" in found) return found.server;
+  throw found.error;
+}
+
+async function readDiscovery(env: IssuerEnv): Promise<oauth.AuthorizationServer> {
   const issuer = new URL(env.OIDC_ISSUER);
   return oauth.processDiscoveryResponse(
     issuer,

@@ -15,7 +15,7 @@ import {
   SignInQuery,
   SignInWays,
 } from "./session-schema.ts";
-import { createSession, getMe } from "./session-service.ts";
+import { createSession, endSession, getMe } from "./session-service.ts";
 
 export const sessionRoutes = router();
 
@@ -87,11 +87,13 @@ function redirect({ location, cookies }: Redirect): Response {
 
 const end = operation("delete", PATH, "deleteSession", {
   summary: "Delete the session of the console",
-  description: "Signs out: deletes the cookie of this browser.",
+  description:
+    "Signs out: deletes the cookie of this browser. The session ends within 10 seconds, also where the cookie was copied to.",
   security: [],
-  responses: { 204: { description: "The cookie is deleted" } },
+  responses: { 204: { description: "The session is ended" } },
 });
-sessionRoutes.openapi(end, (c) => {
+sessionRoutes.openapi(end, async (c) => {
+  await endSession(c.env, c.req.raw.headers);
   c.header("Set-Cookie", sessionCookie("", 0));
   return c.body(null, 204);
 });

@@ -27,7 +27,15 @@ export const Me = namedObject("Me", {
       name: textField("Name of the organization", "Acme"),
       plan: z.enum(["developer", "plus", "enterprise"]).describe("Plan of the organization"),
     })
-    .describe("The organization of the principal"),
+    .describe("The organization of the first workspace"),
+  organizations: z
+    .array(
+      z.object({
+        id: Uuid.describe("Id of the organization"),
+        name: textField("Name of the organization", "Acme"),
+      }),
+    )
+    .describe("Organizations of these workspaces: a person may be a member of several"),
   workspaces: z
     .array(
       z.object({
@@ -75,6 +83,7 @@ export type SignInProblem =
   | "unavailable"
   | "expired"
   | "denied"
+  | "no_workspace"
   | "unknown_user";
 
 export const SignInQuery = z.object({

@@ -4,12 +4,19 @@ import { sha256Hex } from "../../../shared/crypto/crypto.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { limitFailures } from "../../../shared/http/rate-limit.ts";
 import { VERSION } from "../../../shared/http/version.ts";
+import { among } from "../../../shared/storage/sql.ts";
 import type { Credential } from "../access.ts";
-import { type AuthenticatedPrincipal, credentialOf, resolvePrincipal } from "../auth.ts";
+import { credentialOf, resolvePrincipal } from "../auth.ts";
 import { readRegions } from "../configuration.ts";
 import { findApiKey } from "../credentials.ts";
-import { SESSION_START, sealSession, sessionCookie } from "../session-token.ts";
+import {
+  type ConsoleSession,
+  SESSION_START,
+  sealSession,
+  sessionCookie,
+} from "../session-token.ts";
 import { api_keys, organizations, users } from "../table.ts";
+import { recordEnd } from "./ended-sessions.ts";
 import type { Me, SessionCreateRequest } from "./session-schema.ts";
 
 const SESSION_S = 12 * 60 * 60;
@@ -36,17 +43,34 @@ export function createSession(
 export async function signIn(
   env: Env,
   credential: Credential,
-  principal: { sha256: string } | { user_id: string },
+  principal: ConsoleSession["principal"],
 ): Promise<SignedIn> {
   const ends = new Date(Date.now() + SESSION_S * 1000).toISOString();
   const expires_at = [ends, credential.expires_at ?? ends].sort()[0] ?? ends;
   const token = await sealSession(env, { principal, expires_at });
-  const me = await describe(env, { credential, session_expires_at: expires_at });
+  const me = await describe(env, credential, expires_at);
   return { me, cookie: sessionCookie(token, SESSION_S) };
 }
 
 export async function getMe(env: Env, headers: Headers): Promise<Me> {
-  return describe(env, await resolvePrincipal(env, headers, MAX_WORKSPACES));
+  const found = await resolvePrincipal(env, headers, MAX_WORKSPACES);
+  return describe(env, found.credential, found.session_expires_at);
+}
+
+/** Ends the session of the request, if it has one. */
+export async function endSession(env: Env, headers: Headers): Promise<void> {
+  const token = /^Bearer (hds_\S+)$/.exec(headers.get("Authorization") ?? "")?.[1];
+  if (token === undefined) return;
+  const found = await resolvePrincipal(env, headers, MAX_WORKSPACES).catch((error: unknown) => {
+    if (AppError.from(error).code === "unauthenticated") return null;
+    throw error;
+  });
+  if (found?.session_expires_at == null) return;
+  const organization_ids = [
+    ...new Set(found.credential.reaches.map(({ organization_id }) => organization_id)),
+  ];
+  const session = { token, expires_at: found.session_expires_at, organization_ids };
+  await recordEnd(database(env), session);
 }
 
 /** Returns which client a caller uses: a session is the console's. */
@@ -62,22 +86,25 @@ function assertOwnPage(headers: Headers): void {
 
 async function describe(
   env: Env,
-  { credential, session_expires_at }: AuthenticatedPrincipal,
+  { actor, reaches }: Credential,
+  session_expires_at: string | null,
 ): Promise<Me> {
-  const { actor, reaches } = credential;
   const [first] = reaches;
   if (first === undefined) throw new AppError("unauthenticated", "Invalid API key.");
-  const [actorFields, [organization]] = await Promise.all([
+  const ids = [...new Set(reaches.map(({ organization_id }) => organization_id))];
+  const [actorFields, found] = await Promise.all([
     describeActor(env, actor),
     database(env)
       .select({ id: organizations.id, name: organizations.name, plan: organizations.plan })
       .from(organizations)
-      .where(eq(organizations.id, first.organization_id)),
+      .where(among(organizations.id, ids)),
   ]);
+  const organization = found.find(({ id }) => id === first.organization_id);
   if (organization === undefined) throw new AppError("unauthenticated", "Invalid API key.");
   return {
     actor: actorFields,
     organization,
+    organizations: found.map(({ id, name }) => ({ id, name })),
     workspaces: reaches.flatMap(({ workspace_id: id, workspace_name: name, role }) =>
       id === null || name === null || role === null ? [] : [{ id, name, role }],
     ),

@@ -4,6 +4,7 @@ import type {
   AuditLogsList,
 } from "../../../../control-plane/workspaces/audit/audit-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { LiveControl, usePolling } from "../../../shell/live-control.tsx";
 import { Id } from "../../../ui/copy-button.tsx";
@@ -35,7 +36,7 @@ export function AuditLogSection() {
 function Log() {
   const { action, actor, resource, since, cursor } = route.useSearch();
   const polling = usePolling();
-  const query = useApiQuery<AuditLogsList>("/v1/audit-logs", {
+  const query = useApiQuery<AuditLogsList>(apiPath`/v1/audit-logs`, {
     query: {
       ...{ limit: PAGE, cursor, action },
       ...{ actor_id: actor, resource_id: resource, start_time: since && `${since}T00:00:00Z` },

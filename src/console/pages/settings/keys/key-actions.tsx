@@ -4,13 +4,14 @@ import type {
   ApiKeyWithSecret,
 } from "../../../../control-plane/workspaces/keys/key-schema.ts";
 import { useApiChange } from "../../../api/hooks.ts";
+import { type ApiPath, under } from "../../../api/path.ts";
 import { useMe } from "../../../api/session.ts";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 import { keyName } from "./key-age.ts";
 import { KEYS, type NewSecret } from "./key-paths.ts";
 
-type Props = { path: string; apiKey: ApiKey; onSecret: (made: NewSecret) => void };
+type Props = { path: ApiPath; apiKey: ApiKey; onSecret: (made: NewSecret) => void };
 
 export function KeyActions({ path, apiKey, onSecret }: Props) {
   const [open, setOpen] = useState<"rotate" | "revoke" | null>(null);
@@ -31,7 +32,7 @@ export function KeyActions({ path, apiKey, onSecret }: Props) {
   );
 }
 
-type RevokeProps = { path: string; apiKey: ApiKey; onClose: () => void };
+type RevokeProps = { path: ApiPath; apiKey: ApiKey; onClose: () => void };
 
 function RevokeKey({ path, apiKey, onClose }: RevokeProps) {
   const { id } = apiKey;
@@ -40,7 +41,7 @@ function RevokeKey({ path, apiKey, onClose }: RevokeProps) {
   const toast = useToast();
   const { mutateAsync } = useApiChange({
     method: "DELETE",
-    path: `${path}/${id}`,
+    path: under(path)`/${id}`,
     invalidates: [KEYS],
   });
   return (
@@ -65,7 +66,8 @@ function RotateKey({ path, apiKey, onSecret, onClose }: Props & { onClose: () =>
   const { id } = apiKey;
   const name = keyName(apiKey);
   const { mutateAsync } = useApiChange<void, ApiKeyWithSecret>({
-    path: `${path}/${id}/rotate?overlap_seconds=${OVERLAP_SECONDS}`,
+    path: under(path)`/${id}/rotate`,
+    query: () => ({ overlap_seconds: OVERLAP_SECONDS }),
     invalidates: [KEYS],
   });
   return (

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { ApiKey } from "../../../../control-plane/workspaces/keys/key-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
+import type { ApiPath } from "../../../api/path.ts";
 import { useMay, useMe } from "../../../api/session.ts";
 import { ShownOnce } from "../../../ui/blocks/shown-once.tsx";
 import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
@@ -18,7 +19,7 @@ import { NewKey } from "./new-key.tsx";
 export function Keys() {
   const isAdmin = useMay("admin");
   const isUser = useMe().actor.type === "user";
-  const [creating, setCreating] = useState<string | null>(null);
+  const [creating, setCreating] = useState<ApiPath | null>(null);
   const [made, setMade] = useState<NewSecret | null>(null);
   return (
     <>
@@ -65,7 +66,7 @@ export function Keys() {
   );
 }
 
-type ListProps = { path: string; title: string; onSecret: (made: NewSecret) => void };
+type ListProps = { path: ApiPath; title: string; onSecret: (made: NewSecret) => void };
 
 function KeyList({ path, title, onSecret }: ListProps) {
   const query = useApiQuery<ApiKey[]>(path);

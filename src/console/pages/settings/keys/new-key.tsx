@@ -1,13 +1,14 @@
 import { type FormEvent, useId } from "react";
 import type { ApiKeyWithSecret } from "../../../../control-plane/workspaces/keys/key-schema.ts";
 import { useApiChange } from "../../../api/hooks.ts";
+import type { ApiPath } from "../../../api/path.ts";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Field, Optional, SelectField } from "../../../ui/form/field.tsx";
 import { FormFooter } from "../../../ui/form/form-footer.tsx";
 import { ErrorState } from "../../../ui/states.tsx";
 import { KEYS, type NewSecret } from "./key-paths.ts";
 
-type Props = { path: string; onMade: (made: NewSecret) => void; onClose: () => void };
+type Props = { path: ApiPath; onMade: (made: NewSecret) => void; onClose: () => void };
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -1,11 +1,12 @@
 import { useState } from "react";
 import type { WorkspaceMember } from "../../../../control-plane/workspaces/members/member-schema.ts";
 import { useApiChange } from "../../../api/hooks.ts";
+import { apiPath, under } from "../../../api/path.ts";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 
-export const MEMBERS = "/api/v1/workspaces/current/members";
+export const MEMBERS = apiPath`/api/v1/workspaces/current/members`;
 export const MEMBER_ROLES = ["viewer", "editor", "admin"] as const;
 
 type Props = { member: WorkspaceMember };
@@ -15,7 +16,7 @@ export function MemberRole({ member: { id, email, role } }: Props) {
   const toast = useToast();
   const change = useApiChange<string>({
     method: "PATCH",
-    path: `${MEMBERS}/${id}`,
+    path: under(MEMBERS)`/${id}`,
     body: (wanted) => ({ role: wanted }),
     invalidates: [MEMBERS],
   });
@@ -45,7 +46,7 @@ export function RemoveMember({ member: { id, email } }: Props) {
   const toast = useToast();
   const { mutateAsync } = useApiChange({
     method: "DELETE",
-    path: `${MEMBERS}/${id}`,
+    path: under(MEMBERS)`/${id}`,
     invalidates: [MEMBERS],
   });
   return (

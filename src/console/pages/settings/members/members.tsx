@@ -80,7 +80,7 @@ const COLUMNS: TableColumn<MemberRow>[] = [
         <span className="m cut" title={email}>
           {email}
         </span>
-        {isPending && <span className="tag">not signed in yet</span>}
+        {isPending && <span className="tag">not accepted yet</span>}
       </span>
     ),
   },

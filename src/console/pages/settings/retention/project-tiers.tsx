@@ -2,6 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Project } from "../../../../traces/projects/schema.ts";
 import type { TtlSettings } from "../../../../traces/projects/ttl-settings-schema.ts";
 import { useApiChange, useApiQuery, useWorkspaceId } from "../../../api/hooks.ts";
+import { apiPath, under } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { pathTo } from "../../../state/path.ts";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
@@ -15,7 +16,7 @@ import { useToast } from "../../../ui/toasts.tsx";
 import { lifetimeOf, TIER_LABELS, TIERS, type Tier } from "./tiers.ts";
 
 const route = getRouteApi("/w/$workspace/settings/$section");
-const PROJECTS = "/api/v1/sessions";
+const PROJECTS = apiPath`/api/v1/sessions`;
 const PAGE = 50;
 
 /** Projects with their tiers, which editors change. */
@@ -116,7 +117,7 @@ function ProjectTier({ project: { id, name, trace_tier } }: { project: Project }
   const toast = useToast();
   const change = useApiChange<Tier | null, Project>({
     method: "PATCH",
-    path: `${PROJECTS}/${id}`,
+    path: under(PROJECTS)`/${id}`,
     body: (tier) => ({ trace_tier: tier }),
     invalidates: [PROJECTS],
   });

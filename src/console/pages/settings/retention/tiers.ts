@@ -1,5 +1,6 @@
 import type { Project } from "../../../../traces/projects/schema.ts";
 import type { TtlSettings } from "../../../../traces/projects/ttl-settings-schema.ts";
+import { apiPath } from "../../../api/path.ts";
 import { formatCount } from "../../../ui/formats.ts";
 
 export type Tier = NonNullable<Project["trace_tier"]>;
@@ -9,7 +10,7 @@ export const TIER_LABELS: Record<Tier, string> = {
   shortlived: "Short-lived",
   longlived: "Long-lived",
 };
-export const TTL_SETTINGS = "/api/v1/ttl-settings";
+export const TTL_SETTINGS = apiPath`/api/v1/ttl-settings`;
 
 /** How long traces of a tier are kept, such as "14 days". */
 export function lifetimeOf({ shortlived_days, longlived_days }: TtlSettings, tier: Tier): string {

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { UsageDay, UsageDays } from "../../../../control-plane/usage/usage-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
 import { formatBytes, formatCount } from "../../../ui/formats.ts";
 import { Panel } from "../../../ui/panel.tsx";
@@ -17,7 +18,10 @@ type Row = Figures & { name: string };
 /** Usage of a month by day, the newest first, with its sum. */
 export function DailyUsage() {
   const month = monthOf(route.useSearch().month);
-  const query = useApiQuery<UsageDays>("/v1/usage", { query: rangeOf(month), keepPrevious: true });
+  const query = useApiQuery<UsageDays>(apiPath`/v1/usage`, {
+    query: rangeOf(month),
+    keepPrevious: true,
+  });
   return (
     <Panel
       title={`Days of ${month}`}

@@ -1,4 +1,5 @@
 import type { Meter, Quota, QuotaPeriod } from "../../../../control-plane/quotas/quota-schema.ts";
+import { apiPath } from "../../../api/path.ts";
 import { formatBytes, formatDuration, formatNumber } from "../../../ui/formats.ts";
 
 type MeterTexts = {
@@ -73,7 +74,7 @@ export const PERIOD_TEXTS: Record<QuotaPeriod, { label: string; per: string }> =
   month: { label: "This month", per: "a month" },
 };
 
-export const QUOTAS = "/v1/quotas";
+export const QUOTAS = apiPath`/v1/quotas`;
 
 export function isUsedUp({ used, limit }: Quota): boolean {
   return used >= limit;

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { Meter, Quota, QuotaList } from "../../../../control-plane/quotas/quota-schema.ts";
 import type { UsageDays } from "../../../../control-plane/usage/usage-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { LiveControl, usePolling } from "../../../shell/live-control.tsx";
 import { EditButton } from "../../../ui/blocks/item-buttons.tsx";
@@ -84,7 +85,7 @@ function QuotaMeters({ quotas }: { quotas: Quota[] }) {
 
 function AdminMeters({ quotas, poll }: { quotas: Quota[]; poll: number | false }) {
   const [edited, setEdited] = useState<Meter | null>(null);
-  const query = useApiQuery<UsageDays>("/v1/usage", { query: rangeOf(monthNow()), poll });
+  const query = useApiQuery<UsageDays>(apiPath`/v1/usage`, { query: rangeOf(monthNow()), poll });
   return (
     <>
       <QueryState query={query} what="The usage could not be read">

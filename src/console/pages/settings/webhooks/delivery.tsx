@@ -1,5 +1,6 @@
 import type { DeliveriesList } from "../../../../agent-server/webhooks/schema.ts";
 import { useApiChange } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { DeliveryItem } from "../../../ui/blocks/delivery-item.tsx";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
@@ -29,7 +30,7 @@ function Resend({ delivery: { deployment_id, thread_id, run_id, status } }: Prop
   const mayWrite = useMay("write");
   const toast = useToast();
   const resend = useApiChange({
-    path: `/agents/${deployment_id}/threads/${thread_id}/runs/${run_id}/webhook`,
+    path: apiPath`/agents/${deployment_id}/threads/${thread_id}/runs/${run_id}/webhook`,
     invalidates: ["/v1/run-webhooks"],
   });
   if (!mayWrite) return null;

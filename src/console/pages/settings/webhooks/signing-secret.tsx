@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { z } from "zod";
 import type { SecretSet, SecretState } from "../../../../agent-server/webhooks/schema.ts";
 import { useApiChange, useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { ShownOnce } from "../../../ui/blocks/shown-once.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
@@ -9,7 +10,7 @@ import { Panel } from "../../../ui/panel.tsx";
 import { QueryState } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/values.tsx";
 
-const PATH = "/v1/run-webhooks/secret";
+const PATH = apiPath`/v1/run-webhooks/secret`;
 
 /** The secret itself is shown once, when the service generates it. */
 export function SigningSecret() {

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { DeliveriesList } from "../../../../agent-server/webhooks/schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { LiveControl, usePolling } from "../../../shell/live-control.tsx";
 import { Empty, Panel } from "../../../ui/panel.tsx";
 import { QueryState } from "../../../ui/states.tsx";
@@ -18,7 +19,7 @@ const PAGE = 50;
 export function Webhooks() {
   const { status, cursor } = route.useSearch();
   const polling = usePolling();
-  const query = useApiQuery<DeliveriesList>("/v1/run-webhooks/deliveries", {
+  const query = useApiQuery<DeliveriesList>(apiPath`/v1/run-webhooks/deliveries`, {
     query: { limit: PAGE, status, cursor },
     poll: polling.isPaused ? false : POLL_MS,
     keepPrevious: true,

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import type { TraceSpan } from "../../../../traces/live/trace-schema.ts";
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { formatDuration, showText } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
@@ -32,7 +33,7 @@ const TABS = [
 /** A span with its payloads, which are read when it is chosen. */
 export function SpanDetail({ span, start_ms, change }: Props) {
   const { tab } = route.useSearch();
-  const query = useApiQuery<TraceRun>(`/api/v1/runs/${span.id}`);
+  const query = useApiQuery<TraceRun>(apiPath`/api/v1/runs/${span.id}`);
   const former = useRef(span.end_time);
   useEffect(() => {
     if (former.current !== span.end_time) void query.refetch();

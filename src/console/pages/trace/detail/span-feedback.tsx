@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import type { Feedback } from "../../../../traces/feedback/feedback-schema.ts";
 import { useApiChange, useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Field, Optional } from "../../../ui/form/field.tsx";
@@ -12,7 +13,7 @@ import { Empty } from "../../../ui/panel.tsx";
 import { ErrorState, QueryState } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/values.tsx";
 
-const PATH = "/api/v1/feedback";
+const PATH = apiPath`/api/v1/feedback`;
 const PAGE = 100;
 const MAX_KEY = 180;
 const MAX_COMMENT = 20_000;

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
 import { send } from "../../../api/client.ts";
 import { useWorkspaceId } from "../../../api/hooks.ts";
+import { parseApiUrl } from "../../../api/path.ts";
 import { showText } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { ErrorState } from "../../../ui/states.tsx";
@@ -47,7 +48,8 @@ function Attachment({ name, file: { content_type, bytes, url } }: AttachmentProp
   const [error, setError] = useState<Error | null>(null);
   const save = async () => {
     setError(null);
-    const response = await send(url, { workspace });
+    const { path, query } = parseApiUrl(url, location.origin);
+    const response = await send(path, { workspace, query });
     const address = URL.createObjectURL(await response.blob());
     const link = document.createElement("a");
     link.href = address;

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { FilterValidation } from "../../../../traces/query/filter-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { type FilterError, readError } from "./completion.ts";
 
 const WAIT_MS = 250;
@@ -19,7 +20,7 @@ export function useCheck(
     return () => clearTimeout(timer);
   }, [text]);
   const isEmpty = settled.trim() === "";
-  const query = useApiQuery<FilterValidation>("/api/v1/runs/query/validate", {
+  const query = useApiQuery<FilterValidation>(apiPath`/api/v1/runs/query/validate`, {
     post: { filter: settled },
     enabled: !isEmpty,
   });

@@ -8,8 +8,9 @@ import {
 import { useMemo } from "react";
 import type { RunChanges } from "../../../../traces/live/changes-schema.ts";
 import type { RunsPage } from "../../../../traces/query/query-schema.ts";
-import { call } from "../../../api/client.ts";
+import { readWith } from "../../../api/client.ts";
 import { useWorkspaceId } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
 import { fromV2, SELECT, type TraceListRow } from "./trace-row.ts";
 
 export const PAGE = 100;
@@ -29,14 +30,13 @@ export type ListQuery = {
 export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) {
   const workspace = useWorkspaceId();
   return useInfiniteQuery<RunsPage, Error, InfiniteData<RunsPage>, unknown[], string | null>({
-    queryKey: [workspace, "/api/v1/runs/query", project, body],
+    queryKey: [workspace, apiPath`/api/v1/runs/query`, project, body],
     queryFn: ({ pageParam, signal }) =>
-      call<RunsPage>("/api/v1/runs/query", {
-        method: "POST",
-        workspace,
-        signal,
-        body: { ...body, session: [project], limit: PAGE, select: SELECT, cursor: pageParam },
-      }),
+      readWith<RunsPage>(
+        apiPath`/api/v1/runs/query`,
+        { ...body, session: [project], limit: PAGE, select: SELECT, cursor: pageParam },
+        { workspace, signal },
+      ),
     initialPageParam: null,
     getNextPageParam: ({ cursors }) => cursors.next,
     placeholderData: keepPreviousData,
@@ -55,17 +55,16 @@ export function useTraceChanges(
   const client = useQueryClient();
   const workspace = useWorkspaceId();
   const body = { project_id: project, filter, is_root };
-  const queryKey = [workspace, "/api/v2/runs/changes", body];
+  const queryKey = [workspace, apiPath`/api/v2/runs/changes`, body];
   const query = useQuery<Changes>({
     queryKey,
     queryFn: async ({ signal }) => {
       const former = client.getQueryData<Changes>(queryKey);
-      const page = await call<RunChanges>("/api/v2/runs/changes", {
-        method: "POST",
-        workspace,
-        signal,
-        body: { ...body, selects: SELECT, cursor: former?.cursor },
-      });
+      const page = await readWith<RunChanges>(
+        apiPath`/api/v2/runs/changes`,
+        { ...body, selects: SELECT, cursor: former?.cursor },
+        { workspace, signal },
+      );
       const rows = page.items.map(fromV2).map((row): [string, TraceListRow] => [row.id, row]);
       const changed = [...(former?.changed ?? []), ...rows].slice(-MAX_CHANGED);
       return { cursor: page.next_cursor, changed: new Map(changed) };

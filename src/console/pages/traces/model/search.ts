@@ -1,4 +1,10 @@
-import { choiceParam, type RawSearch, textParam, timeParam } from "../../../state/search.ts";
+import {
+  choiceParam,
+  idParam,
+  type RawSearch,
+  textParam,
+  timeParam,
+} from "../../../state/search.ts";
 import { RANGE_NAMES, type RangeName } from "./range-names.ts";
 
 export type TracesSearch = {
@@ -18,7 +24,7 @@ export type TracesSearch = {
 
 export function tracesSearch(search: RawSearch): TracesSearch {
   return {
-    project: textParam(search, "project"),
+    project: idParam(search, "project"),
     q: textParam(search, "q"),
     range: choiceParam(search, "range", RANGE_NAMES),
     from: timeParam(search, "from"),

@@ -1,0 +1,76 @@
+import { createMiddleware } from "hono/factory";
+import type { AppEnv } from "../../../shared/context.ts";
+import { router } from "../../../shared/http/http.ts";
+import { ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
+import { resolvePrincipal } from "../auth.ts";
+import { InvitationList, InvitationPath, OrganizationPath } from "./invitation-schema.ts";
+import {
+  acceptInvitation,
+  declineInvitation,
+  leaveOrganization,
+  listInvitations,
+} from "./invitation-service.ts";
+
+/** Routes of a person, which need no workspace. */
+export const invitationRoutes = router();
+
+/** Ids are validated for callers only. */
+const requirePrincipal = createMiddleware<AppEnv>(async (c, next) => {
+  await resolvePrincipal(c.env, c.req.raw.headers, 1);
+  await next();
+});
+invitationRoutes.use("/v1/invitations/*", requirePrincipal);
+invitationRoutes.use("/v1/me/organizations/*", requirePrincipal);
+
+const operation = operationWithTag("Sessions");
+const PATH = "/v1/invitations";
+
+const list = operation("get", PATH, "listInvitations", {
+  summary: "List invitations",
+  description:
+    "Organizations that have added the verified email of the person. An invitation changes nothing until it is accepted. For people who sign in with the issuer.",
+  responses: { 200: json(InvitationList, "The invitations") },
+});
+invitationRoutes.openapi(list, async (c) =>
+  c.json(await listInvitations(c.env, c.req.raw.headers), 200),
+);
+
+const accept = operation("post", `${PATH}/{invitation_id}/accept`, "acceptInvitation", {
+  summary: "Accept an invitation",
+  description: "Adds the person to the organization and its workspaces.",
+  request: { params: InvitationPath },
+  responses: {
+    204: { description: "The invitation is accepted" },
+    409: json(ErrorDetail, "The person is a member of the organization with another address"),
+  },
+});
+invitationRoutes.openapi(accept, async (c) => {
+  await acceptInvitation(c.env, c.req.raw.headers, c.req.valid("param").invitation_id);
+  return c.body(null, 204);
+});
+
+const decline = operation("delete", `${PATH}/{invitation_id}`, "declineInvitation", {
+  summary: "Decline an invitation",
+  description: "The organization may invite the address again.",
+  request: { params: InvitationPath },
+  responses: { 204: { description: "The invitation is deleted" } },
+});
+invitationRoutes.openapi(decline, async (c) => {
+  await declineInvitation(c.env, c.req.raw.headers, c.req.valid("param").invitation_id);
+  return c.body(null, 204);
+});
+
+const leave = operation("delete", "/v1/me/organizations/{organization_id}", "leaveOrganization", {
+  summary: "Leave an organization",
+  description:
+    "Deletes the person's memberships and personal keys in the organization. Takes effect within 10 seconds.",
+  request: { params: OrganizationPath },
+  responses: {
+    204: { description: "The membership has ended" },
+    409: json(ErrorDetail, "The person is the last admin"),
+  },
+});
+invitationRoutes.openapi(leave, async (c) => {
+  await leaveOrganization(c.env, c.req.raw.headers, c.req.valid("param").organization_id);
+  return c.body(null, 204);
+});

@@ -1,0 +1,120 @@
+import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { type Database, database } from "../../../shared/context.ts";
+import { AppError, notFound } from "../../../shared/errors.ts";
+import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { hasOtherAdmin, lastAdmin } from "../admins.ts";
+import { resolvePrincipal } from "../auth.ts";
+import { forgetCallers } from "../caller-cache.ts";
+import { deleteUser } from "../members/organization-service.ts";
+import type { Person } from "../session-token.ts";
+import { memberships, organizations, users, workspaces } from "../table.ts";
+import type { InvitationList } from "./invitation-schema.ts";
+
+const MAX_INVITATIONS = 100;
+
+/** Lists the users that organizations have created for the email of the person, who has not accepted them. */
+export async function listInvitations(env: Env, headers: Headers): Promise<InvitationList> {
+  const db = database(env);
+  const person = await personOf(env, headers);
+  const rows = await db
+    .select({
+      id: users.id,
+      created_at: users.created_at,
+      organization: { id: organizations.id, name: organizations.name },
+      workspace: { id: workspaces.id, name: workspaces.name, role: memberships.role },
+    })
+    .from(users)
+    .innerJoin(organizations, eq(organizations.id, users.organization_id))
+    .leftJoin(memberships, eq(memberships.user_id, users.id))
+    .leftJoin(workspaces, eq(workspaces.id, memberships.workspace_id))
+    .where(isInvitationOf(person))
+    .orderBy(asc(users.created_at), asc(users.id))
+    .limit(MAX_INVITATIONS);
+  const byId = Map.groupBy(rows, ({ id }) => id);
+  return {
+    invitations: [...byId].flatMap(([id, [first, ...others]]) => {
+      if (first === undefined) return [];
+      const { created_at, organization } = first;
+      const opened = [first, ...others].flatMap(({ workspace: { id, name, role } }) =>
+        id === null || name === null || role === null ? [] : [{ id, name, role }],
+      );
+      return [{ id, created_at, organization, workspaces: opened }];
+    }),
+  };
+}
+
+/** Binds the invited user to the person. */
+export async function acceptInvitation(env: Env, headers: Headers, id: string): Promise<void> {
+  const db = database(env);
+  const person = await personOf(env, headers);
+  const accepted = await db
+    .update(users)
+    .set({ oidc_subject: person.subject })
+    .where(and(eq(users.id, id), isInvitationOf(person)))
+    .returning({ id: users.id })
+    .catch((error: unknown) => {
+      if (!isUniqueViolation(error, "users.oidc_subject")) throw error;
+      const text = "You are a member of this organization with another address: decline this one.";
+      throw new AppError("conflict", text);
+    });
+  if (accepted.length === 0) throw notFound("Invitation", id);
+  forgetCallers();
+}
+
+/** Deletes the invited user. The organization may invite the address again. */
+export async function declineInvitation(env: Env, headers: Headers, id: string): Promise<void> {
+  const db = database(env);
+  const person = await personOf(env, headers);
+  const isMeant = and(eq(users.id, id), isInvitationOf(person));
+  const invited = db.select({ id: users.id }).from(users).where(isMeant);
+  const [, { meta }] = await db.batch([
+    db.delete(memberships).where(sql`${memberships.user_id} IN (${invited})`),
+    db.delete(users).where(isMeant),
+  ]);
+  if (meta.changes === 0) throw notFound("Invitation", id);
+}
+
+/** Removes the person from an organization, with memberships and personal keys. */
+export async function leaveOrganization(
+  env: Env,
+  headers: Headers,
+  organization_id: string,
+): Promise<void> {
+  const db = database(env);
+  const person = await personOf(env, headers);
+  const isMeant = and(
+    eq(users.oidc_subject, person.subject),
+    eq(users.organization_id, organization_id),
+  );
+  const [user] = await db.select().from(users).where(isMeant);
+  if (user === undefined) throw notFound("Organization", organization_id);
+  const isDeleted = await deleteUser(db, user, await keepsAdmins(db, user));
+  if (!isDeleted) throw lastAdmin("organization or of one of its workspaces");
+}
+
+/** SQL condition: each workspace that the user is an admin of has another one. */
+async function keepsAdmins(
+  db: Database,
+  { id, organization_id }: typeof users.$inferSelect,
+): Promise<SQL | undefined> {
+  const administered = await db
+    .select({ workspace_id: memberships.workspace_id })
+    .from(memberships)
+    .where(and(eq(memberships.user_id, id), eq(memberships.role, "admin")));
+  return and(
+    ...administered.map(({ workspace_id }) => hasOtherAdmin({ organization_id, workspace_id }, id)),
+  );
+}
+
+/** A person who signed in or has a token. A key has no verified email, and no invitations. */
+async function personOf(env: Env, headers: Headers): Promise<Person> {
+  const { person } = await resolvePrincipal(env, headers, 1);
+  if (person !== null) return person;
+  const text = "Only people have invitations and organizations: sign in with the issuer.";
+  throw new AppError("forbidden", text);
+}
+
+/** The address is that of the sign-in: a former member's belongs to another person later. */
+function isInvitationOf({ email }: Person): SQL | undefined {
+  return and(isNull(users.oidc_subject), eq(users.email, email?.toLowerCase() ?? ""));
+}

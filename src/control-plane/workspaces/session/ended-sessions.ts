@@ -1,0 +1,32 @@
+import { eq, lte } from "drizzle-orm";
+import { type Database, database } from "../../../shared/context.ts";
+import { sha256Hex } from "../../../shared/crypto/crypto.ts";
+import { forgetCallers } from "../caller-cache.ts";
+import { ended_sessions } from "../table.ts";
+
+type EndedSession = { token: string; expires_at: string; organization_ids: string[] };
+
+/** Ends a session in each isolate within 10 seconds. */
+export async function recordEnd(db: Database, session: EndedSession): Promise<void> {
+  const { token, expires_at, organization_ids } = session;
+  const sha256 = sha256Hex(token);
+  const rows = organization_ids.map((organization_id) => ({ sha256, organization_id, expires_at }));
+  if (rows.length > 0) await db.insert(ended_sessions).values(rows).onConflictDoNothing();
+  forgetCallers();
+}
+
+export async function isEnded(db: Database, token: string): Promise<boolean> {
+  const rows = await db
+    .select({ sha256: ended_sessions.sha256 })
+    .from(ended_sessions)
+    .where(eq(ended_sessions.sha256, sha256Hex(token)))
+    .limit(1);
+  return rows.length > 0;
+}
+
+/** Deletes sessions that have expired, and so do not open. */
+export async function sweepEndedSessions(env: Env, now: Date): Promise<void> {
+  await database(env)
+    .delete(ended_sessions)
+    .where(lte(ended_sessions.expires_at, now.toISOString()));
+}
