@@ -29,7 +29,7 @@ import { sweepUploads } from "./control-plane/deployments/uploads/upload-service
 import { recordTick } from "./control-plane/health/health-service.ts";
 import { startMetrics } from "./control-plane/health/metrics-push.ts";
 import { resealGrants, sweepAuthorizations } from "./control-plane/oauth/storage/sweep.ts";
-import { sweepEndedSessions } from "./control-plane/workspaces/session/ended-sessions.ts";
+import { sweepEndedSessions } from "./control-plane/workspaces/ended-sessions.ts";
 import type { ExportMessage, FileMessage } from "./exports/messages.ts";
 import { consumeExport, consumeFile } from "./exports/progress/consumer.ts";
 import { spawnWindows } from "./exports/progress/schedule.ts";

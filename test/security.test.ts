@@ -7,7 +7,9 @@ import { type Belongings, belongings, rowsOf, urlOf } from "./support/belongings
 import { operationBody } from "./support/operation-bodies.ts";
 import { jsonOf, operations } from "./support/operations.ts";
 import { createApiKey, revokeApiKey } from "./support/organizations.ts";
+import { memberWithSession, signIn } from "./support/sessions.ts";
 import { api, type TestWorkspace, workspace } from "./support/workspace.ts";
+import { post, wireRun } from "./traces/support/runs.ts";
 
 /** Public operations, each with its reason. `/docs` and `/openapi.json` are public too and are not operations. */
 const PUBLIC = {
@@ -115,6 +117,8 @@ let ours: Belongings;
 let theirs: TestWorkspace;
 let evil: string;
 let revoked: string;
+let person: Record<string, string>;
+let session: string;
 let before: Awaited<ReturnType<typeof rowsOf>>;
 
 beforeAll(async () => {
@@ -122,6 +126,8 @@ beforeAll(async () => {
   const app = { http: { app: "./src/app.ts:app" } };
   ({ deployment_id: evil } = await testDeployment(theirs.workspace_id, app));
   revoked = await revokedKey(ours);
+  ({ headers: person } = await memberWithSession(theirs, "admin"));
+  session = await signIn(ours.admin);
   // The first use of a key is recorded in its row.
   for (const key of [ours.viewer, ours.editor]) await api("/v2/deployments", { key });
   before = await rowsOf(ours.workspace_id);
@@ -140,14 +146,23 @@ async function revokedKey({ organization_id, workspace_id }: TestWorkspace): Pro
   return api_key;
 }
 
-type Sent = { key?: string; tenant?: string; url?: string; body?: unknown };
+type Sent = {
+  key?: string;
+  headers?: Record<string, string>;
+  tenant?: string;
+  url?: string;
+  body?: unknown;
+};
 
-async function call(operation: Operation, { key, tenant, url, body = bodyOf(operation) }: Sent) {
+async function call(
+  operation: Operation,
+  { key, headers, tenant, url, body = bodyOf(operation) }: Sent,
+) {
   const isPatch = operation.id === "patchTraceRun";
   const json = isPatch && body === undefined ? { name: "stolen" } : body;
   const response = await api(url ?? urlOf(operation, ours.ids), {
     method: operation.method,
-    headers: { Accept: "application/json, text/event-stream" },
+    headers: { Accept: "application/json, text/event-stream", ...headers },
     ...(key === undefined ? {} : { key }),
     ...(tenant === undefined ? {} : { tenant }),
     ...(json === undefined ? {} : { json }),
@@ -167,6 +182,21 @@ describe("without credentials", () => {
       const wrong = ["lsv2_sk_", "lsv2_sk_' OR 1=1 --", "a.b.c", "x".repeat(5000), revoked];
       expect((await call(operation, {})).status).toBe(401);
       for (const key of wrong) expect((await call(operation, { key })).status).toBe(401);
+    },
+  );
+
+  test.each(named(guarded))(
+    "%s is a 401 to a session outside of the console",
+    async (_, operation) => {
+      const token = session.slice(session.indexOf("=") + 1);
+      const senders = [
+        { "X-Api-Key": token },
+        { Authorization: `Bearer ${token}` },
+        { Cookie: session },
+        { Cookie: session, "X-Heddle-Console": "1", "Sec-Fetch-Site": "cross-site" },
+        { Cookie: session, "Sec-Fetch-Site": "same-origin" },
+      ];
+      for (const headers of senders) expect((await call(operation, { headers })).status).toBe(401);
     },
   );
 
@@ -199,6 +229,53 @@ function tricks(url: string): string[] {
     path.replace(/[a-z](?=[a-z]+$)/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
   ].map((changed) => changed + end);
 }
+
+describe("with a session of another workspace", () => {
+  const known = guarded.filter(({ id }) => ![...OF_ORGANIZATION, "listInvitations"].includes(id));
+
+  test.each(named(known))("%s does not know what is ours", async (id, operation) => {
+    const { status, text } = await call(operation, { headers: person });
+    const isOfOurs = operation.path.includes("{") && !EMPTY_FOR_OTHERS.includes(id);
+    if (isOfOurs) expect([status, text]).toEqual([404, expect.any(String)]);
+    if (status < 300) expect(text).not.toMatch(new RegExp(secretIds()));
+  });
+
+  test.each(named(guarded))("%s is refused where X-Tenant-Id names ours", async (_, operation) => {
+    const tenant = ours.workspace_id;
+    const { status } = await call(operation, { headers: person, tenant });
+    expect([403, 404]).toContain(status);
+  });
+
+  test("no invitation of others is listed", async () => {
+    const listed = await api("/v1/invitations", { headers: person });
+    expect([listed.status, await listed.json()]).toEqual([200, { invitations: [] }]);
+  });
+
+  test("nothing of ours was changed", async () => {
+    expect(await rowsOf(ours.workspace_id)).toEqual(before);
+  });
+});
+
+test("a link of another workspace shows nothing of ours", async () => {
+  const run = wireRun("theirs");
+  await post(theirs.admin, "/api/v1/runs", run);
+  const shared = await api(`/api/v1/runs/${run.id}/share`, { key: theirs.admin, method: "PUT" });
+  const { share_token } = await shared.json<{ share_token: string }>();
+  const ofLinks = operations.filter(({ path }) => path.includes("{share_token}"));
+  expect(ofLinks.length).toBeGreaterThan(5);
+  for (const operation of ofLinks) {
+    const url = urlOf(operation, { ...ours.ids, share_token });
+    const { run_id, session_id } = ours.ids;
+    const bodies =
+      operation.method === "GET"
+        ? [undefined]
+        : [{}, { id: [run_id] }, { trace: run_id }, { session: [session_id] }];
+    for (const body of bodies) {
+      const { text } = await call(operation, { url, body });
+      expect(text).not.toContain(ours.marker);
+    }
+  }
+});
 
 describe("with a key of another workspace", () => {
   const refusing = [...OF_ORGANIZATION, ...OF_PEOPLE];

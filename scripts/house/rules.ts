@@ -19,7 +19,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
   exports: { quotas: [], traces: ["packed-texts.ts"], workspaces: [] },
   usage: { exports: [], quotas: [], traces: [], workspaces: [] },
   oauth: { workspaces: [] },
-  deployments: { traces: [], workspaces: [], builds: [], isolate: [] },
+  deployments: { quotas: [], traces: [], workspaces: [], builds: [], isolate: [] },
   builds: { deployments: ["isolate.ts", "revision-code.ts"], isolate: [], workspaces: [] },
   access: {
     deployments: ["agent-answers.ts", "isolate.ts"],
@@ -49,7 +49,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
       ...["envelope.ts", "event.ts", "filter.ts", "session.ts"],
       ...["records.ts", "run-http.ts", "state-answers.ts", "stub.ts"],
     ],
-    workspaces: [],
+    workspaces: ["auth.ts"],
   },
   alerts: { quotas: [], traces: [], usage: [], webhooks: ["sweep.ts"] },
   crons: {

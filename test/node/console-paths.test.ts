@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import {
   type ApiPath,
   apiPath,
+  assertRead,
   assertSamePath,
   parseApiUrl,
   under,
 } from "../../src/console/api/path.ts";
-import { assertRead } from "../../src/console/api/reads.ts";
 import { requireAgent, requireIds } from "../../src/console/routes/ids.ts";
 import { agentPath, threadPath } from "../../src/console/runs/stream/agent.ts";
 import { idParam, isId } from "../../src/console/state/search.ts";

@@ -105,7 +105,6 @@ export async function belongings(): Promise<Belongings> {
     agent: "echo",
     file: "entrypoint.js",
     connection_id: newId(),
-    invitation_id: newId(),
     organization_id: owner.organization_id,
     assistant_id: assistant.assistant_id ?? "",
     namespace: "inner",
@@ -134,7 +133,8 @@ async function principals({ admin, organization_id }: TestWorkspace) {
   });
   const personal = { kind: "personal", organization_id, user_id } as const;
   const { id: pat_id } = await createApiKey(database(env), personal);
-  return { api_key_id, identity_id: user_id, pat_id };
+  // A member who has not signed in yet is an invitation.
+  return { api_key_id, identity_id: user_id, invitation_id: user_id, pat_id };
 }
 
 /** Objects publish by alarm. Afterwards nothing changes by itself. */
@@ -209,7 +209,12 @@ export async function rowsOf(workspace_id: string): Promise<Record<string, unkno
   const threads = await Promise.all(
     (tables.deployments ?? []).map(({ id }) => directoryRows(String(id))),
   );
-  return { ...tables, threads: threads.flat() };
+  const people = await env.DB.prepare(
+    "SELECT users.* FROM users JOIN workspaces USING (organization_id) WHERE workspaces.id = ?",
+  )
+    .bind(workspace_id)
+    .all();
+  return { ...tables, threads: threads.flat(), people: people.results };
 }
 
 function withoutDerived(row: Record<string, unknown>): Record<string, unknown> {

@@ -1,12 +1,9 @@
-import { decodeJwt } from "jose";
+import { credentialEndOf } from "../../control-plane/workspaces/auth.ts";
 import type { Caller, Context } from "../../shared/context.ts";
 import type { EventFilter } from "../threads/events/filter.ts";
 import type { Session } from "../threads/events/session.ts";
 
-/**
- * How long a session authenticated by the agent's own code is trusted: only that code knows the credential's
- * expiry.
- */
+/** How long a session is trusted whose expiry only the agent's own code knows, or the app in front of the agent. */
 const USER_SESSION_MS = 60 * 60 * 1000;
 
 export function toSession(
@@ -21,20 +18,13 @@ export function toSession(
     thread_id,
     headers: Object.fromEntries(headers),
     origin: new URL(url).origin,
-    expires_at: endOf(caller, headers),
+    expires_at: endOf(caller),
   };
 }
 
-function endOf({ actor }: Caller, headers: Headers): number | null {
-  if (actor.type === "agent_user") return Date.now() + USER_SESSION_MS;
-  return actor.type === "user" ? endOfToken(headers) : null;
-}
-
-/** The token was verified before. */
-function endOfToken(headers: Headers): number | null {
-  const token = /^Bearer +(\S+)$/i.exec(headers.get("Authorization") ?? "")?.[1];
-  const { exp } = decodeJwt(token ?? headers.get("X-Api-Key") ?? "");
-  return exp === undefined ? null : exp * 1000;
+function endOf(caller: Caller): number | null {
+  const isPerson = ["agent_user", "user"].includes(caller.actor.type);
+  return credentialEndOf(caller) ?? (isPerson ? Date.now() + USER_SESSION_MS : null);
 }
 
 export function toFilter({

@@ -1,6 +1,5 @@
 import { ApiError, readFailure, UnreachableError } from "./errors.ts";
-import { type ApiPath, assertSamePath, SESSION } from "./path.ts";
-import { assertRead } from "./reads.ts";
+import { type ApiPath, assertRead, assertSamePath, SESSION } from "./path.ts";
 
 type QueryValue = string | number | boolean | null | undefined;
 /** A list repeats its parameter. */

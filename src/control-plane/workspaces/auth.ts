@@ -13,8 +13,8 @@ import { Uuid } from "../../shared/schema.ts";
 import { type Credential, chooseWorkspace, reachesWorkspace } from "./access.ts";
 import { callers, endOf } from "./caller-cache.ts";
 import { findApiKey, findSubject, findUser } from "./credentials.ts";
+import { isEnded } from "./ended-sessions.ts";
 import { issuerKeys, verifyJwt } from "./jwt.ts";
-import { isEnded } from "./session/ended-sessions.ts";
 import { openSession, type Person, SESSION_START } from "./session-token.ts";
 
 export type AuthenticatedPrincipal = {
@@ -29,7 +29,7 @@ const NO_ISSUER =
   "Bearer tokens of users are not accepted: OIDC_ISSUER is not configured. Send an API key as X-Api-Key.";
 
 /** The credential that authenticated a caller. Not a field of the caller, which is stored with runs. */
-const credentials = new WeakMap<Caller, string>();
+const credentials = new WeakMap<Caller, { text: string; ends_at_ms: number }>();
 
 export const authenticate = createMiddleware<AppEnv>(async (c, next) => {
   c.set("ctx", contextFor(c.env, await resolveCaller(c.env, c.req.raw.headers)));
@@ -72,8 +72,9 @@ async function cachedCaller(env: Env, text: string, tenant: string | null): Prom
   const { caller } = await callers.get(env, keyOf(text, tenant), async () => {
     const { credential, session_expires_at } = await findCredential(env, text, tenant);
     const found = chooseWorkspace(credential, tenant);
-    credentials.set(found, text);
-    return { caller: found, ends_at_ms: endOf([credential.expires_at, session_expires_at]) };
+    const ends_at_ms = endOf([credential.expires_at, session_expires_at]);
+    credentials.set(found, { text, ends_at_ms });
+    return { caller: found, ends_at_ms };
   });
   return caller;
 }
@@ -145,7 +146,13 @@ async function findByJwt(
 
 /** @returns `null` when the caller was not authenticated in this isolate, as behind an agent's own HTTP app. */
 export function credentialOf(caller: Caller): string | null {
-  return credentials.get(caller) ?? null;
+  return credentials.get(caller)?.text ?? null;
+}
+
+/** @returns epoch milliseconds, `null` when it does not end by itself or is not known */
+export function credentialEndOf(caller: Caller): number | null {
+  const { ends_at_ms = Number.POSITIVE_INFINITY } = credentials.get(caller) ?? {};
+  return Number.isFinite(ends_at_ms) ? ends_at_ms : null;
 }
 
 /** Throws when a credential is no longer accepted: a token expires and a secret is rotated while its principal stays active. */

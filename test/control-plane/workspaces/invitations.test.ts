@@ -4,14 +4,12 @@ import { chooseWorkspace } from "../../../src/control-plane/workspaces/access.ts
 import { findSubject, findUser } from "../../../src/control-plane/workspaces/credentials.ts";
 import type { InvitationList } from "../../../src/control-plane/workspaces/invitations/invitation-schema.ts";
 import type { Me } from "../../../src/control-plane/workspaces/session/session-schema.ts";
-import { sealSession } from "../../../src/control-plane/workspaces/session-token.ts";
-import { database, type Role } from "../../../src/shared/context.ts";
-import { createUser, setMembership } from "../../support/organizations.ts";
+import { database } from "../../../src/shared/context.ts";
+import { memberWithSession } from "../../support/sessions.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 const db = database(env);
 const MEMBERS = "/api/v1/workspaces/current/members";
-const OWN_PAGE = { "Sec-Fetch-Site": "same-origin", "X-Heddle-Console": "1" };
 
 let ours: TestWorkspace;
 let stranger: TestWorkspace;
@@ -22,21 +20,15 @@ beforeAll(async () => {
 });
 
 /** A person with a session, who is a member of our workspace with another address. */
-async function person(email = `${crypto.randomUUID()}@acme.test`, role: Role = "editor") {
-  const subject = crypto.randomUUID();
-  const { organization_id, workspace_id } = ours;
-  const old_email = `${subject}@old.test`;
-  const user = await createUser(db, { organization_id, email: old_email, oidc_subject: subject });
-  await setMembership(db, { user_id: user.id, workspace_id, role });
-  const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-  const token = await sealSession(env, { principal: { subject, email }, expires_at });
-  const headers = { ...OWN_PAGE, Cookie: `__Host-heddle=${token}` };
+async function person() {
+  const member = await memberWithSession(ours, "editor");
+  const { headers } = member;
   const call = (path: string, method = "GET", tenant?: string) =>
     api(path, { headers, method, ...(tenant !== undefined && { tenant }) });
   const me = async () => (await call("/v1/me")).json<Me>();
   const invitations = async () =>
     (await (await call("/v1/invitations")).json<InvitationList>()).invitations;
-  return { subject, email, old_email, user_id: user.id, call, me, invitations };
+  return { ...member, call, me, invitations };
 }
 
 function invite(email: string, by = stranger) {
@@ -171,17 +163,11 @@ describe("a person", () => {
 
   test("who is the last admin of a workspace stays", async () => {
     const alone = await workspace();
-    const subject = crypto.randomUUID();
-    const { organization_id, workspace_id } = alone;
-    const email = `${subject}@acme.test`;
-    const user = await createUser(db, { organization_id, email, oidc_subject: subject });
-    await setMembership(db, { user_id: user.id, workspace_id, role: "admin" });
+    const { organization_id } = alone;
+    const { headers } = await memberWithSession(alone, "admin");
     await env.DB.prepare("UPDATE api_keys SET revoked_at = '2026' WHERE organization_id = ?")
       .bind(organization_id)
       .run();
-    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-    const token = await sealSession(env, { principal: { subject, email }, expires_at });
-    const headers = { ...OWN_PAGE, Cookie: `__Host-heddle=${token}` };
     const path = `/v1/me/organizations/${organization_id}`;
     expect((await api(path, { headers, method: "DELETE" })).status).toBe(409);
     expect((await api("/v1/me", { headers })).status).toBe(200);

@@ -5,9 +5,8 @@ import { sealSession } from "../../../src/control-plane/workspaces/session-token
 import { database } from "../../../src/shared/context.ts";
 import { sha256Hex } from "../../../src/shared/crypto/crypto.ts";
 import { createApiKey, createWorkspace } from "../../support/organizations.ts";
+import { OWN_PAGE, signIn } from "../../support/sessions.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
-
-const OWN_PAGE = { "Sec-Fetch-Site": "same-origin", "X-Heddle-Console": "1" };
 
 let acme: TestWorkspace;
 let cookie: string;
@@ -15,12 +14,6 @@ beforeAll(async () => {
   acme = await workspace();
   cookie = await signIn(acme.editor);
 });
-
-async function signIn(api_key: string): Promise<string> {
-  const response = await api("/v1/session", { json: { api_key } });
-  expect(response.status).toBe(200);
-  return (response.headers.get("Set-Cookie") ?? "").split(";")[0] ?? "";
-}
 
 const withCookie = (headers: Record<string, string>, path = "/v1/me") =>
   api(path, { headers: { Cookie: cookie, ...headers } });

@@ -9,6 +9,7 @@ import type { Credential } from "../access.ts";
 import { credentialOf, resolvePrincipal } from "../auth.ts";
 import { readRegions } from "../configuration.ts";
 import { findApiKey } from "../credentials.ts";
+import { recordEnd } from "../ended-sessions.ts";
 import {
   type ConsoleSession,
   SESSION_START,
@@ -16,7 +17,6 @@ import {
   sessionCookie,
 } from "../session-token.ts";
 import { api_keys, organizations, users } from "../table.ts";
-import { recordEnd } from "./ended-sessions.ts";
 import type { Me, SessionCreateRequest } from "./session-schema.ts";
 
 const SESSION_S = 12 * 60 * 60;

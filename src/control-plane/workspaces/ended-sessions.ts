@@ -1,8 +1,8 @@
 import { eq, lte } from "drizzle-orm";
-import { type Database, database } from "../../../shared/context.ts";
-import { sha256Hex } from "../../../shared/crypto/crypto.ts";
-import { forgetCallers } from "../caller-cache.ts";
-import { ended_sessions } from "../table.ts";
+import { type Database, database } from "../../shared/context.ts";
+import { sha256Hex } from "../../shared/crypto/crypto.ts";
+import { forgetCallers } from "./caller-cache.ts";
+import { ended_sessions } from "./table.ts";
 
 type EndedSession = { token: string; expires_at: string; organization_ids: string[] };
 
