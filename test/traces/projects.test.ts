@@ -51,6 +51,21 @@ test("a change with a null name, as the SDKs send it, keeps the name", async () 
   expect(await changed.json()).toMatchObject({ name: "keeps-its-name", description: "new" });
 });
 
+test("times of a project are stored in UTC with microseconds, whatever their zone", async () => {
+  const times = { start_time: "2026-11-20T17:00:00+02:00", end_time: "2026-11-20T18:00:00+02:00" };
+  const expected = {
+    start_time: "2026-11-20T15:00:00.000000Z",
+    end_time: "2026-11-20T16:00:00.000000Z",
+  };
+  const { id } = await created({ name: "zones", ...times });
+  const read = await api(`/sessions/${id}`, { key: ours.viewer });
+  expect(await read.json()).toMatchObject(expected);
+  const again = await created({ name: "zones", ...times }, ours.editor, "?upsert=true");
+  expect(again).toMatchObject({ id, ...expected });
+  const { start_time } = (await created({ name: "now" })) as unknown as typeof times;
+  expect(start_time).toMatch(/\.\d{6}Z$/);
+});
+
 test("a name is unique in its workspace; with upsert the project of that name is changed", async () => {
   const project = await created({ name: "beta", description: "one" });
   const again = await api("/sessions", { key: ours.editor, json: { name: "beta" } });
@@ -113,6 +128,15 @@ describe("a project", () => {
       json: { name: "two" },
     });
     expect(response.status).toBe(409);
+  });
+
+  test("cannot take a name that another project takes at the same time", async () => {
+    const made = [await created({ name: "first" }), await created({ name: "second" })];
+    const json = { name: "same" };
+    const renamed = await Promise.all(
+      made.map(({ id }) => api(`/sessions/${id}`, { key: ours.editor, method: "PATCH", json })),
+    );
+    expect(renamed.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 });
 

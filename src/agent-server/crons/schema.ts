@@ -37,7 +37,7 @@ export const Cron = namedObject("Cron", {
     .describe("Id of the user that created it, `null` for a service key"),
   payload: Loose.describe("Input and options of its runs"),
   next_run_date: Timestamp.nullable().describe("Time of the next run, `null` when there is none"),
-  metadata: Loose.describe("Metadata. Values of a filter must be equal"),
+  metadata: Loose.describe("Metadata, which searches find"),
   enabled: z.boolean().describe("Whether the cron starts runs"),
   on_run_completed: OnRunCompleted.describe(
     "Whether to keep or delete the thread of a run that ended",
@@ -103,7 +103,7 @@ export const CronCount = namedObject("CronCount", {
   assistant_id: z.string().nullish().describe("Id of the assistant"),
   thread_id: Uuid.nullish().describe("Id of the thread"),
   enabled: z.boolean().nullish().describe("Whether the cron starts runs"),
-  metadata: Loose.nullish().describe("Metadata. Values of a filter must be equal"),
+  metadata: Loose.nullish().describe("Metadata that crons must have, with equal values"),
 });
 export type CronCount = z.infer<typeof CronCount>;
 

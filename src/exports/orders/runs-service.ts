@@ -1,6 +1,7 @@
 import { and, asc, eq, type SQL } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
+import { among } from "../../shared/storage/sql.ts";
 import { toIso } from "../../shared/times.ts";
 import { assertMayExport } from "../access.ts";
 import { dayFolder, rootOf } from "../keys.ts";
@@ -68,27 +69,15 @@ async function findRuns(
   return pairs.map((pair) => toRun(pair, files.get(pair.run.id) ?? []));
 }
 
-async function filesOf(ctx: Context, pairs: Pair[]): Promise<Map<string, FileRow[]>> {
-  const ids = [...new Set(pairs.map(({ order }) => order.id))];
-  const wanted = new Set(pairs.map(({ run }) => run.id));
-  const found = new Map<string, FileRow[]>();
-  for (const id of ids) {
-    const rows = await ctx.db
-      .select()
-      .from(bulk_export_files)
-      .where(
-        and(
-          eq(bulk_export_files.bulk_export_id, id),
-          eq(bulk_export_files.workspace_id, ctx.caller.workspace_id),
-        ),
-      )
-      .orderBy(asc(bulk_export_files.number));
-    for (const row of rows) {
-      if (row.run_id === null || !wanted.has(row.run_id)) continue;
-      found.set(row.run_id, [...(found.get(row.run_id) ?? []), row]);
-    }
-  }
-  return found;
+async function filesOf(ctx: Context, pairs: Pair[]): Promise<Map<string | null, FileRow[]>> {
+  const { run_id, workspace_id, number } = bulk_export_files;
+  const ids = pairs.map(({ run }) => run.id);
+  const rows = await ctx.db
+    .select()
+    .from(bulk_export_files)
+    .where(and(among(run_id, ids), eq(workspace_id, ctx.caller.workspace_id)))
+    .orderBy(asc(number));
+  return Map.groupBy(rows, (file) => file.run_id);
 }
 
 function toRun({ run, order }: Pair, files: FileRow[]): BulkExportRun {

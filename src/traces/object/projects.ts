@@ -2,6 +2,7 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Context, Database } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { nowMicros, toIso } from "../../shared/times.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { TraceTier } from "../changes.ts";
 import { defaultTier } from "./retention.ts";
@@ -61,7 +62,7 @@ export function projectByName(ctx: Context, name: string | null): Promise<string
 }
 
 export function newProject(workspace_id: string, name: string): ProjectRow {
-  const now = new Date().toISOString();
+  const now = toIso(nowMicros());
   return {
     id: newId(),
     workspace_id,

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { among } from "../../shared/storage/sql.ts";
+import { among, isUniqueViolation } from "../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../shared/times.ts";
 import { sendProjectDeletions } from "../messages.ts";
 import {
@@ -28,7 +28,7 @@ import {
 
 export async function createProject(
   ctx: Context,
-  { id, name, start_time, ...fields }: ProjectCreateRequest,
+  { id, name, ...fields }: ProjectCreateRequest,
   upsert: boolean,
 ): Promise<Project> {
   assertMay(ctx, "write");
@@ -37,8 +37,7 @@ export async function createProject(
   const values: ProjectRow = {
     ...row,
     ...(id ? { id } : {}),
-    ...(start_time ? { start_time: normal(start_time) } : {}),
-    ...given(fields),
+    ...toStored(fields),
   };
   const [made] = await ctx.db.insert(projects).values(values).onConflictDoNothing().returning();
   if (made) return toProject(made);
@@ -49,7 +48,8 @@ export async function createProject(
     const text = `A project named "${name}" exists already: choose another name, or send upsert=true.`;
     throw new AppError("conflict", text);
   }
-  return updateProject(ctx, existing, given(fields));
+  const { start_time: _, ...changed } = fields;
+  return updateProject(ctx, existing, withoutNulls(changed));
 }
 
 export async function getProject(
@@ -106,26 +106,19 @@ export async function updateProject(
 ): Promise<Project> {
   assertMay(ctx, "write");
   await findProject(ctx, project_id);
-  const { name: newName, ...fields } = change;
-  const name = newName ?? undefined;
-  if (name !== undefined) {
-    const other = await idOfName(ctx.db, ctx.caller.workspace_id, name);
-    if (other !== null && other !== project_id) {
-      throw new AppError(
-        "conflict",
-        `A project named "${name}" exists already: choose another name.`,
-      );
-    }
-  }
   await ctx.db
     .update(projects)
     .set({
-      ...given({ name, ...fields }),
-      ...(fields.trace_tier === null ? { trace_tier: null } : {}),
-      ...(fields.end_time ? { end_time: normal(fields.end_time) } : {}),
+      ...toStored(change),
+      ...(change.trace_tier === null ? { trace_tier: null } : {}),
       updated_at: new Date().toISOString(),
     })
-    .where(and(eq(projects.id, project_id), isOurs(ctx)));
+    .where(and(eq(projects.id, project_id), isOurs(ctx)))
+    .catch((error: unknown) => {
+      if (!isUniqueViolation(error, "projects.name")) throw error;
+      const text = `A project named "${change.name}" exists already: choose another name.`;
+      throw new AppError("conflict", text);
+    });
   clearProjectCache();
   return getProject(ctx, project_id);
 }
@@ -171,13 +164,24 @@ function toProject(
   });
 }
 
-function normal(time: string): string {
+type Times = { start_time?: string | null | undefined; end_time?: string | null | undefined };
+
+/** Returns the fields as their columns hold them: texts of times sort by time. */
+function toStored<T extends Times>(fields: T) {
+  const { start_time, end_time } = fields;
+  return {
+    ...withoutNulls(fields),
+    ...(start_time != null && { start_time: toTimeText(start_time) }),
+    ...(end_time != null && { end_time: toTimeText(end_time) }),
+  };
+}
+
+function toTimeText(time: string): string {
   const micros = toMicros(time);
   return micros === null ? time : toIso(micros);
 }
 
-/** Drops `null` fields: a create does not set them. */
-function given<T extends object>(fields: T) {
+function withoutNulls<T extends object>(fields: T) {
   const entries = Object.entries(fields).filter(
     ([, value]) => value !== null && value !== undefined,
   );
