@@ -104,7 +104,7 @@ async function listProcesses(): Promise<Process[]> {
 }
 
 /** Reads processes from /proc, which only Linux has. */
-async function readProcesses(pids: number[]): Promise<Process[]> {
+export async function readProcesses(pids: number[]): Promise<Process[]> {
   const found = await Promise.all(pids.map(readProc));
   return found.filter((each) => each !== null);
 }

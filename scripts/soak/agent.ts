@@ -13,18 +13,8 @@ const ROOT = join(import.meta.dirname, "../..");
 export const SOAK_NAME = "soak";
 
 /** Pushes the agent of `agent/` to the stack's git host and deploys it; answers the deployment's id. */
-export async function deploySoakAgent(info: StackInfo): Promise<string> {
-  const path = "soak/agent.git";
-  await push(`${info.git.push_url}/${path}`);
-  const control = connect(info);
-  const { id, latest_revision_id } = await control.create(SOAK_NAME, `${info.git.url}/${path}`);
-  await awaitDeployed(control, id, latest_revision_id);
-  return id;
-}
-
-async function push(url: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "heddle-soak-"));
-  try {
+export function deploySoakAgent(info: StackInfo): Promise<string> {
+  return deployFolder(info, SOAK_NAME, async (folder) => {
     await cp(join(import.meta.dirname, "agent"), folder, { recursive: true });
     // The example's lockfile: its versions are those of the prebuilt runtime.
     for (const file of ["package.json", "package-lock.json"]) {
@@ -32,6 +22,27 @@ async function push(url: string): Promise<void> {
     }
     const config = JSON.stringify({ graphs: { soak: "./graph.ts:graph" } });
     await writeFile(join(folder, "langgraph.json"), config);
+  });
+}
+
+/** Deploys what `fill` puts into a folder, in the workspace of the key; answers the deployment's id. */
+export async function deployFolder(
+  info: StackInfo,
+  name: string,
+  fill: (folder: string) => Promise<void>,
+): Promise<string> {
+  const path = `soak/${name}.git`;
+  await push(`${info.git.push_url}/${path}`, fill);
+  const control = connect(info);
+  const { id, latest_revision_id } = await control.create(name, `${info.git.url}/${path}`);
+  await awaitDeployed(control, id, latest_revision_id);
+  return id;
+}
+
+async function push(url: string, fill: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "heddle-soak-"));
+  try {
+    await fill(folder);
     const author = ["-c", "user.name=Soak", "-c", "user.email=soak@heddle.invalid"];
     const git = (...args: string[]) => run("git", ["-C", folder, ...author, ...args]);
     await git("init", "--quiet", "-b", "main");

@@ -1,8 +1,7 @@
 // Measures what a tenant gets while another one works. Times are compared with those beside processes that only
 // compute, so a busy machine changes both.
-import { type ChildProcess, spawn } from "node:child_process";
-import { availableParallelism } from "node:os";
 import { expect } from "vitest";
+import { startBurners } from "../../../scripts/soak/strangers/burners.ts";
 import { request } from "./http.ts";
 
 type Call = { what: string; status: number; ms: number };
@@ -50,13 +49,13 @@ async function callOnce({ deployment_id, assistant_id, headers }: Bystander): Pr
 
 /** Uses the service while as many processes as processors compute. Returns the median time of a call. */
 export async function medianBesideBurners(bystander: Bystander): Promise<number> {
-  const burners = Array.from({ length: availableParallelism() }, startBurner);
+  const stopBurners = startBurners();
   let rounds = 0;
   try {
     await callOnce(bystander);
     return medianOf(await callUntil(bystander, async () => ++rounds >= ROUNDS_BESIDE_BURNERS));
   } finally {
-    for (const burner of burners) burner.kill("SIGKILL");
+    stopBurners();
   }
 }
 
@@ -64,10 +63,6 @@ export async function medianBesideBurners(bystander: Bystander): Promise<number>
 export function assertUnharmed(seen: readonly Call[], beside_burners: number): void {
   expect(seen.filter(({ status }) => status !== 200)).toEqual([]);
   expect(medianOf(seen) / beside_burners).toBeLessThan(FACTOR);
-}
-
-function startBurner(): ChildProcess {
-  return spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" });
 }
 
 function medianOf(seen: readonly Call[]): number {
