@@ -16,10 +16,14 @@ const FUZZ = ["--seed", "1", "--rounds", "4"];
 /** Parts of a stage run beside each other: one computes while the other waits. */
 const STAGES: Part[][] = [
   [npm("advisories"), npm("static"), npm("python-env")],
-  [tests("unit", "node", "workerd")],
+  [tests("node", "node")],
+  [tests("unit", "workerd")],
   [tests("e2e", "e2e")],
   [tests("s3", "s3"), npm("demo"), npm("lint:api"), npm("fuzz", ...FUZZ)],
 ];
+
+/** Parts whose failures end the check. */
+const EARLY = ["static", "node"];
 
 const { values } = readOptions({ only: { type: "string", multiple: true } });
 const only = values.only ?? [];
@@ -37,8 +41,8 @@ const results = [];
 for (const stage of STAGES) {
   const parts = stage.filter(({ name }) => only.length === 0 || only.includes(name));
   results.push(...(await Promise.all(parts.map(runPart))));
-  // Code that does not compile is not worth a test run.
-  if (results.some(({ name, failures }) => name === "static" && failures.length > 0)) break;
+  // Code that does not compile or breaks the rules of the house is not worth a long test run.
+  if (results.some(({ name, failures }) => EARLY.includes(name) && failures.length > 0)) break;
 }
 const { is_passed, text } = summarize(results);
 console.log(`\n${text}`);

@@ -93,8 +93,8 @@ test("the tables of a thread with a short run write 8 rows, and its first long v
   const next = await object.waitRun(long, "continue");
   if (!next.ok) throw new Error(next.refusal);
   await readText(next.body);
+  await eventually(() => expect(created()).toBe(16));
   counted.stop();
-  expect(created()).toBe(16);
 });
 
 test("a run that has just ended is not read again for its result", async () => {
