@@ -1,4 +1,4 @@
-import { METERS, PERIODS } from "../src/control-plane/quotas/quota-schema.ts";
+import { METERS, PERIODS, periodProblem } from "../src/control-plane/quotas/quota-schema.ts";
 import { quote } from "./workspace-sql.ts";
 
 type Named = { org: string; name: string };
@@ -9,7 +9,7 @@ export type QuotaOrder = Named & {
   limit: number | null;
 };
 
-export { METERS, PERIODS };
+export { METERS, PERIODS, periodProblem };
 
 export function listQuotas(named: Named): string {
   return `SELECT meter, period, "limit", set_by, updated_at FROM quotas WHERE workspace_id = ${workspaceOf(named)} ORDER BY meter, period, set_by;`;

@@ -13,7 +13,7 @@ import {
   revokeKey,
   setOrganizationRole,
 } from "./workspace-keys.ts";
-import { listQuotas, METERS, PERIODS, setQuota } from "./workspace-quotas.ts";
+import { listQuotas, METERS, PERIODS, periodProblem, setQuota } from "./workspace-quotas.ts";
 import { PLANS, ROLES } from "./workspace-sql.ts";
 
 const USAGE = `Usage: npm run workspace -- <command> [options]
@@ -67,6 +67,8 @@ const COMMANDS: Record<string, (values: Values) => Promise<void>> = {
   "set-quota": async (values) => {
     const meter = oneOf("meter", named("meter", values.meter), METERS);
     const period = oneOf("period", named("period", values.period), PERIODS);
+    const problem = periodProblem({ meter, period });
+    if (problem !== null) fail(`--period ${problem}.`);
     const limit = limitOf(named("limit", values.limit));
     printFound(await execute(setQuota({ ...workspaceOf(values), meter, period, limit })));
   },

@@ -82,6 +82,23 @@ test("a quota is set, refused at its field, reached and removed, and a viewer re
   await page.getByRole("link", { name: "Later month" }).waitFor();
 });
 
+test("stored data is shown by kind, and has a quota in all", async () => {
+  await page.goto(urlOf("/settings/usage"));
+  const kinds = page.getByRole("table", { name: "Stored data by kind" });
+  await kinds.getByText("Artifacts").waitFor();
+  await page.getByRole("button", { name: "Edit quota: Stored data" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel(/^Limit in bytes in all/).fill("5000000000");
+  await dialog.getByRole("button", { name: "Save quota" }).click();
+  await page.getByRole("progressbar", { name: "Stored data, now, of 5.0 GB" }).waitFor();
+  await viewer.goto(urlOf("/settings/usage"));
+  await viewer.getByRole("progressbar", { name: "Stored data, now, of 5.0 GB" }).waitFor();
+  expect(await quotasOf()).toContainEqual(
+    expect.objectContaining({ meter: "stored_bytes", period: "total", resets_at: null }),
+  );
+  expect(await violationsOf(page)).toEqual([]);
+});
+
 test("an alert is created, fires, leads to its runs, is paused, edited and deleted", async () => {
   const project = await access.call("POST", "/api/v1/sessions", { name: "watched" });
   const now = new Date().toISOString();

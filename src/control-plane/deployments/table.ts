@@ -77,7 +77,10 @@ export const revisions = sqliteTable(
     /** Line of `build_logs` with the reason of a failure. */
     error_log_id: integer(),
     artifact_key: text(),
+    /** Bytes of the artifact, its source map and its UI. */
     artifact_bytes: integer(),
+    /** Bytes of its lines in `build_logs`. */
+    log_bytes: integer().notNull().default(0),
     /** The whole langgraph.json. */
     config: text({ mode: "json" }).$type<Record<string, unknown>>(),
     config_env: text({ mode: "json" }).$type<Record<string, string>>(),
@@ -130,19 +133,6 @@ export const secrets = sqliteTable(
     updated_at: text().notNull(),
   },
   (table) => [primaryKey({ columns: [table.deployment_id, table.name] })],
-);
-
-export const build_logs = sqliteTable(
-  "build_logs",
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    workspace_id: text().notNull(),
-    revision_id: text().notNull(),
-    level: text().$type<"DEBUG" | "INFO" | "WARNING" | "ERROR">().notNull(),
-    message: text().notNull(),
-    timestamp: text().notNull(),
-  },
-  (table) => [index("build_logs_by_revision").on(table.revision_id, table.id)],
 );
 
 /** Deduplicates events: hosts deliver an event more than once. */

@@ -8,15 +8,20 @@ export const METERS = [
   "ingested_bytes",
   "export_rows",
   "export_bytes",
+  "stored_bytes",
 ] as const;
 export type Meter = (typeof METERS)[number];
-export const PERIODS = ["day", "month"] as const;
+/** A meter of work, which a day has more or less of. What is stored has no period. */
+export type WorkMeter = Exclude<Meter, "stored_bytes">;
+export const PERIODS = ["day", "month", "total"] as const;
 export type QuotaPeriod = (typeof PERIODS)[number];
 export type QuotaSetter = "operator" | "admin";
 
 const fields = {
   meter: z.enum(METERS).describe("Field of `GET /v1/usage` that the quota limits"),
-  period: z.enum(PERIODS).describe("UTC day, or calendar month in UTC"),
+  period: z
+    .enum(PERIODS)
+    .describe("UTC day, calendar month in UTC, or `total` for what is stored at the time"),
   limit: z
     .int()
     .min(0)
@@ -27,9 +32,11 @@ const fields = {
 export const Quota = namedObject("Quota", {
   ...fields,
   set_by: z.enum(["operator", "admin"]).describe("Who set the quota, and may change it"),
-  used: z.number().openapi({ description: "Value of the meter in the period", example: 1200 }),
+  used: z
+    .number()
+    .openapi({ description: "Value of the meter in the period, or now", example: 1200 }),
   remaining: z.number().openapi({ description: "`limit` less `used`, at least 0", example: 3800 }),
-  resets_at: Timestamp.describe("End of the period"),
+  resets_at: Timestamp.nullable().describe("End of the period; `null` for a total"),
 });
 export type Quota = z.infer<typeof Quota>;
 
@@ -43,6 +50,7 @@ export const QuotasChange = namedObject("QuotasChange", {
     .array(namedObject("QuotaSetting", fields))
     .max(METERS.length * PERIODS.length)
     .superRefine(refuseRepeated)
+    .superRefine(refuseOtherPeriods)
     .describe("All quotas of the workspace's admins, each meter and period once"),
 });
 export type QuotasChange = z.infer<typeof QuotasChange>;
@@ -58,4 +66,22 @@ function refuseRepeated(
     if (known.has(name)) ctx.addIssue({ code: "custom", path: [n], message });
     known.add(name);
   }
+}
+
+function refuseOtherPeriods(
+  settings: { meter: Meter; period: QuotaPeriod }[],
+  ctx: z.core.$RefinementCtx,
+): void {
+  for (const [n, setting] of settings.entries()) {
+    const message = periodProblem(setting);
+    if (message !== null) ctx.addIssue({ code: "custom", path: [n, "period"], message });
+  }
+}
+
+/** @returns why the meter has no such period, `null` when it has */
+export function periodProblem({ meter, period }: { meter: Meter; period: QuotaPeriod }) {
+  if ((meter === "stored_bytes") === (period === "total")) return null;
+  return meter === "stored_bytes"
+    ? "must be total: what is stored has no day and no month"
+    : `must be day or month: ${meter} counts work`;
 }

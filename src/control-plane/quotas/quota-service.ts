@@ -1,16 +1,17 @@
 import { and, eq, inArray } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
-import type { Context } from "../../shared/context.ts";
+import type { Caller, Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
 import { withDeadline } from "../../shared/work/deadline.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
-import type { Meter, Quota, QuotaPeriod, QuotasChange } from "./quota-schema.ts";
+import type { Meter, Quota, QuotaPeriod, QuotasChange, WorkMeter } from "./quota-schema.ts";
+import { listStoredBytes, totalOf } from "./stored-service.ts";
 import { quotas } from "./table.ts";
 import { listCountedUsage } from "./totals-service.ts";
 
-export const RUN_METERS = ["runs_created", "run_seconds"] as const;
-export const INGESTION_METERS = ["ingested_spans", "ingested_bytes"] as const;
+export const RUN_METERS = ["runs_created", "run_seconds", "stored_bytes"] as const;
+export const INGESTION_METERS = ["ingested_spans", "ingested_bytes", "stored_bytes"] as const;
 export const EXPORT_METERS = ["export_rows", "export_bytes"] as const;
 
 /** Age of the usage that an isolate compares with a quota. */
@@ -22,10 +23,14 @@ const TIMEOUT_MS = 2000;
 
 /** Both included. */
 type DayRange = { from: string; to: string };
-type Days = Map<string, Partial<Record<Meter, number>>>;
+type Period = DayRange & { resets_at: string };
+type Days = Map<string, Partial<Record<WorkMeter, number>>>;
+/** A workspace: an upload has no caller. */
+export type QuotaScope = Pick<Context, "env" | "db"> & { caller: Pick<Caller, "workspace_id"> };
 /** Reads the values of some meters by UTC day. */
-export type ReadUsage = (ctx: Context, range: DayRange) => Promise<Days>;
+export type ReadUsage = (scope: QuotaScope, range: DayRange) => Promise<Days>;
 
+const NO_DAYS: Days = new Map();
 const checked = new TtlCache<Quota[]>((found) => (found.length === 0 ? NONE_MS : USED_MS), 10_000);
 
 /**
@@ -36,7 +41,7 @@ const checked = new TtlCache<Quota[]>((found) => (found.length === 0 ? NONE_MS :
  * which takes up to a month
  */
 export async function assertQuota(
-  ctx: Context,
+  ctx: QuotaScope,
   meters: readonly Meter[],
   read: ReadUsage = listCountedUsage,
 ): Promise<void> {
@@ -44,12 +49,18 @@ export async function assertQuota(
   const found = await checked.get(key, () => tryToRead(ctx, meters, read));
   const now = new Date();
   const exceeded = found.find(
-    ({ used, limit, resets_at }) => used >= limit && resets_at > now.toISOString(),
+    ({ used, limit, resets_at }) =>
+      used >= limit && (resets_at === null || resets_at > now.toISOString()),
   );
   if (exceeded !== undefined) throw quotaExceeded(exceeded, now);
 }
 
-async function tryToRead(ctx: Context, meters: readonly Meter[], read: ReadUsage) {
+/** Refuses uploads and builds of a workspace whose storage is full. */
+export function assertStorageQuota(scope: QuotaScope): Promise<void> {
+  return assertQuota(scope, ["stored_bytes"]);
+}
+
+async function tryToRead(ctx: QuotaScope, meters: readonly Meter[], read: ReadUsage) {
   const { workspace_id } = ctx.caller;
   const fail = (error: unknown): Quota[] => {
     log.warn("quota_not_checked", { workspace_id, error: String(error) });
@@ -61,7 +72,7 @@ async function tryToRead(ctx: Context, meters: readonly Meter[], read: ReadUsage
 
 /** Returns the quotas of these meters, and how much of them is used. */
 export async function readQuotas(
-  ctx: Context,
+  ctx: QuotaScope,
   meters: readonly Meter[],
   read: ReadUsage,
 ): Promise<Quota[]> {
@@ -74,14 +85,25 @@ export async function readQuotas(
     .orderBy(quotas.meter, quotas.period, quotas.set_by);
   if (rows.length === 0) return [];
   const now = new Date();
-  const days = await read(ctx, periodOf("month", now));
+  const [days, stored] = await Promise.all([
+    rows.some(({ period }) => period !== "total") ? read(ctx, periodOf("month", now)) : NO_DAYS,
+    rows.some(({ period }) => period === "total")
+      ? listStoredBytes(ctx.db, ctx.caller.workspace_id).then(totalOf)
+      : 0,
+  ]);
   return rows.map(({ meter, period, limit, set_by }) => {
-    const { from, resets_at } = periodOf(period, now);
-    const values = [...days].flatMap(([day, fields]) => (day >= from ? (fields[meter] ?? 0) : 0));
-    const used = values.reduce((sum, value) => sum + value, 0);
+    const { used, resets_at } =
+      meter === "stored_bytes" || period === "total"
+        ? { used: stored, resets_at: null }
+        : usedIn(days, meter, periodOf(period, now));
     const remaining = Math.max(0, limit - used);
     return { meter, period, limit, set_by, used, remaining, resets_at };
   });
+}
+
+function usedIn(days: Days, meter: WorkMeter, { from, resets_at }: Period) {
+  const values = [...days].flatMap(([day, fields]) => (day >= from ? (fields[meter] ?? 0) : 0));
+  return { used: values.reduce((sum, value) => sum + value, 0), resets_at };
 }
 
 /** Replaces the quotas of the workspace's admins. Those of the operator stay. */
@@ -108,6 +130,10 @@ function quotaExceeded(quota: Quota, now: Date): AppError {
     set_by === "admin"
       ? "An admin of the workspace can raise it with PUT /v1/quotas."
       : "Only the operator of the installation can raise it.";
+  if (resets_at === null) {
+    const text = `${meter}: the workspace stores ${used} bytes of its quota of ${limit}. Delete traces, projects or deployments; GET /v1/usage has the bytes by kind. ${remedy}`;
+    return new AppError("quota_exceeded", text);
+  }
   const text = `${meter}: the workspace has used ${round(used)} of its quota of ${limit} a ${period}. It resets at ${resets_at}. ${remedy}`;
   const retry_after_seconds = Math.ceil((Date.parse(resets_at) - now.getTime()) / 1000);
   return new AppError("quota_exceeded", text, { retry_after_seconds });
@@ -118,7 +144,7 @@ function round(value: number): number {
 }
 
 /** Returns the days of the current period until today, and its end. */
-function periodOf(period: QuotaPeriod, now: Date): DayRange & { resets_at: string } {
+function periodOf(period: Exclude<QuotaPeriod, "total">, now: Date): Period {
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   const isDay = period === "day";
   const from = new Date(Date.UTC(year, month, isDay ? day : 1));

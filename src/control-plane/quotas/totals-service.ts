@@ -1,4 +1,4 @@
-import type { Context } from "../../shared/context.ts";
+import type { Caller, Context } from "../../shared/context.ts";
 import { usageOwner } from "../../shared/metrics/metrics.ts";
 import { parseSeriesKey } from "../../shared/metrics/series.ts";
 import { toUsageFields, type UsageCounts } from "../../shared/metrics/usage.ts";
@@ -8,7 +8,9 @@ import { metricsOf } from "../health/metrics-object.ts";
 export async function listCountedUsage({
   env,
   caller,
-}: Pick<Context, "env" | "caller">): Promise<Map<string, Partial<UsageCounts>>> {
+}: Pick<Context, "env"> & { caller: Pick<Caller, "workspace_id"> }): Promise<
+  Map<string, Partial<UsageCounts>>
+> {
   const series = await metricsOf(env, usageOwner(caller.workspace_id)).list();
   const days = new Map<string, Partial<UsageCounts>>();
   for (const [key, values] of series) {

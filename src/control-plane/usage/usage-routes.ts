@@ -2,7 +2,7 @@ import { router } from "../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { QuotaList, QuotasChange } from "../quotas/quota-schema.ts";
 import { UsageDays, UsageQuery } from "./usage-schema.ts";
-import { getUsage, listQuotas, setQuotas } from "./usage-service.ts";
+import { getStored, getUsage, listQuotas, setQuotas } from "./usage-service.ts";
 
 export const usageRoutes = router();
 
@@ -12,14 +12,18 @@ const operation = operationWithTag("Usage");
 const usage = operation("get", "/v1/usage", "getUsage", {
   summary: "Get usage by day",
   description:
-    "Runs, traces and exports of the workspace by UTC day, at most 366 days. For admins. Runs follow by about ten seconds, and a crash of the platform can lose those of ten seconds. Traces are the stored ones: deleted and expired ones do not count.",
+    "Runs, traces and exports of the workspace by UTC day, at most 366 days. For admins. Runs follow by about ten seconds, and a crash of the platform can lose those of ten seconds. Traces are the stored ones: deleted and expired ones do not count. Stored bytes follow by about a minute.",
   request: { query: UsageQuery },
   responses: { 200: json(UsageDays, "Usage of each day") },
 });
 usageRoutes.openapi(usage, async (c) => {
   const { ctx } = c.var;
-  const [days, quotas] = await Promise.all([getUsage(ctx, c.req.valid("query")), listQuotas(ctx)]);
-  return c.json({ days, quotas }, 200);
+  const [days, stored, quotas] = await Promise.all([
+    getUsage(ctx, c.req.valid("query")),
+    getStored(ctx),
+    listQuotas(ctx),
+  ]);
+  return c.json({ days, stored, quotas }, 200);
 });
 
 const list = operation("get", QUOTAS, "listQuotas", {

@@ -31,8 +31,20 @@ export const UsageDay = namedObject("UsageDay", {
 });
 export type UsageDay = z.infer<typeof UsageDay>;
 
+export const StoredUsage = namedObject("StoredUsage", {
+  uploads: total("Uploaded tarballs", 12_000_000),
+  artifacts: total("Artifacts of revisions, each once", 30_000_000),
+  traces: total("Trace runs, feedback and indexes", 36_000_000),
+  payloads: total("Inputs, outputs and metadata of trace runs over 250 KB", 8_000_000),
+  attachments: total("Attachments of trace runs", 4_000_000),
+  logs: total("Logs of builds and of agents", 2_000_000),
+  total: total("All of these. The meter `stored_bytes` of quotas", 92_000_000),
+});
+export type StoredUsage = z.infer<typeof StoredUsage>;
+
 export const UsageDays = namedObject("UsageDays", {
   days: z.array(UsageDay).describe("Each day of the range, the oldest first"),
+  stored: StoredUsage.describe("Bytes that the workspace stores now"),
   quotas: QuotaList.shape.quotas,
 });
 export type UsageDays = z.infer<typeof UsageDays>;

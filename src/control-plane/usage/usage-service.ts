@@ -6,8 +6,9 @@ import type { UsageCounts } from "../../shared/metrics/usage.ts";
 import { listTraceUsage } from "../../traces/stats/trace-usage-service.ts";
 import { METERS, type Quota, type QuotasChange } from "../quotas/quota-schema.ts";
 import { type ReadUsage, readQuotas, saveQuotas } from "../quotas/quota-service.ts";
+import { listStoredBytes, totalOf } from "../quotas/stored-service.ts";
 import { listCountedUsage } from "../quotas/totals-service.ts";
-import type { UsageDay, UsageQuery } from "./usage-schema.ts";
+import type { StoredUsage, UsageDay, UsageQuery } from "./usage-schema.ts";
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
@@ -36,6 +37,13 @@ export async function getUsage(ctx: Context, query: UsageQuery): Promise<UsageDa
     ...(traces.get(date) ?? NO_TRACES),
     ...(exports.get(date) ?? NO_EXPORTS),
   }));
+}
+
+/** Returns the bytes that the workspace stores. */
+export async function getStored(ctx: Context): Promise<StoredUsage> {
+  assertMay(ctx, "admin");
+  const stored = await listStoredBytes(ctx.db, ctx.caller.workspace_id);
+  return { ...stored, total: totalOf(stored) };
 }
 
 /** Returns the quotas with the usage of their current period. For each role: they refuse the work of each. */

@@ -1,5 +1,5 @@
 import { and, eq, gte, isNull, or, sql } from "drizzle-orm";
-import type { Context } from "../../shared/context.ts";
+import type { Caller, Context } from "../../shared/context.ts";
 import { bulk_export_files, bulk_exports } from "../table.ts";
 
 type DateRange = { from: string; to: string };
@@ -7,7 +7,7 @@ type ExportUsage = { export_files: number; export_rows: number; export_bytes: nu
 
 /** Returns the files of exports written on each UTC day with some. */
 export async function listExportUsage(
-  { db, caller }: Context,
+  { db, caller }: Pick<Context, "db"> & { caller: Pick<Caller, "workspace_id"> },
   { from, to }: DateRange,
 ): Promise<Map<string, ExportUsage>> {
   const files = bulk_export_files;

@@ -87,6 +87,15 @@ export class ColdBodies {
     return new Set(rows.toArray().map(({ number }) => number));
   }
 
+  /** Bytes of the bodies in R2. */
+  get bytes(): number {
+    return this.#sql
+      .exec<{ bytes: number }>(
+        "SELECT coalesce(sum(bytes), 0) AS bytes FROM cold_bodies WHERE upload_id IS NULL",
+      )
+      .one().bytes;
+  }
+
   get isEmpty(): boolean {
     return this.#sql.exec("SELECT 1 FROM cold_bodies LIMIT 1").toArray().length === 0;
   }

@@ -20,6 +20,9 @@ const QUIET_MS = 60_000;
 const COMPACT_MS = 20_000;
 const KEY = "partition";
 
+/** Bytes of the object, and of its files in R2. */
+type Sizes = { bytes: number; file_bytes: number };
+
 /**
  * Alarm that writes a partition's counts to the catalogue, deletes leftovers, drops dead versions
  * of runs and moves bodies to R2.
@@ -97,7 +100,7 @@ export class Flush {
     const { seq } = counts.current;
     const isQuiet = Date.now() - seq / 1000 >= QUIET_MS;
     const stats = isQuiet ? this.#totals() : null;
-    await writeCounts(this.#env, partition, { ...counts.current, bytes }, stats);
+    await writeCounts(this.#env, partition, this.#sizes(), stats);
     this.#store.sealed.dropExpired(Date.now());
     this.#store.segments.cold.forgetUploads();
     const isClean = await removeLeftovers(this.#env, partition, this.#store);
@@ -105,6 +108,11 @@ export class Flush {
     if (this.#isScheduled) return;
     if (isIdle) await this.rest();
     else await this.#continueIn(isClean && !isQuiet ? QUIET_MS : CLEAN_MS);
+  }
+
+  #sizes(): CatalogueCounts & Sizes {
+    const { bytes, counts, segments, sealed } = this.#store;
+    return { ...counts.current, bytes, file_bytes: segments.cold.bytes + sealed.bytes };
   }
 
   async #continueIn(ms: number): Promise<void> {
@@ -136,9 +144,9 @@ export class Flush {
   async #shrink(partition: PartitionKey, before: number): Promise<boolean> {
     const isCompact = await this.#compact();
     if (isCompact) await this.#cold.run(partition);
-    const { exists, bytes, counts } = this.#store;
+    const { exists, bytes } = this.#store;
     if (exists && bytes !== before) {
-      await writeCounts(this.#env, partition, { ...counts.current, bytes }, null);
+      await writeCounts(this.#env, partition, this.#sizes(), null);
     }
     return isCompact;
   }
@@ -148,7 +156,7 @@ export class Flush {
 async function writeCounts(
   env: Env,
   partition: PartitionKey,
-  counts: CatalogueCounts & { bytes: number },
+  counts: CatalogueCounts & Sizes,
   stats: TraceTotals | null,
 ): Promise<void> {
   const summary = stats === null ? {} : { stats, stats_seq: counts.seq };

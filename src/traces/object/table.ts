@@ -58,6 +58,10 @@ export const partitions = sqliteTable(
     workspace_id: text().notNull(),
     rows: integer().notNull(),
     bytes: integer().notNull(),
+    /** Bytes in R2: of bodies and sealed files, of single payloads, and of attachments. */
+    file_bytes: integer().notNull().default(0),
+    payload_bytes: integer().notNull().default(0),
+    attachment_bytes: integer().notNull().default(0),
     seq: integer().notNull(),
     min_start_us: integer(),
     max_start_us: integer(),

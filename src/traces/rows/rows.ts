@@ -4,8 +4,8 @@ export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number 
   attachments?: Record<string, StoredAttachment>;
   /** Original text, when a column cannot hold it because it is not well-formed Unicode. */
   exact?: { name?: string; error?: string };
-  /** Whether R2 has an object that no pointer names any more. */
-  replaced?: true;
+  /** Bytes of objects in R2 that no pointer names any more; `true` where they were not counted. */
+  replaced?: number | true | undefined;
 };
 
 /** Place in a list of runs by start time. */

@@ -1,7 +1,8 @@
+import { NO_OBJECTS, type ObjectBytes, objectBytesOf } from "../rows/object-bytes.ts";
 import type { RunVersion } from "../segments/codec/columns.ts";
 
 /** Counts that the catalogue mirrors. */
-export type CatalogueCounts = {
+export type CatalogueCounts = ObjectBytes & {
   rows: number;
   /** Number of traces that start here. */
   roots: number;
@@ -16,9 +17,10 @@ type StoredCounts = CatalogueCounts & { last_row: number };
 const COUNTS = "counts";
 const NONE: StoredCounts = {
   ...{ rows: 0, roots: 0, seq: 0, last_row: 0, min_start_us: null, max_start_us: null },
+  ...NO_OBJECTS,
 };
 
-type Root = Pick<RunVersion, "parent_run_id">;
+export type SizedRun = Pick<RunVersion, "parent_run_id" | "pointers">;
 
 /** Counts of a partition. They are written with a segment, so that a batch needs no row for them. */
 export class PartitionCounts {
@@ -49,23 +51,27 @@ export class PartitionCounts {
   }
 
   /** Counts a run that is written, in place of the version before. */
-  track(before: Root | null, run: Root & Pick<RunVersion, "start_us">): void {
+  track(before: SizedRun | null, run: SizedRun & Pick<RunVersion, "start_us">): void {
     const counts = this.#stored;
     if (before === null) counts.rows += 1;
     counts.roots += rootsOf(run) - (before === null ? 0 : rootsOf(before));
+    if (before !== null) this.#addObjects(before, -1);
+    this.#addObjects(run, 1);
     const { min_start_us, max_start_us } = counts;
     counts.min_start_us = Math.min(run.start_us, min_start_us ?? run.start_us);
     counts.max_start_us = Math.max(run.start_us, max_start_us ?? run.start_us);
   }
 
-  remove(runs: Root[], range: Pick<CatalogueCounts, "min_start_us" | "max_start_us">): void {
+  remove(runs: SizedRun[], range: Pick<CatalogueCounts, "min_start_us" | "max_start_us">): void {
     const { rows, roots } = this.#stored;
     const gone = runs.reduce((sum, run) => sum + rootsOf(run), 0);
+    for (const run of runs) this.#addObjects(run, -1);
     Object.assign(this.#stored, range, { rows: rows - runs.length, roots: roots - gone });
   }
 
   removeAll(): void {
-    Object.assign(this.#stored, { rows: 0, roots: 0, min_start_us: null, max_start_us: null });
+    const { seq, last_row } = this.#stored;
+    Object.assign(this.#stored, { ...NONE, seq, last_row });
   }
 
   /** Returns the counts as a segment keeps them. */
@@ -83,6 +89,13 @@ export class PartitionCounts {
     this.#counts = null;
   }
 
+  #addObjects(run: SizedRun, sign: 1 | -1): void {
+    if (run.pointers === null) return;
+    const { payload_bytes, attachment_bytes } = objectBytesOf(run);
+    this.#stored.payload_bytes += sign * payload_bytes;
+    this.#stored.attachment_bytes += sign * attachment_bytes;
+  }
+
   get #stored(): StoredCounts {
     this.#counts ??= this.#read();
     return this.#counts;
@@ -92,10 +105,11 @@ export class PartitionCounts {
     const saved = this.#kv.get<StoredCounts>(COUNTS) ?? NONE;
     const text = this.#newest();
     const newest: StoredCounts = text === null ? NONE : JSON.parse(text);
-    return { ...(newest.seq > saved.seq ? newest : saved) };
+    // Counts of an earlier version have no bytes of objects.
+    return { ...NONE, ...(newest.seq > saved.seq ? newest : saved) };
   }
 }
 
-function rootsOf({ parent_run_id }: Root): number {
+function rootsOf({ parent_run_id }: Pick<SizedRun, "parent_run_id">): number {
   return parent_run_id === null ? 1 : 0;
 }

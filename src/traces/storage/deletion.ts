@@ -2,10 +2,11 @@ import { MAX_IDS } from "../../shared/storage/sql.ts";
 import { dayOf, timeOfId } from "../../shared/times.ts";
 import { EVERY_RUN, type RunSource } from "../rows/run-source.ts";
 import type { RunView } from "../rows/run-view.ts";
+import type { SizedRun } from "./counts.ts";
 import { type Leftovers, locationEntries } from "./leftovers.ts";
 import { deleteLinks } from "./span-links.ts";
 
-export type DeletedRun = { id: string; parent_run_id: string | null };
+export type DeletedRun = { id: string } & SizedRun;
 
 /** Tables with data of runs. */
 const TABLES = ["feedback", "span_parents", "waiting_spans", "long_spans"];
@@ -58,5 +59,5 @@ export function deleteTraces(
   const located = deleted.filter(({ id }) => dayOf(timeOfId(id) ?? 0) !== day);
   const entries = new Set(located.flatMap(locationEntries));
   leftovers.add("location", [...entries, ...feedback.map(({ id }) => id)]);
-  return deleted.map(({ id, parent_run_id }) => ({ id, parent_run_id }));
+  return deleted.map(({ id, parent_run_id, pointers }) => ({ id, parent_run_id, pointers }));
 }

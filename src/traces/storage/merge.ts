@@ -1,6 +1,7 @@
-import type { PayloadName, RunChange, RunColumns } from "../changes.ts";
+import type { Payload, PayloadName, RunChange, RunColumns } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
 import { toDottedOrder } from "../dotted-order.ts";
+import { replacedBytes } from "../rows/object-bytes.ts";
 import type { Pointers } from "../rows/rows.ts";
 import type { RunVersion } from "../segments/codec/columns.ts";
 
@@ -85,7 +86,7 @@ export function toPointers(stored: Pointers, change: RunChange, names: PayloadNa
   for (const name of names) {
     const payload = change.payloads[name];
     if (payload === undefined) continue;
-    if (pointers[name]) pointers.replaced = true;
+    countReplaced(pointers, pointers[name], payload);
     if ("key" in payload) pointers[name] = payload;
     else delete pointers[name];
   }
@@ -93,6 +94,15 @@ export function toPointers(stored: Pointers, change: RunChange, names: PayloadNa
     pointers.attachments = { ...pointers.attachments, ...change.attachments };
   }
   return { ...pointers, ...exactTexts(before, change.columns) };
+}
+
+function countReplaced(
+  pointers: Pointers,
+  former: { key: string; bytes: number } | undefined,
+  payload: Payload,
+): void {
+  if (former === undefined || ("key" in payload && payload.key === former.key)) return;
+  pointers.replaced = replacedBytes(pointers) + former.bytes;
 }
 
 function exactTexts(

@@ -57,6 +57,11 @@ export class SealedFiles {
     this.#leftovers = leftovers;
   }
 
+  /** Bytes of the complete files. */
+  get bytes(): number {
+    return this.#files.reduce((sum, { contents }) => sum + (contents?.bytes ?? 0), 0);
+  }
+
   get isEmpty(): boolean {
     return this.#files.length === 0;
   }

@@ -12,6 +12,7 @@ import {
   runIsolatesElsewhere,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
+import { build_logs } from "../../../src/control-plane/deployments/logs/table.ts";
 import {
   claimBuild,
   MAX_ATTEMPTS,
@@ -30,7 +31,6 @@ import {
 import { sweepBuilds } from "../../../src/control-plane/deployments/rollout/sweep.ts";
 import { replaceSecrets } from "../../../src/control-plane/deployments/secrets.ts";
 import {
-  build_logs,
   deployments,
   integrations,
   revisions,

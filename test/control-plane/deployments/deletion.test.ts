@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import { updateDeployment } from "../../../src/control-plane/deployments/api/update-service.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
+import { build_logs } from "../../../src/control-plane/deployments/logs/table.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import { appendLog } from "../../../src/control-plane/deployments/rollout/build-service.ts";
 import {
@@ -12,12 +13,7 @@ import {
 } from "../../../src/control-plane/deployments/rollout/deletion.ts";
 import { sweepDeletions } from "../../../src/control-plane/deployments/rollout/sweep.ts";
 import { DeploymentPatchRequest } from "../../../src/control-plane/deployments/schema.ts";
-import {
-  build_logs,
-  deployments,
-  revisions,
-  secrets,
-} from "../../../src/control-plane/deployments/table.ts";
+import { deployments, revisions, secrets } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import {

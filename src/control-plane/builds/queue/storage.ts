@@ -60,7 +60,8 @@ export class BuildStorage extends PackageStorage implements BuildStore {
   readonly #bucket: R2Bucket;
   readonly #order: BuildOrder;
   readonly #units: PrebuiltUnits;
-  #artifactBytes: number | null = null;
+  /** Bytes that were written, by kind: an attempt may write one again. */
+  readonly #written = new Map<ArtifactKind, number>();
 
   constructor(bucket: R2Bucket, order: BuildOrder, units: PrebuiltUnits) {
     super(bucket);
@@ -105,13 +106,14 @@ export class BuildStorage extends PackageStorage implements BuildStore {
     const key = KEYS[kind](this.#artifactKey());
     const httpMetadata = { contentType: "application/json" };
     await put(this.#bucket, key, bytes, body, { httpMetadata });
-    if (kind === "artifact") this.#artifactBytes = bytes;
+    this.#written.set(kind, bytes);
   }
 
   /** The fields of an outcome that are not the isolate's to decide. */
   stored(): { artifact_key: string; artifact_bytes: number } {
-    if (this.#artifactBytes === null) throw new Error("The build ended without an artifact");
-    return { artifact_key: this.#artifactKey(), artifact_bytes: this.#artifactBytes };
+    if (!this.#written.has("artifact")) throw new Error("The build ended without an artifact");
+    const artifact_bytes = [...this.#written.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return { artifact_key: this.#artifactKey(), artifact_bytes };
   }
 
   #resolutionKey(hash: string): string {

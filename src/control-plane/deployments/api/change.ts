@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Caller, Context } from "../../../shared/context.ts";
 import { invalid } from "../../../shared/errors.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
+import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { clientOf } from "../../workspaces/session/session-service.ts";
 import { forgetActive } from "../active.ts";
 import { assertIntegration } from "../git/integration-service.ts";
@@ -47,10 +48,7 @@ export type DeploymentChange = SourceChange & {
 export async function applyChange(ctx: Context, before: DeploymentRow, change: DeploymentChange) {
   const { secrets, revision } = change;
   const promoted = promotedBy(change.traffic ?? []);
-  if (secrets) assertSecrets(secrets);
-  await assertUploaded(ctx, change);
-  const { integration_id } = change.source_config ?? {};
-  if (integration_id) await assertIntegration(ctx, { ...before.source_config, integration_id });
+  await assertAllowed(ctx, before, change);
   const { id } = before;
   const now = new Date().toISOString();
   const bump = secrets ? 1 : 0;
@@ -75,6 +73,18 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
   if (revision?.copied === null) {
     await sendBuilds(ctx.env, [revision.id]);
   }
+}
+
+async function assertAllowed(
+  ctx: Context,
+  before: DeploymentRow,
+  change: DeploymentChange,
+): Promise<void> {
+  if (change.secrets) assertSecrets(change.secrets);
+  if (change.revision?.copied === null) await assertStorageQuota(ctx);
+  await assertUploaded(ctx, change);
+  const { integration_id } = change.source_config ?? {};
+  if (integration_id) await assertIntegration(ctx, { ...before.source_config, integration_id });
 }
 
 function toInsert(

@@ -4,6 +4,7 @@ import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
+import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { forgetActive } from "../active.ts";
 import { agentUrl, toRevision } from "../answers.ts";
 import { notifyStreams } from "../logs/agent-log.ts";
@@ -74,6 +75,7 @@ async function createPreview(
   change: SourceChange,
   revision_id: string,
 ) {
+  await assertStorageQuota(ctx);
   await assertUploaded(ctx, change);
   const now = new Date().toISOString();
   const config = change.source_revision_config ?? {};
@@ -107,6 +109,7 @@ export async function redeployRevision(
   }
   const [revision_id, now] = [newId(), new Date().toISOString()];
   const isServing = source.status === "DEPLOYED";
+  if (!isServing) await assertStorageQuota(ctx);
   await ctx.db
     .batch([
       copyRevision(ctx, source, revision_id, { now, trigger: "redeploy" }),

@@ -6,6 +6,7 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { createProject, deleteProject } from "../../../traces/projects/service.ts";
+import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { clientOf } from "../../workspaces/session/session-service.ts";
 import { type ActiveRevision, findActive, findServed, forgetActive } from "../active.ts";
 import { toDeployment } from "../answers.ts";
@@ -79,6 +80,7 @@ export async function createDeployment(
   await assertIntegration(ctx, parts.source_config);
   const [id, revision_id, now] = [newId(), newId(), new Date().toISOString()];
   const isBuilt = canBuild(parts.source, parts.source_revision_config);
+  if (isBuilt) await assertStorageQuota(ctx);
   const row: DeploymentRow = {
     id,
     workspace_id: ctx.caller.workspace_id,

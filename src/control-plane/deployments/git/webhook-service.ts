@@ -6,6 +6,7 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import { baseUrl } from "../../../shared/http/base-url.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { sendBuilds } from "../queue.ts";
 import { type DeploymentRow, insertRevisionOf } from "../rows.ts";
 import { deployments, integrations, webhook_deliveries } from "../table.ts";
@@ -54,6 +55,7 @@ export async function receiveWebhook(
   }
   const { workspace_id } = integration;
   const matching = await findConcerned(db, workspace_id, integration_id, push);
+  if (matching.length > 0) await assertStorageQuota({ env, db, caller: { workspace_id } });
   const delivery = { integration_id, delivery_id, workspace_id };
   return buildAll(env, db, delivery, matching, push);
 }

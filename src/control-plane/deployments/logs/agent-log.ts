@@ -1,12 +1,15 @@
 import { DurableObject } from "cloudflare:workers";
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
+import { log } from "../../../shared/log.ts";
 import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
 import { inRegion } from "../../../shared/storage/objects.ts";
 import { toIso } from "../../../shared/times.ts";
 import { deployments } from "../table.ts";
 import type { LogFilter, LoggedLine } from "./log-filter.ts";
+import { agent_logs } from "./table.ts";
 import type { AgentLine } from "./tail-lines.ts";
+import { Waiters } from "./waiters.ts";
 
 // The types of RPC turn null into never in places; the class has the real ones.
 type AgentLogCalls = Pick<
@@ -33,6 +36,9 @@ const MIGRATIONS = [
 ];
 /** Older lines make room for newer ones. */
 const MAX_LINES = 50_000;
+const REPORTED = "reported_bytes";
+/** Growth that is reported: each report writes a row. */
+const REPORTED_STEP = 1024 ** 2;
 /** Lines that are written shortly after each other reach a stream with one read. */
 const SETTLE_MS = 50;
 
@@ -67,6 +73,20 @@ export class AgentLog extends DurableObject<Env> {
       sql.exec("DELETE FROM lines WHERE id <= ?", id - MAX_LINES);
     });
     this.#readers.wakeAll();
+    await this.#reportSize(deployment_id);
+  }
+
+  /** The usage of the workspace has the size. A report that fails is repeated with the next lines. */
+  async #reportSize(deployment_id: string): Promise<void> {
+    const { kv, sql } = this.ctx.storage;
+    const bytes = sql.databaseSize;
+    if (Math.abs(bytes - (kv.get<number>(REPORTED) ?? 0)) < REPORTED_STEP) return;
+    try {
+      await saveLogSize(this.env, deployment_id, bytes);
+      kv.put(REPORTED, bytes);
+    } catch (error) {
+      log.warn("log_size_not_reported", { deployment_id, error: String(error) });
+    }
   }
 
   async list(revision_id: string | null, filter: LogFilter): Promise<LoggedLine[]> {
@@ -157,6 +177,14 @@ async function isKept(env: Env, deployment_id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
+function saveLogSize(env: Env, deployment_id: string, bytes: number) {
+  return database(env).run(sql`
+    insert into ${agent_logs} (deployment_id, bytes)
+    select id, ${bytes} from deployments where id = ${deployment_id} and status = 'READY'
+    on conflict (deployment_id) do update set bytes = excluded.bytes
+  `);
+}
+
 /** Best effort: a stream that misses a change reads it with its next heartbeat. */
 export async function notifyStreams(env: Env, deployment_id: string): Promise<void> {
   await agentLog(env, deployment_id)
@@ -166,29 +194,4 @@ export async function notifyStreams(env: Env, deployment_id: string): Promise<vo
 
 export function agentLog(env: Env, deployment_id: string): AgentLogCalls {
   return inRegion(env, env.LOGS).getByName(deployment_id) as unknown as AgentLogCalls;
-}
-
-/** Callers of an object that wait for a change. Nothing is stored: other callers read the storage. */
-class Waiters {
-  readonly #wakes = new Set<() => void>();
-
-  wakeAll(): void {
-    for (const wake of this.#wakes) wake();
-    this.#wakes.clear();
-  }
-
-  /** Waits for `wakeAll`, at most `ms`. @returns whether it was called */
-  wait(ms: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer);
-        resolve(true);
-      };
-      const timer = setTimeout(() => {
-        this.#wakes.delete(wake);
-        resolve(false);
-      }, ms);
-      this.#wakes.add(wake);
-    });
-  }
 }

@@ -6,10 +6,10 @@ import { findServed } from "../active.ts";
 import { isFinished } from "../revisions.ts";
 import { findDeployment, findRevision } from "../rows.ts";
 import type { RevisionPath } from "../schema.ts";
-import { build_logs } from "../table.ts";
 import { agentLog } from "./agent-log.ts";
 import { type LogFilter, nextOffset, toFilter } from "./log-filter.ts";
 import { LogPage, type LogQuery } from "./log-schema.ts";
+import { build_logs } from "./table.ts";
 import type { AgentLine } from "./tail-lines.ts";
 
 export async function listBuildLogs(

@@ -9,9 +9,10 @@ import type { Revision } from "../revision-schema.ts";
 import { isFinished } from "../revisions.ts";
 import { findRevision, isRevision } from "../rows.ts";
 import type { RevisionPath } from "../schema.ts";
-import { build_logs, revisions } from "../table.ts";
+import { revisions } from "../table.ts";
 import { agentLog } from "./agent-log.ts";
 import { LogLine } from "./log-schema.ts";
+import { build_logs } from "./table.ts";
 
 const PAGE = 500;
 /** Each takes two subrequests of a thousand. Clients connect again after the last event. */

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { observe } from "../../../shared/metrics/metrics.ts";
@@ -5,10 +6,11 @@ import { LeaseLost, leaseUntil } from "../../../shared/work/lease.ts";
 import type { SourceCommit } from "../../builds/contract.ts";
 import { forgetActive } from "../active.ts";
 import { notifyStreams } from "../logs/agent-log.ts";
+import { build_logs } from "../logs/table.ts";
 import { BUILD_STATUSES, INTERRUPTED, type StartedStep, statusesBefore } from "../revisions.ts";
 import type { RevisionStatus } from "../schema.ts";
 import { inStatus } from "../sql.ts";
-import { build_logs, deployments, revisions } from "../table.ts";
+import { deployments, revisions } from "../table.ts";
 import { cutText, lastError, type NewLogLine, toLogRow, withSteps } from "./build-progress.ts";
 
 /** Writes of a revision's builder. Each names the attempt, which fences older ones. */
@@ -73,7 +75,7 @@ export async function appendLog(
       where ${isCurrent(build)}
       order by line.key
     `),
-    renewal(env, build, now, progress),
+    renewal(env, build, now, progress, logBytesOf(lines)),
   ]);
   if (renewed.length === 0) throw leaseLost(build);
   await notifyStreams(env, build.deployment_id);
@@ -167,6 +169,7 @@ function renewal(
   build: RevisionBuild,
   now: Date,
   { steps, ...commit }: ReportedProgress = { steps: [] },
+  log_bytes = 0,
 ) {
   return database(env)
     .update(revisions)
@@ -174,9 +177,14 @@ function renewal(
       lease_expires_at: leaseUntil(now, LEASE_MS),
       ...(steps.length > 0 && { steps: withSteps(steps) }),
       ...commit,
+      ...(log_bytes > 0 && { log_bytes: sql`${revisions.log_bytes} + ${log_bytes}` }),
     })
     .where(isCurrent(build))
     .returning({ id: revisions.id });
+}
+
+function logBytesOf(lines: readonly NewLogLine[]): number {
+  return lines.reduce((sum, { message }) => sum + Buffer.byteLength(message), 0);
 }
 
 function isCurrent(build: Pick<RevisionBuild, "id" | "attempt">) {

@@ -4,6 +4,7 @@ import { deleteBelow } from "../../../shared/storage/objects-below.ts";
 import { objectKeysOf, resolutionPrefix } from "../../builds/contract.ts";
 import { deleteCodeRecords } from "../isolate/code-record.ts";
 import { agentLog } from "../logs/agent-log.ts";
+import { agent_logs } from "../logs/table.ts";
 import type { DeletionMessage } from "../queue.ts";
 import { sendDeletions } from "../queue.ts";
 import { uploadPrefix } from "../sources.ts";
@@ -90,6 +91,7 @@ function deleteResolutions(env: Env, deployment_id: string): Promise<boolean> {
 
 async function clearAgentLog(env: Env, deployment_id: string): Promise<boolean> {
   await agentLog(env, deployment_id).clear();
+  await database(env).delete(agent_logs).where(eq(agent_logs.deployment_id, deployment_id));
   return true;
 }
 

@@ -6,6 +6,7 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import { baseUrl } from "../../../shared/http/base-url.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { among } from "../../../shared/storage/sql.ts";
+import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { assertChangeable, findDeployment } from "../rows.ts";
 import { deployments, uploads } from "../table.ts";
 import type { Uploaded, UploadUrl } from "./upload-schema.ts";
@@ -37,6 +38,7 @@ export async function createUploadUrl(
     throw new AppError("bad_request", text);
   }
   assertUploadPlan(ctx.caller);
+  await assertStorageQuota(ctx);
   const { workspace_id } = ctx.caller;
   const expires = Math.floor(Date.now() / 1000) + UPLOAD_SECONDS;
   const upload = { workspace_id, deployment_id, upload_id: newId(), expires };
@@ -61,6 +63,7 @@ export async function receiveUpload(
   assertNotExpired(upload, new Date());
   const bytes = parseSize(request.headers.get("content-length"));
   await assertWanted(env, upload);
+  await assertStorageQuota({ env, db: database(env), caller: upload });
   const key = objectPath(upload);
   await reserve(env, upload, bytes);
   const stored = await env.ARTIFACTS.put(key, request.body, {

@@ -1,4 +1,9 @@
-import type { Meter, Quota, QuotaPeriod } from "../../../../control-plane/quotas/quota-schema.ts";
+import type {
+  Meter,
+  Quota,
+  QuotaPeriod,
+  WorkMeter,
+} from "../../../../control-plane/quotas/quota-schema.ts";
 import { apiPath } from "../../../api/path.ts";
 import { formatBytes, formatDuration, formatNumber } from "../../../ui/formats.ts";
 
@@ -65,16 +70,31 @@ export const METER_TEXTS: Record<Meter, MeterTexts> = {
     unit: "bytes",
     format: formatBytes,
   },
+  stored_bytes: {
+    label: "Stored data",
+    counts: "uploads, artifacts, traces, attachments and logs",
+    refused:
+      "New runs, traces, uploads and builds are refused. Deletion of traces, projects or deployments makes room.",
+    unit: "bytes",
+    format: formatBytes,
+  },
 };
 
 export const METERS = Object.keys(METER_TEXTS) as Meter[];
+export const WORK_METERS = METERS.filter((meter): meter is WorkMeter => meter !== "stored_bytes");
 
 export const PERIOD_TEXTS: Record<QuotaPeriod, { label: string; per: string }> = {
   day: { label: "Today", per: "a day" },
   month: { label: "This month", per: "a month" },
+  total: { label: "Now", per: "in all" },
 };
 
 export const QUOTAS = apiPath`/v1/quotas`;
+
+/** Returns the periods that a quota of the meter may have. */
+export function periodsOf(meter: Meter): QuotaPeriod[] {
+  return meter === "stored_bytes" ? ["total"] : ["day", "month"];
+}
 
 export function isUsedUp({ used, limit }: Quota): boolean {
   return used >= limit;

@@ -1,5 +1,4 @@
 import type { Meter, Quota, QuotaPeriod } from "../../../../control-plane/quotas/quota-schema.ts";
-import type { UsageDays } from "../../../../control-plane/usage/usage-schema.ts";
 import { ProgressBar } from "../../../ui/blocks/progress-bar.tsx";
 import { Status } from "../../../ui/status.tsx";
 import { isUsedUp, METER_TEXTS, PERIOD_TEXTS } from "./meters.ts";
@@ -9,17 +8,17 @@ type Props = {
   period: QuotaPeriod;
   /** Quotas of the meter and the period: the operator and the admins may each set one. */
   quotas: Quota[];
-  /** Days of the current month; without them only quotas are shown. */
-  days: UsageDays["days"] | undefined;
+  /** `undefined` shows quotas only. */
+  used: number | undefined;
 };
 
 const NEARLY = 0.8;
 
 /** Usage of a meter in a period, above a bar for each quota. */
-export function PeriodCell({ meter, period, quotas, days }: Props) {
+export function PeriodCell({ meter, period, quotas, used: counted }: Props) {
   const { format } = METER_TEXTS[meter];
   const { label } = PERIOD_TEXTS[period];
-  const used = quotas[0]?.used ?? (days && usedOf(meter, period, days));
+  const used = quotas[0]?.used ?? counted;
   return (
     <div className="grid gap-1 md:py-2">
       <span className="row wrap">
@@ -46,11 +45,6 @@ export function PeriodCell({ meter, period, quotas, days }: Props) {
       ))}
     </div>
   );
-}
-
-function usedOf(meter: Meter, period: QuotaPeriod, days: UsageDays["days"]): number {
-  const counted = period === "day" ? days.slice(-1) : days;
-  return counted.reduce((sum, day) => sum + day[meter], 0);
 }
 
 /** A quota of 0 is used up. */

@@ -12,21 +12,16 @@ import { Field, Optional } from "../../../ui/form/field.tsx";
 import { FormError } from "../../../ui/form/form-error.tsx";
 import { FormFooter } from "../../../ui/form/form-footer.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
-import { METER_TEXTS, PERIOD_TEXTS, QUOTAS } from "./meters.ts";
+import { METER_TEXTS, PERIOD_TEXTS, periodsOf, QUOTAS } from "./meters.ts";
 
 type Setting = Pick<Quota, "meter" | "period" | "limit">;
 type Limits = Record<QuotaPeriod, string>;
 type Props = { meter: Meter; quotas: Quota[]; onClose: () => void };
 
-const PERIODS: QuotaPeriod[] = ["day", "month"];
-
 /** Sets or removes the admins' quotas of a meter. */
 export function QuotaForm({ meter, quotas, onClose }: Props) {
   const toast = useToast();
-  const [limits, setLimits] = useState<Limits>(() => ({
-    day: limitOf(quotas, meter, "day"),
-    month: limitOf(quotas, meter, "month"),
-  }));
+  const [limits, setLimits] = useState<Limits>(() => limitsOf(quotas, meter));
   const { refetch } = useApiQuery<QuotaList>(QUOTAS);
   const save = useApiChange<Setting[], QuotaList>({
     method: "PUT",
@@ -35,6 +30,7 @@ export function QuotaForm({ meter, quotas, onClose }: Props) {
     invalidates: [QUOTAS],
   });
   const { label } = METER_TEXTS[meter];
+  const periods = periodsOf(meter);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     // The call replaces the quotas of all meters, which another admin may have changed.
@@ -53,7 +49,7 @@ export function QuotaForm({ meter, quotas, onClose }: Props) {
     <Dialog title={`Quota: ${label}`} onClose={onClose}>
       <form onSubmit={(event) => void submit(event)}>
         <div className="bd grid gap-3">
-          {PERIODS.map((period) => (
+          {periods.map((period) => (
             <LimitField
               key={period}
               meter={meter}
@@ -71,7 +67,7 @@ export function QuotaForm({ meter, quotas, onClose }: Props) {
           <FormError
             what="The quota was not saved"
             error={save.error}
-            fields={PERIODS.map(fieldOf)}
+            fields={periods.map(fieldOf)}
           />
         </div>
         <FormFooter act="Save quota" busy="Saving" isBusy={save.isPending} onClose={onClose} />
@@ -100,7 +96,7 @@ function LimitField({ meter, period, text, problem, onChange }: LimitProps) {
       }
       type="number"
       step="any"
-      autoFocus={period === "day"}
+      autoFocus={period === periodsOf(meter)[0]}
       value={text}
       problem={problem}
       onChange={(event) => onChange(event.target.value)}
@@ -125,6 +121,14 @@ function OperatorQuotas({ meter, quotas }: Omit<Props, "onClose">) {
   );
 }
 
+function limitsOf(quotas: Quota[], meter: Meter): Limits {
+  return {
+    day: limitOf(quotas, meter, "day"),
+    month: limitOf(quotas, meter, "month"),
+    total: limitOf(quotas, meter, "total"),
+  };
+}
+
 function limitOf(quotas: Quota[], meter: Meter, period: QuotaPeriod): string {
   const found = quotas.find(
     (each) => each.meter === meter && each.period === period && each.set_by === "admin",
@@ -133,11 +137,13 @@ function limitOf(quotas: Quota[], meter: Meter, period: QuotaPeriod): string {
 }
 
 function settingsOf(meter: Meter, limits: Limits): Setting[] {
-  return PERIODS.filter((period) => limits[period] !== "").map((period) => ({
-    meter,
-    period,
-    limit: Number(limits[period]),
-  }));
+  return periodsOf(meter)
+    .filter((period) => limits[period] !== "")
+    .map((period) => ({
+      meter,
+      period,
+      limit: Number(limits[period]),
+    }));
 }
 
 function othersOf(quotas: Quota[], changed: Meter): Setting[] {

@@ -1,5 +1,10 @@
 import { useState } from "react";
-import type { Meter, Quota, QuotaList } from "../../../../control-plane/quotas/quota-schema.ts";
+import type {
+  Meter,
+  Quota,
+  QuotaList,
+  WorkMeter,
+} from "../../../../control-plane/quotas/quota-schema.ts";
 import type { UsageDays } from "../../../../control-plane/usage/usage-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
@@ -13,10 +18,11 @@ import { QueryState } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/values.tsx";
 import { SectionHead } from "../frame/head.tsx";
 import { DailyUsage } from "./daily-usage.tsx";
-import { isUsedUp, METER_TEXTS, METERS, PERIOD_TEXTS, QUOTAS } from "./meters.ts";
+import { isUsedUp, METER_TEXTS, PERIOD_TEXTS, QUOTAS, WORK_METERS } from "./meters.ts";
 import { monthNow, rangeOf } from "./months.ts";
 import { PeriodCell } from "./period-cell.tsx";
 import { QuotaForm } from "./quota-form.tsx";
+import { Stored, StoredTotal } from "./stored.tsx";
 
 const POLL_MS = 10_000;
 
@@ -62,7 +68,13 @@ function UsedUp({ quota: { meter, period, limit, used, set_by, resets_at } }: { 
           Quota reached: {label}, {format(used)} of {format(limit)} {PERIOD_TEXTS[period].per}.
         </div>
         <div className="mid sm">
-          {refused} It resets at <Time at={resets_at} exact /> UTC. {who} can raise it.
+          {refused}{" "}
+          {resets_at !== null && (
+            <>
+              It resets at <Time at={resets_at} exact /> UTC.{" "}
+            </>
+          )}
+          {who} can raise it.
         </div>
       </div>
     </section>
@@ -71,14 +83,15 @@ function UsedUp({ quota: { meter, period, limit, used, set_by, resets_at } }: { 
 
 /** Meters that have a quota, for roles that may not read the whole usage. */
 function QuotaMeters({ quotas }: { quotas: Quota[] }) {
-  const limited = METERS.filter((meter) => quotas.some((quota) => quota.meter === meter));
+  const limited = WORK_METERS.filter((meter) => quotas.some((quota) => quota.meter === meter));
+  const stored = quotas.filter(({ meter }) => meter === "stored_bytes");
   return (
     <Panel title="Quotas" footer="Admins of the workspace set quotas and read its whole usage.">
-      {limited.length === 0 ? (
+      {quotas.length === 0 && (
         <Empty title="No quotas">Nothing limits the work of this workspace.</Empty>
-      ) : (
-        <MeterTable quotas={quotas} meters={limited} />
       )}
+      {limited.length > 0 && <MeterTable quotas={quotas} meters={limited} />}
+      {stored.length > 0 && <StoredTotal quotas={stored} />}
     </Panel>
   );
 }
@@ -89,13 +102,16 @@ function AdminMeters({ quotas, poll }: { quotas: Quota[]; poll: number | false }
   return (
     <>
       <QueryState query={query} what="The usage could not be read">
-        {({ days }) => (
-          <Panel
-            title="Current usage"
-            footer="Runs and spans follow by about ten seconds. A quota takes effect within a minute."
-          >
-            <MeterTable quotas={quotas} meters={METERS} days={days} onEdit={setEdited} />
-          </Panel>
+        {({ days, stored }) => (
+          <>
+            <Panel
+              title="Current usage"
+              footer="Runs and spans follow by about ten seconds. A quota takes effect within a minute."
+            >
+              <MeterTable quotas={quotas} meters={WORK_METERS} days={days} onEdit={setEdited} />
+            </Panel>
+            <Stored stored={stored} quotas={quotas} onEdit={() => setEdited("stored_bytes")} />
+          </>
         )}
       </QueryState>
       <DailyUsage />
@@ -108,14 +124,14 @@ function AdminMeters({ quotas, poll }: { quotas: Quota[]; poll: number | false }
 
 type TableProps = {
   quotas: Quota[];
-  meters: Meter[];
+  meters: WorkMeter[];
   /** Days of the current month, the oldest first. */
   days?: UsageDays["days"];
   onEdit?: (meter: Meter) => void;
 };
 
 function MeterTable({ quotas, meters, days, onEdit }: TableProps) {
-  const period = (name: "day" | "month"): TableColumn<Meter> => ({
+  const period = (name: "day" | "month"): TableColumn<WorkMeter> => ({
     id: name,
     header: PERIOD_TEXTS[name].label,
     cell: (meter) => (
@@ -123,13 +139,13 @@ function MeterTable({ quotas, meters, days, onEdit }: TableProps) {
         meter={meter}
         period={name}
         quotas={quotas.filter((quota) => quota.meter === meter && quota.period === name)}
-        days={days}
+        used={days && usedOf(meter, name, days)}
       />
     ),
     card: "full",
     width: "34%",
   });
-  const columns: TableColumn<Meter>[] = [
+  const columns: TableColumn<WorkMeter>[] = [
     {
       id: "meter",
       header: "Meter",
@@ -157,4 +173,9 @@ function MeterTable({ quotas, meters, days, onEdit }: TableProps) {
   return (
     <DataTable label="Usage by meter" columns={columns} rows={meters} keyOf={(each) => each} />
   );
+}
+
+function usedOf(meter: WorkMeter, period: "day" | "month", days: UsageDays["days"]): number {
+  const counted = period === "day" ? days.slice(-1) : days;
+  return counted.reduce((sum, day) => sum + day[meter], 0);
 }

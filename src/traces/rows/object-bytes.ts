@@ -1,0 +1,24 @@
+import type { Pointers } from "./rows.ts";
+
+/** Bytes of objects in R2. */
+export type ObjectBytes = { payload_bytes: number; attachment_bytes: number };
+
+export const NO_OBJECTS: ObjectBytes = { payload_bytes: 0, attachment_bytes: 0 };
+
+/** Returns the bytes of a run's objects. Replaced payloads count: their objects stay until the run is deleted. */
+export function objectBytesOf({ pointers }: { pointers: string | null }): ObjectBytes {
+  if (pointers === null) return NO_OBJECTS;
+  const { attachments = {}, exact: _, replaced, ...payloads }: Pointers = JSON.parse(pointers);
+  return {
+    payload_bytes: sumOf(Object.values(payloads)) + replacedBytes({ replaced }),
+    attachment_bytes: sumOf(Object.values(attachments)),
+  };
+}
+
+export function replacedBytes({ replaced }: Pick<Pointers, "replaced">): number {
+  return typeof replaced === "number" ? replaced : 0;
+}
+
+function sumOf(objects: { bytes: number }[]): number {
+  return objects.reduce((sum, { bytes }) => sum + bytes, 0);
+}
