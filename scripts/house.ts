@@ -1,10 +1,9 @@
-// Prints the targets for the structure of `src` and whether they hold, then the largest folders, files and functions.
-// Ends with 1 when an import breaks a rule of scripts/house/rules.ts, or a clock decides a test.
+// Prints the rules for the structure of `src` and whether they hold, then the largest folders, files and functions.
+// Ends with 1 when a rule is broken, or a clock decides a test.
 import { findClocks } from "./house/clocks.ts";
 import { functionsOf } from "./house/functions.ts";
-import { importViolations } from "./house/rules.ts";
 import { countBy, folderOf, readSources, readTests } from "./house/sources.ts";
-import { linesOf, measureTargets } from "./house/targets.ts";
+import { checkRules, linesOf } from "./house/structure.ts";
 import { readOptions } from "./options.ts";
 
 const LISTED = 12;
@@ -12,16 +11,18 @@ const LISTED = 12;
 readOptions({});
 const sources = await readSources();
 
-for (const { name, measured, bound, misses } of measureTargets(sources)) {
-  console.log(`${measured <= bound ? "holds " : "MISSED"} ${name}: ${measured} (at most ${bound})`);
-  for (const miss of misses) console.log(`         ${miss}`);
+const rules = checkRules(sources);
+for (const { name, broken } of rules) {
+  console.log(broken.length === 0 ? `holds   ${name}: none` : `BROKEN  ${name}: ${broken.length}`);
+  for (const place of broken) console.log(`        ${place}`);
 }
 print("Folders by files", largest([...countBy(sources, folderOf)]));
 print("Files by lines", largest(sources.map((source) => [source.path, linesOf(source)])));
 print("Functions by lines", largest(sources.flatMap(functionsOf)));
 const clocks = findClocks(await readTests());
 print("Clocks that decide a test", clocks);
-process.exitCode = importViolations(sources).length + clocks.length > 0 ? 1 : 0;
+const isBroken = rules.some(({ broken }) => broken.length > 0) || clocks.length > 0;
+process.exitCode = isBroken ? 1 : 0;
 
 function print(title: string, rows: readonly string[]): void {
   console.log(`\n${title}: ${rows.length === 0 ? "none" : ""}`);

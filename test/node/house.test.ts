@@ -1,21 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { findCircles } from "../../scripts/house/circles.ts";
 import { findClocks } from "../../scripts/house/clocks.ts";
-import { brokenCalls } from "../../scripts/house/requests.ts";
 import { importViolations } from "../../scripts/house/rules.ts";
-import {
-  ambiguousTypes,
-  countBy,
-  filesOf,
-  folderOf,
-  foldersOf,
-  readSources,
-  readTests,
-} from "../../scripts/house/sources.ts";
-import { measureTargets } from "../../scripts/house/targets.ts";
-
-/** Targets of size, which `npm run house` prints and the tree does not meet. */
-const OPEN_TARGETS = /^(files|lines)\b|entered from two files/;
+import { ambiguousTypes, readSources, readTests } from "../../scripts/house/sources.ts";
+import { checkRules } from "../../scripts/house/structure.ts";
 
 const source = (path: string, files: string[], packages: string[] = []) => {
   return { path, text: "", files, packages };
@@ -90,12 +78,10 @@ describe("imports of src", () => {
   });
 });
 
-test("src has no circle of files or folders, and no folder of more than 15 files", async () => {
-  const sources = await readSources();
-  expect(findCircles(filesOf(sources))).toEqual([]);
-  expect(findCircles(foldersOf(sources))).toEqual([]);
-  const large = [...countBy(sources, folderOf)].filter(([, files]) => files > 15);
-  expect(large).toEqual([]);
+test("src keeps each rule of its structure", async () => {
+  const rules = checkRules(await readSources());
+  expect(rules.length).toBeGreaterThan(4);
+  expect(rules.filter(({ broken }) => broken.length > 0)).toEqual([]);
 });
 
 test("an exported type has a name that no other file exports", async () => {
@@ -115,28 +101,6 @@ test("circles are found through files of any number, and nothing else is", () =>
     ["a", "b", "c"],
     ["d", "e"],
   ]);
-});
-
-describe("the targets of the structure", () => {
-  test("hold for circles, imports, folders, and the calls and rooms of requests", async () => {
-    const missed = measureTargets(await readSources()).filter(
-      ({ measured, bound }) => measured > bound,
-    );
-    expect(missed.map(({ name }) => name).filter((name) => !OPEN_TARGETS.test(name))).toEqual([]);
-  });
-
-  test("find calls that the sources do not make", () => {
-    const text = "export function find() { read(); }";
-    const sources = [
-      { ...source("src/traces/a.ts", ["src/traces/b.ts"]), text },
-      { ...source("src/traces/b.ts", []), text: "export function read() {}" },
-    ];
-    const check = (name: string, to = "src/traces/b.ts") =>
-      brokenCalls(sources, [["src/traces/a.ts", to, name]]);
-    expect(check("read")).toEqual([]);
-    expect(check("write")).toHaveLength(1);
-    expect(check("read", "src/traces/c.ts")).toHaveLength(1);
-  });
 });
 
 describe("clocks of tests", () => {

@@ -76,25 +76,32 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
           <span className="dim sm block">{figuresOf(stable)}</span>
         </span>
         {mayWrite && (
-          <span className="row">
-            <button
-              type="button"
-              className="btn sm"
-              disabled={percent === canary.percent || change.isPending}
-              onClick={() => set(percent)}
-            >
-              Apply {percent}%
-            </button>
-            <button type="button" className="btn sm" onClick={() => set(100)}>
-              Promote canary
-            </button>
-            <button type="button" className="btn sm ghost" onClick={() => set(0)}>
-              End canary
-            </button>
-          </span>
+          <SplitButtons
+            percent={percent}
+            mayApply={percent !== canary.percent && !change.isPending}
+            onSet={set}
+          />
         )}
       </div>
       {change.error && <ErrorState what="The split was not changed" error={change.error} />}
     </section>
+  );
+}
+
+type ButtonProps = { percent: number; mayApply: boolean; onSet: (percent: number) => void };
+
+function SplitButtons({ percent, mayApply, onSet }: ButtonProps) {
+  return (
+    <span className="row">
+      <button type="button" className="btn sm" disabled={!mayApply} onClick={() => onSet(percent)}>
+        Apply {percent}%
+      </button>
+      <button type="button" className="btn sm" onClick={() => onSet(100)}>
+        Promote canary
+      </button>
+      <button type="button" className="btn sm ghost" onClick={() => onSet(0)}>
+        End canary
+      </button>
+    </span>
   );
 }

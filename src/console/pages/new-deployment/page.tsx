@@ -55,32 +55,7 @@ function RepositoryForm() {
         <h2>From a repository</h2>
       </header>
       <div className="in-p grid gap-4">
-        <Field
-          name="repo_url"
-          label="Repository URL"
-          type="url"
-          required
-          placeholder="https://github.com/acme/support-agent"
-        >
-          Any git host that answers over HTTPS. A private one needs an integration.
-        </Field>
-        <div className="grid gap-4 md:grid-cols-2">
-          <Field
-            name="name"
-            label="Name"
-            required
-            pattern="[a-z0-9\-]{1,63}"
-            placeholder="support-agent"
-          >
-            1 to 63 characters of a-z, 0-9 and -. Part of the URL.
-          </Field>
-          <Field name="repo_ref" label="Branch, tag or commit" defaultValue="main">
-            A tag is refs/tags/NAME.
-          </Field>
-        </div>
-        <Field name="path" label="Configuration file" defaultValue="langgraph.json">
-          Path inside the repository.
-        </Field>
+        <RepositoryFields />
         <SecretRows rows={secrets} onChange={setSecrets} />
         <label className="check">
           <input type="checkbox" name="build_on_push" />
@@ -100,6 +75,39 @@ function RepositoryForm() {
         </button>
       </footer>
     </form>
+  );
+}
+
+function RepositoryFields() {
+  return (
+    <>
+      <Field
+        name="repo_url"
+        label="Repository URL"
+        type="url"
+        required
+        placeholder="https://github.com/acme/support-agent"
+      >
+        Any git host that answers over HTTPS. A private one needs an integration.
+      </Field>
+      <div className="grid gap-4 md:grid-cols-2">
+        <Field
+          name="name"
+          label="Name"
+          required
+          pattern="[a-z0-9\-]{1,63}"
+          placeholder="support-agent"
+        >
+          1 to 63 characters of a-z, 0-9 and -. Part of the URL.
+        </Field>
+        <Field name="repo_ref" label="Branch, tag or commit" defaultValue="main">
+          A tag is refs/tags/NAME.
+        </Field>
+      </div>
+      <Field name="path" label="Configuration file" defaultValue="langgraph.json">
+        Path inside the repository.
+      </Field>
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import { type FormEvent, useId, useState } from "react";
 import { isFields, toJson } from "../../ui/conversation/fields.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 
 type Update = { values: unknown; as_node?: string; checkpoint_id?: string };
@@ -66,14 +67,7 @@ export function EditState({ values, checkpoint_id, onEdit, onClose }: Props) {
           </div>
           {error && <ErrorState what="The state was not written" error={error} />}
         </div>
-        <footer>
-          <button type="button" className="btn" onClick={onClose}>
-            Keep as it is
-          </button>
-          <button type="submit" className="btn pri" disabled={isBusy}>
-            {isBusy ? "Writing" : "Write state"}
-          </button>
-        </footer>
+        <FormFooter act="Write state" busy="Writing" isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -9,7 +9,6 @@ import { deployments } from "../table.ts";
 import type { LogFilter, LoggedLine } from "./log-filter.ts";
 import { agent_logs } from "./table.ts";
 import type { AgentLine } from "./tail-lines.ts";
-import { Waiters } from "./waiters.ts";
 
 // The types of RPC turn null into never in places; the class has the real ones.
 type AgentLogCalls = Pick<
@@ -194,4 +193,29 @@ export async function notifyStreams(env: Env, deployment_id: string): Promise<vo
 
 export function agentLog(env: Env, deployment_id: string): AgentLogCalls {
   return inRegion(env, env.LOGS).getByName(deployment_id) as unknown as AgentLogCalls;
+}
+
+/** Callers of an object that wait for a change. Nothing is stored: other callers read the storage. */
+class Waiters {
+  readonly #wakes = new Set<() => void>();
+
+  wakeAll(): void {
+    for (const wake of this.#wakes) wake();
+    this.#wakes.clear();
+  }
+
+  /** Waits for `wakeAll`, at most `ms`. @returns whether it was called */
+  wait(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      const timer = setTimeout(() => {
+        this.#wakes.delete(wake);
+        resolve(false);
+      }, ms);
+      this.#wakes.add(wake);
+    });
+  }
 }

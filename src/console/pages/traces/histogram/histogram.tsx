@@ -64,16 +64,19 @@ export function Histogram({ series, chosen, onChoose }: Props) {
           </span>
         )}
       </div>
-      <div className="x" aria-hidden="true">
-        {Array.from({ length: TICKS }, (_, index) => start + ((end - start) * index) / TICKS).map(
-          (at) => (
-            <span key={at}>{formatTick(at, end - start)}</span>
-          ),
-        )}
-        <span>
-          {Date.now() - end < series.stride_seconds * 1000 ? "now" : formatTick(end, end - start)}
-        </span>
-      </div>
+      <TimeAxis start={start} end={end} isLive={Date.now() - end < series.stride_seconds * 1000} />
+    </div>
+  );
+}
+
+function TimeAxis({ start, end, isLive }: { start: number; end: number; isLive: boolean }) {
+  const ticks = Array.from({ length: TICKS }, (_, n) => start + ((end - start) * n) / TICKS);
+  return (
+    <div className="x" aria-hidden="true">
+      {ticks.map((at) => (
+        <span key={at}>{formatTick(at, end - start)}</span>
+      ))}
+      <span>{isLive ? "now" : formatTick(end, end - start)}</span>
     </div>
   );
 }
