@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { type Context, database } from "../shared/context.ts";
-import { among } from "../shared/storage/sql.ts";
+import { among, inWorkspace } from "../shared/storage/sql.ts";
 import { toIso } from "../shared/times.ts";
 import { BulkExport } from "./schema.ts";
 import { progressOf, type Tally } from "./states.ts";
@@ -28,7 +28,7 @@ async function tallies({ db, caller }: Context, ids: string[]): Promise<Map<stri
       files_total: sql<number>`count(*)`,
     })
     .from(files)
-    .where(and(eq(files.workspace_id, caller.workspace_id), among(files.bulk_export_id, ids)))
+    .where(and(inWorkspace({ caller }, files), among(files.bulk_export_id, ids)))
     .groupBy(files.bulk_export_id);
   return new Map(rows.map(({ id, ...tally }) => [id, tally]));
 }

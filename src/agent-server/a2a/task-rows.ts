@@ -1,6 +1,6 @@
 import { and, eq, lt } from "drizzle-orm";
 import { type Context, database } from "../../shared/context.ts";
-import { deleteSome } from "../../shared/storage/sql.ts";
+import { deleteSome, inWorkspace } from "../../shared/storage/sql.ts";
 import { a2a_tasks } from "./table.ts";
 
 export type TaskRow = typeof a2a_tasks.$inferSelect;
@@ -22,7 +22,7 @@ export async function findTask(
       and(
         eq(a2a_tasks.deployment_id, deployment_id),
         eq(a2a_tasks.task_id, task_id),
-        eq(a2a_tasks.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, a2a_tasks),
       ),
     );
   return row ?? null;

@@ -2,6 +2,7 @@ import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import type { z } from "zod";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { DeliveriesList, type DeliveriesQuery, Delivery, type DeliveryStatus } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
 
@@ -19,7 +20,7 @@ export async function listWebhookDeliveries(
       .from(run_webhooks)
       .where(
         and(
-          eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+          inWorkspace(ctx, run_webhooks),
           eq(run_webhooks.status, each),
           isNull(run_webhooks.alert_id),
           cursor === undefined ? undefined : lt(run_webhooks.run_id, cursor),
@@ -48,12 +49,7 @@ export async function listDeliveriesOf(
   const rows = await db
     .select()
     .from(run_webhooks)
-    .where(
-      and(
-        eq(run_webhooks.deployment_id, alert_id),
-        eq(run_webhooks.workspace_id, caller.workspace_id),
-      ),
-    )
+    .where(and(eq(run_webhooks.deployment_id, alert_id), inWorkspace({ caller }, run_webhooks)))
     .orderBy(desc(run_webhooks.run_id))
     .limit(ALERT_DELIVERIES);
   return rows.map(toDelivery);

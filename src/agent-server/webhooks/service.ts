@@ -6,6 +6,7 @@ import { type AgentUser, type Context, database } from "../../shared/context.ts"
 import { assertReachable } from "../../shared/egress/egress.ts";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { HttpUrl } from "../../shared/schema.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { type HttpSettings, httpSettings } from "../access/service.ts";
 import { sendWebhooks } from "./lease.ts";
 import { MAX_ATTEMPTS } from "./limits.ts";
@@ -129,7 +130,7 @@ export async function redeliver(ctx: Context, id: RunRef): Promise<z.infer<typeo
     .where(
       and(
         eq(run_webhooks.run_id, found.run_id),
-        eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, run_webhooks),
         ne(status, "delivered"),
       ),
     )
@@ -152,7 +153,7 @@ async function findDelivery(
     .where(
       and(
         eq(run_webhooks.run_id, run_id),
-        eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, run_webhooks),
         eq(run_webhooks.deployment_id, agent.deployment_id),
         eq(run_webhooks.thread_id, thread_id),
       ),

@@ -1,4 +1,4 @@
-import { and, asc, eq } from "drizzle-orm";
+import { asc, eq } from "drizzle-orm";
 import { listDeliveriesOf } from "../../agent-server/webhooks/list-service.ts";
 import { deleteWebhooksOf } from "../../agent-server/webhooks/sweep.ts";
 import { assertMay } from "../../shared/auth.ts";
@@ -6,6 +6,7 @@ import type { Context } from "../../shared/context.ts";
 import { assertReachable } from "../../shared/egress/egress.ts";
 import { AppError, invalid, notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { inWorkspace, ownRow } from "../../shared/storage/sql.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { assertRunFilter } from "../../traces/stats/monitor-service.ts";
 import {
@@ -39,14 +40,17 @@ export async function listAlerts(ctx: Context): Promise<Alert[]> {
   const rows = await ctx.db
     .select()
     .from(alerts)
-    .where(eq(alerts.workspace_id, ctx.caller.workspace_id))
+    .where(inWorkspace(ctx, alerts))
     .orderBy(asc(alerts.id));
   return rows.map((row) => Alert.parse(row));
 }
 
 export async function getAlert(ctx: Context, alert_id: string): Promise<Alert> {
   assertMay(ctx, "read");
-  const [row] = await ctx.db.select().from(alerts).where(isOurs(ctx, alert_id));
+  const [row] = await ctx.db
+    .select()
+    .from(alerts)
+    .where(ownRow(ctx, alerts, alert_id));
   if (!row) throw notFound("Alert", alert_id);
   return Alert.parse(row);
 }
@@ -63,7 +67,7 @@ export async function updateAlert(
   const [row] = await ctx.db
     .update(alerts)
     .set({ ...patch, due_at: now, updated_at: now })
-    .where(isOurs(ctx, alert_id))
+    .where(ownRow(ctx, alerts, alert_id))
     .returning();
   if (!row) throw notFound("Alert", alert_id);
   return Alert.parse(row);
@@ -74,7 +78,7 @@ export async function deleteAlert(ctx: Context, alert_id: string): Promise<void>
   assertMay(ctx, "write");
   const { id } = await getAlert(ctx, alert_id);
   while (!(await deleteWebhooksOf(ctx.env, id)));
-  await ctx.db.delete(alerts).where(isOurs(ctx, id));
+  await ctx.db.delete(alerts).where(ownRow(ctx, alerts, id));
 }
 
 export async function listAlertDeliveries(
@@ -108,8 +112,4 @@ async function assertRule(
   if (isQuota) needs("filter", filter, false);
   if (filter !== null) assertRunFilter(filter);
   if (session_id !== null) await assertProject(ctx, session_id);
-}
-
-function isOurs({ caller }: Context, alert_id: string) {
-  return and(eq(alerts.id, alert_id), eq(alerts.workspace_id, caller.workspace_id));
 }

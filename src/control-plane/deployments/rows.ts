@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import type { Context, Database } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { among } from "../../shared/storage/sql.ts";
+import { among, inWorkspace, ownRow } from "../../shared/storage/sql.ts";
 import type { SourceCommit } from "../builds/contract.ts";
 import type { RevisionTrigger } from "./revision-schema.ts";
 import { FIRST_STATUS, statusOfCopy } from "./revisions.ts";
@@ -28,15 +28,11 @@ export function selectDeployments({ db }: Pick<Context, "db">) {
     .leftJoin(revisions, eq(revisions.id, deployments.latest_revision_id));
 }
 
-export function isOurs(ctx: Context, deployment_id: string) {
-  return and(
-    eq(deployments.id, deployment_id),
-    eq(deployments.workspace_id, ctx.caller.workspace_id),
-  );
-}
-
 export async function findDeployment(ctx: Context, deployment_id: string): Promise<DeploymentRow> {
-  const [row] = await ctx.db.select().from(deployments).where(isOurs(ctx, deployment_id));
+  const [row] = await ctx.db
+    .select()
+    .from(deployments)
+    .where(ownRow(ctx, deployments, deployment_id));
   if (!row) throw notFound("Deployment", deployment_id);
   return row;
 }
@@ -45,7 +41,7 @@ export function isRevision({ caller }: Context, { deployment_id, revision_id }: 
   return and(
     eq(revisions.id, revision_id),
     eq(revisions.deployment_id, deployment_id),
-    eq(revisions.workspace_id, caller.workspace_id),
+    inWorkspace({ caller }, revisions),
     isNull(revisions.deleted_at),
   );
 }
@@ -69,7 +65,7 @@ export async function findRevisions(
     .where(
       and(
         eq(revisions.deployment_id, deployment_id),
-        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, revisions),
         isNull(revisions.deleted_at),
         among(revisions.id, ids),
       ),

@@ -3,6 +3,7 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Caller, Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { withDeadline } from "../../shared/work/deadline.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { Meter, Quota, QuotaPeriod, QuotasChange, WorkMeter } from "./quota-schema.ts";
@@ -79,9 +80,7 @@ export async function readQuotas(
   const rows = await ctx.db
     .select()
     .from(quotas)
-    .where(
-      and(eq(quotas.workspace_id, ctx.caller.workspace_id), inArray(quotas.meter, [...meters])),
-    )
+    .where(and(inWorkspace(ctx, quotas), inArray(quotas.meter, [...meters])))
     .orderBy(quotas.meter, quotas.period, quotas.set_by);
   if (rows.length === 0) return [];
   const now = new Date();

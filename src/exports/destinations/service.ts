@@ -3,6 +3,7 @@ import type { Context } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { inWorkspace, ownRow } from "../../shared/storage/sql.ts";
 import { assertMayExport } from "../access.ts";
 import { DestinationCredentials } from "../credentials-schema.ts";
 import {
@@ -51,7 +52,7 @@ export async function listDestinations(ctx: Context): Promise<Destination[]> {
   const rows = await ctx.db
     .select()
     .from(bulk_export_destinations)
-    .where(eq(bulk_export_destinations.workspace_id, ctx.caller.workspace_id))
+    .where(inWorkspace(ctx, bulk_export_destinations))
     .orderBy(asc(bulk_export_destinations.id));
   return rows.map(toDestination);
 }
@@ -77,7 +78,7 @@ export async function rotateCredentials(
   const [row] = await ctx.db
     .update(bulk_export_destinations)
     .set({ addressing_style, updated_at, ...(await seal(ctx, id, credentials)) })
-    .where(isOurs(ctx, id))
+    .where(ownRow(ctx, bulk_export_destinations, id))
     .returning();
   if (row === undefined) throw notFound("Destination", id);
   return { destination: toDestination(row), warning };
@@ -99,7 +100,7 @@ export async function deleteDestination(ctx: Context, id: string): Promise<void>
       "An active export or a schedule uses this destination: cancel it first, or wait until it ends.";
     throw new AppError("conflict", text);
   }
-  await ctx.db.delete(bulk_export_destinations).where(isOurs(ctx, id));
+  await ctx.db.delete(bulk_export_destinations).where(ownRow(ctx, bulk_export_destinations, id));
 }
 
 /** Returns the target with credentials. Throws when another workspace owns the destination. */
@@ -134,23 +135,19 @@ async function assertRoom(ctx: Context): Promise<void> {
   const [row] = await ctx.db
     .select({ destinations: count() })
     .from(bulk_export_destinations)
-    .where(eq(bulk_export_destinations.workspace_id, ctx.caller.workspace_id));
+    .where(inWorkspace(ctx, bulk_export_destinations));
   if ((row?.destinations ?? 0) < MAX_DESTINATIONS) return;
   const text = `A workspace has at most ${MAX_DESTINATIONS} destinations: delete an unused one first.`;
   throw new AppError("conflict", text);
 }
 
 async function find(ctx: Context, id: string): Promise<DestinationRow> {
-  const [row] = await ctx.db.select().from(bulk_export_destinations).where(isOurs(ctx, id));
+  const [row] = await ctx.db
+    .select()
+    .from(bulk_export_destinations)
+    .where(ownRow(ctx, bulk_export_destinations, id));
   if (row === undefined) throw notFound("Destination", id);
   return row;
-}
-
-function isOurs({ caller }: Context, id: string) {
-  return and(
-    eq(bulk_export_destinations.id, id),
-    eq(bulk_export_destinations.workspace_id, caller.workspace_id),
-  );
 }
 
 function toDestination(row: DestinationRow | undefined): Destination {
@@ -168,7 +165,7 @@ async function isReferenced(ctx: Context, destination_id: string): Promise<boole
     bulk_exports,
     and(
       eq(bulk_exports.bulk_export_destination_id, destination_id),
-      eq(bulk_exports.workspace_id, ctx.caller.workspace_id),
+      inWorkspace(ctx, bulk_exports),
       inArray(bulk_exports.status, ["CREATED", "RUNNING", "INTERVAL_SCHEDULED"]),
     ),
   );

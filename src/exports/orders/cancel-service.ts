@@ -1,12 +1,13 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
+import { inWorkspace, ownRow } from "../../shared/storage/sql.ts";
 import { assertMayExport } from "../access.ts";
 import { sendExports } from "../messages.ts";
 import type { BulkExport } from "../schema.ts";
 import { isCancellable, isFinal } from "../states.ts";
 import { bulk_export_files, bulk_exports } from "../table.ts";
-import { findExport, isOurs, toOne } from "./service.ts";
+import { findExport, toOne } from "./service.ts";
 
 /**
  * Cancels at once; running files stop within a heartbeat, and the clean-up aborts their uploads.
@@ -26,7 +27,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
       .set({ ...ended, cleaned_at })
       .where(
         and(
-          isOurs(ctx, id),
+          ownRow(ctx, bulk_exports, id),
           inArray(bulk_exports.status, mayEnd),
           isNull(bulk_exports.table_version),
         ),
@@ -38,7 +39,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
       .where(
         and(
           eq(bulk_export_files.bulk_export_id, id),
-          eq(bulk_export_files.workspace_id, ctx.caller.workspace_id),
+          inWorkspace(ctx, bulk_export_files),
           inArray(bulk_export_files.status, ["WAITING", "RUNNING"]),
           isStatus(id, "CANCELLED"),
         ),

@@ -1,5 +1,6 @@
 import { and, eq, gte, isNull, or, sql } from "drizzle-orm";
 import type { Caller, Context } from "../../shared/context.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { bulk_export_files, bulk_exports } from "../table.ts";
 
 type DateRange = { from: string; to: string };
@@ -23,7 +24,7 @@ export async function listExportUsage(
     .innerJoin(files, eq(files.bulk_export_id, bulk_exports.id))
     .where(
       and(
-        eq(bulk_exports.workspace_id, caller.workspace_id),
+        inWorkspace({ caller }, bulk_exports),
         or(isNull(bulk_exports.finished_at), gte(bulk_exports.finished_at, from)),
         eq(files.status, "COMPLETED"),
         sql`${day} between ${from} and ${to}`,

@@ -2,6 +2,7 @@ import { and, eq, gt } from "drizzle-orm";
 import { assertQuota, EXPORT_METERS } from "../../control-plane/quotas/quota-service.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { MAX_CREATES_PER_HOUR, MAX_SCHEDULES } from "../limits.ts";
 import { bulk_exports } from "../table.ts";
 import { listExportUsage } from "./export-usage-service.ts";
@@ -26,7 +27,7 @@ export async function assertRoom(ctx: Context, order: Order): Promise<void> {
   if (order.interval_hours === null) return;
   const schedules = await ctx.db.$count(
     bulk_exports,
-    and(isOurs(ctx), eq(bulk_exports.status, "INTERVAL_SCHEDULED")),
+    and(inWorkspace(ctx, bulk_exports), eq(bulk_exports.status, "INTERVAL_SCHEDULED")),
   );
   if (schedules < MAX_SCHEDULES) return;
   const text = `The limit of ${MAX_SCHEDULES} active schedules is reached: cancel one first.`;
@@ -42,13 +43,9 @@ export async function countCreates(
   const rows = await ctx.db
     .select({ created_at: bulk_exports.created_at })
     .from(bulk_exports)
-    .where(and(isOurs(ctx), gt(bulk_exports.created_at, since)))
+    .where(and(inWorkspace(ctx, bulk_exports), gt(bulk_exports.created_at, since)))
     .orderBy(bulk_exports.created_at)
     .limit(MAX_CREATES_PER_HOUR);
   const oldest = rows[0]?.created_at;
   return { count: rows.length, room_at_ms: oldest ? Date.parse(oldest) + HOUR_MS : now.getTime() };
-}
-
-function isOurs({ caller }: Context) {
-  return eq(bulk_exports.workspace_id, caller.workspace_id);
 }

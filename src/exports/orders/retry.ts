@@ -1,5 +1,6 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { MAX_RETRIES_PER_FILE } from "../limits.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 
@@ -19,7 +20,7 @@ export async function resetForRetry(ctx: Context, row: ExportRow): Promise<Expor
       .where(
         and(
           eq(bulk_exports.id, row.id),
-          eq(bulk_exports.workspace_id, ctx.caller.workspace_id),
+          inWorkspace(ctx, bulk_exports),
           eq(bulk_exports.status, row.status),
         ),
       )

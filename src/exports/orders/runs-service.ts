@@ -1,7 +1,7 @@
 import { and, asc, eq, type SQL } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
-import { among } from "../../shared/storage/sql.ts";
+import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { toIso } from "../../shared/times.ts";
 import { assertMayExport } from "../access.ts";
 import { dayFolder, rootOf } from "../keys.ts";
@@ -61,7 +61,7 @@ async function findRuns(
     .select({ run: bulk_export_runs, order: bulk_exports })
     .from(bulk_export_runs)
     .innerJoin(bulk_exports, eq(bulk_exports.id, bulk_export_runs.bulk_export_id))
-    .where(and(where, eq(bulk_export_runs.workspace_id, ctx.caller.workspace_id)))
+    .where(and(where, inWorkspace(ctx, bulk_export_runs)))
     .orderBy(asc(bulk_export_runs.start_us))
     .limit(limit)
     .offset(offset);
@@ -70,12 +70,12 @@ async function findRuns(
 }
 
 async function filesOf(ctx: Context, pairs: Pair[]): Promise<Map<string | null, FileRow[]>> {
-  const { run_id, workspace_id, number } = bulk_export_files;
+  const { run_id, number } = bulk_export_files;
   const ids = pairs.map(({ run }) => run.id);
   const rows = await ctx.db
     .select()
     .from(bulk_export_files)
-    .where(and(among(run_id, ids), eq(workspace_id, ctx.caller.workspace_id)))
+    .where(and(among(run_id, ids), inWorkspace(ctx, bulk_export_files)))
     .orderBy(asc(number));
   return Map.groupBy(rows, (file) => file.run_id);
 }

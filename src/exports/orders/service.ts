@@ -3,6 +3,7 @@ import type { Context } from "../../shared/context.ts";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { inWorkspace, ownRow } from "../../shared/storage/sql.ts";
 import { assertMayExport } from "../access.ts";
 import * as limits from "../limits.ts";
 import { sendExports } from "../messages.ts";
@@ -51,7 +52,7 @@ export async function listBulkExports(
 ): Promise<{ items: BulkExport[]; total: number }> {
   assertMayExport(ctx, "read");
   const where = and(
-    eq(bulk_exports.workspace_id, ctx.caller.workspace_id),
+    inWorkspace(ctx, bulk_exports),
     query.session_id === undefined ? undefined : eq(bulk_exports.session_id, query.session_id),
     query.source_bulk_export_id === undefined
       ? undefined
@@ -107,7 +108,10 @@ export function getLimits(ctx: Context): BulkExportLimits {
 }
 
 export async function findExport(ctx: Context, id: string): Promise<ExportRow> {
-  const [row] = await ctx.db.select().from(bulk_exports).where(isOurs(ctx, id));
+  const [row] = await ctx.db
+    .select()
+    .from(bulk_exports)
+    .where(ownRow(ctx, bulk_exports, id));
   if (!row) throw notFound("Bulk export", id);
   return row;
 }
@@ -166,8 +170,4 @@ export async function toOne(ctx: Context, row: ExportRow): Promise<BulkExport> {
   const [one] = await toBulkExports(ctx, [row]);
   if (one === undefined) throw notFound("Bulk export", row.id);
   return one;
-}
-
-export function isOurs(ctx: Context, id: string) {
-  return and(eq(bulk_exports.id, id), eq(bulk_exports.workspace_id, ctx.caller.workspace_id));
 }

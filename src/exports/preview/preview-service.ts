@@ -3,6 +3,7 @@ import type { Context } from "../../shared/context.ts";
 import { egressPolicy } from "../../shared/egress/egress.ts";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { assertMayExport } from "../access.ts";
 import { remedyFor } from "../destinations/advice.ts";
 import { bucketUrl } from "../destinations/base.ts";
@@ -81,7 +82,7 @@ async function findFile(
 function isWritten({ caller }: Context, id: string) {
   return and(
     eq(bulk_export_files.bulk_export_id, id),
-    eq(bulk_export_files.workspace_id, caller.workspace_id),
+    inWorkspace({ caller }, bulk_export_files),
     eq(bulk_export_files.status, "COMPLETED"),
   );
 }

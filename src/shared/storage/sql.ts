@@ -1,6 +1,6 @@
-import { type Column, type SQL, sql } from "drizzle-orm";
+import { and, type Column, eq, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { Database } from "../context.ts";
+import type { Caller, Database } from "../context.ts";
 
 /** Ids in a parameter: a value of D1 and of objects has at most 2 MB. */
 export const MAX_IDS = 10_000;
@@ -8,6 +8,22 @@ export const MAX_IDS = 10_000;
 /** Binds any number of values as one parameter: D1 and objects allow 100. */
 export function among(column: Column | SQL, values: readonly string[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
+}
+
+type OfWorkspace = { caller: Pick<Caller, "workspace_id"> };
+
+/** The rows of the caller's workspace: those of others do not exist. */
+export function inWorkspace({ caller }: OfWorkspace, table: { workspace_id: Column }): SQL {
+  return eq(table.workspace_id, caller.workspace_id);
+}
+
+/** The row of an id, in the caller's workspace. */
+export function ownRow(
+  scope: OfWorkspace,
+  table: { id: Column; workspace_id: Column },
+  id: string,
+): SQL | undefined {
+  return and(eq(table.id, id), inWorkspace(scope, table));
 }
 
 /** Deletes at most `limit` matching rows. Returns whether none remain. */

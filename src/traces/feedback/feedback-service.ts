@@ -1,8 +1,8 @@
-import { and, eq } from "drizzle-orm";
+import { and } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { invalid, notFound } from "../../shared/errors.ts";
-import { among } from "../../shared/storage/sql.ts";
+import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { chunks } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { type JsonObject, parseObject } from "../json.ts";
@@ -175,12 +175,7 @@ async function partitionsOf(
   const rows = await ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
     .from(partitions)
-    .where(
-      and(
-        eq(partitions.workspace_id, ctx.caller.workspace_id),
-        among(partitions.project_id, session),
-      ),
-    );
+    .where(and(inWorkspace(ctx, partitions), among(partitions.project_id, session)));
   return rows.map((partition) => ({ partition, ids: null }));
 }
 

@@ -5,6 +5,7 @@ import { createLink, hashToken, tokenOfLink } from "../../shared/crypto/link-tok
 import { AppError } from "../../shared/errors.ts";
 import { baseUrl } from "../../shared/http/base-url.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { feedback_tokens } from "../links/table.ts";
 import { assertTraceRate } from "../rates.ts";
 import {
@@ -68,7 +69,7 @@ export async function listFeedbackTokens(
     .from(feedback_tokens)
     .where(
       and(
-        eq(feedback_tokens.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, feedback_tokens),
         eq(feedback_tokens.run_id, run_id),
         gt(feedback_tokens.expires_at, new Date().toISOString()),
       ),

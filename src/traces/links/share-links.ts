@@ -3,7 +3,7 @@ import type { Context } from "../../shared/context.ts";
 import { database } from "../../shared/context.ts";
 import { createLink, hashToken, tokenOfLink } from "../../shared/crypto/link-tokens.ts";
 import { baseUrl } from "../../shared/http/base-url.ts";
-import { among, deleteSome, hasSome, MAX_IDS } from "../../shared/storage/sql.ts";
+import { among, deleteSome, hasSome, inWorkspace, MAX_IDS } from "../../shared/storage/sql.ts";
 import { chunks } from "../../shared/work/chunks.ts";
 import { trace_shares } from "./table.ts";
 
@@ -78,8 +78,5 @@ export function shareUrl(env: Env, origin: string, token: string): string {
 }
 
 function isShareOf({ caller }: Context, trace_id: string) {
-  return and(
-    eq(trace_shares.workspace_id, caller.workspace_id),
-    eq(trace_shares.trace_id, trace_id),
-  );
+  return and(inWorkspace({ caller }, trace_shares), eq(trace_shares.trace_id, trace_id));
 }

@@ -1,6 +1,6 @@
 import { and, eq, isNull, type SQL } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
-import { among } from "../../shared/storage/sql.ts";
+import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { dayOf, timeOfId } from "../../shared/times.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import { findLocations, type Located } from "../locations/locations.ts";
@@ -65,5 +65,5 @@ export function livePartitions(ctx: Context, where: SQL | undefined) {
 
 /** Condition on partitions joined with their projects. */
 export function areLive({ caller }: Pick<Context, "caller">): SQL | undefined {
-  return and(eq(partitions.workspace_id, caller.workspace_id), isNull(projects.deleted_at));
+  return and(inWorkspace({ caller }, partitions), isNull(projects.deleted_at));
 }

@@ -2,6 +2,7 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Context, Database } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { nowMicros, toIso } from "../../shared/times.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { TraceTier } from "../changes.ts";
@@ -14,15 +15,15 @@ export type ProjectRow = typeof projects.$inferSelect;
 const cache = new TtlCache<string>(5000, 2000);
 const DEFAULT_PROJECT = "default";
 
-export function isOurs(ctx: Context) {
-  return and(eq(projects.workspace_id, ctx.caller.workspace_id), isNull(projects.deleted_at));
+export function isOwnProject(ctx: Context) {
+  return and(inWorkspace(ctx, projects), isNull(projects.deleted_at));
 }
 
 export async function findProject(ctx: Context, project_id: string): Promise<ProjectRow> {
   const [row] = await ctx.db
     .select()
     .from(projects)
-    .where(and(eq(projects.id, project_id), isOurs(ctx)));
+    .where(and(eq(projects.id, project_id), isOwnProject(ctx)));
   if (!row) throw notFound("Project", project_id);
   return row;
 }
@@ -40,7 +41,7 @@ export async function tierOfProject(ctx: Context, project_id: string): Promise<T
       .select({ own: projects.trace_tier, workspaces: ttl_settings.default_trace_tier })
       .from(projects)
       .leftJoin(ttl_settings, eq(ttl_settings.workspace_id, projects.workspace_id))
-      .where(and(eq(projects.id, project_id), isOurs(ctx)));
+      .where(and(eq(projects.id, project_id), isOwnProject(ctx)));
     if (!found) throw notFound("Project", project_id);
     return found.own ?? found.workspaces ?? defaultTier(ctx.env);
   });

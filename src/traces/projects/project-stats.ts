@@ -1,6 +1,6 @@
-import { and, desc, eq, gte } from "drizzle-orm";
+import { and, desc, gte } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
-import { among } from "../../shared/storage/sql.ts";
+import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { dayOf, nowMicros, toMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { FeedbackTotals } from "../aggregates/feedback-totals.ts";
@@ -43,7 +43,7 @@ function selectPartitions(ctx: Context, ids: string[], first_day: string | null)
     .from(partitions)
     .where(
       and(
-        eq(partitions.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, partitions),
         among(project_id, ids),
         first_day === null ? undefined : gte(day, first_day),
       ),

@@ -10,7 +10,7 @@ import {
   clearProjectCache,
   findProject,
   idOfName,
-  isOurs,
+  isOwnProject,
   newProject,
   type ProjectRow,
 } from "../object/projects.ts";
@@ -58,7 +58,9 @@ export async function getProject(
   query: Partial<ProjectQuery> = {},
 ): Promise<Project> {
   assertMay(ctx, "read");
-  const [found] = await selectProjects(ctx).where(and(eq(projects.id, project_id), isOurs(ctx)));
+  const [found] = await selectProjects(ctx).where(
+    and(eq(projects.id, project_id), isOwnProject(ctx)),
+  );
   if (!found) throw notFound("Project", project_id);
   const stats = await statsFor(ctx, [project_id], query);
   return toProject(found.project, found, stats.get(project_id));
@@ -76,7 +78,7 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
   const rows = await selectProjects(ctx)
     .where(
       and(
-        isOurs(ctx),
+        isOwnProject(ctx),
         id && among(projects.id, id),
         name === undefined ? undefined : eq(projects.name, name),
         name_contains === undefined
@@ -113,7 +115,7 @@ export async function updateProject(
       ...(change.trace_tier === null ? { trace_tier: null } : {}),
       updated_at: new Date().toISOString(),
     })
-    .where(and(eq(projects.id, project_id), isOurs(ctx)))
+    .where(and(eq(projects.id, project_id), isOwnProject(ctx)))
     .catch((error: unknown) => {
       if (!isUniqueViolation(error, "projects.name")) throw error;
       const text = `A project named "${change.name}" exists already: choose another name.`;
@@ -135,7 +137,7 @@ export async function deleteProject(
   await ctx.db
     .update(projects)
     .set({ deleted_at: now, sent_at: now, updated_at: now })
-    .where(and(eq(projects.id, project_id), isOurs(ctx)));
+    .where(and(eq(projects.id, project_id), isOwnProject(ctx)));
   clearProjectCache();
   await sendProjectDeletions(ctx.env, [project_id]);
   return { message: "Project deleted." };

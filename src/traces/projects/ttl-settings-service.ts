@@ -1,8 +1,8 @@
-import { eq } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { clearProjectCache, isOurs } from "../object/projects.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
+import { clearProjectCache, isOwnProject } from "../object/projects.ts";
 import { defaultTier, retentionDays } from "../object/retention.ts";
 import { projects, ttl_settings } from "../object/table.ts";
 import type { TtlSettings, TtlSettingsChange } from "./ttl-settings-schema.ts";
@@ -12,10 +12,7 @@ const NEVER = new Date(0).toISOString();
 
 export async function listTtlSettings(ctx: Context): Promise<TtlSettings[]> {
   assertMay(ctx, "read");
-  const [row] = await ctx.db
-    .select()
-    .from(ttl_settings)
-    .where(eq(ttl_settings.workspace_id, ctx.caller.workspace_id));
+  const [row] = await ctx.db.select().from(ttl_settings).where(inWorkspace(ctx, ttl_settings));
   return [toSettings(ctx, row)];
 }
 
@@ -42,7 +39,7 @@ export async function setTtlSettings(
         ctx.db
           .update(projects)
           .set({ trace_tier: default_trace_tier, updated_at })
-          .where(isOurs(ctx)),
+          .where(isOwnProject(ctx)),
       ])
     : ctx.db.batch([upsert]));
   clearProjectCache();

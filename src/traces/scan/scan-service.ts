@@ -1,6 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { DAY_US, dayOf } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
@@ -142,7 +143,7 @@ async function partitionsOf(ctx: Context, { project_id, from_us, to_us }: ScanRe
     .where(
       and(
         eq(partitions.project_id, project_id),
-        eq(partitions.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, partitions),
         sql`(${isNear} or (${isKnown}))`,
       ),
     )

@@ -1,5 +1,6 @@
-import { and, between, eq, sql } from "drizzle-orm";
+import { and, between, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
 import { partitions } from "../object/table.ts";
 
 type DayRange = { from: string; to: string };
@@ -18,7 +19,7 @@ export async function listTraceUsage(
       trace_bytes: sql<number>`sum(${partitions.bytes})`,
     })
     .from(partitions)
-    .where(and(eq(partitions.workspace_id, caller.workspace_id), between(partitions.day, from, to)))
+    .where(and(inWorkspace({ caller }, partitions), between(partitions.day, from, to)))
     .groupBy(partitions.day);
   return new Map(days.map(({ day, ...usage }) => [day, usage]));
 }

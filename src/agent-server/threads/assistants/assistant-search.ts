@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import type { Filters } from "../../../shared/filters.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { contains, fulfils } from "../containment.ts";
 import {
   type AssistantRow,
@@ -54,7 +55,7 @@ function matches(
 ) {
   const conditions: (SQL | undefined)[] = [
     eq(assistants.deployment_id, deployment.deployment_id),
-    eq(assistants.workspace_id, ctx.caller.workspace_id),
+    inWorkspace(ctx, assistants),
     isNull(assistants.deleted_at),
     or(eq(assistants.is_system, false), inArray(assistants.graph_id, deployment.graphs)),
     graph_id === undefined ? undefined : eq(assistants.graph_id, graph_id),

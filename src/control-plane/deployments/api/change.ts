@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Caller, Context } from "../../../shared/context.ts";
 import { invalid } from "../../../shared/errors.ts";
-import { isOrphaned } from "../../../shared/storage/sql.ts";
+import { inWorkspace, isOrphaned, ownRow } from "../../../shared/storage/sql.ts";
 import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { clientOf } from "../../workspaces/session/session-service.ts";
 import { forgetActive } from "../active.ts";
@@ -13,7 +13,6 @@ import {
   copyRevision,
   type DeploymentRow,
   insertRevision,
-  isOurs,
   overtaken,
   type RevisionRow,
 } from "../rows.ts";
@@ -58,7 +57,7 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
       ctx.db
         .update(deployments)
         .set({ ...toUpdate(change), secrets_version, updated_at: now })
-        .where(isOurs(ctx, id)),
+        .where(ownRow(ctx, deployments, id)),
       ...(promoted === null ? [] : [markPromoted(ctx, promoted)]),
       ...markUsed(ctx, change),
       ...(revision ? [toInsert(ctx, before, revision, now)] : []),
@@ -101,10 +100,7 @@ function toInsert(
 export function markUsed({ db, caller }: Context, { source_revision_config }: SourceChange) {
   const path = source_revision_config?.source_tarball_path;
   if (path === undefined) return [];
-  const isUpload = and(
-    eq(uploads.object_path, path),
-    eq(uploads.workspace_id, caller.workspace_id),
-  );
+  const isUpload = and(eq(uploads.object_path, path), inWorkspace({ caller }, uploads));
   return [db.update(uploads).set({ is_used: true }).where(isUpload)];
 }
 

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
-import { among } from "../../../shared/storage/sql.ts";
+import { among, inWorkspace } from "../../../shared/storage/sql.ts";
 import { toDeployment, toRevision } from "../answers.ts";
 import type { RevisionsList } from "../revision-schema.ts";
 import { UNFINISHED } from "../revisions.ts";
@@ -21,7 +21,7 @@ export async function listDeployments(
   const { limit, offset } = query;
   const name = query.name_contains?.toLowerCase() ?? "";
   const rows = await selectDeployments(ctx)
-    .where(and(eq(deployments.workspace_id, ctx.caller.workspace_id), ...deploymentFilters(query)))
+    .where(and(inWorkspace(ctx, deployments), ...deploymentFilters(query)))
     .orderBy(
       desc(sql`lower(${deployments.name}) = ${name}`),
       asc(deployments.created_at),
@@ -38,12 +38,7 @@ export async function deploymentIds({ db, caller }: Context, limit: number): Pro
   const rows = await db
     .select({ id: deployments.id })
     .from(deployments)
-    .where(
-      and(
-        eq(deployments.workspace_id, caller.workspace_id),
-        ne(deployments.status, "AWAITING_DELETE"),
-      ),
-    )
+    .where(and(inWorkspace({ caller }, deployments), ne(deployments.status, "AWAITING_DELETE")))
     .orderBy(desc(deployments.created_at))
     .limit(limit);
   return rows.map(({ id }) => id).sort();
@@ -80,7 +75,7 @@ export async function listRevisions(
     .where(
       and(
         eq(revisions.deployment_id, deployment_id),
-        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, revisions),
         isNull(revisions.deleted_at),
         include_previews ? undefined : eq(revisions.is_preview, false),
         status && inStatus(revisions.status, status),

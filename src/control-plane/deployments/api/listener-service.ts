@@ -1,9 +1,9 @@
-import { and, asc, eq } from "drizzle-orm";
+import { asc } from "drizzle-orm";
 import { type Action, assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { inWorkspace, isUniqueViolation, ownRow } from "../../../shared/storage/sql.ts";
 import { listeners } from "../table.ts";
 import {
   Listener,
@@ -40,7 +40,7 @@ export async function listListeners(
   const rows = await ctx.db
     .select()
     .from(listeners)
-    .where(eq(listeners.workspace_id, ctx.caller.workspace_id))
+    .where(inWorkspace(ctx, listeners))
     .orderBy(asc(listeners.created_at), asc(listeners.id))
     .limit(limit)
     .offset(offset);
@@ -49,7 +49,10 @@ export async function listListeners(
 
 export async function getListener(ctx: Context, id: string): Promise<Listener> {
   assertAllowed(ctx, "read");
-  const [row] = await ctx.db.select().from(listeners).where(isOurs(ctx, id));
+  const [row] = await ctx.db
+    .select()
+    .from(listeners)
+    .where(ownRow(ctx, listeners, id));
   return toListener(row, id);
 }
 
@@ -71,19 +74,18 @@ export async function updateListener(
       ...(version != null && { version }),
       updated_at: new Date().toISOString(),
     })
-    .where(isOurs(ctx, id))
+    .where(ownRow(ctx, listeners, id))
     .returning();
   return toListener(row, id);
 }
 
 export async function deleteListener(ctx: Context, id: string): Promise<void> {
   assertAllowed(ctx, "delete");
-  const [row] = await ctx.db.delete(listeners).where(isOurs(ctx, id)).returning();
+  const [row] = await ctx.db
+    .delete(listeners)
+    .where(ownRow(ctx, listeners, id))
+    .returning();
   toListener(row, id);
-}
-
-function isOurs(ctx: Context, id: string) {
-  return and(eq(listeners.id, id), eq(listeners.workspace_id, ctx.caller.workspace_id));
 }
 
 function toListener(row: typeof listeners.$inferSelect | undefined, id: string): Listener {

@@ -3,7 +3,7 @@ import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { isOrphaned } from "../../../shared/storage/sql.ts";
+import { inWorkspace, isOrphaned, ownRow } from "../../../shared/storage/sql.ts";
 import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { forgetActive } from "../active.ts";
 import { agentUrl, toRevision } from "../answers.ts";
@@ -18,7 +18,6 @@ import {
   findDeployment,
   findRevision,
   insertRevision,
-  isOurs,
   overtaken,
 } from "../rows.ts";
 import type { Deployment, RevisionPath } from "../schema.ts";
@@ -121,7 +120,7 @@ export async function redeployRevision(
           ...(isServing && { active_revision_id: revision_id, traffic: null }),
           updated_at: now,
         })
-        .where(isOurs(ctx, deployment_id)),
+        .where(ownRow(ctx, deployments, deployment_id)),
     ])
     .catch(async (error: unknown) => {
       throw isOrphaned(error) ? await overtaken(ctx, deployment_id, error) : error;
@@ -156,7 +155,7 @@ export async function interruptRevision(
     .where(
       and(
         eq(revisions.id, id),
-        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, revisions),
         inStatus(revisions.status, statusesBefore("BUILD_FAILED")),
       ),
     )
@@ -190,6 +189,6 @@ export async function deleteRevision(ctx: Context, path: RevisionPath): Promise<
   await ctx.db
     .update(revisions)
     .set({ deleted_at })
-    .where(and(eq(revisions.id, id), eq(revisions.workspace_id, ctx.caller.workspace_id)));
+    .where(and(eq(revisions.id, id), inWorkspace(ctx, revisions)));
   forgetActive(path.deployment_id);
 }

@@ -4,7 +4,7 @@ import type { Context } from "../../../shared/context.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { inWorkspace, isUniqueViolation, ownRow } from "../../../shared/storage/sql.ts";
 import { createProject, deleteProject } from "../../../traces/projects/service.ts";
 import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { clientOf } from "../../workspaces/session/session-service.ts";
@@ -13,13 +13,7 @@ import { toDeployment } from "../answers.ts";
 import { assertIntegration } from "../git/integration-service.ts";
 import { sendBuilds, sendDeletions } from "../queue.ts";
 import { statusesBefore } from "../revisions.ts";
-import {
-  type DeploymentRow,
-  findDeployment,
-  insertRevision,
-  isOurs,
-  selectDeployments,
-} from "../rows.ts";
+import { type DeploymentRow, findDeployment, insertRevision, selectDeployments } from "../rows.ts";
 import type { Deployment, DeploymentCreateRequest, DeploymentDeleteQuery } from "../schema.ts";
 import { assertSecrets } from "../secret-rules.ts";
 import { replaceSecrets } from "../secrets.ts";
@@ -62,7 +56,7 @@ export async function tracingProject(ctx: Context, deployment_id: string): Promi
   await ctx.db
     .update(deployments)
     .set({ tracing_project_id: id })
-    .where(and(isOurs(ctx, deployment_id), isNull(deployments.tracing_project_id)));
+    .where(and(ownRow(ctx, deployments, deployment_id), isNull(deployments.tracing_project_id)));
   return id;
 }
 
@@ -121,7 +115,7 @@ export async function getDeployment(
   origin: string,
 ): Promise<Deployment> {
   assertMay(ctx, "read");
-  const [row] = await selectDeployments(ctx).where(isOurs(ctx, deployment_id));
+  const [row] = await selectDeployments(ctx).where(ownRow(ctx, deployments, deployment_id));
   if (!row) throw notFound("Deployment", deployment_id);
   return toDeployment(row, ctx.env, origin);
 }
@@ -140,14 +134,14 @@ export async function deleteDeployment(
     ctx.db
       .update(deployments)
       .set({ status: "AWAITING_DELETE", active_revision_id: null, updated_at })
-      .where(isOurs(ctx, deployment_id)),
+      .where(ownRow(ctx, deployments, deployment_id)),
     ctx.db
       .update(revisions)
       .set({ status: "INTERRUPTED", lease_expires_at: null, updated_at })
       .where(
         and(
           eq(revisions.deployment_id, deployment_id),
-          eq(revisions.workspace_id, ctx.caller.workspace_id),
+          inWorkspace(ctx, revisions),
           inStatus(revisions.status, statusesBefore("INTERRUPTED")),
         ),
       ),
@@ -169,7 +163,7 @@ async function taken(ctx: Context, name: string, cause: unknown): Promise<AppErr
     .from(deployments)
     .where(
       and(
-        eq(deployments.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, deployments),
         eq(deployments.name, name),
         eq(deployments.status, "READY"),
       ),

@@ -5,7 +5,7 @@ import { decrypt, encrypt } from "../../../shared/crypto/crypto.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { inWorkspace, isUniqueViolation, ownRow } from "../../../shared/storage/sql.ts";
 import type { StoredSourceConfig } from "../stored.ts";
 import { deployments, integrations } from "../table.ts";
 import { installationToken, toPkcs8 } from "./app-token.ts";
@@ -64,7 +64,7 @@ export async function updateIntegration(
   const [row] = await ctx.db
     .update(integrations)
     .set(changed)
-    .where(isOurs(ctx, id))
+    .where(ownRow(ctx, integrations, id))
     .returning()
     .catch((error: unknown) => refuseName(name ?? before.name, error));
   if (!row) throw notFound("Integration", id);
@@ -79,7 +79,7 @@ export async function deleteIntegration(ctx: Context, id: string): Promise<void>
     .from(deployments)
     .where(
       and(
-        eq(deployments.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, deployments),
         eq(deployments.status, "READY"),
         sql`${deployments.source_config} ->> 'integration_id' = ${id}`,
       ),
@@ -87,7 +87,7 @@ export async function deleteIntegration(ctx: Context, id: string): Promise<void>
     .limit(LISTED_USERS);
   const rows = await ctx.db
     .delete(integrations)
-    .where(and(isOurs(ctx, id), notExists(users)))
+    .where(and(ownRow(ctx, integrations, id), notExists(users)))
     .returning({ id: integrations.id });
   if (rows.length > 0) return;
   const names = (await users).map(({ name }) => name).join(", ");
@@ -130,7 +130,7 @@ export async function listIntegrations(ctx: Context): Promise<Integration[]> {
   const rows = await ctx.db
     .select()
     .from(integrations)
-    .where(eq(integrations.workspace_id, ctx.caller.workspace_id))
+    .where(inWorkspace(ctx, integrations))
     .orderBy(asc(integrations.installation_id));
   return rows.map(toIntegration);
 }
@@ -179,10 +179,6 @@ export async function findIntegration(
     .from(integrations)
     .where(and(eq(integrations.id, id), eq(integrations.workspace_id, workspace_id)));
   return row;
-}
-
-function isOurs({ caller }: Context, id: string) {
-  return and(eq(integrations.id, id), eq(integrations.workspace_id, caller.workspace_id));
 }
 
 /** Ties the ciphertext to its row. */

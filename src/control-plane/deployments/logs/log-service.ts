@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, gte, lt, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { toIso } from "../../../shared/times.ts";
 import { findServed } from "../active.ts";
 import { isFinished } from "../revisions.ts";
@@ -24,11 +25,7 @@ export async function listBuildLogs(
     .select()
     .from(build_logs)
     .where(
-      and(
-        eq(build_logs.revision_id, revision.id),
-        eq(build_logs.workspace_id, ctx.caller.workspace_id),
-        matches(filter),
-      ),
+      and(eq(build_logs.revision_id, revision.id), inWorkspace(ctx, build_logs), matches(filter)),
     )
     .orderBy((filter.is_up ? asc : desc)(build_logs.id))
     .limit(filter.limit);

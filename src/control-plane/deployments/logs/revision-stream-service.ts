@@ -4,6 +4,7 @@ import type { Context } from "../../../shared/context.ts";
 import { sha256Hex } from "../../../shared/crypto/crypto.ts";
 import { invalid } from "../../../shared/errors.ts";
 import { Heartbeat, SSE_HEARTBEAT, toByteStream, toFrame } from "../../../shared/http/sse.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { toRevision } from "../answers.ts";
 import type { Revision } from "../revision-schema.ts";
 import { isFinished } from "../revisions.ts";
@@ -91,7 +92,7 @@ async function readPage(
       .where(
         and(
           eq(build_logs.revision_id, path.revision_id),
-          eq(build_logs.workspace_id, caller.workspace_id),
+          inWorkspace({ caller }, build_logs),
           gt(build_logs.id, after.line),
         ),
       )

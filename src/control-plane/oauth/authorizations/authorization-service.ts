@@ -5,6 +5,7 @@ import { encrypt, randomToken, sha256Hex } from "../../../shared/crypto/crypto.t
 import { encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import type { AuthenticateRequest, Authentication } from "../authorization-schema.ts";
 import { resourceOf } from "../client/metadata.ts";
 import { ownerOf, ownUserId, subjectOf } from "../owner.ts";
@@ -78,7 +79,7 @@ async function findTokens(
     .from(oauth_tokens)
     .where(
       and(
-        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, oauth_tokens),
         eq(oauth_tokens.owner, owner),
         eq(oauth_tokens.subject, subject),
         eq(oauth_tokens.oauth_provider_id, provider.id),
@@ -97,7 +98,7 @@ async function findConnected(
     .from(oauth_connections)
     .where(
       and(
-        eq(oauth_connections.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, oauth_connections),
         eq(oauth_connections.agent_id, agent_id),
         eq(oauth_connections.created_by, owner),
       ),

@@ -1,6 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import type { Waited } from "../authorization-schema.ts";
 import { ownerOf } from "../owner.ts";
 import { toError } from "../storage/deletion.ts";
@@ -38,7 +39,7 @@ async function findAuthorization(ctx: Context, auth_id: string, owner: string) {
     .where(
       and(
         eq(oauth_authorizations.id, auth_id),
-        eq(oauth_authorizations.workspace_id, ctx.caller.workspace_id),
+        inWorkspace(ctx, oauth_authorizations),
         eq(oauth_authorizations.owner, owner),
       ),
     );
@@ -56,12 +57,7 @@ async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<Waited>
   const [token] = await ctx.db
     .select()
     .from(oauth_tokens)
-    .where(
-      and(
-        eq(oauth_tokens.id, row.token_id),
-        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
-      ),
-    );
+    .where(and(eq(oauth_tokens.id, row.token_id), inWorkspace(ctx, oauth_tokens)));
   if (!token) return waited("not_found");
   const provider = await needProvider(ctx, row.provider_id);
   const answer = await readToken(ctx.env, ctx.db, token, provider);

@@ -4,7 +4,11 @@ import type { Context } from "../../../shared/context.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { isForeignKeyViolation, isUniqueViolation } from "../../../shared/storage/sql.ts";
+import {
+  inWorkspace,
+  isForeignKeyViolation,
+  isUniqueViolation,
+} from "../../../shared/storage/sql.ts";
 import {
   Provider,
   type ProviderCreateRequest,
@@ -83,7 +87,7 @@ export async function listProviders(ctx: Context): Promise<Provider[]> {
   const rows = await ctx.db
     .select()
     .from(oauth_providers)
-    .where(eq(oauth_providers.workspace_id, ctx.caller.workspace_id))
+    .where(inWorkspace(ctx, oauth_providers))
     .orderBy(asc(oauth_providers.created_at), asc(oauth_providers.id))
     .limit(MAX_PROVIDERS);
   return rows.map((row) => Provider.parse(row));

@@ -2,6 +2,7 @@ import { and, eq } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import { decrypt, encrypt, type Sealed } from "../../../shared/crypto/crypto.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { resourceOf } from "../client/metadata.ts";
 import type { ProviderAccess } from "../client/provider-access.ts";
 import { oauth_providers } from "../table.ts";
@@ -22,10 +23,7 @@ export async function findProvider(
 }
 
 export function isProvider(ctx: Context, provider_id: string) {
-  return and(
-    eq(oauth_providers.workspace_id, ctx.caller.workspace_id),
-    eq(oauth_providers.provider_id, provider_id),
-  );
+  return and(inWorkspace(ctx, oauth_providers), eq(oauth_providers.provider_id, provider_id));
 }
 
 export async function needProvider(ctx: Context, provider_id: string): Promise<ProviderRow> {

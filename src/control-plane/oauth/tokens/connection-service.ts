@@ -3,6 +3,7 @@ import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { ownerOf } from "../owner.ts";
 import { oauth_connections, oauth_tokens } from "../table.ts";
 import { Connection, type ConnectionsList } from "../token-schema.ts";
@@ -68,7 +69,7 @@ export async function deleteConnection(
 
 function isOwn(ctx: Context) {
   return and(
-    eq(oauth_connections.workspace_id, ctx.caller.workspace_id),
+    inWorkspace(ctx, oauth_connections),
     eq(oauth_connections.created_by, ownerOf(ctx.caller)),
   );
 }

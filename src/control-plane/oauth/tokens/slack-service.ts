@@ -1,6 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { deleteMany } from "../storage/deletion.ts";
 import { oauth_providers, oauth_tokens } from "../table.ts";
 import type { TokenExists } from "../token-schema.ts";
@@ -26,10 +27,5 @@ function slackTokens(ctx: Context) {
     .select({ provider: oauth_providers, token: oauth_tokens })
     .from(oauth_tokens)
     .innerJoin(oauth_providers, eq(oauth_providers.id, oauth_tokens.oauth_provider_id))
-    .where(
-      and(
-        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
-        eq(oauth_providers.provider_type, "slack"),
-      ),
-    );
+    .where(and(inWorkspace(ctx, oauth_tokens), eq(oauth_providers.provider_type, "slack")));
 }

@@ -2,6 +2,7 @@ import { and, asc, eq, ne, type SQL } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context, Database } from "../../../shared/context.ts";
 import { notFound } from "../../../shared/errors.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { ownerOf } from "../owner.ts";
 import { deleteMany, deleteOne, type RevocationOutcome, toError } from "../storage/deletion.ts";
 import type { ReadToken } from "../storage/object.ts";
@@ -128,12 +129,7 @@ async function providerOf(ctx: Context, token: TokenRow): Promise<ProviderRow> {
   const [row] = await ctx.db
     .select()
     .from(oauth_providers)
-    .where(
-      and(
-        eq(oauth_providers.id, token.oauth_provider_id),
-        eq(oauth_providers.workspace_id, ctx.caller.workspace_id),
-      ),
-    );
+    .where(and(eq(oauth_providers.id, token.oauth_provider_id), inWorkspace(ctx, oauth_providers)));
   if (row) return row;
   throw notFound("OAuth token", token.id);
 }
@@ -141,7 +137,7 @@ async function providerOf(ctx: Context, token: TokenRow): Promise<ProviderRow> {
 /** Finds a token of the owner. For other callers, admins included, it does not exist. */
 function isOwn(ctx: Context, also: SQL | "" | undefined): SQL | undefined {
   return and(
-    eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
+    inWorkspace(ctx, oauth_tokens),
     eq(oauth_tokens.owner, ownerOf(ctx.caller)),
     also || undefined,
   );

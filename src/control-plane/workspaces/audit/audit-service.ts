@@ -3,6 +3,7 @@ import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { whoOf } from "../../../shared/http/rate-limit.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../../shared/times.ts";
 import { audit_logs } from "../table.ts";
 import { AuditLog, type AuditLogsList, type AuditLogsQuery } from "./audit-schema.ts";
@@ -28,7 +29,7 @@ export async function listAuditLogs(ctx: Context, query: AuditLogsQuery): Promis
   const rows = await ctx.db
     .select()
     .from(audit_logs)
-    .where(and(eq(audit_logs.workspace_id, ctx.caller.workspace_id), ...conditions(query)))
+    .where(and(inWorkspace(ctx, audit_logs), ...conditions(query)))
     .orderBy(desc(audit_logs.id))
     .limit(query.limit + 1);
   const page = rows.slice(0, query.limit);

@@ -2,6 +2,7 @@ import { and, count, eq, type SQL, sql } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { assertAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
 import { forgetCallers } from "../caller-cache.ts";
 import { workspaceRoleOf } from "../roles.ts";
@@ -133,7 +134,7 @@ async function invite(ctx: Context, invitations: Invitation[]): Promise<Workspac
 }
 
 async function assertRoom({ db, caller }: Context, more: number): Promise<void> {
-  const isOurs = eq(memberships.workspace_id, caller.workspace_id);
+  const isOurs = inWorkspace({ caller }, memberships);
   const [found] = await db.select({ members: count() }).from(memberships).where(isOurs);
   if ((found?.members ?? 0) + more <= MAX_MEMBERS) return;
   throw new AppError(

@@ -1,6 +1,7 @@
 import { and, asc, eq, type SQL } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
 import { notFound } from "../../../shared/errors.ts";
+import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { organizationRoleFields, workspaceRoleFields } from "../roles.ts";
 import { memberships, users } from "../table.ts";
 import type { WorkspaceMember } from "./member-schema.ts";
@@ -34,7 +35,7 @@ export function findMembers({ db, caller }: Context, isMeant?: SQL): Promise<Mem
 }
 
 export function isMembership({ caller }: Context, user_id: string): SQL | undefined {
-  return and(eq(memberships.user_id, user_id), eq(memberships.workspace_id, caller.workspace_id));
+  return and(eq(memberships.user_id, user_id), inWorkspace({ caller }, memberships));
 }
 
 export function toMember({ caller }: Context, { user, role }: MemberRow): WorkspaceMember {
