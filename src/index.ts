@@ -49,7 +49,7 @@ export { StoreObject } from "./agent-server/store/object.ts";
 export { ThreadSession } from "./agent-server/streaming/thread-session.ts";
 export { DirectoryObject } from "./agent-server/threads/directory/object.ts";
 export { ThreadObject } from "./agent-server/threads/object/object.ts";
-export { AgentServer } from "./agent-server.ts";
+export { AgentServer } from "./agent-server-entrypoint.ts";
 export { AgentLog } from "./control-plane/deployments/logs/agent-log.ts";
 export { AgentTail } from "./control-plane/deployments/logs/tail.ts";
 export { MetricsObject } from "./control-plane/health/metrics-object.ts";

@@ -55,12 +55,12 @@ const FEATURES: Record<string, Record<string, string[]>> = {
   crons: {
     access: [],
     deployments: [],
-    threads: ["assistants.ts", "build-run.ts"],
+    threads: ["assistant-ids.ts", "build-run.ts"],
     webhooks: [],
     workspaces: [],
   },
-  mcp: { access: [], threads: ["assistants.ts", "records.ts", "run-http.ts"] },
-  a2a: { access: ["agent-urls.ts"], threads: ["assistants.ts", "records.ts", "run-http.ts"] },
+  mcp: { access: [], threads: ["assistant-ids.ts", "records.ts", "run-http.ts"] },
+  a2a: { access: ["agent-urls.ts"], threads: ["assistant-ids.ts", "records.ts", "run-http.ts"] },
   ui: {
     access: ["agent-urls.ts", "http-settings.ts"],
     deployments: [],

@@ -2,7 +2,7 @@ import type { Context } from "../../shared/context.ts";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { authorize, openAgent } from "../access/service.ts";
-import { toAssistantId } from "../threads/assistants.ts";
+import { toAssistantId } from "../threads/assistant-ids.ts";
 import { findRunAssistant, toPrincipal } from "../threads/runs/build-run.ts";
 import { getThread, keepable } from "../threads/service/service.ts";
 import { assertWebhook } from "../webhooks/service.ts";

@@ -5,7 +5,7 @@ import type { Context } from "../../../shared/context.ts";
 import { invalid } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/filters.ts";
 import { openAgent } from "../../access/service.ts";
-import type { RunAssistant } from "../assistants.ts";
+import type { RunAssistant } from "../assistant-ids.ts";
 import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "../boundary/answers.ts";
 import { type AgentStub, callAgent, readAgent } from "../loop/agent.ts";
 import { toRevisionRef } from "../service/service.ts";

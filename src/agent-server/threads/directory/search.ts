@@ -4,7 +4,7 @@ import type { Filters } from "../../../shared/filters.ts";
 import { among } from "../../../shared/storage/sql.ts";
 import { contains, fulfils } from "../containment.ts";
 import { digestOf } from "../digest.ts";
-import type { ThreadStatus } from "../runs.ts";
+import type { ThreadStatus } from "../run-decisions.ts";
 import { DirectoryCounts, type StatusCount, type StatusCounts, toStatusCounts } from "./counts.ts";
 import { OVERFLOW, termsOfQuery } from "./terms.ts";
 import type { ThreadCount, ThreadSearch } from "./thread-schema.ts";

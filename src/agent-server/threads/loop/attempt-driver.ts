@@ -8,7 +8,7 @@ import { parseOutcome } from "../boundary/answers.ts";
 import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
 import { failed, messageOf } from "../outcomes.ts";
-import type { Loss } from "../runs.ts";
+import type { Loss } from "../run-decisions.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { callAgent } from "./agent.ts";

@@ -2,7 +2,7 @@ import type { Op, RunOutcome } from "../../../isolate/contract.ts";
 import type { TraceOp } from "../../../isolate/trace-contract.ts";
 import { lost } from "../outcomes.ts";
 import type { RunRefusal, RunRequest } from "../records.ts";
-import { afterLoss, type CancelAction, countLoss, type Loss } from "../runs.ts";
+import { afterLoss, type CancelAction, countLoss, type Loss } from "../run-decisions.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";

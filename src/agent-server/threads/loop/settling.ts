@@ -1,6 +1,6 @@
 import type { ThreadSummary } from "../../../isolate/contract.ts";
 import { parse, SummaryAnswer } from "../boundary/answers.ts";
-import { threadStatusAfter } from "../runs.ts";
+import { threadStatusAfter } from "../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { callAgent } from "./agent.ts";
 import { toGraphCall } from "./graph-calls.ts";

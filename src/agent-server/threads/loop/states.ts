@@ -12,7 +12,7 @@ import { TextAnswer, UpdateAnswer } from "../boundary/answers.ts";
 import { MAX_PAGE_BYTES } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
 import type { RevisionRef } from "../records.ts";
-import { threadStatusAfter } from "../runs.ts";
+import { threadStatusAfter } from "../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type AgentStub, callAgent, readAgent } from "./agent.ts";
 import { toGraphCall } from "./graph-calls.ts";

@@ -9,7 +9,7 @@ import type {
   ThreadRecord,
   ThreadResult,
 } from "../records.ts";
-import { type CancelAction, chooseRuns } from "../runs.ts";
+import { type CancelAction, chooseRuns } from "../run-decisions.ts";
 import { EMPTY_QUEUE, type QueueState } from "../storage/run-queue.ts";
 import { type RunQuery, type StoredRun, toRecord } from "../storage/run-rows.ts";
 import type { LiveThread } from "./live-thread.ts";

@@ -2,7 +2,7 @@ import type { Filters } from "../../../shared/filters.ts";
 import { isKeepable } from "../loop/merge.ts";
 import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
 import type { NewThread, ThreadRecord, ThreadResult } from "../records.ts";
-import type { RunStatus } from "../runs.ts";
+import type { RunStatus } from "../run-decisions.ts";
 import type {
   CopiedPage,
   CopiedTable,

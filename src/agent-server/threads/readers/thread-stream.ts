@@ -1,6 +1,6 @@
 import { Heartbeat, SSE_HEARTBEAT, toFrame } from "../../../shared/http/sse.ts";
 import type { EventRow } from "../log/event-batches.ts";
-import type { RunStatus } from "../runs.ts";
+import type { RunStatus } from "../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { Followers } from "./followers.ts";
 

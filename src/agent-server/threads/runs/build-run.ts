@@ -12,9 +12,9 @@ import {
   openAgent,
 } from "../../access/service.ts";
 import { assertWebhook } from "../../webhooks/service.ts";
+import { toAssistantId } from "../assistant-ids.ts";
 import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
-import { toAssistantId } from "../assistants.ts";
 import { threadObject } from "../object/stub.ts";
 import type { Principal, RunTarget } from "../records.ts";
 import type { RunCreate } from "../run-schema.ts";

@@ -4,7 +4,7 @@ import { authorize, openAgent } from "../../access/service.ts";
 import { visitBusyThreads } from "../directory/busy-threads.ts";
 import { threadWithFilters } from "../object/stub.ts";
 import type { CancelChoice } from "../records.ts";
-import type { CancelAction } from "../runs.ts";
+import type { CancelAction } from "../run-decisions.ts";
 import type { CancelRuns } from "./run-query-schema.ts";
 
 /** The directory has a thread as busy within this time after a run was accepted, or the run is over. */

@@ -1,5 +1,5 @@
 import type { Parts } from "../log/parts.ts";
-import { isFinal } from "../runs.ts";
+import { isFinal } from "../run-decisions.ts";
 import { kwargsName, type StoredRun, toStoredRun } from "./run-rows.ts";
 import {
   insertRun,

@@ -6,7 +6,7 @@ import type {
   RunRequest,
   ThreadSnapshot,
 } from "../records.ts";
-import type { RunStatus } from "../runs.ts";
+import type { RunStatus } from "../run-decisions.ts";
 import { type RunRow, readRuns } from "./run-table.ts";
 
 /** The public record of a run and the fields that only its thread reads. */

@@ -1,7 +1,7 @@
 import { compressPieces, decompressPieces } from "../log/compressed.ts";
 import { insertRows } from "../log/insert.ts";
 import type { RunRecord } from "../records.ts";
-import type { RunStatus } from "../runs.ts";
+import type { RunStatus } from "../run-decisions.ts";
 
 export type RunRow = {
   seq: number;

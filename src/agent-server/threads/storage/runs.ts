@@ -1,7 +1,7 @@
 import { count, countUsage, observe } from "../../../shared/metrics/metrics.ts";
 import type { Parts } from "../log/parts.ts";
 import type { RunRecord, RunRequest, ThreadSnapshot } from "../records.ts";
-import { isFinal, type RunStatus } from "../runs.ts";
+import { isFinal, type RunStatus } from "../run-decisions.ts";
 import { RunQueue } from "./run-queue.ts";
 import {
   kwargsName,

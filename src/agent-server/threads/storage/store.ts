@@ -12,7 +12,7 @@ import { type ThreadTables, threadTables } from "../log/lazy-tables.ts";
 import { Parts } from "../log/parts.ts";
 import { interruptsOf, statusOf } from "../outcomes.ts";
 import type { NewThread, ThreadSnapshot } from "../records.ts";
-import { threadStatusAfter } from "../runs.ts";
+import { threadStatusAfter } from "../run-decisions.ts";
 import { BatchLog, errorEvent, impliedEvent } from "./batch-log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import {

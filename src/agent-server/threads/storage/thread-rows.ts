@@ -1,5 +1,5 @@
 import type { NewThread, RevisionRef, ThreadRecord, ThreadSnapshot } from "../records.ts";
-import type { ThreadStatus } from "../runs.ts";
+import type { ThreadStatus } from "../run-decisions.ts";
 import { type ShownTtl, type Ttl, toShown } from "../ttl.ts";
 
 export type ThreadRow = {

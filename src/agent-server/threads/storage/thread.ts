@@ -8,7 +8,7 @@ import type {
   ThreadRecord,
   ThreadSnapshot,
 } from "../records.ts";
-import type { ThreadStatus } from "../runs.ts";
+import type { ThreadStatus } from "../run-decisions.ts";
 import { expiryOf, type Ttl } from "../ttl.ts";
 import { CachedThreadRow } from "./cached-thread-row.ts";
 import type { CopyHead } from "./checkpoints/copy.ts";
