@@ -78,13 +78,13 @@ async function measureShape(shape: Shape, destination: string, inspector: Inspec
   const first = await step("exported once", () => exportOnce(order, rows));
   const duckdb = await step("loaded into DuckDB", () => duckdbOf(first.files));
   const heap = watchHeap(inspector);
-  const exported: Measured[] = [];
-  const fromSealed: Measured[] = [];
-  const fields: Measured[] = [];
-  const sealedFields: Measured[] = [];
+  const exported: Measurement[] = [];
+  const fromSealed: Measurement[] = [];
+  const fields: Measurement[] = [];
+  const sealedFields: Measurement[] = [];
   const chosen = { ...order, export_fields: FIELDS };
   const firsts: number[] = [];
-  const copied: Measured[] = [];
+  const copied: Measurement[] = [];
   for (let n = 0; n < ROUNDS; n++) {
     await unseal(order.session_id);
     const choose = () => exportOnce(chosen, rows);
@@ -136,7 +136,7 @@ async function step<T>(label: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** Processor time, which a busy machine distorts less. */
-type Measured = { seconds: number; cpu_seconds: number };
+type Measurement = { seconds: number; cpu_seconds: number };
 type Speed = { rows_per_second: number; rows_per_cpu_second: number };
 
 async function measured(cpu: () => Promise<number | null>, work: () => Promise<unknown>) {
@@ -151,8 +151,8 @@ async function ownCpu(): Promise<number> {
   return user + system;
 }
 
-function speedOf(rounds: Measured[], rows: number): Speed {
-  const rate = (of: keyof Measured) =>
+function speedOf(rounds: Measurement[], rows: number): Speed {
+  const rate = (of: keyof Measurement) =>
     Math.round(
       rows /
         percentile(
@@ -237,8 +237,8 @@ async function isCompleted(id: string, rows: number): Promise<boolean> {
 async function writeFiles(
   { id, files }: Exported,
   before = async (): Promise<void> => undefined,
-): Promise<Measured[]> {
-  const rounds: Measured[] = [];
+): Promise<Measurement[]> {
+  const rounds: Measurement[] = [];
   for (let n = 0; n < ROUNDS; n++) {
     await before();
     const work = async () => {

@@ -12,7 +12,7 @@ import { developmentServer } from "./peers/development-server.ts";
 import { dbos, langgraph, openworkflow, restate } from "./peers/engines.ts";
 import { heddle } from "./peers/heddle.ts";
 import type { Peer } from "./peers/peer.ts";
-import { type Measured, measure, WORKLOADS } from "./peers/workloads.ts";
+import { type Measurement, measure, WORKLOADS } from "./peers/workloads.ts";
 
 const FOLDER = join(import.meta.dirname, "peers");
 const CRASH = "crash";
@@ -65,11 +65,11 @@ async function started(name: string): Promise<Peer> {
   return peer;
 }
 
-type Rounds = ReadonlyMap<string, Measured[]>;
+type Rounds = ReadonlyMap<string, Measurement[]>;
 
 /** In turns, with the order reversed in each second round. */
 async function measureAll(all: readonly Peer[]) {
-  const rounds = new Map<string, Measured[]>();
+  const rounds = new Map<string, Measurement[]>();
   for (let round_number = 1; round_number <= Number(values.rounds); round_number++) {
     const turn = round_number % 2 === 0 ? all.toReversed() : all;
     const turns = workloads.flatMap((name) => turn.map((peer) => ({ name, peer })));
@@ -85,7 +85,7 @@ async function measureAll(all: readonly Peer[]) {
 
 /** The medians of a workload, and how many times what each peer needs the first one needs. */
 function compare(rounds: Rounds, name: string, [first, ...others]: readonly Peer[]) {
-  const medianOf = (peer: Peer | undefined, value: keyof Measured) => {
+  const medianOf = (peer: Peer | undefined, value: keyof Measurement) => {
     const measured = rounds.get(`${name} ${peer?.name}`) ?? [];
     return percentile(
       measured.map((each) => each[value]),

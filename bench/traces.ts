@@ -88,10 +88,10 @@ function benchOf(info: StackInfo) {
     };
     await through(batchBody);
     const rounds = {
-      batch: [] as Measured[],
-      multipart: [] as Measured[],
-      otlp: [] as Measured[],
-      alone: [] as Measured[],
+      batch: [] as Measurement[],
+      multipart: [] as Measurement[],
+      otlp: [] as Measurement[],
+      alone: [] as Measurement[],
     };
     for (let n = 0; n < ROUNDS; n++) {
       rounds.batch.push(await through(batchBody));
@@ -103,7 +103,7 @@ function benchOf(info: StackInfo) {
   }
 
   async function scan() {
-    const rounds = { rpc: [] as Measured[], alone: [] as Measured[] };
+    const rounds = { rpc: [] as Measurement[], alone: [] as Measurement[] };
     const project = await projectOf("ingest-500-2000");
     const day = new Date().toISOString().slice(0, 10);
     const query = { project, day };
@@ -118,9 +118,9 @@ function benchOf(info: StackInfo) {
   return { ingestion, scan };
 }
 
-type Measured = { per_second: number; cpu_us: number | null };
+type Measurement = { per_second: number; cpu_us: number | null };
 
-async function measure(rows: number, work: () => Promise<void>): Promise<Measured> {
+async function measure(rows: number, work: () => Promise<void>): Promise<Measurement> {
   const before = await workerdCpu();
   const ms = await time(work);
   const after = await workerdCpu();
@@ -128,7 +128,7 @@ async function measure(rows: number, work: () => Promise<void>): Promise<Measure
   return { per_second: (rows / ms) * 1000, cpu_us };
 }
 
-function compared<K extends string>(rounds: Record<K | "alone", Measured[]>) {
+function compared<K extends string>(rounds: Record<K | "alone", Measurement[]>) {
   const medianOf = (name: K | "alone") => median(rounds[name].map((one) => one.per_second));
   return Object.fromEntries(
     (Object.keys(rounds) as (K | "alone")[]).map((name) => {

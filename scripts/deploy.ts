@@ -4,7 +4,7 @@
 import { type Account, EMPTY_ACCOUNT, readAccount } from "./deploy/account.ts";
 import { connectApi, readCredentials } from "./deploy/api.ts";
 import { awaitHealth, originOf } from "./deploy/health.ts";
-import { type Command, planDeploy, type Step, toShell, type Wanted } from "./deploy/plan.ts";
+import { type Command, type DeployInput, planDeploy, type Step, toShell } from "./deploy/plan.ts";
 import { DeployError } from "./deploy/problems.ts";
 import { runStep } from "./deploy/run.ts";
 import { assertKeysMayBeCreated } from "./deploy/secrets.ts";
@@ -109,7 +109,7 @@ function environment(): Environment {
   throw new DeployError(`--env must be one of ${ENVIRONMENTS.join(", ")}.`);
 }
 
-async function wantedOf(env: Environment, version: string | null): Promise<Wanted> {
+async function wantedOf(env: Environment, version: string | null): Promise<DeployInput> {
   const plan = PLANS.find((each) => each === values.plan);
   if (plan === undefined) throw new DeployError(`--plan must be one of ${PLANS.join(", ")}.`);
   return {

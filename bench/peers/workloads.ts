@@ -2,7 +2,7 @@ import { percentile, round, sample, time } from "../measure.ts";
 import type { Peer } from "./peer.ts";
 
 /** `ms`: what the workload is about. `cpu_ms`: processor time of all processes of the peer, for each run. */
-export type Measured = { ms: number; cpu_ms: number };
+export type Measurement = { ms: number; cpu_ms: number };
 
 type Workload = {
   title: string;
@@ -68,7 +68,11 @@ export const WORKLOADS: Record<string, Workload> = {
 /** Work that a peer does after its answers belongs to them. */
 const AFTERWARDS_MS = 700;
 
-export async function measure(name: string, peer: Peer, round_number: number): Promise<Measured> {
+export async function measure(
+  name: string,
+  peer: Peer,
+  round_number: number,
+): Promise<Measurement> {
   const workload = WORKLOADS[name];
   if (!workload) throw new Error(`${name} is none of ${Object.keys(WORKLOADS).join(", ")}`);
   const key = `${name}-${round_number}`;

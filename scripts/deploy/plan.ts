@@ -9,7 +9,7 @@ export type Command =
 /** A step without commands is done. Its commands do not depend on each other. */
 export type Step = { name: string; commands: Command[] };
 
-export type Wanted = {
+export type DeployInput = {
   /** Names of the files of migrations. */
   migrations: string[];
   /** Tag of the sources; `null` leaves it out. */
@@ -21,7 +21,7 @@ export type Wanted = {
 const DEAD_LETTER_SECONDS = "1209600"; // 14 days, the longest retention of a queue
 
 /** Compares what the account has with what the target needs. The order of the steps matters. */
-export function planDeploy(target: Target, account: Account, wanted: Wanted): Step[] {
+export function planDeploy(target: Target, account: Account, wanted: DeployInput): Step[] {
   const { env, database, bucket, builder, tail, worker } = target;
   const tag = wanted.version === null ? [] : ["--tag", wanted.version];
   const pinned = target.jurisdiction === null ? [] : ["--jurisdiction", target.jurisdiction];

@@ -16,8 +16,12 @@ export const PHRASE = new RegExp(
   "i",
 );
 const BEGINNING = /^(Of|What|Who|Whose|Whoever|By|As|Those|It|One|Null|Nobody|Here)\b/;
-/** Participles, and one name that had many meanings. */
+/** Participles, and a name that had many meanings. */
 const TYPE_NAME = /^(Asked|Told|Kept|Known|Found|Opened|Place)$/;
+/** Exported types that are a participle. `OnRunCompleted` is the name of a field. */
+const EXPORTED_PARTICIPLE =
+  /^export (?:type|interface) (?!OnRunCompleted\b)(\w*[a-z](?:(?<!e)ed|ought))\b/gm;
+const NAMED_AFTER = "a type is named after a thing";
 const NAMES = ["Identifier", "PrivateIdentifier"];
 const TEST_CALLS = /^(test|it|describe)$/;
 
@@ -35,6 +39,7 @@ export function checkWords(sources: readonly Source[]): [WordFinding[], AllowedW
 export function findWords({ path, text }: Source): WordFinding[] {
   const { program, comments } = parseSync(path, text);
   const found = blocksOf(comments, text).flatMap(checkComment);
+  if (!path.startsWith("test/")) found.push(...participlesOf(text));
   const names = new Set<string>();
   walk(program, (node, parent) => {
     found.push(...checkNode(node, parent, names, path.startsWith("test/")));
@@ -98,6 +103,12 @@ function isTestName(node: Node, parent: Node | null): boolean {
   return callee.type === "Identifier" && TEST_CALLS.test(callee.name);
 }
 
+function participlesOf(text: string): Match[] {
+  return [...text.matchAll(EXPORTED_PARTICIPLE)].map(({ index, 1: name = "" }) => {
+    return { start: index, text: name, because: NAMED_AFTER };
+  });
+}
+
 /** Each name counts once in a file. */
 function checkName(name: string, start: number, parent: Node | null, names: Set<string>): Match[] {
   if (names.has(name)) return [];
@@ -108,5 +119,5 @@ function checkName(name: string, start: number, parent: Node | null, names: Set<
     .find((part) => WORD.test(part));
   if (word) return [{ start, text: name, because: `"${word}" in a name` }];
   const isType = parent?.type === "TSTypeAliasDeclaration" && TYPE_NAME.test(name);
-  return isType ? [{ start, text: name, because: "a type is named after a thing" }] : [];
+  return isType ? [{ start, text: name, because: NAMED_AFTER }] : [];
 }

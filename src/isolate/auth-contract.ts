@@ -32,12 +32,12 @@ export type AuthVerdict = { value: Record<string, unknown>; filters: WireFilters
 /** Error thrown on purpose, or the public text of a bug in the handler. */
 export type AuthRefusal = { status: number; message: string; headers: [string, string][] };
 
-export type AuthAnswered<T> = { ok: true; value: T } | { ok: false; refusal: AuthRefusal };
+export type AuthResult<T> = { ok: true; value: T } | { ok: false; refusal: AuthRefusal };
 
 /** Methods of the entrypoint `Agent` beside its graphs. */
 export interface AuthEntrypoint {
-  authenticateRequest(request: WireRequest): Promise<AuthAnswered<AuthUser>>;
-  authorize(call: AuthCall): Promise<AuthAnswered<AuthVerdict>>;
+  authenticateRequest(request: WireRequest): Promise<AuthResult<AuthUser>>;
+  authorize(call: AuthCall): Promise<AuthResult<AuthVerdict>>;
   /** Matches the whole text against a regular expression of langgraph.json. */
   matchesPattern(pattern: string, text: string): Promise<boolean>;
 }

@@ -1,14 +1,14 @@
 /** A value as the checkpoint serializer wrote it: its type tag and its bytes. */
-export type Typed = { type: string; data: Uint8Array };
+export type TypedValue = { type: string; data: Uint8Array };
 
-export type StoredWrite = Typed & {
+export type StoredWrite = TypedValue & {
   task_id: string;
   /** Path of the task, empty for writes of an input or a command. */
   path: string;
   idx: number;
   channel: string;
 };
-export type StoredValue = Typed & { channel: string; version: number };
+export type StoredValue = TypedValue & { channel: string; version: number };
 
 /** A checkpoint without its channel values; those are stored once per channel and version. */
 export type StoredCheckpoint = {

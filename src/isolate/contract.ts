@@ -7,7 +7,7 @@ import type {
   StoredValue,
   StoredWrite,
 } from "./checkpoint-contract.ts";
-import type { EmbedCall, Embedded, StoreAnswer, StoreOp } from "./store-contract.ts";
+import type { EmbedCall, EmbeddingResult, StoreAnswer, StoreOp } from "./store-contract.ts";
 import type { TraceBatch, TraceOp } from "./trace-contract.ts";
 
 /** RPC contract between a ThreadObject and the isolate of a revision. Plain data only. */
@@ -195,5 +195,5 @@ export interface AgentEntrypoint extends AuthEntrypoint {
   ): Promise<Answer<{ checkpoint: Checkpoint; summary: ThreadSummary; ops: Op[] }>>;
   summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>>;
   /** Calls the function that `store.index` of langgraph.json names. */
-  embed(call: EmbedCall): Promise<Answer<Embedded>>;
+  embed(call: EmbedCall): Promise<Answer<EmbeddingResult>>;
 }

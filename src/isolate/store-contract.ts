@@ -73,4 +73,4 @@ export type EmbedCall = {
   items: { value: string; index: IndexChoice }[];
   query: string | null;
 };
-export type Embedded = { items: Float32Array[][]; query: Float32Array | null };
+export type EmbeddingResult = { items: Float32Array[][]; query: Float32Array | null };

@@ -20,6 +20,7 @@ test.each([
   ["a column", "type A = { told_at: string };", '1: "told" in a name'],
   ["a private field", "class A { #asked = 1 }", '1: "asked" in a name'],
   ["a type", "type Place = { id: string };", "1: a type is named after a thing"],
+  ["an exported type", "export type Wanted = { id: string };", "1: a type is named after a thing"],
   ["a text", 'throw new Error("Say who you are.");', '1: "Say" in a text'],
   ["a template", "const a = `$" + "{id} goes on`;", '1: "goes on" in a text'],
 ])("%s is found", (_, text, reason) => {

@@ -5,7 +5,7 @@ import { resealWebhookSecrets } from "../../src/agent-server/webhooks/sweep.ts";
 import { resealSecrets } from "../../src/control-plane/deployments/rollout/sweep.ts";
 import { resealGrants } from "../../src/control-plane/oauth/storage/sweep.ts";
 import { resealDestinations } from "../../src/exports/progress/sweep.ts";
-import { decrypt, encrypt, type Sealed } from "../../src/shared/crypto/crypto.ts";
+import { decrypt, encrypt, type SealedText } from "../../src/shared/crypto/crypto.ts";
 import { provider, tokenOf } from "../control-plane/oauth/support.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
 import { bucket } from "../support/belongings.ts";
@@ -16,7 +16,7 @@ const [TODAY = "", BEFORE = ""] = env.ENCRYPTION_KEYS.split(",");
 const today = { ENCRYPTION_KEYS: TODAY };
 const before = { ENCRYPTION_KEYS: BEFORE };
 
-type Row = Sealed & { id: string };
+type Row = SealedText & { id: string };
 
 /** Tables that hold what is sealed, and whose each row's ciphertext is. */
 const TABLES = {
@@ -66,7 +66,7 @@ async function age(table: keyof typeof TABLES) {
   }
 }
 
-type StoredToken = { tokens: Sealed };
+type StoredToken = { tokens: SealedText };
 
 /** Reads the storage of the token's object; `change` replaces it. */
 function grant(change?: (kept: StoredToken) => Promise<StoredToken>): Promise<StoredToken> {

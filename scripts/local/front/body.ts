@@ -4,7 +4,7 @@ import type { Limits } from "./limits.ts";
 import type { Refusal } from "./wire.ts";
 
 /** The beginning of a body, or all of it. */
-export type Collected = {
+export type BodyStart = {
   chunks: Buffer[];
   bytes: number;
   is_whole: boolean;
@@ -15,7 +15,7 @@ export type Collected = {
 const LATE: Refusal = { status: 408, detail: "The body did not arrive in time: send it at once." };
 const FULL: Refusal = { status: 503, detail: "Too many bodies arrive at once. Retry in a moment." };
 
-export function isRefusal(body: Collected | Refusal): body is Refusal {
+export function isRefusal(body: BodyStart | Refusal): body is Refusal {
   return "status" in body;
 }
 
@@ -28,14 +28,14 @@ export function collectBody(
   { is_anonymous }: Caller,
   limits: Limits,
   all: { bytes: number },
-): Promise<Collected | Refusal> {
+): Promise<BodyStart | Refusal> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const header_bytes = incoming.rawHeaders.reduce((sum, { length }) => sum + length, 0);
   all.bytes += header_bytes;
   const wait_ms = is_anonymous ? limits.anonymous_body_ms : limits.body_gap_ms;
   return new Promise((resolve) => {
-    const settle = (result: Collected | Refusal) => {
+    const settle = (result: BodyStart | Refusal) => {
       clearTimeout(timer);
       incoming.off("data", collect).off("end", end).off("close", leave);
       all.bytes -= header_bytes + bytes;
@@ -54,7 +54,7 @@ export function collectBody(
       incoming.pause();
       settle(collected(false));
     };
-    const collected = (is_whole: boolean): Collected => ({
+    const collected = (is_whole: boolean): BodyStart => ({
       ...{ chunks, bytes, is_whole },
       resume: (outgoing) => passRest(incoming, outgoing, wait_ms),
     });

@@ -11,7 +11,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Collected, collectBody, isRefusal } from "./body.ts";
+import { type BodyStart, collectBody, isRefusal } from "./body.ts";
 import { CallerCounts, callerOf, isLoopback, plainAddress } from "./callers.ts";
 import type { Limits } from "./limits.ts";
 import {
@@ -120,7 +120,7 @@ class FrontServer implements Front {
   }
 
   /** Waits for a Worker that restarts. A request that it may have read is not sent again. */
-  #pass(incoming: IncomingMessage, response: ServerResponse, body: Collected): void {
+  #pass(incoming: IncomingMessage, response: ServerResponse, body: BodyStart): void {
     const until = Date.now() + this.#limits.restart_ms;
     const send = () => {
       const outgoing = request(this.#optionsOf(incoming, body));
@@ -136,7 +136,7 @@ class FrontServer implements Front {
     send();
   }
 
-  #optionsOf(incoming: IncomingMessage, body: Collected): RequestOptions {
+  #optionsOf(incoming: IncomingMessage, body: BodyStart): RequestOptions {
     const { method = "GET", url: path = "/" } = incoming;
     const headers = withoutHopByHop(incoming.rawHeaders);
     setClient(headers, incoming);
@@ -200,7 +200,7 @@ class FrontServer implements Front {
   }
 }
 
-function write(incoming: IncomingMessage, outgoing: ClientRequest, body: Collected): void {
+function write(incoming: IncomingMessage, outgoing: ClientRequest, body: BodyStart): void {
   for (const chunk of body.chunks) outgoing.write(chunk);
   if (body.is_whole) {
     outgoing.end();

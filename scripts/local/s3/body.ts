@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 import { S3Error } from "./errors.ts";
 
 /** A complete body in a file that is not visible yet. */
-export type Received = { file: string; size: number; md5: string; checksums: Checksums };
+export type ReceivedBody = { file: string; size: number; md5: string; checksums: Checksums };
 
 export type Checksums = Record<string, string>;
 
@@ -19,7 +19,7 @@ export async function receiveBody(
   request: IncomingMessage,
   payload: string,
   folder: string,
-): Promise<Received> {
+): Promise<ReceivedBody> {
   const isChunked = payload.startsWith("STREAMING-");
   const length = request.headers[isChunked ? "x-amz-decoded-content-length" : "content-length"];
   if (length === undefined) {

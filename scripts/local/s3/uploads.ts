@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type Received, receiveBody, receiveText } from "./body.ts";
+import { type ReceivedBody, receiveBody, receiveText } from "./body.ts";
 import { S3Error } from "./errors.ts";
 import {
   assertWritable,
@@ -17,7 +17,7 @@ import {
 import { putObject } from "./store.ts";
 import { elements, readElements, readText } from "./xml.ts";
 
-type Part = Received & { number: number; modified_at: number };
+type Part = ReceivedBody & { number: number; modified_at: number };
 
 type Upload = {
   id: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { StackInfo } from "../../local/stack.ts";
 
-export type Timed = { at_ms: number; ms: number };
+export type CallTime = { at_ms: number; ms: number };
 type Page = { runs: { id: string }[]; cursors: { next: string | null } };
 type Thread = { thread_id: string; values: { n?: number } | null };
 
@@ -12,7 +12,7 @@ const PROJECT = "honest";
 /** A tenant who uses the service as a client does that repeats nothing, and remembers what it was promised. */
 export class Tenant {
   readonly findings: string[] = [];
-  readonly calls: Timed[] = [];
+  readonly calls: CallTime[] = [];
   readonly #info: StackInfo;
   readonly #agent: string;
   readonly #threads = new Map<string, number>();
@@ -121,7 +121,7 @@ export class Tenant {
   }
 }
 
-export function medianOf(calls: readonly Timed[]): number {
+export function medianOf(calls: readonly CallTime[]): number {
   const times = calls.map(({ ms }) => ms).sort((a, b) => a - b);
   return times[Math.floor(times.length / 2)] ?? 0;
 }

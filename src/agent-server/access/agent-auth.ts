@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { parseAnswer } from "../../control-plane/deployments/isolate/agent-answers.ts";
 import { agentIsolate, giveUpUnloaded } from "../../control-plane/deployments/isolate/isolate.ts";
-import type { AuthAnswered, AuthEntrypoint } from "../../isolate/auth-contract.ts";
+import type { AuthEntrypoint, AuthResult } from "../../isolate/auth-contract.ts";
 import type { Access } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 
@@ -17,7 +17,7 @@ export async function callAuth<T>(
   env: Env,
   revision: RevisionRef,
   method: AuthCalls,
-  schema: z.ZodType<AuthAnswered<T>>,
+  schema: z.ZodType<AuthResult<T>>,
   call: (auth: AuthEntrypoint) => Promise<unknown>,
 ): Promise<T> {
   const answer = await callIsolate(env, revision, method, schema, call);

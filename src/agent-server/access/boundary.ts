@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type {
-  AuthAnswered,
   AuthRefusal,
+  AuthResult,
   AuthUser,
   AuthVerdict,
   WireFilters,
@@ -63,11 +63,11 @@ export const UserAnswer = answered(User);
 export const VerdictAnswer = answered(Verdict);
 export const MatchAnswer = z.boolean();
 
-function answered<T>(value: z.ZodType<T>): z.ZodType<AuthAnswered<T>> {
+function answered<T>(value: z.ZodType<T>): z.ZodType<AuthResult<T>> {
   return z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), value }),
     z.object({ ok: z.literal(false), refusal: Refusal }),
-  ]) as unknown as z.ZodType<AuthAnswered<T>>;
+  ]) as unknown as z.ZodType<AuthResult<T>>;
 }
 
 /** Counts items before it reads them. */

@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { answerOf } from "../../control-plane/deployments/isolate/agent-answers.ts";
 import type { Answer } from "../../isolate/contract.ts";
-import type { EmbedCall, Embedded, StoreOp, StoreRefusal } from "../../isolate/store-contract.ts";
+import type {
+  EmbedCall,
+  EmbeddingResult,
+  StoreOp,
+  StoreRefusal,
+} from "../../isolate/store-contract.ts";
 import { isShallow } from "../../shared/http/depth.ts";
 import { plainObject } from "../../shared/plain.ts";
 import {
@@ -80,9 +85,9 @@ export function parseStoreOps(value: unknown): ParsedOps {
 }
 
 /** Expects a list of vectors for each item, and a vector for a query. */
-export function embeddedAnswer({ items, query }: EmbedCall): z.ZodType<Answer<Embedded>> {
+export function embeddedAnswer({ items, query }: EmbedCall): z.ZodType<Answer<EmbeddingResult>> {
   const vectors = z.array(z.unknown()).max(MAX_VECTORS).pipe(z.array(Vector));
-  return answerOf<Embedded>(
+  return answerOf<EmbeddingResult>(
     z.object({
       items: z.array(z.unknown()).length(items.length).pipe(z.array(vectors)),
       query: query === null ? z.null() : Vector,

@@ -4,7 +4,7 @@ import { agentIsolate } from "../../control-plane/deployments/isolate/isolate.ts
 import type { AgentEntrypoint } from "../../isolate/contract.ts";
 import type {
   EmbedCall,
-  Embedded,
+  EmbeddingResult,
   StoreAnswer,
   StoredItem,
   StoreOp,
@@ -173,7 +173,7 @@ function toWire({ namespace, key, value, created_at, updated_at }: StoredItem) {
 type RevisionRef = { deployment_id: string; revision_id: string; secrets_version: number };
 
 /** Has the agent's own function turn texts into vectors, in the isolate of the revision. */
-async function embed(env: Env, revision: RevisionRef, call: EmbedCall): Promise<Embedded> {
+async function embed(env: Env, revision: RevisionRef, call: EmbedCall): Promise<EmbeddingResult> {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
   const agent = agentIsolate(env, revision) as unknown as AgentEntrypoint;
   const answer = parseAnswer("embed", embeddedAnswer(call), await agent.embed(call));

@@ -4,13 +4,13 @@ import { type Context, contextFor } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { accessOf } from "../access/service.ts";
 import { readCommand } from "../threads/events/envelope.ts";
-import type { Refused, Session } from "../threads/events/session.ts";
+import type { Session, SessionRefusal } from "../threads/events/session.ts";
 import { answerCommand } from "./commands.ts";
 import { assertVisible } from "./service.ts";
 
 const DENIED = ["unauthenticated", "forbidden", "not_found"];
 /** A status after which clients connect again, with the credential that they have then. */
-const ENDED: Refused = { status: 408, message: "The session has expired: connect again." };
+const ENDED: SessionRefusal = { status: 408, message: "The session has expired: connect again." };
 
 /** Carries out the commands of a session. Checks what its principal may do at the time of each command. */
 export class ThreadSession extends WorkerEntrypoint<Env, Session> {
@@ -29,7 +29,7 @@ export class ThreadSession extends WorkerEntrypoint<Env, Session> {
   }
 
   /** @returns `null` when the principal may read the thread */
-  async mayRead(): Promise<Refused | null> {
+  async mayRead(): Promise<SessionRefusal | null> {
     const { expires_at } = this.ctx.props;
     if (expires_at !== null && expires_at <= Date.now()) return ENDED;
     try {

@@ -134,7 +134,9 @@ export type ThreadResult<T> =
   | ({ ok: true } & T)
   | { ok: false; refusal: "thread_missing" | "too_large" };
 
-export type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
+export type RunAcceptance<T> =
+  | ({ ok: true; run: RunRecord } & T)
+  | { ok: false; refusal: RunRefusal };
 
 export type StreamChoice = {
   /** Id of the last event received, -1 for all events. */

@@ -155,7 +155,7 @@ export const DeploymentsList = namedObject("DeploymentsList", {
 });
 export type DeploymentsList = z.infer<typeof DeploymentsList>;
 
-export const DeploymentsDeleted = namedObject("DeploymentsDeleted", {
+export const DeploymentDeletion = namedObject("DeploymentDeletion", {
   deleted: z.array(Uuid).describe("Ids of the deployments whose deletion has begun"),
   failed: z
     .array(
@@ -169,7 +169,7 @@ export const DeploymentsDeleted = namedObject("DeploymentsDeleted", {
     )
     .describe("Deployments that were not deleted"),
 });
-export type DeploymentsDeleted = z.infer<typeof DeploymentsDeleted>;
+export type DeploymentDeletion = z.infer<typeof DeploymentDeletion>;
 
 export const DeploymentPath = z.object({ deployment_id: Uuid.describe("Id of the deployment") });
 export const RevisionPath = DeploymentPath.extend({

@@ -51,14 +51,14 @@ export const WaitQuery = z.object({
   timeout: z.coerce.number().min(0).max(MAX_WAIT_SECONDS).default(30).describe("Seconds to wait"),
 });
 
-export const Waited = namedObject("OAuthWaitResponse", {
+export const WaitResponse = namedObject("OAuthWaitResponse", {
   status: z
     .enum(["completed", "pending", "timeout", "not_found", "failed"])
     .describe("Status of the authorization"),
   token: z.string().nullable().describe("Access token, when completed"),
   error: z.string().nullable().describe("Reason for the failure"),
 });
-export type Waited = z.infer<typeof Waited>;
+export type WaitResponse = z.infer<typeof WaitResponse>;
 
 const Text = z.string().max(8192);
 

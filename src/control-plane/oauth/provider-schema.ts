@@ -147,13 +147,13 @@ export const ProviderPath = z.object({
   }),
 });
 
-export const ProviderDeleted = namedObject("OAuthProviderDeleted", {
+export const ProviderDeletion = namedObject("OAuthProviderDeleted", {
   message: textField("Confirmation", "OAuth provider github-prod deleted."),
   provider_id: textField("Id of the provider, chosen by the customer", "github-prod"),
   revoked: z.number().int().describe("Number of tokens that the provider revoked"),
   not_revoked: z.number().int().describe("Number of tokens that were deleted without revocation"),
 });
-export type ProviderDeleted = z.infer<typeof ProviderDeleted>;
+export type ProviderDeletion = z.infer<typeof ProviderDeletion>;
 
 function isSendable(name: string): boolean {
   return /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/.test(name) && !UNSENDABLE.test(name);

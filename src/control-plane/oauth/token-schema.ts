@@ -49,13 +49,13 @@ export const TokenMetadata = namedObject("OAuthTokenMetadata", {
 });
 export type TokenMetadata = z.infer<typeof TokenMetadata>;
 
-export const TokensDeleted = namedObject("OAuthTokensDeleted", {
+export const TokenDeletion = namedObject("OAuthTokensDeleted", {
   message: textField("Confirmation", "2 tokens deleted."),
   provider_id: textField("Provider of the token", "github-prod"),
   revoked: z.number().int().describe("Number of tokens that the provider revoked"),
   not_revoked: z.number().int().describe("Number of tokens that were deleted without revocation"),
 });
-export type TokensDeleted = z.infer<typeof TokensDeleted>;
+export type TokenDeletion = z.infer<typeof TokenDeletion>;
 
 export const AgentId = z.string().trim().min(1).max(256);
 

@@ -11,7 +11,7 @@ import {
 } from "../destination-schema.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { baseOf, policyFor } from "./base.ts";
-import { type Probed, probe } from "./probe.ts";
+import { probe, type UsableDestination } from "./probe.ts";
 import { checkRights } from "./rights.ts";
 import { toTarget } from "./target.ts";
 
@@ -46,7 +46,7 @@ export function validate(
   id: string,
   config: DestinationConfig,
   credentials: DestinationCredentials,
-): Promise<Probed> {
+): Promise<UsableDestination> {
   return probe(
     egressPolicy(ctx.env, "exports"),
     probeTarget(config, credentials),

@@ -6,7 +6,7 @@ import { S3Error, type S3Problem } from "../s3/problem.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { explain } from "./advice.ts";
 
-export type Probed = {
+export type UsableDestination = {
   addressing_style: "virtual" | "path";
   /** Set when the credentials cannot delete the probe's object. */
   warning: string | null;
@@ -28,14 +28,18 @@ const VAGUE = new Set([
 ]);
 
 /** Writes and deletes one object. */
-export async function probe(policy: EgressPolicy, target: S3Target, key: string): Promise<Probed> {
+export async function probe(
+  policy: EgressPolicy,
+  target: S3Target,
+  key: string,
+): Promise<UsableDestination> {
   const { client, addressing_style, problem } = await writeProbe(policy, target, key, LIMITS);
   if (client === null) throw new AppError("bad_destination", explain(problem, target, key));
   return { addressing_style, warning: await deleteProbe(client, target, key) };
 }
 
 type WrittenProbe =
-  | { client: S3Client; addressing_style: Probed["addressing_style"]; problem: null }
+  | { client: S3Client; addressing_style: UsableDestination["addressing_style"]; problem: null }
   | { client: null; addressing_style: null; problem: S3Problem };
 
 /** Writes one object. Tries every addressing style when none is named. */

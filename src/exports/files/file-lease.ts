@@ -61,13 +61,14 @@ export async function recordUpload(env: Env, file: FileRow, upload_id: string): 
   if (!(await change(env, file, { upload_id }))) throw leaseLost(file);
 }
 
-export type Finished = Written & Pick<FileRow, "sha256" | "etag" | "min_start_us" | "max_start_us">;
+export type FinishedFile = Written &
+  Pick<FileRow, "sha256" | "etag" | "min_start_us" | "max_start_us">;
 
-export type FileContents = Omit<Finished, "etag"> & { sha256: string };
+export type FileContents = Omit<FinishedFile, "etag"> & { sha256: string };
 /** Progress of an attempt, and the signal that ends it. */
 export type Watch = { written: Written; signal: AbortSignal };
 
-export async function completeFile(env: Env, file: FileRow, finished: Finished): Promise<void> {
+export async function completeFile(env: Env, file: FileRow, finished: FinishedFile): Promise<void> {
   const now = new Date().toISOString();
   const isOurs = await change(env, file, {
     ...finished,

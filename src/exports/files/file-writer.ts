@@ -10,7 +10,7 @@ import { encodeRows } from "./encoded-file.ts";
 import { toFailure } from "./failure.ts";
 import {
   type FileContents,
-  type Finished,
+  type FinishedFile,
   leaseLost,
   recordUpload,
   renewLease,
@@ -28,7 +28,7 @@ import { FileUpload, type Mirror } from "./upload.ts";
 type Task = { env: Env; ctx: Context; client: S3Client; file: FileRow; watch: Watch };
 
 /** Writes the rows of a file to the bucket. Idempotent: the same rows make the same object. */
-export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<Finished> {
+export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<FinishedFile> {
   const order = await readOrder(env, file);
   const { ctx, client } = await openBucket(env, order, { signal: watch.signal });
   await abortOther(client, file);
@@ -49,7 +49,7 @@ export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<
 }
 
 /** Encodes the rows, and keeps the file for later exports if it may. */
-async function encodeFile(task: Task, order: ExportRow, can_seal: boolean): Promise<Finished> {
+async function encodeFile(task: Task, order: ExportRow, can_seal: boolean): Promise<FinishedFile> {
   const { ctx, file, watch } = task;
   const seal = can_seal ? await openSeal(ctx, file.chunk, SEALED_LAYOUT, file.id) : null;
   const written = await uploadFile(task, seal, (to) =>
@@ -64,7 +64,7 @@ async function uploadFile(
   { env, client, file, watch }: Task,
   mirror: Mirror | null,
   send: (to: FileUpload) => Promise<FileContents>,
-): Promise<Finished & FileContents> {
+): Promise<FinishedFile & FileContents> {
   const onOpened = (id: string) => recordUpload(env, file, id);
   const upload = new FileUpload(client, file.key, onOpened, mirror);
   try {

@@ -2,9 +2,9 @@ import { HEAD_FORBIDDEN, isProblem } from "./problem.ts";
 import type { BodyDigests, Call } from "./signing.ts";
 import { answered, type Headers, headObject, send, type Transport, unless } from "./transport.ts";
 import {
-  type Expected,
   isUploaded,
   type MultipartUpload,
+  type ObjectProperties,
   readUploads,
   toCompleteXml,
   toTag,
@@ -42,8 +42,12 @@ export function uploadCalls(transport: Transport) {
     },
 
     /** `expected` identifies the object when the response was lost and the upload is gone. */
-    completeUpload: (key: string, upload_id: string, parts: UploadPart[], expected?: Expected) =>
-      completeUpload(transport, { key, upload_id, parts, expected }),
+    completeUpload: (
+      key: string,
+      upload_id: string,
+      parts: UploadPart[],
+      expected?: ObjectProperties,
+    ) => completeUpload(transport, { key, upload_id, parts, expected }),
 
     async abortUpload(key: string, upload_id: string): Promise<void> {
       const call: Call = { method: "DELETE", key, query: { uploadId: upload_id } };
@@ -58,7 +62,7 @@ type Completion = {
   key: string;
   upload_id: string;
   parts: UploadPart[];
-  expected: Expected | undefined;
+  expected: ObjectProperties | undefined;
 };
 
 async function completeUpload(transport: Transport, completion: Completion) {

@@ -9,7 +9,7 @@ export type StoredObject = {
   metadata: Record<string, string>;
 };
 /** Properties that identify an uploaded object. */
-export type Expected = { bytes: number; metadata?: Record<string, string> };
+export type ObjectProperties = { bytes: number; metadata?: Record<string, string> };
 
 const PREFIX = "x-amz-meta-";
 
@@ -47,7 +47,7 @@ export function toTag(etag: string | null): string | null {
 export function isUploaded(
   object: StoredObject,
   parts: readonly UploadPart[],
-  expected: Expected | undefined,
+  expected: ObjectProperties | undefined,
 ): boolean {
   if (expected === undefined) return trim(object.etag ?? "") === multipartTag(parts);
   const metadata = Object.entries(expected.metadata ?? {});

@@ -8,7 +8,7 @@ import type { Answer } from "../contract.ts";
 import { type AgentProps, TCP_BINDING } from "../environment-contract.ts";
 import { answer } from "../failure.ts";
 import { withServer } from "../server.ts";
-import type { EmbedCall, Embedded } from "../store-contract.ts";
+import type { EmbedCall, EmbeddingResult } from "../store-contract.ts";
 import { authenticateRequest, authorize } from "./auth.ts";
 import { embed } from "./embedding.ts";
 import { serveApp } from "./http-app.ts";
@@ -23,7 +23,7 @@ export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements 
     return withServer(server, work);
   }
 
-  async embed(call: EmbedCall): Promise<Answer<Embedded>> {
+  async embed(call: EmbedCall): Promise<Answer<EmbeddingResult>> {
     return answer(() => embed(call));
   }
 

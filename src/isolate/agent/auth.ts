@@ -1,8 +1,8 @@
 import { auth } from "heddle:graphs";
 import type {
-  AuthAnswered,
   AuthCall,
   AuthRefusal,
+  AuthResult,
   AuthUser,
   AuthVerdict,
   WireRequest,
@@ -42,7 +42,7 @@ export function assertAuth() {
   if (auth) authenticator(handlersOf(auth));
 }
 
-export function authenticateRequest(request: WireRequest): Promise<AuthAnswered<AuthUser>> {
+export function authenticateRequest(request: WireRequest): Promise<AuthResult<AuthUser>> {
   return answered("authenticate", async () => {
     const { url, method, headers } = request;
     const authenticate = authenticator(handlers());
@@ -51,7 +51,7 @@ export function authenticateRequest(request: WireRequest): Promise<AuthAnswered<
 }
 
 /** Calls the most specific handler. Allows when there is none. */
-export function authorize(call: AuthCall): Promise<AuthAnswered<AuthVerdict>> {
+export function authorize(call: AuthCall): Promise<AuthResult<AuthVerdict>> {
   const { resource, action, value, user } = call;
   const event = `${resource}:${action}`;
   return answered(event, async () => {
@@ -112,7 +112,7 @@ function isUser(value: unknown): value is { identity: string; [field: string]: u
   return typeof value.identity === "string" && value.identity !== "";
 }
 
-async function answered<T>(what: string, work: () => Promise<T>): Promise<AuthAnswered<T>> {
+async function answered<T>(what: string, work: () => Promise<T>): Promise<AuthResult<T>> {
   try {
     return { ok: true, value: await work() };
   } catch (error) {

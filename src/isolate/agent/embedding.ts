@@ -1,5 +1,5 @@
 import { store } from "heddle:graphs";
-import type { EmbedCall, Embedded, IndexChoice } from "../store-contract.ts";
+import type { EmbedCall, EmbeddingResult, IndexChoice } from "../store-contract.ts";
 import { textsAt } from "./text-paths.ts";
 
 /** `store` of langgraph.json, written by the builder. */
@@ -24,7 +24,7 @@ export const isIndexed = store.index !== null;
 export const { ttl } = store;
 
 /** Returns the vectors of each item and of the query from the agent's own function. */
-export async function embed({ items, query }: EmbedCall): Promise<Embedded> {
+export async function embed({ items, query }: EmbedCall): Promise<EmbeddingResult> {
   const texts = items.map(({ value, index }) => textsOf(value, index));
   const all = [...new Set(texts.flat())];
   const [made, ofQuery] = await Promise.all([

@@ -1,5 +1,5 @@
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import type { StoredValue, Typed } from "../checkpoint-contract.ts";
+import type { StoredValue, TypedValue } from "../checkpoint-contract.ts";
 import {
   CacheRoom,
   isMessage,
@@ -47,7 +47,7 @@ export function dumpValues(
   );
 }
 
-export function loadValue({ type, data }: Typed): Promise<unknown> {
+export function loadValue({ type, data }: TypedValue): Promise<unknown> {
   return serializer.loadsTyped(type, data);
 }
 

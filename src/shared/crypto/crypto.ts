@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { AppError } from "../errors.ts";
 import { decodeBytes, encodeBytes, utf8 } from "./encoding.ts";
 
-export type Sealed = { key_id: string; ciphertext: string };
+export type SealedText = { key_id: string; ciphertext: string };
 
 type Keys = { ENCRYPTION_KEYS: string };
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -15,7 +15,7 @@ const ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 const UNBIASED = 248;
 
 /** `owner` names the row that holds the ciphertext: moved to another row, it does not open. */
-export async function encrypt(env: Keys, text: string, owner: string): Promise<Sealed> {
+export async function encrypt(env: Keys, text: string, owner: string): Promise<SealedText> {
   const [first] = parseKeys(env);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const key = await importKey(first.bytes);
@@ -26,7 +26,7 @@ export async function encrypt(env: Keys, text: string, owner: string): Promise<S
   return { key_id: first.key_id, ciphertext: encodeBytes(joined, "base64") };
 }
 
-export async function decrypt(env: Keys, sealed: Sealed, owner: string): Promise<string> {
+export async function decrypt(env: Keys, sealed: SealedText, owner: string): Promise<string> {
   const found = parseKeys(env).find((key) => key.key_id === sealed.key_id);
   if (found === undefined) {
     throw misconfigured(`lacks the key "${sealed.key_id}", with which a stored value is encrypted`);

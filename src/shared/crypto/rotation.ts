@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { database } from "../context.ts";
 import { log } from "../log.ts";
-import { decrypt, encrypt, parseKeys, type Sealed } from "./crypto.ts";
+import { decrypt, encrypt, parseKeys, type SealedText } from "./crypto.ts";
 
 const BATCH = 500;
 
@@ -22,7 +22,7 @@ export async function resealRows<Row>(
   const old = oldKeys(env);
   if (old.length === 0) return;
   const db = database(env);
-  const rows = await db.all<Row & Sealed & { row: number }>(
+  const rows = await db.all<Row & SealedText & { row: number }>(
     sql`select rowid as row, * from ${table}
       where key_id in (select value from json_each(${JSON.stringify(old)})) limit ${BATCH}`,
   );

@@ -9,9 +9,9 @@ export type GroupBy =
   | { attribute: "name" | "run_type" | "status" | "tag" }
   | { attribute: "metadata"; key: string };
 
-export type Named = { name: string; run_type: string; status: string };
+export type RunLabels = { name: string; run_type: string; status: string };
 export type MatchingRun = CountedRun &
-  Named & { id: string; trace_id: string; is_root: number; groups: readonly string[] };
+  RunLabels & { id: string; trace_id: string; is_root: number; groups: readonly string[] };
 
 /** Anybody may write this metadata: a wait is at most a year. */
 const MAX_WAIT_MS = 31_536_000_000;

@@ -8,7 +8,7 @@ import type { FeedbackTotals } from "./feedback-totals.ts";
 import {
   type GroupBy,
   type MatchingRun,
-  type Named,
+  type RunLabels,
   readMatching,
   timingOf,
   UsageOnce,
@@ -107,7 +107,7 @@ class FacetCounts {
     Map<string, number>
   >;
 
-  add(run: Named): void {
+  add(run: RunLabels): void {
     for (const key of FACETS) {
       const counts: Map<string, number> = this.#counts[key];
       const n = counts.get(run[key]);

@@ -7,7 +7,7 @@ import { type Location, sharedId } from "./location.ts";
 import type { LocationObject } from "./object.ts";
 
 /** `is_shared`: each home has a run of the same trace, and perhaps not this one. */
-export type Located = { homes: Home[]; is_shared: boolean };
+export type LocatedHomes = { homes: Home[]; is_shared: boolean };
 
 /** Ids of an object that is not of the last generation. `of`: of a workspace, for tests. */
 export const LOCATION_SIZE = { max_ids: 250_000, of: new Map<string, number>() };
@@ -16,7 +16,10 @@ const MAX_GENERATION = 8;
 const AT_ONCE = 8;
 
 /** Returns the locations of ids that do not contain their day. */
-export async function findLocations(ctx: Context, ids: string[]): Promise<Map<string, Located>> {
+export async function findLocations(
+  ctx: Context,
+  ids: string[],
+): Promise<Map<string, LocatedHomes>> {
   const { env, caller } = ctx;
   const found = new Map<string, Map<string, Home>>();
   const keys = ids.flatMap((id) => [id, sharedId(id) ?? id]);

@@ -3,7 +3,7 @@ import type { Context } from "../../shared/context.ts";
 import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { dayOf, timeOfId } from "../../shared/times.ts";
 import type { Home, PartitionKey } from "../changes.ts";
-import { findLocations, type Located } from "../locations/locations.ts";
+import { findLocations, type LocatedHomes } from "../locations/locations.ts";
 import { partitions, projects } from "./table.ts";
 
 /**
@@ -13,7 +13,7 @@ import { partitions, projects } from "./table.ts";
 export async function findPartitions(
   ctx: Context,
   ids: string[],
-  known?: Map<string, Located>,
+  known?: Map<string, LocatedHomes>,
 ): Promise<{ partition: PartitionKey; ids: string[] }[]> {
   const located = known ?? (await findLocations(ctx, ids));
   const days = new Map<string, Set<string>>();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { StoredValue, StoredWrite, Typed } from "../../../isolate/checkpoint-contract.ts";
+import type { StoredValue, StoredWrite, TypedValue } from "../../../isolate/checkpoint-contract.ts";
 import type { Op } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/guards.ts";
@@ -162,7 +162,7 @@ function storedSizeOf(op: Op): number {
   return sizeOf(op) + (op.op === "trace" ? sharedSizeOf(op) : 0);
 }
 
-function bytesOfAll(values: Typed[]): number {
+function bytesOfAll(values: TypedValue[]): number {
   return values.reduce((sum, { data }) => sum + OVERHEAD_BYTES + data.byteLength, 0);
 }
 

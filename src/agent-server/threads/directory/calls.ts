@@ -9,7 +9,7 @@ export type DirectoryRemoval = DirectoryKey & { is_removed: true };
 /** `generation`: the last one of the directory, as far as the object knows. The root knows it. */
 export type Grown = { generation: number };
 /** `outdated`: entries that are refused for their age. `refused`: new threads that belong to `generation`. */
-export type Published = { outdated: number; refused: string[] } & Grown;
+export type PublishResult = { outdated: number; refused: string[] } & Grown;
 /** `isCut`: more rows match than one message of RPC has. */
 export type DirectoryPage = { rows: DirectoryRow[]; isCut: boolean } & Grown;
 export type WaitingPage = { rows: WaitingPosition[]; total: number } & Grown;
@@ -19,7 +19,7 @@ export type DirectoryEnd = "ended" | "later" | "used";
 /** Methods of an object of a directory. `workspace_id`: of the caller, `null` for internal callers. */
 export interface DirectoryCalls {
   /** Everything may arrive twice and in any order. The changes are of one object. */
-  publish(changes: DirectoryChange[]): Promise<Published>;
+  publish(changes: DirectoryChange[]): Promise<PublishResult>;
   /** Begins a generation of objects for new threads. It never returns to an earlier one. */
   grow(workspace_id: string, generation: number): Promise<number>;
   find(workspace_id: string | null, query: DirectoryQuery): Promise<DirectoryPage>;

@@ -10,7 +10,7 @@ import type {
   DirectoryEnd,
   DirectoryPage,
   Grown,
-  Published,
+  PublishResult,
   WaitingPage,
 } from "./calls.ts";
 import { DirectoryCounts, NO_THREADS, type StatusCounts } from "./counts.ts";
@@ -50,7 +50,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     if (this.#exists) migrate(ctx.storage, MIGRATIONS);
   }
 
-  async publish(changes: DirectoryChange[]): Promise<Published> {
+  async publish(changes: DirectoryChange[]): Promise<PublishResult> {
     const { storage } = this.ctx;
     const slot = changes[0]?.slot ?? ROOT;
     const entry = changes.find((change) => "workspace_id" in change);

@@ -2,7 +2,7 @@ import { ROOT } from "../../../shared/storage/slots.ts";
 import { Gatherer } from "../../../shared/work/gatherer.ts";
 import { learnGeneration } from "../directory-slots.ts";
 import type { DirectoryEntry, DirectoryKey } from "../storage/listing.ts";
-import type { DirectoryChange, Published } from "./calls.ts";
+import type { DirectoryChange, PublishResult } from "./calls.ts";
 import { directoryObject } from "./stub.ts";
 
 /** A message of RPC has at most 32 MiB, and a character up to two bytes there. */
@@ -66,7 +66,7 @@ export async function publishChanges(env: Env, changes: DirectoryChange[]): Prom
   const { deployment_id, slot } = first;
   const directory = directoryObject(env, deployment_id, slot);
   // An object of the version before, which runs on for an hour, answers nothing.
-  const published: Partial<Published> | undefined = await directory.publish(changes);
+  const published: Partial<PublishResult> | undefined = await directory.publish(changes);
   const { outdated = 0, refused = [], generation = 0 } = published ?? {};
   learnGeneration(deployment_id, generation);
   for (const change of changes)

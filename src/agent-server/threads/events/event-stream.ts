@@ -5,7 +5,7 @@ import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
 import { RECHECK_MS, SETTLE_MS } from "./limits.ts";
 import { LogReader } from "./log-reader.ts";
-import type { Refused } from "./session.ts";
+import type { SessionRefusal } from "./session.ts";
 
 type Options = {
   store: ThreadStore;
@@ -14,7 +14,7 @@ type Options = {
   isThere: () => boolean;
   filter: EventFilter;
   since: number;
-  checkAccess: () => Promise<Refused | null>;
+  checkAccess: () => Promise<SessionRefusal | null>;
 };
 
 /**

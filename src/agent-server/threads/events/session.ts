@@ -15,7 +15,7 @@ export type Session = {
 };
 
 /** `status` is an HTTP status. */
-export type Refused = { status: number; message: string };
+export type SessionRefusal = { status: number; message: string };
 
 export type Subscription = EventFilter & {
   id: string;

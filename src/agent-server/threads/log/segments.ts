@@ -13,7 +13,7 @@ const CLOSING = new Set([0x5d, 0x7d]);
 type Segment = { id: number; data: Uint8Array };
 type SharedSegment = { id: number; size: number };
 /** Columns of the owner's row: a JSON list of segment ids, and the bytes after the segments. */
-export type Segmented = { segments: string; tail: Uint8Array };
+export type SegmentRefs = { segments: string; tail: Uint8Array };
 /** `owner`: table whose column `segments` refers to the segments. `group`: the lazy tables that include both. */
 type SegmentTables = {
   group: "channel_values" | "event_segments";
@@ -51,7 +51,7 @@ export class Segments {
   }
 
   /** `base`: segments of a text that may have the same beginning. */
-  put(data: Uint8Array, base: string | null): Segmented {
+  put(data: Uint8Array, base: string | null): SegmentRefs {
     const end = data.byteLength - tailBytes(data);
     const body = data.subarray(0, end);
     const kept = base === null ? [] : this.#shared(body, base);

@@ -1,8 +1,8 @@
 import { resolveAnswer } from "../loop/merge.ts";
 import type {
-  Accepted,
   CancelChoice,
   Interrupts,
+  RunAcceptance,
   RunRecord,
   RunRequest,
   StreamChoice,
@@ -30,21 +30,21 @@ export class RunMethods {
     this.#readers = readers;
   }
 
-  async createRun(request: RunRequest): Promise<Accepted<object>> {
+  async createRun(request: RunRequest): Promise<RunAcceptance<object>> {
     return this.#accept(request, () => ({}));
   }
 
   async streamRun(
     request: RunRequest,
     choice: StreamChoice,
-  ): Promise<Accepted<{ stream: ReadableStream }>> {
+  ): Promise<RunAcceptance<{ stream: ReadableStream }>> {
     return this.#accept(request, (run) => ({ stream: this.#readers.events(run.run_id, choice) }));
   }
 
   async waitRun(
     request: RunRequest,
     on_leave: "cancel" | "continue",
-  ): Promise<Accepted<{ body: string | ReadableStream }>> {
+  ): Promise<RunAcceptance<{ body: string | ReadableStream }>> {
     const accepted = this.#accept(request, () => ({}));
     if (!accepted.ok) return accepted;
     const body = await this.#readers.wait(accepted.run.run_id, on_leave === "cancel");
@@ -126,7 +126,7 @@ export class RunMethods {
   }
 
   /** `last_event` is the thread's last event before the run. */
-  async commandRun(request: RunRequest): Promise<Accepted<{ last_event: number }>> {
+  async commandRun(request: RunRequest): Promise<RunAcceptance<{ last_event: number }>> {
     if (Array.isArray(request.answers)) await this.#endOfInterrupting(request.answers);
     const last_event = this.#thread.open() ? this.#thread.store.events.lastId() : 0;
     const answering = this.#thread.openVisible()
@@ -159,7 +159,7 @@ export class RunMethods {
     return "key_reused";
   }
 
-  #accept<T>(request: RunRequest, withRun: (run: RunRecord) => T): Accepted<T> {
+  #accept<T>(request: RunRequest, withRun: (run: RunRecord) => T): RunAcceptance<T> {
     const known = this.#thread.open() ? this.#knownRun(request) : null;
     if (known === "key_reused") return { ok: false, refusal: known };
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };

@@ -4,7 +4,7 @@ import { eventStream } from "../events/event-stream.ts";
 import type { EventFilter } from "../events/filter.ts";
 import { treeOf } from "../events/log-reader.ts";
 import type { AgentTree } from "../events/namespaces.ts";
-import type { Refused, Session } from "../events/session.ts";
+import type { Session, SessionRefusal } from "../events/session.ts";
 import type { Followers } from "../readers/followers.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { Sockets } from "./sockets.ts";
@@ -34,7 +34,7 @@ export class ProtocolReaders {
   }
 
   /** The thread is gone. */
-  leave(refused: Refused) {
+  leave(refused: SessionRefusal) {
     this.#thread.followers.wake();
     this.sockets.closeAll(refused);
   }

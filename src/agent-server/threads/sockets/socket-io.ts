@@ -1,6 +1,6 @@
 import { closeReason } from "../../../shared/http/sockets.ts";
 import { MAX_ATTACHMENT_BYTES } from "../events/limits.ts";
-import type { Attachment, Refused } from "../events/session.ts";
+import type { Attachment, SessionRefusal } from "../events/session.ts";
 import type { SendBudget } from "./send-budget.ts";
 
 const TOO_MANY_EVENTS =
@@ -18,7 +18,7 @@ export function attach(socket: WebSocket, attachment: Attachment): boolean {
   return true;
 }
 
-export function refuse(socket: WebSocket, { status, message }: Refused) {
+export function refuse(socket: WebSocket, { status, message }: SessionRefusal) {
   socket.close(4000 + status, closeReason(message));
 }
 

@@ -7,7 +7,7 @@ import { channelsOf } from "../events/filter.ts";
 import { MAX_COMMAND_CHARACTERS, MAX_SOCKETS, RECHECK_MS } from "../events/limits.ts";
 import { LogReader } from "../events/log-reader.ts";
 import { textsOf, upToEnd } from "../events/replay.ts";
-import type { Refused, Session } from "../events/session.ts";
+import type { Session, SessionRefusal } from "../events/session.ts";
 import { attach, attachmentOf, refuse, send, sendWithin } from "./socket-io.ts";
 import { newSocketState, type SocketState, type WatchedThread } from "./socket-state.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -62,7 +62,7 @@ export class Sockets {
   }
 
   /** The thread is gone. */
-  closeAll(refused: Refused) {
+  closeAll(refused: SessionRefusal) {
     for (const socket of this.#thread.ctx.getWebSockets()) refuse(socket, refused);
   }
 

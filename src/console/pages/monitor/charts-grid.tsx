@@ -7,7 +7,7 @@ import { LineChart } from "../../ui/chart/line-chart.tsx";
 import { showText } from "../../ui/formats.ts";
 import { Empty } from "../../ui/panel.tsx";
 import { formatTick } from "../traces/model/time-range.ts";
-import { CHARTS, type ChartKind, filterOf, type Plotted, stack, toPlotted } from "./charts.ts";
+import { CHARTS, type ChartKind, filterOf, type PlotLine, stack, toPlotted } from "./charts.ts";
 import { FiguresTable } from "./figures-table.tsx";
 import { RevisionLegend, useRevisionMarks } from "./revision-legend.tsx";
 import type { RevisionMark } from "./revision-marks.ts";
@@ -59,7 +59,7 @@ function useOpenRuns({ start_time, stride_seconds }: RunSeries, project: string)
   const { group, key = "", runs, range } = route.useSearch();
   const navigate = useNavigate();
   const workspace = useWorkspaceId();
-  return (bucket: number, line: Plotted | undefined) => {
+  return (bucket: number, line: PlotLine | undefined) => {
     const from = Date.parse(start_time) + bucket * stride_seconds * 1000;
     void navigate({
       to: pathTo(workspace, "/traces"),
@@ -81,7 +81,7 @@ type ChartProps = {
   marks: RevisionMark[];
   cursor: number | null;
   onCursor: (bucket: number | null) => void;
-  onOpen: (bucket: number, line: Plotted | undefined) => void;
+  onOpen: (bucket: number, line: PlotLine | undefined) => void;
 };
 
 function Chart({ kind, answer, marks, cursor, onCursor, onOpen }: ChartProps) {
@@ -138,7 +138,7 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen }: ChartProps) {
 }
 
 /** The sum of what adds up, else the last line, which is the higher percentile. */
-function headValue(kind: ChartKind, plotted: Plotted[], at: number): string {
+function headValue(kind: ChartKind, plotted: PlotLine[], at: number): string {
   const values = plotted.flatMap(({ values: all }) => all[at] ?? []);
   if (values.length === 0) return "none";
   const value = kind.isStacked ? values.reduce((sum, one) => sum + one, 0) : Math.max(...values);

@@ -131,7 +131,7 @@ function formatRate(value: number): string {
   return value > 0 && value < 0.01 ? value.toPrecision(2) : formatNumber(value);
 }
 
-export type Plotted = {
+export type PlotLine = {
   label: string;
   colour: string;
   isDashed: boolean;
@@ -144,7 +144,7 @@ export type Plotted = {
 const COLOURS = ["var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
 
 /** Values by bucket, also of buckets without runs, which the answer omits. */
-export function toPlotted(kind: ChartKind, answer: RunSeries): Plotted[] {
+export function toPlotted(kind: ChartKind, answer: RunSeries): PlotLine[] {
   const isGrouped = answer.series.some(({ group, is_rest }) => group !== null || is_rest);
   return answer.series.flatMap((series, index) => {
     const lines: ChartKind["lines"] = isGrouped ? [kind.grouped] : kind.lines;
@@ -175,7 +175,7 @@ function valuesOf(
 }
 
 /** Each line on top of those before it. */
-export function stack(lines: Plotted[]): Plotted[] {
+export function stack(lines: PlotLine[]): PlotLine[] {
   const sums: number[] = [];
   return lines.map((line) => ({
     ...line,

@@ -10,7 +10,7 @@ import { addedLength, META_DEFINES } from "./source-text.ts";
 import { withHostRequire } from "./ui-module.ts";
 
 type Failed = { ok: false; errors: string[] };
-export type Bundled = { ok: true; code: string; map: string; warnings: string[] } | Failed;
+export type BundleResult = { ok: true; code: string; map: string; warnings: string[] } | Failed;
 type BundledUi = { ok: true; files: UiFiles; warnings: string[] } | Failed;
 type BundledUnit =
   | { ok: true; outputFiles: esbuild.OutputFile[]; outputs: esbuild.Metafile["outputs"] }
@@ -37,7 +37,7 @@ export async function bundle(
   entry: string,
   plugin: esbuild.Plugin,
   { compilerOptions }: TsConfig,
-): Promise<Bundled> {
+): Promise<BundleResult> {
   const built = await build({
     entryPoints: [entry],
     outfile: "/main.js",
@@ -143,7 +143,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-function toBundled(result: Output): Bundled {
+function toBundled(result: Output): BundleResult {
   const text = (name: string) =>
     result.outputFiles.find(({ path }) => path.endsWith(name))?.text ?? "";
   const warnings = warningsOf(result);

@@ -7,7 +7,7 @@ import type {
 import { ASSET_BYTES } from "../limits.ts";
 import { directoryOf } from "../paths.ts";
 import { splitPackagePath } from "../resolve/disk.ts";
-import type { Resolved } from "../resolve/disk-resolver.ts";
+import type { Resolution } from "../resolve/disk-resolver.ts";
 import type { RequestKind, Resolver } from "../resolve/resolver.ts";
 import { bytesText } from "../text.ts";
 import {
@@ -94,7 +94,7 @@ function ownModule(
 function specialResult(
   { isShared }: PluginOptions,
   args: OnResolveArgs,
-  resolved: Resolved,
+  resolved: Resolution,
 ): OnResolveResult | null {
   if (resolved.type === "file" && ATTRIBUTE_LOADERS[args.with?.type ?? ""]) {
     return { path: resolved.path, sideEffects: false };
@@ -106,10 +106,10 @@ function specialResult(
   return { ...toExternal(toBuiltin(resolved.name), args.kind), warnings: [{ text }] };
 }
 
-type Absent = Extract<Resolved, { text: string }>;
+type Absent = Extract<Resolution, { text: string }>;
 
 /** A missing import is an error in the agent's source. In packages it can be optional. */
-function isSpared({ kind, importer, namespace }: OnResolveArgs, to: Resolved): to is Absent {
+function isSpared({ kind, importer, namespace }: OnResolveArgs, to: Resolution): to is Absent {
   if (to.type !== "absent") return to.type === "error" && namespace === REQUIRES;
   const isPackage = splitPackagePath(importer) !== null;
   return namespace === REQUIRES || (isPackage && !/^import-(statement|rule)$/.test(kind));
@@ -135,7 +135,11 @@ function externals(build: Parameters<Plugin["setup"]>[0]) {
   });
 }
 
-function toResult(options: PluginOptions, resolved: Resolved, kind: EsbuildKind): OnResolveResult {
+function toResult(
+  options: PluginOptions,
+  resolved: Resolution,
+  kind: EsbuildKind,
+): OnResolveResult {
   switch (resolved.type) {
     case "file":
       return toSource(options, resolved.path, resolved.has_side_effects);

@@ -12,7 +12,7 @@ import {
 } from "../../deployments/rollout/build-service.ts";
 import { unsetVariables } from "../config/webhooks-config.ts";
 import type { BuildFailureReason } from "../contract.ts";
-import { checkDescription, type Described, notLoaded } from "./description.ts";
+import { type BuildDescription, checkDescription, notLoaded } from "./description.ts";
 
 const LOAD_TIMEOUT_MS = 30_000;
 
@@ -29,7 +29,7 @@ export async function deployArtifact(env: Env, build: RevisionBuild): Promise<vo
   await activateBuild(env, build);
 }
 
-async function describe(env: Env, build: RevisionBuild): Promise<Described> {
+async function describe(env: Env, build: RevisionBuild): Promise<BuildDescription> {
   const first = load(env, build).catch((error: unknown) => {
     if (isLoadError(error)) throw error;
     // Other agents share the first isolate's process on one machine: a loss may be theirs.

@@ -15,13 +15,13 @@ const ANSWER = z.discriminatedUnion("ok", [
 const Plain = plainData();
 
 /** The result of an agent's load check, within limits. */
-export type Described = z.infer<typeof ANSWER>;
+export type BuildDescription = z.infer<typeof ANSWER>;
 
 /**
  * Checks what `describe()` returned, which an agent's own code can replace. A value that D1 refuses would end each
  * attempt as an error of the platform.
  */
-export function checkDescription(answer: unknown): Described {
+export function checkDescription(answer: unknown): BuildDescription {
   const parsed = ANSWER.safeParse(answer);
   if (!parsed.success) return notLoaded("describe() of the agent returned no list of graphs.");
   if (!parsed.data.ok) return parsed.data;
@@ -36,7 +36,7 @@ export function checkDescription(answer: unknown): Described {
   return notLoaded(`The nodes and schemas of the graphs have ${sizes}. ${remedy}.`);
 }
 
-export function notLoaded(message: string): Described {
+export function notLoaded(message: string): BuildDescription {
   return { ok: false, error: { error: "Error", message, stack: null } };
 }
 

@@ -2,7 +2,7 @@ import enhanced from "enhanced-resolve";
 import { directoryOf } from "../paths.ts";
 import { type Disk, splitPackagePath } from "./disk.ts";
 
-export type Resolved =
+export type Resolution =
   | { type: "file"; path: string; has_side_effects: boolean }
   | { type: "builtin"; name: string }
   /** A package of the prebuilt runtime; `specifier` is how its entry is called. */
@@ -22,7 +22,7 @@ export type Packages = {
 
 type Options = Parameters<typeof enhanced.ResolverFactory.createResolver>[0];
 type Plugin = Extract<NonNullable<Options["plugins"]>[number], { apply: unknown }>;
-type Visit = { bare?: string; home?: string; end?: Resolved };
+type Visit = { bare?: string; home?: string; end?: Resolution };
 
 const BARE = /^(?:@[^/]+\/)?[^/]+/;
 const MISSING = Object.assign(new Error("no such file"), { code: "ENOENT" });
@@ -31,7 +31,7 @@ const MISSING = Object.assign(new Error("no such file"), { code: "ENOENT" });
 export function diskResolver(
   packages: Packages,
   options: Omit<Options, "fileSystem">,
-): (specifier: string, directory: string) => Resolved {
+): (specifier: string, directory: string) => Resolution {
   let visit: Visit = {};
   const resolver = enhanced.ResolverFactory.createResolver({
     ...options,
@@ -73,7 +73,7 @@ function callInTurn({ type, taps }: Taps) {
 
 /** Ends at builtins, and at packages that the disk does not hold. */
 function packagePlugin({ disk, provided, isBuiltin }: Packages, current: () => Visit): Plugin {
-  const endOf = (path: string, subpath: string): Resolved | undefined => {
+  const endOf = (path: string, subpath: string): Resolution | undefined => {
     const name = path.slice(path.lastIndexOf("/node_modules/") + "/node_modules/".length);
     if (provided.has(path)) return { type: "provided", specifier: name + subpath };
     return disk.isMissing(path) ? { type: "missing", directory: path } : undefined;
@@ -139,13 +139,13 @@ function answering<T>(read: (path: string) => T | null) {
   };
 }
 
-function toFile(disk: Disk, path: string): Resolved {
+function toFile(disk: Disk, path: string): Resolution {
   const inside = splitPackagePath(path);
   const manifest = inside ? disk.manifest(inside.directory) : null;
   return { type: "file", path, has_side_effects: manifest?.sideEffects !== false };
 }
 
-function toFailure(disk: Disk, specifier: string, { bare, home }: Visit): Resolved {
+function toFailure(disk: Disk, specifier: string, { bare, home }: Visit): Resolution {
   const failure = `Could not resolve "${specifier}":`;
   if (bare === undefined) {
     const why = specifier.startsWith("#")

@@ -1,10 +1,10 @@
 import { SPECIFIER_CHARACTERS } from "../limits.ts";
 import { splitPackagePath } from "./disk.ts";
-import { diskResolver, type Packages, type Resolved } from "./disk-resolver.ts";
+import { diskResolver, type Packages, type Resolution } from "./disk-resolver.ts";
 import { aliasesOf, type TsConfig } from "./tsconfig.ts";
 
 export type RequestKind = "import" | "require" | "style";
-export type Resolver = (specifier: string, directory: string, kind: RequestKind) => Resolved;
+export type Resolver = (specifier: string, directory: string, kind: RequestKind) => Resolution;
 
 type ResolverOptions = Packages & {
   tsconfig: TsConfig;
@@ -72,7 +72,7 @@ function conditionsOf(kind: RequestKind, platform?: "browser"): Conditions {
   return [base, ...LAST_RESORTS.map((last) => [...base, last])];
 }
 
-function tooLong({ length }: string): Resolved {
+function tooLong({ length }: string): Resolution {
   const text = `An import has ${length} characters; at most ${SPECIFIER_CHARACTERS} are allowed`;
   return { type: "error", text };
 }

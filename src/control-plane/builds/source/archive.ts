@@ -17,7 +17,7 @@ import {
   withoutFolder,
 } from "../tree.ts";
 
-export type Unpacked = { tree: Tree; warnings: string[] };
+export type UnpackedSource = { tree: Tree; warnings: string[] };
 
 /**
  * Unpacks a .tar.gz as it arrives; what a bundle cannot read is named and dropped. The one folder
@@ -26,7 +26,7 @@ export type Unpacked = { tree: Tree; warnings: string[] };
 export async function unpackSource(
   stream: ReadableStream<Uint8Array>,
   anchor: string | null,
-): Promise<Unpacked> {
+): Promise<UnpackedSource> {
   const tree = emptyTree();
   const notes = { links: [] as string[], installed: 0 };
   const { archive_bytes } = SOURCE_LIMITS;

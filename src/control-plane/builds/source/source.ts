@@ -5,7 +5,7 @@ import { BuildFailure } from "../failure.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
 import { joinPath } from "../paths.ts";
 import { retryTransient } from "../retry.ts";
-import { type Unpacked, unpackSource } from "./archive.ts";
+import { type UnpackedSource, unpackSource } from "./archive.ts";
 import { fetchCommit } from "./commit.ts";
 import { fetchByGit, refNotFound } from "./git.ts";
 import {
@@ -29,7 +29,7 @@ const LIMITS = {
 export async function fetchSource(
   storage: BuildStore,
   order: BuildOrder,
-): Promise<Unpacked & { name: string }> {
+): Promise<UnpackedSource & { name: string }> {
   const { source } = order;
   if (source.kind === "tarball") {
     return {
@@ -46,7 +46,7 @@ export async function fetchSource(
   return { ...unpacked, name: repository.name };
 }
 
-async function readTarball(storage: BuildStore, config_path: string): Promise<Unpacked> {
+async function readTarball(storage: BuildStore, config_path: string): Promise<UnpackedSource> {
   const body = await storage.readSource();
   if (body === null) {
     throw new BuildFailure(
@@ -61,7 +61,7 @@ async function fetchRepository(
   policy: EgressPolicy,
   repository: RepositoryAddress,
   source: GitSource,
-): Promise<Unpacked> {
+): Promise<UnpackedSource> {
   const ref = source.repo_ref === "" ? "HEAD" : source.repo_ref;
   for (const archive of archivesOf(repository, ref, source.token)) {
     const unpacked = await fetchArchive(policy, repository, archive, source.token);
@@ -80,7 +80,7 @@ async function fetchArchive(
   repository: RepositoryAddress,
   archive: Archive,
   token: string | null,
-): Promise<Unpacked | null> {
+): Promise<UnpackedSource | null> {
   const response = await get(policy, archive.url, archive.headers);
   if (response.status === 200 && isGzip(response) && response.body !== null) {
     return unpack(response.body, `The archive of ${repository.name}`, null);
@@ -99,7 +99,7 @@ async function unpack(
   stream: ReadableStream<Uint8Array>,
   what: string,
   anchor: string | null,
-): Promise<Unpacked> {
+): Promise<UnpackedSource> {
   try {
     return await unpackSource(stream, anchor);
   } catch (error) {

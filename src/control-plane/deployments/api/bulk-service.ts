@@ -1,14 +1,14 @@
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
-import type { DeploymentsDeleted } from "../schema.ts";
+import type { DeploymentDeletion } from "../schema.ts";
 import { deleteDeployment } from "./service.ts";
 
 /** Deletes the others when one cannot be deleted. */
 export async function deleteDeployments(
   ctx: Context,
   deployment_ids: readonly string[],
-): Promise<DeploymentsDeleted> {
+): Promise<DeploymentDeletion> {
   assertMay(ctx, "delete");
   const answers = await Promise.allSettled(
     deployment_ids.map((id) => deleteDeployment(ctx, id, { delete_tracing_project: false })),

@@ -6,9 +6,9 @@ import {
   Deployment,
   DeploymentCreateRequest,
   DeploymentDeleteQuery,
+  DeploymentDeletion,
   DeploymentPatchRequest,
   DeploymentPath,
-  DeploymentsDeleted,
   DeploymentsList,
 } from "../schema.ts";
 import { deleteDeployments } from "./bulk-service.ts";
@@ -103,9 +103,9 @@ const removeMany = operation("delete", "/v2/deployments", "deleteDeployments", {
   summary: "Delete several deployments",
   request: { query: DeploymentIdsQuery },
   responses: {
-    200: json(DeploymentsDeleted, "The deletion of all deployments has begun"),
+    200: json(DeploymentDeletion, "The deletion of all deployments has begun"),
     207: json(
-      DeploymentsDeleted,
+      DeploymentDeletion,
       "The deletion of some deployments has begun. `failed` lists the others",
     ),
     404: json(ErrorDetail, "None of the deployments exists in this workspace"),

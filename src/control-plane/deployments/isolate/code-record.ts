@@ -1,4 +1,4 @@
-import { decrypt, encrypt, type Sealed } from "../../../shared/crypto/crypto.ts";
+import { decrypt, encrypt, type SealedText } from "../../../shared/crypto/crypto.ts";
 import { log } from "../../../shared/log.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
 
@@ -7,7 +7,7 @@ export type CodeKey = { deployment_id: string; revision_id: string; secrets_vers
 /** Input of a load, beside the artifact. */
 export type CodeRecord = { artifact_key: string; variables: Record<string, string> };
 
-type StoredRecord = Sealed & Pick<CodeKey, "secrets_version">;
+type StoredRecord = SealedText & Pick<CodeKey, "secrets_version">;
 
 /** Keeps in R2 what D1 has, encrypted, for isolates that are loaded while D1 does not answer. */
 export async function putCodeRecord(env: Env, key: CodeKey, record: CodeRecord): Promise<void> {

@@ -1,7 +1,7 @@
 import { originOf, router } from "../../../shared/http/http.ts";
 import { ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
 import { DeploymentPath } from "../schema.ts";
-import { Uploaded, UploadPath, UploadQuery, UploadUrl } from "./upload-schema.ts";
+import { UploadPath, UploadQuery, UploadResult, UploadUrl } from "./upload-schema.ts";
 import { createUploadUrl, receiveUpload, refusePushToken } from "./upload-service.ts";
 
 export const uploadRoutes = router();
@@ -42,7 +42,7 @@ const receive = operation(
       },
     },
     responses: {
-      200: json(Uploaded, "Stored"),
+      200: json(UploadResult, "Stored"),
       400: json(ErrorDetail, "Missing `Content-Length`"),
       403: json(ErrorDetail, "Invalid or expired signature"),
       404: json(ErrorDetail, "The deployment does not exist"),

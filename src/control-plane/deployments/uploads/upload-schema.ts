@@ -25,11 +25,11 @@ export const UploadQuery = z.object({
   signature: z.string().describe("Signature of the URL"),
 });
 
-export const Uploaded = namedObject("Uploaded", {
+export const UploadResult = namedObject("UploadResult", {
   object_path: textField(
     "Value for `source_tarball_path`",
     "uploads/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071.tar.gz",
   ),
   size_bytes: z.number().int().describe("Size of the tarball"),
 });
-export type Uploaded = z.infer<typeof Uploaded>;
+export type UploadResult = z.infer<typeof UploadResult>;

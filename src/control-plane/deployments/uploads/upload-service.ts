@@ -9,7 +9,7 @@ import { among } from "../../../shared/storage/sql.ts";
 import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { assertChangeable, findDeployment } from "../rows.ts";
 import { deployments, uploads } from "../table.ts";
-import type { Uploaded, UploadUrl } from "./upload-schema.ts";
+import type { UploadResult, UploadUrl } from "./upload-schema.ts";
 import {
   assertNotExpired,
   assertUploadPlan,
@@ -55,7 +55,7 @@ export async function receiveUpload(
   upload: SourceUpload,
   signature: Signature,
   request: Request,
-): Promise<Uploaded> {
+): Promise<UploadResult> {
   if (!(await isSigned(env, PURPOSE, signedText(upload), signature))) {
     const text = "The signature does not match this URL: use upload_url unchanged.";
     throw new AppError("forbidden", text);

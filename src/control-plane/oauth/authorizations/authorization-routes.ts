@@ -6,8 +6,8 @@ import {
   AuthorizationPath,
   CallbackAnswer,
   CallbackRequest,
-  Waited,
   WaitQuery,
+  WaitResponse,
 } from "../authorization-schema.ts";
 import { ProviderPath } from "../provider-schema.ts";
 import { authenticateUser } from "./authorization-service.ts";
@@ -44,7 +44,7 @@ const wait = operation("get", "/v2/auth/wait/{auth_id}", "waitForOAuth", {
   summary: "Wait for a consent",
   description: "Returns when the consent ends or the time-out passes.",
   request: { params: AuthorizationPath, query: WaitQuery },
-  responses: { 200: json(Waited, "Status of the authorization"), ...unready },
+  responses: { 200: json(WaitResponse, "Status of the authorization"), ...unready },
 });
 authorizationRoutes.openapi(wait, async (c) => {
   const { auth_id } = c.req.valid("param");

@@ -14,7 +14,7 @@ import { toError } from "../storage/deletion.ts";
 import { needProvider, type ProviderRow } from "../storage/rows.ts";
 import { oauth_authorizations, oauth_connections, oauth_tokens } from "../table.ts";
 import { readToken, type TokenRow } from "../tokens/token-service.ts";
-import { choose, type Wanted } from "./choice.ts";
+import { type ConsentChoice, choose } from "./choice.ts";
 
 const AUTHORIZATION_MS = 10 * 60 * 1000;
 /** A code verifier has 43 to 128 unreserved characters (RFC 7636). */
@@ -60,7 +60,7 @@ export async function authenticateUser(
   }
 }
 
-function toWanted({ scopes, agent_id, token_id, force_new }: AuthenticateRequest): Wanted {
+function toWanted({ scopes, agent_id, token_id, force_new }: AuthenticateRequest): ConsentChoice {
   return {
     scopes,
     agent_id: agent_id ?? null,

@@ -9,7 +9,7 @@ export type Candidate = {
   created_at: string;
 };
 
-export type Wanted = {
+export type ConsentChoice = {
   scopes: readonly string[];
   agent_id: string | null;
   token_id: string | null;
@@ -24,7 +24,7 @@ export type Choice<T> =
 
 export function choose<T extends Candidate>(
   tokens: readonly T[],
-  wanted: Wanted,
+  wanted: ConsentChoice,
   connected: ReadonlySet<string>,
 ): Choice<T> {
   if (wanted.token_id !== null) {
@@ -51,7 +51,7 @@ function covers(token: Candidate, scopes: readonly string[]): boolean {
 /** Connected before the agent's own, before the owner's; then the default one, then the newest. */
 function chooseToken<T extends Candidate>(
   tokens: readonly T[],
-  { scopes, agent_id }: Pick<Wanted, "scopes" | "agent_id">,
+  { scopes, agent_id }: Pick<ConsentChoice, "scopes" | "agent_id">,
   connected: ReadonlySet<string>,
 ): T | null {
   const rank = (token: T) => [

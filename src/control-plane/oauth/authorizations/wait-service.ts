@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
-import type { Waited } from "../authorization-schema.ts";
+import type { WaitResponse } from "../authorization-schema.ts";
 import { ownerOf } from "../owner.ts";
 import { toError } from "../storage/deletion.ts";
 import { needProvider } from "../storage/rows.ts";
@@ -19,7 +19,7 @@ export async function waitAuthorization(
   ctx: Context,
   auth_id: string,
   timeout_seconds: number,
-): Promise<Waited> {
+): Promise<WaitResponse> {
   assertMay(ctx, "read");
   const owner = ownerOf(ctx.caller);
   const until = Date.now() + timeout_seconds * 1000;
@@ -46,14 +46,14 @@ async function findAuthorization(ctx: Context, auth_id: string, owner: string) {
   return row;
 }
 
-async function endOf(ctx: Context, row: AuthorizationRow): Promise<Waited | null> {
+async function endOf(ctx: Context, row: AuthorizationRow): Promise<WaitResponse | null> {
   if (row.status === "failed") return waited("failed", row.error);
   if (row.status === "completed") return waitedToken(ctx, row);
   if (row.expires_at > new Date().toISOString()) return null;
   return waited("failed", "The authorization expired: authenticate again.");
 }
 
-async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<Waited> {
+async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<WaitResponse> {
   const [token] = await ctx.db
     .select()
     .from(oauth_tokens)
@@ -66,6 +66,6 @@ async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<Waited>
   throw toError(answer);
 }
 
-function waited(status: Waited["status"], error: string | null = null): Waited {
+function waited(status: WaitResponse["status"], error: string | null = null): WaitResponse {
   return { status, token: null, error };
 }

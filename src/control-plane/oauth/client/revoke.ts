@@ -5,7 +5,7 @@ import { basic, callProvider, signed } from "./provider-client.ts";
 import { judge, overall, refusalText, revocationForm, type Verdict } from "./revocation.ts";
 
 /** `revoked`: the provider has taken it back, or never knew it. `unsupported`: it takes nothing back. */
-export type Revoked = {
+export type RevocationResult = {
   ok: true;
   outcome: "revoked" | "unsupported";
   revocation_url: string | null;
@@ -18,7 +18,7 @@ export async function revokeGrant(
   env: Env,
   provider: ProviderAccess,
   grant: Pick<Grant, "access_token" | "refresh_token">,
-): Promise<Revoked | ProviderFailure> {
+): Promise<RevocationResult | ProviderFailure> {
   const form = revocationForm(provider);
   if (form.kind === "none") return { ok: true, outcome: "unsupported", revocation_url: null };
   if (form.kind !== "published") return revokeParts(env, provider, grant, form);
@@ -34,7 +34,7 @@ async function revokeParts(
   provider: ProviderAccess,
   { access_token, refresh_token }: Pick<Grant, "access_token" | "refresh_token">,
   way: Way,
-): Promise<Revoked | ProviderFailure> {
+): Promise<RevocationResult | ProviderFailure> {
   const access: Part = { token: access_token, hint: "access_token" };
   const takesBoth = way.kind === "rfc7009" && refresh_token !== null;
   const parts: Part[] = takesBoth

@@ -5,7 +5,7 @@ import {
   McpDiscoverRequest,
   Provider,
   ProviderCreateRequest,
-  ProviderDeleted,
+  ProviderDeletion,
   ProviderPatchRequest,
   ProviderPath,
 } from "../provider-schema.ts";
@@ -82,7 +82,7 @@ const remove = operation("delete", "/v2/auth/providers/{provider_id}", "deleteOA
   description: "Revokes and deletes its tokens too.",
   request: { params: ProviderPath },
   responses: {
-    200: json(ProviderDeleted, "Deleted"),
+    200: json(ProviderDeletion, "Deleted"),
     409: json(ErrorDetail, "A token was granted during the deletion: retry"),
     ...down,
   },

@@ -12,7 +12,7 @@ import {
 import {
   Provider,
   type ProviderCreateRequest,
-  type ProviderDeleted,
+  type ProviderDeletion,
   type ProviderPatchRequest,
 } from "../provider-schema.ts";
 import { deleteOne, deleteUnrevoked, toError } from "../storage/deletion.ts";
@@ -133,7 +133,7 @@ export async function updateProvider(
 }
 
 /** Revokes every token of the provider first. A revocation that fails keeps the provider and its other tokens. */
-export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeleted> {
+export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeletion> {
   assertMay(ctx, "delete");
   const row = await needProvider(ctx, provider_id);
   await ctx.db.delete(oauth_authorizations).where(isOpen(row.id));

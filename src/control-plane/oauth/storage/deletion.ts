@@ -3,7 +3,7 @@ import type { Database } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { RETRY_AFTER_SECONDS } from "../client/grants.ts";
 import type { ProviderFailure } from "../client/provider-access.ts";
-import type { Revoked } from "../client/revoke.ts";
+import type { RevocationResult } from "../client/revoke.ts";
 import {
   oauth_authorizations,
   oauth_connections,
@@ -13,7 +13,7 @@ import {
 import { openProvider, type ProviderRow } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
 
-export type RevocationOutcome = Revoked["outcome"];
+export type RevocationOutcome = RevocationResult["outcome"];
 
 /** Revokes at the provider first, then deletes the grant. Each step is idempotent. */
 export async function deleteOne(

@@ -1,12 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
-import { decrypt, encrypt, parseKeys, type Sealed } from "../../../shared/crypto/crypto.ts";
+import { decrypt, encrypt, parseKeys, type SealedText } from "../../../shared/crypto/crypto.ts";
 import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import type { Grant, ProviderAccess, ProviderFailure } from "../client/provider-access.ts";
 import { requestGrant } from "../client/provider-client.ts";
-import { type Revoked, revokeGrant } from "../client/revoke.ts";
+import { type RevocationResult, revokeGrant } from "../client/revoke.ts";
 
 /** The times are plain; the tokens are sealed. */
-type StoredToken = { expires_at: string | null; refresh_at: string | null; tokens: Sealed };
+type StoredToken = { expires_at: string | null; refresh_at: string | null; tokens: SealedText };
 type Tokens = Pick<Grant, "access_token" | "refresh_token" | "token_type">;
 
 export type ReadToken =
@@ -45,7 +45,10 @@ export class TokenObject extends DurableObject<Env> {
   }
 
   /** Revokes the token at the provider, then deletes it. A token that does not exist was revoked before. */
-  async revoke(token_id: string, provider: ProviderAccess): Promise<Revoked | ProviderFailure> {
+  async revoke(
+    token_id: string,
+    provider: ProviderAccess,
+  ): Promise<RevocationResult | ProviderFailure> {
     return this.#queue.run(async () => {
       const kept = this.#kept();
       if (kept === null) return { ok: true, outcome: "revoked", revocation_url: null };

@@ -1,6 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
-import { decrypt, encrypt, type Sealed } from "../../../shared/crypto/crypto.ts";
+import { decrypt, encrypt, type SealedText } from "../../../shared/crypto/crypto.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { resourceOf } from "../client/metadata.ts";
@@ -32,7 +32,11 @@ export async function needProvider(ctx: Context, provider_id: string): Promise<P
   throw new AppError("not_found", `OAuth provider ${provider_id} not found in this workspace.`);
 }
 
-export function sealCredentials(env: Env, id: string, credentials: Credentials): Promise<Sealed> {
+export function sealCredentials(
+  env: Env,
+  id: string,
+  credentials: Credentials,
+): Promise<SealedText> {
   return encrypt(env, JSON.stringify(credentials), sealOwner(id));
 }
 

@@ -3,11 +3,11 @@ import { router } from "../../../shared/http/http.ts";
 import { body, ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
 import {
   ProviderQuery,
+  TokenDeletion,
   TokenExists,
   TokenMetadata,
   TokenPath,
   TokenSummary,
-  TokensDeleted,
   TokensQuery,
 } from "../token-schema.ts";
 import { deleteSlackTokens, hasSlackToken } from "./slack-service.ts";
@@ -47,7 +47,7 @@ const removeAll = operation("delete", "/v2/auth/tokens", "deleteOAuthTokens", {
   description: "Revokes and deletes all tokens that the caller has of a provider.",
   request: { query: ProviderQuery },
   responses: {
-    200: json(TokensDeleted, "Deleted"),
+    200: json(TokenDeletion, "Deleted"),
     404: json(ErrorDetail, "The provider does not exist in this workspace"),
     ...kept,
   },
@@ -73,7 +73,7 @@ const slackExists = operation("get", "/v2/auth/tokens/workspace/slack/exists", "
 });
 tokenRoutes.openapi(slackExists, async (c) => c.json(await hasSlackToken(c.var.ctx), 200));
 
-const SlackDeleted = TokensDeleted.omit({ provider_id: true }).openapi("SlackTokensDeleted");
+const SlackDeleted = TokenDeletion.omit({ provider_id: true }).openapi("SlackTokensDeleted");
 
 const removeSlack = operation("delete", "/v2/auth/tokens/workspace/slack", "deleteSlackTokens", {
   summary: "Delete all Slack tokens",

@@ -10,10 +10,10 @@ import { needProvider, openProvider, type ProviderRow } from "../storage/rows.ts
 import { tokenObject } from "../storage/stub.ts";
 import { oauth_providers, oauth_tokens } from "../table.ts";
 import {
+  type TokenDeletion,
   type TokenExists,
   type TokenMetadata,
   TokenSummary,
-  type TokensDeleted,
   type TokensQuery,
 } from "../token-schema.ts";
 
@@ -104,7 +104,7 @@ export async function deleteToken(ctx: Context, token_id: string): Promise<Revoc
 }
 
 /** Revokes all tokens of the caller, for every agent. Continues when one fails. */
-export async function deleteTokens(ctx: Context, provider_id: string): Promise<TokensDeleted> {
+export async function deleteTokens(ctx: Context, provider_id: string): Promise<TokenDeletion> {
   assertMay(ctx, "read");
   const provider = await needProvider(ctx, provider_id);
   const rows = await ctx.db
