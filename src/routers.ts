@@ -32,7 +32,7 @@ import { workspaceRoutes } from "./control-plane/workspaces/audit/routes.ts";
 import { keyRoutes } from "./control-plane/workspaces/keys/key-routes.ts";
 import { memberRoutes } from "./control-plane/workspaces/members/member-routes.ts";
 import { destinationRoutes } from "./exports/destinations/routes.ts";
-import { exportRoutes } from "./exports/orders/routes.ts";
+import { exportRoutes } from "./exports/bulk-exports/routes.ts";
 import { previewRoutes } from "./exports/preview/preview-routes.ts";
 import { attachmentRoutes, attachmentUrlRoutes } from "./traces/attachments/attachment-routes.ts";
 import { traceDeletionRoutes } from "./traces/deletion/trace-deletion-routes.ts";

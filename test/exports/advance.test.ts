@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import type { BulkExportRun } from "../../src/exports/bulk-exports/run-schema.ts";
 import { openBucket } from "../../src/exports/destinations/bucket.ts";
 import { attemptFile } from "../../src/exports/files/file-attempt.ts";
 import { claimFile } from "../../src/exports/files/file-lease.ts";
 import { MAX_ACTIVE_EXPORTS, MAX_RETRIES_PER_FILE } from "../../src/exports/limits.ts";
-import type { BulkExportRun } from "../../src/exports/orders/run-schema.ts";
 import { advanceExport } from "../../src/exports/progress/advance.ts";
 import { consumeExport, consumeFile } from "../../src/exports/progress/consumer.ts";
 import { finishExport } from "../../src/exports/progress/finish.ts";

@@ -26,8 +26,8 @@ describe("imports of src", () => {
     ],
     ["a feature, from shared", "src/shared/http/http.ts", "src/traces/projects/schema.ts"],
     ["the Worker, from the isolate", "src/isolate/agent/agent.ts", "src/shared/errors.ts"],
-    ["the Worker's entry, from a feature", "src/exports/orders/service.ts", "src/app.ts"],
-    ["a table, from a route", "src/exports/orders/routes.ts", "src/exports/table.ts"],
+    ["the Worker's entry, from a feature", "src/exports/bulk-exports/service.ts", "src/app.ts"],
+    ["a table, from a route", "src/exports/bulk-exports/routes.ts", "src/exports/table.ts"],
     [
       "a service, from an object",
       "src/agent-server/threads/object/object.ts",
@@ -40,7 +40,9 @@ describe("imports of src", () => {
   });
 
   test("refuse packages that a file's kind must not know", () => {
-    const found = importViolations([source("src/exports/orders/routes.ts", [], ["drizzle-orm"])]);
+    const found = importViolations([
+      source("src/exports/bulk-exports/routes.ts", [], ["drizzle-orm"]),
+    ]);
     expect(found).toEqual([expect.stringContaining("may not import drizzle-orm")]);
   });
 

@@ -1,4 +1,4 @@
-import { listExportUsage } from "../../exports/orders/export-usage-service.ts";
+import { listExportUsage } from "../../exports/bulk-exports/export-usage-service.ts";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";

@@ -11,12 +11,12 @@ import type { FileUpload } from "./upload.ts";
 export async function encodeRows(
   ctx: Context,
   chunk: ScanChunk,
-  order: ExportRow,
+  bulkExport: ExportRow,
   to: FileUpload,
   watch: Watch,
 ): Promise<FileContents> {
-  const file = new ParquetFile(order, to, watch);
-  await addRows(ctx, chunk, order, file);
+  const file = new ParquetFile(bulkExport, to, watch);
+  await addRows(ctx, chunk, bulkExport, file);
   return file.finish();
 }
 

@@ -29,31 +29,36 @@ type Task = { env: Env; ctx: Context; client: S3Client; file: FileRow; watch: Wa
 
 /** Writes the rows of a file to the bucket. Idempotent: the same rows make the same object. */
 export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<FinishedFile> {
-  const order = await readOrder(env, file);
-  const { ctx, client } = await openBucket(env, order, { signal: watch.signal });
+  const bulkExport = await readExportRow(env, file);
+  const { ctx, client } = await openBucket(env, bulkExport, { signal: watch.signal });
   await abortOther(client, file);
   const task = { env, ctx, client, file, watch };
-  if (!canCopy(order)) return encodeFile(task, order, false);
+  if (!canCopy(bulkExport)) return encodeFile(task, bulkExport, false);
   const { chunk } = file;
   const sealed = await findSealed(ctx, chunk, SEALED_LAYOUT, file.id);
-  const copy = await planSealedCopy({ ctx, chunk, order }, sealed);
-  if (copy === null) return encodeFile(task, order, sealed.can_seal && hasAllColumns(order));
+  const copy = await planSealedCopy({ ctx, chunk, bulkExport }, sealed);
+  if (copy === null)
+    return encodeFile(task, bulkExport, sealed.can_seal && hasAllColumns(bulkExport));
   try {
     return await uploadFile(task, null, (to) => copy(to, watch));
   } catch (error) {
     if (!isUnusable(error)) throw error;
     log.warn("sealed_file_not_copied", { file_id: file.id, reason: String(error) });
     Object.assign(watch.written, { rows_written: 0, bytes_written: 0 });
-    return encodeFile(task, order, false);
+    return encodeFile(task, bulkExport, false);
   }
 }
 
 /** Encodes the rows, and keeps the file for later exports if it may. */
-async function encodeFile(task: Task, order: ExportRow, can_seal: boolean): Promise<FinishedFile> {
+async function encodeFile(
+  task: Task,
+  bulkExport: ExportRow,
+  can_seal: boolean,
+): Promise<FinishedFile> {
   const { ctx, file, watch } = task;
   const seal = can_seal ? await openSeal(ctx, file.chunk, SEALED_LAYOUT, file.id) : null;
   const written = await uploadFile(task, seal, (to) =>
-    encodeRows(ctx, file.chunk, order, to, watch),
+    encodeRows(ctx, file.chunk, bulkExport, to, watch),
   );
   const { rows_written: rows, bytes_written: bytes, sha256, min_start_us, max_start_us } = written;
   await seal?.finish({ rows, bytes, sha256, min_start_us, max_start_us });
@@ -90,8 +95,8 @@ async function abortOther(client: S3Client, { id, key, upload_id }: FileRow): Pr
   }
 }
 
-async function readOrder(env: Env, { bulk_export_id }: FileRow): Promise<ExportRow> {
-  const order = await readExport(env, bulk_export_id);
-  if (!order) throw notFound("Bulk export", bulk_export_id);
-  return order;
+async function readExportRow(env: Env, { bulk_export_id }: FileRow): Promise<ExportRow> {
+  const bulkExport = await readExport(env, bulk_export_id);
+  if (!bulkExport) throw notFound("Bulk export", bulk_export_id);
+  return bulkExport;
 }

@@ -17,8 +17,8 @@ export class ParquetFile {
   readonly #watch: Watch;
   readonly #range = { min_start_us: null as number | null, max_start_us: null as number | null };
 
-  constructor(order: ExportRow, to: FileUpload, watch: Watch) {
-    const { compression, export_fields, workspace_id: tenant_id, session_id } = order;
+  constructor(bulkExport: ExportRow, to: FileUpload, watch: Watch) {
+    const { compression, export_fields, workspace_id: tenant_id, session_id } = bulkExport;
     this.columns = selectColumns(export_fields);
     this.#writer = new ParquetWriter(this.columns, {
       compression,

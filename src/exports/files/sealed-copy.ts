@@ -49,14 +49,14 @@ export function hasAllColumns({ export_fields }: ExportRow): boolean {
 }
 
 export type Copy = (to: FileUpload, watch: Watch) => Promise<FileContents>;
-type CopySource = { ctx: Context; chunk: ScanChunk; order: ExportRow };
+type CopySource = { ctx: Context; chunk: ScanChunk; bulkExport: ExportRow };
 
 /** @returns `null` when sealed files have no row group of the chunk */
 export async function planSealedCopy(
   of: CopySource,
   { file, parts }: SealedLookup,
 ): Promise<Copy | null> {
-  if (file !== null && hasAllColumns(of.order)) {
+  if (file !== null && hasAllColumns(of.bulkExport)) {
     return checked(of, [file], (to, watch) => copyWhole(of.ctx, file, to, watch));
   }
   const groups = await readFooters(of.ctx, file === null ? parts : [file]);
@@ -70,10 +70,10 @@ export async function planSealedCopy(
  * Checks the files behind the last byte: the alarm may delete them later than their runs, and an
  * acknowledged deletion must not be followed by a file with such a run.
  */
-function checked({ ctx, chunk, order }: CopySource, files: SealedFile[], copy: Copy): Copy {
+function checked({ ctx, chunk, bulkExport }: CopySource, files: SealedFile[], copy: Copy): Copy {
   return async (to, watch) => {
     const contents = await copy(to, watch);
-    const { parts } = await findSealed(ctx, chunk, SEALED_LAYOUT, order.id);
+    const { parts } = await findSealed(ctx, chunk, SEALED_LAYOUT, bulkExport.id);
     const keys = new Set(parts.map(({ key }) => key));
     for (const { key } of files) if (!keys.has(key)) throw new SealedFileGone(key);
     return contents;
@@ -115,15 +115,15 @@ async function copyWhole(
 
 /** Sends column chunks of row groups, and encodes the rows between them. No value of a group is decoded. */
 async function copyGroups(
-  { ctx, order }: CopySource,
+  { ctx, bulkExport }: CopySource,
   steps: readonly CopyStep[],
   to: FileUpload,
   watch: Watch,
 ): Promise<FileContents> {
-  const target = new ParquetFile(order, to, watch);
+  const target = new ParquetFile(bulkExport, to, watch);
   for (const step of steps) {
     if ("rows" in step) {
-      await addRows(ctx, step.rows, order, target);
+      await addRows(ctx, step.rows, bulkExport, target);
       continue;
     }
     const reads = planReads(rangesOf(step, target.columns));

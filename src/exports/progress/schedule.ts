@@ -8,10 +8,10 @@ import { isPaidPlan } from "../../shared/plans.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { systemContext } from "../access.ts";
+import { assertExportQuota, countCreates } from "../bulk-exports/quota.ts";
 import { toFailure } from "../files/failure.ts";
 import { CREATES_LEFT_TO_PEOPLE, MAX_CREATES_PER_HOUR } from "../limits.ts";
 import { sendExports } from "../messages.ts";
-import { assertExportQuota, countCreates } from "../orders/quota.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt, windowOf } from "../windows.ts";
 

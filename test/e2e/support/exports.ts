@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AwsClient } from "aws4fetch";
 import { inject } from "vitest";
-import type { BulkExportRun } from "../../../src/exports/orders/run-schema.ts";
+import type { BulkExportRun } from "../../../src/exports/bulk-exports/run-schema.ts";
 import type { BulkExport } from "../../../src/exports/schema.ts";
 import { request } from "./http.ts";
 import { until } from "./stack.ts";

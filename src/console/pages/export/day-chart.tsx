@@ -1,4 +1,4 @@
-import type { BulkExportRun } from "../../../exports/orders/run-schema.ts";
+import type { BulkExportRun } from "../../../exports/bulk-exports/run-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { formatNumber } from "../../ui/formats.ts";

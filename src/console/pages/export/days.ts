@@ -1,4 +1,4 @@
-import type { BulkExportRun } from "../../../exports/orders/run-schema.ts";
+import type { BulkExportRun } from "../../../exports/bulk-exports/run-schema.ts";
 import { formatDate } from "../../ui/formats.ts";
 
 export type DayState = "written" | "working" | "waiting" | "failed";

@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { BulkExportEstimate } from "../../../exports/orders/estimate-schema.ts";
+import type { BulkExportEstimate } from "../../../exports/bulk-exports/estimate-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { useDebounced } from "../../ui/form/use-debounced.ts";

@@ -4,7 +4,7 @@ import { estimateScan } from "../../traces/scan/estimate-service.ts";
 import { assertMayExport } from "../access.ts";
 import { countDays } from "../windows.ts";
 import type { BulkExportEstimate, EstimateExportRequest } from "./estimate-schema.ts";
-import { assertFilter, assertWindow } from "./order.ts";
+import { assertFilter, assertWindow } from "./new-export.ts";
 
 /** Counts what an export would contain. */
 export async function estimateExport(

@@ -6,7 +6,7 @@ import { inWorkspace } from "../../shared/storage/sql.ts";
 import { MAX_CREATES_PER_HOUR, MAX_SCHEDULES } from "../limits.ts";
 import { bulk_exports } from "../table.ts";
 import { listExportUsage } from "./export-usage-service.ts";
-import type { Order } from "./order.ts";
+import type { NewExport } from "./new-export.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -16,7 +16,7 @@ export function assertExportQuota(ctx: Context): Promise<void> {
 }
 
 /** Limits creates in a rolling one-hour window, including those of schedules. */
-export async function assertRoom(ctx: Context, order: Order): Promise<void> {
+export async function assertRoom(ctx: Context, bulkExport: NewExport): Promise<void> {
   const now = new Date();
   const made = await countCreates(ctx, now);
   if (made.count >= MAX_CREATES_PER_HOUR) {
@@ -24,7 +24,7 @@ export async function assertRoom(ctx: Context, order: Order): Promise<void> {
     const text = `The limit of ${MAX_CREATES_PER_HOUR} exports per hour is reached: retry in ${retry_after_seconds} s.`;
     throw new AppError("rate_limited", text, { retry_after_seconds });
   }
-  if (order.interval_hours === null) return;
+  if (bulkExport.interval_hours === null) return;
   const schedules = await ctx.db.$count(
     bulk_exports,
     and(inWorkspace(ctx, bulk_exports), eq(bulk_exports.status, "INTERVAL_SCHEDULED")),

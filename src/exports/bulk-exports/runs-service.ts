@@ -17,7 +17,7 @@ import {
 import { BulkExportRun, type ExportRunsQuery } from "./run-schema.ts";
 import { findExport } from "./service.ts";
 
-type Pair = { run: ExportRunRow; order: ExportRow };
+type Pair = { run: ExportRunRow; bulkExport: ExportRow };
 
 export async function listExportRuns(
   ctx: Context,
@@ -58,7 +58,7 @@ async function findRuns(
   { limit, offset }: ExportRunsQuery,
 ): Promise<BulkExportRun[]> {
   const pairs = await ctx.db
-    .select({ run: bulk_export_runs, order: bulk_exports })
+    .select({ run: bulk_export_runs, bulkExport: bulk_exports })
     .from(bulk_export_runs)
     .innerJoin(bulk_exports, eq(bulk_exports.id, bulk_export_runs.bulk_export_id))
     .where(and(where, inWorkspace(ctx, bulk_export_runs)))
@@ -80,19 +80,19 @@ async function filesOf(ctx: Context, pairs: Pair[]): Promise<Map<string | null, 
   return Map.groupBy(rows, (file) => file.run_id);
 }
 
-function toRun({ run, order }: Pair, files: FileRow[]): BulkExportRun {
+function toRun({ run, bulkExport }: Pair, files: FileRow[]): BulkExportRun {
   const counts: FileCounts = {};
   for (const { status } of files) counts[status] = (counts[status] ?? 0) + 1;
-  const status = statusOfRun(counts, order.status);
+  const status = statusOfRun(counts, bulkExport.status);
   const window = { start_time: toIso(run.start_us), end_time: toIso(run.end_us) };
   const written = files.filter((file) => file.status === "COMPLETED");
-  const folder = dayFolder(rootOf(order), run.start_us);
+  const folder = dayFolder(rootOf(bulkExport), run.start_us);
   const last = latest(files.map(({ updated_at }) => updated_at)) ?? run.created_at;
   const ended = latest(files.flatMap(({ finished_at }) => finished_at ?? [])) ?? run.created_at;
   return BulkExportRun.parse({
     id: run.id,
-    bulk_export_id: order.id,
-    session_id: order.session_id,
+    bulk_export_id: bulkExport.id,
+    session_id: bulkExport.session_id,
     status,
     retry_number: Math.max(0, ...files.map(({ retry_number }) => retry_number)),
     errors: errorsOf(files),

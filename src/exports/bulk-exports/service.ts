@@ -17,7 +17,7 @@ import type {
 import { isRetryable } from "../states.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt } from "../windows.ts";
-import { type Order, readOrder } from "./order.ts";
+import { type NewExport, readNewExport } from "./new-export.ts";
 import { assertExportQuota, assertRoom } from "./quota.ts";
 import { resetForRetry } from "./retry.ts";
 
@@ -33,10 +33,10 @@ export async function createBulkExport(
     const known = await findByKey(ctx, request);
     if (known) return toOne(ctx, known);
   }
-  const order = await readOrder(ctx, input);
+  const bulkExport = await readNewExport(ctx, input);
   await assertExportQuota(ctx);
-  await assertRoom(ctx, order);
-  const row = await insertExport(ctx, order, request);
+  await assertRoom(ctx, bulkExport);
+  const row = await insertExport(ctx, bulkExport, request);
   if (row.status === "CREATED") await sendExports(ctx.env, [row.id]);
   return toOne(ctx, row);
 }
@@ -121,22 +121,24 @@ type KeyedRequest = { idempotency_key: string; request_sha256: string };
 /** Compare-and-set by unique key: concurrent requests return the same export. */
 async function insertExport(
   ctx: Context,
-  order: Order,
+  bulkExport: NewExport,
   request: KeyedRequest | null,
 ): Promise<ExportRow> {
   const now = new Date().toISOString();
-  const isSchedule = order.interval_hours !== null;
+  const isSchedule = bulkExport.interval_hours !== null;
   const [made] = await ctx.db
     .insert(bulk_exports)
     .values({
       id: newId(),
       workspace_id: ctx.caller.workspace_id,
-      ...order,
+      ...bulkExport,
       ...request,
       status: isSchedule ? "INTERVAL_SCHEDULED" : "CREATED",
       next_window_index: isSchedule ? 0 : null,
       next_window_at:
-        order.interval_hours === null ? null : dueAt(order.start_us, order.interval_hours, 0),
+        bulkExport.interval_hours === null
+          ? null
+          : dueAt(bulkExport.start_us, bulkExport.interval_hours, 0),
       created_at: now,
       updated_at: now,
       sent_at: now,

@@ -11,7 +11,7 @@ import type { ExportRow } from "../table.ts";
 import { countDays } from "../windows.ts";
 
 /** Validated request of an export. */
-export type Order = Pick<
+export type NewExport = Pick<
   ExportRow,
   | "bulk_export_destination_id"
   | "session_id"
@@ -27,7 +27,10 @@ export type Order = Pick<
   | "table_format"
 >;
 
-export async function readOrder(ctx: Context, input: BulkExportCreateRequest): Promise<Order> {
+export async function readNewExport(
+  ctx: Context,
+  input: BulkExportCreateRequest,
+): Promise<NewExport> {
   assertWindow(input);
   assertTable(input);
   assertFields(input.export_fields ?? null);
