@@ -109,6 +109,14 @@ export function numberOr(standard: number, number: z.ZodNumber) {
   return number.nullish().transform((value) => value ?? standard);
 }
 
+/** Returns the fields of a page in a body. `null` is the default: published clients send it. */
+export function pageOfBody(items: string, { max, standard }: { max: number; standard: number }) {
+  return {
+    limit: numberOr(standard, z.number().int().min(1).max(max)).describe(pageOf(items)),
+    offset: numberOr(0, z.number().int().min(0)).describe(`Number of ${items} to skip`),
+  };
+}
+
 // Far above real use. Lists with another limit have their schema.
 const MAX_ITEMS = 1000;
 

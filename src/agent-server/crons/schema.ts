@@ -3,7 +3,7 @@ import {
   CreatedAt,
   list,
   namedObject,
-  numberOr,
+  pageOfBody,
   Timestamp,
   textField,
   UpdatedAt,
@@ -110,10 +110,7 @@ export type CronCount = z.infer<typeof CronCount>;
 const CronField = z.enum([...Cron.keyof().options, "now"]);
 
 export const CronSearch = CronCount.extend({
-  limit: numberOr(10, z.number().int().min(1).max(1000)).describe(
-    "Maximum number of crons on a page",
-  ),
-  offset: numberOr(0, z.number().int().min(0)).describe("Number of crons to skip"),
+  ...pageOfBody("crons", { max: 1000, standard: 10 }),
   sort_by: z
     .enum(["cron_id", "assistant_id", "thread_id", "created_at", "updated_at", "next_run_date"])
     .nullish()

@@ -3,7 +3,7 @@ import {
   CreatedAt,
   list,
   namedObject,
-  numberOr,
+  pageOfBody,
   QueryBoolean,
   textField,
   UpdatedAt,
@@ -26,9 +26,6 @@ export const Item = namedObject("Item", {
 const SearchItem = Item.extend({
   score: z.number().optional().describe("Similarity to `query`, when it is set"),
 }).openapi("SearchItem");
-
-const Limit = z.number().int().min(1).max(MAX_LIMIT);
-const Offset = z.number().int().min(0);
 
 export const PutItem = namedObject("PutItem", {
   namespace: Labels.nullish()
@@ -76,8 +73,7 @@ export const SearchItems = namedObject("SearchItems", {
   }),
   filter: Loose.nullish().describe("Fields of the value and their required values"),
   query: z.string().nullish().describe("Text to find similar items for"),
-  limit: numberOr(10, Limit).describe("Maximum number of results on a page"),
-  offset: numberOr(0, Offset).describe("Number of results to skip"),
+  ...pageOfBody("results", { max: MAX_LIMIT, standard: 10 }),
   refresh_ttl: z.boolean().nullish().describe("Whether reading extends the retention"),
 });
 export type SearchItems = z.infer<typeof SearchItems>;
@@ -98,8 +94,7 @@ export const ListNamespaces = namedObject("ListNamespaces", {
     .min(1)
     .nullish()
     .describe("Number of labels after which namespaces are cut"),
-  limit: numberOr(100, Limit).describe("Maximum number of results on a page"),
-  offset: numberOr(0, Offset).describe("Number of results to skip"),
+  ...pageOfBody("results", { max: MAX_LIMIT, standard: 100 }),
 });
 export type ListNamespaces = z.infer<typeof ListNamespaces>;
 

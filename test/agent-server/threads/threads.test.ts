@@ -177,6 +177,10 @@ describe("search and count", () => {
     const last = await send("POST", "/threads/search", { metadata: mine, limit: 2, offset: 2 });
     expect(last.headers.get("X-Pagination-Next")).toBeNull();
     expect((await send("POST", "/threads/search", { sort_by: "colour" })).status).toBe(422);
+    for (const path of ["threads", "assistants", "store/items", "runs/crons"]) {
+      const nulls = await send("POST", `/${path}/search`, { limit: null, offset: null });
+      expect([path, nulls.status]).toEqual([path, 200]);
+    }
   });
 
   test("returns selected fields, and extracts nested values", async () => {

@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import {
-  bodyLimit,
   CreatedAt,
   list,
   namedObject,
   optional,
+  pageOfBody,
   QueryBoolean,
   textField,
   UpdatedAt,
@@ -76,8 +76,7 @@ const ASSISTANT_FIELDS = Object.keys(Assistant.shape) as [keyof Assistant, ...(k
 const SORTED_BY = ["assistant_id", "graph_id", "name", "created_at", "updated_at"] as const;
 
 export const AssistantSearch = AssistantFilter.extend({
-  limit: bodyLimit("assistants", 1000, 10),
-  offset: z.number().int().min(0).default(0).describe("Number of items to skip"),
+  ...pageOfBody("assistants", { max: 1000, standard: 10 }),
   sort_by: optional(z.enum(SORTED_BY)).describe("Field to sort by"),
   sort_order: optional(z.enum(["asc", "desc"])).describe("Order of the sort field"),
   select: optional(list(z.enum(ASSISTANT_FIELDS))).describe("Fields to return. Default: all"),
@@ -89,8 +88,7 @@ export type AssistantCount = z.infer<typeof AssistantCount>;
 
 export const AssistantVersionsQuery = namedObject("AssistantVersionsQuery", {
   metadata: optional(Metadata).describe("Metadata that versions contain"),
-  limit: bodyLimit("versions", 1000, 10),
-  offset: z.number().int().min(0).default(0).describe("Number of items to skip"),
+  ...pageOfBody("versions", { max: 1000, standard: 10 }),
 });
 export type AssistantVersionsQuery = z.infer<typeof AssistantVersionsQuery>;
 

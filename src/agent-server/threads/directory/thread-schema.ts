@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import {
-  bodyLimit,
   caseless,
   list,
   namedObject,
   optional,
+  pageOfBody,
   Timestamp,
   Uuid,
 } from "../../../shared/schema.ts";
@@ -105,8 +105,7 @@ const Extract = z
   );
 
 export const ThreadSearch = ThreadFilter.extend({
-  limit: bodyLimit("threads", 1000, 10),
-  offset: z.number().int().min(0).default(0).describe("Number of threads to skip"),
+  ...pageOfBody("threads", { max: 1000, standard: 10 }),
   sort_by: optional(z.enum(SORTED_BY)).describe("Field to sort by"),
   sort_order: optional(z.enum(["asc", "desc"])).describe("Order of the sort field"),
   // `context` is a field of the published clients that no thread has.
