@@ -120,9 +120,9 @@ describe("an error answer", () => {
       answer(503, s3Error("NotImplemented", "no")),
       { is_transient: false },
     ],
-    ["with 200 is one all the same", answer(200, s3Error("SlowDown", "x")), { is_transient: true }],
+    ["with the status 200 is an error", answer(200, s3Error("SlowDown", "x")), { is_transient: true }],
     [
-      "says when to come back",
+      "has the time of the next attempt",
       answer(503, s3Error("SlowDown", "x"), { "retry-after": "7" }),
       { code: "SlowDown", retry_after_seconds: 7 },
     ],

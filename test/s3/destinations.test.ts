@@ -229,7 +229,7 @@ describe("a refusal of the bucket is passed on with a remedy:", () => {
 });
 
 describe("new credentials", () => {
-  test("are taken once they work", async () => {
+  test("are stored after a probe with them succeeds", async () => {
     const { body: made } = await create();
     const { status, body } = await request<Destination>("PATCH", `${PATH}/${made.id}`, {
       credentials,

@@ -29,8 +29,8 @@ test("decompresses any frames, however they are chunked", async () => {
   );
 });
 
-describe.each([40_960, 65_536, 81_920, 131_072, 163_840, 327_680])("%i bytes", (size) => {
-  test.each([-1, 0, 1])("and %i come back", async (more) => {
+describe.each([40_960, 65_536, 81_920, 131_072, 163_840, 327_680])("frames of %i bytes", (size) => {
+  test.each([-1, 0, 1])("are unpacked, with %i bytes more", async (more) => {
     const noise = randomBytes(size + more);
     for (const bytes of [noise, new Uint8Array(size + more)]) {
       const frame = await packZstd(bytes);

@@ -300,7 +300,7 @@ describe("a webhook that is a path", () => {
     SLOW_MS,
   );
 
-  test("gets no further than the app", async () => {
+  test("reaches no other path than those of the app", async () => {
     const { as } = await agentWithUsers({ http: APP });
     const eve = as("eve");
     for (const path of ["/threads", "/runs/cancel", "/custom/none"]) {

@@ -135,7 +135,7 @@ test.each(reaching)("%s has nothing of Anna's for Bob", async (id, operation) =>
   expect(text).not.toMatch(/of anna|"anna"/);
 });
 
-test("after all of that Anna's is as it was", async () => {
+test("no operation of another user changed what Anna has", async () => {
   const { thread_id, agent_run_id, assistant_id, cron_id } = ids;
   const run = await anna(`/threads/${thread_id}/runs/${agent_run_id}`);
   expect(run.json).toMatchObject({ status: "pending" });

@@ -1,4 +1,4 @@
-// Finding 8 of the security review: a cron must not outlive the rights of its principal, nor lend them to its editor.
+// A cron must not outlive the rights of its principal, nor lend them to its editor.
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { and, eq } from "drizzle-orm";

@@ -1,4 +1,4 @@
-// Finding 8 of the security review: runs that were delayed or queued, and tokens of runs in flight.
+// Principals of runs that were delayed or queued, and tokens of runs in flight.
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
@@ -123,7 +123,7 @@ test("a run waits while D1 is down, and is not ended", async () => {
   expect(failures).toBeLessThanOrEqual(0);
 });
 
-test("a run whose id is of the future is checked", async () => {
+test("a run whose id has a time in the future is checked", async () => {
   const editor = await person(ours, "editor");
   const run = {
     run_id: "ffffffff-ffff-7000-8000-000000000000",

@@ -307,7 +307,7 @@ describe("copy", () => {
     );
   });
 
-  test("goes its own way", async () => {
+  test("does not change with the original, nor the original with the copy", async () => {
     const { thread_id } = await create();
     await run(thread_id, "interrupts_after_a_step");
     const { thread_id: copy } = await read<Thread>(send("POST", `/threads/${thread_id}/copy`));
@@ -320,7 +320,7 @@ describe("copy", () => {
     expect(await history(copy)).not.toHaveLength(0);
   });
 
-  test("of what does not fit one message is whole too", async () => {
+  test("of a thread that is larger than a message of RPC is complete", async () => {
     const { thread_id } = await create();
     const content = "x".repeat(2_500_000);
     for (const role of ["one", "two", "three"]) {

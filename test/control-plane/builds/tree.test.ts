@@ -14,7 +14,7 @@ test.each([
   ["./src//./a.ts", "src/a.ts"],
   ["src/", "src"],
   ["./", null],
-])("%j is %j in the tree", (name, path) => {
+])("the archive's path %j is the path %j of the tree", (name, path) => {
   expect(safePath(name)).toBe(path);
 });
 
