@@ -88,6 +88,7 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
       operationId: "ok",
       tags: ["System"],
       summary: "Check health",
+      description: "Answers while the Worker serves requests. `/v1/health` checks the stores.",
       security: [],
       responses: { 200: json(Ok, "The service is healthy") },
     }),
@@ -100,6 +101,8 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
       operationId: "info",
       tags: ["System"],
       summary: "Get version and features",
+      description:
+        "What clients of traces may use: the version, features, and the size of batches.",
       security: [],
       responses: { 200: json(TracingInfo, "Version, features, and how to send traces") },
     }),

@@ -3,7 +3,7 @@ export type Commit = { id: string; subject: string; body: string; lines: number 
 
 const MAX_SUBJECT = 72;
 const MAX_LINES = 300;
-/** Above it the body says why. */
+/** Above it the commit needs a body with the reason. */
 const MAX_LINES_WITHOUT_BODY = 50;
 const SUBJECT = /^(feat|fix|refactor|perf|test|docs|build|ci|style|chore)(\([a-z0-9-]+\))?: [^A-Z]/;
 /** Files that a command writes. */
@@ -17,7 +17,7 @@ export function commitProblems({ subject, body, lines }: Commit): string[] {
   if (subject.length > MAX_SUBJECT) problems.push(`the subject has over ${MAX_SUBJECT} characters`);
   if (lines > MAX_LINES) problems.push(`it changes ${lines} lines: at most ${MAX_LINES}`);
   if (lines > MAX_LINES_WITHOUT_BODY && body.trim() === "") {
-    problems.push(`it changes ${lines} lines and has no body that says why`);
+    problems.push(`it changes ${lines} lines and has no body with the reason`);
   }
   return problems;
 }

@@ -68,6 +68,7 @@ a2aRoutes.openapi(
 a2aRoutes.openapi(
   operation("get", `${A2A}${CARD}`, "getAgentCardOfAssistant", {
     summary: "Get an assistant's agent card",
+    description: "The card of the Agent2Agent protocol, with the URL of the assistant.",
     request: { params: A2aPath },
     responses: { 200: json(AgentCard, "The agent card") },
   }),

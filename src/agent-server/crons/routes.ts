@@ -50,6 +50,7 @@ cronRoutes.openapi(
 cronRoutes.openapi(
   operation("post", `${CRONS}/search`, "searchCrons", {
     summary: "Search crons",
+    description: "By assistant, thread, state and metadata.",
     request: { params: AgentPath, body: body(CronSearch) },
     responses: { 200: json(z.array(FoundCron), "The crons") },
   }),
@@ -62,6 +63,7 @@ cronRoutes.openapi(
 cronRoutes.openapi(
   operation("post", `${CRONS}/count`, "countCrons", {
     summary: "Count crons",
+    description: "Counts what a search with the same filter finds.",
     request: { params: AgentPath, body: body(CronCount) },
     responses: { 200: json(z.number().int(), "Number of crons") },
   }),
@@ -74,6 +76,7 @@ cronRoutes.openapi(
 cronRoutes.openapi(
   operation("get", `${CRONS}/{cron_id}`, "getCron", {
     summary: "Get a cron",
+    description: "With the time of its next run.",
     request: { params: CronPath },
     responses: { 200: json(Cron, "The cron") },
   }),
@@ -83,6 +86,8 @@ cronRoutes.openapi(
 cronRoutes.openapi(
   operation("patch", `${CRONS}/{cron_id}`, "updateCron", {
     summary: "Update a cron",
+    description:
+      "Takes effect with the next run. A cron runs with the rights of the caller who changed it last.",
     request: { params: CronPath, body: body(CronPatch) },
     responses: { 200: json(Cron, "The cron") },
   }),

@@ -33,6 +33,7 @@ export const storeRoutes = router();
 storeRoutes.openapi(
   operation("put", `${STORE}/items`, "putStoreItem", {
     summary: "Create or replace an item",
+    description: "Replaces the whole value. An item is at most 1,900,000 bytes.",
     request: { params: StorePath, body: body(PutItem) },
     responses: { 204: { description: "Stored" }, ...errors },
   }),
@@ -89,6 +90,7 @@ storeRoutes.openapi(
 storeRoutes.openapi(
   operation("post", `${STORE}/namespaces`, "listStoreNamespaces", {
     summary: "List namespaces",
+    description: "Namespaces that have items, by first and last labels.",
     request: { params: StorePath, body: body(ListNamespaces) },
     responses: { 200: json(Namespaces, "The namespaces, sorted"), ...errors },
   }),

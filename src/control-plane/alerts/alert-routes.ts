@@ -41,12 +41,14 @@ alertRoutes.openapi(create, async (c) =>
 
 const list = operation("get", ALERTS, "listAlerts", {
   summary: "List alerts",
+  description: "The oldest first, each with its status and last value.",
   responses: { 200: json(AlertList, "All alerts of the workspace") },
 });
 alertRoutes.openapi(list, async (c) => c.json({ alerts: await listAlerts(c.var.ctx) }, 200));
 
 const get = operation("get", ALERT, "getAlert", {
   summary: "Get an alert",
+  description: "With its status and last value.",
   request: { params: AlertPath },
   responses: { 200: json(Alert, "The alert with its state") },
 });

@@ -87,6 +87,7 @@ exportRoutes.openapi(estimate, async (c) =>
 
 const readLimits = operation("get", "/api/v1/bulk-exports/limits", "getBulkExportLimits", {
   summary: "Get export limits",
+  description: "Limits that a client can show before it creates an export.",
   responses: { 200: json(BulkExportLimits, "The limits") },
 });
 exportRoutes.openapi(readLimits, (c) => c.json(getLimits(c.var.ctx), 200));
@@ -109,6 +110,7 @@ exportRoutes.openapi(listBySource, async (c) => {
 
 const get = operation("get", "/api/v1/bulk-exports/{bulk_export_id}", "getBulkExport", {
   summary: "Get a bulk export",
+  description: "With its status, progress and errors.",
   request: { params: ExportId },
   responses: { 200: json(BulkExport, "The export") },
 });
@@ -158,6 +160,7 @@ const getRun = operation(
   "getBulkExportRun",
   {
     summary: "Get a run of an export",
+    description: "A run is the part of an export of one UTC day.",
     request: { params: ExportId.extend({ run_id: Uuid.describe("Id of the run") }) },
     responses: { 200: json(BulkExportRun, "The run") },
   },

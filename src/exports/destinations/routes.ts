@@ -99,6 +99,7 @@ const get = operation(
   "getBulkExportDestination",
   {
     summary: "Get an export destination",
+    description: "Without its credentials, which are never returned.",
     request: { params: DestinationPath },
     responses: { 200: json(Destination, "The destination") },
   },

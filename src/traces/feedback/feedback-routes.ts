@@ -21,6 +21,7 @@ const operation = operationWithTag("Feedback");
 
 const create = operation("post", "/api/v1/feedback", "createFeedback", {
   summary: "Create feedback",
+  description: "A score, a value or a comment with a key, on a run.",
   request: { body: body(FeedbackCreateRequest) },
   responses: {
     200: json(Feedback, "The feedback. Repeating the request with the same `id` has no effect"),
@@ -50,6 +51,7 @@ const FeedbackId = z.object({
 
 const get = operation("get", "/api/v1/feedback/{feedback_id}", "getFeedback", {
   summary: "Get feedback",
+  description: "By its id, in any project of the workspace.",
   request: { params: FeedbackId },
   responses: { 200: json(Feedback, "The feedback") },
 });
@@ -59,6 +61,7 @@ feedbackRoutes.openapi(get, async (c) =>
 
 const update = operation("patch", "/api/v1/feedback/{feedback_id}", "updateFeedback", {
   summary: "Update feedback",
+  description: "Changes the given fields.",
   request: { params: FeedbackId, body: body(FeedbackUpdateRequest) },
   responses: { 200: json(Feedback, "The updated resource") },
 });
@@ -71,6 +74,7 @@ feedbackRoutes.openapi(update, async (c) =>
 
 const remove = operation("delete", "/api/v1/feedback/{feedback_id}", "deleteFeedback", {
   summary: "Delete feedback",
+  description: "Other feedback of the run stays.",
   request: { params: FeedbackId },
   responses: {
     200: json(

@@ -34,6 +34,7 @@ feedbackTokenRoutes.openapi(create, async (c) => {
 
 const list = operation("get", path, "listFeedbackTokens", {
   summary: "List presigned feedback URLs",
+  description: "Without the URLs: each is shown when it is created.",
   request: { query: FeedbackTokensQuery },
   responses: { 200: json(z.array(FeedbackToken), "URLs of the run that have not expired") },
 });

@@ -24,6 +24,7 @@ const responses = {
 
 const create = operation("post", "/api/v1/runs", "createTraceRun", {
   summary: "Create a trace run",
+  description: "Accepts a run before or after its parent. A repeated id is merged.",
   request: { body: RUN_BODY },
   responses,
 });
@@ -31,6 +32,7 @@ ingestRoutes.openapi(create, async (c) => c.json(await createTraceRun(c.var.ctx,
 
 const batch = operation("post", "/api/v1/runs/batch", "ingestRunsBatch", {
   summary: "Create and update trace runs",
+  description: "Posts and patches in one request, in any order.",
   request: { body: BATCH_BODY },
   responses,
 });
@@ -48,6 +50,7 @@ ingestRoutes.openapi(multipart, async (c) =>
 
 const patch = operation("patch", "/api/v1/runs/{run_id}", "patchTraceRun", {
   summary: "Update a trace run",
+  description: "Merges the fields into the run, also before its POST arrives.",
   request: { params: RunId, body: RUN_BODY },
   responses,
 });

@@ -62,6 +62,7 @@ projectRoutes.openapi(list, async (c) =>
 
 const get = operation("get", "/api/v1/sessions/{session_id}", "getProject", {
   summary: "Get a project",
+  description: "With statistics where `include_stats` is set.",
   request: { params: ProjectId, query: ProjectQuery },
   responses: { 200: json(Project, "The project") },
 });
@@ -71,6 +72,8 @@ projectRoutes.openapi(get, async (c) =>
 
 const update = operation("patch", "/api/v1/sessions/{session_id}", "updateProject", {
   summary: "Update a project",
+  description:
+    "Fields that are `null` do not change, except `trace_tier`, which returns to the workspace's.",
   request: { params: ProjectId, body: body(ProjectUpdateRequest) },
   responses: { 200: json(Project, "The updated resource"), ...taken },
 });

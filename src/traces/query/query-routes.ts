@@ -27,6 +27,7 @@ queryRoutes.openapi(query, async (c) =>
 
 const queryV2 = operation("post", "/api/v2/runs/query", "queryTraceRunsV2", {
   summary: "Query trace runs (v2)",
+  description: "Returns the fields in `selects`, by page with a cursor.",
   request: { body: body(RunsQueryV2Request) },
   responses: { 200: json(RunsPageV2, "Page of results"), ...problems },
 });
@@ -38,6 +39,7 @@ const Selects = z.union([z.string().transform((name) => [name]), z.array(z.strin
 
 const getV2 = operation("get", "/api/v2/runs/{run_id}", "getTraceRunV2", {
   summary: "Get a trace run (v2)",
+  description: "Returns the fields in `selects`.",
   request: {
     params: z.object({ run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run") }),
     query: z.object({ selects: Selects.optional().describe("Fields to return. Default: all") }),

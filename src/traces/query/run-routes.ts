@@ -11,6 +11,7 @@ const Id = z.guid("must be a UUID").toLowerCase();
 
 const get = operation("get", "/api/v1/runs/{run_id}", "getTraceRun", {
   summary: "Get a trace run",
+  description: "By its id alone, in any project of the workspace.",
   request: { params: z.object({ run_id: Id.describe("Id of the run") }) },
   responses: { 200: json(TraceRun, "The run") },
 });

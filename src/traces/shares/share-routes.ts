@@ -26,6 +26,7 @@ shareRoutes.openapi(create, async (c) =>
 
 const get = operation("get", path, "getTraceShare", {
   summary: "Get the link of a trace",
+  description: "`null` while the trace is not shared.",
   request: { params },
   responses: {
     200: json(z.union([TraceShare, z.null()]), "The link, `null` when the trace is not shared"),
@@ -39,6 +40,7 @@ const removed = { description: "The link no longer works, or there was none" };
 
 const remove = operation("delete", path, "deleteTraceShare", {
   summary: "Revoke the link of a trace",
+  description: "Ends the link at once. Revoking a trace that is not shared changes nothing.",
   request: { params },
   responses: { 204: removed },
 });
@@ -63,6 +65,7 @@ shareRoutes.openapi(createV2, async (c) => {
 
 const removeV2 = operation("delete", pathV2, "deleteTraceShareV2", {
   summary: "Revoke the link of a trace (v2)",
+  description: "Ends the link at once. Revoking a trace that is not shared changes nothing.",
   request: { params },
   responses: { 204: removed, ...problems },
 });

@@ -43,6 +43,7 @@ const run = json(SharedRun, "The run");
 
 const root = operation("get", "/api/v1/public/{share_token}/run", "getSharedTrace", {
   summary: "Get a shared trace's root run",
+  description: "Needs no key: the token names the trace. Without metadata and feedback.",
   security,
   request: { params: ShareParams },
   responses: { 200: run, ...failures },
@@ -53,6 +54,7 @@ sharedRunRoutes.openapi(root, async (c) =>
 
 const one = operation("get", "/api/v1/public/{share_token}/run/{run_id}", "getSharedRun", {
   summary: "Get a run of a shared trace",
+  description: "Needs no key. A run of another trace is a 404.",
   security,
   request: { params: SharedRunParams },
   responses: { 200: run, ...failures },
@@ -64,6 +66,7 @@ sharedRunRoutes.openapi(one, async (c) => {
 
 const query = operation("post", "/api/v1/public/{share_token}/runs/query", "querySharedRuns", {
   summary: "Query runs of a shared trace",
+  description: "Needs no key. Finds runs of the shared trace only.",
   security,
   request: { params: ShareParams, body: body(SharedRunsRequest) },
   responses: { 200: json(SharedRunsPage, "Page of results"), ...failures },
@@ -88,6 +91,7 @@ sharedRunRoutes.openapi(list, async (c) => {
 
 const queryV2 = operation("post", "/api/v2/public/{share_token}/runs/query", "querySharedRunsV2", {
   summary: "Query runs of a shared trace (v2)",
+  description: "Needs no key. Returns the fields in `selects`.",
   security,
   request: { params: ShareParams, body: body(SharedRunsV2Request) },
   responses: { 200: json(RunsPageV2, "Page of up to 1000 runs"), ...problems },
@@ -101,6 +105,7 @@ const Selects = z.union([z.string().transform((name) => [name]), z.array(z.strin
 
 const oneV2 = operation("get", "/api/v2/public/{share_token}/run/{run_id}", "getSharedRunV2", {
   summary: "Get a shared run (v2)",
+  description: "Needs no key. Returns the fields in `selects`.",
   security,
   request: {
     params: SharedRunParams,

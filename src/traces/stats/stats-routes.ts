@@ -30,6 +30,7 @@ statsRoutes.openapi(stats, async (c) =>
 
 const group = operation("post", "/api/v1/runs/group", "groupTraceRuns", {
   summary: "Group traces by thread",
+  description: "Threads of traces with the sums of their root runs, by page.",
   request: { body: body(GroupRunsRequest) },
   responses: { 200: json(RunGroups, "Groups, the most recent first"), ...failures },
 });

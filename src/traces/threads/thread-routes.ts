@@ -37,6 +37,7 @@ threadTraceRoutes.openapi(query, async (c) => {
 
 const stats = operation("post", "/api/v2/threads/stats", "getTraceThreadsStats", {
   summary: "Get statistics of threads",
+  description: "Sums and distributions over the traces of each thread.",
   request: { body: body(ThreadStatsRequest) },
   responses: { 200: json(Stats, "The selected statistics"), ...problems },
 });
@@ -46,6 +47,7 @@ threadTraceRoutes.openapi(stats, async (c) =>
 
 const traces = operation("get", "/api/v2/threads/{thread_id}/traces", "listThreadTraces", {
   summary: "List traces of a thread",
+  description: "Root runs of the thread in a project, by page with a cursor.",
   request: { params: ThreadParams, query: ThreadTracesQuery },
   responses: { 200: json(ThreadTraces, "Page of results"), ...problems },
 });
@@ -56,6 +58,7 @@ threadTraceRoutes.openapi(traces, async (c) => {
 
 const one = operation("get", "/api/v2/threads/{thread_id}/stats", "getTraceThreadStats", {
   summary: "Get statistics of a thread",
+  description: "Sums and distributions over the traces of the thread.",
   request: { params: ThreadParams, query: OneThreadStatsQuery },
   responses: { 200: json(Stats, "The selected statistics"), ...problems },
 });

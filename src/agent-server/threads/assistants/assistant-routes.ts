@@ -33,6 +33,8 @@ export const assistantRoutes = router();
 assistantRoutes.openapi(
   operation("post", ASSISTANTS, "createAssistant", {
     summary: "Create an assistant",
+    description:
+      "A configuration of a graph, as its version 1. An id that exists is a 409, unless `if_exists` is `do_nothing`.",
     request: { params: AgentPath, body: body(AssistantCreate) },
     responses: { 200: json(Assistant, "The assistant") },
   }),
@@ -45,6 +47,8 @@ assistantRoutes.openapi(
 assistantRoutes.openapi(
   operation("post", `${ASSISTANTS}/search`, "searchAssistants", {
     summary: "Search assistants",
+    description:
+      "By graph, name and metadata. `X-Pagination-Next` has the offset of the next page.",
     request: { params: AgentPath, body: body(AssistantSearch) },
     responses: {
       200: { ...json(z.array(Assistant.partial()), "Page of results"), headers: PAGE_HEADERS },
@@ -61,6 +65,7 @@ assistantRoutes.openapi(
 assistantRoutes.openapi(
   operation("post", `${ASSISTANTS}/count`, "countAssistants", {
     summary: "Count assistants",
+    description: "Counts what a search with the same filter finds.",
     request: { params: AgentPath, body: body(AssistantCount) },
     responses: { 200: json(z.number().int(), "Number of matches") },
   }),

@@ -22,6 +22,7 @@ export const graphRoutes = router();
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/graph`, "getAssistantGraph", {
     summary: "Get an assistant's graph",
+    description: "Nodes and edges, as LangGraph draws them. `xray` opens subgraphs.",
     request: { params: AssistantPath, query: GraphQuery },
     responses: { 200: json(AssistantGraph, "The graph") },
   }),
@@ -34,6 +35,7 @@ graphRoutes.openapi(
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/schemas`, "getAssistantSchemas", {
     summary: "Get an assistant's schemas",
+    description: "JSON Schemas of input, output, state, config and context.",
     request: { params: AssistantPath },
     responses: { 200: json(GraphSchemas, "The schemas") },
   }),
@@ -43,6 +45,7 @@ graphRoutes.openapi(
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/subgraphs`, "getAssistantSubgraphs", {
     summary: "Get the schemas of subgraphs",
+    description: "Schemas of each subgraph, by namespace.",
     request: { params: AssistantPath, query: SubgraphsQuery },
     responses: { 200: subgraphs },
   }),
@@ -55,6 +58,7 @@ graphRoutes.openapi(
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/subgraphs/{namespace}`, "getAssistantSubgraph", {
     summary: "Get the schemas of one subgraph",
+    description: "Schemas of the subgraph in the path.",
     request: { params: SubgraphsPath, query: SubgraphsQuery },
     responses: { 200: subgraphs },
   }),

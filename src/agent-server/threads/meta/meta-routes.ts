@@ -16,6 +16,7 @@ const operation = operationWithTag("System");
 metaRoutes.openapi(
   operation("get", "/agents/{deployment_id}/ok", "agentOk", {
     summary: "Check an agent's health",
+    description: "Answers while the deployment serves.",
     request: { params: AgentPath, query: OkQuery },
     responses: { 200: json(Ok, "The service is healthy") },
   }),
@@ -28,6 +29,7 @@ metaRoutes.openapi(
 metaRoutes.openapi(
   operation("get", "/agents/{deployment_id}/info", "agentInfo", {
     summary: "Get an agent's version and features",
+    description: "The version of the API and its features.",
     request: { params: AgentPath },
     responses: { 200: json(Info, "Version and features") },
   }),

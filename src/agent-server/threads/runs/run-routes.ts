@@ -60,6 +60,8 @@ runRoutes.openapi(
 runRoutes.openapi(
   operation("post", `${RUNS}/stream`, "streamRun", {
     summary: "Create a run, stream its events",
+    description:
+      "The stream ends with the run. With `on_disconnect` set to `continue` the run does not end with its reader, who may continue after `Last-Event-ID`.",
     request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate), headers: KeyHeaders },
     responses: { 200: eventStream },
   }),
@@ -106,6 +108,7 @@ runRoutes.openapi(
 runRoutes.openapi(
   operation("get", RUN, "getRun", {
     summary: "Get a run",
+    description: "The status of a run. Its output is the state of the thread.",
     request: { params: RunPath },
     responses: { 200: json(Run, "The run") },
   }),

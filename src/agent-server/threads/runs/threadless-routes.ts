@@ -47,6 +47,7 @@ threadlessRoutes.openapi(
 threadlessRoutes.openapi(
   operation("post", `${RUNS}/stream`, "streamThreadlessRun", {
     summary: "Create a threadless run, stream events",
+    description: "The thread is temporary, unless `on_completion` is `keep`.",
     request: { ...request, query: StreamQuery },
     responses: { 200: eventStream },
   }),
@@ -61,6 +62,8 @@ threadlessRoutes.openapi(
 threadlessRoutes.openapi(
   operation("post", `${RUNS}/wait`, "waitThreadlessRun", {
     summary: "Create a threadless run, wait for output",
+    description:
+      "Answers with the values of the state. The thread is temporary, unless `on_completion` is `keep`.",
     request,
     responses: { 200: finalValues },
   }),
@@ -74,6 +77,7 @@ threadlessRoutes.openapi(
 threadlessRoutes.openapi(
   operation("post", `${RUNS}/batch`, "createRunBatch", {
     summary: "Create several threadless runs",
+    description: "Each run gets its own thread.",
     request: { params: AgentPath, body: body(RunBatch), headers: KeyHeaders },
     responses: { 200: json(z.array(Run), "The runs, in the order of the request") },
   }),

@@ -37,6 +37,8 @@ const operation = operationWithTag("Threads");
 threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads", "createThread", {
     summary: "Create a thread",
+    description:
+      "An id that exists is a 409, unless `if_exists` is `do_nothing`. `supersteps` write a history.",
     request: { params: AgentPath, body: body(ThreadCreate) },
     responses: { 200: json(Thread, "The thread") },
   }),
@@ -50,6 +52,8 @@ threadRoutes.openapi(
 threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/search", "searchThreads", {
     summary: "Search threads",
+    description:
+      "Finds threads by status, metadata and values of the state. What a caller created is found by its next search.",
     request: { params: AgentPath, body: body(ThreadSearch) },
     responses: {
       200: { ...json(z.array(FoundThread), "Page of results"), headers: PAGE_HEADERS },
@@ -66,6 +70,7 @@ threadRoutes.openapi(
 threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/count", "countThreads", {
     summary: "Count threads",
+    description: "Counts what a search with the same filter finds.",
     request: { params: AgentPath, body: body(ThreadCount) },
     responses: { 200: json(z.number().int(), "Number of matches") },
   }),
@@ -78,6 +83,7 @@ threadRoutes.openapi(
 threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/count_by_status", "countThreadsByStatus", {
     summary: "Count threads by status",
+    description: "Counts what a search with the same filter finds, for each status.",
     request: { params: AgentPath, body: body(ThreadCount) },
     responses: { 200: json(ThreadStatusCounts, "Number of matches of each status") },
   }),
@@ -104,6 +110,7 @@ threadRoutes.openapi(
 threadRoutes.openapi(
   operation("get", "/agents/{deployment_id}/threads/{thread_id}", "getThread", {
     summary: "Get a thread",
+    description: "With its status, values and interrupts.",
     request: { params: ThreadPath, query: ThreadQuery },
     responses: { 200: json(ThreadWithTtl, "The thread") },
   }),

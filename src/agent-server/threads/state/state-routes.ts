@@ -28,6 +28,7 @@ export const stateRoutes = router();
 stateRoutes.openapi(
   operation("get", `${THREAD}/state`, "getThreadState", {
     summary: "Get the thread state",
+    description: "Values, next nodes, tasks and interrupts of the newest checkpoint.",
     request: { params: ThreadPath, query: StateQuery },
     responses: { 200: json(SomeState, "The state") },
   }),
@@ -41,6 +42,7 @@ stateRoutes.openapi(
 stateRoutes.openapi(
   operation("get", `${THREAD}/state/{checkpoint_id}`, "getThreadStateAt", {
     summary: "Get the state at a checkpoint",
+    description: "Values, next nodes, tasks and interrupts of the checkpoint in the path.",
     request: {
       params: ThreadPath.extend({ checkpoint_id: CheckpointName.describe("Id of the checkpoint") }),
       query: StateQuery,

@@ -24,6 +24,7 @@ const operation = operationWithTag("Listeners");
 
 const list = operation("get", LISTENERS, "listListeners", {
   summary: "List listeners",
+  description: "Listeners are stored and shown for clients that manage them. Heddle needs none.",
   request: { query: PageQuery },
   responses: { 200: json(ListenersList, "Page of items, oldest first") },
 });
@@ -46,6 +47,7 @@ listenerRoutes.openapi(create, async (c) =>
 
 const get = operation("get", LISTENER, "getListener", {
   summary: "Get a listener",
+  description: "A listener that was created in this workspace.",
   request: { params: ListenerPath },
   responses: { 200: json(Listener, "The listener") },
 });
@@ -55,6 +57,7 @@ listenerRoutes.openapi(get, async (c) =>
 
 const update = operation("patch", LISTENER, "updateListener", {
   summary: "Update a listener",
+  description: "Changes the configuration. The compute type and id are fixed.",
   request: { params: ListenerPath, body: body(ListenerPatchRequest) },
   responses: { 200: json(Listener, "The updated listener") },
 });
@@ -65,6 +68,7 @@ listenerRoutes.openapi(update, async (c) => {
 
 const remove = operation("delete", LISTENER, "deleteListener", {
   summary: "Delete a listener",
+  description: "Deployments do not change.",
   request: { params: ListenerPath },
   responses: { 204: { description: "Deleted" } },
 });

@@ -41,6 +41,7 @@ deploymentRoutes.openapi(create, async (c) => {
 
 const list = operation("get", "/v2/deployments", "listDeployments", {
   summary: "List deployments",
+  description: "The oldest first. Deployments that are being deleted are listed on request only.",
   request: { query: DeploymentsQuery },
   responses: { 200: json(DeploymentsList, "Page of items, oldest first") },
 });
@@ -50,6 +51,7 @@ deploymentRoutes.openapi(list, async (c) =>
 
 const get = operation("get", "/v2/deployments/{deployment_id}", "getDeployment", {
   summary: "Get a deployment",
+  description: "With its newest and its active revision. Values of secrets are never returned.",
   request: { params: DeploymentPath },
   responses: { 200: json(Deployment, "The deployment") },
 });
@@ -101,6 +103,8 @@ deploymentRoutes.openapi(remove, async (c) => {
 
 const removeMany = operation("delete", "/v2/deployments", "deleteDeployments", {
   summary: "Delete several deployments",
+  description:
+    "Each one as `DELETE /v2/deployments/{deployment_id}` does. The answer names those that were not deleted, with the reason.",
   request: { query: DeploymentIdsQuery },
   responses: {
     200: json(DeploymentDeletion, "The deletion of all deployments has begun"),

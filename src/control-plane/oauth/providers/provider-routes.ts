@@ -28,12 +28,14 @@ const down = {
 
 const list = operation("get", "/v2/auth/providers", "listOAuthProviders", {
   summary: "List OAuth providers",
+  description: "Without client secrets.",
   responses: { 200: json(z.array(Provider), "All integrations of the workspace") },
 });
 providerRoutes.openapi(list, async (c) => c.json(await listProviders(c.var.ctx), 200));
 
 const create = operation("post", "/v2/auth/providers", "createOAuthProvider", {
   summary: "Create an OAuth provider",
+  description: "The client secret is stored encrypted, and is never returned.",
   request: { body: body(ProviderCreateRequest) },
   responses: {
     200: json(Provider, "The provider. Its client secret is stored encrypted"),
@@ -57,6 +59,7 @@ providerRoutes.openapi(discover, async (c) =>
 
 const get = operation("get", "/v2/auth/providers/{provider_id}", "getOAuthProvider", {
   summary: "Get an OAuth provider",
+  description: "Without the client secret.",
   request: { params: ProviderPath },
   responses: { 200: json(Provider, "The provider") },
 });
@@ -66,6 +69,8 @@ providerRoutes.openapi(get, async (c) =>
 
 const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAuthProvider", {
   summary: "Update an OAuth provider",
+  description:
+    "A new token URL on another host needs the client secret again, because it is sent there.",
   request: { params: ProviderPath, body: body(ProviderPatchRequest) },
   responses: {
     200: json(Provider, "The updated provider"),
