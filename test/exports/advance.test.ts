@@ -19,7 +19,6 @@ import {
   type ExportRow,
 } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
-import { eventuallyTrue } from "../support/eventually.ts";
 import { api } from "../support/workspace.ts";
 import {
   call,
@@ -29,6 +28,7 @@ import {
   type Exporter,
   exporter,
   given,
+  holdUpload,
   leftovers,
   NOTHING,
   ordered,
@@ -180,9 +180,11 @@ describe("an export is cancelled", () => {
     const [waiting] = await readFiles(id);
     const file = await claimFile(env, waiting?.id ?? "", new Date());
     if (!file) throw new Error("The file cannot be claimed");
+    const upload = holdUpload();
     const writing = attemptFile(env, file);
-    await eventuallyTrue(async () => (await readFiles(id))[0]?.upload_id, { interval: 1 });
+    await upload.begun;
     await cancel(ours, id);
+    upload.release();
     await writing;
     await advanceExport(env, id, later());
     const row = await readRow(id);

@@ -9,13 +9,13 @@ import { consumeFile } from "../../src/exports/progress/consumer.ts";
 import { planExport } from "../../src/exports/progress/plan.ts";
 import { bulk_export_files, type FileRow } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
-import { eventuallyTrue } from "../support/eventually.ts";
 import {
   carryOn,
   contents,
   type Exporter,
   exporter,
   given,
+  holdUpload,
   ordered,
   readFiles,
   readRow,
@@ -97,16 +97,18 @@ describe("a file", () => {
 
   test("is taken over in the middle of its upload, which never completes", async () => {
     const { row, file } = await planned(large);
-    const first = await claimed(file);
-    const writing = attemptFile(env, first);
-    await eventuallyTrue(async () => (await fileOf(row.id)).upload_id !== null, { interval: 1 });
+    const upload = holdUpload();
+    const writing = attemptFile(env, await claimed(file));
+    await upload.begun;
     await db
       .update(bulk_export_files)
       .set({ lease_expires_at: new Date(0).toISOString() })
       .where(eq(bulk_export_files.id, file.id));
     const second = await claimed(file);
     expect(second.upload_id).not.toBeNull();
-    await Promise.all([writing, attemptFile(env, second)]);
+    await attemptFile(env, second);
+    upload.release();
+    await writing;
     expect(await fileOf(row.id)).toMatchObject({ status: "COMPLETED", token: 2, errors: null });
     await carryOn(row.id);
     expect(await contents(row)).toEqual(await asUndisturbed(large));
@@ -117,11 +119,13 @@ describe("a file", () => {
   test("whose upload was aborted is written again", async () => {
     const { row, file } = await planned(large);
     const { client } = await openBucket(env, row);
+    const upload = holdUpload();
     const writing = attemptFile(env, await claimed(file));
-    await eventuallyTrue(async () => (await fileOf(row.id)).upload_id !== null, { interval: 1 });
+    await upload.begun;
     for (const { key, upload_id } of await client.listUploads(file.key)) {
       await client.abortUpload(key, upload_id);
     }
+    upload.release();
     await writing;
     expect(await fileOf(row.id)).toMatchObject({
       status: "WAITING",

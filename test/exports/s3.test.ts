@@ -120,7 +120,11 @@ describe("an error answer", () => {
       answer(503, s3Error("NotImplemented", "no")),
       { is_transient: false },
     ],
-    ["with the status 200 is an error", answer(200, s3Error("SlowDown", "x")), { is_transient: true }],
+    [
+      "with the status 200 is an error",
+      answer(200, s3Error("SlowDown", "x")),
+      { is_transient: true },
+    ],
     [
       "has the time of the next attempt",
       answer(503, s3Error("SlowDown", "x"), { "retry-after": "7" }),

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { createHash } from "node:crypto";
 import { AwsClient } from "aws4fetch";
 import { and, asc, eq, inArray } from "drizzle-orm";
-import { inject } from "vitest";
+import { inject, onTestFinished, vi } from "vitest";
 import { openBucket } from "../../../src/exports/destinations/bucket.ts";
 import { exportFolder, manifestKey, rootOf, successKey } from "../../../src/exports/keys.ts";
 import { advanceExport } from "../../../src/exports/progress/advance.ts";
@@ -113,6 +113,36 @@ export function readFiles(id: string) {
   const { bulk_export_id, number } = bulk_export_files;
   return db.select().from(bulk_export_files).where(eq(bulk_export_id, id)).orderBy(asc(number));
 }
+
+type Statement = { statement: string } & Record<string, (...args: unknown[]) => unknown>;
+
+/**
+ * Holds the next attempt at a file after it has recorded its upload and before its first part. Other attempts are not
+ * held.
+ */
+export function holdUpload(): { begun: Promise<void>; release: () => void } {
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const prototype = Object.getPrototypeOf(env.DB.prepare("SELECT 1")) as Statement;
+  let isHeld = false;
+  for (const name of ["run", "all", "raw"]) {
+    const real = prototype[name];
+    if (real === undefined) throw new Error(`A statement has no method ${name}`);
+    const spy = vi.spyOn(prototype, name);
+    onTestFinished(() => spy.mockRestore());
+    spy.mockImplementation(async function (this: Statement, ...args) {
+      const result = await real.apply(this, args);
+      if (!isHeld && this.statement.startsWith(RECORD_UPLOAD)) {
+        isHeld = true;
+        begun.resolve();
+        await released.promise;
+      }
+      return result;
+    });
+  }
+  return { begun: begun.promise, release: released.resolve };
+}
+
+const RECORD_UPLOAD = 'update "bulk_export_files" set "upload_id" =';
 
 /** Advances an export to its end, also concurrently with others. */
 export async function carryOn(id: string): Promise<ExportRow> {
