@@ -1,8 +1,9 @@
 // A server that does not respond delays the workspace that uses it, and no other one.
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import {
+  type SilentServer,
+  startSilentServer,
+} from "../../scripts/soak/strangers/silent-server.ts";
 import { MAX_ATTEMPTS_AT_ONCE } from "../../src/agent-server/webhooks/limits.ts";
 import { startFaultProxy } from "../support/node/fault-proxy.ts";
 import type { Received } from "../support/node/receiver.ts";
@@ -29,30 +30,19 @@ beforeAll(async () => {
   slow = await createWorkspace();
 });
 
-const servers: Server[] = [];
+const servers: SilentServer[] = [];
 afterAll(() => {
-  for (const server of servers) server.closeAllConnections();
+  for (const server of servers) server.close();
 });
 
-/** Starts a server that reads requests and never responds. */
-async function startSilentServer() {
-  const open = new Set<string>();
-  let most = 0;
-  const server = createServer((incoming, response) => {
-    const { url = "" } = incoming;
-    open.add(url);
-    most = Math.max(most, open.size);
-    response.once("close", () => open.delete(url));
-    incoming.resume();
-  });
+async function silentServer(): Promise<SilentServer> {
+  const server = await startSilentServer();
   servers.push(server);
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, open, most: () => most };
+  return server;
 }
 
 test("builds of other workspaces start while a git host does not respond", async () => {
-  const host = await startSilentServer();
+  const host = await silentServer();
   const waiting: Deployment[] = [];
   for (let n = 0; n < 3 * MAX_BUILDS_AT_ONCE; n++) {
     const body = createBody(uniqueName("silent"), `${host.url}/owner/repository-${n}`);
@@ -71,7 +61,7 @@ test("builds of other workspaces start while a git host does not respond", async
 });
 
 test("webhooks of other workspaces are delivered while a receiver does not respond", async () => {
-  const receiver = await startSilentServer();
+  const receiver = await silentServer();
   const slow_agent = (await deploy("silent-receiver", AGENT, { headers: slow })).id;
   const agent = (await deploy("beside-silent-receiver", AGENT)).id;
   for (let n = 0; n < 3 * MAX_ATTEMPTS_AT_ONCE; n++) {

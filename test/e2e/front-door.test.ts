@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { HALF_REQUESTS } from "../../scripts/soak/strangers/half-requests.ts";
 import { deploy } from "./support/deployments.ts";
 import {
   assertUnharmed,
@@ -17,8 +18,6 @@ const AGENT = {
 };
 const MEGABYTE = 1024 * 1024;
 const CONNECTIONS = 750;
-/** A request with such headers takes 0.9 MB of the Worker. */
-const PADDING = Array.from({ length: 30 }, (_, n) => `X-${n}: ${"x".repeat(4000)}`).join("\r\n");
 
 const sockets: Socket[] = [];
 let bystander: Bystander;
@@ -52,18 +51,7 @@ async function residentBytes(pid: number): Promise<number> {
   return Number(kilobytes) * 1024;
 }
 
-test.each([
-  [
-    "headers and a byte of a body",
-    `POST /v1/session HTTP/1.1\r\nHost: x\r\n${PADDING}\r\nContent-Length: 1000\r\n\r\n{`,
-  ],
-  [
-    "a byte of a body of a webhook",
-    "POST /webhooks/0197 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{",
-  ],
-  ["half of a header", `GET /ok HTTP/1.1\r\nHost: x\r\nX-Half: ${"x".repeat(10_000)}`],
-  ["nothing", ""],
-])("connections that send %s harm no tenant", async (_case, bytes) => {
+test.each(HALF_REQUESTS)("connections that send %s harm no tenant", async (_case, bytes) => {
   const worker = await workerPid();
   const before = await residentBytes(worker);
   await Promise.all(Array.from({ length: CONNECTIONS }, () => sendHalf(bytes)));

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
 import { signClaim } from "../../src/shared/crypto/claims.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
-import { multipart, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
+import { postWithFile, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
 
 type Urls = Record<string, { presigned_url: string; mime_type: string }>;
 
@@ -13,19 +13,8 @@ beforeAll(async () => {
 
 async function runWithFile(project: string): Promise<WireRun> {
   const run = wireRun(project);
-  const form = await multipart([
-    { name: `post.${run.id}`, data: JSON.stringify(run) },
-    { name: `attachment.${run.id}.a note`, type: "text/html; length=5", data: "<b>hi" },
-  ]);
-  const headers = {
-    "Content-Type": "multipart/form-data; boundary=----boundary",
-    "X-Api-Key": ours.editor,
-  };
-  const answer = await api("/runs/multipart", {
-    method: "POST",
-    headers,
-    body: new TextDecoder().decode(form),
-  });
+  const file = { name: "a note", type: "text/html", data: "<b>hi" };
+  const answer = await postWithFile(ours.editor, run, file);
   expect(answer.status).toBe(202);
   return run;
 }

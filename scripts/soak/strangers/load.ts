@@ -1,26 +1,18 @@
 // The load of strangers and of a hostile tenant: loops that run beside each other until they are aborted.
-import { once } from "node:events";
-import { createServer } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { type ControlPlane, connect as controlPlane } from "../../demo/control-plane.ts";
 import type { StackInfo } from "../../local/stack.ts";
 import type { Random } from "../random.ts";
 import { pause } from "../server.ts";
+import { HALF_REQUESTS } from "./half-requests.ts";
+import { startSilentServer } from "./silent-server.ts";
 
 /** Not the address of the honest tenants: limits are of an address. */
 const STRANGER = "127.0.0.9";
 const CONNECTIONS = 900;
 const DRIPPING = 100;
 const READERS = 40;
-/** A request with such headers takes 0.9 MB where it is not refused. */
-const PADDING = Array.from({ length: 30 }, (_, n) => `X-${n}: ${"x".repeat(4000)}`).join("\r\n");
-const HALVES = [
-  `POST /v1/session HTTP/1.1\r\nHost: x\r\n${PADDING}\r\nContent-Length: 1000\r\n\r\n{`,
-  "POST /webhooks/0197 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{",
-  `GET /ok HTTP/1.1\r\nHost: x\r\nX-Half: ${"x".repeat(10_000)}`,
-  "",
-];
 const SLOW_BODY = JSON.stringify({ api_key: "x".repeat(300) });
 const SLOW = [
   "POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n",
@@ -54,7 +46,7 @@ async function halves({ info, random, signal }: Target, count: Count): Promise<v
   const open: Socket[] = [];
   while (!signal.aborted) {
     for (let n = 0; n < 50; n++) {
-      open.push(dial(info, HALVES[random.upTo(HALVES.length - 1)] ?? ""));
+      open.push(dial(info, HALF_REQUESTS[random.upTo(HALF_REQUESTS.length - 1)]?.[1] ?? ""));
       count("half-sent requests");
     }
     for (const old of open.splice(0, Math.max(0, open.length - CONNECTIONS))) old.destroy();
@@ -185,16 +177,4 @@ async function statusOf(
   } catch {
     return 0;
   }
-}
-
-/** Reads requests and never responds. */
-async function startSilentServer() {
-  const server = createServer((incoming) => incoming.resume());
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
-  return { url, close };
 }

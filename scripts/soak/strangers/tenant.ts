@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { StackInfo } from "../../local/stack.ts";
 
-export type CallTime = { at_ms: number; ms: number };
+export type CallTime = { ms: number };
 type Page = { runs: { id: string }[]; cursors: { next: string | null } };
 type Thread = { thread_id: string; values: { n?: number } | null };
 
@@ -111,7 +111,7 @@ export class Tenant {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const text = await response.text();
-      this.calls.push({ at_ms: started, ms: performance.now() - started });
+      this.calls.push({ ms: performance.now() - started });
       if (response.ok) return text;
       this.findings.push(`${method} ${path}: ${response.status} ${text.slice(0, 200)}`);
     } catch (error) {
@@ -121,6 +121,7 @@ export class Tenant {
   }
 }
 
+/** @returns milliseconds */
 export function medianOf(calls: readonly CallTime[]): number {
   const times = calls.map(({ ms }) => ms).sort((a, b) => a - b);
   return times[Math.floor(times.length / 2)] ?? 0;

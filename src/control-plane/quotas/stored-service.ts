@@ -11,16 +11,12 @@ export type StoredBytes = {
   logs: number;
 };
 
-const NOTHING: StoredBytes = {
-  ...{ uploads: 0, artifacts: 0, traces: 0, payloads: 0, attachments: 0, logs: 0 },
-};
-
 /**
  * Returns what the workspace stores, as of the last minute. States of threads and items of stores do not count. The
  * artifact of a revision that was copied counts once.
  */
-export async function listStoredBytes(db: Database, workspace_id: string): Promise<StoredBytes> {
-  const [stored] = await db.all<StoredBytes>(sql`
+export function listStoredBytes(db: Database, workspace_id: string): Promise<StoredBytes> {
+  return db.get<StoredBytes>(sql`
     WITH ours AS (SELECT id FROM deployments WHERE workspace_id = ${workspace_id}),
       built AS (
         SELECT artifact_key, max(artifact_bytes) AS bytes, sum(log_bytes) AS log_bytes
@@ -36,7 +32,6 @@ export async function listStoredBytes(db: Database, workspace_id: string): Promi
         + (SELECT coalesce(sum(bytes), 0) FROM ours JOIN agent_logs ON agent_logs.deployment_id = ours.id) AS logs
     FROM partitions WHERE workspace_id = ${workspace_id}
   `);
-  return stored ?? NOTHING;
 }
 
 export function totalOf(stored: StoredBytes): number {

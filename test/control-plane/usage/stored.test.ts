@@ -11,7 +11,7 @@ import { testDeployment } from "../../support/agent-deployment.ts";
 import { deploymentRow, revisionRow } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
-import { batch, multipart, projectId, type WireRun, wireRun } from "../../traces/support/runs.ts";
+import { batch, postWithFile, projectId, wireRun } from "../../traces/support/runs.ts";
 
 const AT = Date.parse("2026-03-04T05:06:07Z");
 const LONG = 300_000;
@@ -32,23 +32,11 @@ async function flushed(ours: TestWorkspace, project: string): Promise<StoredUsag
   return stored(ours);
 }
 
-async function attach(ours: TestWorkspace, run: WireRun, data: string): Promise<void> {
-  const form = await multipart([
-    { name: `post.${run.id}`, data: JSON.stringify(run) },
-    { name: `attachment.${run.id}.note`, type: `text/plain; length=${data.length}`, data },
-  ]);
-  const headers = {
-    "Content-Type": "multipart/form-data; boundary=----boundary",
-    "X-Api-Key": ours.editor,
-  };
-  const body = new TextDecoder().decode(form);
-  expect((await api("/runs/multipart", { method: "POST", headers, body })).status).toBe(202);
-}
-
 test("payloads and attachments count until their run is deleted, replaced ones included", async () => {
   const [ours, theirs] = [await workspace(), await workspace()];
   const [run, kept] = [wireRun("sizes", {}, { at: AT }), wireRun("sizes", {}, { at: AT })];
-  await attach(ours, run, "12345");
+  const file = { name: "note", type: "text/plain", data: "12345" };
+  expect((await postWithFile(ours.editor, run, file)).status).toBe(202);
   await batch(ours.editor, [{ ...kept, inputs: payload("a") }]);
   await batch(ours.editor, [], [{ id: run.id, outputs: payload("b") }]);
   const first = await flushed(ours, "sizes");

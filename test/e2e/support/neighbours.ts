@@ -2,6 +2,7 @@
 // compute, so a busy machine changes both.
 import { expect } from "vitest";
 import { startBurners } from "../../../scripts/soak/strangers/burners.ts";
+import { medianOf } from "../../../scripts/soak/strangers/tenant.ts";
 import { request } from "./http.ts";
 
 type Call = { what: string; status: number; ms: number };
@@ -63,9 +64,4 @@ export async function medianBesideBurners(bystander: Bystander): Promise<number>
 export function assertUnharmed(seen: readonly Call[], beside_burners: number): void {
   expect(seen.filter(({ status }) => status !== 200)).toEqual([]);
   expect(medianOf(seen) / beside_burners).toBeLessThan(FACTOR);
-}
-
-function medianOf(seen: readonly Call[]): number {
-  const times = seen.map(({ ms }) => ms).sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)] ?? 0;
 }

@@ -82,6 +82,22 @@ export async function multipart(parts: FormPart[], boundary = "----boundary"): P
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
+/** Posts a run with an attachment. */
+export async function postWithFile(
+  key: string,
+  run: WireRun,
+  file: { name: string; type: string; data: string },
+): Promise<Response> {
+  const { name, type, data } = file;
+  const form = await multipart([
+    { name: `post.${run.id}`, data: JSON.stringify(run) },
+    { name: `attachment.${run.id}.${name}`, type: `${type}; length=${data.length}`, data },
+  ]);
+  const headers = { "Content-Type": "multipart/form-data; boundary=----boundary" };
+  const body = new TextDecoder().decode(form);
+  return api("/runs/multipart", { key, method: "POST", headers, body });
+}
+
 /** Returns the partition's catalogue rows, after its alarm. */
 export function catalogue(project_id: string) {
   return env.DB.prepare("SELECT * FROM partitions WHERE project_id = ? ORDER BY day, slot")
