@@ -10,8 +10,9 @@ import { randomOf } from "./soak/random.ts";
 import { pause } from "./soak/server.ts";
 import { startBurners } from "./soak/strangers/burners.ts";
 import { startLoad } from "./soak/strangers/load.ts";
+import { medianOf } from "./soak/strangers/median.ts";
 import { memoryFindings, readMemory, type Sample, toMegabytes } from "./soak/strangers/memory.ts";
-import { medianOf, Tenant } from "./soak/strangers/tenant.ts";
+import { Tenant } from "./soak/strangers/tenant.ts";
 
 const SHOWN = 20;
 const SAMPLE_MS = 5_000;

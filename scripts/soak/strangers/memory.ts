@@ -1,5 +1,6 @@
 import { workerPidOf } from "../../local/kill.ts";
 import { readProcesses } from "../../local/processes.ts";
+import { medianOf } from "./median.ts";
 
 export type Sample = { pid: number; worker_bytes: number; listener_bytes: number };
 
@@ -20,9 +21,9 @@ export function memoryFindings(samples: readonly Sample[]): string[] {
   const findings: string[] = [];
   if (new Set(samples.map(({ pid }) => pid)).size > 1) findings.push("the main process ended");
   for (const name of ["worker_bytes", "listener_bytes"] as const) {
-    const median = (some: readonly Sample[]) =>
-      some.map((sample) => sample[name]).sort((a, b) => a - b)[Math.floor(some.length / 2)] ?? 0;
-    const [early, late] = [median(samples.slice(fifth, 2 * fifth)), median(samples.slice(-fifth))];
+    const sizes = samples.map((sample) => sample[name]);
+    const early = medianOf(sizes.slice(fifth, 2 * fifth));
+    const late = medianOf(sizes.slice(-fifth));
     if (late > early * MAX_GROWTH) {
       findings.push(`${name} grew from ${toMegabytes(early)} to ${toMegabytes(late)} MB`);
     }

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { StackInfo } from "../../local/stack.ts";
 
-export type CallTime = { ms: number };
 type Page = { runs: { id: string }[]; cursors: { next: string | null } };
 type Thread = { thread_id: string; values: { n?: number } | null };
 
@@ -12,7 +11,8 @@ const PROJECT = "honest";
 /** A tenant who uses the service as a client does that repeats nothing, and remembers what it was promised. */
 export class Tenant {
   readonly findings: string[] = [];
-  readonly calls: CallTime[] = [];
+  /** Milliseconds of each call that was answered. */
+  readonly calls: number[] = [];
   readonly #info: StackInfo;
   readonly #agent: string;
   readonly #threads = new Map<string, number>();
@@ -111,7 +111,7 @@ export class Tenant {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const text = await response.text();
-      this.calls.push({ ms: performance.now() - started });
+      this.calls.push(performance.now() - started);
       if (response.ok) return text;
       this.findings.push(`${method} ${path}: ${response.status} ${text.slice(0, 200)}`);
     } catch (error) {
@@ -119,10 +119,4 @@ export class Tenant {
     }
     return null;
   }
-}
-
-/** @returns milliseconds */
-export function medianOf(calls: readonly CallTime[]): number {
-  const times = calls.map(({ ms }) => ms).sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)] ?? 0;
 }
