@@ -1,6 +1,7 @@
 // Runs Vitest. Files that fail run once more, alone: those that pass then are flaky.
 import { readFile } from "node:fs/promises";
 import { relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { lastLines, runCommand } from "./command.ts";
 import type { Outcome, TestFailure } from "./outcome.ts";
 
@@ -13,6 +14,10 @@ type Report = {
     assertionResults: { fullName: string; status: string; failureMessages: string[] | null }[];
   }[];
 };
+
+/** Vitest's paragraph about an error that no test has caught: its text, and the file that ran. */
+const UNHANDLED =
+  / Unhandled (?:Error|Exception|Rejection) [^\n]*\n([\s\S]*?)This error originated in "([^"]+)"/g;
 
 type Attempt = { code: number; passed: number; failures: TestFailure[] };
 
@@ -47,9 +52,11 @@ async function attempt(
   ];
   const code = await runCommand("vitest", args, log);
   const report = await readReport(json);
+  const failures = report.testResults.flatMap(failuresOf);
+  if (code !== 0) failures.push(...(await unhandledErrors(log)));
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
   const passed = tests.filter(({ status }) => status === "passed").length;
-  return { code, passed, failures: report.testResults.flatMap(failuresOf) };
+  return { code, passed, failures };
 }
 
 /** An aborted run writes no report. */
@@ -64,6 +71,14 @@ function failuresOf({ name, status, message, assertionResults }: Report["testRes
   if (failed.length === 0 && status === "failed") return [{ file, test: "", error: message }];
   return failed.map(({ fullName, failureMessages }) => {
     return { file, test: fullName, error: (failureMessages ?? []).join("\n") };
+  });
+}
+
+/** The JSON reporter omits them. */
+async function unhandledErrors(log: string): Promise<TestFailure[]> {
+  const text = stripVTControlCharacters(await readFile(log, "utf8"));
+  return [...text.matchAll(UNHANDLED)].map(([, error = "", file = ""]) => {
+    return { file, test: "", error: `Unhandled: ${error}` };
   });
 }
 

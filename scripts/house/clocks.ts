@@ -1,4 +1,5 @@
-// Finds what makes a busy machine decide a test: compared durations, and waits with a patience of their own.
+// Finds what makes a busy machine decide a test: compared durations, waits with a patience of their own, and false
+// timers in an isolate whose other work uses them.
 import { type Node, parseSync } from "oxc-parser";
 import { walk } from "./walk.ts";
 
@@ -10,6 +11,9 @@ const HELPER = "test/support/eventually.ts";
 const CLOCK = /\b(?:performance|Date)\.now\(\)/;
 const COMPARISON = /^toBe(?:Less|Greater)Than(?:OrEqual)?$/;
 const COMPARING = ["<", "<=", ">", ">="];
+/** A process runs one file of these tests at a time. */
+const ALONE = /^test\/(?:node|e2e|s3)\//;
+const ONLY_DATE = /toFake: \["Date"\]/;
 const WAITS = ["vi.waitFor", "vi.waitUntil"];
 
 export function findClocks(sources: readonly TestSource[]): string[] {
@@ -26,9 +30,16 @@ function clocksOf({ path, text }: TestSource): string[] {
   walk(program, (node) => {
     if (node.type !== "CallExpression") return;
     if (WAITS.includes(textOf(node.callee, text))) report(node, "use eventually()");
+    if (isSharedTimer(node, path, text)) report(node, 'fakes more than "Date" inside workerd');
     if (isComparedDuration(node, durations, text)) report(node, "compares elapsed time");
   });
   return found;
+}
+
+/** Inside workerd, work that another file has left runs on the same timers: its Durable Object is another one. */
+function isSharedTimer(node: Node, path: string, text: string): boolean {
+  if (node.type !== "CallExpression" || ALONE.test(path)) return false;
+  return textOf(node.callee, text) === "vi.useFakeTimers" && !ONLY_DATE.test(textOf(node, text));
 }
 
 /** Returns names of variables whose value is computed from a difference of times. */

@@ -134,6 +134,13 @@ describe("clocks of tests", () => {
     },
   );
 
+  test("are found in false timers of an isolate that others use", () => {
+    const refused = "vi.useFakeTimers();\nvi.useFakeTimers({ toFake: ['setTimeout'] });";
+    expect(find(refused)).toHaveLength(2);
+    expect(find(refused, "test/node/a.test.ts")).toEqual([]);
+    expect(find('vi.useFakeTimers({ toFake: ["Date"], now: 0 });')).toEqual([]);
+  });
+
   test.each([
     "await eventually(check); await page.getByText('x').waitFor();",
     "expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(10_000);",

@@ -6,7 +6,7 @@ const PENDING_BYTES = 256 * 1024;
 const OPEN_SOCKETS = 128;
 
 /** Time without a byte after which a socket is closed: agents forget sockets. */
-export const IDLE_MS = 15 * 60_000;
+const IDLE_MS = 15 * 60_000;
 
 const openSockets = new Map<string, number>();
 
@@ -34,6 +34,7 @@ export function countSocket(deployment_id: string, onRelease: () => void): () =>
 export class TcpSession extends RpcTarget {
   readonly #host: string;
   readonly #release: () => void;
+  readonly #idle_ms: number;
   #socket: Socket;
   #reader: ReadableStreamDefaultReader<Uint8Array>;
   #writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -43,19 +44,20 @@ export class TcpSession extends RpcTarget {
   #idleTimer: ReturnType<typeof setTimeout>;
 
   /** `release`: called when the socket is closed. */
-  constructor(socket: Socket, host: string, release: () => void) {
+  constructor(socket: Socket, host: string, release: () => void, idle_ms = IDLE_MS) {
     super();
     this.#host = host;
     this.#release = release;
+    this.#idle_ms = idle_ms;
     this.#socket = socket;
     this.#reader = socket.readable.getReader();
     this.#writer = socket.writable.getWriter();
-    this.#idleTimer = this.#closeIdle(IDLE_MS);
+    this.#idleTimer = this.#closeIdle(idle_ms);
   }
 
   #closeIdle(wait_ms: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
-      const left_ms = this.#usedAt + IDLE_MS - Date.now();
+      const left_ms = this.#usedAt + this.#idle_ms - Date.now();
       if (left_ms > 0) this.#idleTimer = this.#closeIdle(left_ms);
       else void this.close().catch(() => {});
     }, wait_ms);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startHeartbeat } from "../../../src/shared/work/heartbeat.ts";
+import { startHeartbeat } from "../../src/shared/work/heartbeat.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] }));
 afterEach(() => void vi.useRealTimers());
