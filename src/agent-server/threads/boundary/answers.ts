@@ -10,14 +10,13 @@ import type {
 import type { TraceBatch } from "../../../isolate/trace-contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { PLAIN_LIMITS, plainData, plainObject } from "../../../shared/plain.ts";
+import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../contract/sizes.ts";
 import { isJsonWithin } from "./json-text.ts";
 import {
   MAX_ANSWER_CHARACTERS,
   MAX_ANSWER_CONTAINERS,
   MAX_ENTRIES,
   MAX_INTERRUPTS_CHARACTERS,
-  MAX_NAME_CHARACTERS,
-  MAX_PATH_CHARACTERS,
   MAX_VALUES_CHARACTERS,
   MAX_VALUES_CONTAINERS,
 } from "./limits.ts";

@@ -1,13 +1,9 @@
 import { z } from "zod";
 import type { CheckpointQuery } from "../../../isolate/checkpoint-contract.ts";
 import { plainObject } from "../../../shared/plain.ts";
+import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../contract/sizes.ts";
 import { parse } from "./answers.ts";
-import {
-  MAX_AUTHENTICATE_CHARACTERS,
-  MAX_NAME_CHARACTERS,
-  MAX_PAGE_CHECKPOINTS,
-  MAX_PATH_CHARACTERS,
-} from "./limits.ts";
+import { MAX_AUTHENTICATE_CHARACTERS, MAX_PAGE_CHECKPOINTS } from "./limits.ts";
 
 /** Arguments of the calls of agents' code to its host. */
 

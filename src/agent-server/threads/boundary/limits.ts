@@ -9,10 +9,6 @@ export const MAX_ENTRIES = 65_536;
 export const MAX_VALUE_BYTES = 24 * MIB;
 /** Rows have at most 2 MB with all columns. */
 export const MAX_ROW_BYTES = 1_900_000;
-/** Ids, and names of channels, nodes and events. */
-export const MAX_NAME_CHARACTERS = 2048;
-/** Names and task ids of the graphs around a subgraph, and `dotted_order`, which grow with each level. */
-export const MAX_PATH_CHARACTERS = 16_384;
 /** A payload of a trace run, with the text that it shares with another one. */
 export const MAX_PAYLOAD_CHARACTERS = 10 * MIB;
 /** All payloads of a commit, with their shared texts. */

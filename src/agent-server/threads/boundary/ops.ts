@@ -4,14 +4,13 @@ import type { Op } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";
+import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../contract/sizes.ts";
 import { isJsonWithin } from "./json-text.ts";
 import {
   MAX_COMMIT_BYTES,
   MAX_ENTRIES,
   MAX_EVENT_CONTAINERS,
-  MAX_NAME_CHARACTERS,
   MAX_OPS,
-  MAX_PATH_CHARACTERS,
   MAX_ROW_BYTES,
   MAX_VALUE_BYTES,
   OVERHEAD_BYTES,

@@ -1,19 +1,12 @@
 import type { WireConfig } from "../../../isolate/contract.ts";
+import { isKeepable } from "../contract/sizes.ts";
 import type { RunKwargs, RunRefusal, RunRequest, ThreadRecord } from "../records.ts";
 import { type CancelAction, decideMultitask } from "../run-decisions.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { withoutRun } from "../storage/thread-rows.ts";
 
-/** Limit of metadata and config, which share rows of at most 2 MB with other columns. */
-export const MAX_KEPT_CHARACTERS = 256 * 1024;
-
 type ThreadState = Pick<ThreadStore, "runs" | "thread">;
-
-/** Checks the merged value: many small requests can add up to too much. */
-export function isKeepable(...values: object[]): boolean {
-  return values.every((value) => JSON.stringify(value).length <= MAX_KEPT_CHARACTERS);
-}
 
 /** Decides about a new run, and merges it with the thread as the runs that it cancels leave it. */
 export function planRun(store: ThreadState, request: RunRequest) {

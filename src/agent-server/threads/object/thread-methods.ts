@@ -1,5 +1,5 @@
 import type { Filters } from "../../../shared/filters.ts";
-import { isKeepable } from "../loop/merge.ts";
+import { isKeepable } from "../contract/sizes.ts";
 import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
 import type { NewThread, ThreadRecord, ThreadResult } from "../records.ts";
 import type { RunStatus } from "../run-decisions.ts";

@@ -1,3 +1,4 @@
+import { MAX_LIST_CHARACTERS } from "../contract/sizes.ts";
 import type {
   Interrupts,
   Principal,
@@ -91,9 +92,6 @@ export function toRecord(run: StoredRun): RunRecord {
   } = shown;
   return record;
 }
-
-/** Maximum of one list: the input of each run may be as large as a request. */
-export const MAX_LIST_CHARACTERS = 20 * 1024 * 1024;
 
 /** Reads the newest runs first. A single run always fits. */
 export function listRecords(

@@ -1,0 +1,15 @@
+/** Limits that both sides of a thread know. */
+
+/** Ids, and names of channels, nodes and events. */
+export const MAX_NAME_CHARACTERS = 2048;
+/** Names and task ids of the graphs around a subgraph, and `dotted_order`, which grow with each level. */
+export const MAX_PATH_CHARACTERS = 16_384;
+/** Limit of metadata and config, which share rows of at most 2 MB with other columns. */
+export const MAX_KEPT_CHARACTERS = 256 * 1024;
+/** Maximum of one list: the input of each run may be as large as a request. */
+export const MAX_LIST_CHARACTERS = 20 * 1024 * 1024;
+
+/** Checks the merged value: many small requests can add up to too much. */
+export function isKeepable(...values: object[]): boolean {
+  return values.every((value) => JSON.stringify(value).length <= MAX_KEPT_CHARACTERS);
+}
