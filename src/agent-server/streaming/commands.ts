@@ -1,6 +1,7 @@
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { openAgent, skipAuthorization } from "../access/service.ts";
+import { threadNotFound } from "../threads/contract/state-answers.ts";
 import {
   type CommandCall,
   type CommandOutcome,
@@ -9,7 +10,6 @@ import {
 } from "../threads/events/envelope.ts";
 import type { Command, CommandAnswer } from "../threads/events/schema.ts";
 import type { Session } from "../threads/events/session.ts";
-import { threadNotFound } from "../threads/loop/state-answers.ts";
 import { respond, startRun } from "./run-commands.ts";
 import { assertVisible } from "./service.ts";
 import { getTree, readState } from "./state-commands.ts";

@@ -1,5 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { nullIfNotFound } from "../../shared/errors.ts";
+import { threadNotFound } from "../threads/contract/state-answers.ts";
 import {
   type CommandCall,
   type CommandOutcome,
@@ -9,7 +10,6 @@ import {
 import { lastSeqOf } from "../threads/events/event.ts";
 import { GetTree, StateGet } from "../threads/events/schema.ts";
 import type { Session } from "../threads/events/session.ts";
-import { threadNotFound } from "../threads/loop/state-answers.ts";
 import { getState } from "../threads/state/state-service.ts";
 import { readTree } from "./service.ts";
 

@@ -11,19 +11,14 @@ import { applyToStore } from "../../store/service.ts";
 import { TextAnswer, UpdateAnswer } from "../boundary/answers.ts";
 import { MAX_PAGE_BYTES } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
+import { type AgentStub, callAgent, readAgent } from "../contract/agent-calls.ts";
+import type { StateAnswer } from "../contract/state-answers.ts";
 import type { RevisionRef } from "../records.ts";
 import { threadStatusAfter } from "../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { type AgentStub, callAgent, readAgent } from "./agent.ts";
 import { toGraphCall } from "./graph-calls.ts";
 import { admitState } from "./state-admission.ts";
 import { ThreadHost } from "./thread-host.ts";
-
-/** Reason why the graph was not called. */
-export type StateRefusal = "thread_missing" | "graph_missing" | "busy";
-
-/** JSON text from the graph. */
-export type StateAnswer = Answer<string> | { ok: false; error: StateRefusal };
 
 type GraphWork = (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>;
 

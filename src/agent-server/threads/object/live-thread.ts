@@ -1,7 +1,7 @@
 import { toTraceRows } from "../boundary/trace-texts.ts";
 import { endThreadCrons } from "../callbacks.ts";
+import { threadNotFound } from "../contract/state-answers.ts";
 import { RunLoop } from "../loop/run-loop.ts";
-import { threadNotFound } from "../loop/state-answers.ts";
 import { Followers } from "../readers/followers.ts";
 import type { NewThread, ThreadRecord } from "../records.ts";
 import { ProtocolReaders } from "../sockets/readers.ts";

@@ -1,10 +1,5 @@
-import {
-  type HistoryPart,
-  type StateAnswer,
-  type StatePart,
-  ThreadStates,
-  type UpdatePart,
-} from "../loop/states.ts";
+import type { StateAnswer } from "../contract/state-answers.ts";
+import { type HistoryPart, type StatePart, ThreadStates, type UpdatePart } from "../loop/states.ts";
 import type { RevisionRef } from "../records.ts";
 import type { LiveThread } from "./live-thread.ts";
 

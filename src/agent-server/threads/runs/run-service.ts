@@ -1,7 +1,7 @@
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { MAX_LIST_CHARACTERS } from "../contract/sizes.ts";
-import { threadNotFound } from "../loop/state-answers.ts";
+import { threadNotFound } from "../contract/state-answers.ts";
 import { threadWithFilters } from "../object/stub.ts";
 import type { RunRecord, RunRefusal, RunTarget, StreamChoice } from "../records.ts";
 import type { CancelAction, RunStatus } from "../run-decisions.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "../../../shared/context.ts";
 import { getDelivery, redeliver } from "../../webhooks/service.ts";
-import { threadNotFound } from "../loop/state-answers.ts";
+import { threadNotFound } from "../contract/state-answers.ts";
 import { openThread, type ThreadRef } from "../service/service.ts";
 
 /** Sends a failed webhook again, or one that waits for its next attempt at once. */

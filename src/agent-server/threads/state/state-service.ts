@@ -1,5 +1,5 @@
 import type { Context } from "../../../shared/context.ts";
-import { readText, updateText } from "../loop/state-answers.ts";
+import { readText, updateText } from "../contract/state-answers.ts";
 import { openThread, type ThreadRef, toRevisionRef } from "../service/service.ts";
 
 export type At = { ns: string; checkpoint_id: string | null };

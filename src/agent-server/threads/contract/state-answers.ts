@@ -1,5 +1,11 @@
+import type { Answer } from "../../../isolate/contract.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
-import type { StateAnswer, StateRefusal } from "./states.ts";
+
+/** Reason why the graph was not called. */
+export type StateRefusal = "thread_missing" | "graph_missing" | "busy";
+
+/** JSON text from the graph. */
+export type StateAnswer = Answer<string> | { ok: false; error: StateRefusal };
 
 /** @throws AppError for a refusal, and 502 when the graph cannot read the state: the request is valid */
 export function readText(answer: StateAnswer, thread_id: string, withoutGraph: string): string {
