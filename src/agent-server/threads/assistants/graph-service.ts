@@ -6,10 +6,10 @@ import { invalid } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/filters.ts";
 import { openAgent } from "../../access/service.ts";
 import type { RunAssistant } from "../assistant-ids.ts";
-import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "../boundary/answers.ts";
 import { type AgentStub, callAgent, readAgent } from "../contract/agent-calls.ts";
 import { toRevisionRef } from "../service/service.ts";
 import { authorizeAssistant } from "./assistant-access.ts";
+import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "./graph-answers.ts";
 import { assistantNotFound, resolveAssistant } from "./run-assistants.ts";
 
 type Ref = { deployment_id: string; assistant_id: string };

@@ -1,17 +1,12 @@
 import { z } from "zod";
 import { answerOf, Failure } from "../../../control-plane/deployments/isolate/agent-answers.ts";
 import type { Checkpoint } from "../../../isolate/checkpoint-contract.ts";
-import type {
-  AgentFailure,
-  GraphSchemas,
-  RunOutcome,
-  ThreadSummary,
-} from "../../../isolate/contract.ts";
+import type { AgentFailure, RunOutcome, ThreadSummary } from "../../../isolate/contract.ts";
 import type { TraceBatch } from "../../../isolate/trace-contract.ts";
 import { AppError } from "../../../shared/errors.ts";
-import { PLAIN_LIMITS, plainData, plainObject } from "../../../shared/plain.ts";
+import { plainObject } from "../../../shared/plain.ts";
+import { isJsonOf, isJsonWithin } from "../contract/json-text.ts";
 import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../contract/sizes.ts";
-import { isJsonWithin } from "./json-text.ts";
 import {
   MAX_ANSWER_CHARACTERS,
   MAX_ANSWER_CONTAINERS,
@@ -90,15 +85,6 @@ const JsonText = z
     (text) => isJsonWithin(text, MAX_ANSWER_CONTAINERS),
     `is not JSON text of at most ${MAX_ANSWER_CONTAINERS} objects and lists`,
   );
-/** All schemas of an answer count together: they may share references. */
-const Schemas: z.ZodType<GraphSchemas> = z.object({
-  input: z.unknown().default(null),
-  output: z.unknown().default(null),
-  state: z.unknown().default(null),
-  config: z.unknown().default(null),
-  context: z.unknown().default(null),
-});
-const Graph = z.object({ nodes: z.array(z.unknown()), edges: z.array(z.unknown()) });
 const CheckpointRef: z.ZodType<Checkpoint> = z.object({
   thread_id: z.string().max(MAX_NAME_CHARACTERS),
   checkpoint_id: z.string().max(MAX_NAME_CHARACTERS),
@@ -108,16 +94,6 @@ const CheckpointRef: z.ZodType<Checkpoint> = z.object({
 
 export const TextAnswer = answerOf(JsonText);
 export const SummaryAnswer = answerOf(Summary);
-export const GraphAnswer = answerOf(
-  z
-    .string()
-    .max(PLAIN_LIMITS.characters)
-    .refine((text) => isJsonOf(Graph, text), "is not JSON text of nodes and edges"),
-);
-export const SchemasAnswer = answerOf(plainData().pipe(Schemas));
-export const SubgraphsAnswer = answerOf(
-  plainObject().pipe(z.record(z.string().max(MAX_PATH_CHARACTERS), Schemas)),
-);
 export const UpdateAnswer = answerOf(z.object({ checkpoint: CheckpointRef, summary: Summary }));
 
 /** @throws AppError that names the field */
@@ -131,12 +107,4 @@ export function parse<T>(what: string, schema: z.ZodType<T>, value: unknown): T 
 
 function isCallable(value: unknown): boolean {
   return typeof value === "function";
-}
-
-function isJsonOf(schema: z.ZodType, text: string): boolean {
-  try {
-    return schema.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
 }

@@ -1,3 +1,5 @@
+import type { z } from "zod";
+
 const OPENING_BRACE = 0x7b;
 const OPENING_BRACKET = 0x5b;
 
@@ -18,6 +20,14 @@ function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;
+  } catch {
+    return false;
+  }
+}
+
+export function isJsonOf(schema: z.ZodType, text: string): boolean {
+  try {
+    return schema.safeParse(JSON.parse(text)).success;
   } catch {
     return false;
   }
