@@ -1,6 +1,6 @@
-import type { EventRow } from "../log/event-batches.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "./event.ts";
+import type { EventRow } from "./event-row.ts";
 import type { AgentTree } from "./namespaces.ts";
 import { statusOfRun } from "./namespaces.ts";
 import { RunEvents } from "./run-events.ts";

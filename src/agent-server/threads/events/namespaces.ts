@@ -1,4 +1,4 @@
-import type { StoredRun } from "../storage/run-rows.ts";
+import type { StoredRun } from "../contract/stored-run.ts";
 import type { RowEvents } from "./event.ts";
 
 export type AgentStatus = "started" | "running" | "completed" | "failed" | "interrupted";

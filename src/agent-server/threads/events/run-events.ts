@@ -1,7 +1,7 @@
 import { log } from "../../../shared/log.ts";
-import type { EventRow } from "../log/event-batches.ts";
-import type { StoredRun } from "../storage/run-rows.ts";
+import type { StoredRun } from "../contract/stored-run.ts";
 import { type Channel, type ProtocolEvent, RowEvents } from "./event.ts";
+import type { EventRow } from "./event-row.ts";
 import { InputRequests, toPendingInterrupts } from "./input-requests.ts";
 import { Messages } from "./messages.ts";
 import {

@@ -1,17 +1,10 @@
+import type { EventRow } from "../events/event-row.ts";
 import type { CarriedTraces } from "./carried-traces.ts";
 import { insertRows } from "./insert.ts";
 import type { ThreadTables } from "./lazy-tables.ts";
 import type { Parts } from "./parts.ts";
 import { EVENT_SEGMENTS, SEGMENTED_BYTES, Segments } from "./segments.ts";
 
-export type EventRow = {
-  id: number;
-  run_id: string;
-  event: string;
-  data: string;
-  /** Time of the write in epoch milliseconds, `null` when it is the time of the event before. */
-  at: number | null;
-};
 export type NewEvent = { event: string; data: string };
 
 /** `events`: JSON of a list of StoredEvent, `null` when it is stored in parts. */

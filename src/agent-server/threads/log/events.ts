@@ -1,11 +1,6 @@
+import type { EventRow } from "../events/event-row.ts";
 import type { CarriedTraces } from "./carried-traces.ts";
-import {
-  type Cargo,
-  EventBatches,
-  type EventRow,
-  type NewEvent,
-  type StoredBatch,
-} from "./event-batches.ts";
+import { type Cargo, EventBatches, type NewEvent, type StoredBatch } from "./event-batches.ts";
 import { type ImpliedEvent, ImpliedEvents } from "./implied-events.ts";
 import type { ThreadTables } from "./lazy-tables.ts";
 import type { Parts } from "./parts.ts";

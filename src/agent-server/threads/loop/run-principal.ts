@@ -7,8 +7,8 @@ import { log } from "../../../shared/log.ts";
 import { detachRpcResult } from "../../../shared/rpc.ts";
 import { authorize, isFinalRefusal, principalContext } from "../../access/service.ts";
 import { agentTokens } from "../callbacks.ts";
+import type { StoredRun } from "../contract/stored-run.ts";
 import { failed } from "../outcomes.ts";
-import type { StoredRun } from "../storage/run-rows.ts";
 import type { RunAttempt } from "./attempt.ts";
 
 /** A run that starts this soon after it was created needs no second check. With the cache of callers it makes 10 s. */

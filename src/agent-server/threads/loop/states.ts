@@ -1,11 +1,5 @@
 import { parseAnswer } from "../../../control-plane/deployments/isolate/agent-answers.ts";
-import type {
-  Answer,
-  GraphCall,
-  HistoryCall,
-  StateCall,
-  UpdateCall,
-} from "../../../isolate/contract.ts";
+import type { GraphCall, HistoryCall, StateCall, UpdateCall } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { applyToStore } from "../../store/service.ts";
 import { TextAnswer, UpdateAnswer } from "../boundary/answers.ts";

@@ -6,7 +6,7 @@ import { AppError } from "../../../shared/errors.ts";
 import { applyToStore } from "../../store/service.ts";
 import { parseBody, parseQuery, parseRef } from "../boundary/calls.ts";
 import { ReadPace } from "../boundary/read-pace.ts";
-import type { StoredRun } from "../storage/run-rows.ts";
+import type { StoredRun } from "../contract/stored-run.ts";
 import type { ThreadStore } from "../storage/store.ts";
 
 /** Arguments come from the agent's code and are parsed by the callee. */

@@ -1,3 +1,4 @@
+import type { StoredRun } from "../contract/stored-run.ts";
 import { resolveAnswer } from "../loop/merge.ts";
 import type {
   CancelChoice,
@@ -11,7 +12,7 @@ import type {
 } from "../records.ts";
 import { type CancelAction, chooseRuns } from "../run-decisions.ts";
 import { EMPTY_QUEUE, type QueueState } from "../storage/run-queue.ts";
-import { type RunQuery, type StoredRun, toRecord } from "../storage/run-rows.ts";
+import { type RunQuery, toRecord } from "../storage/run-rows.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunReaders } from "./run-readers.ts";
 

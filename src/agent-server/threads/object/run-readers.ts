@@ -1,7 +1,8 @@
 import { toByteStream } from "../../../shared/http/sse.ts";
+import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
 import type { RunLoop } from "../loop/run-loop.ts";
 import type { Followers } from "../readers/followers.ts";
-import { ThreadStream, type ThreadStreamChoice } from "../readers/thread-stream.ts";
+import { ThreadStream } from "../readers/thread-stream.ts";
 import type { StreamChoice } from "../records.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { LiveThread } from "./live-thread.ts";

@@ -1,6 +1,6 @@
 import type { Filters } from "../../../shared/filters.ts";
 import { isKeepable } from "../contract/sizes.ts";
-import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
+import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
 import type { NewThread, ThreadRecord, ThreadResult } from "../records.ts";
 import type { RunStatus } from "../run-decisions.ts";
 import type {

@@ -1,14 +1,9 @@
 import { Heartbeat, SSE_HEARTBEAT, toFrame } from "../../../shared/http/sse.ts";
-import type { EventRow } from "../log/event-batches.ts";
+import type { ThreadStreamChoice, ThreadStreamMode } from "../contract/thread-stream-modes.ts";
+import type { EventRow } from "../events/event-row.ts";
 import type { RunStatus } from "../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { Followers } from "./followers.ts";
-
-export const THREAD_STREAM_MODES = ["run_modes", "lifecycle", "state_update"] as const;
-export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
-
-/** `after`: id of the last event received, `null` for new events only. */
-export type ThreadStreamChoice = { after: number | null; modes: ThreadStreamMode[] };
 
 const ENDED: Record<RunStatus, string> = {
   pending: "running",

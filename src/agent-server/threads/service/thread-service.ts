@@ -4,6 +4,7 @@ import { newId } from "../../../shared/storage/ids.ts";
 import { chunks, mapConcurrent } from "../../../shared/work/chunks.ts";
 import { authorize, openAgent } from "../../access/service.ts";
 import { threadNotFound } from "../contract/state-answers.ts";
+import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
 import type { StatusCounts } from "../directory/counts.ts";
 import { countByStatus, findThreads } from "../directory/directory.ts";
 import type { ThreadCount, ThreadPrune, ThreadSearch } from "../directory/thread-schema.ts";
@@ -11,7 +12,6 @@ import { extract } from "../extract.ts";
 import { threadWithFilters } from "../object/stub.ts";
 import type { ThreadCalls } from "../object/thread-calls.ts";
 import { pick, toPage } from "../page.ts";
-import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
 import { Thread } from "../schema.ts";
 import { keepable, newThread, openThread, type ThreadRef } from "./service.ts";
 

@@ -1,6 +1,7 @@
+import type { StoredRun } from "../contract/stored-run.ts";
 import type { Parts } from "../log/parts.ts";
 import { isFinal } from "../run-decisions.ts";
-import { kwargsName, type StoredRun, toStoredRun } from "./run-rows.ts";
+import { kwargsName, toStoredRun } from "./run-rows.ts";
 import {
   insertRun,
   type RunRow,

@@ -1,30 +1,8 @@
 import { MAX_LIST_CHARACTERS } from "../contract/sizes.ts";
-import type {
-  Interrupts,
-  Principal,
-  RevisionRef,
-  RunRecord,
-  RunRequest,
-  ThreadSnapshot,
-} from "../records.ts";
+import type { StoredRun } from "../contract/stored-run.ts";
+import type { RunRecord, RunRequest, ThreadSnapshot } from "../records.ts";
 import type { RunStatus } from "../run-decisions.ts";
 import { type RunRow, readRuns } from "./run-table.ts";
-
-/** The public record of a run and the fields that only its thread reads. */
-export type StoredRun = RunRecord & {
-  revision: RevisionRef;
-  created_by: Principal;
-  due_at: number;
-  attempt: number;
-  losses: number;
-  version: string | null;
-  started_at: number | null;
-  ended_at: number | null;
-  /** Pending interrupts by task. */
-  interrupts: Interrupts | null;
-  /** Digest of the request, when it had an idempotency key. */
-  request_sha256: string | null;
-};
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
 

@@ -5,6 +5,7 @@ import {
   markDeleted,
   migrate,
 } from "../../../shared/storage/object-tables.ts";
+import type { StoredRun } from "../contract/stored-run.ts";
 import { slotOfNewThread } from "../directory-slots.ts";
 import { CarriedTraces } from "../log/carried-traces.ts";
 import { Events } from "../log/events.ts";
@@ -27,7 +28,6 @@ import {
 } from "./checkpoints/copy.ts";
 import type { DirectoryKey } from "./listing.ts";
 import { MIGRATIONS, SCHEMA } from "./migrations.ts";
-import type { StoredRun } from "./run-rows.ts";
 import { Runs } from "./runs.ts";
 import { StoredThread } from "./thread.ts";
 import { Traces } from "./traces.ts";

@@ -1,8 +1,8 @@
 import type { AgentUser } from "../../../shared/context.ts";
+import type { StoredRun } from "../contract/stored-run.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
 import type { Parts } from "../log/parts.ts";
 import { Run } from "../run-schema.ts";
-import type { StoredRun } from "./run-rows.ts";
 
 export type PendingWebhook = {
   run_id: string;

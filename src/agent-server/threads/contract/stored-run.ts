@@ -1,0 +1,17 @@
+import type { Interrupts, Principal, RevisionRef, RunRecord } from "../records.ts";
+
+/** The public record of a run and the fields that only its thread reads. */
+export type StoredRun = RunRecord & {
+  revision: RevisionRef;
+  created_by: Principal;
+  due_at: number;
+  attempt: number;
+  losses: number;
+  version: string | null;
+  started_at: number | null;
+  ended_at: number | null;
+  /** Pending interrupts by task. */
+  interrupts: Interrupts | null;
+  /** Digest of the request, when it had an idempotency key. */
+  request_sha256: string | null;
+};
