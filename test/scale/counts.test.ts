@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { DirectoryEntries } from "../../src/agent-server/threads/directory/entries.ts";
 import { flushEntries } from "../../src/agent-server/threads/directory/publication.ts";
 import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
-import type { DirectoryEntry } from "../../src/agent-server/threads/storage/listing.ts";
+import type { DirectoryEntry } from "../../src/agent-server/threads/directory/entry.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
 import { type CountedWork, countWork } from "../support/counted-work.ts";

@@ -16,7 +16,7 @@ import {
   knownGeneration,
 } from "../../../src/agent-server/threads/directory-slots.ts";
 import { deleteThreadsOf } from "../../../src/agent-server/threads/service/deletion.ts";
-import type { DirectoryEntry } from "../../../src/agent-server/threads/storage/listing.ts";
+import type { DirectoryEntry } from "../../../src/agent-server/threads/directory/entry.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { isMigrated } from "../../../src/shared/storage/object-tables.ts";
 import { generationOf, slotOf, slotsUpTo } from "../../../src/shared/storage/slots.ts";

@@ -1,5 +1,5 @@
-import type { DirectoryEntry, DirectoryKey } from "../storage/listing.ts";
 import type { StatusCounts } from "./counts.ts";
+import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import type { DirectoryFilter, DirectoryQuery, DirectoryRow, WaitingPosition } from "./search.ts";
 
 /** An entry that may already be in the directory, or a removal of entries up to `seq`. */

@@ -1,6 +1,6 @@
-import type { DirectoryEntry, DirectoryKey } from "../storage/listing.ts";
 import type { DirectoryChange } from "./calls.ts";
 import { DirectoryCounts } from "./counts.ts";
+import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import { MAX_ENTRY_AGE_MS, Removals } from "./removals.ts";
 import { termsOf } from "./terms.ts";
 

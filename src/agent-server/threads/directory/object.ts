@@ -3,7 +3,6 @@ import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
 import { generationAfter, generationOf, ROOT, slotsUpTo } from "../../../shared/storage/slots.ts";
 import { runAlarm } from "../../../shared/work/alarm.ts";
 import { DIRECTORY_SIZE } from "../directory-slots.ts";
-import type { DirectoryEntry } from "../storage/listing.ts";
 import type {
   DirectoryCalls,
   DirectoryChange,
@@ -15,6 +14,7 @@ import type {
 } from "./calls.ts";
 import { DirectoryCounts, NO_THREADS, type StatusCounts } from "./counts.ts";
 import { DirectoryEntries } from "./entries.ts";
+import type { DirectoryEntry } from "./entry.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { toPage } from "./pages.ts";
 import { MAX_ENTRY_AGE_MS, Removals } from "./removals.ts";

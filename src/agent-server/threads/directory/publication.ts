@@ -1,8 +1,8 @@
 import { ROOT } from "../../../shared/storage/slots.ts";
 import { Gatherer } from "../../../shared/work/gatherer.ts";
 import { learnGeneration } from "../directory-slots.ts";
-import type { DirectoryEntry, DirectoryKey } from "../storage/listing.ts";
 import type { DirectoryChange, PublishResult } from "./calls.ts";
+import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import { directoryObject } from "./stub.ts";
 
 /** A message of RPC has at most 32 MiB, and a character up to two bytes there. */

@@ -1,13 +1,13 @@
 import { log } from "../../../shared/log.ts";
 import { Outbox } from "../../../shared/work/outbox.ts";
 import { enqueueWebhook } from "../../webhooks/service.ts";
+import type { DirectoryEntry } from "../directory/entry.ts";
 import {
   forgetThread,
   publishEntry,
   publishEntryNow,
   publishRemoval,
 } from "../directory/publication.ts";
-import type { DirectoryEntry } from "../storage/listing.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { deliver } from "./trace-delivery.ts";
 

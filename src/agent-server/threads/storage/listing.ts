@@ -1,29 +1,10 @@
 import { slotOf } from "../../../shared/storage/slots.ts";
 import { digestText } from "../digest.ts";
+import type { DirectoryEntry, DirectoryKey } from "../directory/entry.ts";
 import type { CachedThreadRow } from "./cached-thread-row.ts";
-import type { ThreadRow } from "./thread-rows.ts";
 
 /** A temporary thread whose run ends sooner has no entry in the directory, and costs no write. */
 const LIST_AFTER_MS = 1000;
-
-/** Columns of the directory. `metadata` and `digest` are JSON texts. */
-export type DirectoryEntry = Pick<
-  ThreadRow,
-  "thread_id" | "deployment_id" | "workspace_id" | "status" | "metadata"
-> &
-  Pick<ThreadRow, "created_at" | "updated_at" | "state_updated_at"> & {
-    digest: string | null;
-    seq: number;
-    /** Object of the directory. */
-    slot: number;
-    /** 1 or 0. */
-    is_temporary: number;
-    /** Time at which the thread's object made the entry, in epoch milliseconds. */
-    read_at: number;
-  };
-
-/** `seq`: of the last change of the thread. */
-export type DirectoryKey = Pick<DirectoryEntry, "deployment_id" | "thread_id" | "slot" | "seq">;
 
 /** The entry of the thread in the directory, and whether it is current. */
 export class ThreadListing {

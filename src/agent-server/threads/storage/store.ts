@@ -6,6 +6,7 @@ import {
   migrate,
 } from "../../../shared/storage/object-tables.ts";
 import type { StoredRun } from "../contract/stored-run.ts";
+import type { DirectoryKey } from "../directory/entry.ts";
 import { slotOfNewThread } from "../directory-slots.ts";
 import { CarriedTraces } from "../log/carried-traces.ts";
 import { Events } from "../log/events.ts";
@@ -26,7 +27,6 @@ import {
   copyPage,
   insertCopies,
 } from "./checkpoints/copy.ts";
-import type { DirectoryKey } from "./listing.ts";
 import { MIGRATIONS, SCHEMA } from "./migrations.ts";
 import { Runs } from "./runs.ts";
 import { StoredThread } from "./thread.ts";
