@@ -6,6 +6,7 @@ import {
   countByStatus,
   findThreads,
 } from "../../../src/agent-server/threads/directory/directory.ts";
+import type { DirectoryEntry } from "../../../src/agent-server/threads/directory/entry.ts";
 import { DirectoryObject } from "../../../src/agent-server/threads/directory/object.ts";
 import { publishEntryNow } from "../../../src/agent-server/threads/directory/publication.ts";
 import { MAX_ENTRY_AGE_MS } from "../../../src/agent-server/threads/directory/removals.ts";
@@ -16,7 +17,6 @@ import {
   knownGeneration,
 } from "../../../src/agent-server/threads/directory-slots.ts";
 import { deleteThreadsOf } from "../../../src/agent-server/threads/service/deletion.ts";
-import type { DirectoryEntry } from "../../../src/agent-server/threads/directory/entry.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { isMigrated } from "../../../src/shared/storage/object-tables.ts";
 import { generationOf, slotOf, slotsUpTo } from "../../../src/shared/storage/slots.ts";

@@ -4,7 +4,10 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { ThreadSearch } from "../../../src/agent-server/threads/directory/thread-schema.ts";
 import { CarriedTraces } from "../../../src/agent-server/threads/log/carried-traces.ts";
-import { inQuarantine, LostAloneError } from "../../../src/agent-server/threads/loop/quarantine.ts";
+import {
+  inQuarantine,
+  LostAloneError,
+} from "../../../src/agent-server/threads/object/loop/quarantine.ts";
 import { searchThreads } from "../../../src/agent-server/threads/service/thread-service.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { systemContext } from "../../support/deployment.ts";

@@ -1,5 +1,4 @@
 import type { StoredRun } from "../contract/stored-run.ts";
-import { resolveAnswer } from "../loop/merge.ts";
 import type {
   CancelChoice,
   Interrupts,
@@ -14,6 +13,7 @@ import { type CancelAction, chooseRuns } from "../run-decisions.ts";
 import { EMPTY_QUEUE, type QueueState } from "../storage/run-queue.ts";
 import { type RunQuery, toRecord } from "../storage/run-rows.ts";
 import type { LiveThread } from "./live-thread.ts";
+import { resolveAnswer } from "./loop/merge.ts";
 import type { RunReaders } from "./run-readers.ts";
 
 /** Maximum wait of an answer for the end of the run that it answers. */

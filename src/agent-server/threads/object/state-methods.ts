@@ -1,7 +1,7 @@
 import type { StateAnswer } from "../contract/state-answers.ts";
-import { type HistoryPart, type StatePart, ThreadStates, type UpdatePart } from "../loop/states.ts";
 import type { RevisionRef } from "../records.ts";
 import type { LiveThread } from "./live-thread.ts";
+import { type HistoryPart, type StatePart, ThreadStates, type UpdatePart } from "./loop/states.ts";
 
 export class StateMethods {
   readonly #thread: LiveThread;

@@ -1,10 +1,10 @@
-import type { Op, RunOutcome } from "../../../isolate/contract.ts";
-import type { TraceOp } from "../../../isolate/trace-contract.ts";
-import type { StoredRun } from "../contract/stored-run.ts";
-import { lost } from "../outcomes.ts";
-import type { RunRefusal, RunRequest } from "../records.ts";
-import { afterLoss, type CancelAction, countLoss, type Loss } from "../run-decisions.ts";
-import type { ThreadStore } from "../storage/store.ts";
+import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
+import type { TraceOp } from "../../../../isolate/trace-contract.ts";
+import type { StoredRun } from "../../contract/stored-run.ts";
+import { lost } from "../../outcomes.ts";
+import type { RunRefusal, RunRequest } from "../../records.ts";
+import { afterLoss, type CancelAction, countLoss, type Loss } from "../../run-decisions.ts";
+import type { ThreadStore } from "../../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
 import { planRun, repeatStart } from "./merge.ts";

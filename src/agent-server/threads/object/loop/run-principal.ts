@@ -1,14 +1,14 @@
-import type { AuthAnswer, RunOutcome } from "../../../isolate/contract.ts";
-import { assertMay } from "../../../shared/auth.ts";
-import { isDatabaseOutage } from "../../../shared/database/outage.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { allows } from "../../../shared/filters.ts";
-import { log } from "../../../shared/log.ts";
-import { detachRpcResult } from "../../../shared/rpc.ts";
-import { authorize, isFinalRefusal, principalContext } from "../../access/service.ts";
-import { agentTokens } from "../callbacks.ts";
-import type { StoredRun } from "../contract/stored-run.ts";
-import { failed } from "../outcomes.ts";
+import type { AuthAnswer, RunOutcome } from "../../../../isolate/contract.ts";
+import { assertMay } from "../../../../shared/auth.ts";
+import { isDatabaseOutage } from "../../../../shared/database/outage.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { allows } from "../../../../shared/filters.ts";
+import { log } from "../../../../shared/log.ts";
+import { detachRpcResult } from "../../../../shared/rpc.ts";
+import { authorize, isFinalRefusal, principalContext } from "../../../access/service.ts";
+import { agentTokens } from "../../callbacks.ts";
+import type { StoredRun } from "../../contract/stored-run.ts";
+import { failed } from "../../outcomes.ts";
 import type { RunAttempt } from "./attempt.ts";
 
 /** A run that starts this soon after it was created needs no second check. With the cache of callers it makes 10 s. */

@@ -1,6 +1,6 @@
-import { AppError } from "../../../shared/errors.ts";
-import { withDeadline } from "../../../shared/work/deadline.ts";
-import { ISOLATE_BUDGET } from "../../../shared/work/memory-budget.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { withDeadline } from "../../../../shared/work/deadline.ts";
+import { ISOLATE_BUDGET } from "../../../../shared/work/memory-budget.ts";
 
 /**
  * Maximum time for which a call of an agent holds the bytes that it loads. Its code may take longer, and other
