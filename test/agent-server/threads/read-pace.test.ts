@@ -3,8 +3,8 @@ import {
   MAX_WAITING_READS,
   READ_BURST_MS,
   READ_BYTES_PER_SECOND,
-} from "../../../src/agent-server/threads/boundary/limits.ts";
-import { ReadPace } from "../../../src/agent-server/threads/boundary/read-pace.ts";
+} from "../../../src/agent-server/threads/object/boundary/limits.ts";
+import { ReadPace } from "../../../src/agent-server/threads/object/boundary/read-pace.ts";
 import type { LoadedCheckpoint } from "../../../src/isolate/checkpoint-contract.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 

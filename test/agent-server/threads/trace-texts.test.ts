@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { toTraceRows } from "../../../src/agent-server/threads/boundary/trace-texts.ts";
+import { toTraceRows } from "../../../src/agent-server/threads/object/boundary/trace-texts.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
 import { charactersOf } from "../../../src/isolate/message-size.ts";
 import type { TraceOp } from "../../../src/isolate/trace-contract.ts";

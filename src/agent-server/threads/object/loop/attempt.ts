@@ -1,8 +1,8 @@
 import { AppError } from "../../../../shared/errors.ts";
 import { backoff } from "../../../../shared/work/backoff.ts";
-import { MAX_RUN_BYTES } from "../../boundary/limits.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { isDelayed, type Loss } from "../../run-decisions.ts";
+import { MAX_RUN_BYTES } from "../boundary/limits.ts";
 
 /** The isolate ends its work after as long; the rest is for messages on their way. */
 const GRACE_MS = 6000;

@@ -1,4 +1,4 @@
-import type { TraceOp, TracePayload, TraceText } from "../../../isolate/trace-contract.ts";
+import type { TraceOp, TracePayload, TraceText } from "../../../../isolate/trace-contract.ts";
 
 /** Create or update of a trace run: JSON text, with long payloads separate. */
 export type TraceRow = Pick<TraceOp, "kind" | "data"> & { texts: TracePayloads };

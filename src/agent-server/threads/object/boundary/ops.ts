@@ -1,11 +1,15 @@
 import { z } from "zod";
-import type { StoredValue, StoredWrite, TypedValue } from "../../../isolate/checkpoint-contract.ts";
-import type { Op } from "../../../isolate/contract.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { isRecord } from "../../../shared/guards.ts";
-import { isShallow } from "../../../shared/http/depth.ts";
-import { isJsonWithin } from "../contract/json-text.ts";
-import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../contract/sizes.ts";
+import type {
+  StoredValue,
+  StoredWrite,
+  TypedValue,
+} from "../../../../isolate/checkpoint-contract.ts";
+import type { Op } from "../../../../isolate/contract.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { isRecord } from "../../../../shared/guards.ts";
+import { isShallow } from "../../../../shared/http/depth.ts";
+import { isJsonWithin } from "../../contract/json-text.ts";
+import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../../contract/sizes.ts";
 import {
   MAX_COMMIT_BYTES,
   MAX_ENTRIES,

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { answerOf, Failure } from "../../../control-plane/deployments/isolate/agent-answers.ts";
-import type { Checkpoint } from "../../../isolate/checkpoint-contract.ts";
-import type { AgentFailure, RunOutcome, ThreadSummary } from "../../../isolate/contract.ts";
-import type { TraceBatch } from "../../../isolate/trace-contract.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { plainObject } from "../../../shared/plain.ts";
-import { isJsonOf, isJsonWithin } from "../contract/json-text.ts";
-import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../contract/sizes.ts";
+import { answerOf, Failure } from "../../../../control-plane/deployments/isolate/agent-answers.ts";
+import type { Checkpoint } from "../../../../isolate/checkpoint-contract.ts";
+import type { AgentFailure, RunOutcome, ThreadSummary } from "../../../../isolate/contract.ts";
+import type { TraceBatch } from "../../../../isolate/trace-contract.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { plainObject } from "../../../../shared/plain.ts";
+import { isJsonOf, isJsonWithin } from "../../contract/json-text.ts";
+import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../../contract/sizes.ts";
 import {
   MAX_ANSWER_CHARACTERS,
   MAX_ANSWER_CONTAINERS,

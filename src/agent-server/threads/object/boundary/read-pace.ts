@@ -1,6 +1,6 @@
-import type { LoadedCheckpoint } from "../../../isolate/checkpoint-contract.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { SerialQueue } from "../../../shared/work/serial-queue.ts";
+import type { LoadedCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { SerialQueue } from "../../../../shared/work/serial-queue.ts";
 import { MAX_WAITING_READS, READ_BURST_MS, READ_BYTES_PER_SECOND } from "./limits.ts";
 
 /**

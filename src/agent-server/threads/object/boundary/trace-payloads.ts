@@ -1,5 +1,5 @@
-import type { Op } from "../../../isolate/contract.ts";
-import type { TraceOp, TraceText } from "../../../isolate/trace-contract.ts";
+import type { Op } from "../../../../isolate/contract.ts";
+import type { TraceOp, TraceText } from "../../../../isolate/trace-contract.ts";
 import { MAX_PAYLOAD_CHARACTERS, MAX_PAYLOADS_CHARACTERS } from "./limits.ts";
 import { mapTexts } from "./trace-texts.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { CheckpointQuery } from "../../../isolate/checkpoint-contract.ts";
-import { plainObject } from "../../../shared/plain.ts";
-import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../contract/sizes.ts";
+import type { CheckpointQuery } from "../../../../isolate/checkpoint-contract.ts";
+import { plainObject } from "../../../../shared/plain.ts";
+import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../../contract/sizes.ts";
 import { parse } from "./answers.ts";
 import { MAX_AUTHENTICATE_CHARACTERS, MAX_PAGE_CHECKPOINTS } from "./limits.ts";
 
