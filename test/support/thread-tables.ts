@@ -1,4 +1,4 @@
-import { LAZY_TABLES } from "../../src/agent-server/threads/log/lazy-tables.ts";
+import { LAZY_TABLES } from "../../src/agent-server/threads/object/log/lazy-tables.ts";
 
 /** Creates the tables that a thread has not used yet, for statements of tests. */
 export function createLazyTables(sql: SqlStorage) {

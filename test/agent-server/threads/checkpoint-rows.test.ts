@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { threadTables } from "../../../src/agent-server/threads/log/lazy-tables.ts";
-import { Parts } from "../../../src/agent-server/threads/log/parts.ts";
+import { threadTables } from "../../../src/agent-server/threads/object/log/lazy-tables.ts";
+import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { Checkpoints } from "../../../src/agent-server/threads/storage/checkpoints/checkpoints.ts";
 import { MIGRATIONS, SCHEMA } from "../../../src/agent-server/threads/storage/migrations.ts";

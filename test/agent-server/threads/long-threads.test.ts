@@ -1,9 +1,9 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { threadTables } from "../../../src/agent-server/threads/log/lazy-tables.ts";
-import { Parts } from "../../../src/agent-server/threads/log/parts.ts";
-import { Segments, VALUE_SEGMENTS } from "../../../src/agent-server/threads/log/segments.ts";
+import { threadTables } from "../../../src/agent-server/threads/object/log/lazy-tables.ts";
+import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
+import { Segments, VALUE_SEGMENTS } from "../../../src/agent-server/threads/object/log/segments.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { Checkpoints } from "../../../src/agent-server/threads/storage/checkpoints/checkpoints.ts";

@@ -1,5 +1,5 @@
 import type { StoredRun } from "../contract/stored-run.ts";
-import type { Parts } from "../log/parts.ts";
+import type { Parts } from "../object/log/parts.ts";
 import { isFinal } from "../run-decisions.ts";
 import { kwargsName, toStoredRun } from "./run-rows.ts";
 import {

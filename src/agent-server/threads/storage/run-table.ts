@@ -1,5 +1,5 @@
-import { compressPieces, decompressPieces } from "../log/compressed.ts";
-import { insertRows } from "../log/insert.ts";
+import { compressPieces, decompressPieces } from "../object/log/compressed.ts";
+import { insertRows } from "../object/log/insert.ts";
 import type { RunRecord } from "../records.ts";
 import type { RunStatus } from "../run-decisions.ts";
 

@@ -8,10 +8,10 @@ import {
 import type { StoredRun } from "../contract/stored-run.ts";
 import type { DirectoryKey } from "../directory/entry.ts";
 import { slotOfNewThread } from "../directory-slots.ts";
-import { CarriedTraces } from "../log/carried-traces.ts";
-import { Events } from "../log/events.ts";
-import { type ThreadTables, threadTables } from "../log/lazy-tables.ts";
-import { Parts } from "../log/parts.ts";
+import { CarriedTraces } from "../object/log/carried-traces.ts";
+import { Events } from "../object/log/events.ts";
+import { type ThreadTables, threadTables } from "../object/log/lazy-tables.ts";
+import { Parts } from "../object/log/parts.ts";
 import { interruptsOf, statusOf } from "../outcomes.ts";
 import type { NewThread, ThreadSnapshot } from "../records.ts";
 import { threadStatusAfter } from "../run-decisions.ts";

@@ -1,6 +1,6 @@
 import type { ThreadSummary } from "../../../isolate/contract.ts";
-import type { Parts } from "../log/parts.ts";
-import { TraceMark } from "../log/trace-mark.ts";
+import type { Parts } from "../object/log/parts.ts";
+import { TraceMark } from "../object/log/trace-mark.ts";
 import type {
   Interrupts,
   NewThread,

@@ -1,7 +1,7 @@
 import type { AgentUser } from "../../../shared/context.ts";
 import type { StoredRun } from "../contract/stored-run.ts";
-import type { ThreadTables } from "../log/lazy-tables.ts";
-import type { Parts } from "../log/parts.ts";
+import type { ThreadTables } from "../object/log/lazy-tables.ts";
+import type { Parts } from "../object/log/parts.ts";
 import { Run } from "../run-schema.ts";
 
 export type PendingWebhook = {

@@ -1,5 +1,5 @@
-import { insertRows } from "../../log/insert.ts";
-import type { ThreadTables } from "../../log/lazy-tables.ts";
+import { insertRows } from "../../object/log/insert.ts";
+import type { ThreadTables } from "../../object/log/lazy-tables.ts";
 import type { RevisionRef, ThreadRecord } from "../../records.ts";
 import type { Ttl } from "../../ttl.ts";
 import { type CheckpointColumns, fromColumns, toBody } from "./row-format.ts";

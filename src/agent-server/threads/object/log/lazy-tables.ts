@@ -1,4 +1,4 @@
-import { LazyTables } from "../../../shared/storage/lazy-tables.ts";
+import { LazyTables } from "../../../../shared/storage/lazy-tables.ts";
 
 /**
  * Tables that many threads never use, each group by the name of its first table. Objects of earlier versions have all

@@ -1,4 +1,4 @@
-import type { EventRow } from "../events/event-row.ts";
+import type { EventRow } from "../../events/event-row.ts";
 import type { CarriedTraces } from "./carried-traces.ts";
 import { insertRows } from "./insert.ts";
 import type { ThreadTables } from "./lazy-tables.ts";

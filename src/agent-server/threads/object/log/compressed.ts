@@ -1,4 +1,4 @@
-import { zstdCompressor, zstdUnpacker } from "../../../shared/work/zstd.ts";
+import { zstdCompressor, zstdUnpacker } from "../../../../shared/work/zstd.ts";
 
 const compress = zstdCompressor();
 const decompress = zstdUnpacker();

@@ -1,10 +1,5 @@
-import type { TraceOp, TraceText } from "../../../isolate/trace-contract.ts";
-import {
-  charactersOfRow,
-  mapTexts,
-  type TraceRow,
-  toTraceRow,
-} from "../object/boundary/trace-texts.ts";
+import type { TraceOp, TraceText } from "../../../../isolate/trace-contract.ts";
+import { charactersOfRow, mapTexts, type TraceRow, toTraceRow } from "../boundary/trace-texts.ts";
 
 /** A row of the outbox. `wholes`: texts of earlier rows that its operations refer to, by id. */
 export type OutboxRow = {

@@ -1,4 +1,4 @@
-import { chunks } from "../../../shared/work/chunks.ts";
+import { chunks } from "../../../../shared/work/chunks.ts";
 
 // SQLite in a Durable Object binds at most 100 parameters.
 const MAX_PARAMETERS = 100;

@@ -1,4 +1,4 @@
-import type { EventRow } from "../events/event-row.ts";
+import type { EventRow } from "../../events/event-row.ts";
 import type { CarriedTraces } from "./carried-traces.ts";
 import { type Cargo, EventBatches, type NewEvent, type StoredBatch } from "./event-batches.ts";
 import { type ImpliedEvent, ImpliedEvents } from "./implied-events.ts";
