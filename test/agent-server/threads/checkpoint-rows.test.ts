@@ -1,10 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { Checkpoints } from "../../../src/agent-server/threads/object/checkpoints/checkpoints.ts";
 import { threadTables } from "../../../src/agent-server/threads/object/log/lazy-tables.ts";
 import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
-import { Checkpoints } from "../../../src/agent-server/threads/storage/checkpoints/checkpoints.ts";
 import { MIGRATIONS, SCHEMA } from "../../../src/agent-server/threads/storage/migrations.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
 import type { StoredValue, StoredWrite } from "../../../src/isolate/checkpoint-contract.ts";

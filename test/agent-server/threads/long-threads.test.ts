@@ -1,13 +1,13 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { Checkpoints } from "../../../src/agent-server/threads/object/checkpoints/checkpoints.ts";
+import type { CopiedTable } from "../../../src/agent-server/threads/object/checkpoints/copy.ts";
 import { threadTables } from "../../../src/agent-server/threads/object/log/lazy-tables.ts";
 import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
 import { Segments, VALUE_SEGMENTS } from "../../../src/agent-server/threads/object/log/segments.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
-import { Checkpoints } from "../../../src/agent-server/threads/storage/checkpoints/checkpoints.ts";
-import type { CopiedTable } from "../../../src/agent-server/threads/storage/checkpoints/copy.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";
 import { testThread } from "../../support/threads.ts";

@@ -1,3 +1,4 @@
+import type { ThreadStore } from "../storage/store.ts";
 import {
   COPIED_TABLES,
   type CopiedPage,
@@ -5,8 +6,7 @@ import {
   type CopyBounds,
   type CopyCursor,
   type CopyHead,
-} from "../storage/checkpoints/copy.ts";
-import type { ThreadStore } from "../storage/store.ts";
+} from "./checkpoints/copy.ts";
 
 /** The thread that is copied. */
 export type HistorySource = {

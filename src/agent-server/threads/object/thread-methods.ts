@@ -3,14 +3,14 @@ import { isKeepable } from "../contract/sizes.ts";
 import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
 import type { NewThread, ThreadRecord, ThreadResult } from "../records.ts";
 import type { RunStatus } from "../run-decisions.ts";
+import type { Ttl } from "../ttl.ts";
 import type {
   CopiedPage,
   CopiedTable,
   CopyBounds,
   CopyCursor,
   CopyHead,
-} from "../storage/checkpoints/copy.ts";
-import type { Ttl } from "../ttl.ts";
+} from "./checkpoints/copy.ts";
 import { copyHistory, type HistorySource, headOf } from "./copying.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunReaders } from "./run-readers.ts";

@@ -8,15 +8,7 @@ import {
 import type { StoredRun } from "../contract/stored-run.ts";
 import type { DirectoryKey } from "../directory/entry.ts";
 import { slotOfNewThread } from "../directory-slots.ts";
-import { CarriedTraces } from "../object/log/carried-traces.ts";
-import { Events } from "../object/log/events.ts";
-import { type ThreadTables, threadTables } from "../object/log/lazy-tables.ts";
-import { Parts } from "../object/log/parts.ts";
-import { interruptsOf, statusOf } from "../outcomes.ts";
-import type { NewThread, ThreadSnapshot } from "../records.ts";
-import { threadStatusAfter } from "../run-decisions.ts";
-import { BatchLog, errorEvent, impliedEvent } from "./batch-log.ts";
-import { Checkpoints } from "./checkpoints/checkpoints.ts";
+import { Checkpoints } from "../object/checkpoints/checkpoints.ts";
 import {
   type CopiedPage,
   type CopiedRow,
@@ -26,7 +18,15 @@ import {
   copyBounds,
   copyPage,
   insertCopies,
-} from "./checkpoints/copy.ts";
+} from "../object/checkpoints/copy.ts";
+import { CarriedTraces } from "../object/log/carried-traces.ts";
+import { Events } from "../object/log/events.ts";
+import { type ThreadTables, threadTables } from "../object/log/lazy-tables.ts";
+import { Parts } from "../object/log/parts.ts";
+import { interruptsOf, statusOf } from "../outcomes.ts";
+import type { NewThread, ThreadSnapshot } from "../records.ts";
+import { threadStatusAfter } from "../run-decisions.ts";
+import { BatchLog, errorEvent, impliedEvent } from "./batch-log.ts";
 import { MIGRATIONS, SCHEMA } from "./migrations.ts";
 import { Runs } from "./runs.ts";
 import { StoredThread } from "./thread.ts";

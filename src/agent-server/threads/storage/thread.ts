@@ -1,4 +1,5 @@
 import type { ThreadSummary } from "../../../isolate/contract.ts";
+import type { CopyHead } from "../object/checkpoints/copy.ts";
 import type { Parts } from "../object/log/parts.ts";
 import { TraceMark } from "../object/log/trace-mark.ts";
 import type {
@@ -11,7 +12,6 @@ import type {
 import type { ThreadStatus } from "../run-decisions.ts";
 import { expiryOf, type Ttl } from "../ttl.ts";
 import { CachedThreadRow } from "./cached-thread-row.ts";
-import type { CopyHead } from "./checkpoints/copy.ts";
 import { ThreadListing } from "./listing.ts";
 import {
   newThreadRow,

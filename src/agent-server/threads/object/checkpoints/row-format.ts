@@ -3,7 +3,7 @@ import type {
   StoredValue,
   StoredWrite,
 } from "../../../../isolate/checkpoint-contract.ts";
-import { compressPieces, decompressPieces } from "../../object/log/compressed.ts";
+import { compressPieces, decompressPieces } from "../log/compressed.ts";
 import { pack, unpack } from "./packed.ts";
 
 /** A checkpoint with the values and writes that are in its row. */

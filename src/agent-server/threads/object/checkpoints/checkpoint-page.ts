@@ -1,6 +1,6 @@
 import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
-import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../../object/boundary/limits.ts";
+import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
 
 /** Bytes of a value's channel, version and type, or of a write's columns beside its data. */
 export const ENTRY_BYTES = 64;

@@ -1,5 +1,5 @@
-import type { ThreadTables } from "../../object/log/lazy-tables.ts";
-import { Segments, VALUE_SEGMENTS } from "../../object/log/segments.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
+import { Segments, VALUE_SEGMENTS } from "../log/segments.ts";
 import { keysOf } from "./inline-sources.ts";
 import { CHECKPOINT_COLUMNS, type CheckpointColumns, fromColumns } from "./row-format.ts";
 

@@ -1,8 +1,8 @@
 import type { StoredValue, StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
 import { chunks } from "../../../../shared/work/chunks.ts";
-import { MAX_ROW_BYTES, MAX_SCANNED_CHARACTERS } from "../../object/boundary/limits.ts";
-import { insertRows } from "../../object/log/insert.ts";
-import { SEGMENTED_BYTES } from "../../object/log/segments.ts";
+import { MAX_ROW_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
+import { insertRows } from "../log/insert.ts";
+import { SEGMENTED_BYTES } from "../log/segments.ts";
 import type { ChannelValues } from "./channel-values.ts";
 import { ByteBudget, ENTRY_BYTES } from "./checkpoint-page.ts";
 import { InlineSources, type NewCheckpoint } from "./inline-sources.ts";

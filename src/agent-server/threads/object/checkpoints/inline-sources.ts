@@ -4,7 +4,7 @@ import type {
   StoredWrite,
 } from "../../../../isolate/checkpoint-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
-import { MAX_SCANNED_CHARACTERS } from "../../object/boundary/limits.ts";
+import { MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
 import type { ByteBudget } from "./checkpoint-page.ts";
 import {
   CHECKPOINT_COLUMNS,

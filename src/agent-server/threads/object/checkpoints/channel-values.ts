@@ -1,8 +1,8 @@
 import type { StoredValue } from "../../../../isolate/checkpoint-contract.ts";
-import { insertRows } from "../../object/log/insert.ts";
-import type { ThreadTables } from "../../object/log/lazy-tables.ts";
-import type { Parts } from "../../object/log/parts.ts";
-import { SEGMENTED_BYTES, Segments, VALUE_SEGMENTS } from "../../object/log/segments.ts";
+import { insertRows } from "../log/insert.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
+import type { Parts } from "../log/parts.ts";
+import { SEGMENTED_BYTES, Segments, VALUE_SEGMENTS } from "../log/segments.ts";
 import { type ByteBudget, ENTRY_BYTES } from "./checkpoint-page.ts";
 import { keyOfValue, keysOf } from "./inline-sources.ts";
 import {

@@ -1,7 +1,7 @@
-import { insertRows } from "../../object/log/insert.ts";
-import type { ThreadTables } from "../../object/log/lazy-tables.ts";
 import type { RevisionRef, ThreadRecord } from "../../records.ts";
 import type { Ttl } from "../../ttl.ts";
+import { insertRows } from "../log/insert.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
 import { type CheckpointColumns, fromColumns, toBody } from "./row-format.ts";
 
 /** Tables of a thread's history. Copied rows keep the ids of their checkpoints. */

@@ -1,8 +1,8 @@
 import type { CheckpointQuery, LoadedCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
 import type { Op } from "../../../../isolate/contract.ts";
-import { MAX_CHECKPOINT_BYTES, MAX_PAGE_BYTES } from "../../object/boundary/limits.ts";
-import type { ThreadTables } from "../../object/log/lazy-tables.ts";
-import type { Parts } from "../../object/log/parts.ts";
+import { MAX_CHECKPOINT_BYTES, MAX_PAGE_BYTES } from "../boundary/limits.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
+import type { Parts } from "../log/parts.ts";
 import { ChannelValues } from "./channel-values.ts";
 import { ByteBudget, checkpointTooLarge, matching } from "./checkpoint-page.ts";
 import { CheckpointRows } from "./checkpoint-rows.ts";

@@ -1,5 +1,5 @@
 import type { StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
-import type { ThreadTables } from "../../object/log/lazy-tables.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
 
 export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 
