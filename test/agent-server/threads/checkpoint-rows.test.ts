@@ -5,8 +5,8 @@ import { Checkpoints } from "../../../src/agent-server/threads/object/checkpoint
 import { threadTables } from "../../../src/agent-server/threads/object/log/lazy-tables.ts";
 import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
-import { MIGRATIONS, SCHEMA } from "../../../src/agent-server/threads/storage/migrations.ts";
-import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
+import { MIGRATIONS, SCHEMA } from "../../../src/agent-server/threads/object/storage/migrations.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import type { StoredValue, StoredWrite } from "../../../src/isolate/checkpoint-contract.ts";
 import { migrate } from "../../../src/shared/storage/object-tables.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";

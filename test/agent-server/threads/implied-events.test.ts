@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { planRun } from "../../../src/agent-server/threads/object/loop/merge.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
-import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import type { Op } from "../../../src/isolate/contract.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testThread } from "../../support/threads.ts";

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { resumeDeployment } from "../../../scripts/local/entries/resume.ts";
 import { visitBusyThreads } from "../../../src/agent-server/threads/directory/busy-threads.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
-import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import {
   openIsolate,
   runIsolatesElsewhere,

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { toTraceRows } from "../../../src/agent-server/threads/object/boundary/trace-texts.ts";
-import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import { charactersOf } from "../../../src/isolate/message-size.ts";
 import type { TraceOp } from "../../../src/isolate/trace-contract.ts";
 import { TextDeduplicator } from "../../../src/isolate/tracing/text-deduplicator.ts";

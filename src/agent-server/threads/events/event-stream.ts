@@ -1,6 +1,6 @@
 import { Heartbeat, SSE_HEARTBEAT } from "../../../shared/http/sse.ts";
+import type { ThreadStore } from "../object/storage/store.ts";
 import type { Followers } from "../readers/followers.ts";
-import type { ThreadStore } from "../storage/store.ts";
 import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
 import { RECHECK_MS, SETTLE_MS } from "./limits.ts";

@@ -1,4 +1,4 @@
-import type { ThreadStore } from "../storage/store.ts";
+import type { ThreadStore } from "../object/storage/store.ts";
 import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "./event.ts";
 import type { EventRow } from "./event-row.ts";
 import type { AgentTree } from "./namespaces.ts";

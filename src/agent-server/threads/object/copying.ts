@@ -1,4 +1,3 @@
-import type { ThreadStore } from "../storage/store.ts";
 import {
   COPIED_TABLES,
   type CopiedPage,
@@ -7,6 +6,7 @@ import {
   type CopyCursor,
   type CopyHead,
 } from "./checkpoints/copy.ts";
+import type { ThreadStore } from "./storage/store.ts";
 
 /** The thread that is copied. */
 export type HistorySource = {

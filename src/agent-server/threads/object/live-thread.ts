@@ -3,9 +3,9 @@ import { threadNotFound } from "../contract/state-answers.ts";
 import { Followers } from "../readers/followers.ts";
 import type { NewThread, ThreadRecord } from "../records.ts";
 import { ProtocolReaders } from "../sockets/readers.ts";
-import { ThreadStore } from "../storage/store.ts";
 import { toTraceRows } from "./boundary/trace-texts.ts";
 import { RunLoop } from "./loop/run-loop.ts";
+import { ThreadStore } from "./storage/store.ts";
 import { ThreadAlarm } from "./thread-alarm.ts";
 
 /** The thread of one object while the object is in memory: its storage, runs, readers and alarm. */

@@ -8,7 +8,7 @@ import {
   publishEntryNow,
   publishRemoval,
 } from "../directory/publication.ts";
-import type { ThreadStore } from "../storage/store.ts";
+import type { ThreadStore } from "./storage/store.ts";
 import { deliver } from "./trace-delivery.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { StreamChoice } from "../records.ts";
-import type { ThreadStore } from "../storage/store.ts";
+import type { ThreadStore } from "./storage/store.ts";
 
 /**
  * Returns the JSON text of `wait` and `join`: the thread's values with pending interrupts merged in, or

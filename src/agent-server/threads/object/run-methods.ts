@@ -10,11 +10,11 @@ import type {
   ThreadResult,
 } from "../records.ts";
 import { type CancelAction, chooseRuns } from "../run-decisions.ts";
-import { EMPTY_QUEUE, type QueueState } from "../storage/run-queue.ts";
-import { type RunQuery, toRecord } from "../storage/run-rows.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { resolveAnswer } from "./loop/merge.ts";
 import type { RunReaders } from "./run-readers.ts";
+import { EMPTY_QUEUE, type QueueState } from "./storage/run-queue.ts";
+import { type RunQuery, toRecord } from "./storage/run-rows.ts";
 
 /** Maximum wait of an answer for the end of the run that it answers. */
 const ENDING_MS = 2000;

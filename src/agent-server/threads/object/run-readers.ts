@@ -3,10 +3,10 @@ import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
 import type { Followers } from "../readers/followers.ts";
 import { ThreadStream } from "../readers/thread-stream.ts";
 import type { StreamChoice } from "../records.ts";
-import type { ThreadStore } from "../storage/store.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunLoop } from "./loop/run-loop.ts";
 import { eventFilter, resultText } from "./result.ts";
+import type { ThreadStore } from "./storage/store.ts";
 
 /** A stream over RPC costs more than so short a wait, in which no client expects a byte. */
 const SHORT_MS = 20;

@@ -1,12 +1,12 @@
 import { log } from "../../../shared/log.ts";
 import type { Outbox } from "../../../shared/work/outbox.ts";
 import { nextWake } from "../run-decisions.ts";
-import type { ThreadStore } from "../storage/store.ts";
-import type { ThreadHeader } from "../storage/thread-rows.ts";
 import type { TraceRow } from "./boundary/trace-texts.ts";
 import { deletionAt, isDeletable } from "./loop/deletion-time.ts";
 import type { RunLoop } from "./loop/run-loop.ts";
 import { DirectoryPublisher, traceOutbox, webhookOutbox } from "./outboxes.ts";
+import type { ThreadStore } from "./storage/store.ts";
+import type { ThreadHeader } from "./storage/thread-rows.ts";
 import { deliverOrphans } from "./trace-delivery.ts";
 import { deleteListed } from "./unlisted-thread.ts";
 

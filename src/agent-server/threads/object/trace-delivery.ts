@@ -5,8 +5,8 @@ import { log } from "../../../shared/log.ts";
 import { Gatherer } from "../../../shared/work/gatherer.ts";
 import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import { ingestInternal } from "../../../traces/ingest/ingest-service.ts";
-import type { ThreadHeader } from "../storage/thread-rows.ts";
 import { charactersOfRow, type TraceRow } from "./boundary/trace-texts.ts";
+import type { ThreadHeader } from "./storage/thread-rows.ts";
 
 /** Threads of one deployment in an isolate share a delivery: one call, one transaction of ingestion. */
 const gatherer = new Gatherer<TraceRow>({

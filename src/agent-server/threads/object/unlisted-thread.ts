@@ -2,7 +2,7 @@ import { log } from "../../../shared/log.ts";
 import { deletionOf } from "../../../shared/storage/object-tables.ts";
 import type { DirectoryKey } from "../directory/entry.ts";
 import { forgetThread } from "../directory/publication.ts";
-import type { ThreadStore } from "../storage/store.ts";
+import type { ThreadStore } from "./storage/store.ts";
 
 const RETRY_MS = 15_000;
 

@@ -5,8 +5,8 @@ import type { EventFilter } from "../events/filter.ts";
 import { treeOf } from "../events/log-reader.ts";
 import type { AgentTree } from "../events/namespaces.ts";
 import type { Session, SessionRefusal } from "../events/session.ts";
+import type { ThreadStore } from "../object/storage/store.ts";
 import type { Followers } from "../readers/followers.ts";
-import type { ThreadStore } from "../storage/store.ts";
 import { Sockets } from "./sockets.ts";
 
 type Thread = {

@@ -1,4 +1,4 @@
-import type { ThreadStore } from "../../storage/store.ts";
+import type { ThreadStore } from "../storage/store.ts";
 
 /** Time in which readers of a temporary thread can reconnect after its run. */
 const GRACE_PERIOD_MS = 2 * 60 * 1000;

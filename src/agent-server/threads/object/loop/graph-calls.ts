@@ -2,8 +2,8 @@ import type { GraphCall, RunCall, WireConfig } from "../../../../isolate/contrac
 import type { AgentUser } from "../../../../shared/context.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { ThreadRecord } from "../../records.ts";
-import type { ThreadStore } from "../../storage/store.ts";
-import { beginTrace, toTrace } from "../../storage/trace-roots.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 
 const USER_KEY_PREFIX = "langgraph_auth_";
 

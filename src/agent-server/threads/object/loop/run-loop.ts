@@ -4,7 +4,7 @@ import type { StoredRun } from "../../contract/stored-run.ts";
 import { lost } from "../../outcomes.ts";
 import type { RunRefusal, RunRequest } from "../../records.ts";
 import { afterLoss, type CancelAction, countLoss, type Loss } from "../../run-decisions.ts";
-import type { ThreadStore } from "../../storage/store.ts";
+import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
 import { planRun, repeatStart } from "./merge.ts";

@@ -11,10 +11,10 @@ import { type AgentStub, callAgent, readAgent } from "../../contract/agent-calls
 import type { StateAnswer } from "../../contract/state-answers.ts";
 import type { RevisionRef } from "../../records.ts";
 import { threadStatusAfter } from "../../run-decisions.ts";
-import type { ThreadStore } from "../../storage/store.ts";
 import { TextAnswer, UpdateAnswer } from "../boundary/answers.ts";
 import { MAX_PAGE_BYTES } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
+import type { ThreadStore } from "../storage/store.ts";
 import { toGraphCall } from "./graph-calls.ts";
 import { admitState } from "./state-admission.ts";
 import { ThreadHost } from "./thread-host.ts";

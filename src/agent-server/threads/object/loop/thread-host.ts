@@ -5,9 +5,9 @@ import type { StoreAnswer } from "../../../../isolate/store-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { applyToStore } from "../../../store/service.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import type { ThreadStore } from "../../storage/store.ts";
 import { parseBody, parseQuery, parseRef } from "../boundary/calls.ts";
 import { ReadPace } from "../boundary/read-pace.ts";
+import type { ThreadStore } from "../storage/store.ts";
 
 /** Arguments come from the agent's code and are parsed by the callee. */
 type Commit = (ops: unknown) => void;

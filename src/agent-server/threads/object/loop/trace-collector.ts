@@ -5,9 +5,9 @@ import type { TraceBatch, TraceOp } from "../../../../isolate/trace-contract.ts"
 import { log } from "../../../../shared/log.ts";
 import { agentOf } from "../../contract/agent-calls.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import type { ThreadStore } from "../../storage/store.ts";
-import { beginTrace, endAttempt, endTrace } from "../../storage/trace-roots.ts";
 import { parseTraceBatch } from "../boundary/answers.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { beginTrace, endAttempt, endTrace } from "../storage/trace-roots.ts";
 import type { RunAttempt } from "./attempt.ts";
 
 type TraceListener = {

@@ -1,8 +1,8 @@
-import type { AgentUser } from "../../../shared/context.ts";
-import type { StoredRun } from "../contract/stored-run.ts";
-import type { ThreadTables } from "../object/log/lazy-tables.ts";
-import type { Parts } from "../object/log/parts.ts";
-import { Run } from "../run-schema.ts";
+import type { AgentUser } from "../../../../shared/context.ts";
+import type { StoredRun } from "../../contract/stored-run.ts";
+import { Run } from "../../run-schema.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
+import type { Parts } from "../log/parts.ts";
 
 export type PendingWebhook = {
   run_id: string;

@@ -1,6 +1,6 @@
-import type { StoredRun } from "../contract/stored-run.ts";
-import type { Parts } from "../object/log/parts.ts";
-import { isFinal } from "../run-decisions.ts";
+import type { StoredRun } from "../../contract/stored-run.ts";
+import { isFinal } from "../../run-decisions.ts";
+import type { Parts } from "../log/parts.ts";
 import { kwargsName, toStoredRun } from "./run-rows.ts";
 import {
   insertRun,

@@ -1,6 +1,6 @@
-import type { RunCall } from "../../../isolate/contract.ts";
-import type { TraceOp } from "../../../isolate/trace-contract.ts";
-import type { StoredRun } from "../contract/stored-run.ts";
+import type { RunCall } from "../../../../isolate/contract.ts";
+import type { TraceOp } from "../../../../isolate/trace-contract.ts";
+import type { StoredRun } from "../../contract/stored-run.ts";
 
 /** State of a trace that is not complete. */
 export type OpenTrace = {

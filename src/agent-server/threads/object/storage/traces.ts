@@ -1,16 +1,11 @@
-import type { TraceOp } from "../../../isolate/trace-contract.ts";
-import { charactersOfRow, type TraceRow } from "../object/boundary/trace-texts.ts";
-import { type CarriedTraces, canCarry } from "../object/log/carried-traces.ts";
-import type { ThreadTables } from "../object/log/lazy-tables.ts";
-import { OutboxTable } from "../object/log/outbox-table.ts";
-import type { Parts } from "../object/log/parts.ts";
-import type { TraceMark } from "../object/log/trace-mark.ts";
-import {
-  fromOutboxRow,
-  MAX_ROW_CHARACTERS,
-  MAX_ROW_OPS,
-  toOutboxRows,
-} from "../object/log/trace-rows.ts";
+import type { TraceOp } from "../../../../isolate/trace-contract.ts";
+import { charactersOfRow, type TraceRow } from "../boundary/trace-texts.ts";
+import { type CarriedTraces, canCarry } from "../log/carried-traces.ts";
+import type { ThreadTables } from "../log/lazy-tables.ts";
+import { OutboxTable } from "../log/outbox-table.ts";
+import type { Parts } from "../log/parts.ts";
+import type { TraceMark } from "../log/trace-mark.ts";
+import { fromOutboxRow, MAX_ROW_CHARACTERS, MAX_ROW_OPS, toOutboxRows } from "../log/trace-rows.ts";
 import type { Runs } from "./runs.ts";
 import { advanceTrace, type OpenTrace } from "./trace-roots.ts";
 

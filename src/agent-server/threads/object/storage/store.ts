@@ -1,14 +1,17 @@
-import type { Op, RunOutcome } from "../../../isolate/contract.ts";
+import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import {
   deletionOf,
   isMigrated,
   markDeleted,
   migrate,
-} from "../../../shared/storage/object-tables.ts";
-import type { StoredRun } from "../contract/stored-run.ts";
-import type { DirectoryKey } from "../directory/entry.ts";
-import { slotOfNewThread } from "../directory-slots.ts";
-import { Checkpoints } from "../object/checkpoints/checkpoints.ts";
+} from "../../../../shared/storage/object-tables.ts";
+import type { StoredRun } from "../../contract/stored-run.ts";
+import type { DirectoryKey } from "../../directory/entry.ts";
+import { slotOfNewThread } from "../../directory-slots.ts";
+import { interruptsOf, statusOf } from "../../outcomes.ts";
+import type { NewThread, ThreadSnapshot } from "../../records.ts";
+import { threadStatusAfter } from "../../run-decisions.ts";
+import { Checkpoints } from "../checkpoints/checkpoints.ts";
 import {
   type CopiedPage,
   type CopiedRow,
@@ -18,14 +21,11 @@ import {
   copyBounds,
   copyPage,
   insertCopies,
-} from "../object/checkpoints/copy.ts";
-import { CarriedTraces } from "../object/log/carried-traces.ts";
-import { Events } from "../object/log/events.ts";
-import { type ThreadTables, threadTables } from "../object/log/lazy-tables.ts";
-import { Parts } from "../object/log/parts.ts";
-import { interruptsOf, statusOf } from "../outcomes.ts";
-import type { NewThread, ThreadSnapshot } from "../records.ts";
-import { threadStatusAfter } from "../run-decisions.ts";
+} from "../checkpoints/copy.ts";
+import { CarriedTraces } from "../log/carried-traces.ts";
+import { Events } from "../log/events.ts";
+import { type ThreadTables, threadTables } from "../log/lazy-tables.ts";
+import { Parts } from "../log/parts.ts";
 import { BatchLog, errorEvent, impliedEvent } from "./batch-log.ts";
 import { MIGRATIONS, SCHEMA } from "./migrations.ts";
 import { Runs } from "./runs.ts";

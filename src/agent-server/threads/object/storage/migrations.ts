@@ -1,4 +1,4 @@
-import { schemaOf } from "../../../shared/storage/object-tables.ts";
+import { schemaOf } from "../../../../shared/storage/object-tables.ts";
 
 /**
  * Tables that each thread with a run has. Append only: the version is the number of steps that ran. A table WITHOUT

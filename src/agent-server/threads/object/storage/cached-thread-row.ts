@@ -1,4 +1,4 @@
-import { insertRows } from "../object/log/insert.ts";
+import { insertRows } from "../log/insert.ts";
 import type { ThreadRow } from "./thread-rows.ts";
 
 /**

@@ -1,6 +1,6 @@
-import type { NewThread, RevisionRef, ThreadRecord, ThreadSnapshot } from "../records.ts";
-import type { ThreadStatus } from "../run-decisions.ts";
-import { type ShownTtl, type Ttl, toShown } from "../ttl.ts";
+import type { NewThread, RevisionRef, ThreadRecord, ThreadSnapshot } from "../../records.ts";
+import type { ThreadStatus } from "../../run-decisions.ts";
+import { type ShownTtl, type Ttl, toShown } from "../../ttl.ts";
 
 export type ThreadRow = {
   only: number;

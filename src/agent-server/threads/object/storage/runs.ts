@@ -1,8 +1,8 @@
-import { count, countUsage, observe } from "../../../shared/metrics/metrics.ts";
-import type { StoredRun } from "../contract/stored-run.ts";
-import type { Parts } from "../object/log/parts.ts";
-import type { RunRecord, RunRequest, ThreadSnapshot } from "../records.ts";
-import { isFinal, type RunStatus } from "../run-decisions.ts";
+import { count, countUsage, observe } from "../../../../shared/metrics/metrics.ts";
+import type { StoredRun } from "../../contract/stored-run.ts";
+import type { RunRecord, RunRequest, ThreadSnapshot } from "../../records.ts";
+import { isFinal, type RunStatus } from "../../run-decisions.ts";
+import type { Parts } from "../log/parts.ts";
 import { RunQueue } from "./run-queue.ts";
 import { kwargsName, listRecords, newestRow, newRunRow, type RunQuery } from "./run-rows.ts";
 import { type RunRow, readRuns } from "./run-table.ts";

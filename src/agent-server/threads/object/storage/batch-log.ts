@@ -1,8 +1,8 @@
-import type { Op } from "../../../isolate/contract.ts";
-import type { TraceOp } from "../../../isolate/trace-contract.ts";
-import { sizeOfEvent } from "../object/boundary/ops.ts";
-import type { Events } from "../object/log/events.ts";
-import type { ImpliedEvent } from "../object/log/implied-events.ts";
+import type { Op } from "../../../../isolate/contract.ts";
+import type { TraceOp } from "../../../../isolate/trace-contract.ts";
+import { sizeOfEvent } from "../boundary/ops.ts";
+import type { Events } from "../log/events.ts";
+import type { ImpliedEvent } from "../log/implied-events.ts";
 import type { RunQueue } from "./run-queue.ts";
 import type { Runs } from "./runs.ts";
 import type { Traces } from "./traces.ts";

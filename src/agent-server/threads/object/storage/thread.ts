@@ -1,16 +1,16 @@
-import type { ThreadSummary } from "../../../isolate/contract.ts";
-import type { CopyHead } from "../object/checkpoints/copy.ts";
-import type { Parts } from "../object/log/parts.ts";
-import { TraceMark } from "../object/log/trace-mark.ts";
+import type { ThreadSummary } from "../../../../isolate/contract.ts";
 import type {
   Interrupts,
   NewThread,
   RevisionRef,
   ThreadRecord,
   ThreadSnapshot,
-} from "../records.ts";
-import type { ThreadStatus } from "../run-decisions.ts";
-import { expiryOf, type Ttl } from "../ttl.ts";
+} from "../../records.ts";
+import type { ThreadStatus } from "../../run-decisions.ts";
+import { expiryOf, type Ttl } from "../../ttl.ts";
+import type { CopyHead } from "../checkpoints/copy.ts";
+import type { Parts } from "../log/parts.ts";
+import { TraceMark } from "../log/trace-mark.ts";
 import { CachedThreadRow } from "./cached-thread-row.ts";
 import { ThreadListing } from "./listing.ts";
 import {

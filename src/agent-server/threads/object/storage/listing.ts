@@ -1,6 +1,6 @@
-import { slotOf } from "../../../shared/storage/slots.ts";
-import { digestText } from "../digest.ts";
-import type { DirectoryEntry, DirectoryKey } from "../directory/entry.ts";
+import { slotOf } from "../../../../shared/storage/slots.ts";
+import { digestText } from "../../digest.ts";
+import type { DirectoryEntry, DirectoryKey } from "../../directory/entry.ts";
 import type { CachedThreadRow } from "./cached-thread-row.ts";
 
 /** A temporary thread whose run ends sooner has no entry in the directory, and costs no write. */

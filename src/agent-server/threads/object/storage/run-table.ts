@@ -1,7 +1,7 @@
-import { compressPieces, decompressPieces } from "../object/log/compressed.ts";
-import { insertRows } from "../object/log/insert.ts";
-import type { RunRecord } from "../records.ts";
-import type { RunStatus } from "../run-decisions.ts";
+import type { RunRecord } from "../../records.ts";
+import type { RunStatus } from "../../run-decisions.ts";
+import { compressPieces, decompressPieces } from "../log/compressed.ts";
+import { insertRows } from "../log/insert.ts";
 
 export type RunRow = {
   seq: number;
