@@ -1,5 +1,5 @@
-import type { EventMethods } from "../sockets/event-methods.ts";
 import type { RunMethods } from "./run-methods.ts";
+import type { EventMethods } from "./sockets/event-methods.ts";
 import type { StateMethods } from "./state-methods.ts";
 import type { ThreadMethods } from "./thread-methods.ts";
 

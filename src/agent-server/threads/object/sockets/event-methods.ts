@@ -1,5 +1,5 @@
-import type { EventFilter } from "../events/filter.ts";
-import type { Session } from "../events/session.ts";
+import type { EventFilter } from "../../events/filter.ts";
+import type { Session } from "../../events/session.ts";
 import type { ProtocolReaders } from "./readers.ts";
 
 /** Events of the v2 protocol. A thread can be followed before it exists. */

@@ -1,7 +1,7 @@
-import { SerialQueue } from "../../../shared/work/serial-queue.ts";
-import { MAX_SOCKET_CHARACTERS } from "../events/limits.ts";
-import type { LogReader } from "../events/log-reader.ts";
-import type { ThreadStore } from "../object/storage/store.ts";
+import { SerialQueue } from "../../../../shared/work/serial-queue.ts";
+import { MAX_SOCKET_CHARACTERS } from "../../events/limits.ts";
+import type { LogReader } from "../../events/log-reader.ts";
+import type { ThreadStore } from "../storage/store.ts";
 import { SendBudget } from "./send-budget.ts";
 
 export type WatchedThread = {

@@ -1,6 +1,6 @@
-import { closeReason } from "../../../shared/http/sockets.ts";
-import { MAX_ATTACHMENT_BYTES } from "../events/limits.ts";
-import type { Attachment, SessionRefusal } from "../events/session.ts";
+import { closeReason } from "../../../../shared/http/sockets.ts";
+import { MAX_ATTACHMENT_BYTES } from "../../events/limits.ts";
+import type { Attachment, SessionRefusal } from "../../events/session.ts";
 import type { SendBudget } from "./send-budget.ts";
 
 const TOO_MANY_EVENTS =
