@@ -1,9 +1,9 @@
 import { endThreadCrons } from "../callbacks.ts";
 import { threadNotFound } from "../contract/state-answers.ts";
-import { Followers } from "../readers/followers.ts";
 import type { NewThread, ThreadRecord } from "../records.ts";
 import { toTraceRows } from "./boundary/trace-texts.ts";
 import { RunLoop } from "./loop/run-loop.ts";
+import { Followers } from "./readers/followers.ts";
 import { ProtocolReaders } from "./sockets/readers.ts";
 import { ThreadStore } from "./storage/store.ts";
 import { ThreadAlarm } from "./thread-alarm.ts";

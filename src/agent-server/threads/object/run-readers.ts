@@ -1,10 +1,10 @@
 import { toByteStream } from "../../../shared/http/sse.ts";
 import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
-import type { Followers } from "../readers/followers.ts";
-import { ThreadStream } from "../readers/thread-stream.ts";
 import type { StreamChoice } from "../records.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunLoop } from "./loop/run-loop.ts";
+import type { Followers } from "./readers/followers.ts";
+import { ThreadStream } from "./readers/thread-stream.ts";
 import { eventFilter, resultText } from "./result.ts";
 import type { ThreadStore } from "./storage/store.ts";
 

@@ -1,13 +1,13 @@
 import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import type { TraceOp } from "../../../../isolate/trace-contract.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { lost } from "../../outcomes.ts";
 import type { RunRefusal, RunRequest } from "../../records.ts";
 import { afterLoss, type CancelAction, countLoss, type Loss } from "../../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
 import { planRun, repeatStart } from "./merge.ts";
+import { lost } from "./outcomes.ts";
 import { Settling } from "./settling.ts";
 import { TraceCollector } from "./trace-collector.ts";
 

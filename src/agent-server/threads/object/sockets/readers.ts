@@ -1,11 +1,11 @@
 import { toByteStream } from "../../../../shared/http/sse.ts";
 import { threadSession } from "../../callbacks.ts";
-import { eventStream } from "../../events/event-stream.ts";
 import type { EventFilter } from "../../events/filter.ts";
-import { treeOf } from "../../events/log-reader.ts";
 import type { AgentTree } from "../../events/namespaces.ts";
 import type { Session, SessionRefusal } from "../../events/session.ts";
-import type { Followers } from "../../readers/followers.ts";
+import { eventStream } from "../readers/event-stream.ts";
+import type { Followers } from "../readers/followers.ts";
+import { treeOf } from "../readers/log-reader.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { Sockets } from "./sockets.ts";
 

@@ -1,6 +1,6 @@
 import { SerialQueue } from "../../../../shared/work/serial-queue.ts";
 import { MAX_SOCKET_CHARACTERS } from "../../events/limits.ts";
-import type { LogReader } from "../../events/log-reader.ts";
+import type { LogReader } from "../readers/log-reader.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { SendBudget } from "./send-budget.ts";
 

@@ -1,10 +1,10 @@
 import { commandFailure, invalidArgument, readParams } from "../../events/envelope.ts";
 import { channelsOf, type EventFilter } from "../../events/filter.ts";
 import { MAX_SUBSCRIPTIONS, SETTLE_MS } from "../../events/limits.ts";
-import { LogReader } from "../../events/log-reader.ts";
-import { joined, pageOf } from "../../events/replay.ts";
 import { type Command, Subscribe, Unsubscribe } from "../../events/schema.ts";
 import type { Subscription } from "../../events/session.ts";
+import { LogReader } from "../readers/log-reader.ts";
+import { joined, pageOf } from "../readers/replay.ts";
 import { attach, attachmentOf, send, sendWithin } from "./socket-io.ts";
 import type { SocketState, WatchedThread } from "./socket-state.ts";
 

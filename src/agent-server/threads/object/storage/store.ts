@@ -8,7 +8,6 @@ import {
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { DirectoryKey } from "../../directory/entry.ts";
 import { slotOfNewThread } from "../../directory-slots.ts";
-import { interruptsOf, statusOf } from "../../outcomes.ts";
 import type { NewThread, ThreadSnapshot } from "../../records.ts";
 import { threadStatusAfter } from "../../run-decisions.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
@@ -26,6 +25,7 @@ import { CarriedTraces } from "../log/carried-traces.ts";
 import { Events } from "../log/events.ts";
 import { type ThreadTables, threadTables } from "../log/lazy-tables.ts";
 import { Parts } from "../log/parts.ts";
+import { interruptsOf, statusOf } from "../loop/outcomes.ts";
 import { BatchLog, errorEvent, impliedEvent } from "./batch-log.ts";
 import { MIGRATIONS, SCHEMA } from "./migrations.ts";
 import { Runs } from "./runs.ts";

@@ -1,9 +1,9 @@
-import type { ThreadStore } from "../object/storage/store.ts";
-import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "./event.ts";
-import type { EventRow } from "./event-row.ts";
-import type { AgentTree } from "./namespaces.ts";
-import { statusOfRun } from "./namespaces.ts";
-import { RunEvents } from "./run-events.ts";
+import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "../../events/event.ts";
+import type { EventRow } from "../../events/event-row.ts";
+import type { AgentTree } from "../../events/namespaces.ts";
+import { statusOfRun } from "../../events/namespaces.ts";
+import { RunEvents } from "../../events/run-events.ts";
+import type { ThreadStore } from "../storage/store.ts";
 
 type Current = { run_id: string; events: RunEvents; last: number };
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { Heartbeat, JSON_HEARTBEAT, SSE_HEARTBEAT, toFrame } from "../../../shared/http/sse.ts";
-import type { EventRow } from "../events/event-row.ts";
-import type { ThreadStore } from "../object/storage/store.ts";
+import { Heartbeat, JSON_HEARTBEAT, SSE_HEARTBEAT, toFrame } from "../../../../shared/http/sse.ts";
+import type { EventRow } from "../../events/event-row.ts";
+import type { ThreadStore } from "../storage/store.ts";
 
 /** Key of the readers of all runs. */
 const ANY = "";

@@ -1,11 +1,11 @@
-import { Heartbeat, SSE_HEARTBEAT } from "../../../shared/http/sse.ts";
-import type { ThreadStore } from "../object/storage/store.ts";
-import type { Followers } from "../readers/followers.ts";
-import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
-import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
-import { RECHECK_MS, SETTLE_MS } from "./limits.ts";
+import { Heartbeat, SSE_HEARTBEAT } from "../../../../shared/http/sse.ts";
+import { endsRun, type ProtocolEvent, toEventText } from "../../events/event.ts";
+import { channelsOf, type EventFilter, isWanted } from "../../events/filter.ts";
+import { RECHECK_MS, SETTLE_MS } from "../../events/limits.ts";
+import type { SessionRefusal } from "../../events/session.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import type { Followers } from "./followers.ts";
 import { LogReader } from "./log-reader.ts";
-import type { SessionRefusal } from "./session.ts";
 
 type Options = {
   store: ThreadStore;

@@ -1,8 +1,8 @@
-import { Heartbeat, SSE_HEARTBEAT, toFrame } from "../../../shared/http/sse.ts";
-import type { ThreadStreamChoice, ThreadStreamMode } from "../contract/thread-stream-modes.ts";
-import type { EventRow } from "../events/event-row.ts";
-import type { ThreadStore } from "../object/storage/store.ts";
-import type { RunStatus } from "../run-decisions.ts";
+import { Heartbeat, SSE_HEARTBEAT, toFrame } from "../../../../shared/http/sse.ts";
+import type { ThreadStreamChoice, ThreadStreamMode } from "../../contract/thread-stream-modes.ts";
+import type { EventRow } from "../../events/event-row.ts";
+import type { RunStatus } from "../../run-decisions.ts";
+import type { ThreadStore } from "../storage/store.ts";
 import type { Followers } from "./followers.ts";
 
 const ENDED: Record<RunStatus, string> = {

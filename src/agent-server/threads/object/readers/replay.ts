@@ -1,8 +1,8 @@
-import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
-import { type EventFilter, isWanted } from "./filter.ts";
-import { COUNTED_CHARACTERS } from "./limits.ts";
+import { endsRun, type ProtocolEvent, toEventText } from "../../events/event.ts";
+import { type EventFilter, isWanted } from "../../events/filter.ts";
+import { COUNTED_CHARACTERS } from "../../events/limits.ts";
+import type { Attachment, Subscription } from "../../events/session.ts";
 import type { LogReader } from "./log-reader.ts";
-import type { Attachment, Subscription } from "./session.ts";
 
 /** Splits off the first event that ends a run. */
 export function upToEnd(events: ProtocolEvent[]): { due: ProtocolEvent[]; held?: ProtocolEvent } {
