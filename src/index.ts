@@ -5,7 +5,7 @@ import {
   deleteAssistantsOf,
   sweepAssistants,
 } from "./agent-server/threads/assistants/assistant-purge.ts";
-import { deleteThreadsOf } from "./agent-server/threads/service/deletion.ts";
+import { deleteThreadsOf } from "./agent-server/threads/api/threads/deletion.ts";
 import { consumeWebhook } from "./agent-server/webhooks/consumer.ts";
 import type { WebhookMessage } from "./agent-server/webhooks/lease.ts";
 import {

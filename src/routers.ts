@@ -11,7 +11,7 @@ import { truncateRoutes } from "./agent-server/threads/meta/truncate-routes.ts";
 import { runRoutes } from "./agent-server/threads/runs/run-routes.ts";
 import { runDeliveryRoutes } from "./agent-server/threads/runs/run-webhook-routes.ts";
 import { threadlessRoutes } from "./agent-server/threads/runs/threadless-routes.ts";
-import { threadRoutes } from "./agent-server/threads/service/routes.ts";
+import { threadRoutes } from "./agent-server/threads/api/threads/routes.ts";
 import { stateRoutes } from "./agent-server/threads/state/state-routes.ts";
 import { uiRoutes } from "./agent-server/ui/routes.ts";
 import { runWebhookRoutes } from "./agent-server/webhooks/routes.ts";

@@ -18,7 +18,7 @@ describe("imports of src", () => {
   });
 
   test.each([
-    ["a feature below", "src/traces/query.ts", "src/agent-server/threads/service/service.ts"],
+    ["a feature below", "src/traces/query.ts", "src/agent-server/threads/api/threads/service.ts"],
     [
       "a private file of another feature",
       "src/agent-server/threads/object/thread-calls.ts",

@@ -4,7 +4,7 @@ import { RpcAnswer, RpcMessage } from "../../shared/http/json-rpc.ts";
 import { sseResponse } from "../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { agentServerUrl } from "../access/agent-urls.ts";
-import { toTarget, valuesResponse } from "../threads/http/run-http.ts";
+import { toTarget, valuesResponse } from "../threads/api/run-http.ts";
 import { AgentPath } from "../threads/schema.ts";
 import { A2aPath, AgentCard, CardQuery, VERSION_HEADER } from "./schema.ts";
 import { answerA2a, getCard } from "./service.ts";

@@ -9,8 +9,8 @@ import {
 } from "../../shared/http/json-rpc.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { openAgent } from "../access/service.ts";
+import { toStream } from "../threads/api/run-http.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
-import { toStream } from "../threads/http/run-http.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";

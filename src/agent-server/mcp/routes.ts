@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
 import { RPC_ERRORS, RpcAnswer, RpcMessage, rpcError } from "../../shared/http/json-rpc.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
-import { toTarget, valuesResponse } from "../threads/http/run-http.ts";
+import { toTarget, valuesResponse } from "../threads/api/run-http.ts";
 import { AgentPath } from "../threads/schema.ts";
 import { McpHeaders, refusalOf } from "./schema.ts";
 import { answerMcp } from "./service.ts";

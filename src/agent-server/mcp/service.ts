@@ -13,10 +13,10 @@ import {
 } from "../../shared/http/json-rpc.ts";
 import { VERSION } from "../../shared/http/version.ts";
 import { openAgent, skipAuthorization } from "../access/service.ts";
+import { toStream } from "../threads/api/run-http.ts";
 import { Assistant } from "../threads/assistants/assistant-schema.ts";
 import { searchAssistants } from "../threads/assistants/assistant-service.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
-import { toStream } from "../threads/http/run-http.ts";
 import type { RunTarget } from "../threads/records.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { waitRun } from "../threads/runs/run-service.ts";

@@ -2,11 +2,11 @@ import type { ActiveRevision } from "../../control-plane/deployments/api/service
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { configurableHeaders, httpSettings } from "../access/service.ts";
+import { openThread } from "../threads/api/threads/service.ts";
 import { threadNotFound } from "../threads/contract/state-answers.ts";
 import type { EventFilter } from "../threads/events/filter.ts";
 import type { Session } from "../threads/events/session.ts";
 import { threadSocket } from "../threads/object/stub.ts";
-import { openThread } from "../threads/service/service.ts";
 
 /** Streams the matching events of a thread after `since`, until the client leaves. */
 export async function followEvents(

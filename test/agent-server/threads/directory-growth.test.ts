@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
+import { deleteThreadsOf } from "../../../src/agent-server/threads/api/threads/deletion.ts";
 import {
   countByStatus,
   findThreads,
@@ -16,7 +17,6 @@ import {
   DIRECTORY_SIZE,
   knownGeneration,
 } from "../../../src/agent-server/threads/directory-slots.ts";
-import { deleteThreadsOf } from "../../../src/agent-server/threads/service/deletion.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { isMigrated } from "../../../src/shared/storage/object-tables.ts";
 import { generationOf, slotOf, slotsUpTo } from "../../../src/shared/storage/slots.ts";

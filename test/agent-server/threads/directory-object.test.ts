@@ -2,11 +2,11 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
+import { deleteThreadsOf } from "../../../src/agent-server/threads/api/threads/deletion.ts";
 import { publishChanges } from "../../../src/agent-server/threads/directory/publication.ts";
 import { MAX_ENTRY_AGE_MS } from "../../../src/agent-server/threads/directory/removals.ts";
 import type { DirectoryQuery } from "../../../src/agent-server/threads/directory/search.ts";
 import { directoryObject } from "../../../src/agent-server/threads/directory/stub.ts";
-import { deleteThreadsOf } from "../../../src/agent-server/threads/service/deletion.ts";
 import { allows, type Filters } from "../../../src/shared/filters.ts";
 import { isRecord } from "../../../src/shared/guards.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";

@@ -2,13 +2,13 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { searchThreads } from "../../../src/agent-server/threads/api/threads/thread-service.ts";
 import { ThreadSearch } from "../../../src/agent-server/threads/directory/thread-schema.ts";
 import { CarriedTraces } from "../../../src/agent-server/threads/object/log/carried-traces.ts";
 import {
   inQuarantine,
   LostAloneError,
 } from "../../../src/agent-server/threads/object/loop/quarantine.ts";
-import { searchThreads } from "../../../src/agent-server/threads/service/thread-service.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { systemContext } from "../../support/deployment.ts";
 import { eventuallyTrue } from "../../support/eventually.ts";

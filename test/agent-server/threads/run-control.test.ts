@@ -1,9 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { deleteThreadsOf } from "../../../src/agent-server/threads/api/threads/deletion.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import type { ThreadRecord } from "../../../src/agent-server/threads/records.ts";
-import { deleteThreadsOf } from "../../../src/agent-server/threads/service/deletion.ts";
 import type { Op } from "../../../src/isolate/contract.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";

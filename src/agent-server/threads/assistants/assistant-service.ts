@@ -3,9 +3,9 @@ import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { openAgent } from "../../access/service.ts";
+import { pick, toPage } from "../api/page.ts";
+import { keepable } from "../api/threads/service.ts";
 import { endAssistantCrons } from "../callbacks.ts";
-import { pick, toPage } from "../page.ts";
-import { keepable } from "../service/service.ts";
 import {
   type AssistantRef,
   assertAllThreads,

@@ -12,6 +12,7 @@ import {
   openAgent,
 } from "../../access/service.ts";
 import { assertWebhook } from "../../webhooks/service.ts";
+import { keepable, newThread, toRevisionRef } from "../api/threads/service.ts";
 import { toAssistantId } from "../assistant-ids.ts";
 import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
@@ -19,7 +20,6 @@ import { threadObject } from "../object/stub.ts";
 import type { Principal, RunTarget } from "../records.ts";
 import type { RunCreate } from "../run-schema.ts";
 import { RunConfig } from "../schema.ts";
-import { keepable, newThread, toRevisionRef } from "../service/service.ts";
 import { type KeyedRun, toKeyedRun } from "./idempotency.ts";
 import { toRunRequest } from "./run-request.ts";
 

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { router } from "../../../shared/http/http.ts";
 import { sseResponse } from "../../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
-import { eventStream, finalValues } from "../http/responses-schema.ts";
+import { eventStream, finalValues } from "../api/responses-schema.ts";
 import {
   runHeaders,
   toFollow,
@@ -10,7 +10,7 @@ import {
   toNamespaces,
   toTarget,
   valuesResponse,
-} from "../http/run-http.ts";
+} from "../api/run-http.ts";
 import { Run, RunCreate } from "../run-schema.ts";
 import { RunPath, ThreadPath } from "../schema.ts";
 import { KeyHeaders } from "./idempotency.ts";

@@ -2,14 +2,14 @@ import { z } from "@hono/zod-openapi";
 import { router } from "../../../shared/http/http.ts";
 import { sseResponse } from "../../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
-import { eventStream, finalValues } from "../http/responses-schema.ts";
+import { eventStream, finalValues } from "../api/responses-schema.ts";
 import {
   threadlessRunHeaders,
   toFollow,
   toNamespaces,
   toTarget,
   valuesResponse,
-} from "../http/run-http.ts";
+} from "../api/run-http.ts";
 import { Run, RunBatch, RunCreate } from "../run-schema.ts";
 import { AgentPath, ThreadlessRunPath } from "../schema.ts";
 import { cancelRuns } from "./bulk-cancel.ts";

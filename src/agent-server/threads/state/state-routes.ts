@@ -2,10 +2,10 @@ import { z } from "@hono/zod-openapi";
 import { invalid } from "../../../shared/errors.ts";
 import { router } from "../../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
+import { jsonText, toList } from "../api/run-http.ts";
+import { updateThread } from "../api/threads/service.ts";
 import { CheckpointName } from "../checkpoint-schema.ts";
-import { jsonText, toList } from "../http/run-http.ts";
 import { ThreadPath } from "../schema.ts";
-import { updateThread } from "../service/service.ts";
 import {
   CheckpointBody,
   HistoryQuery,

@@ -1,9 +1,9 @@
-import { ROOT } from "../../../shared/storage/slots.ts";
-import { mapConcurrent } from "../../../shared/work/chunks.ts";
-import { type ListedThread, someThreadsOf } from "../directory/directory.ts";
-import { forgetEntries } from "../directory/publication.ts";
-import { directoryObject } from "../directory/stub.ts";
-import { threadObject } from "../object/stub.ts";
+import { ROOT } from "../../../../shared/storage/slots.ts";
+import { mapConcurrent } from "../../../../shared/work/chunks.ts";
+import { type ListedThread, someThreadsOf } from "../../directory/directory.ts";
+import { forgetEntries } from "../../directory/publication.ts";
+import { directoryObject } from "../../directory/stub.ts";
+import { threadObject } from "../../object/stub.ts";
 
 // Deleting a thread is a call of its object and one of the directory; this many fit a queue message's time.
 const BATCH = 200;

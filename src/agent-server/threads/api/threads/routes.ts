@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../../shared/http/http.ts";
-import { sseResponse } from "../../../shared/http/sse.ts";
-import { body, json, operationWithTag } from "../../../shared/schema.ts";
+import { router } from "../../../../shared/http/http.ts";
+import { sseResponse } from "../../../../shared/http/sse.ts";
+import { body, json, operationWithTag } from "../../../../shared/schema.ts";
 import {
   FoundThread,
   ThreadCount,
@@ -16,10 +16,10 @@ import {
   ThreadStreamQuery,
   ThreadsPruned,
   ThreadWithTtl,
-} from "../directory/thread-schema.ts";
-import { eventStream, PAGE_HEADERS } from "../http/responses-schema.ts";
-import { toList, toThreadFollow } from "../http/run-http.ts";
-import { AgentPath, Thread, ThreadPath } from "../schema.ts";
+} from "../../directory/thread-schema.ts";
+import { AgentPath, Thread, ThreadPath } from "../../schema.ts";
+import { eventStream, PAGE_HEADERS } from "../responses-schema.ts";
+import { toList, toThreadFollow } from "../run-http.ts";
 import { createThread, deleteThread, getThread, updateThread } from "./service.ts";
 import {
   copyThread,
