@@ -31,7 +31,7 @@ describe("imports of src", () => {
     [
       "a service, from an object",
       "src/agent-server/threads/object/object.ts",
-      "src/agent-server/threads/runs/run-service.ts",
+      "src/agent-server/threads/api/runs/run-service.ts",
     ],
   ])("refuse %s", (_, path, file) => {
     expect(importViolations([source(path, [file])])).toEqual([

@@ -10,9 +10,9 @@ import {
 import { newId } from "../../shared/storage/ids.ts";
 import { openAgent } from "../access/service.ts";
 import { toStream } from "../threads/api/run-http.ts";
+import { createRun, streamRun, waitRun } from "../threads/api/runs/run-service.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
 import { RunCreate } from "../threads/run-schema.ts";
-import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";

@@ -1,8 +1,8 @@
 import type { Context } from "../../shared/context.ts";
 import { nullIfNotFound } from "../../shared/errors.ts";
 import { RpcError } from "../../shared/http/json-rpc.ts";
+import { getRun, listRuns } from "../threads/api/runs/run-service.ts";
 import { getThread } from "../threads/api/threads/service.ts";
-import { getRun, listRuns } from "../threads/runs/run-service.ts";
 import { getHistory } from "../threads/state/state-service.ts";
 import { A2A_ERRORS } from "./schema.ts";
 import type { TaskSnapshot } from "./task.ts";

@@ -4,9 +4,9 @@ import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
 import { isFinalRefusal, openAgent, principalContext } from "../access/service.ts";
+import { createRun } from "../threads/api/runs/run-service.ts";
 import { getThread } from "../threads/api/threads/service.ts";
 import { RunCreate } from "../threads/run-schema.ts";
-import { createRun } from "../threads/runs/run-service.ts";
 import { RIGHTS_MAX_AGE_MS } from "./limits.ts";
 import type { CronRow, FiringOutcome, FiringResult } from "./records.ts";
 

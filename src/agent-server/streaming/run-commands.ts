@@ -1,5 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { nullIfNotFound } from "../../shared/errors.ts";
+import { commandRun } from "../threads/api/runs/run-service.ts";
 import { getThread } from "../threads/api/threads/service.ts";
 import {
   type CommandCall,
@@ -15,7 +16,6 @@ import { InputRespond, RunStart } from "../threads/events/schema.ts";
 import type { Session } from "../threads/events/session.ts";
 import type { RunTarget } from "../threads/records.ts";
 import { RunCreate } from "../threads/run-schema.ts";
-import { commandRun } from "../threads/runs/run-service.ts";
 
 /** The modes of a command's run: those that have a channel in the protocol. */
 const MODES = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"];

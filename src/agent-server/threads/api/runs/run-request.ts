@@ -1,8 +1,8 @@
-import type { WireConfig } from "../../../isolate/contract.ts";
-import { isRecord } from "../../../shared/guards.ts";
-import type { RunAssistant } from "../assistant-ids.ts";
-import type { NewThread, Principal, RevisionRef, RunKwargs, RunRequest } from "../records.ts";
-import type { RunCreate } from "../run-schema.ts";
+import type { WireConfig } from "../../../../isolate/contract.ts";
+import { isRecord } from "../../../../shared/guards.ts";
+import type { RunAssistant } from "../../assistant-ids.ts";
+import type { NewThread, Principal, RevisionRef, RunKwargs, RunRequest } from "../../records.ts";
+import type { RunCreate } from "../../run-schema.ts";
 import type { KeyedRun } from "./idempotency.ts";
 
 /** Fields that come from lookups and from the HTTP request. */

@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { v7 } from "uuid";
-import type { Context } from "../../../shared/context.ts";
-import { sha256Hex } from "../../../shared/crypto/crypto.ts";
-import { decodeBytes } from "../../../shared/crypto/encoding.ts";
-import type { RunTarget } from "../records.ts";
-import type { RunCreate } from "../run-schema.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { sha256Hex } from "../../../../shared/crypto/crypto.ts";
+import { decodeBytes } from "../../../../shared/crypto/encoding.ts";
+import type { RunTarget } from "../../records.ts";
+import type { RunCreate } from "../../run-schema.ts";
 
 const MAX_KEY_CHARACTERS = 255;
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,8 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../../shared/http/http.ts";
-import { sseResponse } from "../../../shared/http/sse.ts";
-import { body, json, operationWithTag } from "../../../shared/schema.ts";
-import { eventStream, finalValues } from "../api/responses-schema.ts";
+import { router } from "../../../../shared/http/http.ts";
+import { sseResponse } from "../../../../shared/http/sse.ts";
+import { body, json, operationWithTag } from "../../../../shared/schema.ts";
+import { Run, RunCreate } from "../../run-schema.ts";
+import { RunPath, ThreadPath } from "../../schema.ts";
+import { eventStream, finalValues } from "../responses-schema.ts";
 import {
   runHeaders,
   toFollow,
@@ -10,9 +12,7 @@ import {
   toNamespaces,
   toTarget,
   valuesResponse,
-} from "../api/run-http.ts";
-import { Run, RunCreate } from "../run-schema.ts";
-import { RunPath, ThreadPath } from "../schema.ts";
+} from "../run-http.ts";
 import { KeyHeaders } from "./idempotency.ts";
 import {
   CancelQuery,

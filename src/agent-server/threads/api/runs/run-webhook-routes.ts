@@ -1,6 +1,6 @@
-import { router } from "../../../shared/http/http.ts";
-import { json, operationWithTag, text } from "../../../shared/schema.ts";
-import { Delivery, DeliveryPath } from "../../webhooks/schema.ts";
+import { router } from "../../../../shared/http/http.ts";
+import { json, operationWithTag, text } from "../../../../shared/schema.ts";
+import { Delivery, DeliveryPath } from "../../../webhooks/schema.ts";
 import { getRunWebhook, redeliverRunWebhook } from "./run-webhook-service.ts";
 
 export const runDeliveryRoutes = router();

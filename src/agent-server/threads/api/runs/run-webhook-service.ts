@@ -1,7 +1,7 @@
-import type { Context } from "../../../shared/context.ts";
-import { getDelivery, redeliver } from "../../webhooks/service.ts";
-import { openThread, type ThreadRef } from "../api/threads/service.ts";
-import { threadNotFound } from "../contract/state-answers.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { getDelivery, redeliver } from "../../../webhooks/service.ts";
+import { threadNotFound } from "../../contract/state-answers.ts";
+import { openThread, type ThreadRef } from "../threads/service.ts";
 
 /** Sends a failed webhook again, or one that waits for its next attempt at once. */
 export async function redeliverRunWebhook(ctx: Context, id: ThreadRef & { run_id: string }) {

@@ -1,17 +1,17 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../../shared/http/http.ts";
-import { sseResponse } from "../../../shared/http/sse.ts";
-import { body, json, operationWithTag } from "../../../shared/schema.ts";
-import { eventStream, finalValues } from "../api/responses-schema.ts";
+import { router } from "../../../../shared/http/http.ts";
+import { sseResponse } from "../../../../shared/http/sse.ts";
+import { body, json, operationWithTag } from "../../../../shared/schema.ts";
+import { Run, RunBatch, RunCreate } from "../../run-schema.ts";
+import { AgentPath, ThreadlessRunPath } from "../../schema.ts";
+import { eventStream, finalValues } from "../responses-schema.ts";
 import {
   threadlessRunHeaders,
   toFollow,
   toNamespaces,
   toTarget,
   valuesResponse,
-} from "../api/run-http.ts";
-import { Run, RunBatch, RunCreate } from "../run-schema.ts";
-import { AgentPath, ThreadlessRunPath } from "../schema.ts";
+} from "../run-http.ts";
 import { cancelRuns } from "./bulk-cancel.ts";
 import { KeyHeaders } from "./idempotency.ts";
 import {

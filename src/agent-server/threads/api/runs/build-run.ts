@@ -1,25 +1,25 @@
 import { v7 } from "uuid";
-import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
-import { parseAnswer } from "../../../control-plane/deployments/isolate/agent-answers.ts";
-import { assertQuota, RUN_METERS } from "../../../control-plane/quotas/quota-service.ts";
-import type { Context } from "../../../shared/context.ts";
-import { allows, type Filters } from "../../../shared/filters.ts";
+import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
+import { parseAnswer } from "../../../../control-plane/deployments/isolate/agent-answers.ts";
+import { assertQuota, RUN_METERS } from "../../../../control-plane/quotas/quota-service.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { allows, type Filters } from "../../../../shared/filters.ts";
 import {
   authorize,
   configurableHeaders,
   httpSettings,
   metadataOf,
   openAgent,
-} from "../../access/service.ts";
-import { assertWebhook } from "../../webhooks/service.ts";
-import { keepable, newThread, toRevisionRef } from "../api/threads/service.ts";
-import { toAssistantId } from "../assistant-ids.ts";
-import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
-import { isSystemId } from "../assistants/system-assistants.ts";
-import { threadObject } from "../object/stub.ts";
-import type { Principal, RunTarget } from "../records.ts";
-import type { RunCreate } from "../run-schema.ts";
-import { RunConfig } from "../schema.ts";
+} from "../../../access/service.ts";
+import { assertWebhook } from "../../../webhooks/service.ts";
+import { toAssistantId } from "../../assistant-ids.ts";
+import { assistantNotFound, resolveAssistant } from "../../assistants/run-assistants.ts";
+import { isSystemId } from "../../assistants/system-assistants.ts";
+import { threadObject } from "../../object/stub.ts";
+import type { Principal, RunTarget } from "../../records.ts";
+import type { RunCreate } from "../../run-schema.ts";
+import { RunConfig } from "../../schema.ts";
+import { keepable, newThread, toRevisionRef } from "../threads/service.ts";
 import { type KeyedRun, toKeyedRun } from "./idempotency.ts";
 import { toRunRequest } from "./run-request.ts";
 

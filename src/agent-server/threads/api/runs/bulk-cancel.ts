@@ -1,10 +1,10 @@
-import type { Context } from "../../../shared/context.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { authorize, openAgent } from "../../access/service.ts";
-import { visitBusyThreads } from "../directory/busy-threads.ts";
-import { threadWithFilters } from "../object/stub.ts";
-import type { CancelChoice } from "../records.ts";
-import type { CancelAction } from "../run-decisions.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { authorize, openAgent } from "../../../access/service.ts";
+import { visitBusyThreads } from "../../directory/busy-threads.ts";
+import { threadWithFilters } from "../../object/stub.ts";
+import type { CancelChoice } from "../../records.ts";
+import type { CancelAction } from "../../run-decisions.ts";
 import type { CancelRuns } from "./run-query-schema.ts";
 
 /** The directory has a thread as busy within this time after a run was accepted, or the run is over. */
