@@ -1,5 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { nullIfNotFound } from "../../shared/errors.ts";
+import { getState } from "../threads/api/state/state-service.ts";
 import { threadNotFound } from "../threads/contract/state-answers.ts";
 import {
   type CommandCall,
@@ -10,7 +11,6 @@ import {
 import { lastSeqOf } from "../threads/events/event.ts";
 import { GetTree, StateGet } from "../threads/events/schema.ts";
 import type { Session } from "../threads/events/session.ts";
-import { getState } from "../threads/state/state-service.ts";
 import { readTree } from "./service.ts";
 
 export async function getTree(

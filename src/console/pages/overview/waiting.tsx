@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { WaitingThreads } from "../../../agent-server/threads/inbox/inbox-schema.ts";
+import type { WaitingThreads } from "../../../agent-server/threads/api/inbox/inbox-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";

@@ -1,5 +1,5 @@
-import { router } from "../../../shared/http/http.ts";
-import { json, operationWithTag } from "../../../shared/schema.ts";
+import { router } from "../../../../shared/http/http.ts";
+import { json, operationWithTag } from "../../../../shared/schema.ts";
 import { InterruptsQuery, WaitingThreads } from "./inbox-schema.ts";
 import { listInterrupts } from "./inbox-service.ts";
 

@@ -1,6 +1,6 @@
-import type { Context } from "../../../shared/context.ts";
-import { openThread, type ThreadRef, toRevisionRef } from "../api/threads/service.ts";
-import { readText, updateText } from "../contract/state-answers.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { readText, updateText } from "../../contract/state-answers.ts";
+import { openThread, type ThreadRef, toRevisionRef } from "../threads/service.ts";
 
 export type At = { ns: string; checkpoint_id: string | null };
 

@@ -1,14 +1,14 @@
-import { deploymentIds } from "../../../control-plane/deployments/api/list-service.ts";
-import { assertMay } from "../../../shared/auth.ts";
-import type { Context } from "../../../shared/context.ts";
-import { AppError, invalid } from "../../../shared/errors.ts";
-import { decodeCursor, encodeCursor } from "../../../shared/http/cursor.ts";
-import { assertRate } from "../../../shared/http/rate-limit.ts";
-import { mapConcurrent } from "../../../shared/work/chunks.ts";
-import { openAgent } from "../../access/service.ts";
-import type { WaitingPosition } from "../directory/search.ts";
-import { findWaiting, mergeWaiting, type WaitingRow } from "../directory/waiting.ts";
-import { threadObject } from "../object/stub.ts";
+import { deploymentIds } from "../../../../control-plane/deployments/api/list-service.ts";
+import { assertMay } from "../../../../shared/auth.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError, invalid } from "../../../../shared/errors.ts";
+import { decodeCursor, encodeCursor } from "../../../../shared/http/cursor.ts";
+import { assertRate } from "../../../../shared/http/rate-limit.ts";
+import { mapConcurrent } from "../../../../shared/work/chunks.ts";
+import { openAgent } from "../../../access/service.ts";
+import type { WaitingPosition } from "../../directory/search.ts";
+import { findWaiting, mergeWaiting, type WaitingRow } from "../../directory/waiting.ts";
+import { threadObject } from "../../object/stub.ts";
 import { type InterruptsQuery, WaitingThreads } from "./inbox-schema.ts";
 
 const READS = { name: "interrupts", calls: 300, in_s: 60 };
