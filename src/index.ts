@@ -4,7 +4,7 @@ import { deleteStoreOf } from "./agent-server/store/service.ts";
 import {
   deleteAssistantsOf,
   sweepAssistants,
-} from "./agent-server/threads/assistants/assistant-purge.ts";
+} from "./agent-server/threads/api/assistants/assistant-purge.ts";
 import { deleteThreadsOf } from "./agent-server/threads/api/threads/deletion.ts";
 import { consumeWebhook } from "./agent-server/webhooks/consumer.ts";
 import type { WebhookMessage } from "./agent-server/webhooks/lease.ts";

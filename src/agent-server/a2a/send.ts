@@ -9,9 +9,9 @@ import {
 } from "../../shared/http/json-rpc.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { openAgent } from "../access/service.ts";
+import { getSchemas } from "../threads/api/assistants/graph-service.ts";
 import { toStream } from "../threads/api/run-http.ts";
 import { createRun, streamRun, waitRun } from "../threads/api/runs/run-service.ts";
-import { getSchemas } from "../threads/assistants/graph-service.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";

@@ -12,9 +12,9 @@ import {
   toRequest,
 } from "../../shared/http/json-rpc.ts";
 import { openAgent, skipAuthorization } from "../access/service.ts";
+import { getAssistant } from "../threads/api/assistants/assistant-service.ts";
 import { cancelRun, followRun } from "../threads/api/runs/run-service.ts";
 import { systemAssistantId } from "../threads/assistant-ids.ts";
-import { getAssistant } from "../threads/assistants/assistant-service.ts";
 import { isSystem, toCard, toCardV1 } from "./card.ts";
 import { A2A_ERRORS, type AgentCard, TaskParams, VERSION_HEADER } from "./schema.ts";
 import { sendMessage, streamMessage } from "./send.ts";

@@ -13,11 +13,11 @@ import {
 } from "../../shared/http/json-rpc.ts";
 import { VERSION } from "../../shared/http/version.ts";
 import { openAgent, skipAuthorization } from "../access/service.ts";
+import { Assistant } from "../threads/api/assistants/assistant-schema.ts";
+import { searchAssistants } from "../threads/api/assistants/assistant-service.ts";
+import { getSchemas } from "../threads/api/assistants/graph-service.ts";
 import { toStream } from "../threads/api/run-http.ts";
 import { waitRun } from "../threads/api/runs/run-service.ts";
-import { Assistant } from "../threads/assistants/assistant-schema.ts";
-import { searchAssistants } from "../threads/assistants/assistant-service.ts";
-import { getSchemas } from "../threads/assistants/graph-service.ts";
 import type { RunTarget } from "../threads/records.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { toToolAnswer } from "./call.ts";

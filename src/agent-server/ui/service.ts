@@ -4,7 +4,7 @@ import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { httpSettings, isDisabled } from "../access/http-settings.ts";
 import { openAgent } from "../access/service.ts";
-import { resolveAssistant } from "../threads/assistants/run-assistants.ts";
+import { resolveAssistant } from "../threads/api/assistants/run-assistants.ts";
 
 type Ref = { deployment_id: string; agent: string };
 type File = { text: string; type: string; etag: string };

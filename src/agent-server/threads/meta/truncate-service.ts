@@ -2,9 +2,9 @@ import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { openAgent } from "../../access/service.ts";
 import { emptyStoreOf } from "../../store/service.ts";
+import { deleteAssistantsOf } from "../api/assistants/assistant-purge.ts";
+import { makeSystemAssistants } from "../api/assistants/system-assistants.ts";
 import { deleteThreadsOf } from "../api/threads/deletion.ts";
-import { deleteAssistantsOf } from "../assistants/assistant-purge.ts";
-import { makeSystemAssistants } from "../assistants/system-assistants.ts";
 import type { Truncate } from "../schema.ts";
 
 /** Empties a deployment between tests. System assistants are recreated at once. */

@@ -1,6 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
 import { type ApiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";

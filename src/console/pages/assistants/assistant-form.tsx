@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
 import { type ApiPath, under } from "../../api/path.ts";
 import { Dialog } from "../../ui/dialog.tsx";

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type {
   Assistant,
   GraphSchemas,
-} from "../../../agent-server/threads/assistants/assistant-schema.ts";
+} from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { type InputField, inputFields, readInput } from "../../runs/input/input-schema.ts";
 import { type Fields, isFields, parseFields, toJson } from "../../ui/conversation/fields.ts";
 

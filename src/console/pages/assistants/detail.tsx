@@ -3,7 +3,7 @@ import { useState } from "react";
 import type {
   Assistant,
   AssistantVersion,
-} from "../../../agent-server/threads/assistants/assistant-schema.ts";
+} from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
 import { type ApiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";

@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath, under } from "../../api/path.ts";

@@ -1,6 +1,6 @@
 import { type FormEvent, useId, useState } from "react";
 import type { Cron, FoundCron } from "../../../agent-server/crons/schema.ts";
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { agentPath } from "../../runs/stream/agent.ts";

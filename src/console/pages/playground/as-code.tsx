@@ -1,4 +1,4 @@
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { agentPath, STREAMED } from "../../runs/stream/agent.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
 import { toJson } from "../../ui/conversation/fields.ts";

@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { DeploymentSelect } from "../../runs/deployment-select.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { nameOf, useRevisions } from "../deployments/table.tsx";

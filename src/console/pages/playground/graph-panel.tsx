@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type {
   Assistant,
   AssistantGraph,
-} from "../../../agent-server/threads/assistants/assistant-schema.ts";
+} from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";

@@ -1,6 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useMay } from "../../api/session.ts";
 import { InputForm } from "../../runs/input/input-form.tsx";
 import { isChatSchema } from "../../runs/input/input-schema.ts";

@@ -1,6 +1,6 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useMay } from "../../api/session.ts";
 import { EndScroll } from "../../runs/end-scroll.tsx";
 import { ThreadAlerts } from "../../runs/thread-alerts.tsx";

@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import type { LiveRun } from "../../runs/stream/live.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
 import { formatCount } from "../../ui/formats.ts";

@@ -13,12 +13,12 @@ import {
 } from "../../../access/service.ts";
 import { assertWebhook } from "../../../webhooks/service.ts";
 import { toAssistantId } from "../../assistant-ids.ts";
-import { assistantNotFound, resolveAssistant } from "../../assistants/run-assistants.ts";
-import { isSystemId } from "../../assistants/system-assistants.ts";
 import { threadObject } from "../../object/stub.ts";
 import type { Principal, RunTarget } from "../../records.ts";
 import type { RunCreate } from "../../run-schema.ts";
 import { RunConfig } from "../../schema.ts";
+import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
+import { isSystemId } from "../assistants/system-assistants.ts";
 import { keepable, newThread, toRevisionRef } from "../threads/service.ts";
 import { type KeyedRun, toKeyedRun } from "./idempotency.ts";
 import { toRunRequest } from "./run-request.ts";

@@ -9,8 +9,8 @@ import {
   textField,
   UpdatedAt,
   Uuid,
-} from "../../../shared/schema.ts";
-import { AgentPath, isBounded, Loose, Metadata, RunConfig, TOO_LARGE } from "../schema.ts";
+} from "../../../../shared/schema.ts";
+import { AgentPath, isBounded, Loose, Metadata, RunConfig, TOO_LARGE } from "../../schema.ts";
 
 const Name = z.string().min(1).max(255);
 const Description = z.string().max(10_000);

@@ -1,8 +1,8 @@
-import type { Context } from "../../../shared/context.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { openAgent } from "../../access/service.ts";
-import { keepable, valueTooLarge } from "../api/threads/service.ts";
-import { isKeepable } from "../contract/sizes.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { openAgent } from "../../../access/service.ts";
+import { isKeepable } from "../../contract/sizes.ts";
+import { keepable, valueTooLarge } from "../threads/service.ts";
 import { type AssistantRef, authorizeAssistant, openAssistant } from "./assistant-access.ts";
 import {
   type AssistantRow,

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { WireConfig } from "../../../isolate/contract.ts";
+import type { WireConfig } from "../../../../isolate/contract.ts";
 
 /** Assistants, with the fields of their current version. Each graph has a system assistant. */
 export const assistants = sqliteTable(

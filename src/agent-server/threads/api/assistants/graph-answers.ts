@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { answerOf } from "../../../control-plane/deployments/isolate/agent-answers.ts";
-import type { GraphSchemas } from "../../../isolate/contract.ts";
-import { PLAIN_LIMITS, plainData, plainObject } from "../../../shared/plain.ts";
-import { isJsonOf } from "../contract/json-text.ts";
-import { MAX_PATH_CHARACTERS } from "../contract/sizes.ts";
+import { answerOf } from "../../../../control-plane/deployments/isolate/agent-answers.ts";
+import type { GraphSchemas } from "../../../../isolate/contract.ts";
+import { PLAIN_LIMITS, plainData, plainObject } from "../../../../shared/plain.ts";
+import { isJsonOf } from "../../contract/json-text.ts";
+import { MAX_PATH_CHARACTERS } from "../../contract/sizes.ts";
 
 /** Answers of an agent's isolate about its graphs. */
 

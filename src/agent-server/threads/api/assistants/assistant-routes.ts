@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../../shared/http/http.ts";
-import { body, json, operationWithTag } from "../../../shared/schema.ts";
-import { PAGE_HEADERS } from "../api/responses-schema.ts";
-import { AgentPath } from "../schema.ts";
+import { router } from "../../../../shared/http/http.ts";
+import { body, json, operationWithTag } from "../../../../shared/schema.ts";
+import { AgentPath } from "../../schema.ts";
+import { PAGE_HEADERS } from "../responses-schema.ts";
 import {
   Assistant,
   AssistantCount,

@@ -1,11 +1,11 @@
-import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
-import type { Context } from "../../../shared/context.ts";
+import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
+import type { Context } from "../../../../shared/context.ts";
 import {
   defaultsOf,
   SYSTEM_METADATA,
   systemAssistant,
   systemAssistantId,
-} from "../assistant-ids.ts";
+} from "../../assistant-ids.ts";
 import { type AssistantRow, insertSystemAssistants } from "./assistant-rows.ts";
 import { Assistant } from "./assistant-schema.ts";
 

@@ -1,7 +1,7 @@
-import { database } from "../../../shared/context.ts";
-import { log } from "../../../shared/log.ts";
-import { deleteListed } from "../api/threads/deletion.ts";
-import { someThreadsOf } from "../directory/directory.ts";
+import { database } from "../../../../shared/context.ts";
+import { log } from "../../../../shared/log.ts";
+import { someThreadsOf } from "../../directory/directory.ts";
+import { deleteListed } from "../threads/deletion.ts";
 import { type AssistantRow, deleteSomeOf, endPurge, unfinishedPurges } from "./assistant-rows.ts";
 
 /** Maximum number of threads that one call deletes. */

@@ -1,9 +1,9 @@
-import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
-import type { Context } from "../../../shared/context.ts";
-import { AppError } from "../../../shared/errors.ts";
-import type { Filters } from "../../../shared/filters.ts";
-import { type Authorization, authorize } from "../../access/service.ts";
-import { isUuid, toAssistantId } from "../assistant-ids.ts";
+import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import type { Filters } from "../../../../shared/filters.ts";
+import { type Authorization, authorize } from "../../../access/service.ts";
+import { isUuid, toAssistantId } from "../../assistant-ids.ts";
 import { type AssistantRow, findAssistantRow } from "./assistant-rows.ts";
 import { ensureSystemAssistants, isSystemId } from "./system-assistants.ts";
 

@@ -1,11 +1,11 @@
-import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
-import type { Context } from "../../../shared/context.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { newId } from "../../../shared/storage/ids.ts";
-import { openAgent } from "../../access/service.ts";
-import { pick, toPage } from "../api/page.ts";
-import { keepable } from "../api/threads/service.ts";
-import { endAssistantCrons } from "../callbacks.ts";
+import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { newId } from "../../../../shared/storage/ids.ts";
+import { openAgent } from "../../../access/service.ts";
+import { endAssistantCrons } from "../../callbacks.ts";
+import { pick, toPage } from "../page.ts";
+import { keepable } from "../threads/service.ts";
 import {
   type AssistantRef,
   assertAllThreads,

@@ -1,10 +1,10 @@
 import { and, eq, isNull, lte, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
-import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
-import type { Context, Database } from "../../../shared/context.ts";
-import type { Filters } from "../../../shared/filters.ts";
-import { deleteSome, isUniqueViolation } from "../../../shared/storage/sql.ts";
-import { fulfils } from "../containment.ts";
+import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
+import type { Context, Database } from "../../../../shared/context.ts";
+import type { Filters } from "../../../../shared/filters.ts";
+import { deleteSome, isUniqueViolation } from "../../../../shared/storage/sql.ts";
+import { fulfils } from "../../containment.ts";
 import { assistant_versions, assistants } from "./table.ts";
 
 export type AssistantRow = typeof assistants.$inferSelect;

@@ -1,7 +1,7 @@
-import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
-import { RecordCache } from "../../../shared/changes/record-cache.ts";
-import type { Context } from "../../../shared/context.ts";
-import { AppError } from "../../../shared/errors.ts";
+import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
+import { RecordCache } from "../../../../shared/changes/record-cache.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError } from "../../../../shared/errors.ts";
 import {
   defaultsOf,
   isUuid,
@@ -9,7 +9,7 @@ import {
   systemAssistant,
   systemAssistantId,
   toAssistantId,
-} from "../assistant-ids.ts";
+} from "../../assistant-ids.ts";
 import { findAssistantRow } from "./assistant-rows.ts";
 import type { Assistant } from "./assistant-schema.ts";
 import { toAssistant } from "./system-assistants.ts";
