@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../../shared/http/http.ts";
-import { Info, Ok, OkQuery, SERVICE_INFO } from "../../../shared/http/version.ts";
-import { json, operationWithTag } from "../../../shared/schema.ts";
-import { openAgent } from "../../access/service.ts";
-import { AgentPath } from "../schema.ts";
+import { router } from "../../../../shared/http/http.ts";
+import { Info, Ok, OkQuery, SERVICE_INFO } from "../../../../shared/http/version.ts";
+import { json, operationWithTag } from "../../../../shared/schema.ts";
+import { openAgent } from "../../../access/service.ts";
+import { AgentPath } from "../../schema.ts";
 import { toPrometheus } from "./metrics.ts";
 import { Metrics, MetricsQuery } from "./metrics-schema.ts";
 import { getMetrics } from "./metrics-service.ts";

@@ -1,9 +1,9 @@
-import type { Context } from "../../../shared/context.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { authorize, openAgent } from "../../access/service.ts";
-import { visitBusyThreads } from "../directory/busy-threads.ts";
-import { countByStatus } from "../directory/directory.ts";
-import { threadObject } from "../object/stub.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { authorize, openAgent } from "../../../access/service.ts";
+import { visitBusyThreads } from "../../directory/busy-threads.ts";
+import { countByStatus } from "../../directory/directory.ts";
+import { threadObject } from "../../object/stub.ts";
 import type { Metrics } from "./metrics-schema.ts";
 
 /** Counted on request, in the directory and by the busy threads: nothing is estimated. */

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import type { Context } from "../../../shared/context.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { openAgent } from "../../access/service.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { openAgent } from "../../../access/service.ts";
 
 /** The active revision is cached for a second. `check_db` queries the database. */
 export async function getOk(

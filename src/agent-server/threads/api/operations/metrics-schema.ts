@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, textField } from "../../../shared/schema.ts";
+import { namedObject, textField } from "../../../../shared/schema.ts";
 
 const Count = z.number().int();
 

@@ -1,11 +1,11 @@
-import type { Context } from "../../../shared/context.ts";
-import { AppError, invalid } from "../../../shared/errors.ts";
-import { openAgent } from "../../access/service.ts";
-import { emptyStoreOf } from "../../store/service.ts";
-import { deleteAssistantsOf } from "../api/assistants/assistant-purge.ts";
-import { makeSystemAssistants } from "../api/assistants/system-assistants.ts";
-import { deleteThreadsOf } from "../api/threads/deletion.ts";
-import type { Truncate } from "../schema.ts";
+import type { Context } from "../../../../shared/context.ts";
+import { AppError, invalid } from "../../../../shared/errors.ts";
+import { openAgent } from "../../../access/service.ts";
+import { emptyStoreOf } from "../../../store/service.ts";
+import type { Truncate } from "../../schema.ts";
+import { deleteAssistantsOf } from "../assistants/assistant-purge.ts";
+import { makeSystemAssistants } from "../assistants/system-assistants.ts";
+import { deleteThreadsOf } from "../threads/deletion.ts";
 
 /** Empties a deployment between tests. System assistants are recreated at once. */
 export async function truncate(ctx: Context, ref: string, what: Truncate): Promise<void> {

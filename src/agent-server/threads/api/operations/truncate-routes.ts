@@ -1,8 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { AppError } from "../../../shared/errors.ts";
-import { router } from "../../../shared/http/http.ts";
-import { body, json } from "../../../shared/schema.ts";
-import { AgentPath, Truncate } from "../schema.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { router } from "../../../../shared/http/http.ts";
+import { body, json } from "../../../../shared/schema.ts";
+import { AgentPath, Truncate } from "../../schema.ts";
 import { truncate } from "./truncate-service.ts";
 
 /**
