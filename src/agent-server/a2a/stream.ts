@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type RpcAnswer, type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
-import type { RunTarget } from "../threads/records.ts";
+import type { RunTarget } from "../threads/contract/records.ts";
 import { toText } from "./messages.ts";
 import {
   ARTIFACT_ID,

@@ -18,7 +18,7 @@ import { searchAssistants } from "../threads/api/assistants/assistant-service.ts
 import { getSchemas } from "../threads/api/assistants/graph-service.ts";
 import { toStream } from "../threads/api/run-http.ts";
 import { waitRun } from "../threads/api/runs/run-service.ts";
-import type { RunTarget } from "../threads/records.ts";
+import type { RunTarget } from "../threads/contract/records.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { toToolAnswer } from "./call.ts";
 import {

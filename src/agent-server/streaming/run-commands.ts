@@ -2,6 +2,7 @@ import type { Context } from "../../shared/context.ts";
 import { nullIfNotFound } from "../../shared/errors.ts";
 import { commandRun } from "../threads/api/runs/run-service.ts";
 import { getThread } from "../threads/api/threads/service.ts";
+import type { RunTarget } from "../threads/contract/records.ts";
 import {
   type CommandCall,
   type CommandOutcome,
@@ -14,7 +15,6 @@ import {
 import { lastSeqOf } from "../threads/events/event.ts";
 import { InputRespond, RunStart } from "../threads/events/schema.ts";
 import type { Session } from "../threads/events/session.ts";
-import type { RunTarget } from "../threads/records.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 
 /** The modes of a command's run: those that have a channel in the protocol. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ThreadRecord } from "../../../src/agent-server/threads/records.ts";
+import type { ThreadRecord } from "../../../src/agent-server/threads/contract/records.ts";
 import { EVERYTHING, namesOf, readEvents, stateUpdate, testThread } from "../../support/threads.ts";
 
 const hi = { messages: [{ role: "user", content: "hi" }] };

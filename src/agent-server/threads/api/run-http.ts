@@ -1,7 +1,7 @@
 import type { TypedResponse } from "hono";
 import { invalid } from "../../../shared/errors.ts";
+import type { RunTarget, StreamChoice } from "../contract/records.ts";
 import { THREAD_STREAM_MODES, type ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
-import type { RunTarget, StreamChoice } from "../records.ts";
 
 type RunIds = { thread_id: string; run_id: string };
 

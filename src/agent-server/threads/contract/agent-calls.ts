@@ -5,7 +5,7 @@ import {
 import type { AgentEntrypoint } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
-import type { RevisionRef } from "../records.ts";
+import type { RevisionRef } from "./records.ts";
 
 const RETRY_AFTER_S = 2;
 

@@ -1,4 +1,4 @@
-import type { Interrupts, Principal, RevisionRef, RunRecord } from "../records.ts";
+import type { Interrupts, Principal, RevisionRef, RunRecord } from "./records.ts";
 
 /** The public record of a run and the fields that only its thread reads. */
 export type StoredRun = RunRecord & {

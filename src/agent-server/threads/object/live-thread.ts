@@ -1,6 +1,6 @@
 import { endThreadCrons } from "../callbacks.ts";
+import type { NewThread, ThreadRecord } from "../contract/records.ts";
 import { threadNotFound } from "../contract/state-answers.ts";
-import type { NewThread, ThreadRecord } from "../records.ts";
 import { toTraceRows } from "./boundary/trace-texts.ts";
 import { RunLoop } from "./loop/run-loop.ts";
 import { Followers } from "./readers/followers.ts";

@@ -1,4 +1,4 @@
-import type { ThreadRecord } from "../records.ts";
+import type { ThreadRecord } from "../contract/records.ts";
 
 /**
  * Values cross RPC as JSON text: structured clone writes nine bytes for a number, and a thread whose text fits

@@ -1,4 +1,4 @@
-import type { StreamChoice } from "../records.ts";
+import type { StreamChoice } from "../contract/records.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 /**

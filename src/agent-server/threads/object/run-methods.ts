@@ -1,4 +1,3 @@
-import type { StoredRun } from "../contract/stored-run.ts";
 import type {
   CancelChoice,
   Interrupts,
@@ -8,7 +7,8 @@ import type {
   StreamChoice,
   ThreadRecord,
   ThreadResult,
-} from "../records.ts";
+} from "../contract/records.ts";
+import type { StoredRun } from "../contract/stored-run.ts";
 import { type CancelAction, chooseRuns } from "../run-decisions.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { resolveAnswer } from "./loop/merge.ts";

@@ -1,6 +1,6 @@
 import { toByteStream } from "../../../shared/http/sse.ts";
+import type { StreamChoice } from "../contract/records.ts";
 import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
-import type { StreamChoice } from "../records.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunLoop } from "./loop/run-loop.ts";
 import type { Followers } from "./readers/followers.ts";

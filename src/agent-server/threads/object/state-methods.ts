@@ -1,5 +1,5 @@
+import type { RevisionRef } from "../contract/records.ts";
 import type { StateAnswer } from "../contract/state-answers.ts";
-import type { RevisionRef } from "../records.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { type HistoryPart, type StatePart, ThreadStates, type UpdatePart } from "./loop/states.ts";
 

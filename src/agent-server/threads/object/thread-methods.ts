@@ -1,7 +1,7 @@
 import type { Filters } from "../../../shared/filters.ts";
+import type { NewThread, ThreadRecord, ThreadResult } from "../contract/records.ts";
 import { isKeepable } from "../contract/sizes.ts";
 import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
-import type { NewThread, ThreadRecord, ThreadResult } from "../records.ts";
 import type { RunStatus } from "../run-decisions.ts";
 import type { Ttl } from "../ttl.ts";
 import type {

@@ -13,8 +13,8 @@ import {
 } from "../../../access/service.ts";
 import { assertWebhook } from "../../../webhooks/service.ts";
 import { toAssistantId } from "../../assistant-ids.ts";
+import type { Principal, RunTarget } from "../../contract/records.ts";
 import { threadObject } from "../../object/stub.ts";
-import type { Principal, RunTarget } from "../../records.ts";
 import type { RunCreate } from "../../run-schema.ts";
 import { RunConfig } from "../../schema.ts";
 import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";

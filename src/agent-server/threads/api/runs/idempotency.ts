@@ -3,7 +3,7 @@ import { v7 } from "uuid";
 import type { Context } from "../../../../shared/context.ts";
 import { sha256Hex } from "../../../../shared/crypto/crypto.ts";
 import { decodeBytes } from "../../../../shared/crypto/encoding.ts";
-import type { RunTarget } from "../../records.ts";
+import type { RunTarget } from "../../contract/records.ts";
 import type { RunCreate } from "../../run-schema.ts";
 
 const MAX_KEY_CHARACTERS = 255;

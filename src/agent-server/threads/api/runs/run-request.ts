@@ -1,7 +1,13 @@
 import type { WireConfig } from "../../../../isolate/contract.ts";
 import { isRecord } from "../../../../shared/guards.ts";
 import type { RunAssistant } from "../../assistant-ids.ts";
-import type { NewThread, Principal, RevisionRef, RunKwargs, RunRequest } from "../../records.ts";
+import type {
+  NewThread,
+  Principal,
+  RevisionRef,
+  RunKwargs,
+  RunRequest,
+} from "../../contract/records.ts";
 import type { RunCreate } from "../../run-schema.ts";
 import type { KeyedRun } from "./idempotency.ts";
 

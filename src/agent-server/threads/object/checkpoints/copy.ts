@@ -1,4 +1,4 @@
-import type { RevisionRef, ThreadRecord } from "../../records.ts";
+import type { RevisionRef, ThreadRecord } from "../../contract/records.ts";
 import type { Ttl } from "../../ttl.ts";
 import { insertRows } from "../log/insert.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";

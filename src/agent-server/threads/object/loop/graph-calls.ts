@@ -1,7 +1,7 @@
 import type { GraphCall, RunCall, WireConfig } from "../../../../isolate/contract.ts";
 import type { AgentUser } from "../../../../shared/context.ts";
+import type { ThreadRecord } from "../../contract/records.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import type { ThreadRecord } from "../../records.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 

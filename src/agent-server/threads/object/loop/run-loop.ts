@@ -1,7 +1,7 @@
 import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import type { TraceOp } from "../../../../isolate/trace-contract.ts";
+import type { RunRefusal, RunRequest } from "../../contract/records.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import type { RunRefusal, RunRequest } from "../../records.ts";
 import { afterLoss, type CancelAction, countLoss, type Loss } from "../../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";

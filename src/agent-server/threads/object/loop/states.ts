@@ -8,8 +8,8 @@ import type {
 import { AppError } from "../../../../shared/errors.ts";
 import { applyToStore } from "../../../store/service.ts";
 import { type AgentStub, callAgent, readAgent } from "../../contract/agent-calls.ts";
+import type { RevisionRef } from "../../contract/records.ts";
 import type { StateAnswer } from "../../contract/state-answers.ts";
-import type { RevisionRef } from "../../records.ts";
 import { threadStatusAfter } from "../../run-decisions.ts";
 import { TextAnswer, UpdateAnswer } from "../boundary/answers.ts";
 import { MAX_PAGE_BYTES } from "../boundary/limits.ts";

@@ -1,6 +1,6 @@
+import type { RunRecord, RunRequest, ThreadSnapshot } from "../../contract/records.ts";
 import { MAX_LIST_CHARACTERS } from "../../contract/sizes.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import type { RunRecord, RunRequest, ThreadSnapshot } from "../../records.ts";
 import type { RunStatus } from "../../run-decisions.ts";
 import { type RunRow, readRuns } from "./run-table.ts";
 

@@ -1,4 +1,4 @@
-import type { RunRecord } from "../../records.ts";
+import type { RunRecord } from "../../contract/records.ts";
 import type { RunStatus } from "../../run-decisions.ts";
 import { compressPieces, decompressPieces } from "../log/compressed.ts";
 import { insertRows } from "../log/insert.ts";

@@ -1,6 +1,6 @@
 import { count, countUsage, observe } from "../../../../shared/metrics/metrics.ts";
+import type { RunRecord, RunRequest, ThreadSnapshot } from "../../contract/records.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import type { RunRecord, RunRequest, ThreadSnapshot } from "../../records.ts";
 import { isFinal, type RunStatus } from "../../run-decisions.ts";
 import type { Parts } from "../log/parts.ts";
 import { RunQueue } from "./run-queue.ts";

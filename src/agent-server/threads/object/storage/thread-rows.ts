@@ -1,4 +1,9 @@
-import type { NewThread, RevisionRef, ThreadRecord, ThreadSnapshot } from "../../records.ts";
+import type {
+  NewThread,
+  RevisionRef,
+  ThreadRecord,
+  ThreadSnapshot,
+} from "../../contract/records.ts";
 import type { ThreadStatus } from "../../run-decisions.ts";
 import { type ShownTtl, type Ttl, toShown } from "../../ttl.ts";
 

@@ -5,7 +5,7 @@ import type {
   RevisionRef,
   ThreadRecord,
   ThreadSnapshot,
-} from "../../records.ts";
+} from "../../contract/records.ts";
 import type { ThreadStatus } from "../../run-decisions.ts";
 import { expiryOf, type Ttl } from "../../ttl.ts";
 import type { CopyHead } from "../checkpoints/copy.ts";
