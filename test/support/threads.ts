@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { systemAssistant } from "../../src/agent-server/threads/assistant-ids.ts";
+import { systemAssistant } from "../../src/agent-server/threads/contract/assistant-ids.ts";
 import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
 import type { ThreadCalls } from "../../src/agent-server/threads/object/thread-calls.ts";
 import { RunCreate } from "../../src/agent-server/threads/run-schema.ts";

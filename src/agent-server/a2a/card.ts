@@ -1,4 +1,4 @@
-import { systemAssistantId } from "../threads/assistant-ids.ts";
+import { systemAssistantId } from "../threads/contract/assistant-ids.ts";
 import { type AgentCard, PROTOCOL_VERSION } from "./schema.ts";
 
 type Described = {

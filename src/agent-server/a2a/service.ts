@@ -14,7 +14,7 @@ import {
 import { openAgent, skipAuthorization } from "../access/service.ts";
 import { getAssistant } from "../threads/api/assistants/assistant-service.ts";
 import { cancelRun, followRun } from "../threads/api/runs/run-service.ts";
-import { systemAssistantId } from "../threads/assistant-ids.ts";
+import { systemAssistantId } from "../threads/contract/assistant-ids.ts";
 import { isSystem, toCard, toCardV1 } from "./card.ts";
 import { A2A_ERRORS, type AgentCard, TaskParams, VERSION_HEADER } from "./schema.ts";
 import { sendMessage, streamMessage } from "./send.ts";

@@ -1,4 +1,4 @@
-import { toAssistantId } from "../threads/assistant-ids.ts";
+import { toAssistantId } from "../threads/contract/assistant-ids.ts";
 import type { CronChange, CronFilter, CronRow } from "./records.ts";
 import type { Cron, CronCount, CronPatch, FoundCron } from "./schema.ts";
 

@@ -4,7 +4,7 @@ import { newId } from "../../shared/storage/ids.ts";
 import { authorize, openAgent } from "../access/service.ts";
 import { findRunAssistant, toPrincipal } from "../threads/api/runs/build-run.ts";
 import { getThread, keepable } from "../threads/api/threads/service.ts";
-import { toAssistantId } from "../threads/assistant-ids.ts";
+import { toAssistantId } from "../threads/contract/assistant-ids.ts";
 import { assertWebhook } from "../webhooks/service.ts";
 import { selected, toChange, toCron, toFilter, withoutNulls } from "./cron-fields.ts";
 import { MAX_CRONS, MAX_DATABASE_BYTES, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";

@@ -1,5 +1,5 @@
 import type { Assistant } from "../threads/api/assistants/assistant-schema.ts";
-import { systemAssistantId } from "../threads/assistant-ids.ts";
+import { systemAssistantId } from "../threads/contract/assistant-ids.ts";
 
 export type Tool = { name: string; title: string; description?: string; assistant_id: string };
 

@@ -4,7 +4,7 @@ import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { firingId } from "../../../src/agent-server/crons/firing.ts";
 import { deleteCronsOf } from "../../../src/agent-server/crons/service.ts";
-import { systemAssistantId } from "../../../src/agent-server/threads/assistant-ids.ts";
+import { systemAssistantId } from "../../../src/agent-server/threads/contract/assistant-ids.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { forgetActive } from "../../../src/control-plane/deployments/active.ts";
 import { deployments } from "../../../src/control-plane/deployments/table.ts";

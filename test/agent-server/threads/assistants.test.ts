@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sweepAssistants } from "../../../src/agent-server/threads/api/assistants/assistant-purge.ts";
-import { systemAssistantId } from "../../../src/agent-server/threads/assistant-ids.ts";
+import { systemAssistantId } from "../../../src/agent-server/threads/contract/assistant-ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { directoryRows } from "../../support/directory.ts";
 import { eventually } from "../../support/eventually.ts";

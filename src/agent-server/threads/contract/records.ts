@@ -5,9 +5,9 @@ import type {
   WireConfig,
 } from "../../../isolate/contract.ts";
 import type { AgentUser, Caller } from "../../../shared/context.ts";
-import type { RunAssistant } from "../assistant-ids.ts";
-import type { MultitaskStrategy, RunStatus, ThreadStatus } from "../run-decisions.ts";
-import type { ShownTtl, Ttl } from "../ttl.ts";
+import type { RunAssistant } from "./assistant-ids.ts";
+import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./run-decisions.ts";
+import type { ShownTtl, Ttl } from "./ttl.ts";
 
 /** Plain records that pass between the service, the ThreadObject and its storage. */
 

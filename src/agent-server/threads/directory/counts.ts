@@ -1,4 +1,4 @@
-import type { ThreadStatus } from "../run-decisions.ts";
+import type { ThreadStatus } from "../contract/run-decisions.ts";
 
 export type StatusCounts = Record<ThreadStatus, number>;
 export type StatusCount = { status: ThreadStatus; threads: number };

@@ -1,4 +1,4 @@
-import type { ThreadStatus } from "../run-decisions.ts";
+import type { ThreadStatus } from "../contract/run-decisions.ts";
 
 /** Columns of the directory. `metadata` and `digest` are JSON texts. */
 export type DirectoryEntry = {

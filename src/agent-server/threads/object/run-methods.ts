@@ -8,8 +8,8 @@ import type {
   ThreadRecord,
   ThreadResult,
 } from "../contract/records.ts";
+import { type CancelAction, chooseRuns } from "../contract/run-decisions.ts";
 import type { StoredRun } from "../contract/stored-run.ts";
-import { type CancelAction, chooseRuns } from "../run-decisions.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { resolveAnswer } from "./loop/merge.ts";
 import type { RunReaders } from "./run-readers.ts";

@@ -1,6 +1,6 @@
 import { log } from "../../../shared/log.ts";
 import type { Outbox } from "../../../shared/work/outbox.ts";
-import { nextWake } from "../run-decisions.ts";
+import { nextWake } from "../contract/run-decisions.ts";
 import type { TraceRow } from "./boundary/trace-texts.ts";
 import { deletionAt, isDeletable } from "./loop/deletion-time.ts";
 import type { RunLoop } from "./loop/run-loop.ts";

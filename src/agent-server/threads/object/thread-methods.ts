@@ -1,9 +1,9 @@
 import type { Filters } from "../../../shared/filters.ts";
 import type { NewThread, ThreadRecord, ThreadResult } from "../contract/records.ts";
+import type { RunStatus } from "../contract/run-decisions.ts";
 import { isKeepable } from "../contract/sizes.ts";
 import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
-import type { RunStatus } from "../run-decisions.ts";
-import type { Ttl } from "../ttl.ts";
+import type { Ttl } from "../contract/ttl.ts";
 import type {
   CopiedPage,
   CopiedTable,

@@ -3,7 +3,7 @@ import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import type { Filters } from "../../../../shared/filters.ts";
 import { type Authorization, authorize } from "../../../access/service.ts";
-import { isUuid, toAssistantId } from "../../assistant-ids.ts";
+import { isUuid, toAssistantId } from "../../contract/assistant-ids.ts";
 import { type AssistantRow, findAssistantRow } from "./assistant-rows.ts";
 import { ensureSystemAssistants, isSystemId } from "./system-assistants.ts";
 

@@ -9,7 +9,7 @@ import {
   systemAssistant,
   systemAssistantId,
   toAssistantId,
-} from "../../assistant-ids.ts";
+} from "../../contract/assistant-ids.ts";
 import { findAssistantRow } from "./assistant-rows.ts";
 import type { Assistant } from "./assistant-schema.ts";
 import { toAssistant } from "./system-assistants.ts";

@@ -5,7 +5,7 @@ import {
   SYSTEM_METADATA,
   systemAssistant,
   systemAssistantId,
-} from "../../assistant-ids.ts";
+} from "../../contract/assistant-ids.ts";
 import { type AssistantRow, insertSystemAssistants } from "./assistant-rows.ts";
 import { Assistant } from "./assistant-schema.ts";
 

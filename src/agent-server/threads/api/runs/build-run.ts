@@ -12,7 +12,7 @@ import {
   openAgent,
 } from "../../../access/service.ts";
 import { assertWebhook } from "../../../webhooks/service.ts";
-import { toAssistantId } from "../../assistant-ids.ts";
+import { toAssistantId } from "../../contract/assistant-ids.ts";
 import type { Principal, RunTarget } from "../../contract/records.ts";
 import { threadObject } from "../../object/stub.ts";
 import type { RunCreate } from "../../run-schema.ts";

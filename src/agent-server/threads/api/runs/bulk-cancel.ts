@@ -2,9 +2,9 @@ import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { authorize, openAgent } from "../../../access/service.ts";
 import type { CancelChoice } from "../../contract/records.ts";
+import type { CancelAction } from "../../contract/run-decisions.ts";
 import { visitBusyThreads } from "../../directory/busy-threads.ts";
 import { threadWithFilters } from "../../object/stub.ts";
-import type { CancelAction } from "../../run-decisions.ts";
 import type { CancelRuns } from "./run-query-schema.ts";
 
 /** The directory has a thread as busy within this time after a run was accepted, or the run is over. */

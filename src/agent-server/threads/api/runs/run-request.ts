@@ -1,6 +1,6 @@
 import type { WireConfig } from "../../../../isolate/contract.ts";
 import { isRecord } from "../../../../shared/guards.ts";
-import type { RunAssistant } from "../../assistant-ids.ts";
+import type { RunAssistant } from "../../contract/assistant-ids.ts";
 import type {
   NewThread,
   Principal,

@@ -7,10 +7,10 @@ import { authorize, metadataOf, openAgent } from "../../../access/service.ts";
 import type { NewThread, RevisionRef, ThreadRecord } from "../../contract/records.ts";
 import { isKeepable, MAX_KEPT_CHARACTERS } from "../../contract/sizes.ts";
 import { threadNotFound, updateText } from "../../contract/state-answers.ts";
+import { defaultTtl, type Ttl } from "../../contract/ttl.ts";
 import type { StateWrite, ThreadCreate, ThreadPatch } from "../../directory/thread-schema.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import type { ThreadCalls } from "../../object/thread-calls.ts";
-import { defaultTtl, type Ttl } from "../../ttl.ts";
 
 export type ThreadRef = { deployment_id: string; thread_id: string };
 export type ThreadAction = "create" | "read" | "update" | "delete" | "search" | "create_run";

@@ -1,5 +1,5 @@
 import type { RevisionRef, ThreadRecord } from "../../contract/records.ts";
-import type { Ttl } from "../../ttl.ts";
+import type { Ttl } from "../../contract/ttl.ts";
 import { insertRows } from "../log/insert.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
 import { type CheckpointColumns, fromColumns, toBody } from "./row-format.ts";

@@ -1,7 +1,7 @@
 import { AppError } from "../../../../shared/errors.ts";
 import { backoff } from "../../../../shared/work/backoff.ts";
+import { isDelayed, type Loss } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { isDelayed, type Loss } from "../../run-decisions.ts";
 import { MAX_RUN_BYTES } from "../boundary/limits.ts";
 
 /** The isolate ends its work after as long; the rest is for messages on their way. */

@@ -1,8 +1,8 @@
 import type { WireConfig } from "../../../../isolate/contract.ts";
 import type { RunKwargs, RunRefusal, RunRequest, ThreadRecord } from "../../contract/records.ts";
+import { type CancelAction, decideMultitask } from "../../contract/run-decisions.ts";
 import { isKeepable } from "../../contract/sizes.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { type CancelAction, decideMultitask } from "../../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { withoutRun } from "../storage/thread-rows.ts";
 

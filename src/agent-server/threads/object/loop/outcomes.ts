@@ -1,5 +1,5 @@
 import type { RunOutcome } from "../../../../isolate/contract.ts";
-import type { Loss } from "../../run-decisions.ts";
+import type { Loss } from "../../contract/run-decisions.ts";
 
 /** Returns the outcome of a run that the server ends. */
 export function failed(error: string, message: string): RunOutcome {

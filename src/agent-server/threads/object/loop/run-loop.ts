@@ -1,8 +1,13 @@
 import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import type { TraceOp } from "../../../../isolate/trace-contract.ts";
 import type { RunRefusal, RunRequest } from "../../contract/records.ts";
+import {
+  afterLoss,
+  type CancelAction,
+  countLoss,
+  type Loss,
+} from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { afterLoss, type CancelAction, countLoss, type Loss } from "../../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";

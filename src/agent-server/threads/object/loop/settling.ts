@@ -1,6 +1,6 @@
 import type { ThreadSummary } from "../../../../isolate/contract.ts";
 import { callAgent } from "../../contract/agent-calls.ts";
-import { threadStatusAfter } from "../../run-decisions.ts";
+import { threadStatusAfter } from "../../contract/run-decisions.ts";
 import { parse, SummaryAnswer } from "../boundary/answers.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { toGraphCall } from "./graph-calls.ts";

@@ -1,7 +1,7 @@
 import { Heartbeat, SSE_HEARTBEAT, toFrame } from "../../../../shared/http/sse.ts";
+import type { RunStatus } from "../../contract/run-decisions.ts";
 import type { ThreadStreamChoice, ThreadStreamMode } from "../../contract/thread-stream-modes.ts";
 import type { EventRow } from "../../events/event-row.ts";
-import type { RunStatus } from "../../run-decisions.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { Followers } from "./followers.ts";
 

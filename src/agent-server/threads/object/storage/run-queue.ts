@@ -1,5 +1,5 @@
+import { isFinal } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { isFinal } from "../../run-decisions.ts";
 import type { Parts } from "../log/parts.ts";
 import { kwargsName, toStoredRun } from "./run-rows.ts";
 import {

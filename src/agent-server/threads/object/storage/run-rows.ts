@@ -1,7 +1,7 @@
 import type { RunRecord, RunRequest, ThreadSnapshot } from "../../contract/records.ts";
+import type { RunStatus } from "../../contract/run-decisions.ts";
 import { MAX_LIST_CHARACTERS } from "../../contract/sizes.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import type { RunStatus } from "../../run-decisions.ts";
 import { type RunRow, readRuns } from "./run-table.ts";
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };

@@ -1,5 +1,5 @@
 import type { RunRecord } from "../../contract/records.ts";
-import type { RunStatus } from "../../run-decisions.ts";
+import type { RunStatus } from "../../contract/run-decisions.ts";
 import { compressPieces, decompressPieces } from "../log/compressed.ts";
 import { insertRows } from "../log/insert.ts";
 

@@ -1,7 +1,7 @@
 import { count, countUsage, observe } from "../../../../shared/metrics/metrics.ts";
 import type { RunRecord, RunRequest, ThreadSnapshot } from "../../contract/records.ts";
+import { isFinal, type RunStatus } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { isFinal, type RunStatus } from "../../run-decisions.ts";
 import type { Parts } from "../log/parts.ts";
 import { RunQueue } from "./run-queue.ts";
 import { kwargsName, listRecords, newestRow, newRunRow, type RunQuery } from "./run-rows.ts";

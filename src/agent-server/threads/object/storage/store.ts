@@ -6,10 +6,10 @@ import {
   migrate,
 } from "../../../../shared/storage/object-tables.ts";
 import type { NewThread, ThreadSnapshot } from "../../contract/records.ts";
+import { threadStatusAfter } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { DirectoryKey } from "../../directory/entry.ts";
 import { slotOfNewThread } from "../../directory-slots.ts";
-import { threadStatusAfter } from "../../run-decisions.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
 import {
   type CopiedPage,

@@ -4,8 +4,8 @@ import type {
   ThreadRecord,
   ThreadSnapshot,
 } from "../../contract/records.ts";
-import type { ThreadStatus } from "../../run-decisions.ts";
-import { type ShownTtl, type Ttl, toShown } from "../../ttl.ts";
+import type { ThreadStatus } from "../../contract/run-decisions.ts";
+import { type ShownTtl, type Ttl, toShown } from "../../contract/ttl.ts";
 
 export type ThreadRow = {
   only: number;

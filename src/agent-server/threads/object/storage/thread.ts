@@ -6,8 +6,8 @@ import type {
   ThreadRecord,
   ThreadSnapshot,
 } from "../../contract/records.ts";
-import type { ThreadStatus } from "../../run-decisions.ts";
-import { expiryOf, type Ttl } from "../../ttl.ts";
+import type { ThreadStatus } from "../../contract/run-decisions.ts";
+import { expiryOf, type Ttl } from "../../contract/ttl.ts";
 import type { CopyHead } from "../checkpoints/copy.ts";
 import type { Parts } from "../log/parts.ts";
 import { TraceMark } from "../log/trace-mark.ts";

@@ -1,6 +1,6 @@
 import { v5 } from "uuid";
-import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
-import type { WireConfig } from "../../isolate/contract.ts";
+import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
+import type { WireConfig } from "../../../isolate/contract.ts";
 
 /** Fields of an assistant that runs use. */
 export type RunAssistant = {

@@ -1,4 +1,4 @@
-import { isRecord } from "../../shared/guards.ts";
+import { isRecord } from "../../../shared/guards.ts";
 
 /** Retention after the last change of a thread, and the action after it. */
 export type Ttl = { strategy: "delete" | "keep_latest"; ttl_minutes: number };
