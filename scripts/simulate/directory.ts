@@ -1,4 +1,4 @@
-import { DIRECTORY_SIZE } from "../../src/agent-server/threads/directory-slots.ts";
+import { DIRECTORY_SIZE } from "../../src/agent-server/threads/contract/directory-slots.ts";
 import { generationAfter, slotsUpTo } from "../../src/shared/storage/slots.ts";
 
 type Generation = { objects: number; threads: number };

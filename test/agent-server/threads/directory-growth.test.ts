@@ -4,6 +4,10 @@ import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { deleteThreadsOf } from "../../../src/agent-server/threads/api/threads/deletion.ts";
 import {
+  DIRECTORY_SIZE,
+  knownGeneration,
+} from "../../../src/agent-server/threads/contract/directory-slots.ts";
+import {
   countByStatus,
   findThreads,
 } from "../../../src/agent-server/threads/directory/directory.ts";
@@ -13,10 +17,6 @@ import { publishEntryNow } from "../../../src/agent-server/threads/directory/pub
 import { MAX_ENTRY_AGE_MS } from "../../../src/agent-server/threads/directory/removals.ts";
 import type { DirectoryQuery } from "../../../src/agent-server/threads/directory/search.ts";
 import { directoryObject } from "../../../src/agent-server/threads/directory/stub.ts";
-import {
-  DIRECTORY_SIZE,
-  knownGeneration,
-} from "../../../src/agent-server/threads/directory-slots.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { isMigrated } from "../../../src/shared/storage/object-tables.ts";
 import { generationOf, slotOf, slotsUpTo } from "../../../src/shared/storage/slots.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "../../../shared/context.ts";
 import { ROOT } from "../../../shared/storage/slots.ts";
-import { knownGeneration, learnGeneration } from "../directory-slots.ts";
+import { knownGeneration, learnGeneration } from "../contract/directory-slots.ts";
 import type { StatusCounts } from "./counts.ts";
 import { firstPage, mergePages, type SlotRow } from "./pages.ts";
 import { flushEntries } from "./publication.ts";

@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
 import { generationAfter, generationOf, ROOT, slotsUpTo } from "../../../shared/storage/slots.ts";
 import { runAlarm } from "../../../shared/work/alarm.ts";
-import { DIRECTORY_SIZE } from "../directory-slots.ts";
+import { DIRECTORY_SIZE } from "../contract/directory-slots.ts";
 import type {
   DirectoryCalls,
   DirectoryChange,

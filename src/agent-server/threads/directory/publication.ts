@@ -1,6 +1,6 @@
 import { ROOT } from "../../../shared/storage/slots.ts";
 import { Gatherer } from "../../../shared/work/gatherer.ts";
-import { learnGeneration } from "../directory-slots.ts";
+import { learnGeneration } from "../contract/directory-slots.ts";
 import type { DirectoryChange, PublishResult } from "./calls.ts";
 import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import { directoryObject } from "./stub.ts";

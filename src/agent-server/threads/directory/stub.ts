@@ -1,6 +1,6 @@
 import { inRegion } from "../../../shared/storage/objects.ts";
 import { ROOT, slotsUpTo } from "../../../shared/storage/slots.ts";
-import { knownGeneration, learnGeneration } from "../directory-slots.ts";
+import { knownGeneration, learnGeneration } from "../contract/directory-slots.ts";
 import type { DirectoryCalls, Grown } from "./calls.ts";
 
 type Read<T> = (directory: DirectoryCalls, slot: number) => Promise<T>;

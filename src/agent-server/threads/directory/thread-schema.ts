@@ -8,8 +8,8 @@ import {
   Timestamp,
   Uuid,
 } from "../../../shared/schema.ts";
+import { toSteps } from "../contract/extract.ts";
 import { MAX_TTL_MINUTES, TTL_STRATEGIES } from "../contract/ttl.ts";
-import { toSteps } from "../extract.ts";
 import { RunStatus } from "../run-schema.ts";
 import { Command, Loose, Metadata, THREAD_STATUSES, Thread } from "../schema.ts";
 

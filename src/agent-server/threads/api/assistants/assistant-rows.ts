@@ -4,7 +4,7 @@ import type { ActiveRevision } from "../../../../control-plane/deployments/api/s
 import type { Context, Database } from "../../../../shared/context.ts";
 import type { Filters } from "../../../../shared/filters.ts";
 import { deleteSome, isUniqueViolation } from "../../../../shared/storage/sql.ts";
-import { fulfils } from "../../containment.ts";
+import { fulfils } from "../../contract/containment.ts";
 import { assistant_versions, assistants } from "./table.ts";
 
 export type AssistantRow = typeof assistants.$inferSelect;

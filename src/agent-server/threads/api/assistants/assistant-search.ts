@@ -2,7 +2,7 @@ import { and, asc, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-
 import type { Context } from "../../../../shared/context.ts";
 import type { Filters } from "../../../../shared/filters.ts";
 import { inWorkspace } from "../../../../shared/storage/sql.ts";
-import { contains, fulfils } from "../../containment.ts";
+import { contains, fulfils } from "../../contract/containment.ts";
 import {
   type AssistantRow,
   type AssistantsOwner,

@@ -1,5 +1,5 @@
 import { slotOf } from "../../../../shared/storage/slots.ts";
-import { digestText } from "../../digest.ts";
+import { digestText } from "../../contract/digest.ts";
 import type { DirectoryEntry, DirectoryKey } from "../../directory/entry.ts";
 import type { CachedThreadRow } from "./cached-thread-row.ts";
 

@@ -5,11 +5,11 @@ import {
   markDeleted,
   migrate,
 } from "../../../../shared/storage/object-tables.ts";
+import { slotOfNewThread } from "../../contract/directory-slots.ts";
 import type { NewThread, ThreadSnapshot } from "../../contract/records.ts";
 import { threadStatusAfter } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { DirectoryKey } from "../../directory/entry.ts";
-import { slotOfNewThread } from "../../directory-slots.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
 import {
   type CopiedPage,

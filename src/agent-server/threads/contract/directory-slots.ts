@@ -1,4 +1,4 @@
-import { ROOT, slotOf } from "../../shared/storage/slots.ts";
+import { ROOT, slotOf } from "../../../shared/storage/slots.ts";
 
 const MAX_KNOWN = 1000;
 

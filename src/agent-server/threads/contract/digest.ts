@@ -1,4 +1,4 @@
-import { isRecord } from "../../shared/guards.ts";
+import { isRecord } from "../../../shared/guards.ts";
 
 // Limits of the digest of values, which the directory stores for searches. Larger values have none.
 const MAX_CHARACTERS = 1024 * 1024;
