@@ -5,7 +5,7 @@ import { sseResponse } from "../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { agentServerUrl } from "../access/agent-urls.ts";
 import { toTarget, valuesResponse } from "../threads/api/run-http.ts";
-import { AgentPath } from "../threads/schema.ts";
+import { AgentPath } from "../threads/contract/requests/schema.ts";
 import { A2aPath, AgentCard, CardQuery, VERSION_HEADER } from "./schema.ts";
 import { answerA2a, getCard } from "./service.ts";
 

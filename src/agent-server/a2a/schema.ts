@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { textField, Uuid } from "../../shared/schema.ts";
-import { AgentPath } from "../threads/schema.ts";
+import { AgentPath } from "../threads/contract/requests/schema.ts";
 
 /** The version of a request without the header `A2A-Version`. */
 export const PROTOCOL_VERSION = "0.3.0";

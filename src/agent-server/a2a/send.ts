@@ -12,7 +12,7 @@ import { openAgent } from "../access/service.ts";
 import { getSchemas } from "../threads/api/assistants/graph-service.ts";
 import { toStream } from "../threads/api/run-http.ts";
 import { createRun, streamRun, waitRun } from "../threads/api/runs/run-service.ts";
-import { RunCreate } from "../threads/run-schema.ts";
+import { RunCreate } from "../threads/contract/requests/run-schema.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";

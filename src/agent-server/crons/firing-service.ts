@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { createRun } from "../threads/api/runs/run-service.ts";
-import { Run } from "../threads/run-schema.ts";
+import { Run } from "../threads/contract/requests/run-schema.ts";
 import { firingId, toInput } from "./firing.ts";
 import type { FiringRow } from "./records.ts";
 import type { CronFiring } from "./schema.ts";

@@ -6,7 +6,7 @@ import { log } from "../../shared/log.ts";
 import { isFinalRefusal, openAgent, principalContext } from "../access/service.ts";
 import { createRun } from "../threads/api/runs/run-service.ts";
 import { getThread } from "../threads/api/threads/service.ts";
-import { RunCreate } from "../threads/run-schema.ts";
+import { RunCreate } from "../threads/contract/requests/run-schema.ts";
 import { RIGHTS_MAX_AGE_MS } from "./limits.ts";
 import type { CronRow, FiringOutcome, FiringResult } from "./records.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { originOf, router } from "../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
-import { Run } from "../threads/run-schema.ts";
-import { AgentPath, ThreadPath } from "../threads/schema.ts";
+import { Run } from "../threads/contract/requests/run-schema.ts";
+import { AgentPath, ThreadPath } from "../threads/contract/requests/schema.ts";
 import { fireCron, listCronFirings } from "./firing-service.ts";
 import {
   Cron,

@@ -9,8 +9,12 @@ import {
   UpdatedAt,
   Uuid,
 } from "../../shared/schema.ts";
-import { MultitaskStrategy, RunCreate, StreamMode } from "../threads/run-schema.ts";
-import { AgentPath, RunConfig } from "../threads/schema.ts";
+import {
+  MultitaskStrategy,
+  RunCreate,
+  StreamMode,
+} from "../threads/contract/requests/run-schema.ts";
+import { AgentPath, RunConfig } from "../threads/contract/requests/schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());
 const OnRunCompleted = z.enum(["delete", "keep"]);

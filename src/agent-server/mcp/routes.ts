@@ -3,7 +3,7 @@ import { router } from "../../shared/http/http.ts";
 import { RPC_ERRORS, RpcAnswer, RpcMessage, rpcError } from "../../shared/http/json-rpc.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { toTarget, valuesResponse } from "../threads/api/run-http.ts";
-import { AgentPath } from "../threads/schema.ts";
+import { AgentPath } from "../threads/contract/requests/schema.ts";
 import { McpHeaders, refusalOf } from "./schema.ts";
 import { answerMcp } from "./service.ts";
 

@@ -19,7 +19,7 @@ import { getSchemas } from "../threads/api/assistants/graph-service.ts";
 import { toStream } from "../threads/api/run-http.ts";
 import { waitRun } from "../threads/api/runs/run-service.ts";
 import type { RunTarget } from "../threads/contract/records.ts";
-import { RunCreate } from "../threads/run-schema.ts";
+import { RunCreate } from "../threads/contract/requests/run-schema.ts";
 import { toToolAnswer } from "./call.ts";
 import {
   CallToolParams,

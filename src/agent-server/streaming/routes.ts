@@ -4,13 +4,13 @@ import { assertWellFormed, router } from "../../shared/http/http.ts";
 import { isUpgrade, socketResponse } from "../../shared/http/sockets.ts";
 import { sseResponse } from "../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
+import { ThreadPath } from "../threads/contract/requests/schema.ts";
 import {
   Command,
   CommandAnswer,
   EventStreamHeaders,
   EventStreamRequest,
 } from "../threads/events/schema.ts";
-import { ThreadPath } from "../threads/schema.ts";
 import { answerCommand } from "./commands.ts";
 import { followEvents, openSocket } from "./service.ts";
 import { toFilter, toSession } from "./session-http.ts";

@@ -3,6 +3,7 @@ import { nullIfNotFound } from "../../shared/errors.ts";
 import { commandRun } from "../threads/api/runs/run-service.ts";
 import { getThread } from "../threads/api/threads/service.ts";
 import type { RunTarget } from "../threads/contract/records.ts";
+import { RunCreate } from "../threads/contract/requests/run-schema.ts";
 import {
   type CommandCall,
   type CommandOutcome,
@@ -15,7 +16,6 @@ import {
 import { lastSeqOf } from "../threads/events/event.ts";
 import { InputRespond, RunStart } from "../threads/events/schema.ts";
 import type { Session } from "../threads/events/session.ts";
-import { RunCreate } from "../threads/run-schema.ts";
 
 /** The modes of a command's run: those that have a channel in the protocol. */
 const MODES = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"];

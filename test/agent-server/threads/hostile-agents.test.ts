@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { searchThreads } from "../../../src/agent-server/threads/api/threads/thread-service.ts";
-import { ThreadSearch } from "../../../src/agent-server/threads/directory/thread-schema.ts";
+import { ThreadSearch } from "../../../src/agent-server/threads/contract/requests/thread-schema.ts";
 import { CarriedTraces } from "../../../src/agent-server/threads/object/log/carried-traces.ts";
 import {
   inQuarantine,

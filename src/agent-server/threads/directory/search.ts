@@ -4,10 +4,10 @@ import type { Filters } from "../../../shared/filters.ts";
 import { among } from "../../../shared/storage/sql.ts";
 import { contains, fulfils } from "../contract/containment.ts";
 import { digestOf } from "../contract/digest.ts";
+import type { ThreadCount, ThreadSearch } from "../contract/requests/thread-schema.ts";
 import type { ThreadStatus } from "../contract/run-decisions.ts";
 import { DirectoryCounts, type StatusCount, type StatusCounts, toStatusCounts } from "./counts.ts";
 import { OVERFLOW, termsOfQuery } from "./terms.ts";
-import type { ThreadCount, ThreadSearch } from "./thread-schema.ts";
 
 export type DirectoryFilter = Partial<ThreadCount> & {
   /** Authorization filters, `null` for all threads. */

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { MultitaskStrategy } from "../run-schema.ts";
+import { MultitaskStrategy } from "../contract/requests/run-schema.ts";
 import { CHANNELS } from "./event.ts";
 import { MAX_CHANNELS, MAX_NAMESPACE_DEPTH, MAX_NAMESPACES } from "./limits.ts";
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ThreadStatusCounts } from "../../../agent-server/threads/directory/thread-schema.ts";
+import type { ThreadStatusCounts } from "../../../agent-server/threads/contract/requests/thread-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
 import { showThread } from "../../runs/stream/run-status.ts";

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../../../shared/schema.ts";
-import { AgentPath } from "../../schema.ts";
+import { AgentPath } from "../../contract/requests/schema.ts";
 import { PAGE_HEADERS } from "../responses-schema.ts";
 import {
   Assistant,

@@ -10,7 +10,14 @@ import {
   UpdatedAt,
   Uuid,
 } from "../../../../shared/schema.ts";
-import { AgentPath, isBounded, Loose, Metadata, RunConfig, TOO_LARGE } from "../../schema.ts";
+import {
+  AgentPath,
+  isBounded,
+  Loose,
+  Metadata,
+  RunConfig,
+  TOO_LARGE,
+} from "../../contract/requests/schema.ts";
 
 const Name = z.string().min(1).max(255);
 const Description = z.string().max(10_000);

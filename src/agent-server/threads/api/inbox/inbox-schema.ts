@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { namedObject, queryLimit, Timestamp, textField } from "../../../../shared/schema.ts";
-import { Interrupt } from "../../schema.ts";
+import { Interrupt } from "../../contract/requests/schema.ts";
 
 const ID = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
 

@@ -3,7 +3,7 @@ import { router } from "../../../../shared/http/http.ts";
 import { Info, Ok, OkQuery, SERVICE_INFO } from "../../../../shared/http/version.ts";
 import { json, operationWithTag } from "../../../../shared/schema.ts";
 import { openAgent } from "../../../access/service.ts";
-import { AgentPath } from "../../schema.ts";
+import { AgentPath } from "../../contract/requests/schema.ts";
 import { toPrometheus } from "./metrics.ts";
 import { Metrics, MetricsQuery } from "./metrics-schema.ts";
 import { getMetrics } from "./metrics-service.ts";

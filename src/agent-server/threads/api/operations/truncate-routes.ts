@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { AppError } from "../../../../shared/errors.ts";
 import { router } from "../../../../shared/http/http.ts";
 import { body, json } from "../../../../shared/schema.ts";
-import { AgentPath, Truncate } from "../../schema.ts";
+import { AgentPath, Truncate } from "../../contract/requests/schema.ts";
 import { truncate } from "./truncate-service.ts";
 
 /**

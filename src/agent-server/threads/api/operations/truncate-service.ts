@@ -2,7 +2,7 @@ import type { Context } from "../../../../shared/context.ts";
 import { AppError, invalid } from "../../../../shared/errors.ts";
 import { openAgent } from "../../../access/service.ts";
 import { emptyStoreOf } from "../../../store/service.ts";
-import type { Truncate } from "../../schema.ts";
+import type { Truncate } from "../../contract/requests/schema.ts";
 import { deleteAssistantsOf } from "../assistants/assistant-purge.ts";
 import { makeSystemAssistants } from "../assistants/system-assistants.ts";
 import { deleteThreadsOf } from "../threads/deletion.ts";

@@ -14,9 +14,9 @@ import {
 import { assertWebhook } from "../../../webhooks/service.ts";
 import { toAssistantId } from "../../contract/assistant-ids.ts";
 import type { Principal, RunTarget } from "../../contract/records.ts";
+import type { RunCreate } from "../../contract/requests/run-schema.ts";
+import { RunConfig } from "../../contract/requests/schema.ts";
 import { threadObject } from "../../object/stub.ts";
-import type { RunCreate } from "../../run-schema.ts";
-import { RunConfig } from "../../schema.ts";
 import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
 import { keepable, newThread, toRevisionRef } from "../threads/service.ts";

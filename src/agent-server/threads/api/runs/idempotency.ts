@@ -4,7 +4,7 @@ import type { Context } from "../../../../shared/context.ts";
 import { sha256Hex } from "../../../../shared/crypto/crypto.ts";
 import { decodeBytes } from "../../../../shared/crypto/encoding.ts";
 import type { RunTarget } from "../../contract/records.ts";
-import type { RunCreate } from "../../run-schema.ts";
+import type { RunCreate } from "../../contract/requests/run-schema.ts";
 
 const MAX_KEY_CHARACTERS = 255;
 const DAY_MS = 24 * 60 * 60 * 1000;

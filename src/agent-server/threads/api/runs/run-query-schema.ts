@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { caseless, list, QueryBoolean, queryLimit, Uuid } from "../../../../shared/schema.ts";
-import { CheckpointName } from "../../checkpoint-schema.ts";
-import { RUN_STATUSES } from "../../run-schema.ts";
+import { CheckpointName } from "../../contract/requests/checkpoint-schema.ts";
+import { RUN_STATUSES } from "../../contract/requests/run-schema.ts";
 
 export const RunQuery = z.object({
   limit: queryLimit("runs", 1000, 10),

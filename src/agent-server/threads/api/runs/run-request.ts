@@ -8,7 +8,7 @@ import type {
   RunKwargs,
   RunRequest,
 } from "../../contract/records.ts";
-import type { RunCreate } from "../../run-schema.ts";
+import type { RunCreate } from "../../contract/requests/run-schema.ts";
 import type { KeyedRun } from "./idempotency.ts";
 
 /** Fields that come from lookups and from the HTTP request. */

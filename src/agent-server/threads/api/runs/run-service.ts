@@ -1,11 +1,11 @@
 import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import type { RunRecord, RunRefusal, RunTarget, StreamChoice } from "../../contract/records.ts";
+import type { RunCreate } from "../../contract/requests/run-schema.ts";
 import type { CancelAction, RunStatus } from "../../contract/run-decisions.ts";
 import { MAX_LIST_CHARACTERS } from "../../contract/sizes.ts";
 import { threadNotFound } from "../../contract/state-answers.ts";
 import { threadWithFilters } from "../../object/stub.ts";
-import type { RunCreate } from "../../run-schema.ts";
 import { openThread, valueTooLarge } from "../threads/service.ts";
 import { buildRun } from "./build-run.ts";
 

@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { router } from "../../../../shared/http/http.ts";
 import { sseResponse } from "../../../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../../../shared/schema.ts";
-import { Run, RunBatch, RunCreate } from "../../run-schema.ts";
-import { AgentPath, ThreadlessRunPath } from "../../schema.ts";
+import { Run, RunBatch, RunCreate } from "../../contract/requests/run-schema.ts";
+import { AgentPath, ThreadlessRunPath } from "../../contract/requests/schema.ts";
 import { eventStream, finalValues } from "../responses-schema.ts";
 import {
   threadlessRunHeaders,

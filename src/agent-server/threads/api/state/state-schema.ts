@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { list, namedObject, QueryBoolean, Timestamp } from "../../../../shared/schema.ts";
-import { CheckpointName } from "../../checkpoint-schema.ts";
-import { Interrupt, Loose, Metadata } from "../../schema.ts";
+import { CheckpointName } from "../../contract/requests/checkpoint-schema.ts";
+import { Interrupt, Loose, Metadata } from "../../contract/requests/schema.ts";
 
 export const ThreadState = z
   .looseObject({

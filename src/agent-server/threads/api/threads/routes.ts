@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { router } from "../../../../shared/http/http.ts";
 import { sseResponse } from "../../../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../../../shared/schema.ts";
+import { AgentPath, Thread, ThreadPath } from "../../contract/requests/schema.ts";
 import {
   FoundThread,
   ThreadCount,
@@ -16,8 +17,7 @@ import {
   ThreadStreamQuery,
   ThreadsPruned,
   ThreadWithTtl,
-} from "../../directory/thread-schema.ts";
-import { AgentPath, Thread, ThreadPath } from "../../schema.ts";
+} from "../../contract/requests/thread-schema.ts";
 import { eventStream, PAGE_HEADERS } from "../responses-schema.ts";
 import { toList, toThreadFollow } from "../run-http.ts";
 import { createThread, deleteThread, getThread, updateThread } from "./service.ts";

@@ -5,10 +5,14 @@ import { AppError, invalid } from "../../../../shared/errors.ts";
 import { newId } from "../../../../shared/storage/ids.ts";
 import { authorize, metadataOf, openAgent } from "../../../access/service.ts";
 import type { NewThread, RevisionRef, ThreadRecord } from "../../contract/records.ts";
+import type {
+  StateWrite,
+  ThreadCreate,
+  ThreadPatch,
+} from "../../contract/requests/thread-schema.ts";
 import { isKeepable, MAX_KEPT_CHARACTERS } from "../../contract/sizes.ts";
 import { threadNotFound, updateText } from "../../contract/state-answers.ts";
 import { defaultTtl, type Ttl } from "../../contract/ttl.ts";
-import type { StateWrite, ThreadCreate, ThreadPatch } from "../../directory/thread-schema.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import type { ThreadCalls } from "../../object/thread-calls.ts";
 

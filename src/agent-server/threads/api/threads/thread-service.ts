@@ -4,14 +4,18 @@ import { newId } from "../../../../shared/storage/ids.ts";
 import { chunks, mapConcurrent } from "../../../../shared/work/chunks.ts";
 import { authorize, openAgent } from "../../../access/service.ts";
 import { extract } from "../../contract/extract.ts";
+import { Thread } from "../../contract/requests/schema.ts";
+import type {
+  ThreadCount,
+  ThreadPrune,
+  ThreadSearch,
+} from "../../contract/requests/thread-schema.ts";
 import { threadNotFound } from "../../contract/state-answers.ts";
 import type { ThreadStreamChoice } from "../../contract/thread-stream-modes.ts";
 import type { StatusCounts } from "../../directory/counts.ts";
 import { countByStatus, findThreads } from "../../directory/directory.ts";
-import type { ThreadCount, ThreadPrune, ThreadSearch } from "../../directory/thread-schema.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import type { ThreadCalls } from "../../object/thread-calls.ts";
-import { Thread } from "../../schema.ts";
 import { pick, toPage } from "../page.ts";
 import { keepable, newThread, openThread, type ThreadRef } from "./service.ts";
 

@@ -1,6 +1,6 @@
 import type { AgentUser } from "../../../../shared/context.ts";
+import { Run } from "../../contract/requests/run-schema.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { Run } from "../../run-schema.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
 import type { Parts } from "../log/parts.ts";
 

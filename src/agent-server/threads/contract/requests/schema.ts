@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { isShallow, MAX_DEPTH } from "../../shared/http/depth.ts";
+import { isShallow, MAX_DEPTH } from "../../../../shared/http/depth.ts";
 import {
   CreatedAt,
   list,
@@ -8,7 +8,7 @@ import {
   textField,
   UpdatedAt,
   Uuid,
-} from "../../shared/schema.ts";
+} from "../../../../shared/schema.ts";
 
 export const Loose = z.record(z.string(), z.unknown());
 export const ThreadId = Uuid.describe("Id of the thread");

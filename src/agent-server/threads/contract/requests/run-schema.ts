@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { STREAM_MODES } from "../../isolate/contract.ts";
-import { CreatedAt, list, namedObject, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import { STREAM_MODES } from "../../../../isolate/contract.ts";
+import { CreatedAt, list, namedObject, UpdatedAt, Uuid } from "../../../../shared/schema.ts";
 import { CheckpointName } from "./checkpoint-schema.ts";
 import { Command, Loose, Metadata, RunConfig, RunId, StoredMetadata, ThreadId } from "./schema.ts";
 

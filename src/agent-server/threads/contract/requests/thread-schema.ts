@@ -7,11 +7,11 @@ import {
   pageOfBody,
   Timestamp,
   Uuid,
-} from "../../../shared/schema.ts";
-import { toSteps } from "../contract/extract.ts";
-import { MAX_TTL_MINUTES, TTL_STRATEGIES } from "../contract/ttl.ts";
-import { RunStatus } from "../run-schema.ts";
-import { Command, Loose, Metadata, THREAD_STATUSES, Thread } from "../schema.ts";
+} from "../../../../shared/schema.ts";
+import { toSteps } from "../extract.ts";
+import { MAX_TTL_MINUTES, TTL_STRATEGIES } from "../ttl.ts";
+import { RunStatus } from "./run-schema.ts";
+import { Command, Loose, Metadata, THREAD_STATUSES, Thread } from "./schema.ts";
 
 const Minutes = z.number().positive().max(MAX_TTL_MINUTES);
 
