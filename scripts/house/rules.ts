@@ -68,6 +68,18 @@ const FEATURES: Record<string, Record<string, string[]>> = {
   },
 };
 
+const THREADS = "src/agent-server/threads/";
+/** Folders of the threads from the bottom to the top, each with those that it imports. `callbacks.ts` is above. */
+const THREAD_FOLDERS: Record<string, string[]> = {
+  contract: [],
+  events: ["contract"],
+  directory: ["contract"],
+  object: ["contract", "events", "directory"],
+  api: ["contract", "events", "directory"],
+};
+/** The address of the Durable Object and the types of its methods, which the API knows. */
+const DOORS = ["object/stub.ts", "object/thread-calls.ts"];
+
 /** Pages: they read types of features' schemas, and run no code of the Worker. */
 const CONSOLE = "console";
 const IMPORTED_VALUE = /^(?:import|export)\s(?!type\s)[^;"']*?\sfrom\s"([^"]+)"/gm;
@@ -109,8 +121,23 @@ export function importViolations(sources: readonly Source[]): string[] {
   return sources.flatMap((source) => [
     ...(featureOf(source.path) === CONSOLE ? consoleViolations : featureViolations)(source),
     ...fileViolations(source),
+    ...threadViolations(source),
     ...callbackViolations(source),
   ]);
+}
+
+function threadViolations({ path, files }: Source): string[] {
+  const imports = THREAD_FOLDERS[threadFolderOf(path)];
+  if (!imports) return [];
+  return files
+    .filter((file) => file.startsWith(THREADS) && !DOORS.includes(file.slice(THREADS.length)))
+    .filter((file) => ![threadFolderOf(path), ...imports].includes(threadFolderOf(file)))
+    .map((file) => `${path}: may not import ${file}, which is above it or the other side`);
+}
+
+/** Empty outside of the threads. */
+function threadFolderOf(path: string): string {
+  return path.startsWith(THREADS) ? (path.slice(THREADS.length).split("/")[0] ?? "") : "";
 }
 
 function callbackViolations({ path, text }: Source): string[] {

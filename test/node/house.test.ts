@@ -33,6 +33,16 @@ describe("imports of src", () => {
       "src/agent-server/threads/object/object.ts",
       "src/agent-server/threads/api/runs/run-service.ts",
     ],
+    [
+      "the storage of a thread, from its routes",
+      "src/agent-server/threads/api/runs/run-service.ts",
+      "src/agent-server/threads/object/storage/store.ts",
+    ],
+    [
+      "the directory, from the contract",
+      "src/agent-server/threads/contract/records.ts",
+      "src/agent-server/threads/directory/entry.ts",
+    ],
   ])("refuse %s", (_, path, file) => {
     expect(importViolations([source(path, [file])])).toEqual([
       expect.stringMatching(`^${path}: may not import `),
