@@ -11,8 +11,8 @@ import { truncateRoutes } from "./agent-server/threads/api/operations/truncate-r
 import { runRoutes } from "./agent-server/threads/api/runs/run-routes.ts";
 import { runDeliveryRoutes } from "./agent-server/threads/api/runs/run-webhook-routes.ts";
 import { threadlessRoutes } from "./agent-server/threads/api/runs/threadless-routes.ts";
-import { threadRoutes } from "./agent-server/threads/api/threads/routes.ts";
 import { stateRoutes } from "./agent-server/threads/api/state/state-routes.ts";
+import { threadRoutes } from "./agent-server/threads/api/threads/routes.ts";
 import { uiRoutes } from "./agent-server/ui/routes.ts";
 import { runWebhookRoutes } from "./agent-server/webhooks/routes.ts";
 import { alertRoutes } from "./control-plane/alerts/alert-routes.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { DirectoryObject } from "../../src/agent-server/threads/directory/object.ts";
 import type { DirectoryEntry } from "../../src/agent-server/threads/directory/entry.ts";
+import type { DirectoryObject } from "../../src/agent-server/threads/directory/object.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
 import { isMigrated } from "../../src/shared/storage/object-tables.ts";
 

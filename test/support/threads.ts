@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
+import { toRunRequest } from "../../src/agent-server/threads/api/runs/run-request.ts";
 import { systemAssistant } from "../../src/agent-server/threads/contract/assistant-ids.ts";
+import { RunCreate } from "../../src/agent-server/threads/contract/requests/run-schema.ts";
 import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
 import type { ThreadCalls } from "../../src/agent-server/threads/object/thread-calls.ts";
-import { RunCreate } from "../../src/agent-server/threads/contract/requests/run-schema.ts";
-import { toRunRequest } from "../../src/agent-server/threads/api/runs/run-request.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
 import { testDeployment } from "./agent-deployment.ts";
 import { systemContext } from "./deployment.ts";

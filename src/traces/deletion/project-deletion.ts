@@ -1,10 +1,10 @@
 import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
+import { isPartition } from "../catalogue/catalogue.ts";
 import { deleteShareLinksOf } from "../links/share-links.ts";
 import { deleteHomes } from "../locations/locations.ts";
 import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.ts";
-import { isPartition } from "../object/catalogue.ts";
 import { payloadPrefix } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions, projects } from "../object/table.ts";

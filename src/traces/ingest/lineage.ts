@@ -1,8 +1,8 @@
 import type { Context } from "../../shared/context.ts";
 import { nowMicros } from "../../shared/times.ts";
+import { findPartitions } from "../catalogue/catalogue.ts";
 import type { IncomingRun, RunChange } from "../changes.ts";
 import { parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
-import { findPartitions } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 
 /** Completes the lineage of a run posted alone from its parent. */

@@ -1,9 +1,9 @@
 import type { Context } from "../../shared/context.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
+import { addSlot, type DaySlots, daySlots, forgetSlots } from "../catalogue/slots.ts";
 import type { Home, RunChange } from "../changes.ts";
 import { MAX_PARTITION_ROWS } from "../limits.ts";
 import { firstSlot, slotOf } from "../locations/generations.ts";
-import { addSlot, type DaySlots, daySlots, forgetSlots } from "../object/slots.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { FarParent } from "../storage/far-parents.ts";
 import { traceOf } from "./lineage.ts";

@@ -3,12 +3,12 @@ import { database } from "../../shared/context.ts";
 import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
 import { runAlarm } from "../../shared/work/alarm.ts";
 import type { TraceTotals } from "../aggregates/stats.ts";
+import { isPartition } from "../catalogue/catalogue.ts";
 import type { PartitionKey } from "../changes.ts";
 import { flushDelayMs, flushPauseMs } from "../locations/generations.ts";
 import type { ColdStorage } from "../storage/cold-storage.ts";
 import type { CatalogueCounts } from "../storage/counts.ts";
 import type { PartitionStore } from "../storage/partition.ts";
-import { isPartition } from "./catalogue.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { partitions } from "./table.ts";
 

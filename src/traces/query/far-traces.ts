@@ -1,8 +1,8 @@
 import type { Context } from "../../shared/context.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
+import { partitionsOn } from "../catalogue/catalogue.ts";
 import type { PartitionKey } from "../changes.ts";
 import type { Filter } from "../filter/tree.ts";
-import { partitionsOn } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { PartitionRange } from "./scope.ts";
 

@@ -3,9 +3,9 @@ import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
+import { areLive, dayOfId } from "../catalogue/catalogue.ts";
 import type { PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
-import { areLive, dayOfId } from "../object/catalogue.ts";
 import { resolveProject } from "../object/projects.ts";
 import { partitions, projects } from "../object/table.ts";
 

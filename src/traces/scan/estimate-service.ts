@@ -3,7 +3,7 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { dayOf } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
-import { areLive } from "../object/catalogue.ts";
+import { areLive } from "../catalogue/catalogue.ts";
 import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions, projects } from "../object/table.ts";

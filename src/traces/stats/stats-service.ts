@@ -3,7 +3,7 @@ import type { Context } from "../../shared/context.ts";
 import type { FeedbackTotals } from "../aggregates/feedback-totals.ts";
 import type { GroupBy } from "../aggregates/matching-runs.ts";
 import type { Facet, PartitionStats } from "../aggregates/stats.ts";
-import { findPartitions } from "../object/catalogue.ts";
+import { findPartitions } from "../catalogue/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 import { toPlan, toQuery } from "../query/query-plan.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";

@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import type { FoundThread } from "../../../agent-server/threads/contract/requests/thread-schema.ts";
-import type { Run } from "../../../agent-server/threads/contract/requests/run-schema.ts";
 import type { ThreadState } from "../../../agent-server/threads/api/state/state-schema.ts";
+import type { Run } from "../../../agent-server/threads/contract/requests/run-schema.ts";
+import type { FoundThread } from "../../../agent-server/threads/contract/requests/thread-schema.ts";
 import { apiPath, type PathTag, under } from "../../api/path.ts";
 
 export type RunItem = z.infer<typeof Run>;
