@@ -4,7 +4,7 @@ import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { dayOf, timeOfId } from "../../shared/times.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import { findLocations, type LocatedHomes } from "../locations/locations.ts";
-import { partitions, projects } from "../object/table.ts";
+import { partitions, projects } from "./table.ts";
 
 /**
  * Returns the partitions that can contain each run: those of its locations, or of all projects on

@@ -4,7 +4,7 @@ import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import { MAX_PARTITION_BYTES, MAX_PARTITION_ROWS } from "../limits.ts";
 import { generationOf, slotOf } from "../locations/generations.ts";
-import { partitions } from "../object/table.ts";
+import { partitions } from "./table.ts";
 
 /** Maximum time that runs are written to a slot which was closed. */
 export const SLOT_CACHE_MS = 60_000;

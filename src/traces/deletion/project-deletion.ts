@@ -2,12 +2,12 @@ import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { isPartition } from "../catalogue/catalogue.ts";
+import { partitions, projects } from "../catalogue/table.ts";
 import { deleteShareLinksOf } from "../links/share-links.ts";
 import { deleteHomes } from "../locations/locations.ts";
 import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.ts";
 import { payloadPrefix } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
-import { partitions, projects } from "../object/table.ts";
 
 /** Longer than any isolate caches a project by its name, so all writes have ended. */
 const LAST_WRITES_MS = 60_000;

@@ -4,13 +4,13 @@ import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
 import { runAlarm } from "../../shared/work/alarm.ts";
 import type { TraceTotals } from "../aggregates/stats.ts";
 import { isPartition } from "../catalogue/catalogue.ts";
+import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { flushDelayMs, flushPauseMs } from "../locations/generations.ts";
 import type { ColdStorage } from "../storage/cold-storage.ts";
 import type { CatalogueCounts } from "../storage/counts.ts";
 import type { PartitionStore } from "../storage/partition.ts";
 import { removeLeftovers } from "./leftovers.ts";
-import { partitions } from "./table.ts";
 
 /** Until leftovers are deleted further. */
 const CLEAN_MS = 1000;

@@ -2,6 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { among, hasSome } from "../../shared/storage/sql.ts";
+import { projects } from "../catalogue/table.ts";
 import type { Home } from "../changes.ts";
 import { deleteShareLinks } from "../links/share-links.ts";
 import { feedback_tokens } from "../links/table.ts";
@@ -10,7 +11,6 @@ import { type Leftovers, type LinkedIds, locatedId } from "../storage/leftovers.
 import type { PartitionStore } from "../storage/partition.ts";
 import type { SealedLeftover } from "../storage/sealed-files.ts";
 import { payloadPrefix } from "./payloads.ts";
-import { projects } from "./table.ts";
 
 const RUNS = 50;
 const LOCATIONS = 5000;

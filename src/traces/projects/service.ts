@@ -4,6 +4,7 @@ import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { among, isUniqueViolation } from "../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../shared/times.ts";
+import { projects } from "../catalogue/table.ts";
 import { sendProjectDeletions } from "../messages.ts";
 import {
   COUNTS,
@@ -14,7 +15,6 @@ import {
   newProject,
   type ProjectRow,
 } from "../object/projects.ts";
-import { projects } from "../object/table.ts";
 import { assertTraceRate } from "../rates.ts";
 import type { TraceStats } from "../stats/trace-stats-schema.ts";
 import { statsFor } from "./project-stats.ts";

@@ -1,7 +1,7 @@
 import { and, between, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
-import { partitions } from "../object/table.ts";
+import { partitions } from "../catalogue/table.ts";
 
 type DayRange = { from: string; to: string };
 type TraceUsage = { traces: number; spans: number; trace_bytes: number };

@@ -9,7 +9,7 @@ import { bulk_export_files, bulk_exports } from "../../../src/exports/table.ts";
 import worker from "../../../src/index.ts";
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
-import { projects } from "../../../src/traces/object/table.ts";
+import { projects } from "../../../src/traces/catalogue/table.ts";
 import { type Exporter, ordered } from "../../exports/support/exports.ts";
 import { deploymentRow, revisionRow } from "../../support/deployment.ts";
 import { withEmptyTables } from "../../support/own-tables.ts";
