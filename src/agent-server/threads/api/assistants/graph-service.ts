@@ -1,16 +1,42 @@
-import type { z } from "zod";
-import { parseAnswer } from "../../../../control-plane/deployments/isolate/agent-answers.ts";
+import { z } from "zod";
+import {
+  answerOf,
+  parseAnswer,
+} from "../../../../control-plane/deployments/isolate/agent-answers.ts";
 import type { Answer, GraphSchemas as WireSchemas } from "../../../../isolate/contract.ts";
 import type { Context } from "../../../../shared/context.ts";
 import { invalid } from "../../../../shared/errors.ts";
 import { allows } from "../../../../shared/filters.ts";
+import { PLAIN_LIMITS, plainData, plainObject } from "../../../../shared/plain.ts";
 import { openAgent } from "../../../access/service.ts";
 import { type AgentStub, callAgent, readAgent } from "../../contract/agent-calls.ts";
 import type { RunAssistant } from "../../contract/assistant-ids.ts";
+import { isJsonOf } from "../../contract/json-text.ts";
+import { MAX_PATH_CHARACTERS } from "../../contract/sizes.ts";
 import { toRevisionRef } from "../threads/service.ts";
 import { authorizeAssistant } from "./assistant-access.ts";
-import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "./graph-answers.ts";
 import { assistantNotFound, resolveAssistant } from "./run-assistants.ts";
+
+/** All schemas of an answer count together: they may share references. */
+const Schemas: z.ZodType<WireSchemas> = z.object({
+  input: z.unknown().default(null),
+  output: z.unknown().default(null),
+  state: z.unknown().default(null),
+  config: z.unknown().default(null),
+  context: z.unknown().default(null),
+});
+const Graph = z.object({ nodes: z.array(z.unknown()), edges: z.array(z.unknown()) });
+
+const GraphAnswer = answerOf(
+  z
+    .string()
+    .max(PLAIN_LIMITS.characters)
+    .refine((text) => isJsonOf(Graph, text), "is not JSON text of nodes and edges"),
+);
+const SchemasAnswer = answerOf(plainData().pipe(Schemas));
+const SubgraphsAnswer = answerOf(
+  plainObject().pipe(z.record(z.string().max(MAX_PATH_CHARACTERS), Schemas)),
+);
 
 type Ref = { deployment_id: string; assistant_id: string };
 

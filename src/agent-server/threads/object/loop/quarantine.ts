@@ -1,4 +1,4 @@
-import { messageOf } from "./outcomes.ts";
+import { messageOf } from "../storage/outcomes.ts";
 
 /**
  * Retries runs that have lost their isolate. Any run of the same agent may have ended it, so each is retried in

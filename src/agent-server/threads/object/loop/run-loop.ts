@@ -8,11 +8,11 @@ import {
   type Loss,
 } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
+import { lost } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
 import { planRun, repeatStart } from "./merge.ts";
-import { lost } from "./outcomes.ts";
 import { Settling } from "./settling.ts";
 import { TraceCollector } from "./trace-collector.ts";
 

@@ -8,8 +8,8 @@ import { detachRpcResult } from "../../../../shared/rpc.ts";
 import { authorize, isFinalRefusal, principalContext } from "../../../access/service.ts";
 import { agentTokens } from "../../callbacks.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
+import { failed } from "../storage/outcomes.ts";
 import type { RunAttempt } from "./attempt.ts";
-import { failed } from "./outcomes.ts";
 
 /** A run that starts this soon after it was created needs no second check. With the cache of callers it makes 10 s. */
 const FRESH_MS = 1000;
