@@ -3,12 +3,12 @@ import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { isPartition } from "../catalogue/catalogue.ts";
+import { type ExpiryDays, expiryDays } from "../catalogue/retention.ts";
 import { SLOT_CACHE_MS } from "../catalogue/slots.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { deleteHomes } from "../locations/locations.ts";
 import { sendTraceExpiries, type TraceExpiryMessage } from "../messages.ts";
-import { type ExpiryDays, expiryDays } from "../object/retention.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { ExpiringTraces } from "../reads/tiers.ts";
 

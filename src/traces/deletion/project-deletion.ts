@@ -6,8 +6,8 @@ import { partitions, projects } from "../catalogue/table.ts";
 import { deleteShareLinksOf } from "../links/share-links.ts";
 import { deleteHomes } from "../locations/locations.ts";
 import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.ts";
-import { payloadPrefix } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
+import { payloadPrefix } from "../rows/payloads.ts";
 
 /** Longer than any isolate caches a project by its name, so all writes have ended. */
 const LAST_WRITES_MS = 60_000;

@@ -1,12 +1,12 @@
 import type { Context } from "../../shared/context.ts";
 import { dayOf, nowMicros } from "../../shared/times.ts";
 import { dayOfId, findPartitions } from "../catalogue/catalogue.ts";
+import { projectByName, resolveProject } from "../catalogue/projects.ts";
 import type { Home, IncomingRun } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 import { mayHave } from "../locations/generations.ts";
 import { type Location, sharedId } from "../locations/location.ts";
 import { findLocations } from "../locations/locations.ts";
-import { projectByName, resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { traceOf } from "./lineage.ts";
 

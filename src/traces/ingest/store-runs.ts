@@ -1,9 +1,9 @@
 import type { Context } from "../../shared/context.ts";
 import { count, countUsage } from "../../shared/metrics/metrics.ts";
+import { tierOfProject } from "../catalogue/projects.ts";
 import type { AttachedFile, IncomingRun, RunChange, TraceTier } from "../changes.ts";
 import { saveLocations } from "../locations/locations.ts";
-import { storePayloads } from "../object/payloads.ts";
-import { tierOfProject } from "../object/projects.ts";
+import { storePayloads } from "../rows/payloads.ts";
 import type { FarParent } from "../storage/far-parents.ts";
 import { linkLaterDays } from "./later-days.ts";
 import { type PlacedRun, placeRuns } from "./placement.ts";

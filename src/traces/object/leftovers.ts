@@ -7,10 +7,10 @@ import type { Home } from "../changes.ts";
 import { deleteShareLinks } from "../links/share-links.ts";
 import { feedback_tokens } from "../links/table.ts";
 import { deleteLocations, saveLocations } from "../locations/locations.ts";
+import { payloadPrefix } from "../rows/payloads.ts";
 import { type Leftovers, type LinkedIds, locatedId } from "../storage/leftovers.ts";
 import type { PartitionStore } from "../storage/partition.ts";
 import type { SealedLeftover } from "../storage/sealed-files.ts";
-import { payloadPrefix } from "./payloads.ts";
 
 const RUNS = 50;
 const LOCATIONS = 5000;

@@ -1,10 +1,10 @@
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { joined } from "../../shared/http/body.ts";
+import { resolveProject } from "../catalogue/projects.ts";
 import type { IncomingRun } from "../changes.ts";
 import { assertMayIngest, withBody } from "../ingest/body.ts";
 import { ingest } from "../ingest/store-runs.ts";
-import { resolveProject } from "../object/projects.ts";
 import { isJson, isProtobuf, PROTOBUF, type Rejection } from "./answers.ts";
 import { decodeJson } from "./json.ts";
 import { decodeProtobuf } from "./protobuf.ts";

@@ -4,8 +4,6 @@ import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { among, isUniqueViolation } from "../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../shared/times.ts";
-import { projects } from "../catalogue/table.ts";
-import { sendProjectDeletions } from "../messages.ts";
 import {
   COUNTS,
   clearProjectCache,
@@ -14,7 +12,9 @@ import {
   isOwnProject,
   newProject,
   type ProjectRow,
-} from "../object/projects.ts";
+} from "../catalogue/projects.ts";
+import { projects } from "../catalogue/table.ts";
+import { sendProjectDeletions } from "../messages.ts";
 import { assertTraceRate } from "../rates.ts";
 import type { TraceStats } from "../stats/trace-stats-schema.ts";
 import { statsFor } from "./project-stats.ts";

@@ -2,9 +2,9 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
+import { clearProjectCache, isOwnProject } from "../catalogue/projects.ts";
+import { defaultTier, retentionDays } from "../catalogue/retention.ts";
 import { projects, ttl_settings } from "../catalogue/table.ts";
-import { clearProjectCache, isOwnProject } from "../object/projects.ts";
-import { defaultTier, retentionDays } from "../object/retention.ts";
 import type { TtlSettings, TtlSettingsChange } from "./ttl-settings-schema.ts";
 
 /** The tier of a workspace where no admin has set one is the installation's, since the beginning of time. */

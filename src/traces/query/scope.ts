@@ -4,10 +4,10 @@ import { invalid } from "../../shared/errors.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
 import { areLive, dayOfId } from "../catalogue/catalogue.ts";
+import { resolveProject } from "../catalogue/projects.ts";
 import { partitions, projects } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
-import { resolveProject } from "../object/projects.ts";
 
 export type Scope = {
   session: string[] | null;

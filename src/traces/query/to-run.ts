@@ -6,8 +6,8 @@ import { parseDottedOrder } from "../dotted-order.ts";
 import { parseToWrite } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
 import { attachmentUrl } from "../links/attachment-urls.ts";
-import { loadText } from "../object/payloads.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
+import { loadText } from "../rows/payloads.ts";
 import type { Pointers, TraceRunRow } from "../rows/rows.ts";
 
 export const RUN_COLUMNS = [

@@ -4,10 +4,9 @@ import type { Context } from "../../shared/context.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
 import { DAY_US, dayOf } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
+import { findProject, resolveProject } from "../catalogue/projects.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
-import { loadText } from "../object/payloads.ts";
-import { findProject, resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { ScanPlanQuery } from "../reads/scan.ts";
 import type { FarPayload } from "../reads/scan-page.ts";
@@ -23,6 +22,7 @@ import type {
   ScanValue,
 } from "../reads/scan-types.ts";
 import { isPacked, unpackTexts } from "../rows/packed-texts.ts";
+import { loadText } from "../rows/payloads.ts";
 import { feedbackStats, toColumns } from "./part-columns.ts";
 import { toScanFilter } from "./scan-filter.ts";
 

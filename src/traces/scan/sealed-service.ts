@@ -1,7 +1,7 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { DAY_US, nowMicros } from "../../shared/times.ts";
-import { resolveProject } from "../object/projects.ts";
+import { resolveProject } from "../catalogue/projects.ts";
 import type { SealedLookup } from "../object/sealing.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { ScanChunk } from "../reads/scan-types.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { deleteBelow } from "../../../src/shared/storage/objects-below.ts";
 import type { RunChange } from "../../../src/traces/changes.ts";
-import { storePayloads } from "../../../src/traces/object/payloads.ts";
+import { storePayloads } from "../../../src/traces/rows/payloads.ts";
 import { EVERY_RUN } from "../../../src/traces/rows/run-source.ts";
 import { ColdStorage } from "../../../src/traces/storage/cold-storage.ts";
 import { PartitionStore } from "../../../src/traces/storage/partition.ts";

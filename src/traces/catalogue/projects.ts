@@ -5,9 +5,9 @@ import { newId } from "../../shared/storage/ids.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
 import { nowMicros, toIso } from "../../shared/times.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
-import { projects, ttl_settings } from "../catalogue/table.ts";
 import type { TraceTier } from "../changes.ts";
 import { defaultTier } from "./retention.ts";
+import { projects, ttl_settings } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
