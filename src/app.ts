@@ -1,7 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { createMiddleware } from "hono/factory";
 import { requestId } from "hono/request-id";
-import { addAgentDocs } from "./agent-docs.ts";
 import { isAgentHost } from "./agent-server/access/agent-urls.ts";
 import { guardOrigin, sandboxAgents } from "./agent-server/access/app-response.ts";
 import { crossOrigin } from "./agent-server/access/cors.ts";
@@ -20,19 +19,11 @@ import { invitationRoutes } from "./control-plane/workspaces/invitations/invitat
 import { endWithPrincipal } from "./control-plane/workspaces/revocation.ts";
 import { sessionRoutes } from "./control-plane/workspaces/session/session-routes.ts";
 import { assertNoSession, readSession } from "./control-plane/workspaces/session-token.ts";
-import { addDocs } from "./docs.ts";
 import { notFoundHandler, onError } from "./error-responses.ts";
-import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
-import {
-  ANONYMOUS,
-  AUDITED,
-  CONTROLLED,
-  GUARDED,
-  isIngestion,
-  isOtlp,
-  isUpload,
-  toRoutePath,
-} from "./paths.ts";
+import { addAgentDocs } from "./openapi/agent-docs.ts";
+import { addDocs } from "./openapi/docs.ts";
+import { addDocument, addSystemRoutes, documentOf } from "./openapi/openapi.ts";
+import { ANONYMOUS, AUDITED, CONTROLLED, GUARDED, isUpload, toRoutePath } from "./paths.ts";
 import { PUBLIC_TRACE_ROUTERS, ROUTERS } from "./routers.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
@@ -42,7 +33,8 @@ import { methodFinder, operationFinder } from "./shared/http/operations.ts";
 import { assertAnonymousRate, assertRate } from "./shared/http/rate-limit.ts";
 import { isUpgrade, withCredential } from "./shared/http/sockets.ts";
 import { log } from "./shared/log.ts";
-import { retentionProblem } from "./traces/object/retention.ts";
+import { retentionProblem } from "./traces/catalogue/retention.ts";
+import { isIngestion, isOtlp } from "./traces/ingest/ingestion-paths.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /** Bodies up to this size are not counted: no isolate has enough of them to fill its memory. */

@@ -1,11 +1,12 @@
 import type { Context as HonoContext } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { MALFORMED_PATH } from "./agent-server/access/agent-urls.ts";
-import { isIngestion, isOtlp, withoutToken } from "./paths.ts";
+import { withoutToken } from "./paths.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { isUpgrade, refusedSocket } from "./shared/http/sockets.ts";
 import { log } from "./shared/log.ts";
+import { isIngestion, isOtlp } from "./traces/ingest/ingestion-paths.ts";
 import { otlpError } from "./traces/otlp/answers.ts";
 
 /** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, a gRPC status for OTLP, a problem in version 2, `detail` elsewhere. */

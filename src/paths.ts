@@ -1,7 +1,7 @@
 import { MALFORMED_PATH, slugOf, toAgentPath } from "./agent-server/access/agent-urls.ts";
+import { OTLP_PATH } from "./traces/ingest/ingestion-paths.ts";
 
 const CONTROL_PLANE_PREFIX = "/api-host";
-const OTLP_PATH = "/api/v1/otel/v1/traces";
 /** Clients of LangSmith have three forms of one endpoint: the host, /api and /api/v1. */
 const TRACE_PATH =
   /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|ttl-settings|workspaces|orgs|attachments|public(?=\/[^/]+\/run))(?=\/|$)/;
@@ -111,17 +111,6 @@ function withoutControlPlanePrefix(path: string): string {
 /** Returns a path for the log. The token in a path is a credential. */
 export function withoutToken(path: string): string {
   return path.replace(/(\/(?:feedback\/tokens|public|v1\/attachments)\/)[^/]+/, "$1...");
-}
-
-/** Returns whether a request ingests runs, whose bodies have any size and encoding. */
-export function isIngestion(method: string, path: string): boolean {
-  if (method === "PATCH") return /^\/api\/v1\/runs\/[^/]+$/.test(path);
-  return method === "POST" && /^\/api\/v1\/runs(\/batch|\/multipart)?$/.test(path);
-}
-
-/** Returns whether a request belongs to OTLP, which has its own errors and encodings. */
-export function isOtlp(path: string): boolean {
-  return path === OTLP_PATH;
 }
 
 /** Uploads have their own size limit. */

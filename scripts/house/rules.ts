@@ -61,6 +61,11 @@ const FEATURES: Record<string, Record<string, string[]>> = {
   },
   mcp: { access: [], threads: ["assistant-ids.ts", "records.ts", "run-http.ts"] },
   a2a: { access: ["agent-urls.ts"], threads: ["assistant-ids.ts", "records.ts", "run-http.ts"] },
+  openapi: {
+    access: ["agent-urls.ts", "http-settings.ts", "request.ts"],
+    deployments: [],
+    traces: ["ingestion-paths.ts", "tracing-info.ts"],
+  },
   ui: {
     access: ["agent-urls.ts", "http-settings.ts"],
     deployments: [],
@@ -69,7 +74,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
 };
 
 const THREADS = "src/agent-server/threads/";
-/** Folders of the threads from the bottom to the top, each with those that it imports. `callbacks.ts` is above. */
+/** Folders of the threads from the bottom to the top, each with those that it imports. */
 const THREAD_FOLDERS: Record<string, string[]> = {
   contract: [],
   events: ["contract"],
@@ -77,8 +82,8 @@ const THREAD_FOLDERS: Record<string, string[]> = {
   object: ["contract", "events", "directory"],
   api: ["contract", "events", "directory"],
 };
-/** The address of the Durable Object and the types of its methods, which the API knows. */
-const DOORS = ["object/stub.ts", "object/thread-calls.ts"];
+/** Files that each folder may import: the address of the Durable Object, the types of its methods, the callbacks. */
+const DOORS = ["object/stub.ts", "object/thread-calls.ts", "callbacks.ts"];
 
 /** Pages: they read types of features' schemas, and run no code of the Worker. */
 const CONSOLE = "console";

@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { configurationProblem } from "../../src/control-plane/workspaces/configuration.ts";
-import { retentionProblem } from "../../src/traces/object/retention.ts";
+import { retentionProblem } from "../../src/traces/catalogue/retention.ts";
 import { runUnlessCurrent } from "../memo.ts";
 import type { Region } from "../regions.ts";
 import { bundle, bundleBuilder } from "./bundle.ts";

@@ -1,12 +1,12 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import type { AppEnv } from "../shared/context.ts";
+import { baseUrl } from "../shared/http/base-url.ts";
+import { originOf } from "../shared/http/http.ts";
+import { Ok, VERSION } from "../shared/http/version.ts";
+import { json } from "../shared/schema.ts";
+import { TRACING_INFO, TracingInfo } from "../traces/ingest/tracing-info.ts";
 import { completeResponses } from "./document.ts";
 import { addExamples } from "./examples.ts";
-import type { AppEnv } from "./shared/context.ts";
-import { baseUrl } from "./shared/http/base-url.ts";
-import { originOf } from "./shared/http/http.ts";
-import { Ok, VERSION } from "./shared/http/version.ts";
-import { json } from "./shared/schema.ts";
-import { TRACING_INFO, TracingInfo } from "./traces/ingest/tracing-info.ts";
 
 const INFO = {
   title: "Heddle",

@@ -1,12 +1,12 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context as HonoContext, Next } from "hono";
-import { agentServerUrl } from "./agent-server/access/agent-urls.ts";
-import { httpSettings, isDisabled } from "./agent-server/access/http-settings.ts";
-import { parseAgentPath } from "./agent-server/access/request.ts";
-import { servedRevision } from "./control-plane/deployments/api/service.ts";
+import { agentServerUrl } from "../agent-server/access/agent-urls.ts";
+import { httpSettings, isDisabled } from "../agent-server/access/http-settings.ts";
+import { parseAgentPath } from "../agent-server/access/request.ts";
+import { servedRevision } from "../control-plane/deployments/api/service.ts";
+import type { AppEnv } from "../shared/context.ts";
 import { docsPage, VIEWER_FILES, viewerFile } from "./docs.ts";
 import type { Document } from "./openapi.ts";
-import type { AppEnv } from "./shared/context.ts";
 
 const AGENT = "/agents/{deployment_id}";
 const ROUTE = "/agents/:deployment_id";

@@ -1,5 +1,5 @@
-import { isIngestion, isOtlp } from "./paths.ts";
-import type { ApiOperation } from "./shared/http/operations.ts";
+import type { ApiOperation } from "../shared/http/operations.ts";
+import { isIngestion, isOtlp } from "../traces/ingest/ingestion-paths.ts";
 
 type Responses = Record<string, unknown>;
 type Shape = { type: string; schema: unknown };

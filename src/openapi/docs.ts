@@ -2,10 +2,10 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { html, raw } from "hono/html";
 import { NONCE } from "hono/secure-headers";
-import viewerCss from "../dist/docs/viewer.css.bin";
-import viewerJs from "../dist/docs/viewer.js.bin";
-import type { AppEnv } from "./shared/context.ts";
-import { pageHeaders } from "./shared/http/page-headers.ts";
+import viewerCss from "../../dist/docs/viewer.css.bin";
+import viewerJs from "../../dist/docs/viewer.js.bin";
+import type { AppEnv } from "../shared/context.ts";
+import { pageHeaders } from "../shared/http/page-headers.ts";
 
 const VIEWER = {
   "/docs/viewer.js": { bytes: viewerJs, type: "text/javascript; charset=utf-8" },
