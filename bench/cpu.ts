@@ -1,4 +1,4 @@
-import { listFamily } from "../scripts/local/processes.ts";
+import { listFamily } from "../local/processes/processes.ts";
 
 /** CPU time in microseconds of all workerd processes below this one; null where there is no /proc. */
 export async function workerdCpu(): Promise<number | null> {

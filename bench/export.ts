@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { freePort } from "../scripts/local/ports.ts";
+import { freePort } from "../local/processes/ports.ts";
 import { startStack } from "../scripts/local/stack.ts";
 import { readOptions } from "../scripts/options.ts";
 import { bucketOf } from "./bucket.ts";

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../scripts/local/ports.ts";
+import { freePort } from "../local/processes/ports.ts";
 import { startStack } from "../scripts/local/stack.ts";
 import { readOptions } from "../scripts/options.ts";
 import { type Inspector, inspect, liveHeap, watchHeap } from "./inspector.ts";

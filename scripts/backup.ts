@@ -2,13 +2,14 @@
 //
 // The environment has AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION if the server needs it. BACKUP_KEY
 // (32 bytes in base64) encrypts the backup; only then does it hold the keys of the installation.
+
+import { formatDuration, paint } from "../local/processes/terminal.ts";
 import { openBucket } from "./backup/bucket.ts";
 import { createCodec, readKey } from "./backup/codec.ts";
 import { readLocation } from "./backup/location.ts";
 import { listBackups } from "./backup/manifest.ts";
 import { BackupError, explain } from "./backup/problem.ts";
 import { backUp, deleteOld, megabytes } from "./backup/run.ts";
-import { formatDuration, paint } from "./local/terminal.ts";
 import { readOptions } from "./options.ts";
 
 /** The stack's watchdog ends a process that does not answer for ten seconds. */

@@ -3,6 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
+import { formatDuration, paint } from "../local/processes/terminal.ts";
 import {
   approveRefund,
   chatOnce,
@@ -16,7 +17,6 @@ import { exportTraces, findTraces, readWithDuckDb } from "./demo/exports.ts";
 import { pushBranch } from "./demo/repository.ts";
 import { endLine, expect, type Note, step, stepCount } from "./demo/story.ts";
 import { type Stack, startStack } from "./local/stack.ts";
-import { formatDuration, paint } from "./local/terminal.ts";
 import { logOf } from "./local/worker.ts";
 import { readOptions } from "./options.ts";
 

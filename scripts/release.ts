@@ -4,7 +4,7 @@
 // switch [commit] | rollback        restarts the service with it; returns to the one before when it does not answer
 // list                              the installed releases
 import { parse, resolve } from "node:path";
-import { paint } from "./local/terminal.ts";
+import { paint } from "../local/processes/terminal.ts";
 import { readOptions } from "./options.ts";
 import { install } from "./release/install.ts";
 import { listReleases, ReleaseError } from "./release/releases.ts";

@@ -1,13 +1,14 @@
 // `npm run restore -- --from s3://bucket/prefix`: restores a backup into HEDDLE_DIR, which must be empty.
 //
 // The environment is that of `npm run backup`. A backup without keys needs --secrets: a copy of its secrets.env.
+
+import { paint } from "../local/processes/terminal.ts";
 import { openBucket } from "./backup/bucket.ts";
 import { createCodec, readKey } from "./backup/codec.ts";
 import { readLocation } from "./backup/location.ts";
 import { explain } from "./backup/problem.ts";
 import { restore } from "./backup/restore.ts";
 import { megabytes } from "./backup/run.ts";
-import { paint } from "./local/terminal.ts";
 import { readOptions } from "./options.ts";
 
 const { values } = readOptions({

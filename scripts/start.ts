@@ -1,10 +1,10 @@
 // `npm start`: the whole service on this machine, until Ctrl-C.
 import { enableCompileCache, flushCompileCache } from "node:module";
 import { resolve } from "node:path";
+import { isFree } from "../local/processes/ports.ts";
+import { paint } from "../local/processes/terminal.ts";
 import { commandsToTry } from "./local/commands.ts";
 import { compileCacheOf } from "./local/folder.ts";
-import { isFree } from "./local/ports.ts";
-import { paint } from "./local/terminal.ts";
 import { readOptions } from "./options.ts";
 import { REGIONS, type Region } from "./regions.ts";
 

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../scripts/local/ports.ts";
+import { freePort } from "../../local/processes/ports.ts";
 import { type Peer, send } from "./peer.ts";
 import { Server } from "./server.ts";
 import { threadsApi } from "./threads-api.ts";

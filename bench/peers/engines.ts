@@ -2,7 +2,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../scripts/local/ports.ts";
+import { freePort } from "../../local/processes/ports.ts";
 import { type Peer, send } from "./peer.ts";
 import { postgresOf } from "./postgres.ts";
 import { Server } from "./server.ts";

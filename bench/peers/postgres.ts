@@ -3,7 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { freePort } from "../../scripts/local/ports.ts";
+import { freePort } from "../../local/processes/ports.ts";
 import { asPostgres, postgresFolder } from "../../test/support/node/databases.ts";
 import type { Server } from "./server.ts";
 

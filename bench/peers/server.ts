@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { isAlive, kill, listFamily } from "../../scripts/local/processes.ts";
+import { isAlive, kill, listFamily } from "../../local/processes/processes.ts";
 
 const PATIENCE_MS = 120_000;
 const GONE_MS = 10_000;

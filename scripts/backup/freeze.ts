@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { kill } from "../local/processes.ts";
+import { kill } from "../../local/processes/processes.ts";
 import { BackupError } from "./problem.ts";
 
 const STOP_MS = 2000;

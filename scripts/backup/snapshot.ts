@@ -2,7 +2,7 @@
 // writes is stopped, the files that have changed since are copied beside the data, and it continues.
 import { constants, copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { workerPidOf } from "../local/kill.ts";
+import { workerPidOf } from "../../local/processes/kill.ts";
 import { type Chunks, inParallel } from "./chunks.ts";
 import { whileStopped } from "./freeze.ts";
 import type { FileEntry } from "./manifest.ts";

@@ -1,6 +1,6 @@
 // The calls of the demo to the agent server, all by the official SDK.
 import type { Client, Message } from "@langchain/langgraph-sdk";
-import { formatDuration } from "../local/terminal.ts";
+import { formatDuration } from "../../local/processes/terminal.ts";
 import { expect, type Note } from "./story.ts";
 
 type Review = { action_requests: { name: string; args: unknown; description: string }[] };

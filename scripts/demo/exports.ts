@@ -3,8 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { AwsClient } from "aws4fetch";
+import { formatDuration } from "../../local/processes/terminal.ts";
 import type { StackInfo } from "../local/stack.ts";
-import { formatDuration } from "../local/terminal.ts";
 import { type Call, caller } from "./call.ts";
 import { expect, type Note } from "./story.ts";
 

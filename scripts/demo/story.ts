@@ -1,5 +1,5 @@
 // Prints the demo: numbered steps with their results and durations.
-import { formatDuration, paint } from "../local/terminal.ts";
+import { formatDuration, paint } from "../../local/processes/terminal.ts";
 
 export type Note = {
   (label: string, value: string): void;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { freePort } from "../../scripts/local/ports.ts";
+import { freePort } from "../../local/processes/ports.ts";
 import type { BulkExport } from "../../src/exports/schema.ts";
 import { download, type Manifest, readManifest } from "./support/exports.ts";
 import { queryParquet } from "./support/parquet.ts";

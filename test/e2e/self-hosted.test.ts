@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePort, isFree } from "../../scripts/local/ports.ts";
+import { freePort, isFree } from "../../local/processes/ports.ts";
 import { BASE_URL, HOST, type Service, startService } from "./support/service.ts";
 import { until } from "./support/stack.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePort } from "../../scripts/local/ports.ts";
+import { freePort } from "../../local/processes/ports.ts";
 import { type Stack, startStack } from "../../scripts/local/stack.ts";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest } from "../support/node/browser-test.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openLog } from "../../scripts/local/log-file.ts";
+import { openLog } from "../../local/processes/log-file.ts";
 
 test("a log is appended to after a restart, and keeps the newest lines in two files of a bounded size", async () => {
   const dir = await mkdtemp(join(tmpdir(), "heddle-log-"));

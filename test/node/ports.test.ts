@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { freePort } from "../../scripts/local/ports.ts";
+import { freePort } from "../../local/processes/ports.ts";
 
 test("a free port is returned once by a process, a wanted one again", async () => {
   const ports: number[] = [];

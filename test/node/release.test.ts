@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePort } from "../../scripts/local/ports.ts";
-import { kill } from "../../scripts/local/processes.ts";
+import { freePort } from "../../local/processes/ports.ts";
+import { kill } from "../../local/processes/processes.ts";
 import type { Unit } from "../support/node/restart-unit.ts";
 
 type Ended = { code: number; output: string };
@@ -50,7 +50,7 @@ beforeAll(async () => {
   await writeFile(join(source, "package.json"), JSON.stringify(start));
   await writeFile(join(source, "package-lock.json"), JSON.stringify(lock));
   await writeFile(join(source, "start.ts"), SERVICE);
-  await cp("scripts/local/processes.ts", join(source, "processes.ts"));
+  await cp("local/processes/processes.ts", join(source, "processes.ts"));
   await git("init", "--quiet", "--initial-branch=main");
   unit = {
     folder: join(root, "current"),

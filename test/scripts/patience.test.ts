@@ -5,7 +5,7 @@ import {
   startAt,
   type Waiting,
   withoutPause,
-} from "../../scripts/local/patience.ts";
+} from "../../local/processes/patience.ts";
 
 const WORKER = { pid: 7, rss_bytes: 1, cpu_ms: 1000, io_calls: null };
 

@@ -1,5 +1,5 @@
-import { workerPidOf } from "../../local/kill.ts";
-import { readProcesses } from "../../local/processes.ts";
+import { workerPidOf } from "../../../local/processes/kill.ts";
+import { readProcesses } from "../../../local/processes/processes.ts";
 import { medianOf } from "./median.ts";
 
 export type Sample = { pid: number; worker_bytes: number; listener_bytes: number };

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { isFree } from "../../../scripts/local/ports.ts";
+import { isFree } from "../../../local/processes/ports.ts";
 import type { StackInfo } from "../../../scripts/local/stack.ts";
 import { createBody, type Deployment, type Revision } from "./deployments.ts";
 import { type Answer, request } from "./http.ts";

@@ -1,5 +1,5 @@
 import { inject } from "vitest";
-import { killBuildersOf, killWorkerOf, workerPidOf } from "../../../scripts/local/kill.ts";
+import { killBuildersOf, killWorkerOf, workerPidOf } from "../../../local/processes/kill.ts";
 
 /** The stack of this file's lane, as `.heddle/local.json` would describe it. */
 export const stack = stackOfLane();

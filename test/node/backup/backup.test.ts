@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { identify } from "../../../local/processes/processes.ts";
 import { type Bucket, openBucket } from "../../../scripts/backup/bucket.ts";
 import { type Codec, createCodec, readKey } from "../../../scripts/backup/codec.ts";
 import { readLocation } from "../../../scripts/backup/location.ts";
@@ -12,7 +13,6 @@ import { explain } from "../../../scripts/backup/problem.ts";
 import { restore } from "../../../scripts/backup/restore.ts";
 import { backUp, deleteOld } from "../../../scripts/backup/run.ts";
 import { scan } from "../../../scripts/backup/scan.ts";
-import { identify } from "../../../scripts/local/processes.ts";
 import { type StartedS3, startLocalS3 } from "../../support/node/s3-server.ts";
 
 const CHUNK_BYTES = 4 * 1024 ** 2;

@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { AwsClient } from "aws4fetch";
-import { freePort } from "../../../scripts/local/ports.ts";
+import { freePort } from "../../../local/processes/ports.ts";
 import type { Keys } from "../s3-info.ts";
 import type { StartedS3 } from "./s3-server.ts";
 
 type Ceph = { dir: string; conf: string; children: ChildProcess[] };
 
-const LEASH = join(import.meta.dirname, "../../../scripts/local/leash.ts");
+const LEASH = join(import.meta.dirname, "../../../local/processes/leash.ts");
 const NEEDED = ["radosgw", "radosgw-admin", "ceph", "ceph-mon", "ceph-osd", "ceph-authtool"];
 const START_MS = 60_000;
 const BUCKET = "exports";

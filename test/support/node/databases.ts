@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-const LEASH = join(import.meta.dirname, "../../../scripts/local/leash.ts");
+const LEASH = join(import.meta.dirname, "../../../local/processes/leash.ts");
 const run = promisify(execFile);
 const START_MS = 60_000;
 /** Not in the PATH of users without rights. */

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AccessToken, Provider } from "oidc-provider";
-import { freePort } from "../../../scripts/local/ports.ts";
+import { freePort } from "../../../local/processes/ports.ts";
 
 type OidcOptions = {
   redirect_uris: string[];

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync, openSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { identify, kill } from "../../../scripts/local/processes.ts";
+import { identify, kill } from "../../../local/processes/processes.ts";
 
 export type Unit = {
   folder: string;

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { freePort } from "../../../scripts/local/ports.ts";
+import { freePort } from "../../../local/processes/ports.ts";
 
 export type Vendor = {
   origin: string;

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
-import { runUnlessCurrent } from "../memo.ts";
+import { runUnlessCurrent } from "../../scripts/memo.ts";
 
 export type Npm = { registry_url: string; ca_file: string | undefined };
 
