@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type GitHost, startGitHost } from "../../scripts/local/git-host.ts";
-import { commitFolder } from "../../scripts/local/repositories.ts";
+import { type GitHost, startGitHost } from "../../local/git/git-host.ts";
+import { commitFolder } from "../../local/git/repositories.ts";
 import {
   type Artifact,
   type BuildOrder,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AwsClient } from "aws4fetch";
 import { afterAll, expect, test } from "vitest";
-import { startS3 } from "../../scripts/local/s3/server.ts";
+import { startS3 } from "../../local/s3/server.ts";
 import { stack } from "./support/stack.ts";
 
 const { endpoint, bucket, region } = stack.s3;

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Front, startFront } from "../../local/front/front.ts";
+import { LIMITS, type Limits } from "../../local/front/limits.ts";
 import { freePort } from "../../local/processes/ports.ts";
-import { type Front, startFront } from "../../scripts/local/front/front.ts";
-import { LIMITS, type Limits } from "../../scripts/local/front/limits.ts";
 import { eventually } from "../support/eventually.ts";
 
 type Seen = { method: string; url: string; headers: IncomingMessage["headers"]; body: string };

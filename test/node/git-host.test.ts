@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type GitHost, startGitHost } from "../../scripts/local/git-host.ts";
-import { commitFolder } from "../../scripts/local/repositories.ts";
+import { type GitHost, startGitHost } from "../../local/git/git-host.ts";
+import { commitFolder } from "../../local/git/repositories.ts";
 
 const run = promisify(execFile);
 const PASSWORD = "a-password";

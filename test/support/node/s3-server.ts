@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startS3 } from "../../../scripts/local/s3/server.ts";
+import { startS3 } from "../../../local/s3/server.ts";
 import type { Keys, S3Info } from "../s3-info.ts";
 import type { KeyKeeper } from "./key-desk.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, globSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { runUnlessCurrent } from "../memo.ts";
+import { runUnlessCurrent } from "../../scripts/memo.ts";
 
 const run = promisify(execFile);
 
