@@ -23,7 +23,7 @@ const kills = Number(values.kills);
 console.log(`Seed ${seed}; the same again: npm run soak:traces -- --seed ${seed}`);
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "soak-traces");
 await rm(dir, { recursive: true, force: true });
-const stack = await startStack({ dir, quiet: true, main: "scripts/local/entries/aged.ts" });
+const stack = await startStack({ dir, quiet: true, main: "local/entries/aged.ts" });
 try {
   const random = randomOf(seed);
   const server = new Server(stack.info.base_url, stack.info.api_key, false);

@@ -28,7 +28,7 @@ const plan: Plan = {
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "soak");
 await rm(dir, { recursive: true, force: true });
 console.log(`Seed ${plan.seed}; the same again: npm run soak -- --seed ${plan.seed}`);
-const options = values.faults ? { main: "scripts/local/entries/faulty.ts" } : {};
+const options = values.faults ? { main: "local/entries/faulty.ts" } : {};
 const stack = await startStack({ dir, quiet: true, ...options });
 try {
   const { base_url, api_key } = stack.info;

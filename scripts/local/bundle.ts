@@ -16,14 +16,14 @@ export type Script = {
 /** The product's main script, and what runs agents in other processes. */
 const MAIN: Script = {
   config: "wrangler.toml",
-  main: "scripts/local/entries/index.ts",
+  main: "local/entries/index.ts",
   folder: "worker",
   entry: "index.js",
 };
 /** Runs builds in processes of their own. */
 const BUILDER: Script = {
   config: "wrangler.builder.toml",
-  main: "scripts/local/entries/builder-host.ts",
+  main: "local/entries/builder-host.ts",
   folder: "builder",
   entry: "builder.js",
 };
@@ -100,7 +100,7 @@ async function bundleLocal(path: string): Promise<void> {
     async run() {
       const { build } = await import("esbuild");
       const { metafile } = await build({
-        entryPoints: LOCAL.map((name) => `scripts/local/entries/${name}.ts`),
+        entryPoints: LOCAL.map((name) => `local/entries/${name}.ts`),
         outdir: join(path, "bundle/local"),
         bundle: true,
         format: "esm",

@@ -16,7 +16,7 @@ let dir: string;
 let stack: Stack;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "heddle-outage-"));
-  stack = await startStack({ dir, quiet: true, main: "scripts/local/entries/faulty.ts" });
+  stack = await startStack({ dir, quiet: true, main: "local/entries/faulty.ts" });
 }, 240_000);
 afterAll(async () => {
   await stack?.stop();

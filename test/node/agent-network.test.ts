@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { agentConfig } from "../../scripts/local/pool/bindings.ts";
-import { Child, type Limits } from "../../scripts/local/pool/child.ts";
+import { agentConfig } from "../../local/pool/bindings.ts";
+import { Child, type Limits } from "../../local/pool/child.ts";
 
 const MEGABYTE = 1024 * 1024;
 const LIMITS: Limits = {

@@ -3,9 +3,9 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { overLimit } from "../../local/pool/guard.ts";
+import { Pool } from "../../local/pool/pool.ts";
 import { isAlive } from "../../local/processes/processes.ts";
-import { overLimit } from "../../scripts/local/pool/guard.ts";
-import { Pool } from "../../scripts/local/pool/pool.ts";
 import { eventually } from "../support/eventually.ts";
 
 // A busy machine gives a process at nice 5 little time.

@@ -102,7 +102,7 @@ export function whoOf(actor: Actor): string {
 /**
  * Returns the network that a request comes from: an IPv4 address, or the /64 of an IPv6 address, because
  * one customer has all of it. Cloudflare sets the header and overwrites what a client sends. On one machine
- * the proxy sets it; without a proxy it is loopback (scripts/local/entries/index.ts).
+ * the proxy sets it; without a proxy it is loopback (local/entries/index.ts).
  *
  * @returns `null` for an internal call, which comes from no network.
  */

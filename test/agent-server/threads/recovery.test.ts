@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { resumeDeployment } from "../../../scripts/local/entries/resume.ts";
+import { resumeDeployment } from "../../../local/entries/resume.ts";
 import { visitBusyThreads } from "../../../src/agent-server/threads/directory/busy-threads.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";

@@ -5,15 +5,15 @@ import type {
   BuildOutcome,
   BuildSink,
   PrebuildOrder,
-} from "../../../src/control-plane/builds/contract.ts";
+} from "../../src/control-plane/builds/contract.ts";
 import {
   buildEntrypoint,
   buildIn,
   loadIsolate,
   prebuildIn,
-} from "../../../src/control-plane/builds/queue/build-isolate.ts";
+} from "../../src/control-plane/builds/queue/build-isolate.ts";
 
-export { BuildEgress } from "../../../src/control-plane/builds/queue/egress.ts";
+export { BuildEgress } from "../../src/control-plane/builds/queue/egress.ts";
 
 type HostEnv = Pick<Env, "ARTIFACTS" | "LOADER"> & {
   /** Egress of all builds of the stack, as JSON. */

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { request } from "node:http";
 import { createRequire } from "node:module";
-import { kill } from "../../../local/processes/processes.ts";
+import { kill } from "../processes/processes.ts";
 
 export type ChildOptions = {
   /** A Cap'n Proto file with a socket named `ping`. */

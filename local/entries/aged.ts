@@ -1,8 +1,8 @@
 // The main script's entry for `npm run soak:traces`: a client does at once what partitions do after hours and days.
-import { TracePartition as Product, type QueueMessage } from "../../../src/index.ts";
-import type { PartitionKey } from "../../../src/traces/changes.ts";
-import { consumeTraceExpiry } from "../../../src/traces/deletion/expiry.ts";
-import { tracePrefix } from "../../../src/traces/storage/sealed-files.ts";
+import { TracePartition as Product, type QueueMessage } from "../../src/index.ts";
+import type { PartitionKey } from "../../src/traces/changes.ts";
+import { consumeTraceExpiry } from "../../src/traces/deletion/expiry.ts";
+import { tracePrefix } from "../../src/traces/storage/sealed-files.ts";
 import worker from "./index.ts";
 
 // Named exports win over those of the star.

@@ -1,6 +1,6 @@
 // Miniflare's broker waits for each batch before the next one of its queue, and so for the slowest server of any
 // workspace. Batches end at once here, and their messages are consumed behind them, as by the platform's many consumers.
-import worker, { type QueueMessage } from "../../../src/index.ts";
+import worker, { type QueueMessage } from "../../src/index.ts";
 
 /** Their steps use this process alone, one after the other: no remote server prolongs them. */
 const DELETIONS: QueueMessage["type"][] = [

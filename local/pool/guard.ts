@@ -1,5 +1,5 @@
 // Ends a process that is over its limits.
-import { readUsage } from "../../../local/processes/processes.ts";
+import { readUsage } from "../processes/processes.ts";
 import type { Child, Limits } from "./child.ts";
 
 const LOOK_MS = process.platform === "linux" ? 100 : 1000;

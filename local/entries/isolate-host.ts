@@ -4,16 +4,13 @@ import {
   giveUpUnloaded,
   type IsolateCall,
   openIsolate,
-} from "../../../src/control-plane/deployments/isolate/isolate.ts";
-import type { TailProps } from "../../../src/control-plane/deployments/logs/tail-lines.ts";
-import {
-  type ReceivedLine,
-  toLines,
-} from "../../../src/control-plane/deployments/logs/tail-lines.ts";
+} from "../../src/control-plane/deployments/isolate/isolate.ts";
+import type { TailProps } from "../../src/control-plane/deployments/logs/tail-lines.ts";
+import { type ReceivedLine, toLines } from "../../src/control-plane/deployments/logs/tail-lines.ts";
 import { type DebugPort, forwardCalls, MAIN_ADDRESS } from "./debug-port.ts";
 import type { IsolateBackend } from "./isolate-backend.ts";
 
-export { Egress } from "../../../src/shared/egress/agent-egress.ts";
+export { Egress } from "../../src/shared/egress/agent-egress.ts";
 
 type HostEnv = { LOADER: WorkerLoader; DEBUG_PORT: DebugPort; MAIN_SERVICE: string };
 

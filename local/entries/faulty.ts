@@ -1,6 +1,6 @@
 // The main script's entry for `npm run soak -- --faults`: calls of D1 and R2 fail at random while a client wants it.
 import { env } from "cloudflare:workers";
-import type { QueueMessage } from "../../../src/index.ts";
+import type { QueueMessage } from "../../src/index.ts";
 import worker from "./index.ts";
 
 export * from "./index.ts";

@@ -1,10 +1,10 @@
 // Wakes the threads whose runs ended with the process before.
 import { eq } from "drizzle-orm";
-import { visitBusyThreads } from "../../../src/agent-server/threads/directory/busy-threads.ts";
-import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
-import { deployments } from "../../../src/control-plane/deployments/table.ts";
-import { database, jobContext } from "../../../src/shared/context.ts";
-import { mapConcurrent } from "../../../src/shared/work/chunks.ts";
+import { visitBusyThreads } from "../../src/agent-server/threads/directory/busy-threads.ts";
+import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
+import { deployments } from "../../src/control-plane/deployments/table.ts";
+import { database, jobContext } from "../../src/shared/context.ts";
+import { mapConcurrent } from "../../src/shared/work/chunks.ts";
 
 type DeploymentKey = { deployment_id: string; workspace_id: string };
 

@@ -1,11 +1,11 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import type { Builder as ProductBuilder } from "../../../src/builder.ts";
+import type { Builder as ProductBuilder } from "../../src/builder.ts";
 import type {
   BuildOrder,
   BuildOutcome,
   BuildSink,
   PrebuildOrder,
-} from "../../../src/control-plane/builds/contract.ts";
+} from "../../src/control-plane/builds/contract.ts";
 import type { DebugPort } from "./debug-port.ts";
 import { claimProcess, releaseProcess, toLossError } from "./processes.ts";
 

@@ -2,13 +2,13 @@ import { eq } from "drizzle-orm";
 import type {
   IsolateCall,
   IsolateRef,
-} from "../../../src/control-plane/deployments/isolate/isolate.ts";
-import { deployments } from "../../../src/control-plane/deployments/table.ts";
-import { database } from "../../../src/shared/context.ts";
+} from "../../src/control-plane/deployments/isolate/isolate.ts";
+import { deployments } from "../../src/control-plane/deployments/table.ts";
+import { database } from "../../src/shared/context.ts";
 import { forwardCalls, type MainEnv } from "./debug-port.ts";
 import { claimProcess, toLossError } from "./processes.ts";
 
-/** The service of scripts/local/entries/isolate-host.ts in the process of a workspace. */
+/** The service of local/entries/isolate-host.ts in the process of a workspace. */
 const HOST_SERVICE = "script";
 
 /** A deployment never moves to another workspace. */

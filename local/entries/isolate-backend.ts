@@ -2,14 +2,14 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import {
   type RevisionCode,
   readRevisionCode,
-} from "../../../src/control-plane/deployments/isolate/revision-code.ts";
-import { appendLines } from "../../../src/control-plane/deployments/logs/tail.ts";
+} from "../../src/control-plane/deployments/isolate/revision-code.ts";
+import { appendLines } from "../../src/control-plane/deployments/logs/tail.ts";
 import {
   type AgentLine,
   type ReceivedLine,
   type TailProps,
   toEarlyLines,
-} from "../../../src/control-plane/deployments/logs/tail-lines.ts";
+} from "../../src/control-plane/deployments/logs/tail-lines.ts";
 
 /** Methods that the process of a workspace calls in the main process, for one revision. */
 export class IsolateBackend extends WorkerEntrypoint<Env, TailProps> {
