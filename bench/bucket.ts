@@ -1,5 +1,5 @@
 import { AwsClient } from "aws4fetch";
-import type { StackInfo } from "../scripts/local/stack.ts";
+import type { StackInfo } from "../local/stack.ts";
 
 /** The local stack's bucket, as a reader of exports sees it. */
 export function bucketOf({ s3 }: StackInfo) {

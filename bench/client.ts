@@ -1,4 +1,4 @@
-import type { StackInfo } from "../scripts/local/stack.ts";
+import type { StackInfo } from "../local/stack.ts";
 
 export type Api = ReturnType<typeof apiOf>;
 

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { StackInfo } from "../scripts/local/stack.ts";
+import type { StackInfo } from "../local/stack.ts";
 import type { Api } from "./client.ts";
 
 const run = promisify(execFile);

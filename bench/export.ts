@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { freePort } from "../local/processes/ports.ts";
-import { startStack } from "../scripts/local/stack.ts";
+import { startStack } from "../local/stack.ts";
 import { readOptions } from "../scripts/options.ts";
 import { bucketOf } from "./bucket.ts";
 import { apiOf } from "./client.ts";

@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startStack } from "../scripts/local/stack.ts";
+import { startStack } from "../local/stack.ts";
 import { readOptions } from "../scripts/options.ts";
 import { apiOf } from "./client.ts";
 import { workerdCpu } from "./cpu.ts";

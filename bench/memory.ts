@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../local/processes/ports.ts";
-import { startStack } from "../scripts/local/stack.ts";
+import { startStack } from "../local/stack.ts";
 import { readOptions } from "../scripts/options.ts";
 import { type Inspector, inspect, liveHeap, watchHeap } from "./inspector.ts";
 import { type Body, batchBody, multipartBody } from "./trace-bodies.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemorySaver } from "@langchain/langgraph";
-import { startStack } from "../scripts/local/stack.ts";
+import { startStack } from "../local/stack.ts";
 import { readOptions } from "../scripts/options.ts";
 import { builder } from "./agent/graph.ts";
 import { type Api, apiOf, readStream } from "./client.ts";

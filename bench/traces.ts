@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type StackInfo, startStack } from "../scripts/local/stack.ts";
+import { type StackInfo, startStack } from "../local/stack.ts";
 import { readOptions } from "../scripts/options.ts";
 import { apiOf } from "./client.ts";
 import { workerdCpu } from "./cpu.ts";

@@ -4,6 +4,8 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import { formatDuration, paint } from "../local/processes/terminal.ts";
+import { type Stack, startStack } from "../local/stack.ts";
+import { logOf } from "../local/worker.ts";
 import {
   approveRefund,
   chatOnce,
@@ -16,8 +18,6 @@ import { awaitDeployed, awaitGone, type ControlPlane, connect } from "./demo/con
 import { exportTraces, findTraces, readWithDuckDb } from "./demo/exports.ts";
 import { pushBranch } from "./demo/repository.ts";
 import { endLine, expect, type Note, step, stepCount } from "./demo/story.ts";
-import { type Stack, startStack } from "./local/stack.ts";
-import { logOf } from "./local/worker.ts";
 import { readOptions } from "./options.ts";
 
 readOptions({});

@@ -1,6 +1,8 @@
 // Creates what an environment of wrangler.toml misses in a Cloudflare account, deploys it, and checks its health.
 // A second run changes nothing. Reads CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.
 // --env is eu, us or staging. --print prints all commands instead, and calls nothing.
+
+import { execNode } from "../local/wrangler.ts";
 import { type Account, EMPTY_ACCOUNT, readAccount } from "./deploy/account.ts";
 import { connectApi, readCredentials } from "./deploy/api.ts";
 import { awaitHealth, originOf } from "./deploy/health.ts";
@@ -10,7 +12,6 @@ import { runStep } from "./deploy/run.ts";
 import { assertKeysMayBeCreated } from "./deploy/secrets.ts";
 import { readTarget } from "./deploy/target.ts";
 import { readMigrations, readVersion } from "./deploy/version.ts";
-import { execNode } from "./local/wrangler.ts";
 import { readOptions } from "./options.ts";
 import { ENVIRONMENTS, type Environment } from "./regions.ts";
 import { PLANS } from "./workspace-sql.ts";

@@ -6,15 +6,15 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { startStack } from "../local/stack.ts";
+import { createWorkspace } from "../local/workspace.ts";
+import { runWrangler } from "../local/wrangler.ts";
 import { type Answer, checker } from "./fuzz/answers.ts";
 import { type Document, type Operation, operationsOf } from "./fuzz/document.ts";
 import { idPool, type Pool } from "./fuzz/pool.ts";
 import { resolveIds } from "./fuzz/references.ts";
 import { encode, type FuzzRequest, partsOf } from "./fuzz/requests.ts";
 import { belongings, type Target } from "./fuzz/target.ts";
-import { startStack } from "./local/stack.ts";
-import { createWorkspace } from "./local/workspace.ts";
-import { runWrangler } from "./local/wrangler.ts";
 import { readOptions } from "./options.ts";
 
 type Seen = {

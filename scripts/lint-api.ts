@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startStack } from "./local/stack.ts";
+import { startStack } from "../local/stack.ts";
 import { readOptions } from "./options.ts";
 
 const LINTER = "@redocly/cli@2.77.0";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { writeWhole } from "./local/folder.ts";
+import { writeWhole } from "../local/folder.ts";
 
 export type MemoStep<T> = {
   /** Keeps the result. Backups leave the folder `bundle` out, so that a restored one runs each step. */

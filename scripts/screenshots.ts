@@ -4,12 +4,12 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { startStack } from "../local/stack.ts";
 import { startBrowser } from "../test/support/node/browser.ts";
 import { accessOf } from "../test/support/node/console/access.ts";
 import { CONSOLE_PATHS } from "../test/support/node/console/pages.ts";
 import { seedWorld } from "../test/support/node/console/seed.ts";
 import { PLAIN } from "../test/support/node/console/words.ts";
-import { startStack } from "./local/stack.ts";
 import { readOptions } from "./options.ts";
 
 const { values } = readOptions({

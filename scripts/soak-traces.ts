@@ -1,7 +1,7 @@
 // `npm run soak:traces`: the traces of two old days while they are sealed, compacted, moved to R2 and expired, and the Worker is killed at fifty moments of that. Exit 1 when a run is lost, doubled or stale, or an object in R2 belongs to nothing.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { startStack } from "./local/stack.ts";
+import { startStack } from "../local/stack.ts";
 import { readOptions } from "./options.ts";
 import { OldDays } from "./soak/old-days.ts";
 import { randomOf } from "./soak/random.ts";

@@ -1,10 +1,10 @@
 // `npm start`: the whole service on this machine, until Ctrl-C.
 import { enableCompileCache, flushCompileCache } from "node:module";
 import { resolve } from "node:path";
+import { commandsToTry } from "../local/commands.ts";
+import { compileCacheOf } from "../local/folder.ts";
 import { isFree } from "../local/processes/ports.ts";
 import { paint } from "../local/processes/terminal.ts";
-import { commandsToTry } from "./local/commands.ts";
-import { compileCacheOf } from "./local/folder.ts";
 import { readOptions } from "./options.ts";
 import { REGIONS, type Region } from "./regions.ts";
 
@@ -29,8 +29,8 @@ else
 async function start() {
   enableCompileCache(compileCacheOf(resolve(dir)));
   const [{ startStack }, { readVariables }] = await Promise.all([
-    import("./local/stack.ts"),
-    import("./local/variables.ts"),
+    import("../local/stack.ts"),
+    import("../local/variables.ts"),
   ]);
   const region = readRegion();
   const variables = readVariables(process.env);

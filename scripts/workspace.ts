@@ -1,8 +1,8 @@
 // `npm run workspace -- <command> ...`: organizations, workspaces, keys and members, for operators.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { createWorkspace, rowsOf } from "./local/workspace.ts";
-import { execWrangler, runWrangler } from "./local/wrangler.ts";
+import { createWorkspace, rowsOf } from "../local/workspace.ts";
+import { execWrangler, runWrangler } from "../local/wrangler.ts";
 import { ENVIRONMENTS, type Environment } from "./regions.ts";
 import {
   addMember,

@@ -2,7 +2,7 @@ import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../local/processes/ports.ts";
-import type { StackInfo } from "../../scripts/local/stack.ts";
+import type { StackInfo } from "../../local/stack.ts";
 import { type Api, apiOf } from "../client.ts";
 import { createDeployment, pushAgent } from "../deployments.ts";
 import { type Peer, send } from "./peer.ts";

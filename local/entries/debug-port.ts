@@ -9,7 +9,7 @@ export type DebugPort = {
 /** Bindings of the main script on one machine. */
 export type MainEnv = Env & {
   DEBUG_PORT: DebugPort;
-  /** The pool of processes, which scripts/local/serve.ts runs. */
+  /** The pool of processes, which local/serve.ts runs. */
   PROCESSES: Fetcher;
 };
 

@@ -1,9 +1,9 @@
 // The main script's entry on one machine: the product's, with agents in other processes.
 
-import { RESUME } from "../../scripts/local/crons.ts";
 import { runIsolatesElsewhere } from "../../src/control-plane/deployments/isolate/isolate.ts";
 import { separateWriters } from "../../src/exports/files/writer-memory.ts";
 import worker, { type QueueMessage } from "../../src/index.ts";
+import { RESUME } from "../crons.ts";
 import { consumeBehind } from "./deliveries.ts";
 import { isolateProxy } from "./isolate-proxy.ts";
 import { resumeRuns } from "./resume.ts";

@@ -1,7 +1,7 @@
 // The main process's side of the pool in ../pool/.
 
 type PoolEnv = {
-  /** The pool, in the process of scripts/local/serve.ts. */
+  /** The pool, in the process of local/serve.ts. */
   PROCESSES: Fetcher;
 };
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { claim, holderOf, type StackFolder } from "../local/folder.ts";
+import { claim, holderOf, type StackFolder } from "../../local/folder.ts";
 import type { Bucket } from "./bucket.ts";
 import { createChunks, inParallel } from "./chunks.ts";
 import type { Codec } from "./codec.ts";

@@ -1,5 +1,5 @@
 // Plain HTTP with two headers, as any CI job speaks to Heddle.
-import type { StackInfo } from "../local/stack.ts";
+import type { StackInfo } from "../../local/stack.ts";
 import { expect } from "./story.ts";
 
 export type Call = ReturnType<typeof caller>;

@@ -1,5 +1,5 @@
 // The control plane as any CI job speaks to it: plain HTTP with two headers.
-import type { StackInfo } from "../local/stack.ts";
+import type { StackInfo } from "../../local/stack.ts";
 import { caller } from "./call.ts";
 import { expect } from "./story.ts";
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { AwsClient } from "aws4fetch";
 import { formatDuration } from "../../local/processes/terminal.ts";
-import type { StackInfo } from "../local/stack.ts";
+import type { StackInfo } from "../../local/stack.ts";
 import { type Call, caller } from "./call.ts";
 import { expect, type Note } from "./story.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { execNode, execWrangler } from "../local/wrangler.ts";
+import { execNode, execWrangler } from "../../local/wrangler.ts";
 import type { Command, Step } from "./plan.ts";
 import { DeployError, describeProblem, isForbidden } from "./problems.ts";
 import { createKeys } from "./secrets.ts";

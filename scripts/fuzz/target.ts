@@ -1,4 +1,4 @@
-import type { StackInfo } from "../local/stack.ts";
+import type { StackInfo } from "../../local/stack.ts";
 
 export type Target = { base_url: string; api_keys: readonly string[] };
 type Made = Record<string, string>;

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { claim, writeWhole } from "../local/folder.ts";
+import { claim, writeWhole } from "../../local/folder.ts";
 import { deleteOld, MARKER, ReleaseError, readLink } from "./releases.ts";
 import { tryStart } from "./try-start.ts";
 

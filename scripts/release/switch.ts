@@ -3,8 +3,8 @@ import { readlink } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { claim, holderOf } from "../../local/folder.ts";
 import { ping } from "../../local/processes/watchdog.ts";
-import { claim, holderOf } from "../local/folder.ts";
 import { findRelease, ReleaseError, readLink, setLink } from "./releases.ts";
 
 export type SwitchOptions = {

@@ -3,8 +3,8 @@ import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { StackInfo } from "../../local/stack.ts";
 import { awaitDeployed, connect } from "../demo/control-plane.ts";
-import type { StackInfo } from "../local/stack.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");

@@ -1,4 +1,4 @@
-import type { StackInfo } from "../local/stack.ts";
+import type { StackInfo } from "../../local/stack.ts";
 import { SOAK_NAME } from "./agent.ts";
 import type { ThreadCase } from "./cases.ts";
 import type { Server } from "./server.ts";

@@ -1,5 +1,5 @@
 // Traces of two days of which the short-lived ones have expired, beside what they must contain.
-import type { StackInfo } from "../local/stack.ts";
+import type { StackInfo } from "../../local/stack.ts";
 import type { Random } from "./random.ts";
 import { pause, type Server } from "./server.ts";
 

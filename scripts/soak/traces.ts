@@ -1,5 +1,5 @@
 // Traces of the runs, and an export of them, read over HTTP while calls of D1 and R2 fail.
-import type { StackInfo } from "../local/stack.ts";
+import type { StackInfo } from "../../local/stack.ts";
 import type { RequestedRun, ThreadCase } from "./cases.ts";
 import { attemptsOf, replay } from "./check.ts";
 import { pause, Server } from "./server.ts";

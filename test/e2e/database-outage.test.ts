@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { apiOf } from "../../bench/client.ts";
 import { createDeployment, pushAgent } from "../../bench/deployments.ts";
 import { kill, listFamily } from "../../local/processes/processes.ts";
-import { type Stack, startStack } from "../../scripts/local/stack.ts";
+import { type Stack, startStack } from "../../local/stack.ts";
 import { startFaults } from "../../scripts/soak/faults.ts";
 import { until } from "./support/stack.ts";
 

@@ -9,7 +9,7 @@ import { inspect, liveHeap } from "../../bench/inspector.ts";
 import { type Body, batchBody, multipartBody } from "../../bench/trace-bodies.ts";
 import { workerPidOf } from "../../local/processes/kill.ts";
 import { freePort } from "../../local/processes/ports.ts";
-import { type Stack, startStack } from "../../scripts/local/stack.ts";
+import { type Stack, startStack } from "../../local/stack.ts";
 import { request } from "./support/http.ts";
 import { until } from "./support/stack.ts";
 

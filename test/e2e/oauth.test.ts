@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorkspace } from "../../scripts/local/workspace.ts";
-import { runWrangler } from "../../scripts/local/wrangler.ts";
+import { createWorkspace } from "../../local/workspace.ts";
+import { runWrangler } from "../../local/wrangler.ts";
 import { browse, type Oidc, startOidc, visit } from "../support/node/oidc.ts";
 import { startVendor, type Vendor } from "../support/node/vendor.ts";
 import { uniqueName } from "./support/deployments.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../local/processes/ports.ts";
-import { type Stack, startStack } from "../../scripts/local/stack.ts";
+import { type Stack, startStack } from "../../local/stack.ts";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest } from "../support/node/browser-test.ts";
 import { fetchIdToken, registerClient } from "../support/node/id-token.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { prepareDatabase } from "../../scripts/local/database.ts";
+import { prepareDatabase } from "../../local/database.ts";
 
 const BINDINGS = { DB: "local" };
 const LATER = "9000_add_color.sql";

@@ -1,7 +1,7 @@
 // Wrangler's own reading of its files, so that what is inherited and what is not is its decision.
 import { describe, expect, test } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { SETTABLE } from "../../scripts/local/variables.ts";
+import { SETTABLE } from "../../local/variables.ts";
 import { ENVIRONMENTS, type Environment, FILES, REGIONS } from "../../scripts/regions.ts";
 
 type Config = {

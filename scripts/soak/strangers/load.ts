@@ -1,8 +1,8 @@
 // The load of strangers and of a hostile tenant: loops that run beside each other until they are aborted.
 import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
+import type { StackInfo } from "../../../local/stack.ts";
 import { type ControlPlane, connect as controlPlane } from "../../demo/control-plane.ts";
-import type { StackInfo } from "../../local/stack.ts";
 import type { Random } from "../random.ts";
 import { pause } from "../server.ts";
 import { HALF_REQUESTS } from "./half-requests.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { StackInfo } from "../../local/stack.ts";
+import type { StackInfo } from "../../../local/stack.ts";
 
 type Page = { runs: { id: string }[]; cursors: { next: string | null } };
 type Thread = { thread_id: string; values: { n?: number } | null };

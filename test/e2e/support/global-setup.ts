@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { readNpm } from "../../../local/processes/npm.ts";
 import { freePort } from "../../../local/processes/ports.ts";
-import { type Stack, type StackInfo, startStack } from "../../../scripts/local/stack.ts";
+import { type Stack, type StackInfo, startStack } from "../../../local/stack.ts";
 import { pythonEnv } from "../../../scripts/python-env.ts";
 import { browserProblem } from "../../support/node/browser.ts";
 import {

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { isFree } from "../../../local/processes/ports.ts";
-import type { StackInfo } from "../../../scripts/local/stack.ts";
+import type { StackInfo } from "../../../local/stack.ts";
 import { createBody, type Deployment, type Revision } from "./deployments.ts";
 import { type Answer, request } from "./http.ts";
 import { until } from "./stack.ts";

@@ -1,5 +1,5 @@
 import { Client } from "@langchain/langgraph-sdk";
-import type { StackInfo } from "../../../../scripts/local/stack.ts";
+import type { StackInfo } from "../../../../local/stack.ts";
 
 /** Calls of a workspace's admin to a local stack. */
 export type Access = StackInfo & {

@@ -8,15 +8,15 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { startFront } from "../../local/front/front.ts";
-import { LIMITS } from "../../local/front/limits.ts";
-import { agentProcesses, builderProcesses } from "../../local/pool/bindings.ts";
-import { workerdPath } from "../../local/pool/child.ts";
-import { debugPortBinding } from "../../local/pool/debug-port-plugin.ts";
-import { type EgressPolicy, egressPolicy } from "../../src/shared/egress/egress.ts";
+import { type EgressPolicy, egressPolicy } from "../src/shared/egress/egress.ts";
 import { bundleOf, localBundleOf, SCRIPTS, type Script } from "./bundle.ts";
 import { EACH_MINUTE, RESUME } from "./crons.ts";
+import { startFront } from "./front/front.ts";
+import { LIMITS } from "./front/limits.ts";
 import { readModules } from "./modules.ts";
+import { agentProcesses, builderProcesses } from "./pool/bindings.ts";
+import { workerdPath } from "./pool/child.ts";
+import { debugPortBinding } from "./pool/debug-port-plugin.ts";
 import { startTicks, tick } from "./ticks.ts";
 
 export type Serving = {
@@ -53,7 +53,7 @@ const { path, port, inspector_port, tick_ms } = serving;
 const bound = JSON.parse(await readFile(join(path, "workers.json"), "utf8")) as Bound[];
 await enterRunFolder();
 process.env.HEDDLE_WORKERD = workerdPath;
-process.env.MINIFLARE_WORKERD_PATH = join(import.meta.dirname, "../../local/pool/workerd.sh");
+process.env.MINIFLARE_WORKERD_PATH = join(import.meta.dirname, "pool/workerd.sh");
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     ...{ host: "127.0.0.1", port: 0, inspectorPort: inspector_port },

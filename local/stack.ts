@@ -1,20 +1,20 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type GitHost, startGitHost } from "../../local/git/git-host.ts";
-import { publishExamples } from "../../local/git/repositories.ts";
-import { killWorkerOf, rememberWorker } from "../../local/processes/kill.ts";
-import { type Npm, readNpm } from "../../local/processes/npm.ts";
-import { freePort } from "../../local/processes/ports.ts";
-import { formatStep, paint } from "../../local/processes/terminal.ts";
-import { ping, watch } from "../../local/processes/watchdog.ts";
-import { startS3 } from "../../local/s3/server.ts";
-import { configurationProblem } from "../../src/control-plane/workspaces/configuration.ts";
-import { retentionProblem } from "../../src/traces/catalogue/retention.ts";
-import { runUnlessCurrent } from "../memo.ts";
-import type { Region } from "../regions.ts";
+import { runUnlessCurrent } from "../scripts/memo.ts";
+import type { Region } from "../scripts/regions.ts";
+import { configurationProblem } from "../src/control-plane/workspaces/configuration.ts";
+import { retentionProblem } from "../src/traces/catalogue/retention.ts";
 import { bundle, bundleBuilder } from "./bundle.ts";
 import type { Configuring } from "./configure.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
+import { type GitHost, startGitHost } from "./git/git-host.ts";
+import { publishExamples } from "./git/repositories.ts";
+import { killWorkerOf, rememberWorker } from "./processes/kill.ts";
+import { type Npm, readNpm } from "./processes/npm.ts";
+import { freePort } from "./processes/ports.ts";
+import { formatStep, paint } from "./processes/terminal.ts";
+import { ping, watch } from "./processes/watchdog.ts";
+import { startS3 } from "./s3/server.ts";
 import { assertAgentHosts, LOCAL_SWITCHES, type Variables } from "./variables.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
 import type { MadeWorkspace } from "./workspace.ts";
@@ -71,13 +71,13 @@ type Print = (line: string) => void;
 type OnStep = (label: string, ms: number) => void;
 type Closers = (() => Promise<void>)[];
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = join(import.meta.dirname, "..");
 const CONFIGURE = join(import.meta.dirname, "configure.ts");
 const MIGRATIONS = join(ROOT, "migrations");
 /** Files that decide the configuration of the scripts, beside the migrations. */
 const CONFIGURING = [
   ...["package-lock.json", "wrangler.toml", "wrangler.builder.toml", "scripts/workspace-sql.ts"],
-  ...["configure", "database", "bundle"].map((name) => `scripts/local/${name}.ts`),
+  ...["configure", "database", "bundle"].map((name) => `local/${name}.ts`),
 ].map((name) => join(ROOT, name));
 const BUCKET = "exports";
 const TICK_MS = 2000;

@@ -2,13 +2,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { unstable_splitSqlQuery } from "wrangler";
-import { workspaceQuery, workspaceStatements } from "../workspace-sql.ts";
+import { workspaceQuery, workspaceStatements } from "../scripts/workspace-sql.ts";
 import { FIRST_WORKSPACE, type MadeWorkspace, toWorkspace } from "./workspace.ts";
 
 type LegacyOptions = Parameters<typeof convertV4MiniflareOptions>[0];
 type Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 
-const MIGRATIONS = join(import.meta.dirname, "../../migrations");
+const MIGRATIONS = join(import.meta.dirname, "../migrations");
 /** The table in which wrangler records what it applied, so that its commands work on this database. */
 const RECORD =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";

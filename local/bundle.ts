@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { buildBuilderModules, buildMainModules } from "../build/steps.ts";
-import { runUnlessCurrent } from "../memo.ts";
+import { buildBuilderModules, buildMainModules } from "../scripts/build/steps.ts";
+import { runUnlessCurrent } from "../scripts/memo.ts";
 
 /** A script of wrangler's configuration. */
 export type Script = {
@@ -42,7 +42,7 @@ export function localBundleOf(path: string, name: (typeof LOCAL)[number]): strin
 }
 
 /** How scripts are bundled, which no source of them imports. */
-const BUNDLING = ["package-lock.json", "scripts/build/script.ts", "scripts/local/bundle.ts"];
+const BUNDLING = ["package-lock.json", "scripts/build/script.ts", "local/bundle.ts"];
 
 /** Bundles what answers requests. `main` replaces the entry of the main script. */
 export async function bundle(path: string, main = MAIN.main): Promise<void> {
@@ -85,7 +85,7 @@ async function bundleUnlessCurrent(path: string, script: Script): Promise<void> 
     values: { root: process.cwd(), main },
     outputs: [join(outdir, entry)],
     async run() {
-      const { bundleScript } = await import("../build/script.ts");
+      const { bundleScript } = await import("../scripts/build/script.ts");
       const sources = await bundleScript(main, outdir, entry);
       return { result: null, inputs: [...sources, ...BUNDLING] };
     },

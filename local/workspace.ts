@@ -1,4 +1,8 @@
-import { type NewWorkspace, workspaceQuery, workspaceStatements } from "../workspace-sql.ts";
+import {
+  type NewWorkspace,
+  workspaceQuery,
+  workspaceStatements,
+} from "../scripts/workspace-sql.ts";
 
 export type MadeWorkspace = { organization_id: string; tenant_id: string; api_key: string };
 

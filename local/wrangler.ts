@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Environment } from "../regions.ts";
+import type { Environment } from "../scripts/regions.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = join(import.meta.dirname, "..");
 const CLI = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const run = promisify(execFile);
 

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
-import { openLog } from "../../local/processes/log-file.ts";
 import { compileCacheOf } from "./folder.ts";
+import { openLog } from "./processes/log-file.ts";
 import type { Serving } from "./serve.ts";
 
 type WorkerOptions = Serving & {
@@ -14,8 +14,8 @@ type WorkerOptions = Serving & {
 
 export type WorkerProcess = { pid: number; exited: Promise<void>; stop(): Promise<void> };
 
-const ROOT = join(import.meta.dirname, "../..");
-const LEASH = join(ROOT, "local/processes/leash.ts");
+const ROOT = join(import.meta.dirname, "..");
+const LEASH = join(import.meta.dirname, "processes/leash.ts");
 const SERVE = join(import.meta.dirname, "serve.ts");
 
 export function logOf(path: string): string {

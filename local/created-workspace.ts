@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const COMMAND = join(import.meta.dirname, "../workspace.ts");
+const COMMAND = join(import.meta.dirname, "../scripts/workspace.ts");
 
 /** Creates an organization with a workspace in the stack of a folder. Returns the key of its admin. */
 export async function createWorkspace(

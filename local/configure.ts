@@ -7,7 +7,7 @@ import {
   unstable_getMiniflareWorkerOptions,
   unstable_readConfig,
 } from "wrangler";
-import type { Region } from "../regions.ts";
+import type { Region } from "../scripts/regions.ts";
 import { SCRIPTS, type Script } from "./bundle.ts";
 import { prepareDatabase } from "./database.ts";
 import { writeWhole } from "./folder.ts";

@@ -3,8 +3,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { identify } from "../../local/processes/processes.ts";
-import type { Region } from "../regions.ts";
+import type { Region } from "../scripts/regions.ts";
+import { identify } from "./processes/processes.ts";
 
 export type StackFolder = {
   /** The environment of wrangler.toml that the data was made in; none: its top level. */
