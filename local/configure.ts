@@ -8,7 +8,7 @@ import {
   unstable_readConfig,
 } from "wrangler";
 import type { Region } from "../scripts/regions.ts";
-import { SCRIPTS, type Script } from "./bundle.ts";
+import { SCRIPTS, type Script } from "./bundles/bundle.ts";
 import { prepareDatabase } from "./database.ts";
 import { writeWhole } from "./folder.ts";
 

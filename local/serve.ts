@@ -9,11 +9,12 @@ import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { type EgressPolicy, egressPolicy } from "../src/shared/egress/egress.ts";
-import { bundleOf, localBundleOf, SCRIPTS, type Script } from "./bundle.ts";
+import type { Bound } from "./bundles/bundle.ts";
+import { bundleOf, localBundleOf, SCRIPTS, type Script } from "./bundles/bundle.ts";
+import { readModules } from "./bundles/modules.ts";
 import { EACH_MINUTE, RESUME } from "./crons.ts";
 import { startFront } from "./front/front.ts";
 import { LIMITS } from "./front/limits.ts";
-import { readModules } from "./modules.ts";
 import { agentProcesses, builderProcesses } from "./pool/bindings.ts";
 import { workerdPath } from "./pool/child.ts";
 import { debugPortBinding } from "./pool/debug-port-plugin.ts";
@@ -31,16 +32,6 @@ export type Serving = {
 };
 
 type LegacyOptions = Parameters<typeof convertV4MiniflareOptions>[0];
-/** The configuration of a script, written by configure.ts. */
-export type Bound = {
-  name: string;
-  bindings: Record<string, string>;
-  serviceBindings?: object;
-  r2Buckets?: Record<string, { id: string }>;
-  compatibilityDate: string;
-  [option: string]: unknown;
-};
-
 /** The socket of Miniflare's entry. */
 const ENTRY = "entry.sock";
 /** The socket of the main script. */

@@ -4,7 +4,7 @@ import { runUnlessCurrent } from "../scripts/memo.ts";
 import type { Region } from "../scripts/regions.ts";
 import { configurationProblem } from "../src/control-plane/workspaces/configuration.ts";
 import { retentionProblem } from "../src/traces/catalogue/retention.ts";
-import { bundle, bundleBuilder } from "./bundle.ts";
+import { bundle, bundleBuilder } from "./bundles/bundle.ts";
 import type { Configuring } from "./configure.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git/git-host.ts";
@@ -77,7 +77,7 @@ const MIGRATIONS = join(ROOT, "migrations");
 /** Files that decide the configuration of the scripts, beside the migrations. */
 const CONFIGURING = [
   ...["package-lock.json", "wrangler.toml", "wrangler.builder.toml", "scripts/workspace-sql.ts"],
-  ...["configure", "database", "bundle"].map((name) => `local/${name}.ts`),
+  ...["configure", "database", "bundles/bundle"].map((name) => `local/${name}.ts`),
 ].map((name) => join(ROOT, name));
 const BUCKET = "exports";
 const TICK_MS = 2000;

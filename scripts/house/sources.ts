@@ -1,14 +1,14 @@
 import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** A file of `src` and what it imports, types included. Paths are relative to the repository. */
+/** A file of the product and what it imports, types included. Paths are relative to the repository. */
 export type Source = { path: string; text: string; files: string[]; packages: string[] };
 
 const IMPORT = /^(?:import|export)\s(?:[^;"']*?\sfrom\s)?"([^"]+)"/gm;
 
 export async function readSources(): Promise<Source[]> {
   const sources: Source[] = [];
-  for await (const path of glob("src/**/*.{ts,tsx}")) {
+  for await (const path of glob("{src,local}/**/*.{ts,tsx}")) {
     const text = await readFile(path, "utf8");
     const names = [...text.matchAll(IMPORT)].map(([, name = ""]) => name);
     const relative = names.filter((name) => name.startsWith("."));
@@ -33,8 +33,9 @@ export async function readTests(): Promise<{ path: string; text: string }[]> {
 /** Folders of features. Every other folder of `src` is one feature. */
 const GROUPS = ["control-plane", "agent-server"];
 
-/** Returns the feature that a file of `src` belongs to, or `null` for the files that wire the Worker. */
+/** Returns the feature that a file belongs to, or `null` for files that wire the Worker or run around it. */
 export function featureOf(path: string): string | null {
+  if (!path.startsWith("src/")) return null;
   const folders = path.split("/").slice(1, -1);
   return folders.find((folder) => !GROUPS.includes(folder)) ?? null;
 }

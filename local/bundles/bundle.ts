@@ -1,8 +1,18 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { buildBuilderModules, buildMainModules } from "../scripts/build/steps.ts";
-import { runUnlessCurrent } from "../scripts/memo.ts";
+import { buildBuilderModules, buildMainModules } from "../../scripts/build/steps.ts";
+import { runUnlessCurrent } from "../../scripts/memo.ts";
+
+/** The configuration of a script, written by configure.ts. */
+export type Bound = {
+  name: string;
+  bindings: Record<string, string>;
+  serviceBindings?: object;
+  r2Buckets?: Record<string, { id: string }>;
+  compatibilityDate: string;
+  [option: string]: unknown;
+};
 
 /** A script of wrangler's configuration. */
 export type Script = {
@@ -42,7 +52,7 @@ export function localBundleOf(path: string, name: (typeof LOCAL)[number]): strin
 }
 
 /** How scripts are bundled, which no source of them imports. */
-const BUNDLING = ["package-lock.json", "scripts/build/script.ts", "local/bundle.ts"];
+const BUNDLING = ["package-lock.json", "scripts/build/script.ts", "local/bundles/bundle.ts"];
 
 /** Bundles what answers requests. `main` replaces the entry of the main script. */
 export async function bundle(path: string, main = MAIN.main): Promise<void> {
@@ -85,7 +95,7 @@ async function bundleUnlessCurrent(path: string, script: Script): Promise<void> 
     values: { root: process.cwd(), main },
     outputs: [join(outdir, entry)],
     async run() {
-      const { bundleScript } = await import("../scripts/build/script.ts");
+      const { bundleScript } = await import("../../scripts/build/script.ts");
       const sources = await bundleScript(main, outdir, entry);
       return { result: null, inputs: [...sources, ...BUNDLING] };
     },
