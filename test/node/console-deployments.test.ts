@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { activityOf, activityText } from "../../src/console/pages/deployments/activity.ts";
+import { activityOf, activityText } from "../../src/console/deployments/activity.ts";
 import type { RunSeries } from "../../src/traces/stats/series-schema.ts";
 
 const START = Date.parse("2026-11-22T12:00:00Z");

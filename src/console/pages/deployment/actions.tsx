@@ -4,12 +4,12 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
+import { showStatus } from "../../deployments/revision-status.ts";
+import { nameOf } from "../../deployments/table.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatDuration } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { showStatus } from "../deployments/revision-status.ts";
-import { nameOf } from "../deployments/table.tsx";
 import { roleOf } from "./revision-list.tsx";
 
 type Props = { deployment: Deployment; revision: Revision };

@@ -1,10 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { nameOf } from "../../deployments/table.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { type LogEntry, LogLine } from "../../ui/log-view.tsx";
-import { nameOf } from "../deployments/table.tsx";
 
 const route = getRouteApi("/w/$workspace/deployments/$deployment");
 

@@ -4,6 +4,8 @@ import type { Revision } from "../../../control-plane/deployments/revision-schem
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
+import { showStatus } from "../../deployments/revision-status.ts";
+import { useRevisions } from "../../deployments/table.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -11,8 +13,6 @@ import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { showStatus } from "../deployments/revision-status.ts";
-import { useRevisions } from "../deployments/table.tsx";
 import { RevisionList } from "./revision-list.tsx";
 import { RevisionView } from "./revision-view.tsx";
 import { Settings } from "./settings.tsx";

@@ -1,12 +1,12 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { showStatus } from "../../deployments/revision-status.ts";
+import { nameOf } from "../../deployments/table.tsx";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { StatusIcon, type StatusKind, toneOf } from "../../ui/status.tsx";
 import { Elapsed, Time } from "../../ui/values.tsx";
-import { showStatus } from "../deployments/revision-status.ts";
-import { nameOf } from "../deployments/table.tsx";
 
 const route = getRouteApi("/w/$workspace/deployments/$deployment");
 

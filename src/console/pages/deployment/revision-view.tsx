@@ -1,11 +1,11 @@
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { showStatus } from "../../deployments/revision-status.ts";
+import { nameOf } from "../../deployments/table.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Elapsed, Time } from "../../ui/values.tsx";
-import { showStatus } from "../deployments/revision-status.ts";
-import { nameOf } from "../deployments/table.tsx";
 import { RevisionActions } from "./actions.tsx";
 import { Failure } from "./failure.tsx";
 import { figuresText, useFigures } from "./figures.tsx";

@@ -4,10 +4,10 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
+import { nameOf } from "../../deployments/table.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { nameOf } from "../deployments/table.tsx";
 import { shortFiguresText, useFigures } from "./figures.tsx";
 
 type Props = { deployment: Deployment; revisions: Revision[] };

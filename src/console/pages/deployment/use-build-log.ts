@@ -6,7 +6,7 @@ import type {
 } from "../../../control-plane/deployments/revision-schema.ts";
 import { useInvalidate, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath, under } from "../../api/path.ts";
-import { showStatus } from "../deployments/revision-status.ts";
+import { showStatus } from "../../deployments/revision-status.ts";
 import { type LogRead, useLogStream } from "./use-log-stream.ts";
 
 /** Follows a build: its lines, and the revision, which the lists of this page show too. */

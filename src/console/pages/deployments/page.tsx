@@ -3,6 +3,7 @@ import type { DeploymentsList } from "../../../control-plane/deployments/schema.
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
+import { DeploymentTable } from "../../deployments/table.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { formatCount } from "../../ui/formats.ts";
@@ -11,7 +12,6 @@ import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { DeploymentTable } from "./table.tsx";
 
 const route = getRouteApi("/w/$workspace/deployments");
 const PAGE = 100;

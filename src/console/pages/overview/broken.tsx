@@ -4,14 +4,14 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQueries, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
+import { showStatus } from "../../deployments/revision-status.ts";
+import { nameOf, revisionsQuery } from "../../deployments/table.tsx";
+import { useActivity } from "../../deployments/use-activity.ts";
 import { pathTo } from "../../state/path.ts";
 import { formatCount, showText } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { StatusIcon } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
-import { showStatus } from "../deployments/revision-status.ts";
-import { nameOf, revisionsQuery } from "../deployments/table.tsx";
-import { useActivity } from "../deployments/use-activity.ts";
 import { type OverviewProblem, useFiringAlerts, useUsedUpQuotas } from "./problems.ts";
 
 const POLL_MS = 10_000;

@@ -1,8 +1,8 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
+import { nameOf, useRevisions } from "../../deployments/table.tsx";
 import { DeploymentSelect } from "../../runs/deployment-select.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { nameOf, useRevisions } from "../deployments/table.tsx";
 import type { PlaygroundSearch } from "./search.ts";
 import type { Target } from "./use-target.ts";
 

@@ -1,7 +1,7 @@
-import type { Deployment } from "../../../control-plane/deployments/schema.ts";
-import type { RunSeries } from "../../../traces/stats/series-schema.ts";
-import { useApiQuery } from "../../api/hooks.ts";
-import { apiPath } from "../../api/path.ts";
+import type { Deployment } from "../../control-plane/deployments/schema.ts";
+import type { RunSeries } from "../../traces/stats/series-schema.ts";
+import { useApiQuery } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
 import { type Activity, activityOf, CELL_MS, CELLS } from "./activity.ts";
 
 const POLL_MS = 60_000;

@@ -1,17 +1,14 @@
 import { Link } from "@tanstack/react-router";
-import type {
-  Revision,
-  RevisionsList,
-} from "../../../control-plane/deployments/revision-schema.ts";
-import type { Deployment } from "../../../control-plane/deployments/schema.ts";
-import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
-import { apiPath } from "../../api/path.ts";
-import { pathTo } from "../../state/path.ts";
-import { Weave } from "../../ui/chart/weave.tsx";
-import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
-import { formatPercent } from "../../ui/formats.ts";
-import { Status } from "../../ui/status.tsx";
-import { Elapsed, Quantity, Time } from "../../ui/values.tsx";
+import type { Revision, RevisionsList } from "../../control-plane/deployments/revision-schema.ts";
+import type { Deployment } from "../../control-plane/deployments/schema.ts";
+import { useApiQuery, useWorkspaceId } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
+import { pathTo } from "../state/path.ts";
+import { Weave } from "../ui/chart/weave.tsx";
+import { DataTable, type TableColumn } from "../ui/data-table.tsx";
+import { formatPercent } from "../ui/formats.ts";
+import { Status } from "../ui/status.tsx";
+import { Elapsed, Quantity, Time } from "../ui/values.tsx";
 import { type Activity, activityText } from "./activity.ts";
 import { showStatus } from "./revision-status.ts";
 import { useActivity } from "./use-activity.ts";

@@ -1,6 +1,6 @@
-import type { RunSeries, SeriesBucket } from "../../../traces/stats/series-schema.ts";
-import type { WeaveCell } from "../../ui/chart/weave-cell.ts";
-import { formatCount, formatPercent } from "../../ui/formats.ts";
+import type { RunSeries, SeriesBucket } from "../../traces/stats/series-schema.ts";
+import type { WeaveCell } from "../ui/chart/weave-cell.ts";
+import { formatCount, formatPercent } from "../ui/formats.ts";
 
 /** Runs of a deployment in the last day. */
 export type Activity = {
