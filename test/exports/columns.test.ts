@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EXPORT_FIELDS } from "../../src/console/pages/new-export/draft.ts";
+import { EXPORT_FIELDS } from "../../src/console/exports/draft.ts";
 import { COLUMNS, selectColumns, sourcesOf } from "../../src/exports/columns.ts";
 import { schemaStatements } from "../../src/exports/schema-statements.ts";
 

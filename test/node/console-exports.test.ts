@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { toDayBars } from "../../src/console/pages/export/days.ts";
-import { dueText, nextWindow, rangeText } from "../../src/console/pages/exports/windows.ts";
 import {
   EMPTY_BUCKET,
   emptyDraft,
   toEstimate,
   toOrder,
   toProbe,
-} from "../../src/console/pages/new-export/draft.ts";
+} from "../../src/console/exports/draft.ts";
+import { dueText, nextWindow, rangeText } from "../../src/console/exports/windows.ts";
+import { toDayBars } from "../../src/console/pages/export/days.ts";
 import { expiryText, keyName, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
 import { parseFields } from "../../src/console/ui/conversation/fields.ts";
 

@@ -2,11 +2,11 @@ import { useState } from "react";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
+import { canCancel, canRetry, isSchedule } from "../../exports/export-status.ts";
+import { EXPORTS, useMayExport } from "../../exports/names.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { canCancel, canRetry, isSchedule } from "../exports/export-status.ts";
-import { EXPORTS, useMayExport } from "../exports/names.ts";
 
 type Props = { order: BulkExport };
 

@@ -1,10 +1,10 @@
 import type { BulkExportRun } from "../../../exports/bulk-exports/run-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
+import { EXPORTS } from "../../exports/names.ts";
 import { formatNumber } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { EXPORTS } from "../exports/names.ts";
 import { type DayBar, daysText, dayWord, toDayBars } from "./days.ts";
 
 type Props = { id: string; poll: number | false };

@@ -3,10 +3,10 @@ import type { BulkExportManifest } from "../../../exports/preview/preview-schema
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
+import { EXPORTS } from "../../exports/names.ts";
 import { CodeBlock } from "../../ui/blocks/code-block.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { EXPORTS } from "../exports/names.ts";
 import { TABLE_READERS } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/exports/$export");

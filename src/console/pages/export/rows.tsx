@@ -2,10 +2,10 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { BulkExportPreview } from "../../../exports/preview/preview-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
+import { EXPORTS } from "../../exports/names.ts";
 import { formatNumber, showText } from "../../ui/formats.ts";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { EXPORTS } from "../exports/names.ts";
 
 const route = getRouteApi("/w/$workspace/exports/$export");
 const LIMIT = 20;

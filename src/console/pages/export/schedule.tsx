@@ -1,18 +1,18 @@
 import { Link } from "@tanstack/react-router";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { showExportStatus } from "../../exports/export-status.ts";
+import { EXPORTS } from "../../exports/names.ts";
+import { WINDOWS_PAGE, windowsQuery } from "../../exports/schedules.tsx";
+import { ExportStatus } from "../../exports/table.tsx";
+import { cellOf, windowsText } from "../../exports/window-cells.ts";
+import { dueText, nextWindow, rangeText } from "../../exports/windows.ts";
 import { pathTo } from "../../state/path.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { formatNumber } from "../../ui/formats.ts";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Bytes, Quantity, useNow } from "../../ui/values.tsx";
-import { showExportStatus } from "../exports/export-status.ts";
-import { EXPORTS } from "../exports/names.ts";
-import { WINDOWS_PAGE, windowsQuery } from "../exports/schedules.tsx";
-import { ExportStatus } from "../exports/table.tsx";
-import { cellOf, windowsText } from "../exports/window-cells.ts";
-import { dueText, nextWindow, rangeText } from "../exports/windows.ts";
 
 type Props = { schedule: BulkExport; isPaused: boolean; current?: string };
 

@@ -1,6 +1,11 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { Destinations } from "../../exports/destinations.tsx";
+import { isExportActive, showExportStatus } from "../../exports/export-status.ts";
+import { EXPORTS, useMayExport, useWhyNotExport } from "../../exports/names.ts";
+import { Schedules } from "../../exports/schedules.tsx";
+import { ExportTable } from "../../exports/table.tsx";
 import { LiveControl, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
@@ -8,12 +13,7 @@ import { Pager } from "../../ui/blocks/pager.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { Destinations } from "./destinations.tsx";
-import { isExportActive, showExportStatus } from "./export-status.ts";
-import { EXPORTS, useMayExport, useWhyNotExport } from "./names.ts";
-import { Schedules } from "./schedules.tsx";
 import { SHOWN_STATUSES } from "./search.ts";
-import { ExportTable } from "./table.tsx";
 
 const route = getRouteApi("/w/$workspace/exports");
 const ACTIVE_POLL_MS = 2000;

@@ -2,17 +2,17 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import type { Destination } from "../../../exports/destination-schema.ts";
 import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
+import { BucketFields } from "../../exports/bucket-fields.tsx";
+import { EMPTY_BUCKET, toDestination } from "../../exports/draft.ts";
+import { DESTINATIONS, useWhyNotExport } from "../../exports/names.ts";
+import { DraftProbe } from "../../exports/probe-panel.tsx";
+import { FormSection } from "../../exports/section.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { DESTINATIONS, useWhyNotExport } from "../exports/names.ts";
-import { BucketFields } from "../new-export/bucket-fields.tsx";
-import { EMPTY_BUCKET, toDestination } from "../new-export/draft.ts";
-import { DraftProbe } from "../new-export/probe-panel.tsx";
-import { FormSection } from "../new-export/section.tsx";
 
 const ABOVE = [{ label: "Exports", path: "/exports" }];
 

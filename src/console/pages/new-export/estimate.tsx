@@ -2,12 +2,12 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { BulkExportEstimate } from "../../../exports/bulk-exports/estimate-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
+import { type ExportDraft, toEstimate } from "../../exports/draft.ts";
+import { EXPORTS } from "../../exports/names.ts";
 import { useDebounced } from "../../ui/form/use-debounced.ts";
 import { formatBytes, formatNumber } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { EXPORTS } from "../exports/names.ts";
-import { type ExportDraft, toEstimate } from "./draft.ts";
 
 const SETTLED_MS = 400;
 

@@ -5,18 +5,6 @@ import type { BulkExport } from "../../../exports/schema.ts";
 import type { Project } from "../../../traces/projects/schema.ts";
 import { ApiError } from "../../api/errors.ts";
 import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
-import { TopBar } from "../../shell/top-bar.tsx";
-import { pathTo } from "../../state/path.ts";
-import { Icon } from "../../ui/icon.tsx";
-import { Empty, PageHeader } from "../../ui/panel.tsx";
-import { ErrorState, QueryState } from "../../ui/states.tsx";
-import {
-  DESTINATIONS,
-  EXPORTS,
-  useDestinations,
-  useProjects,
-  useWhyNotExport,
-} from "../exports/names.ts";
 import {
   type BucketDraft,
   EMPTY_BUCKET,
@@ -25,9 +13,21 @@ import {
   NEW_BUCKET,
   toDestination,
   toOrder,
-} from "./draft.ts";
+} from "../../exports/draft.ts";
+import {
+  DESTINATIONS,
+  EXPORTS,
+  useDestinations,
+  useProjects,
+  useWhyNotExport,
+} from "../../exports/names.ts";
+import { DraftProbe, SavedProbe } from "../../exports/probe-panel.tsx";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { Empty, PageHeader } from "../../ui/panel.tsx";
+import { ErrorState, QueryState } from "../../ui/states.tsx";
 import { Estimate, useEstimate } from "./estimate.tsx";
-import { DraftProbe, SavedProbe } from "./probe-panel.tsx";
 import { Shape } from "./shape.tsx";
 import { What } from "./what.tsx";
 import { Where } from "./where.tsx";

@@ -1,6 +1,6 @@
+import { COMPRESSIONS, EXPORT_FIELDS, type ExportDraft } from "../../exports/draft.ts";
+import { FormSection } from "../../exports/section.tsx";
 import { SelectField } from "../../ui/form/field.tsx";
-import { COMPRESSIONS, EXPORT_FIELDS, type ExportDraft } from "./draft.ts";
-import { FormSection } from "./section.tsx";
 
 type Props = { draft: ExportDraft; onChange: (change: Partial<ExportDraft>) => void };
 

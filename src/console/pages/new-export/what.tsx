@@ -1,8 +1,8 @@
 import type { Project } from "../../../traces/projects/schema.ts";
+import type { ExportDraft } from "../../exports/draft.ts";
+import { MAX_PROJECTS } from "../../exports/names.ts";
+import { FormSection } from "../../exports/section.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
-import { MAX_PROJECTS } from "../exports/names.ts";
-import type { ExportDraft } from "./draft.ts";
-import { FormSection } from "./section.tsx";
 
 type Props = {
   projects: Project[];

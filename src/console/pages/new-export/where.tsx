@@ -1,8 +1,8 @@
 import type { Destination } from "../../../exports/destination-schema.ts";
-import { bucketUrl } from "../exports/names.ts";
-import { BucketFields } from "./bucket-fields.tsx";
-import { type BucketDraft, NEW_BUCKET } from "./draft.ts";
-import { FormSection } from "./section.tsx";
+import { BucketFields } from "../../exports/bucket-fields.tsx";
+import { type BucketDraft, NEW_BUCKET } from "../../exports/draft.ts";
+import { bucketUrl } from "../../exports/names.ts";
+import { FormSection } from "../../exports/section.tsx";
 
 type Props = {
   destinations: Destination[];

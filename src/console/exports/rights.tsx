@@ -1,5 +1,5 @@
-import type { DestinationProbe } from "../../../exports/destination-schema.ts";
-import { StatusIcon, type StatusKind, toneOf } from "../../ui/status.tsx";
+import type { DestinationProbe } from "../../exports/destination-schema.ts";
+import { StatusIcon, type StatusKind, toneOf } from "../ui/status.tsx";
 
 type RightOfProbe = DestinationProbe["rights"][number];
 

@@ -1,16 +1,16 @@
 import { useEffect } from "react";
-import type { DestinationProbe } from "../../../exports/destination-schema.ts";
-import { useApiChange } from "../../api/hooks.ts";
-import { under } from "../../api/path.ts";
-import { CodeBlock } from "../../ui/blocks/code-block.tsx";
-import { useDebounced } from "../../ui/form/use-debounced.ts";
-import { Icon } from "../../ui/icon.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { ErrorState, Skeleton } from "../../ui/states.tsx";
-import { ProbeStatus } from "../exports/destinations.tsx";
-import { DESTINATIONS } from "../exports/names.ts";
-import { Rights } from "../exports/rights.tsx";
+import type { DestinationProbe } from "../../exports/destination-schema.ts";
+import { useApiChange } from "../api/hooks.ts";
+import { under } from "../api/path.ts";
+import { CodeBlock } from "../ui/blocks/code-block.tsx";
+import { useDebounced } from "../ui/form/use-debounced.ts";
+import { Icon } from "../ui/icon.tsx";
+import { Panel } from "../ui/panel.tsx";
+import { ErrorState, Skeleton } from "../ui/states.tsx";
+import { ProbeStatus } from "./destinations.tsx";
 import { type BucketDraft, canProbe, toProbe } from "./draft.ts";
+import { DESTINATIONS } from "./names.ts";
+import { Rights } from "./rights.tsx";
 
 const SETTLED_MS = 400;
 

@@ -1,11 +1,11 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { Destination } from "../../../exports/destination-schema.ts";
-import type { BulkExport } from "../../../exports/schema.ts";
-import type { Project } from "../../../traces/projects/schema.ts";
-import { useApiQuery } from "../../api/hooks.ts";
-import { apiPath, under } from "../../api/path.ts";
-import { useMay, useMe } from "../../api/session.ts";
-import { shortId } from "../../ui/formats.ts";
+import type { Destination } from "../../exports/destination-schema.ts";
+import type { BulkExport } from "../../exports/schema.ts";
+import type { Project } from "../../traces/projects/schema.ts";
+import { useApiQuery } from "../api/hooks.ts";
+import { apiPath, under } from "../api/path.ts";
+import { useMay, useMe } from "../api/session.ts";
+import { shortId } from "../ui/formats.ts";
 
 export const EXPORTS = apiPath`/api/v1/bulk-exports`;
 export const DESTINATIONS = under(EXPORTS)`/destinations`;

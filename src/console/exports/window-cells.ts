@@ -1,5 +1,5 @@
-import type { BulkExport } from "../../../exports/schema.ts";
-import type { WeaveKind } from "../../ui/chart/weave-cell.ts";
+import type { BulkExport } from "../../exports/schema.ts";
+import type { WeaveKind } from "../ui/chart/weave-cell.ts";
 import { showExportStatus } from "./export-status.ts";
 
 const CELLS: Partial<Record<BulkExport["status"], WeaveKind>> = {

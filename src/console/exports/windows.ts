@@ -1,5 +1,5 @@
-import type { BulkExport } from "../../../exports/schema.ts";
-import { formatDate, formatDuration } from "../../ui/formats.ts";
+import type { BulkExport } from "../../exports/schema.ts";
+import { formatDate, formatDuration } from "../ui/formats.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 /** Delay of the service, for runs that arrive late. */

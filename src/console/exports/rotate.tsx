@@ -1,11 +1,11 @@
 import type { FormEvent } from "react";
-import type { Destination } from "../../../exports/destination-schema.ts";
-import { useApiChange } from "../../api/hooks.ts";
-import { under } from "../../api/path.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Field } from "../../ui/form/field.tsx";
-import { ErrorState } from "../../ui/states.tsx";
-import { useToast } from "../../ui/toasts.tsx";
+import type { Destination } from "../../exports/destination-schema.ts";
+import { useApiChange } from "../api/hooks.ts";
+import { under } from "../api/path.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Field } from "../ui/form/field.tsx";
+import { ErrorState } from "../ui/states.tsx";
+import { useToast } from "../ui/toasts.tsx";
 import { DESTINATIONS } from "./names.ts";
 
 type Props = { destination: Destination; onClose: () => void };

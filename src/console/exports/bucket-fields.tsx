@@ -1,4 +1,4 @@
-import { Field, Optional } from "../../ui/form/field.tsx";
+import { Field, Optional } from "../ui/form/field.tsx";
 import type { BucketDraft } from "./draft.ts";
 
 type Props = { draft: BucketDraft; onChange: (change: Partial<BucketDraft>) => void };
