@@ -4,17 +4,10 @@ import { toMarks } from "../../src/console/pages/monitor/revision-marks.ts";
 import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/trace/model/rows.ts";
 import { findGaps, scaleOf, ticksOf, toX } from "../../src/console/pages/trace/model/scale.ts";
 import { buildTree, toMs } from "../../src/console/pages/trace/model/tree.ts";
-import {
-  addCondition,
-  completionsAt,
-  readError,
-} from "../../src/console/pages/traces/filter/completion.ts";
-import {
-  FUNCTIONS as FUNCTION_HELP,
-  FIELDS as HELP,
-} from "../../src/console/pages/traces/filter/language.ts";
 import { mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
-import { strideOf, toStride, windowOf } from "../../src/console/pages/traces/model/time-range.ts";
+import { addCondition, completionsAt, readError } from "../../src/console/traces/completion.ts";
+import { FUNCTIONS as FUNCTION_HELP, FIELDS as HELP } from "../../src/console/traces/language.ts";
+import { strideOf, toStride, windowOf } from "../../src/console/traces/time-range.ts";
 import { axisOf } from "../../src/console/ui/chart/axis.ts";
 import { findMessages, toConversation } from "../../src/console/ui/conversation/model.ts";
 import { FIELD_NAMES, FUNCTIONS, findField } from "../../src/traces/filter/fields.ts";

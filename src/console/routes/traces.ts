@@ -1,8 +1,8 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { monitorSearch } from "../pages/monitor/search.ts";
 import { traceSearch } from "../pages/trace/model/search.ts";
-import { tracesSearch } from "../pages/traces/model/search.ts";
 import { idParam } from "../state/search.ts";
+import { tracesSearch } from "../traces/search.ts";
 import { requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 

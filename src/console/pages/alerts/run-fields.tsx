@@ -2,10 +2,10 @@ import type { Project } from "../../../traces/projects/schema.ts";
 import type { FilterValidation } from "../../../traces/query/filter-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
+import { readError } from "../../traces/completion.ts";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { useDebounced } from "../../ui/form/use-debounced.ts";
 import { showText } from "../../ui/formats.ts";
-import { readError } from "../traces/filter/completion.ts";
 import type { DraftProps } from "./alert-draft.ts";
 
 const PROJECTS_SHOWN = 100;

@@ -1,6 +1,6 @@
 import type { TraceRun } from "../../../traces/query/run-schema.ts";
+import { firstTokenMs } from "../../traces/span-kind.ts";
 import { formatCost, formatDuration, formatNumber } from "../../ui/formats.ts";
-import { firstTokenMs } from "../trace/model/span-kind.ts";
 
 type Figure = {
   name: string;

@@ -5,13 +5,13 @@ import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
+import { statusOf } from "../../traces/span-kind.ts";
 import { showText } from "../../ui/formats.ts";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
 import { PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
-import { statusOf } from "../trace/model/span-kind.ts";
 import { CompareFigures } from "./figures.tsx";
 
 const route = getRouteApi("/w/$workspace/traces/compare");

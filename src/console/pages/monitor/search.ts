@@ -1,5 +1,5 @@
 import { choiceParam, idParam, type RawSearch, textParam } from "../../state/search.ts";
-import { RANGE_NAMES, type RangeName } from "../traces/model/range-names.ts";
+import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
 
 const GROUPS = ["name", "revision", "tag", "metadata"] as const;
 export type GroupName = (typeof GROUPS)[number];

@@ -1,10 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Project } from "../../../traces/projects/schema.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
+import { useProject } from "../../traces/use-project.ts";
 import { Empty } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { TraceSearchView } from "./search-view.tsx";
-import { useProject } from "./use-project.ts";
 
 const route = getRouteApi("/w/$workspace/traces");
 

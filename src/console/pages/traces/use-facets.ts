@@ -1,7 +1,7 @@
 import type { RunStats } from "../../../traces/stats/stats-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
-import type { KnownValues } from "./filter/completion.ts";
+import type { KnownValues } from "../../traces/completion.ts";
 
 export type FacetChoice = { label: string; query: string; count: number };
 

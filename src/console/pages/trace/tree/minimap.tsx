@@ -1,6 +1,6 @@
 import { type PointerEvent, useEffect, useRef, useState } from "react";
+import { kindOf } from "../../../traces/span-kind.ts";
 import { type Scale, toX } from "../model/scale.ts";
-import { kindOf } from "../model/span-kind.ts";
 import type { TraceTree } from "../model/tree.ts";
 
 type Props = {

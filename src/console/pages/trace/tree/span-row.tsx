@@ -1,9 +1,9 @@
 import { type CSSProperties, memo } from "react";
+import { firstTokenMs, kindOf } from "../../../traces/span-kind.ts";
 import { formatDuration, formatNumber, showText } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { StatusIcon } from "../../../ui/status.tsx";
 import { type Scale, toX } from "../model/scale.ts";
-import { firstTokenMs, kindOf } from "../model/span-kind.ts";
 import type { TraceTree } from "../model/tree.ts";
 
 type Props = {

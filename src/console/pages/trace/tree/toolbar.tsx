@@ -1,7 +1,7 @@
+import { LEGEND } from "../../../traces/span-kind.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import type { TraceSearch } from "../model/search.ts";
-import { LEGEND } from "../model/span-kind.ts";
 
 type Props = {
   search: TraceSearch;

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useId, useRef, useState } from "react";
+import type { FilterError, KnownValues } from "../../../traces/completion.ts";
 import { Icon } from "../../../ui/icon.tsx";
-import type { FilterError, KnownValues } from "./completion.ts";
 import { Highlight } from "./highlight.tsx";
 import { type FilterCheck, useCheck } from "./use-check.ts";
 import { type CompletionState, useCompletion } from "./use-completion.ts";

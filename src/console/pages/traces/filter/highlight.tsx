@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useRef } from "react";
-import { type FilterError, tokensOf } from "./completion.ts";
+import { type FilterError, tokensOf } from "../../../traces/completion.ts";
 
 type Props = {
   text: string;

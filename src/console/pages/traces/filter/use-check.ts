@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import type { FilterValidation } from "../../../../traces/query/filter-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
-import { type FilterError, readError } from "./completion.ts";
+import { type FilterError, readError } from "../../../traces/completion.ts";
 
 const WAIT_MS = 250;
 

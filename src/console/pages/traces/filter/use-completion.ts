@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type RefObject, useMemo, useState } from "react";
-import { type Completion, completionsAt, type KnownValues } from "./completion.ts";
+import { type Completion, completionsAt, type KnownValues } from "../../../traces/completion.ts";
 
 export type CompletionState = {
   isOpen: boolean;

@@ -1,7 +1,7 @@
 import type { RunSeries } from "../../../../traces/stats/series-schema.ts";
+import { formatTick } from "../../../traces/time-range.ts";
 import { axisOf } from "../../../ui/chart/axis.ts";
 import { formatCost, formatDuration, formatNumber } from "../../../ui/formats.ts";
-import { formatTick } from "../model/time-range.ts";
 import { type Chosen, useBrush } from "./use-brush.ts";
 
 type Props = {

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
-import { formatTick } from "../model/time-range.ts";
+import { formatTick } from "../../../traces/time-range.ts";
 
 /** Milliseconds since 1970. */
 export type Chosen = { from: number; to: number };

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { useWorkspaceId } from "../../../api/hooks.ts";
 import { pathTo } from "../../../state/path.ts";
+import { firstTokenMs, statusOf } from "../../../traces/span-kind.ts";
 import { formatCost, formatDuration, formatNumber, showText } from "../../../ui/formats.ts";
 import { StatusIcon, toneOf } from "../../../ui/status.tsx";
 import { Elapsed, Time } from "../../../ui/values.tsx";
-import { firstTokenMs, statusOf } from "../../trace/model/span-kind.ts";
 import { firstLine, partOf, type TraceListRow } from "./trace-row.ts";
 
 type Props = {

@@ -1,7 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { Project } from "../../../traces/projects/schema.ts";
-import { useApiQuery } from "../../api/hooks.ts";
-import { apiPath } from "../../api/path.ts";
+import type { Project } from "../../traces/projects/schema.ts";
+import { useApiQuery } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
 
 const PAGE = 100;
 

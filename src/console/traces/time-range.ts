@@ -1,4 +1,4 @@
-import type { Stride } from "../../../../traces/stats/series-schema.ts";
+import type { Stride } from "../../traces/stats/series-schema.ts";
 import type { RangeName } from "./range-names.ts";
 
 const MINUTE = 60;

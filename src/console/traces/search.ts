@@ -1,10 +1,4 @@
-import {
-  choiceParam,
-  idParam,
-  type RawSearch,
-  textParam,
-  timeParam,
-} from "../../../state/search.ts";
+import { choiceParam, idParam, type RawSearch, textParam, timeParam } from "../state/search.ts";
 import { RANGE_NAMES, type RangeName } from "./range-names.ts";
 
 export type TracesSearch = {
