@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type ConsoleSizes, readConsoleSizes } from "../../scripts/build/console-sizes.ts";
 import { buildMainModules } from "../../scripts/build/steps.ts";
-import { questionOf } from "../../src/console/pages/overview/question.ts";
+import { questionOf } from "../../src/console/runs/question.ts";
 import {
   formatBytes,
   formatCost,

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { Alert } from "../../../control-plane/alerts/alert-schema.ts";
+import { ALERTS } from "../../alerts/monitor-tabs.tsx";
 import { useApiChange } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { InlineError } from "../../ui/blocks/inline-error.tsx";
@@ -7,7 +8,6 @@ import { DeleteButton, EditButton } from "../../ui/blocks/item-buttons.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { showText } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
-import { ALERTS } from "../monitor/monitor-tabs.tsx";
 import { AlertForm } from "./alert-form.tsx";
 
 type Props = { alert: Alert; onDeleted: () => void };

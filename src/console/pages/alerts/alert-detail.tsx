@@ -1,6 +1,8 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Alert, AlertDeliveries } from "../../../control-plane/alerts/alert-schema.ts";
 import type { Project } from "../../../traces/projects/schema.ts";
+import { conditionOf, METRIC_TEXTS, runsOf } from "../../alerts/alert-texts.ts";
+import { ALERTS } from "../../alerts/monitor-tabs.tsx";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
@@ -11,10 +13,8 @@ import { Icon } from "../../ui/icon.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Time } from "../../ui/values.tsx";
-import { ALERTS } from "../monitor/monitor-tabs.tsx";
 import { AlertActions } from "./alert-actions.tsx";
 import { AlertStatus } from "./alert-status.tsx";
-import { conditionOf, METRIC_TEXTS, runsOf } from "./alert-texts.ts";
 
 const route = getRouteApi("/w/$workspace/monitor/alerts");
 const POLL_MS = 10_000;

@@ -1,6 +1,6 @@
 import type { Alert, AlertCreateRequest } from "../../../control-plane/alerts/alert-schema.ts";
+import { METRIC_TEXTS, type Metric } from "../../alerts/alert-texts.ts";
 import type { FieldProblems } from "../../api/errors.ts";
-import { METRIC_TEXTS, type Metric } from "./alert-texts.ts";
 
 /** The fields of the form, as text where people type. */
 export type AlertDraft = {

@@ -1,5 +1,7 @@
 import { type FormEvent, useState } from "react";
 import type { Alert } from "../../../control-plane/alerts/alert-schema.ts";
+import { METRIC_TEXTS, type Metric, OPERATOR_TEXTS } from "../../alerts/alert-texts.ts";
+import { ALERTS } from "../../alerts/monitor-tabs.tsx";
 import { problemsOf } from "../../api/errors.ts";
 import { useApiChange } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
@@ -8,9 +10,7 @@ import { Field, SelectField } from "../../ui/form/field.tsx";
 import { FormError } from "../../ui/form/form-error.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { ALERTS } from "../monitor/monitor-tabs.tsx";
 import { type AlertDraft, type DraftProps, toDraft, toRequest } from "./alert-draft.ts";
-import { METRIC_TEXTS, type Metric, OPERATOR_TEXTS } from "./alert-texts.ts";
 import { RunFields } from "./run-fields.tsx";
 
 type Props = {

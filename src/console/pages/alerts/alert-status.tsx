@@ -1,7 +1,7 @@
 import type { Alert } from "../../../control-plane/alerts/alert-schema.ts";
+import { stateOf } from "../../alerts/alert-texts.ts";
 import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
-import { stateOf } from "./alert-texts.ts";
 
 /** State, and since when it fires. */
 export function AlertStatus({ alert }: { alert: Alert }) {

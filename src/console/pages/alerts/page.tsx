@@ -1,6 +1,8 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Alert, AlertList } from "../../../control-plane/alerts/alert-schema.ts";
+import { conditionOf, METRIC_TEXTS } from "../../alerts/alert-texts.ts";
+import { ALERTS, MonitorTabs } from "../../alerts/monitor-tabs.tsx";
 import { useApiQuery } from "../../api/hooks.ts";
 import { useMay } from "../../api/session.ts";
 import { LiveControl, usePolling } from "../../shell/live-control.tsx";
@@ -10,11 +12,9 @@ import { formatCount, showText } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { ALERTS, MonitorTabs } from "../monitor/monitor-tabs.tsx";
 import { AlertDetail } from "./alert-detail.tsx";
 import { AlertForm } from "./alert-form.tsx";
 import { AlertStatus } from "./alert-status.tsx";
-import { conditionOf, METRIC_TEXTS } from "./alert-texts.ts";
 
 const route = getRouteApi("/w/$workspace/monitor/alerts");
 const POLL_MS = 10_000;

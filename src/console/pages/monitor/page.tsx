@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { RunSeries } from "../../../traces/stats/series-schema.ts";
+import { MonitorTabs } from "../../alerts/monitor-tabs.tsx";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
@@ -12,7 +13,6 @@ import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Charts } from "./charts-grid.tsx";
 import { Filters } from "./filters.tsx";
-import { MonitorTabs } from "./monitor-tabs.tsx";
 import type { MonitorSearch } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");

@@ -13,7 +13,7 @@ import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { Invitations } from "../settings/invitations.tsx";
+import { Invitations } from "../../workspace/invitations.tsx";
 import { BrokenNow } from "./broken.tsx";
 import { Waiting } from "./waiting.tsx";
 

@@ -1,10 +1,10 @@
 import type { AlertList } from "../../../control-plane/alerts/alert-schema.ts";
 import type { QuotaList } from "../../../control-plane/quotas/quota-schema.ts";
+import { conditionOf } from "../../alerts/alert-texts.ts";
+import { ALERTS } from "../../alerts/monitor-tabs.tsx";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
-import { conditionOf } from "../alerts/alert-texts.ts";
-import { ALERTS } from "../monitor/monitor-tabs.tsx";
-import { isUsedUp, METER_TEXTS, PERIOD_TEXTS, QUOTAS } from "../settings/usage/meters.ts";
+import { isUsedUp, METER_TEXTS, PERIOD_TEXTS, QUOTAS } from "../../workspace/meters.ts";
 
 export type OverviewProblem = {
   key: string;

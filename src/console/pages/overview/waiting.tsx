@@ -3,13 +3,13 @@ import type { WaitingThreads } from "../../../agent-server/threads/api/inbox/inb
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
+import { questionOf } from "../../runs/question.ts";
 import { pathTo } from "../../state/path.ts";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { StatusIcon } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
-import { questionOf } from "./question.ts";
 
 type WaitingThread = WaitingThreads["threads"][number];
 

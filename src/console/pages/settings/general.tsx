@@ -2,8 +2,8 @@ import { useMe, useWorkspace } from "../../api/session.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/values.tsx";
+import { Invitations, Organizations } from "../../workspace/invitations.tsx";
 import { SectionHead } from "./frame/head.tsx";
-import { Invitations, Organizations } from "./invitations.tsx";
 
 export function General() {
   const { organization, region, version, session_expires_at, actor } = useMe();

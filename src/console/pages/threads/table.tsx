@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useWorkspaceId } from "../../api/hooks.ts";
+import { questionOf } from "../../runs/question.ts";
 import type { RunItem, ThreadItem } from "../../runs/stream/agent.ts";
 import { showRun, showThread } from "../../runs/stream/run-status.ts";
 import { pathTo } from "../../state/path.ts";
@@ -8,7 +9,6 @@ import type { WeaveKind } from "../../ui/chart/weave-cell.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
-import { questionOf } from "../overview/question.ts";
 import { tagsOf, titleOf } from "./title.ts";
 
 /** Runs of a thread that its strip has. */

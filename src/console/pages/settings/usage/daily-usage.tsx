@@ -7,7 +7,7 @@ import { formatBytes, formatCount } from "../../../ui/formats.ts";
 import { Panel } from "../../../ui/panel.tsx";
 import { QueryState } from "../../../ui/states.tsx";
 import { Bytes, Quantity } from "../../../ui/values.tsx";
-import { formatSeconds } from "./meters.ts";
+import { formatSeconds } from "../../../workspace/meters.ts";
 import { monthNow, monthOf, rangeOf, shiftMonth } from "./months.ts";
 
 const route = getRouteApi("/w/$workspace/settings/$section");

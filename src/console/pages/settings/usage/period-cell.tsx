@@ -1,7 +1,7 @@
 import type { Meter, Quota, QuotaPeriod } from "../../../../control-plane/quotas/quota-schema.ts";
 import { ProgressBar } from "../../../ui/blocks/progress-bar.tsx";
 import { Status } from "../../../ui/status.tsx";
-import { isUsedUp, METER_TEXTS, PERIOD_TEXTS } from "./meters.ts";
+import { isUsedUp, METER_TEXTS, PERIOD_TEXTS } from "../../../workspace/meters.ts";
 
 type Props = {
   meter: Meter;

@@ -12,7 +12,7 @@ import { Field, Optional } from "../../../ui/form/field.tsx";
 import { FormError } from "../../../ui/form/form-error.tsx";
 import { FormFooter } from "../../../ui/form/form-footer.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
-import { METER_TEXTS, PERIOD_TEXTS, periodsOf, QUOTAS } from "./meters.ts";
+import { METER_TEXTS, PERIOD_TEXTS, periodsOf, QUOTAS } from "../../../workspace/meters.ts";
 
 type Setting = Pick<Quota, "meter" | "period" | "limit">;
 type Limits = Record<QuotaPeriod, string>;

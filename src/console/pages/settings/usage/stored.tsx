@@ -4,7 +4,7 @@ import { EditButton } from "../../../ui/blocks/item-buttons.tsx";
 import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { Bytes } from "../../../ui/values.tsx";
-import { METER_TEXTS } from "./meters.ts";
+import { METER_TEXTS } from "../../../workspace/meters.ts";
 import { PeriodCell } from "./period-cell.tsx";
 
 type Kind = { label: string; holds: string; bytes: number };

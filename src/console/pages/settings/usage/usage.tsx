@@ -16,9 +16,15 @@ import { Icon } from "../../../ui/icon.tsx";
 import { Empty, Panel } from "../../../ui/panel.tsx";
 import { QueryState } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/values.tsx";
+import {
+  isUsedUp,
+  METER_TEXTS,
+  PERIOD_TEXTS,
+  QUOTAS,
+  WORK_METERS,
+} from "../../../workspace/meters.ts";
 import { SectionHead } from "../frame/head.tsx";
 import { DailyUsage } from "./daily-usage.tsx";
-import { isUsedUp, METER_TEXTS, PERIOD_TEXTS, QUOTAS, WORK_METERS } from "./meters.ts";
 import { monthNow, rangeOf } from "./months.ts";
 import { PeriodCell } from "./period-cell.tsx";
 import { QuotaForm } from "./quota-form.tsx";

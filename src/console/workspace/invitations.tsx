@@ -3,15 +3,15 @@ import { useState } from "react";
 import type {
   Invitation,
   InvitationList,
-} from "../../../control-plane/workspaces/invitations/invitation-schema.ts";
-import { useApiChange, useApiQuery } from "../../api/hooks.ts";
-import { apiPath, under } from "../../api/path.ts";
-import { meQuery, useMe } from "../../api/session.ts";
-import { InlineError } from "../../ui/blocks/inline-error.tsx";
-import { ConfirmDialog } from "../../ui/dialog.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { useToast } from "../../ui/toasts.tsx";
-import { Time } from "../../ui/values.tsx";
+} from "../../control-plane/workspaces/invitations/invitation-schema.ts";
+import { useApiChange, useApiQuery } from "../api/hooks.ts";
+import { apiPath, under } from "../api/path.ts";
+import { meQuery, useMe } from "../api/session.ts";
+import { InlineError } from "../ui/blocks/inline-error.tsx";
+import { ConfirmDialog } from "../ui/dialog.tsx";
+import { Panel } from "../ui/panel.tsx";
+import { useToast } from "../ui/toasts.tsx";
+import { Time } from "../ui/values.tsx";
 
 const INVITATIONS = apiPath`/v1/invitations`;
 

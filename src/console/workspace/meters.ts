@@ -3,9 +3,9 @@ import type {
   Quota,
   QuotaPeriod,
   WorkMeter,
-} from "../../../../control-plane/quotas/quota-schema.ts";
-import { apiPath } from "../../../api/path.ts";
-import { formatBytes, formatDuration, formatNumber } from "../../../ui/formats.ts";
+} from "../../control-plane/quotas/quota-schema.ts";
+import { apiPath } from "../api/path.ts";
+import { formatBytes, formatDuration, formatNumber } from "../ui/formats.ts";
 
 type MeterTexts = {
   label: string;

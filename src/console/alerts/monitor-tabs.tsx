@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import type { AlertList } from "../../../control-plane/alerts/alert-schema.ts";
-import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
-import { apiPath } from "../../api/path.ts";
-import { pathTo } from "../../state/path.ts";
+import type { AlertList } from "../../control-plane/alerts/alert-schema.ts";
+import { useApiQuery, useWorkspaceId } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
+import { pathTo } from "../state/path.ts";
 
 export const ALERTS = apiPath`/v1/alerts`;
 const POLL_MS = 10_000;
