@@ -4,7 +4,7 @@ import { glob, readFile } from "node:fs/promises";
 import { checkWords } from "./house/words.ts";
 import { readOptions } from "./options.ts";
 
-const FOLDERS = "{src,test,scripts,bench,examples}/**/*.{ts,tsx}";
+const FOLDERS = "{src,local,test,scripts,bench,examples}/**/*.{ts,tsx}";
 const [folder = ""] = readOptions({}, true).positionals;
 
 const sources = [];

@@ -87,6 +87,7 @@ const DOORS = ["object/stub.ts", "object/thread-calls.ts", "callbacks.ts"];
 
 /** Pages: they read types of features' schemas, and run no code of the Worker. */
 const CONSOLE = "console";
+const PAGES = /^src\/console\/pages\/([^/]+)\//;
 const IMPORTED_VALUE = /^(?:import|export)\s(?!type\s)[^;"']*?\sfrom\s"([^"]+)"/gm;
 
 type FileRule = { file: RegExp; forbids: RegExp; because: string };
@@ -153,10 +154,19 @@ function callbackViolations({ path, text }: Source): string[] {
 
 function consoleViolations({ path, text, files }: Source): string[] {
   const values = [...text.matchAll(IMPORTED_VALUE)].map(([, name = ""]) => basename(name));
-  return files
+  const foreign = files
     .filter((file) => featureOf(file) !== CONSOLE)
     .filter((file) => !/(^|-)schema\.ts$/.test(basename(file)) || values.includes(basename(file)))
     .map((file) => `${path}: may not import ${file}, because pages import types of schemas only`);
+  const pages = files
+    .filter((file) => isOtherPage(file, path))
+    .map((file) => `${path}: may not import ${file}, because what pages share is beside them`);
+  return [...foreign, ...pages];
+}
+
+function isOtherPage(file: string, path: string): boolean {
+  const [page, importer] = [PAGES.exec(file)?.[1], PAGES.exec(path)?.[1]];
+  return page !== undefined && importer !== undefined && page !== importer;
 }
 
 function featureViolations({ path, files }: Source): string[] {

@@ -58,7 +58,7 @@ async function matches(pattern: string): Promise<boolean> {
   return false;
 }
 
-const ROOTS = ["bench", "docs", "examples", "migrations", "scripts", "src", "test"];
+const ROOTS = ["bench", "docs", "examples", "local", "migrations", "scripts", "src", "test"];
 
 test("every path of the repository in a page exists", async () => {
   const named = [...pages].flatMap(([page, text]) =>

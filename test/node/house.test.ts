@@ -34,6 +34,11 @@ describe("imports of src", () => {
       "src/agent-server/threads/api/runs/run-service.ts",
     ],
     [
+      "a page of the console, from another one",
+      "src/console/pages/overview/page.tsx",
+      "src/console/pages/exports/page.tsx",
+    ],
+    [
       "the storage of a thread, from its routes",
       "src/agent-server/threads/api/runs/run-service.ts",
       "src/agent-server/threads/object/storage/store.ts",
