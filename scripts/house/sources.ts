@@ -66,11 +66,11 @@ export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
 
 const EXPORTED_TYPE = /^export (?:type|interface|class) ([A-Z]\w*)/gm;
 
-/** Returns names that two files export as a type, with the files. The isolate is another program. */
+/** Returns names that two files export as a type, with the files. The isolate and `local` are other programs. */
 export function ambiguousTypes(sources: readonly Source[]): string[] {
   const files = new Map<string, string[]>();
   for (const { path, text } of sources) {
-    if (featureOf(path) === "isolate") continue;
+    if (!path.startsWith("src/") || featureOf(path) === "isolate") continue;
     for (const [, name = ""] of text.matchAll(EXPORTED_TYPE)) {
       files.set(name, [...(files.get(name) ?? []), path]);
     }

@@ -28,11 +28,7 @@ describe("imports of src", () => {
     ["the Worker, from the isolate", "src/isolate/agent/agent.ts", "src/shared/errors.ts"],
     ["the Worker's entry, from a feature", "src/exports/bulk-exports/service.ts", "src/app.ts"],
     ["a table, from a route", "src/exports/bulk-exports/routes.ts", "src/exports/table.ts"],
-    [
-      "a service, from an object",
-      "src/agent-server/threads/object/object.ts",
-      "src/agent-server/threads/api/runs/run-service.ts",
-    ],
+    ["a service, from an object", "src/traces/object/object.ts", "src/traces/projects/service.ts"],
     [
       "a page of the console, from another one",
       "src/console/pages/overview/page.tsx",
