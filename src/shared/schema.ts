@@ -51,6 +51,13 @@ export const QueryBoolean = z
   })
   .openapi({ type: "boolean" });
 
+/** Calls of Python are written for types that take 0 and 1 for booleans. */
+export const LaxBoolean = z
+  .union([z.boolean(), z.literal([0, 1]).transform((bit) => bit === 1)], {
+    error: "must be true or false",
+  })
+  .openapi({ type: "boolean" });
+
 /** Read in either case, kept and compared in lower case. */
 export const Uuid = z.uuid().toLowerCase();
 /** No `type`: with it the document would forget which of them may be null. */

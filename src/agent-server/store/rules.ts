@@ -30,8 +30,9 @@ export function problemOf(ops: StoreOp[]): StoreRefusal | null {
 function problemOfOne(op: StoreOp): StoreRefusal | null {
   switch (op.op) {
     case "get":
-    case "delete":
       return namespaceProblem(op.namespace) ?? keyProblem(op.key);
+    case "delete":
+      return namespaceProblem(op.namespace) ?? rootProblem(op.namespace) ?? keyProblem(op.key);
     case "put":
       return putProblem(op);
     case "search":

@@ -1,4 +1,4 @@
-import { lowerAscii, toLikeTest } from "../filter/like-pattern.ts";
+import { toLikeTest } from "../filter/like-pattern.ts";
 import type { Condition, Operand } from "../filter/tree.ts";
 
 export type Scalar = string | number | null;
@@ -24,7 +24,7 @@ export function toScalarTest(condition: Condition): ScalarTest {
       return (value) => value !== null && isLike(String(value));
     }
     case "search":
-      return (value) => value !== null && lowerAscii(String(value)).includes(condition.text);
+      return (value) => value !== null && String(value).toLowerCase().includes(condition.text);
     default:
       return toOrderTest(condition.op, condition.operand);
   }

@@ -1,5 +1,5 @@
 import type { Field, FunctionName } from "./fields.ts";
-import { lowerAscii, readLikePattern } from "./like-pattern.ts";
+import { readLikePattern } from "./like-pattern.ts";
 import { describe, readString, toLiteral } from "./literal.ts";
 import type { FilterNode } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
@@ -74,7 +74,7 @@ function readLike({ field_name }: FieldRef, node: FilterNode): Condition {
 }
 
 function readSearch({ field_name }: FieldRef, node: FilterNode): Condition {
-  const text = lowerAscii(readString(node, `search(${field_name}, ...)`));
+  const text = readString(node, `search(${field_name}, ...)`).toLowerCase();
   if (text.trim() !== "") return { op: "search", text };
   throw new FilterProblem(node.offset, "search() needs a string");
 }

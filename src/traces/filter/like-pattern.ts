@@ -18,22 +18,17 @@ export function readLikePattern(text: string): LikePattern | null {
 
 const PIECE = /\\([\s\S])|([\s\S])/gu;
 
-/** Lowers ASCII only: other letters match in their own case. */
-export function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-}
-
 /** Returns a test whose time grows with the product of both lengths at most. */
 export function toLikeTest(pattern: LikePattern): (text: string) => boolean {
   switch (pattern.kind) {
     case "short": {
-      const steps = toSteps(lowerAscii(pattern.text));
-      return steps === null ? () => false : (text) => matches(lowerAscii(text), steps);
+      const steps = toSteps(pattern.text.toLowerCase());
+      return steps === null ? () => false : (text) => matches(text.toLowerCase(), steps);
     }
     case "exact":
-      return (text) => lowerAscii(text) === pattern.text;
+      return (text) => text.toLowerCase() === pattern.text;
     case "around":
-      return (text) => isAround(lowerAscii(text), pattern);
+      return (text) => isAround(text.toLowerCase(), pattern);
   }
 }
 
@@ -97,7 +92,7 @@ function widthAt(text: string, at: number): number {
 function splitPattern(text: string): string[] | null {
   const pieces: string[] = [];
   let piece = "";
-  for (const [, escaped, plain] of lowerAscii(text).matchAll(PIECE)) {
+  for (const [, escaped, plain] of text.toLowerCase().matchAll(PIECE)) {
     if (plain === "_") return null;
     if (plain === "%") {
       pieces.push(piece);

@@ -6,7 +6,7 @@ export type Comparator = "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
 export type Operand = string | number;
 
 /**
- * Pattern with % and _, split at its wildcards when it is long. ASCII letters match in either case.
+ * Pattern with % and _, split at its wildcards when it is long. Letters match in either case.
  */
 export type LikePattern =
   | { kind: "short"; text: string }

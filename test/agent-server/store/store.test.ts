@@ -117,6 +117,15 @@ describe("items", () => {
     expect(answer).toEqual({ status, text: expect.stringContaining(text) });
   });
 
+  test("the root of LangGraph takes no delete either", async () => {
+    const { call } = await agent();
+    const answer = await call("DELETE", "/store/items", {
+      namespace: ["langgraph", "a"],
+      key: "k",
+    });
+    expect(answer).toEqual({ status: 422, text: expect.stringContaining("langgraph") });
+  });
+
   test("an item of nearly two megabytes is stored, and searches fail when the result is too large", async () => {
     const { put, get, call, search } = await agent();
     const value = { x: "x".repeat(1_899_000) };

@@ -128,6 +128,7 @@ export type RunTarget = {
 
 export type RunRefusal =
   | "thread_missing"
+  | "checkpoint_missing"
   | "busy"
   | "too_large"
   | "key_reused"

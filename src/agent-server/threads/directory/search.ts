@@ -1,8 +1,8 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import { SQLiteSyncDialect } from "drizzle-orm/sqlite-core";
 import type { Filters } from "../../../shared/filters.ts";
+import { contains, fulfils } from "../../../shared/storage/containment.ts";
 import { among } from "../../../shared/storage/sql.ts";
-import { contains, fulfils } from "../contract/containment.ts";
 import { digestOf } from "../contract/digest.ts";
 import type { ThreadCount, ThreadSearch } from "../contract/requests/thread-schema.ts";
 import type { ThreadStatus } from "../contract/run-decisions.ts";

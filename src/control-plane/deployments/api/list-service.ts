@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
+import { containsText } from "../../../shared/storage/letter-case.ts";
 import { among, inWorkspace } from "../../../shared/storage/sql.ts";
 import { toDeployment, toRevision } from "../answers.ts";
 import type { RevisionsList } from "../revision-schema.ts";
@@ -49,7 +50,7 @@ function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
   const { name_contains, status, deployment_type, deployment_ids, remote_reconciled } = query;
   const type = sql`${deployments.source_config} ->> 'deployment_type'`;
   return [
-    name_contains && sql`instr(lower(${deployments.name}), ${name_contains.toLowerCase()}) > 0`,
+    name_contains && containsText(deployments.name, name_contains),
     status === undefined
       ? ne(deployments.status, "AWAITING_DELETE")
       : sql`${deployments.status} = ${status}`,

@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { log } from "../../../shared/log.ts";
+import { containsTextSql } from "../../../shared/storage/letter-case.ts";
 import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
 import { inRegion } from "../../../shared/storage/objects.ts";
 import { toIso } from "../../../shared/times.ts";
@@ -95,7 +96,7 @@ export class AgentLog extends DurableObject<Env> {
       ["revision_id = ?", revision_id],
       [is_up ? "id > ?" : "id < ?", after],
       ["level = ?", level],
-      ["instr(lower(message), ?) > 0", text],
+      [containsTextSql("message", text ?? ""), text],
       ["at_us >= ?", from_us],
       ["at_us < ?", to_us],
     ];

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, gt, gte, lt, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
+import { containsText } from "../../../shared/storage/letter-case.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { toIso } from "../../../shared/times.ts";
 import { findServed } from "../active.ts";
@@ -40,7 +41,7 @@ function matches({ is_up, after, level, text, from_us, to_us }: LogFilter) {
   return and(
     after === null ? undefined : (is_up ? gt : lt)(build_logs.id, after),
     level === null ? undefined : sql`${build_logs.level} = ${level}`,
-    text === null ? undefined : sql`instr(lower(${build_logs.message}), ${text}) > 0`,
+    text === null ? undefined : containsText(build_logs.message, text),
     from_us === null ? undefined : gte(build_logs.timestamp, toIso(from_us)),
     to_us === null ? undefined : lt(build_logs.timestamp, toIso(to_us)),
   );

@@ -3,8 +3,8 @@ import type { BatchItem } from "drizzle-orm/batch";
 import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
 import type { Context, Database } from "../../../../shared/context.ts";
 import type { Filters } from "../../../../shared/filters.ts";
+import { fulfils } from "../../../../shared/storage/containment.ts";
 import { deleteSome, isUniqueViolation } from "../../../../shared/storage/sql.ts";
-import { fulfils } from "../../contract/containment.ts";
 import { assistant_versions, assistants } from "./table.ts";
 
 export type AssistantRow = typeof assistants.$inferSelect;

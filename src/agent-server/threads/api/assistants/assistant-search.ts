@@ -1,8 +1,9 @@
 import { and, asc, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../../../../shared/context.ts";
 import type { Filters } from "../../../../shared/filters.ts";
+import { contains, fulfils } from "../../../../shared/storage/containment.ts";
+import { containsText } from "../../../../shared/storage/letter-case.ts";
 import { inWorkspace } from "../../../../shared/storage/sql.ts";
-import { contains, fulfils } from "../../contract/containment.ts";
 import {
   type AssistantRow,
   type AssistantsOwner,
@@ -59,7 +60,7 @@ function matches(
     isNull(assistants.deleted_at),
     or(eq(assistants.is_system, false), inArray(assistants.graph_id, deployment.graphs)),
     graph_id === undefined ? undefined : eq(assistants.graph_id, graph_id),
-    name === undefined ? undefined : sql`instr(lower(${assistants.name}), lower(${name})) > 0`,
+    name === undefined ? undefined : containsText(assistants.name, name),
     metadata === undefined ? undefined : contains(assistants.metadata, metadata),
   ];
   return and(...conditions);

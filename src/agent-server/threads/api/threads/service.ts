@@ -68,7 +68,7 @@ async function withState(
   const thread = await object.getThread();
   if (answer.ok && thread) return thread;
   await object.deleteThread();
-  updateText(answer, thread?.thread_id ?? "");
+  updateText(answer, { thread_id: thread?.thread_id ?? "", checkpoint_id: null });
   throw new AppError("conflict", "The thread was deleted while it was created.");
 }
 

@@ -1,6 +1,6 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
-import type { Filters } from "../../../shared/filters.ts";
-import { isRecord } from "../../../shared/guards.ts";
+import type { Filters } from "../filters.ts";
+import { isRecord } from "../guards.ts";
 
 type Leaf = { path: string; type: string; value: unknown };
 
