@@ -21,6 +21,7 @@ export const MAX_SEARCH_CHARS = 16_000;
 export const MAX_PAIRS_CHARS = 200_000;
 
 export const MAX_NAME_CHARS = 1000;
+export const MAX_PROJECT_NAME_CHARS = 255;
 export const MAX_TAGS = 100;
 export const MAX_TAG_CHARS = 250;
 export const MAX_ERROR_CHARS = 100_000;

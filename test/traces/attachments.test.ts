@@ -52,3 +52,11 @@ test("a signed URL ends with its hour, with its trace, and with a changed claim"
   await api("/runs/delete", { key: ours.admin, json: { session_id, trace_ids: [run.id] } });
   expect((await api(url)).status).toBe(404);
 });
+
+test("an attachment with a quote in its name has this name", async () => {
+  const run = wireRun("quoted");
+  const file = { name: "q%22uote 100%2F", type: "text/plain", data: "hi" };
+  expect((await postWithFile(ours.editor, run, file)).status).toBe(202);
+  const { s3_urls } = await read(ours.viewer, run.id);
+  expect(Object.keys(s3_urls as Urls)).toEqual(['attachment.q"uote 100%2F']);
+});

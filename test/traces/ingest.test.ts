@@ -228,6 +228,15 @@ describe("a multipart body", () => {
     expect((await api(url, { key: theirs.viewer })).status).toBe(404);
   });
 
+  test("with a run that is refused names it, and stores the others", async () => {
+    const [good, bad] = [wireRun("refused"), { ...wireRun("refused"), run_type: "thing" }];
+    const response = await send(multipart([...parts(good), ...parts(bad)]));
+    expect(response.status).toBe(422);
+    expect(await response.text()).toContain(`post.${bad.id}`);
+    expect((await api(`/runs/${good.id}`, { key: ours.viewer })).status).toBe(200);
+    expect((await api(`/runs/${bad.id}`, { key: ours.viewer })).status).toBe(404);
+  });
+
   test.each([
     ["without its end", async () => (await multipart(parts(wireRun("x")))).slice(0, -20), {}, 400],
     ["that is no gzip", () => multipart([]), { "Content-Encoding": "gzip" }, 400],
@@ -257,12 +266,28 @@ describe("ingestion rejects", () => {
     [{ ...run, dotted_order: "1.2" }, "dotted_order"],
     [{ ...run, trace_id: idAt(5) }, "dotted_order"],
     [{ ...run, tags: "a" }, "tags"],
-  ])("a wrong field, and names it: %#", async (wrong, field) => {
-    const response = await batch(ours.editor, [run, wrong]);
+  ])("a wrong field, names it, and stores the other run: %#", async (wrong, field) => {
+    const other = wireRun("refused");
+    const response = await batch(ours.editor, [other, wrong]);
     expect(response.status).toBe(422);
-    const { details } = await response.json<{ details: { loc: unknown[] }[] }>();
+    type Refusal = { error: string; details: { loc: unknown[] }[] };
+    const { error, details } = await response.json<Refusal>();
     expect(details[0]?.loc).toEqual(["body", "post", 1, field]);
-    expect((await api(`/runs/${run.id}`, { key: ours.viewer })).status).toBe(404);
+    expect(error).toMatch(/ The other 1 runs are stored\.$/);
+    expect((await api(`/runs/${other.id}`, { key: ours.viewer })).status).toBe(200);
+  });
+
+  test("nothing that can be cut", async () => {
+    const tags = ["t".repeat(300), ...Array.from({ length: 120 }, (_, n) => `${n}`)];
+    const long = wireRun("p".repeat(300), { name: "n".repeat(2000), tags, execution_order: 1.5 });
+    await accepted(batch(ours.editor, [long]));
+    const stored = await (await api(`/runs/${long.id}`, { key: ours.viewer })).json<{
+      name: string;
+      tags: string[];
+    }>();
+    expect(stored.tags).toEqual(["t".repeat(250), ...tags.slice(1, 100)]);
+    expect(stored.name).toBe("n".repeat(1000));
+    expect(await projectId(ours.viewer, "p".repeat(255))).toBeDefined();
   });
 
   test("viewers, anonymous callers, and projects of other workspaces", async () => {

@@ -43,6 +43,28 @@ test("a project is created, read, listed by name and changed, under each path", 
   expect(await response.json()).toEqual({ ...project, description: "new" });
 });
 
+test("a list is filtered by metadata and dataset, and refuses other filters", async () => {
+  const mine = await workspace();
+  const dataset = crypto.randomUUID();
+  const metadata = { env: "test", of: { team: 1 } };
+  await created({ name: "a", extra: { metadata } }, mine.editor);
+  await created({ name: "b", reference_dataset_id: dataset }, mine.editor);
+  const list = async (query: Record<string, string>) => {
+    const path = `/api/v1/sessions?${new URLSearchParams(query)}`;
+    const response = await api(path, { key: mine.viewer });
+    const text = await response.text();
+    if (response.status !== 200) return `${response.status} ${text}`;
+    return (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
+  };
+  expect(await list({ metadata: JSON.stringify({ of: { team: 1 } }) })).toEqual(["a"]);
+  expect(await list({ metadata: '{"env":"other"}' })).toEqual([]);
+  expect(await list({ reference_dataset: dataset })).toEqual(["b"]);
+  expect(await list({ reference_dataset: crypto.randomUUID() })).toEqual([]);
+  expect(await list({ reference_free: "true" })).toEqual(["a"]);
+  expect(await list({ metadata: "env" })).toMatch(/^422 .*metadata.*JSON text of an object/);
+  expect(await list({ tag: "x" })).toMatch(/^422 .*tag/);
+});
+
 test("a change with a null name, as the SDKs send it, keeps the name", async () => {
   const { id } = await created({ name: "keeps-its-name" });
   const json = { name: null, description: "new", end_time: null };

@@ -102,9 +102,18 @@ test("trace filters match runs on both sides of midnight", async () => {
   expect(await found({ ...since, tree_filter: 'has(tags, "x")' })).toEqual(["morning"]);
 });
 
-test("returns only selected fields and the id", async () => {
+test("a boolean may be 0 or 1, as calls of Python write it", async () => {
+  const ids = async (body: Record<string, unknown>) => (await query(body)).runs.map(({ id }) => id);
+  expect(await ids({ is_root: 1 })).toEqual(await ids({ is_root: true }));
+  expect(await ids({ error: 0 })).toEqual(await ids({ error: false }));
+});
+
+test("returns only selected fields, and those that LangSmith's clients require", async () => {
   const { runs } = await query({ filter: 'eq(name, "model")', select: ["total_cost", "inputs"] });
-  expect(runs).toEqual([{ id: llm.id, total_cost: "0.01", inputs: { question: "why" } }]);
+  const selected = { total_cost: "0.01", inputs: { question: "why" } };
+  const required = { name: "model", run_type: "llm", trace_id: llm.trace_id };
+  const start_time = expect.stringContaining("T");
+  expect(runs).toEqual([{ id: llm.id, ...required, start_time, ...selected }]);
 });
 
 test("pages hold each run once while others arrive between them", async () => {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { AppError, invalid } from "../../shared/errors.ts";
+import { AppError, type Issue, invalid } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { joinIssues, toIssues } from "../../shared/validation.ts";
 import { type Digest, type IncomingRun, PAYLOADS, type RunColumns } from "../changes.ts";
@@ -9,6 +9,8 @@ import { MAX_ERROR_CHARS } from "../limits.ts";
 import { IngestRun } from "./ingest-schema.ts";
 
 export type ChangeKind = "post" | "patch";
+const MAX_NAMED_ISSUES = 100;
+
 type Loc = (string | number)[];
 
 /** Converts one run of a request. `texts` are payloads sent as separate parts. */
@@ -19,6 +21,27 @@ export function toIncoming(
   texts: Partial<Record<string, string>> = {},
 ): IncomingRun {
   return fromValid(parseFields(IngestRun, value, loc), kind, loc, texts);
+}
+
+/** Runs of one request that are valid, and the error that names the others. */
+export type RunBatch = { runs: IncomingRun[]; refusal: AppError | null };
+
+export function readBatch(reads: readonly (() => IncomingRun)[]): RunBatch {
+  const issues: Issue[] = [];
+  const runs = reads.flatMap((read) => {
+    try {
+      return [read()];
+    } catch (error) {
+      if (!(error instanceof AppError) || error.issues === undefined) throw error;
+      issues.push(...error.issues);
+      return [];
+    }
+  });
+  if (issues.length === 0) return { runs, refusal: null };
+  const stored = runs.length === 0 ? "" : ` The other ${runs.length} runs are stored.`;
+  const named = issues.slice(0, MAX_NAMED_ISSUES);
+  const text = `${joinIssues(named)}${stored}`;
+  return { runs, refusal: new AppError("invalid_request", text, { issues: named }) };
 }
 
 export function parseFields<T>(schema: z.ZodType<T>, value: unknown, loc: Loc): T {

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { namedObject, textField } from "../../shared/schema.ts";
 import { toMicros } from "../../shared/times.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
-import { MAX_NAME_CHARS, MAX_TAG_CHARS, MAX_TAGS } from "../limits.ts";
+import { MAX_NAME_CHARS, MAX_PROJECT_NAME_CHARS, MAX_TAG_CHARS, MAX_TAGS } from "../limits.ts";
 
 export const RUN_TYPES = [
   "tool",
@@ -32,36 +32,42 @@ const DottedOrder = z.string().refine((text) => parseDottedOrder(text) !== null,
     "must be segments YYYYMMDDTHHMMSSffffffZ<run id> from the root to the run, with dots between",
 });
 
+/** A run with a longer text is not refused. */
+function cut(max_chars: number) {
+  return z.string().transform((text) => text.slice(0, max_chars));
+}
+
 /** Fields that place a run. */
 export const RunPlacement = z.object({
   id: Id.nullish(),
   trace_id: Id.nullish(),
   parent_run_id: Id.nullish(),
   dotted_order: DottedOrder.nullish(),
-  session_name: z.string().max(255).nullish(),
+  session_name: cut(MAX_PROJECT_NAME_CHARS).nullish(),
 });
 
 /** Run as SDKs send it. Missing and `null` fields change nothing. */
-export const IngestRun = z
-  .looseObject({
-    ...RunPlacement.shape,
-    name: z.string().nullish(),
-    run_type: z.enum(RUN_TYPES).nullish(),
-    start_time: Moment.nullish(),
-    end_time: Moment.nullish(),
-    inputs: z.unknown().optional(),
-    outputs: z.unknown().optional(),
-    error: z.unknown().optional(),
-    extra: z.unknown().optional(),
-    events: z.unknown().optional(),
-    serialized: z.unknown().optional(),
-    tags: z.array(z.string().max(MAX_TAG_CHARS)).max(MAX_TAGS).nullish(),
-    session_id: Id.nullish(),
-    reference_example_id: Id.nullish(),
-    trace_tier: z.enum(["longlived", "shortlived"]).nullish(),
-    execution_order: z.number().int().nullish(),
-  })
-  .transform((run) => ({ ...run, name: run.name?.slice(0, MAX_NAME_CHARS) }));
+export const IngestRun = z.looseObject({
+  ...RunPlacement.shape,
+  name: cut(MAX_NAME_CHARS).nullish(),
+  run_type: z.enum(RUN_TYPES).nullish(),
+  start_time: Moment.nullish(),
+  end_time: Moment.nullish(),
+  inputs: z.unknown().optional(),
+  outputs: z.unknown().optional(),
+  error: z.unknown().optional(),
+  extra: z.unknown().optional(),
+  events: z.unknown().optional(),
+  serialized: z.unknown().optional(),
+  tags: z
+    .array(cut(MAX_TAG_CHARS))
+    .transform((tags) => tags.slice(0, MAX_TAGS))
+    .nullish(),
+  session_id: Id.nullish(),
+  reference_example_id: Id.nullish(),
+  trace_tier: z.enum(["longlived", "shortlived"]).nullish(),
+  execution_order: z.number().transform(Math.trunc).nullish(),
+});
 export type IngestRun = z.infer<typeof IngestRun>;
 
 export const RunsAccepted = namedObject("RunsAccepted", {

@@ -8,7 +8,7 @@ import { type ExactJson, exactTexts } from "../exact-json.ts";
 import { createFeedbackBatch } from "../feedback/feedback-service.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { assertMayIngest, readJson, withBody } from "./body.ts";
-import { type ChangeKind, toIncoming } from "./incoming.ts";
+import { type ChangeKind, type RunBatch, readBatch, toIncoming } from "./incoming.ts";
 import { completeLineage } from "./lineage.ts";
 import { boundaryOf, readParts } from "./multipart.ts";
 import { readBundle, tooMany } from "./multipart-runs.ts";
@@ -47,11 +47,15 @@ export async function patchTraceRun(
 
 export async function ingestBatch(ctx: Context, request: Request): Promise<Message> {
   await assertMayIngest(ctx);
-  await withBody(ctx, request, async (bytes) => ingest(ctx, toBatch(await readJson(bytes))));
+  await withBody(ctx, request, async (bytes) => {
+    const { runs, refusal } = toBatch(await readJson(bytes));
+    await ingest(ctx, runs);
+    if (refusal) throw refusal;
+  });
   return { message: "Runs batch ingested" };
 }
 
-function toBatch({ value, exact }: ExactJson): IncomingRun[] {
+function toBatch({ value, exact }: ExactJson): RunBatch {
   if (!isRecord(value) || !isRecord(exact)) {
     throw invalid(["body"], "must be an object with the arrays post and patch");
   }
@@ -59,12 +63,12 @@ function toBatch({ value, exact }: ExactJson): IncomingRun[] {
   if (posts.length + patches.length > MAX_RUNS_PER_BATCH) throw tooMany();
   const toRuns = (runs: unknown[], kind: ChangeKind) => {
     const originals = listOf(exact, kind);
-    return runs.map((run, n) => {
+    return runs.map((run, n) => () => {
       const texts = exactTexts({ value: run, exact: originals[n] }, PAYLOADS);
       return toIncoming(run, kind, ["body", kind, n], texts);
     });
   };
-  return [...toRuns(posts, "post"), ...toRuns(patches, "patch")];
+  return readBatch([...toRuns(posts, "post"), ...toRuns(patches, "patch")]);
 }
 
 export async function ingestMultipart(ctx: Context, request: Request): Promise<Message> {
@@ -75,9 +79,10 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
     throw new AppError("unsupported_media_type", text);
   }
   await withBody(ctx, request, async (bytes) => {
-    const { runs, files, feedback } = await readBundle(readParts(bytes, boundary));
+    const { runs, refusal, files, feedback } = await readBundle(readParts(bytes, boundary));
     await ingest(ctx, [...runs, ...attachedOnly(runs, files)], files);
     await createFeedbackBatch(ctx, feedback);
+    if (refusal) throw refusal;
   });
   return { message: "Runs batch ingested" };
 }

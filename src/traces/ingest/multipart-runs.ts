@@ -5,12 +5,11 @@ import { type ExactJson, exactTexts } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { parseJson } from "./body.ts";
-import { type ChangeKind, toIncoming } from "./incoming.ts";
+import { type ChangeKind, type RunBatch, readBatch, toIncoming } from "./incoming.ts";
 import type { MultipartPart } from "./multipart.ts";
 
 /** Content of one multipart body. */
-export type Bundle = {
-  runs: IncomingRun[];
+export type Bundle = RunBatch & {
   files: AttachedFile[];
   feedback: { id: string; body: JsonObject }[];
 };
@@ -29,13 +28,20 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export async function readBundle(parts: AsyncIterable<MultipartPart>): Promise<Bundle> {
   const drafts = new Map<string, Draft>();
-  const bundle: Bundle = { runs: [], files: [], feedback: [] };
+  const bundle: Bundle = { runs: [], refusal: null, files: [], feedback: [] };
   for await (const part of parts) {
     addPart(part, drafts, bundle);
     if (drafts.size > MAX_RUNS_PER_BATCH) throw tooMany();
   }
-  bundle.runs = [...drafts.values()].map(toRun);
-  return bundle;
+  const drafted = [...drafts.values()];
+  const read = readBatch(drafted.map((draft) => () => toRun(draft)));
+  const stored = new Set(read.runs.map(({ id }) => id));
+  const refused = new Set(drafted.filter(({ id }) => !stored.has(id)).map(({ id }) => id));
+  return {
+    ...read,
+    files: bundle.files.filter(({ run_id }) => !refused.has(run_id)),
+    feedback: bundle.feedback.filter(({ body }) => !refused.has(String(body.run_id))),
+  };
 }
 
 export function tooMany(): AppError {

@@ -4,6 +4,8 @@ import { AppError, invalid } from "../../shared/errors.ts";
 export type MultipartPart = { name: string; content_type: string; data: Uint8Array };
 
 const MAX_HEADER_BYTES = 16_384;
+/** Characters that a form escapes in names: quotes and line ends, and no other one. */
+const ESCAPED = /%(?:22|0D|0A)/gi;
 const NAME = /;\s*name="((?:[^"\\]|\\.)*)"|;\s*name=([^\s;]+)/i;
 
 /** Returns `null` when the type is not multipart/form-data. */
@@ -65,7 +67,9 @@ function toPart(segment: Buffer): MultipartPart {
   }
   const headers = readHeaders(segment.toString("utf8", start + 2, Math.max(end, start + 2)));
   const match = NAME.exec(headers.get("content-disposition") ?? "");
-  const name = (match?.[1] ?? match?.[2])?.replaceAll(/\\(.)/g, "$1");
+  const name = (match?.[1] ?? match?.[2])
+    ?.replaceAll(/\\(.)/g, "$1")
+    .replaceAll(ESCAPED, (code) => decodeURIComponent(code));
   if (name === undefined || name === "") {
     throw invalid(["body"], 'a part has no name: send Content-Disposition: form-data; name="..."');
   }

@@ -1,4 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { isRecord } from "../../shared/guards.ts";
+import { isShallow } from "../../shared/http/depth.ts";
 import {
   namedObject,
   QueryBoolean,
@@ -13,6 +15,17 @@ const MAX_LIMIT = 100;
 
 const Extra = z.record(z.string(), z.unknown());
 export const TraceTier = z.enum(["longlived", "shortlived"]);
+const MAX_METADATA_CHARACTERS = 10_000;
+const MetadataText = z
+  .string()
+  .max(MAX_METADATA_CHARACTERS)
+  .transform((text, context) => {
+    const metadata = parseObject(text);
+    if (metadata !== null) return metadata;
+    context.addIssue("must be the JSON text of an object");
+    return z.NEVER;
+  })
+  .openapi({ type: "string", example: '{"env":"test"}' });
 const Name = z.string().trim().min(1).max(255);
 
 export const ProjectCreateRequest = namedObject("TracerSessionCreate", {
@@ -65,13 +78,17 @@ export const ProjectUpdateRequest = namedObject("TracerSessionUpdate", {
 });
 export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
 
-export const ProjectsQuery = z.object({
+/** Unknown parameters are refused: an ignored filter would return every project. */
+export const ProjectsQuery = z.strictObject({
   id: z
     .union([Uuid.transform((id) => [id]), z.array(Uuid).max(100)])
     .optional()
     .describe("Ids of projects"),
   name: z.string().optional().describe("Name of the project"),
   name_contains: z.string().max(255).optional().describe("Part of the name"),
+  metadata: MetadataText.optional().describe("JSON of metadata that the projects have"),
+  reference_dataset: Uuid.optional().describe("Id of the dataset of the projects"),
+  reference_free: QueryBoolean.optional().describe("Whether to return projects without a dataset"),
   include_stats: QueryBoolean.default(false).describe(
     "Whether to return statistics: of all traces of one project, or of the last seven days of several",
   ),
@@ -84,7 +101,11 @@ export const ProjectsQuery = z.object({
 });
 export type ProjectsQuery = z.infer<typeof ProjectsQuery>;
 
-export const ProjectQuery = ProjectsQuery.pick({ include_stats: true, stats_start_time: true });
+/** Clients send parameters of the list too. */
+export const ProjectQuery = z.object({
+  include_stats: ProjectsQuery.shape.include_stats,
+  stats_start_time: ProjectsQuery.shape.stats_start_time,
+});
 export type ProjectQuery = z.infer<typeof ProjectQuery>;
 
 /** Makes fields `null` by default. */
@@ -94,6 +115,15 @@ function nullable<S extends z.ZodRawShape>(shape: S) {
     z.nullable(type).default(null),
   ]);
   return Object.fromEntries(fields) as { [K in keyof S]: z.ZodDefault<z.ZodNullable<S[K]>> };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && isShallow(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 export const Project = z

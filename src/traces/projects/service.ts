@@ -1,7 +1,9 @@
-import { and, asc, desc, eq, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
+import { contains } from "../../shared/storage/containment.ts";
+import { containsText } from "../../shared/storage/letter-case.ts";
 import { among, isUniqueViolation } from "../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../shared/times.ts";
 import {
@@ -75,15 +77,19 @@ export async function assertProject(ctx: Context, project_id: string): Promise<v
 export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<Project[]> {
   assertMay(ctx, "read");
   const { id, name, name_contains, limit, offset } = query;
+  const { metadata, reference_dataset, reference_free } = query;
   const rows = await selectProjects(ctx)
     .where(
       and(
         isOwnProject(ctx),
         id && among(projects.id, id),
         name === undefined ? undefined : eq(projects.name, name),
-        name_contains === undefined
+        name_contains === undefined ? undefined : containsText(projects.name, name_contains),
+        metadata && contains(sql`${projects.extra} -> '$.metadata'`, metadata),
+        reference_dataset === undefined
           ? undefined
-          : sql`instr(lower(${projects.name}), ${name_contains.toLowerCase()}) > 0`,
+          : eq(projects.reference_dataset_id, reference_dataset),
+        reference_free ? isNull(projects.reference_dataset_id) : undefined,
       ),
     )
     .orderBy(desc(projects.start_time), asc(projects.id))

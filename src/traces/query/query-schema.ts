@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject } from "../../shared/schema.ts";
+import { LaxBoolean, namedObject } from "../../shared/schema.ts";
 import { toMicros } from "../../shared/times.ts";
 import { RUN_TYPES } from "../ingest/ingest-schema.ts";
 import { TraceRun } from "./run-schema.ts";
@@ -27,7 +27,7 @@ const Shared = z.object({
   }),
   trace_filter: FilterText.nullish().describe("Filter of the root runs of their traces"),
   tree_filter: FilterText.nullish().describe("Filter that any run of their traces must match"),
-  is_root: z.boolean().nullish().describe("Whether to return only root runs, or only others"),
+  is_root: LaxBoolean.nullish().describe("Whether to return only root runs, or only others"),
   cursor: z.string().nullish().describe("Cursor of the page"),
 });
 
@@ -48,7 +48,7 @@ export const RunsQueryRequest = Shared.extend({
   ),
   start_time: Moment.nullish().describe("Start time of the oldest run"),
   end_time: Moment.nullish().describe("Start time of the newest run"),
-  error: z.boolean().nullish().describe("Whether the runs failed"),
+  error: LaxBoolean.nullish().describe("Whether the runs failed"),
   limit: z
     .number()
     .int()
@@ -78,7 +78,7 @@ export const RunsQueryV2Request = Shared.extend({
   reference_examples: Ids.nullish().describe("Ids of dataset examples"),
   min_start_time: Moment.nullish().describe("Start time of the oldest run"),
   max_start_time: Moment.nullish().describe("Start time of the newest run"),
-  has_error: z.boolean().nullish().describe("Whether the runs failed"),
+  has_error: LaxBoolean.nullish().describe("Whether the runs failed"),
   page_size: z
     .number()
     .int()

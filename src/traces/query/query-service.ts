@@ -18,8 +18,12 @@ import { toRun } from "./to-run.ts";
 
 export type FoundRuns = { runs: JsonObject[]; next: string | null };
 
+/** Fields without which LangSmith's clients read no run. */
+const REQUIRED = ["id", "name", "run_type", "start_time", "trace_id"];
+
 export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<RunsPage> {
-  const { runs, next } = await findPage(ctx, input);
+  const select = input.select && [...input.select, ...REQUIRED];
+  const { runs, next } = await findPage(ctx, { ...input, select });
   return RunsPage.parse({
     runs,
     cursors: { next, prev: null },
