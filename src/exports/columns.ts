@@ -10,6 +10,8 @@ export type Column = {
   type: ColumnType;
   /** Column of a scan, or a constant of the file. */
   source: Source;
+  /** Whether texts are JSON. */
+  isJson?: true;
   /** Whether values repeat, so that a dictionary saves space. */
   dictionary?: true;
   /** Whether readers skip row groups by minimum and maximum. */
@@ -33,6 +35,7 @@ type Scanned =
   | ("total_cost" | "prompt_cost" | "completion_cost");
 
 const text = (id: number, name: Source): Column => ({ id, name, type: "text", source: name });
+const json = (id: number, name: Source): Column => ({ ...text(id, name), isJson: true });
 const word = (id: number, name: Source): Column => ({ ...text(id, name), dictionary: true });
 const integer = (id: number, name: Scanned): Column => ({
   id,
@@ -72,13 +75,13 @@ export const COLUMNS: readonly Column[] = [
   { id: 13, name: "is_root", type: "boolean", source: "is_root" },
   text(14, "dotted_order"),
   word(15, "trace_tier"),
-  text(16, "inputs"),
-  text(17, "outputs"),
+  json(16, "inputs"),
+  json(17, "outputs"),
   text(18, "error"),
-  text(19, "extra"),
-  text(20, "events"),
+  json(19, "extra"),
+  json(20, "events"),
   { id: 21, name: "tags", type: "texts", source: "tags" },
-  text(22, "feedback_stats"),
+  json(22, "feedback_stats"),
   integer(23, "total_tokens"),
   integer(24, "prompt_tokens"),
   integer(25, "completion_tokens"),

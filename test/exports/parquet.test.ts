@@ -64,11 +64,11 @@ test("any rows are read back, and batching does not change the bytes", async () 
 });
 
 test.each(COMPRESSIONS)("pages outgrow the buffers of the runtime, %s", async (compression) => {
-  const columns = selectColumns(["inputs"]);
+  const columns = selectColumns(["error"]);
   for (const chars of [40_000, 41_000, 100_000, 1_000_000, 5_000_000]) {
-    const rows = [{ inputs: noise(chars) }, { inputs: "x".repeat(chars) }];
+    const rows = [{ error: noise(chars) }, { error: "x".repeat(chars) }];
     const read = await readRows(writeRows(columns, rows, compression), columns);
-    expect(read.map(([inputs]) => inputs === rows.shift()?.inputs)).toEqual([true, true]);
+    expect(read.map(([error]) => error === rows.shift()?.error)).toEqual([true, true]);
   }
 });
 

@@ -11,6 +11,7 @@ import { type Cells, unpackCells } from "./cells.ts";
 import { writeChunk } from "./chunk.ts";
 import type { Codec } from "./codecs.ts";
 import { encodeLevels } from "./levels.ts";
+import { replaceLoneSurrogates } from "./lone-surrogates.ts";
 import type { OpenColumn } from "./open-column.ts";
 import type { PartWriter } from "./part-writer.ts";
 
@@ -26,11 +27,13 @@ const MAX_KEPT_BYTES = 8 * 1024 * 1024;
  */
 export class PackedColumn implements OpenColumn {
   readonly #path: SchemaTree[];
+  readonly #isJson: boolean;
   #values = newBuffer();
   #levels: number[] = [];
 
-  constructor(path: SchemaTree[]) {
+  constructor(path: SchemaTree[], isJson: boolean) {
     this.#path = path;
+    this.#isJson = isJson;
   }
 
   add(cells: Cells): void {
@@ -42,6 +45,7 @@ export class PackedColumn implements OpenColumn {
     const levels = encodeLevels(this.#levels, 1);
     const start = HEADROOM - levels.length;
     const body = new Uint8Array(this.#values.buffer).subarray(start, this.#values.index);
+    if (this.#isJson) replaceLoneSurrogates(body);
     body.set(levels);
     const count = this.#levels.length;
     const nulls = this.#levels.reduce((sum, level) => sum - level, count);

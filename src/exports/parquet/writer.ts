@@ -152,5 +152,5 @@ export class ParquetWriter {
 function openColumn(column: Column, path: SchemaTree[]): OpenColumn {
   if (column.type === "texts") return new ListColumn(column, path);
   if (column.type !== "text") return new NumberColumn(column, path);
-  return column.dictionary ? new WordColumn(path) : new PackedColumn(path);
+  return column.dictionary ? new WordColumn(path) : new PackedColumn(path, column.isJson === true);
 }
