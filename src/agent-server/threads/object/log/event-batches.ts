@@ -1,6 +1,9 @@
 import type { EventRow } from "../../events/event-row.ts";
+import { OVERHEAD_BYTES } from "../boundary/limits.ts";
+import { sizeOfEvent } from "../boundary/ops.ts";
 import type { CarriedTraces } from "./carried-traces.ts";
 import { insertRows } from "./insert.ts";
+import { largeValues } from "./large-values.ts";
 import type { ThreadTables } from "./lazy-tables.ts";
 import type { Parts } from "./parts.ts";
 import { EVENT_SEGMENTS, SEGMENTED_BYTES, Segments } from "./segments.ts";
@@ -17,20 +20,27 @@ export type StoredBatch = {
 };
 /** Columns beside the events: trace operations, and the progress of the run after the batch. */
 export type Cargo = { traces: string[]; progress: string | null };
-/** Name, data, and the JSON list of the segments before the data. */
-type StoredEvent = [event: string, data: string, segments?: string];
+/** A value within the data of an event: a JSON list of segments, and the text after them. */
+type SharedValue = { segments: string; tail: string };
+/** Name, and data in pieces. Earlier rows have one text instead, and the JSON list of the segments before it. */
+type StoredEvent = [event: string, data: string | (string | SharedValue)[], segments?: string];
+/** Events whose large values have their segments. `characters`: what they add to the log. */
+export type SharedEvents = { stored: StoredEvent[]; characters: number };
+
+/** Events that repeat the state, or most of it, with each step. */
+const REPEATING = new Set(["values", "checkpoints", "debug", "tasks", "events"]);
 
 /** A reader parses a whole row, also for its last event. */
 const MAX_BATCH_CHARACTERS = 128 * 1024;
 const MAX_BATCH_EVENTS = 256;
 
-/** Rows of events. Successive `values` events of one name share the segments of their common beginning. */
+/** Rows of events. Values at one place of successive events of one name share the segments of their common beginning. */
 export class EventBatches {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
   readonly #carried: CarriedTraces;
   readonly #segments: Segments;
-  /** Segments of the newest event of each name that repeats earlier data. */
+  /** Segments of the newest value at each place of the events of a name. */
   readonly #newest = new Map<string, string>();
 
   constructor(tables: ThreadTables, parts: Parts, carried: CarriedTraces) {
@@ -44,12 +54,26 @@ export class EventBatches {
     this.#newest.clear();
   }
 
+  /** Stores the segments of events that are inserted next. */
+  share(events: NewEvent[]): SharedEvents {
+    const shared = events.map((event) => this.#share(event));
+    return {
+      stored: shared.map(({ stored }) => stored),
+      characters: shared.reduce((sum, { characters }) => sum + characters, 0),
+    };
+  }
+
   /** Inserts events of one moment. The last row has the cargo. @returns the id of the last event */
-  insert(run_id: string, first: number, events: NewEvent[], { traces, progress }: Cargo): number {
+  insert(
+    run_id: string,
+    first: number,
+    events: StoredEvent[],
+    { traces, progress }: Cargo,
+  ): number {
     const last = first + events.length - 1;
     const column = this.#carried.begin(last, traces);
     let last_id = first - 1;
-    const rows = toBatches(events.map((event) => this.#toStored(event))).map((batch) => {
+    const rows = toBatches(events).map((batch) => {
       const at = last_id < first ? Date.now() : null;
       last_id += batch.length;
       const text = this.#parts.put(batchName(last_id), JSON.stringify(batch));
@@ -64,13 +88,31 @@ export class EventBatches {
     return last;
   }
 
-  #toStored({ event, data }: NewEvent): StoredEvent {
-    const [name] = event.split("|");
-    if (name !== "values" || data.length < SEGMENTED_BYTES) return [event, data];
-    const bytes = new TextEncoder().encode(data);
-    const { segments, tail } = this.#segments.put(bytes, this.#newest.get(event) ?? null);
-    this.#newest.set(event, segments);
-    return [event, new TextDecoder().decode(tail), segments];
+  #share({ event, data }: NewEvent): { stored: StoredEvent; characters: number } {
+    const [name = ""] = event.split("|");
+    const isShared = REPEATING.has(name) && data.length >= SEGMENTED_BYTES;
+    const values = isShared ? largeValues(data, SEGMENTED_BYTES) : [];
+    if (values.length === 0) {
+      return { stored: [event, data], characters: sizeOfEvent({ event, data }) };
+    }
+    const pieces: (string | SharedValue)[] = [];
+    let characters = OVERHEAD_BYTES + event.length;
+    let at = 0;
+    for (const { path, start, end } of values) {
+      const { value, added } = this.#shareValue(`${event} ${path}`, data.slice(start, end));
+      pieces.push(data.slice(at, start), value);
+      characters += start - at + added;
+      at = end;
+    }
+    pieces.push(data.slice(at));
+    return { stored: [event, pieces], characters: characters + data.length - at };
+  }
+
+  #shareValue(place: string, text: string): { value: SharedValue; added: number } {
+    const bytes = new TextEncoder().encode(text);
+    const { segments, tail, added } = this.#segments.put(bytes, this.#newest.get(place) ?? null);
+    this.#newest.set(place, segments);
+    return { value: { segments, tail: new TextDecoder().decode(tail) }, added };
   }
 
   /** Yields the events of a row after an id. */
@@ -80,12 +122,20 @@ export class EventBatches {
     for (const [index, [event, data, segments]] of stored.entries()) {
       const id = first + index;
       if (id <= after) continue;
-      const text = segments === undefined ? data : this.#join(segments, data);
+      const text = typeof data === "string" ? this.#join(data, segments) : this.#joinPieces(data);
       yield { id, run_id, event, data: text, at };
     }
   }
 
-  #join(segments: string, tail: string): string {
+  #joinPieces(pieces: (string | SharedValue)[]): string {
+    const texts = pieces.map((piece) =>
+      typeof piece === "string" ? piece : this.#join(piece.tail, piece.segments),
+    );
+    return texts.join("");
+  }
+
+  #join(tail: string, segments: string | undefined): string {
+    if (segments === undefined) return tail;
     return new TextDecoder().decode(this.#segments.bytes(segments, new TextEncoder().encode(tail)));
   }
 
@@ -125,7 +175,7 @@ function toBatches(events: StoredEvent[]): StoredEvent[][] {
   let batch: StoredEvent[] = [];
   let left = 0;
   for (const event of events) {
-    const characters = event[0].length + event[1].length;
+    const characters = inlineCharacters(event);
     if (characters > left || batch.length === MAX_BATCH_EVENTS) {
       batch = [];
       batches.push(batch);
@@ -137,9 +187,18 @@ function toBatches(events: StoredEvent[]): StoredEvent[][] {
   return batches;
 }
 
+function inlineCharacters([event, data]: StoredEvent): number {
+  if (typeof data === "string") return event.length + data.length;
+  return data.reduce(
+    (sum, piece) => sum + (typeof piece === "string" ? piece : piece.tail + piece.segments).length,
+    event.length,
+  );
+}
+
 /** Returns one JSON list of the segments of all events, from which `Segments.dropUnused` reads what is in use. */
 function segmentsOf(batch: StoredEvent[]): string | null {
-  const lists = batch.flatMap(([, , segments]) => segments ?? []);
+  const pieces = batch.flatMap(([, data]) => (typeof data === "string" ? [] : data));
+  const lists = pieces.flatMap((piece) => (typeof piece === "string" ? [] : piece.segments));
   if (lists.length === 0) return null;
   return JSON.stringify([...new Set(lists.flatMap((list) => JSON.parse(list) as number[]))]);
 }

@@ -1,6 +1,12 @@
 import type { EventRow } from "../../events/event-row.ts";
 import type { CarriedTraces } from "./carried-traces.ts";
-import { type Cargo, EventBatches, type NewEvent, type StoredBatch } from "./event-batches.ts";
+import {
+  type Cargo,
+  EventBatches,
+  type NewEvent,
+  type SharedEvents,
+  type StoredBatch,
+} from "./event-batches.ts";
 import { type ImpliedEvent, ImpliedEvents } from "./implied-events.ts";
 import type { ThreadTables } from "./lazy-tables.ts";
 import type { Parts } from "./parts.ts";
@@ -39,11 +45,15 @@ export class Events {
     this.#implied = new ImpliedEvents(readImplied);
   }
 
-  append(run_id: string, events: NewEvent[], cargo: Cargo) {
+  share(events: NewEvent[]): SharedEvents {
+    return this.#batches.share(events);
+  }
+
+  append(run_id: string, { stored }: SharedEvents, cargo: Cargo) {
     const own = this.implied?.run_id === run_id ? this.implied : null;
     if (own === null) this.#writeImplied();
     const first = own?.id ?? this.#lastRow() + 1;
-    const batch = own === null ? events : [own, ...events];
+    const batch = own === null ? stored : this.share([own]).stored.concat(stored);
     this.#implied.set(null);
     this.#last = this.#batches.insert(run_id, first, batch, cargo);
     this.#newestRun = run_id;
@@ -71,7 +81,7 @@ export class Events {
 
   #writeImplied() {
     const { implied } = this;
-    if (implied) this.append(implied.run_id, [], NO_CARGO);
+    if (implied) this.append(implied.run_id, { stored: [], characters: 0 }, NO_CARGO);
   }
 
   /** Id of the newest row. @returns `null` when it may be of another run */

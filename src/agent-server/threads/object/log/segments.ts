@@ -14,6 +14,8 @@ type Segment = { id: number; data: Uint8Array };
 type SharedSegment = { id: number; size: number };
 /** Columns of the owner's row: a JSON list of segment ids, and the bytes after the segments. */
 export type SegmentRefs = { segments: string; tail: Uint8Array };
+/** `added`: bytes that the text does not share. */
+type StoredText = SegmentRefs & { added: number };
 /** `owner`: table whose column `segments` refers to the segments. `group`: the lazy tables that include both. */
 type SegmentTables = {
   group: "channel_values" | "event_segments";
@@ -51,7 +53,7 @@ export class Segments {
   }
 
   /** `base`: segments of a text that may have the same beginning. */
-  put(data: Uint8Array, base: string | null): SegmentRefs {
+  put(data: Uint8Array, base: string | null): StoredText {
     const end = data.byteLength - tailBytes(data);
     const body = data.subarray(0, end);
     const kept = base === null ? [] : this.#shared(body, base);
@@ -64,7 +66,7 @@ export class Segments {
     for (let start = from; start < end; start += PART_BYTES) {
       ids.push(this.#insert(body.subarray(start, start + PART_BYTES)));
     }
-    return { segments: JSON.stringify(ids), tail: data.slice(end) };
+    return { segments: JSON.stringify(ids), tail: data.slice(end), added: data.byteLength - at };
   }
 
   bytes(segments: string, tail: Uint8Array): Uint8Array {

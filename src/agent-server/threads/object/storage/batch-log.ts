@@ -41,10 +41,10 @@ export class BatchLog {
     const first = events.lastId() + 1;
     const carried = traces.carry(run_id, ops, first + batch.length - 1);
     if (carried === null) traces.append(run_id, ops);
-    const characters = batch.reduce((sum, event) => sum + sizeOfEvent(event), 0);
-    const total = runs.queue.addEvents(run_id, first, characters);
+    const shared = events.share(batch);
+    const total = runs.queue.addEvents(run_id, first, shared.characters);
     const progress = runs.queue.progress(run_id);
-    events.append(run_id, batch, { traces: carried === null ? [] : [carried], progress });
+    events.append(run_id, shared, { traces: carried === null ? [] : [carried], progress });
     return total;
   }
 
