@@ -160,10 +160,19 @@ export class RunMethods {
     return "key_reused";
   }
 
+  /** Whether the run begins at the head, or at a checkpoint of this thread. */
+  #hasCheckpointOf({ kwargs }: RunRequest): boolean {
+    const { checkpoint_id, checkpoint_ns } = kwargs.config.configurable ?? {};
+    if (!checkpoint_id) return true;
+    const { exists, checkpoints } = this.#thread.store;
+    return exists && checkpoints.has(String(checkpoint_ns ?? ""), String(checkpoint_id));
+  }
+
   #accept<T>(request: RunRequest, withRun: (run: RunRecord) => T): RunAcceptance<T> {
     const known = this.#thread.open() ? this.#knownRun(request) : null;
     if (known === "key_reused") return { ok: false, refusal: known };
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
+    if (!this.#hasCheckpointOf(request)) return { ok: false, refusal: "checkpoint_missing" };
     if (!this.#thread.openVisible()) {
       // The thread of a threadless run that ended is hidden, and its id is taken until it is deleted.
       if (!request.create_thread || this.#thread.store.exists)

@@ -4,7 +4,7 @@ import type { RunRecord, RunRefusal, RunTarget, StreamChoice } from "../../contr
 import type { RunCreate } from "../../contract/requests/run-schema.ts";
 import type { CancelAction, RunStatus } from "../../contract/run-decisions.ts";
 import { MAX_LIST_CHARACTERS } from "../../contract/sizes.ts";
-import { threadNotFound } from "../../contract/state-answers.ts";
+import { checkpointNotFound, threadNotFound } from "../../contract/state-answers.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import { openThread, valueTooLarge } from "../threads/service.ts";
 import { buildRun } from "./build-run.ts";
@@ -34,7 +34,7 @@ async function findOrBuild(ctx: Context, target: RunTarget, input: RunCreate): P
 }
 
 async function startRun(ctx: Context, built: BuiltRun): Promise<RunRecord> {
-  return accepted(await threadOf(ctx, built).createRun(built.request), built.thread_id).run;
+  return accepted(await threadOf(ctx, built).createRun(built.request), built).run;
 }
 
 export async function streamRun(
@@ -46,16 +46,13 @@ export async function streamRun(
   const built = await findOrBuild(ctx, target, input);
   const cancel_on_disconnect = input.on_disconnect === "cancel";
   const choice = { after: -1, modes: null, namespaces, cancel_on_disconnect };
-  return accepted(await threadOf(ctx, built).streamRun(built.request, choice), built.thread_id);
+  return accepted(await threadOf(ctx, built).streamRun(built.request, choice), built);
 }
 
 export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const built = await findOrBuild(ctx, target, input);
   const on_disconnect = input.on_disconnect ?? "continue";
-  return accepted(
-    await threadOf(ctx, built).waitRun(built.request, on_disconnect),
-    built.thread_id,
-  );
+  return accepted(await threadOf(ctx, built).waitRun(built.request, on_disconnect), built);
 }
 
 /** Creates the run of a command. `last_event` is the thread's last event before it. */
@@ -68,7 +65,7 @@ export async function commandRun(ctx: Context, target: RunTarget, input: RunCrea
   ) {
     return { ok: false as const, refusal: answer.refusal };
   }
-  return accepted(answer, built.thread_id);
+  return accepted(answer, built);
 }
 
 function threadOf({ env }: Context, { deployment_id, thread_id, filters }: BuiltRun) {
@@ -77,9 +74,12 @@ function threadOf({ env }: Context, { deployment_id, thread_id, filters }: Built
 
 function accepted<T extends { ok: true; run: RunRecord }>(
   answer: T | { ok: false; refusal: RunRefusal },
-  thread_id: string,
+  { thread_id, request }: BuiltRun,
 ): T {
   if (answer.ok) return answer;
+  if (answer.refusal === "checkpoint_missing") {
+    throw checkpointNotFound(request.kwargs.config.configurable?.checkpoint_id, thread_id);
+  }
   if (answer.refusal === "busy") {
     throw new AppError(
       "conflict",

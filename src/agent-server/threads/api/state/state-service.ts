@@ -21,7 +21,10 @@ export async function getState(
   { select, ...at }: At & { subgraphs: boolean; select: string[] },
 ) {
   const { object, active } = await openState(ctx, id, "read");
-  return pickState(readText(await object.getState(at, active), id.thread_id, EMPTY_STATE), select);
+  return pickState(
+    readText(await object.getState(at, active), { ...id, ...at }, EMPTY_STATE),
+    select,
+  );
 }
 
 /** @returns the JSON text of a list of ThreadState, newest first */
@@ -39,7 +42,10 @@ export async function getHistory(
   },
 ) {
   const { object, active } = await openState(ctx, id, "read");
-  return pickState(readText(await object.getHistory(query, active), id.thread_id, "[]"), select);
+  return pickState(
+    readText(await object.getHistory(query, active), { ...id, ...query }, "[]"),
+    select,
+  );
 }
 
 /** @returns the JSON text of `{checkpoint}` */
@@ -50,7 +56,7 @@ export async function updateState(
 ) {
   const { object, active } = await openState(ctx, id, "update");
   const supersteps = [[{ values, command: null, as_node }]];
-  return updateText(await object.updateState({ ...at, supersteps }, active), id.thread_id);
+  return updateText(await object.updateState({ ...at, supersteps }, active), { ...id, ...at });
 }
 
 async function openState(ctx: Context, id: ThreadRef, action: "read" | "update") {

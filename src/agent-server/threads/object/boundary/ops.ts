@@ -118,21 +118,33 @@ export type ParsedOps = { ops: Op[]; bytes: number };
  * @throws AppError for the first operation that is not one
  */
 export function parseOps(value: unknown): ParsedOps {
+  const { ops, refusal } = readOps(listOf(value));
+  if (refusal) throw refusal;
+  const kept = limitPayloads(ops);
+  return { ops: kept, bytes: kept.reduce((sum, op) => sum + storedSizeOf(op), 0) };
+}
+
+/** Returns the valid operations before the first one that is refused. */
+export function opsBeforeRefusal(value: unknown): Op[] {
+  return Array.isArray(value) ? limitPayloads(readOps(value.slice(0, MAX_OPS)).ops) : [];
+}
+
+function readOps(list: unknown[]): { ops: Op[]; refusal: AppError | null } {
   const ops: Op[] = [];
   let bytes = 0;
-  for (const [n, one] of listOf(value).entries()) {
+  for (const [n, one] of list.entries()) {
     const parsed = AnyOp.safeParse(one);
-    if (!parsed.success) throw refuse(`ops.${n}${textOf(parsed.error)}`);
+    if (!parsed.success) return { ops, refusal: refuse(`ops.${n}${textOf(parsed.error)}`) };
     // Zod types an absent field as undefined too; both are absent here.
     const op = parsed.data as Op;
     bytes += sizeOf(op);
     if (bytes > MAX_COMMIT_BYTES) {
-      throw refuse(`ops: has more than ${MAX_COMMIT_BYTES} bytes; commit smaller batches`);
+      const text = `ops: has more than ${MAX_COMMIT_BYTES} bytes; commit smaller batches`;
+      return { ops, refusal: refuse(text) };
     }
     ops.push(op);
   }
-  const kept = limitPayloads(ops);
-  return { ops: kept, bytes: kept.reduce((sum, op) => sum + storedSizeOf(op), 0) };
+  return { ops, refusal: null };
 }
 
 function listOf(value: unknown): unknown[] {

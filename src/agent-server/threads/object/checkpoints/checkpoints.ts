@@ -74,6 +74,12 @@ export class Checkpoints {
     keepLatest(this.#tables);
   }
 
+  has(ns: string, checkpoint_id: string): boolean {
+    if (this.#isEmpty) return false;
+    const sql = "SELECT 1 FROM checkpoints WHERE ns = ? AND checkpoint_id = ?";
+    return this.#tables.sql.exec(sql, ns, checkpoint_id).toArray().length > 0;
+  }
+
   /** Returns a checkpoint of a namespace, the newest without an id. */
   read(ns: string, checkpoint_id: string | null): LoadedCheckpoint | null {
     const [loaded] = this.list({ ns, limit: 1, ...(checkpoint_id && { checkpoint_id }) });

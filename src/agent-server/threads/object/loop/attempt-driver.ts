@@ -1,6 +1,7 @@
 import { hasIsolatesElsewhere } from "../../../../control-plane/deployments/isolate/isolate.ts";
 import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
+import { isRecord } from "../../../../shared/guards.ts";
 import { log } from "../../../../shared/log.ts";
 import { release } from "../../../../shared/rpc.ts";
 import { feedbackUrl } from "../../../../traces/feedback/feedback-url-service.ts";
@@ -9,7 +10,7 @@ import type { Loss } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { parseOutcome } from "../boundary/answers.ts";
 import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
-import { parseOps } from "../boundary/ops.ts";
+import { opsBeforeRefusal, parseOps } from "../boundary/ops.ts";
 import { failed, messageOf } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { RunAttempt } from "./attempt.ts";
@@ -120,7 +121,11 @@ export class AttemptDriver {
 
   async #handleOutcome(attempt: RunAttempt, sent: unknown) {
     const { run } = attempt;
-    const outcome = this.#parse(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
+    const sentOps = isRecord(sent) ? sent.ops : null;
+    const outcome = this.#parse(attempt, () => parseOutcome(sent), {
+      error: "InvalidOutcomeError",
+      ops: sentOps,
+    });
     if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
     const isLive = this.#owner.isLive(attempt);
     if (isLive) this.#owner.end(run, outcome, { hasWholeTrace: outcome.traces === null });
@@ -128,14 +133,19 @@ export class AttemptDriver {
     await this.#traces.collect(attempt, outcome, isLive);
   }
 
-  /** Ends the run when its isolate sends invalid data. Its later calls are refused unread. */
-  #parse<T extends { bytes: number }>(attempt: RunAttempt, parse: () => T, error: string): T {
+  /**
+   * Ends the run when its isolate sends invalid data. What is valid before it is stored: the input of the user and the
+   * steps that have ended. Its later calls are refused unread.
+   */
+  #parse<T extends { bytes: number }>(attempt: RunAttempt, parse: () => T, onRefusal: Sent): T {
     try {
       const parsed = parse();
       attempt.count(parsed.bytes);
       return parsed;
     } catch (reason) {
-      if (this.#owner.isLive(attempt)) this.#refuse(attempt, error, messageOf(reason));
+      const ops = opsBeforeRefusal(onRefusal.ops);
+      if (this.#owner.isLive(attempt))
+        this.#refuse(attempt, onRefusal.error, messageOf(reason), ops);
       throw reason;
     }
   }
@@ -148,16 +158,22 @@ export class AttemptDriver {
   #commit(attempt: RunAttempt, sent: unknown) {
     const { run_id } = this.#liveRun(attempt);
     attempt.begun.resolve();
-    const { ops } = this.#parse(attempt, () => parseOps(sent), "InvalidCommitError");
+    const { ops } = this.#parse(attempt, () => parseOps(sent), {
+      error: "InvalidCommitError",
+      ops: sent,
+    });
     const characters = this.#owner.commit(run_id, ops);
     if (characters > MAX_EVENT_CHARACTERS) this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
   }
 
-  #refuse(attempt: RunAttempt, error: string, message: string) {
+  #refuse(attempt: RunAttempt, error: string, message: string, ops: Op[] = []) {
     attempt.cancel({ grace: false });
-    this.#owner.end(attempt.run, failed(error, message));
+    this.#owner.end(attempt.run, { ...failed(error, message), ops });
   }
 }
+
+/** Operations of a message that may be refused, and the error of its run then. */
+type Sent = { error: string; ops: unknown };
 
 /** Returns the last event of a run with `feedback_keys`: a feedback URL for each key. */
 async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {

@@ -19,6 +19,8 @@ import { toGraphCall } from "./graph-calls.ts";
 import { admitState } from "./state-admission.ts";
 import { ThreadHost } from "./thread-host.ts";
 
+type At = Pick<StateCall, "ns" | "checkpoint_id">;
+type GraphRead = { states: number; active: RevisionRef; at: At | null };
 type GraphWork = (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>;
 
 export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
@@ -38,7 +40,7 @@ export class ThreadStates {
   }
 
   get(call: StatePart, active: RevisionRef) {
-    return this.#readGraph(1, active, async (agent, graph) => {
+    return this.#readGraph({ states: 1, active, at: call }, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
       const sent = await readAgent(() => agent.getState({ ...graph, ...call }, host));
       return parseAnswer("getState", TextAnswer, sent);
@@ -46,7 +48,7 @@ export class ThreadStates {
   }
 
   history(call: HistoryPart, active: RevisionRef) {
-    return this.#readGraph(call.limit, active, async (agent, graph) => {
+    return this.#readGraph({ states: call.limit, active, at: null }, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
       const sent = await readAgent(() => agent.getHistory({ ...graph, ...call }, host));
       return parseAnswer("getHistory", TextAnswer, sent);
@@ -55,7 +57,7 @@ export class ThreadStates {
 
   async update(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
     if (!this.#isFree()) return { ok: false, error: "busy" };
-    return this.#callGraph(active, async (agent, graph) => {
+    return this.#callGraph(active, call, async (agent, graph) => {
       // A run accepted during the call began from the state before the update.
       const apply = (sent: unknown) => {
         if (!this.#isFree()) throw new AppError("conflict", "Thread is busy");
@@ -83,14 +85,16 @@ export class ThreadStates {
   }
 
   /** `states`: number of states that the graph reads. Their bytes wait for room in the isolate. */
-  #readGraph(states: number, active: RevisionRef, work: GraphWork): Promise<StateAnswer> {
+  #readGraph({ states, active, at }: GraphRead, work: GraphWork): Promise<StateAnswer> {
     const bytes = Math.min(states * this.#store.checkpoints.headBytes(), MAX_PAGE_BYTES);
-    return admitState(bytes, () => this.#callGraph(active, work));
+    return admitState(bytes, () => this.#callGraph(active, at, work));
   }
 
   /** Uses the revision of the last run, or the active one for a thread without runs. */
-  async #callGraph(active: RevisionRef, work: GraphWork): Promise<StateAnswer> {
+  async #callGraph(active: RevisionRef, at: At | null, work: GraphWork): Promise<StateAnswer> {
     if (!this.#store.exists) return { ok: false, error: "thread_missing" };
+    const isThere = !at?.checkpoint_id || this.#store.checkpoints.has(at.ns, at.checkpoint_id);
+    if (!isThere) return { ok: false, error: "checkpoint_missing" };
     const graph = toGraphCall(this.#store.thread.outline());
     if (!graph) return { ok: false, error: "graph_missing" };
     const revision = this.#store.thread.header().revision ?? active;
