@@ -2,11 +2,25 @@ import type { AgentFailure, Answer } from "./contract.ts";
 import { toWire } from "./wire.ts";
 
 /** RPC drops the class and the stack of an error, so both are read here, inside the isolate. */
-export function toFailure(error: unknown): AgentFailure {
-  if (error instanceof Error) {
-    return { error: error.name, message: error.message, stack: error.stack ?? null };
-  }
-  return { error: "Error", message: textOf(error), stack: null };
+export function toFailure(thrown: unknown): AgentFailure {
+  if (!(thrown instanceof Error)) return { error: "Error", message: textOf(thrown), stack: null };
+  // An agent can assign anything to these fields.
+  const fields: { name: unknown; message: unknown; stack?: unknown } = thrown;
+  const [error, message] = [textOf(fields.name ?? "Error"), textOf(fields.message ?? "")];
+  return { error, message, stack: stackOf(fields.stack, `${error}: ${message}`, message) };
+}
+
+/** Some libraries leave the message out of the stack. */
+function stackOf(stack: unknown, title: string, message: string): string | null {
+  if (typeof stack !== "string") return null;
+  if (stack.includes(message)) return stack;
+  const frames = stack.indexOf("\n    at ");
+  return frames < 0 ? title : title + stack.slice(frames);
+}
+
+/** Returns the text of a failure for a log or a trace. */
+export function failureText({ error, message, stack }: AgentFailure): string {
+  return stack ?? `${error}: ${message}`;
 }
 
 /** Keeps the fields of a thrown value that is not an Error, as JSON. */

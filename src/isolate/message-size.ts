@@ -34,15 +34,24 @@ function isLatin1(text: string): boolean {
   return true;
 }
 
+/** Size of the value of a channel. */
+export type ChannelSize = { channel: string; bytes: number };
+
+export function totalOf(sizes: readonly ChannelSize[]): number {
+  return sizes.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 /**
  * Checks the size of a state that is to be stored. A larger one that exists may shrink.
  * @throws StateLimitError
  */
-export function assertStateSize(bytes: number, bytesBefore: number): void {
-  if (bytes <= MAX_STATE_BYTES || bytes <= bytesBefore) return;
+export function assertStateSize(sizes: readonly ChannelSize[], bytesBefore: number): void {
+  const total = totalOf(sizes);
+  if (total <= MAX_STATE_BYTES || total <= bytesBefore) return;
+  const [largest] = sizes.toSorted((one, other) => other.bytes - one.bytes);
   throw new StateLimitError(
-    `The state has ${bytes} bytes, more than ${MAX_STATE_BYTES} (${describeBytes(MAX_STATE_BYTES)}). ` +
-      "Remove values or messages from it, or store large values outside of the state.",
+    `The state has ${total} bytes, more than ${MAX_STATE_BYTES} (${describeBytes(MAX_STATE_BYTES)}), ` +
+      `of which channel "${largest?.channel}" has ${largest?.bytes}. Remove values or messages from it, or store large values outside of the state.`,
   );
 }
 

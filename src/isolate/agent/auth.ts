@@ -7,6 +7,7 @@ import type {
   AuthVerdict,
   WireRequest,
 } from "../auth-contract.ts";
+import { failureText, toFailure } from "../failure.ts";
 import { toFilters } from "./auth-filters.ts";
 
 /** Export of the agent that langgraph.json names beside its graphs. */
@@ -127,7 +128,7 @@ function toRefusal(what: string, error: unknown): AuthRefusal {
     return { status: error.status, message: error.message, headers };
   }
   // biome-ignore lint/suspicious/noConsole: the log of the agent, whose code this is
-  console.error(`auth: ${what} failed:`, error instanceof Error ? (error.stack ?? error) : error);
+  console.error(`auth: ${what} failed:`, failureText(toFailure(error)));
   return MISTAKE;
 }
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentProps, EarlyLine } from "../environment-contract.ts";
+import { failureText, toFailure } from "../failure.ts";
 
 /** Interval of flushes while a person may watch the first ones; shorter calls log at their end. */
 const SOON_MS = 250;
@@ -88,7 +89,7 @@ function toText(parts: unknown[]): string {
 
 function partOf(part: unknown): string {
   if (typeof part === "string") return part;
-  if (part instanceof Error) return part.stack ?? String(part);
+  if (part instanceof Error) return failureText(toFailure(part));
   try {
     return JSON.stringify(part) ?? String(part);
   } catch {

@@ -1,6 +1,6 @@
 import type { AgentFailure, Host, RunCall, RunOutcome, ThreadSummary } from "../contract.ts";
 import type { AgentProps } from "../environment-contract.ts";
-import { toFailure } from "../failure.ts";
+import { failureText, toFailure } from "../failure.ts";
 import {
   describeBytes,
   MAX_MESSAGE_BYTES,
@@ -95,9 +95,9 @@ function abortedBy(host: Host, onAbort: () => void): AbortController {
 }
 
 /** The deployment's log has the stack of each failed run. */
-function logFailure({ run_id }: RunCall, { error, message, stack }: AgentFailure): void {
+function logFailure({ run_id }: RunCall, failure: AgentFailure): void {
   // biome-ignore lint/suspicious/noConsole: the log of the agent
-  console.error(`Run ${run_id} failed: ${stack ?? `${error}: ${message}`}`);
+  console.error(`Run ${run_id} failed: ${failureText(failure)}`);
 }
 
 async function attempt(work: () => Promise<void>) {

@@ -1,5 +1,5 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
-import type { LoadedCheckpoint, StoredValue } from "../checkpoint-contract.ts";
+import type { LoadedCheckpoint, StoredValue, StoredWrite } from "../checkpoint-contract.ts";
 import type { Op } from "../contract.ts";
 import { mergeWrites } from "./pending-writes.ts";
 
@@ -14,6 +14,8 @@ export class Heads {
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
   /** Namespaces whose newest checkpoint is too large for the cache. */
   readonly #released = new Set<string>();
+  /** Writes by the id of a checkpoint that LangGraph puts after them, as with durability "exit". */
+  readonly #early = new Map<string, StoredWrite[]>();
 
   /** Whether the namespace may have a checkpoint, or is known to have none. */
   has(ns: string): boolean {
@@ -32,7 +34,9 @@ export class Heads {
   put(loaded: LoadedCheckpoint) {
     const head = this.#heads.get(loaded.ns);
     if (head && head.checkpoint_id >= loaded.checkpoint_id) return;
-    this.#heads.set(loaded.ns, loaded);
+    const writes = this.#early.get(`${loaded.ns} ${loaded.checkpoint_id}`) ?? loaded.writes;
+    this.#early.clear();
+    this.#heads.set(loaded.ns, { ...loaded, writes });
     this.releaseLarge(loaded.ns);
   }
 
@@ -49,6 +53,10 @@ export class Heads {
   addWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
     const head = this.#heads.get(ns);
     if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, writes);
+    else if (!this.#released.has(ns) && !(head && head.checkpoint_id > checkpoint_id)) {
+      const place = `${ns} ${checkpoint_id}`;
+      this.#early.set(place, mergeWrites(this.#early.get(place) ?? [], writes));
+    }
   }
 
   /** Returns the values of a new checkpoint. Unchanged channels keep the bytes of the previous one. */

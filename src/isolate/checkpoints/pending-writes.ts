@@ -51,6 +51,24 @@ function toCodePoint(character: string): number {
 }
 
 /**
+ * Leaves out interrupts of tasks that have ended, as long as another one of the checkpoint is pending. LangGraph keeps
+ * them until the step ends.
+ */
+export function withoutAnswered(writes: StoredWrite[]): StoredWrite[] {
+  const ended = new Set(writes.filter(isUpdate).map(({ task_id }) => task_id));
+  const [interrupts, rest] = [
+    writes.filter(isInterrupt),
+    writes.filter((one) => !isInterrupt(one)),
+  ];
+  const pending = interrupts.filter(({ task_id }) => !ended.has(task_id));
+  return pending.length > 0 ? [...rest, ...pending] : writes;
+}
+
+function isInterrupt({ channel }: StoredWrite): boolean {
+  return channel === "__interrupt__";
+}
+
+/**
  * Returns the pending writes of a checkpoint as they were before its last answer. LangGraph would
  * use that answer again instead of the new one.
  */

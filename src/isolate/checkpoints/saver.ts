@@ -18,6 +18,7 @@ import {
   isCommandUpdate,
   isUpdate,
   WRITES_IDX_MAP,
+  withoutAnswered,
   withoutLastAnswers,
 } from "./pending-writes.ts";
 import { parseCheckpointJson } from "./revive.ts";
@@ -38,9 +39,20 @@ type SaverOptions = {
   sync?: boolean;
   /** Checkpoint whose interrupt the run answers again. */
   answer_again?: string | null;
+  /** Adapts a checkpoint of the root graph, which an earlier revision may have written. */
+  adapt?: (checkpoint: Checkpoint) => Checkpoint;
   /** Pending updates of channels are left out when a checkpoint is read. */
   ignore_updates?: boolean;
 };
+
+/** A run waited, and the checkpoint that it begins from was deleted. */
+class CheckpointNotFoundError extends Error {
+  override name = "CheckpointNotFoundError";
+
+  constructor(checkpoint_id: string) {
+    super(`Checkpoint ${checkpoint_id} is not in the thread.`);
+  }
+}
 
 /** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
 export class HostSaver extends BaseCheckpointSaver {
@@ -71,6 +83,7 @@ export class HostSaver extends BaseCheckpointSaver {
     const ns: string = config.configurable?.checkpoint_ns ?? "";
     const id: string | undefined = config.configurable?.checkpoint_id;
     const loaded = await this.#load(ns, id ?? null);
+    if (!loaded && id !== undefined && ns === "") throw new CheckpointNotFoundError(id);
     if (!loaded) return undefined;
     const tuple = await this.#toTuple(loaded);
     if (id === undefined || id !== this.#options.answer_again) return tuple;
@@ -129,7 +142,7 @@ export class HostSaver extends BaseCheckpointSaver {
     this.#heads.put({ ...stored, values: this.#heads.values(ns, checkpoint, values), writes: [] });
     this.#emit({ op: "checkpoint", ...stored, values });
     const { thread_id, sync, outbox } = this.#options;
-    if (sync) await outbox?.flush();
+    if (sync || outbox?.isBehind) await outbox?.flush();
     return { configurable: { thread_id, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
   }
 
@@ -152,7 +165,9 @@ export class HostSaver extends BaseCheckpointSaver {
     if (isCommandUpdate(task_id, dumped)) this.#unapplied.push(op);
     else this.#emit(op);
     // When this ends the step, its checkpoint follows at once and is in the same commit.
-    if (this.#options.sync) await this.#options.outbox?.flushSoon();
+    const { sync, outbox } = this.#options;
+    if (sync) await outbox?.flushSoon();
+    else if (outbox?.isBehind) await outbox.flush();
   }
 
   /** Threads are deleted by the ThreadObject, never by a graph. */
@@ -169,11 +184,16 @@ export class HostSaver extends BaseCheckpointSaver {
     }
   }
 
+  #adapted({ ns, checkpoint }: LoadedCheckpoint): Checkpoint {
+    const parsed = parseCheckpointJson(checkpoint) as Checkpoint;
+    return ns === "" ? (this.#options.adapt?.(parsed) ?? parsed) : parsed;
+  }
+
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
     this.#sizes.add(loaded.ns, loaded.values);
     const { thread_id } = this.#options;
     const place = { thread_id, checkpoint_ns: loaded.ns };
-    const stored = inTaskOrder(loaded.writes);
+    const stored = inTaskOrder(withoutAnswered(loaded.writes));
     const writes = this.#options.ignore_updates
       ? stored.filter((write) => !isUpdate(write))
       : stored;
@@ -189,7 +209,7 @@ export class HostSaver extends BaseCheckpointSaver {
     return {
       config: { configurable: { ...place, checkpoint_id: loaded.checkpoint_id } },
       checkpoint: {
-        ...(parseCheckpointJson(loaded.checkpoint) as Checkpoint),
+        ...this.#adapted(loaded),
         channel_values: Object.fromEntries(values),
       },
       metadata: JSON.parse(loaded.metadata),

@@ -1,5 +1,5 @@
 import type { StoredValue } from "../checkpoint-contract.ts";
-import { assertStateSize } from "../message-size.ts";
+import { assertStateSize, totalOf } from "../message-size.ts";
 import type { Versions } from "./json-plus.ts";
 
 /** Bytes of the values of states, by namespace. */
@@ -28,12 +28,13 @@ export class StateSizes {
     const known = new Map(this.#values.get(ns));
     for (const { channel, version, data } of changed)
       known.set(keyOf(channel, version), data.length);
-    const keys = Object.entries(versions).map(([channel, version]) => keyOf(channel, version));
-    const next = new Map(keys.map((key) => [key, known.get(key) ?? 0]));
-    const total = [...next.values()].reduce((sum, bytes) => sum + bytes, 0);
-    assertStateSize(total, this.#totals.get(ns) ?? 0);
-    this.#values.set(ns, next);
-    this.#totals.set(ns, total);
+    const sizes = Object.entries(versions).map(([channel, version]) => {
+      const key = keyOf(channel, version);
+      return { channel, key, bytes: known.get(key) ?? 0 };
+    });
+    assertStateSize(sizes, this.#totals.get(ns) ?? 0);
+    this.#values.set(ns, new Map(sizes.map(({ key, bytes }) => [key, bytes])));
+    this.#totals.set(ns, totalOf(sizes));
   }
 }
 

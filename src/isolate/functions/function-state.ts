@@ -1,7 +1,7 @@
 import type { LoadedCheckpoint, StoredValue } from "../checkpoint-contract.ts";
 import { nextVersion } from "../checkpoints/versions.ts";
 import type { GraphCall, Op, ThreadSummary } from "../contract.ts";
-import { assertStateSize } from "../message-size.ts";
+import { assertStateSize, type ChannelSize, totalOf } from "../message-size.ts";
 import type { Outbox } from "../outbox.ts";
 import { toWire } from "../wire.ts";
 
@@ -165,13 +165,13 @@ export function save(
     parents: {},
   };
   const { op, saved } = toOp(state, metadata);
-  assertStateSize(bytesOf(saved.stored), bytesOf(state.stored));
+  assertStateSize(sizesOf(saved.stored), totalOf(sizesOf(state.stored)));
   outbox.push(op);
   return saved;
 }
 
-function bytesOf(values: StoredValue[]): number {
-  return values.reduce((sum, { data }) => sum + data.byteLength, 0);
+function sizesOf(values: StoredValue[]): ChannelSize[] {
+  return values.map(({ channel, data }) => ({ channel, bytes: data.byteLength }));
 }
 
 export function summaryOf(state: FunctionState): ThreadSummary {

@@ -24,6 +24,7 @@ import { toCommand, toOptions, toStateConfig } from "./langgraph-config.ts";
 import { storeFor, storeOfRun } from "./langgraph-store.ts";
 import { EMITS_INTERRUPTS } from "./library.ts";
 import { Reading } from "./reading.ts";
+import { assertNodesExist, withRemovedSeen } from "./removed-parts.ts";
 import { answeredAgain, assertAnswersWaited } from "./resume.ts";
 import { describeSchemas } from "./schemas.ts";
 import { leniently, readHistory, readState, updateState } from "./state.ts";
@@ -73,6 +74,7 @@ export class LangGraphEngine implements Engine {
   async run(call: RunCall, { host, outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
     const { thread_id, run_id } = call;
     const reading = new Reading();
+    const channels = new Set(Object.keys(this.#graph.channels));
     const saver = new HostSaver({
       host,
       outbox,
@@ -81,7 +83,9 @@ export class LangGraphEngine implements Engine {
       metadata: checkpointMetadata(call),
       sync: call.durability === "sync",
       answer_again: answeredAgain(call),
+      adapt: (checkpoint) => withRemovedSeen(checkpoint, channels),
     });
+    assertNodesExist(this.#graph, call);
     // The saver alone holds it, until the graph has read it.
     call.head = null;
     const graph = withSaver(this.#graph, saver, storeOfRun(host, reading, outbox));

@@ -1,0 +1,61 @@
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
+import type { RunCall } from "../contract.ts";
+import type { Graph } from "./langgraph.ts";
+
+/** LangGraph's mark in `versions_seen` of what a static breakpoint has stopped at. */
+const INTERRUPT = "__interrupt__";
+/** Channels that start a node. */
+const TRIGGER = /^branch:to:(.+)$/s;
+
+type Versions = Record<string, number | string>;
+type VersionsOf = Pick<Checkpoint, "channel_versions" | "versions_seen">;
+
+/** Error of a run that continues at a node which an earlier revision of the graph had. */
+class NodeRemovedError extends Error {
+  override name = "NodeRemovedError";
+}
+
+/**
+ * Checks that the nodes which wait in the head are in the graph, for a run that continues there. LangGraph would end
+ * it at once, as a success.
+ * @throws NodeRemovedError
+ */
+export function assertNodesExist(graph: Graph, call: RunCall): void {
+  const { head, command, input, resuming, config } = call;
+  const isContinued = command ? isAnswer(command.resume) : input === null;
+  if (!head || resuming || !isContinued || config.configurable?.checkpoint_id) return;
+  const removed = waitingNodes(head).filter((name) => !(name in graph.nodes));
+  if (removed.length === 0) return;
+  const names = removed.map((name) => `"${name}"`).join(", ");
+  throw new NodeRemovedError(
+    `The thread waits at ${names}, which this revision of the graph does not have. ` +
+      "Deploy a revision that has it, or send an input or a command with goto.",
+  );
+}
+
+function isAnswer(resume: unknown): boolean {
+  return resume !== undefined && resume !== null;
+}
+
+function waitingNodes({ checkpoint, values }: LoadedCheckpoint): string[] {
+  const { channel_versions, versions_seen }: VersionsOf = JSON.parse(checkpoint);
+  // A trigger that started its node is without a value, in a newer version.
+  const set = new Set(values.map(({ channel }) => channel));
+  return Object.entries(channel_versions as Versions).flatMap(([channel, version]) => {
+    const name = TRIGGER.exec(channel)?.[1];
+    if (name === undefined || !set.has(channel)) return [];
+    const seen = (versions_seen[name] as Versions | undefined)?.[channel];
+    return seen === undefined || version > seen ? [name] : [];
+  });
+}
+
+/** Marks channels that the graph does not have as seen: a static breakpoint would stop at their last change for ever. */
+export function withRemovedSeen<T extends VersionsOf>(checkpoint: T, channels: Set<string>): T {
+  const removed = Object.entries(checkpoint.channel_versions).filter(
+    ([name]) => !channels.has(name),
+  );
+  if (removed.length === 0) return checkpoint;
+  const seen = { ...checkpoint.versions_seen[INTERRUPT], ...Object.fromEntries(removed) };
+  return { ...checkpoint, versions_seen: { ...checkpoint.versions_seen, [INTERRUPT]: seen } };
+}
