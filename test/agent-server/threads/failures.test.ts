@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { namesOf, type SentEvent, testThread } from "../../support/threads.ts";
 
+type Thread = Awaited<ReturnType<typeof testThread>>;
+
 const MODES = ["values", "updates", "custom", "tasks", "checkpoints", "debug", "messages-tuple"];
 const CHARACTERS = "one two three four five six seven eight nine ten".length;
 
@@ -52,6 +54,13 @@ describe("a graph that fails between two steps sends every event before its erro
   });
 });
 
+async function headOf({ object, revision }: Pick<Thread, "object" | "revision">) {
+  const at = { ns: "", checkpoint_id: null, subgraphs: false };
+  const answer = await object.getState(at, revision);
+  if (!answer.ok) throw new Error(JSON.stringify(answer));
+  return JSON.parse(answer.value);
+}
+
 describe("errors of a graph", () => {
   test.each([
     [{ message: "obj", x: 1 }, '{"message":"obj","x":1}'],
@@ -67,10 +76,7 @@ describe("errors of a graph", () => {
   test("the error of a task has a message, and its name under both keys", async () => {
     const { object, stream, revision } = await testThread();
     await stream("fails", { input: { messages: [] } });
-    const at = { ns: "", checkpoint_id: null, subgraphs: false };
-    const answer = await object.getState(at, revision);
-    if (!answer.ok) throw new Error(JSON.stringify(answer));
-    const [task] = JSON.parse(answer.value).tasks;
+    const [task] = (await headOf({ object, revision })).tasks;
     const { error, name, message } = JSON.parse(task.error);
     expect([error, name, message]).toEqual(["RangeError", "RangeError", "the node broke"]);
   });
@@ -78,11 +84,33 @@ describe("errors of a graph", () => {
   test("the state of a thread whose pending writes its graph rejects is readable", async () => {
     const { object, stream, revision } = await testThread();
     await stream("breaks", { input: { how: "collide" } });
-    const at = { ns: "", checkpoint_id: null, subgraphs: false };
-    const answer = await object.getState(at, revision);
-    expect(answer).toMatchObject({ ok: true });
-    if (answer.ok) {
-      expect(JSON.parse(answer.value)).toMatchObject({ values: { n: 1 }, next: ["left", "right"] });
-    }
+    const head = { values: { n: 1 }, next: ["left", "right"] };
+    expect(await headOf({ object, revision })).toMatchObject(head);
+  });
+
+  test.each([
+    [{ message: { of: 1 } }, { error: "Error", message: '{"of":1}' }],
+    [{ name: 404 }, { error: "404", message: "a text" }],
+    [
+      { name: null, message: null },
+      { error: "Error", message: "" },
+    ],
+    [{ stack: { of: 1 } }, { error: "Error", message: "a text" }],
+  ])("an error with the fields %j is the agent's own, after its steps", async (fields, error) => {
+    const { object, stream, revision } = await testThread();
+    await stream("breaks_oddly", { input: { fields } });
+    expect((await object.getThread())?.error).toMatchObject(error);
+    expect(await headOf({ object, revision })).toMatchObject({ values: { n: 1, fields } });
+  });
+
+  test.each([
+    ["a question of 600,000 characters", { characters: 600_000 }, "summary.interrupts: must have"],
+    ["a channel with a long name", {}, "channel: must have at most 2048 characters"],
+  ])("%s ends the run and leaves its input and its steps", async (_, input, message) => {
+    const { object, stream, revision } = await testThread();
+    await stream("breaks_oddly", { input: { ...input, n: 0 } });
+    const error = { error: "InvalidOutcomeError", message: expect.stringContaining(message) };
+    expect((await object.getThread())?.error).toMatchObject(error);
+    expect(await headOf({ object, revision })).toMatchObject({ values: { ...input, n: 1 } });
   });
 });

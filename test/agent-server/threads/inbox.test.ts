@@ -107,3 +107,43 @@ test("threads are counted by status, as a search finds them", async () => {
   );
   expect(await count({ metadata: { color: "red" } })).toMatchObject({ idle: 1, interrupted: 0 });
 });
+
+test("an answered interrupt is pending nowhere, and takes no second answer", async () => {
+  type Interrupt = { id: string; value: string };
+  const ours = await workspace();
+  const { deployment_id } = await testDeployment(ours.workspace_id);
+  const send = async <T>(path: string, json?: unknown): Promise<T> => {
+    const options = { key: ours.editor, ...(json !== undefined && { json }) };
+    return (await api(`/agents/${deployment_id}${path}`, options)).json<T>();
+  };
+  const { thread_id } = await send<{ thread_id: string }>("/threads", {});
+  const T = `/threads/${thread_id}`;
+  const wait = (fields: object) =>
+    send<{ __interrupt__: Interrupt[] }>(`${T}/runs/wait`, {
+      assistant_id: "interrupts_both",
+      ...fields,
+    });
+  const pending = (await wait({ input: {} })).__interrupt__;
+  expect(pending.map(({ value }) => value).sort()).toEqual(["left?", "right?"]);
+  const left = pending.find(({ value }) => value === "left?")?.id ?? "";
+  const answer = { command: { resume: { [left]: "A" } } };
+  expect((await wait(answer)).__interrupt__).toMatchObject([{ value: "right?" }]);
+
+  type Waits = { interrupts: Record<string, Interrupt[]> };
+  const right = [[expect.objectContaining({ value: "right?" })]];
+  expect(Object.values((await send<Waits>(T)).interrupts)).toEqual(right);
+  await eventually(async () => {
+    const [found] = await send<Waits[]>("/threads/search", { ids: [thread_id] });
+    expect(Object.values(found?.interrupts ?? {})).toEqual(right);
+    const listed = await list("", ours.viewer);
+    expect(listed.threads.map(({ interrupts }) => Object.values(interrupts))).toEqual([right]);
+  });
+  const head = { interrupts: [{ value: "right?" }] };
+  expect(await send(`${T}/state`)).toMatchObject(head);
+  expect((await send<object[]>(`${T}/history`, {}))[0]).toMatchObject(head);
+
+  const again = { id: 1, method: "input.respond", params: { interrupt_id: left, response: "B" } };
+  expect(await send(`${T}/commands`, again)).toMatchObject({ error: "no_such_interrupt" });
+  const refused = await wait({ ...answer, strict_resume: true });
+  expect(refused).toMatchObject({ __error__: { error: "UnknownInterruptError" } });
+});

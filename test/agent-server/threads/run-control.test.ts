@@ -251,6 +251,30 @@ describe("commands and time travel", () => {
   });
 });
 
+test.each(["ask", "interrupts_after_a_step", "interrupts_both"])(
+  "with durability exit, the interrupts of %s and the work beside them are shown as with async",
+  async (graph_id) => {
+    const shown = async (durability: string) => {
+      const thread = await testThread();
+      const interrupted = await thread.wait(graph_id, { input: {}, durability });
+      const [first] = interrupted.__interrupt__ as { id: string }[];
+      const resume = { [first?.id ?? ""]: "yes" };
+      const answered = await thread.wait(graph_id, { command: { resume }, durability });
+      const { status, values, interrupts } = (await thread.object.getThread()) as ThreadRecord;
+      const waiting = Object.values(interrupts).flat();
+      return JSON.parse(
+        JSON.stringify([interrupted, answered, status, values, waiting]).replace(
+          /[0-9a-f]{32}/g,
+          "id",
+        ),
+      );
+    };
+    const whole = await shown("async");
+    expect(whole[0].__interrupt__.length).toBeGreaterThan(0);
+    expect(await shown("exit")).toEqual(whole);
+  },
+);
+
 test("delayed runs start by when they are due, not by when they came", async () => {
   const { create, join, object } = await testThread();
   const humanInput = (content: string) => ({ input: { messages: [{ role: "user", content }] } });

@@ -69,7 +69,7 @@ test("a state over the limit is read, may shrink and may not grow", async () => 
   const { saver, outbox, ops } = saverOf(LARGE);
   expect(await textOf(saver)).toHaveLength(LARGE);
   await expect(put(saver, LARGE + 1)).rejects.toThrow(
-    /^The state has 136314\d\d bytes, more than 10485760 \(10.0 MiB\). Remove values or messages/,
+    /^The state has 136314\d\d bytes, more than 10485760 \(10.0 MiB\), of which channel "[a-z_]+" has 136314\d\d. Remove values or messages/,
   );
   await put(saver, LARGE - MIB / 2);
   await outbox.flush();
