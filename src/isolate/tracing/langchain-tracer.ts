@@ -1,6 +1,7 @@
 import { BaseTracer, type Run } from "@langchain/core/tracers/base";
 import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { getRuntimeEnvironment } from "@langchain/core/utils/env";
+import { INTERRUPT, interruptsIn, outputsOfThrown, withoutControlFlow } from "./control-flow.ts";
 import type { RunTracer } from "./run-tracer.ts";
 
 type Fields = NonNullable<ConstructorParameters<typeof LangChainTracer>[0]>;
@@ -23,6 +24,8 @@ export function langChainTracer(tracer: RunTracer): LangChainTracer {
 class AgentTracer extends LangChainTracer {
   readonly #tracer: RunTracer;
   #trees = new WeakMap<object, Tree>();
+  /** Interrupts of the root: LangGraph ends it with its values alone. */
+  #interrupts: unknown[] = [];
   // Runs handlers in order: background handlers may outlive the run.
   override awaitHandlers = true;
 
@@ -46,6 +49,7 @@ class AgentTracer extends LangChainTracer {
     const copy = new AgentTracer(this.#tracer, { ...(metadata && { metadata }), tags });
     copy.runMap = this.runMap;
     copy.runTreeMap = this.runTreeMap;
+    copy.#interrupts = this.#interrupts;
     return copy;
   }
 
@@ -84,6 +88,25 @@ class AgentTracer extends LangChainTracer {
     return stored as Run;
   }
 
+  override handleChainError(...args: Parameters<LangChainTracer["handleChainError"]>) {
+    return this.#endThrown(args[0], args[1]) ?? super.handleChainError(...args);
+  }
+
+  override handleToolError(...args: Parameters<LangChainTracer["handleToolError"]>) {
+    return this.#endThrown(args[0], args[1]) ?? super.handleToolError(...args);
+  }
+
+  /** Ends a run that LangGraph's control flow has left. @returns `null` for an error */
+  #endThrown(thrown: unknown, id: string): Promise<Run> | null {
+    const outputs = outputsOfThrown(thrown);
+    // Nothing is above the root of a run: whatever it throws is an error.
+    if (outputs === null || this.#tracer.isRoot(id)) return null;
+    const parent_run_id = this.getRunById(id)?.parent_run_id;
+    if (this.#tracer.isRoot(parent_run_id)) this.#interrupts.push(...interruptsIn(outputs));
+    // Outputs of a tool would be its answer.
+    return this.handleChainEnd(outputs, id);
+  }
+
   override async onRunCreate(run: Run): Promise<void> {
     if (!run.extra?.lc_defers_inputs) await this.#tracer.createRun(this.#fieldsOf(run));
   }
@@ -96,7 +119,8 @@ class AgentTracer extends LangChainTracer {
   #fieldsOf(run: Run): Record<string, unknown> {
     const { _serialized_start_time: start_time } = run as Stored;
     const { id, name, run_type, parent_run_id, trace_id, dotted_order } = run;
-    const { inputs, outputs, error, events, end_time, serialized } = run;
+    const { inputs, error, events, end_time, serialized } = run;
+    const outputs = this.#tracer.isRoot(id) ? this.#outputsOfRoot(run) : run.outputs;
     const metadata = { ...this.tracingMetadata, ...run.extra?.metadata };
     const extra = { ...run.extra, metadata };
     // Earlier versions have no tracing tags.
@@ -104,6 +128,11 @@ class AgentTracer extends LangChainTracer {
     const ids = { id, parent_run_id, trace_id, dotted_order };
     const fields = { name, run_type, serialized, inputs, outputs, error, events, tags, extra };
     return { ...ids, ...fields, start_time, end_time };
+  }
+
+  #outputsOfRoot({ outputs, error }: Run): Run["outputs"] {
+    const isInterrupted = outputs !== undefined && !error && this.#interrupts.length > 0;
+    return isInterrupted ? { ...outputs, [INTERRUPT]: this.#interrupts } : outputs;
   }
 }
 
@@ -113,7 +142,14 @@ function microseconds({ start_time, execution_order }: Run): string {
   return `${new Date(start_time).toISOString().slice(0, -1)}${digits}Z`;
 }
 
-/** Safe cast: tracers and run trees call only methods that RunTracer has. */
+/** Safe cast: tracers and run trees call only these methods. */
 function asClient(tracer: RunTracer): NonNullable<Fields["client"]> {
-  return tracer as unknown as NonNullable<Fields["client"]>;
+  const client: Pick<RunTracer, "createRun" | "updateRun" | "awaitPendingTraceBatches" | "flush"> =
+    {
+      createRun: (run) => tracer.createRun(withoutControlFlow(run)),
+      updateRun: (id, run) => tracer.updateRun(id, withoutControlFlow(run)),
+      awaitPendingTraceBatches: () => tracer.awaitPendingTraceBatches(),
+      flush: () => tracer.flush(),
+    };
+  return client as unknown as NonNullable<Fields["client"]>;
 }

@@ -1,4 +1,5 @@
 import type { AgentFailure, Op, RunCall } from "../contract.ts";
+import { failureText } from "../failure.ts";
 import { charactersOf, payloadCharactersOf } from "../message-size.ts";
 import type { Outbox } from "../outbox.ts";
 import type { TraceBatch, TraceOp } from "../trace-contract.ts";
@@ -32,6 +33,7 @@ export class RunTracer {
   readonly #open = new Map<string, Open>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
+  #root: "none" | "open" | "ended" | "failed" = "none";
   readonly #beganMs = Date.now();
 
   constructor(call: RunCall, outbox: Outbox) {
@@ -40,19 +42,25 @@ export class RunTracer {
     this.#encoder = new TraceEncoder(call);
   }
 
+  isRoot(id: string | undefined): boolean {
+    return id === this.#call.run_id;
+  }
+
   async createRun(run: Fields): Promise<void> {
     const id = String(run.id);
     if (this.#isOver) return;
+    if (this.isRoot(id)) this.#root = stageOf(run);
     if (!run.end_time)
       this.#open.set(id, { dotted_order: this.#encoder.dottedOrderOf(run), inputs: undefined });
     // A retry continues the trace without its input and start, so it sends a patch.
-    const kind = id === this.#call.run_id && this.#call.resuming ? "patch" : "post";
+    const kind = this.isRoot(id) && this.#call.resuming ? "patch" : "post";
     this.#unsent.set(id, { kind, run: sanitizeFields(run) });
     this.#schedule();
   }
 
   async updateRun(id: string, run: Fields): Promise<void> {
     if (this.#isOver) return;
+    if (this.isRoot(id) && run.end_time) this.#root = stageOf(run);
     const before = this.#unsent.get(id);
     const change = before ? run : this.#changesOf(id, run);
     const kind = before?.kind ?? "patch";
@@ -89,15 +97,24 @@ export class RunTracer {
 
   /** Closes all open trace runs at the end of the run. */
   finish(failure: AgentFailure | null) {
-    const { run_id } = this.#call;
+    const { run_id, input, resuming } = this.#call;
+    // A run may fail before its first callback, and after its last.
+    if (failure && this.#root === "none" && !resuming) this.begin(input);
+    if (failure && this.#root === "ended") this.#failRoot(failure);
     const end_time = new Date().toISOString();
     for (const [id, { dotted_order }] of this.#open) {
-      const error = id === run_id ? failure && textOf(failure) : CUT_OFF;
+      const error = this.isRoot(id) ? failure && failureText(failure) : CUT_OFF;
       const end = { trace_id: run_id, dotted_order, end_time, ...(error && { error }) };
       void this.updateRun(id, end);
     }
     clearTimeout(this.#timer);
     this.#isOver = true;
+  }
+
+  #failRoot(failure: AgentFailure) {
+    const { run_id, trace } = this.#call;
+    const { dotted_order } = trace;
+    void this.updateRun(run_id, { trace_id: run_id, dotted_order, error: failureText(failure) });
   }
 
   /** Whether the remaining traces are small enough to travel with the outcome. */
@@ -168,8 +185,9 @@ export class RunTracer {
   }
 }
 
-function textOf({ error, message, stack }: AgentFailure): string {
-  return stack ?? `${error}: ${message}`;
+function stageOf({ end_time, error }: Fields) {
+  if (!end_time) return "open";
+  return error ? "failed" : "ended";
 }
 
 /** Variables of the SDKs that disable tracing. */

@@ -1,0 +1,42 @@
+type Fields = Record<string, unknown>;
+
+/** Key of interrupts in outputs, as LangGraph's own answers have it. */
+export const INTERRUPT = "__interrupt__";
+
+/** An error that LangGraph throws for control flow. */
+type BubbleUp = { is_bubble_up?: unknown; interrupts?: unknown; command?: unknown };
+
+/** `traceable` passes errors on as text: the name, and for an interrupt its JSON. */
+const THROWN = /^(?:GraphInterrupt|NodeInterrupt|ParentCommand|GraphDrained)(?:: ([\s\S]*))?$/;
+
+/** Returns the outputs of a run that an interrupt or a handover has ended, `null` for an error. */
+export function outputsOfThrown(error: unknown): Fields | null {
+  const { is_bubble_up, interrupts, command } = Object(error) as BubbleUp;
+  if (is_bubble_up !== true) return null;
+  if (interrupts !== undefined) return { [INTERRUPT]: interrupts };
+  return command === undefined ? {} : { output: command };
+}
+
+export function interruptsIn(outputs: Fields): unknown[] {
+  const interrupts = outputs[INTERRUPT];
+  return Array.isArray(interrupts) ? interrupts : [];
+}
+
+/** Returns the fields of a run of `traceable`, without an error when control flow has ended it. */
+export function withoutControlFlow(run: Fields): Fields {
+  const thrown = typeof run.error === "string" ? THROWN.exec(run.error) : null;
+  if (thrown === null) return run;
+  return {
+    ...run,
+    error: undefined,
+    outputs: { ...parseInterrupts(thrown[1]), ...Object(run.outputs) },
+  };
+}
+
+function parseInterrupts(text: string | undefined): Fields {
+  try {
+    return { [INTERRUPT]: JSON.parse(text ?? "") };
+  } catch {
+    return {};
+  }
+}
