@@ -40,10 +40,18 @@ export const TEST_GRAPHS = [
   "breaks",
   "throws",
   "grows",
+  "loops",
   "cleans_up",
   "cleans_up_plainly",
   "leaves_work",
   "delta",
+  "hands_over",
+  "confirms",
+  "breaks_within",
+  "breaks_oddly",
+  "waits",
+  "waits_elsewhere",
+  "waits_with_less",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

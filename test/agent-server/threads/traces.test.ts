@@ -2,63 +2,16 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
-import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
 import { deployments } from "../../../src/control-plane/deployments/table.ts";
-import { type Caller, contextFor, database } from "../../../src/shared/context.ts";
+import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { ProjectsQuery } from "../../../src/traces/projects/schema.ts";
 import { deleteProject, listProjects } from "../../../src/traces/projects/service.ts";
-import { RunsQueryRequest } from "../../../src/traces/query/query-schema.ts";
-import { queryRuns } from "../../../src/traces/query/query-service.ts";
+import { contextOf, delivered, read, stubOf, treeOf, waiting } from "../../support/agent-traces.ts";
 import { eventually } from "../../support/eventually.ts";
-import { pendingTraces } from "../../support/pending-traces.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";
 import { ownRevision, testThread } from "../../support/threads.ts";
-
-type Thread = Awaited<ReturnType<typeof testThread>>;
-type TestThread = Thread["place"];
-
-function contextOf({ workspace_id }: TestThread) {
-  const caller: Caller = {
-    organization_id: newId(),
-    workspace_id,
-    role: "admin",
-    plan: "developer",
-    actor: { type: "system", job: "test" },
-  };
-  return contextFor(env, caller);
-}
-
-function stubOf({ deployment_id, thread_id }: TestThread) {
-  return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
-}
-
-function waiting(place: TestThread) {
-  return runInDurableObject(stubOf(place), (_instance, { storage }) => ({
-    outbox: pendingTraces(storage.sql),
-    roots: storage.sql.exec("SELECT run_id FROM runs WHERE trace IS NOT NULL").toArray().length,
-  }));
-}
-
-async function delivered(place: TestThread) {
-  await eventually(async () => expect(await waiting(place)).toEqual({ outbox: 0, roots: 0 }));
-}
-
-async function read(place: TestThread, query: Record<string, unknown>) {
-  const ctx = contextOf(place);
-  const session = [await tracingProject(ctx, place.deployment_id)];
-  const { runs } = await queryRuns(
-    ctx,
-    RunsQueryRequest.parse({ session, order: "asc", ...query }),
-  );
-  return runs;
-}
-
-async function treeOf({ place }: Thread, run_id: string) {
-  await delivered(place);
-  return read(place, { trace: run_id });
-}
 
 test("a run leaves its tree: root, nodes, model and tool", async () => {
   const thread = await testThread();
