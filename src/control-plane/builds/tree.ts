@@ -8,6 +8,8 @@ export type Tree = {
   files: Map<string, Uint8Array>;
   /** Files that cannot be part of a bundle: large images, data, native addons. */
   others: Set<string>;
+  /** Targets of links by their paths. */
+  links: Map<string, string>;
   commit: SourceCommit | null;
   bytes: number;
 };
@@ -22,7 +24,7 @@ const LOCK = /(^|\/)(yarn|bun)\.lock$/;
 const ENVIRONMENT = /(^|\/)\.env[^/]*$|\.env$/;
 
 export function emptyTree(): Tree {
-  return { files: new Map(), others: new Set(), commit: null, bytes: 0 };
+  return { files: new Map(), others: new Set(), links: new Map(), commit: null, bytes: 0 };
 }
 
 export function isReadable(path: string, bytes: number): boolean {
@@ -60,10 +62,13 @@ export function withoutFolder(tree: Tree): Tree {
     ...tree,
     files: new Map([...tree.files].map(([path, bytes]) => [strip(path), bytes])),
     others: new Set([...tree.others].map(strip)),
+    links: new Map(
+      [...tree.links].map(([path, to]) => [strip(path), to === topOf(path) ? "" : strip(to)]),
+    ),
   };
 }
 
-/** A link may point anywhere inside the tree; it is left out then, with a warning. */
+/** A link may point anywhere inside the tree. */
 export function assertSafeLink(entry: TreeEntry): void {
   const target = entry.linkname ?? "";
   const base = entry.type === "symlink" ? entry.name.split("/").slice(0, -1) : [];
@@ -74,6 +79,13 @@ export function assertSafeLink(entry: TreeEntry): void {
   if (target.startsWith("/") || depth < 0) {
     throw unsafe(`The archive holds the link "${entry.name}" to "${target}", outside its folder.`);
   }
+}
+
+export function addLink(tree: Tree, path: string, target: string): void {
+  if (tree.links.size >= SOURCE_LIMITS.files) {
+    throw tooLarge(`The source has more than ${SOURCE_LIMITS.files} links.`);
+  }
+  tree.links.set(path, target);
 }
 
 /** Counts one more file, and ends the build when there are too many or they are too large. */

@@ -48,7 +48,7 @@ function chain(levels: number): PackObject[] {
   return [readme, ...objects, commit(oidOf(objects.at(-1) as PackObject))];
 }
 
-test("a commit is read with its folders; links and submodules are left out", async () => {
+test("a commit is read with its folders and links; submodules are left out", async () => {
   const files = tree([
     ["100644", "README.md", oidOf(readme)],
     ["120000", "link.md", oidOf(readme)],
@@ -61,6 +61,7 @@ test("a commit is read with its folders; links and submodules are left out", asy
   const head = commit(oidOf(root));
   const fetched = await fetchPack([readme, files, root, head]);
   expect([...fetched.files.keys()].sort()).toEqual(["docs/README.md", "run.js"]);
+  expect([...fetched.links]).toEqual([["docs/link.md", "docs/# Hello"]]);
   expect(fetched.commit).toEqual({
     repo_commit_sha: oidOf(head),
     repo_commit_message: "message",

@@ -3,9 +3,11 @@ import type { SourceCommit } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { inflated } from "../inflate.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
+import { directoryOf, joinPath } from "../paths.ts";
 import { tarEntries } from "../tar.ts";
-import { bytesText, listText } from "../text.ts";
+import { bytesText } from "../text.ts";
 import {
+  addLink,
   admit,
   assertSafeLink,
   emptyTree,
@@ -28,7 +30,7 @@ export async function unpackSource(
   anchor: string | null,
 ): Promise<UnpackedSource> {
   const tree = emptyTree();
-  const notes = { links: [] as string[], installed: 0 };
+  const notes = { installed: 0 };
   const { archive_bytes } = SOURCE_LIMITS;
   const bytes = inflated(stream, archive_bytes, () =>
     tooLarge(`The archive has more than ${bytesText(archive_bytes)} unpacked.`),
@@ -47,19 +49,20 @@ export async function unpackSource(
   return { tree: withoutFolder(tree), warnings };
 }
 
-type Notes = { links: string[]; installed: number };
+const INSTALLED = /(^|\/)(node_modules|\.git)\//;
+
+type Notes = { installed: number };
 
 async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<void> {
-  const { name, size, type = "file", linkname } = entry.header;
+  const { name, size, type = "file" } = entry.header;
   const path = safePath(name);
   if (type === "symlink" || type === "link") {
-    assertSafeLink({ name, size, type, linkname });
-    notes.links.push(path ?? name);
+    takeLink(tree, path, entry.header);
     return entry.body.cancel();
   }
   if (path === null || type !== "file") return entry.body.cancel();
   admit(tree, { name: path, size, type });
-  if (/(^|\/)(node_modules|\.git)\//.test(path)) {
+  if (INSTALLED.test(path)) {
     notes.installed += 1;
     return entry.body.cancel();
   }
@@ -71,17 +74,21 @@ async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<vo
   return entry.body.cancel();
 }
 
+function takeLink(tree: Tree, path: string | null, header: ParsedTarEntry["header"]): void {
+  const { name, size, type = "file", linkname = "" } = header;
+  assertSafeLink({ name, size, type, linkname });
+  if (path === null || INSTALLED.test(path)) return;
+  // A hard link has a path of the archive.
+  const base = type === "symlink" ? directoryOf(path) : "";
+  addLink(tree, path, joinPath(base, linkname));
+}
+
 function toCommit(text: string | undefined): SourceCommit | null {
   if (text === undefined || !/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(text)) return null;
   return { repo_commit_sha: text, repo_commit_message: null, repo_commit_authored_at: null };
 }
 
-function toWarnings({ links, installed }: Notes): string[] {
-  const warnings: string[] = [];
-  if (links.length > 0)
-    warnings.push(`Left out links, which a bundle does not follow: ${listText(links, 20)}`);
-  if (installed > 0) {
-    warnings.push(`Left out ${installed} files in node_modules; packages come from the lockfile.`);
-  }
-  return warnings;
+function toWarnings({ installed }: Notes): string[] {
+  if (installed === 0) return [];
+  return [`Left out ${installed} files in node_modules; packages come from the lockfile.`];
 }

@@ -2,10 +2,12 @@ import { isFourDigitYear } from "../../../shared/times.ts";
 import { firstLine } from "../../../shared/trim.ts";
 import { COMMIT_CHARACTERS, type SourceCommit } from "../contract.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
-import { admit, emptyTree, isReadable, safePath, type Tree, tooLarge } from "../tree.ts";
+import { directoryOf, joinPath } from "../paths.ts";
+import { addLink, admit, emptyTree, isReadable, safePath, type Tree, tooLarge } from "../tree.ts";
 import { DamagedPack, type GitObject, type GitObjects, hexOf } from "./git-pack.ts";
 
 const OID_BYTES = 20;
+const LINK = "120000";
 const MAX_TAGS = 8;
 
 /** Reads the files of a commit, or of the commit that a tag names. */
@@ -55,14 +57,22 @@ function visit(
   const path = safePath(`${folder.path}${name}`);
   if (path === null) return;
   if (mode === "40000") waiting.push({ oid, path: `${path}/`, depth: folder.depth + 1 });
-  // Links (120000) and submodules (160000) are left out.
-  else if (mode.startsWith("100")) take(tree, path, objectOf(objects, oid, "blob").data);
+  // Submodules (160000) are left out.
+  if (mode !== LINK && !mode.startsWith("100")) return;
+  const { data } = objectOf(objects, oid, "blob");
+  if (mode === LINK) takeLink(tree, path, data);
+  else take(tree, path, data);
 }
 
 function take(tree: Tree, path: string, data: Uint8Array): void {
   admit(tree, { name: path, size: data.byteLength, type: "file" });
   if (isReadable(path, data.byteLength)) tree.files.set(path, data);
   else tree.others.add(path);
+}
+
+function takeLink(tree: Tree, path: string, data: Uint8Array): void {
+  const target = new TextDecoder().decode(data.subarray(0, SOURCE_LIMITS.path_bytes));
+  addLink(tree, path, joinPath(directoryOf(path), target));
 }
 
 function* entriesOf(data: Uint8Array): Generator<TreeEntry> {

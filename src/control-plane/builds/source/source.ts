@@ -17,6 +17,7 @@ import {
   type RepositoryAddress,
   toRepository,
 } from "./hosts.ts";
+import { followLinks } from "./links.ts";
 
 type GitSource = Extract<BuildSource, { kind: "git" }>;
 
@@ -33,7 +34,7 @@ export async function fetchSource(
   const { source } = order;
   if (source.kind === "tarball") {
     return {
-      ...(await readTarball(storage, order.config_path)),
+      ...followLinks(await readTarball(storage, order.config_path)),
       name: "the uploaded tarball",
     };
   }
@@ -43,7 +44,7 @@ export async function fetchSource(
     () => fetchRepository(policy, repository, source),
     isTransient,
   );
-  return { ...unpacked, name: repository.name };
+  return { ...followLinks(unpacked), name: repository.name };
 }
 
 async function readTarball(storage: BuildStore, config_path: string): Promise<UnpackedSource> {

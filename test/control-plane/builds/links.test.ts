@@ -1,0 +1,83 @@
+import { gzipSync } from "node:zlib";
+import { packTar } from "modern-tar";
+import { expect, test } from "vitest";
+import { readConfig } from "../../../src/control-plane/builds/config/config.ts";
+import { workspacesOf } from "../../../src/control-plane/builds/locks/workspaces.ts";
+import { disk } from "../../../src/control-plane/builds/resolve/disk.ts";
+import { createResolver } from "../../../src/control-plane/builds/resolve/resolver.ts";
+import { unpackSource } from "../../../src/control-plane/builds/source/archive.ts";
+import { followLinks } from "../../../src/control-plane/builds/source/links.ts";
+
+const FILES = {
+  "langgraph.json": '{"graphs": {"a": "./app/graph.ts:graph"}}',
+  "shared/graph.ts": "graph",
+  "shared/lib/tool.ts": "tool",
+  "shared/logo.bin": "",
+  "packages/core/package.json": '{"name": "core"}',
+};
+
+/** Unpacks an archive of FILES and `links` in the folder that hosts put around them. */
+async function unpack(links: Record<string, string>, type: "symlink" | "link" = "symlink") {
+  const files = Object.entries(FILES).map(([name, body]) => ({
+    header: { name: `repo-1/${name}`, size: body.length },
+    body,
+  }));
+  const others = Object.entries(links).map(([name, linkname]) => ({
+    header: { name: `repo-1/${name}`, size: 0, type, linkname },
+  }));
+  const stream = new Blob([gzipSync(await packTar([...files, ...others]))]).stream();
+  return followLinks(await unpackSource(stream, null));
+}
+
+function resolve(tree: Parameters<typeof disk>[0], specifier: string, directory: string) {
+  const install = { packages: new Map(), links: new Map() };
+  return createResolver({
+    disk: disk(tree, install, new Map()),
+    tsconfig: { compilerOptions: {}, base: null, paths: {} },
+    provided: new Set(),
+    isBuiltin: () => false,
+  })(specifier, directory, "import");
+}
+
+test("links to files and folders are followed, and modules have one path", async () => {
+  const { tree, warnings } = await unpack({ "app/graph.ts": "../shared/graph.ts", lib: "shared" });
+  expect(warnings).toEqual([]);
+  expect(readConfig(tree, "langgraph.json").graphs.a?.path).toBe("app/graph.ts");
+  expect(tree.others.has("lib/logo.bin")).toBe(true);
+  const path = "/shared/graph.ts";
+  expect(resolve(tree, "/app/graph.ts", "")).toMatchObject({ type: "file", path });
+  expect(resolve(tree, "../lib/graph.js", "/app")).toMatchObject({ type: "file", path });
+  expect(resolve(tree, "./lib/lib/tool", "")).toMatchObject({ path: "/shared/lib/tool.ts" });
+});
+
+test("links to links, to the root and of tar are followed", async () => {
+  const { tree } = await unpack({ "app/all": "..", "app/one": "two/lib", "app/two": "all/shared" });
+  expect(tree.files.has("app/all/shared/graph.ts")).toBe(true);
+  expect(tree.files.has("app/one/tool.ts")).toBe(true);
+  const hard = await unpack({ "app/graph.ts": "repo-1/shared/graph.ts" }, "link");
+  expect(hard.tree.files.has("app/graph.ts")).toBe(true);
+});
+
+test("links in a circle and links to nothing are left out with a warning", async () => {
+  const links = { a: "b", b: "a/c", "app/graph.ts": "../gone.ts", "node_modules/x": "../shared" };
+  const { tree, warnings } = await unpack(links);
+  expect(tree.files.size + tree.others.size).toBe(Object.keys(FILES).length);
+  expect(warnings).toEqual([
+    "Left out links that lead to no file of the source: a, b, app/graph.ts",
+  ]);
+  expect(() => readConfig(tree, "langgraph.json")).toThrow(
+    'graph "a" is in app/graph.ts, a link to gone.ts, which does not exist',
+  );
+});
+
+test("links that lead to more files than a source may have are left out", async () => {
+  const links = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`l${n}`, "."]));
+  const { tree, warnings } = await unpack(links);
+  expect(tree.files.size).toBeLessThanOrEqual(20_000);
+  expect(warnings[0]).toContain("Left out links");
+});
+
+test("a linked package of the repository has its own folder", async () => {
+  const { tree } = await unpack({ "vendor/core": "../packages/core" });
+  expect(workspacesOf(tree).folderOf("core")).toBe("/packages/core");
+});
