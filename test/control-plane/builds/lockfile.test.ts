@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import {
-  assertInSync,
   findPackage,
   reachable,
   readLockfile,
@@ -82,15 +81,6 @@ test("aliases, nested versions, links and native addons", () => {
     "/app/node_modules/b",
     "/app/node_modules/b/node_modules/c",
   ]);
-});
-
-test("a package.json ahead of its lockfile is refused with the package's name", () => {
-  const install = lock({ "node_modules/a": { version: "1.0.0" } });
-  const check = (dependencies: Record<string, string>) => () =>
-    assertInSync("", { dependencies }, install);
-  expect(check({ a: "^1.0.0" })).not.toThrow();
-  expect(check({ a: "^2.0.0" })).toThrow(/requires a \^2.0.0 but package-lock.json has 1.0.0/);
-  expect(check({ b: "1" })).toThrow(/requires b 1, which package-lock.json does not have/);
 });
 
 test.each([

@@ -1,4 +1,3 @@
-import { satisfies, validRange } from "semver";
 import { isRecord } from "../../../shared/guards.ts";
 import { readJson } from "../config/json-file.ts";
 import { unresolved } from "../failure.ts";
@@ -17,6 +16,7 @@ export type Manifest = {
   overrides?: Record<string, unknown>;
   resolutions?: Record<string, string>;
   packageManager?: unknown;
+  workspaces?: unknown;
 };
 
 /** An installed package. `path` is absolute in the source. */
@@ -35,7 +35,12 @@ export type Package = {
 export const REGISTRY_INTEGRITY = "registry";
 
 /** Installed packages by path. A link points to a folder of the source. */
-export type Install = { packages: Map<string, Package>; links: Map<string, string> };
+export type Install = {
+  packages: Map<string, Package>;
+  links: Map<string, string>;
+  /** Ranges that the lockfile replaces, by selectors. */
+  overrides?: Record<string, string>;
+};
 
 type LockEntry = Manifest & {
   resolved?: string;
@@ -127,35 +132,6 @@ export function dependencyNames(manifest: Manifest): string[] {
     ...manifest.optionalDependencies,
     ...manifest.peerDependencies,
   });
-}
-
-/** `npm ci` refuses a lockfile that package.json has left behind; so do we, and name the first package. */
-export function assertInSync(
-  folder: string,
-  manifest: Manifest,
-  install: Install,
-  { file, manager } = { file: "package-lock.json", manager: "npm" },
-): void {
-  for (const [name, declared] of Object.entries(manifest.dependencies ?? {})) {
-    const range = manifest.resolutions?.[name] ?? declared;
-    const found = findPackage(install, `/${folder}`, name);
-    const hint = `Run ${manager} install and commit ${file}.`;
-    if (found === null) {
-      throw unresolved(
-        `package.json requires ${name} ${range}, which ${file} does not have. ${hint}`,
-      );
-    }
-    const version = install.packages.get(found)?.version;
-    if (
-      version !== undefined &&
-      validRange(range) &&
-      !satisfies(version, range, { includePrerelease: true })
-    ) {
-      throw unresolved(
-        `package.json requires ${name} ${range} but ${file} has ${version}. ${hint}`,
-      );
-    }
-  }
 }
 
 /** Resolves an import of `name` from `directory` by Node's walk. @returns `null` when it is not found */
