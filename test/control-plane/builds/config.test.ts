@@ -187,6 +187,12 @@ test("an env file has comments, quotes and exports", () => {
   });
 });
 
+test("line ends of an .env are those of dotenv", () => {
+  const text = 'KEY="-----BEGIN\r\nabc\r\n-----END"\r\nA=1\rB=\'x\r\ny\'\r\nC="x\\r\\ny"\r\n';
+  const KEY = "-----BEGIN\nabc\n-----END";
+  expect(parseEnv(text)).toEqual({ KEY, A: "1", B: "x\ny", C: "x\r\ny" });
+});
+
 test("components are read with the packages that their page has", () => {
   const files = { "src/agent.ts": "", "src/ui.tsx": "" };
   const ui = { agent: "./src/ui.tsx" };

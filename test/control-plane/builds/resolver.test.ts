@@ -237,3 +237,24 @@ test("tsconfig files that extend each other are read a few times", () => {
   const files = { "/tsconfig.json": both, "/other.json": both };
   expect(read("", files).compilerOptions).toEqual({ jsx: "react" });
 });
+
+test.each<[object, string, string]>([
+  [{ main: "dist/index.js" }, "core", "./dist/index.js of packages/core does not exist; commit it"],
+  [{ exports: "./dist/index.js" }, "core", "./dist/index.js of packages/core does not exist"],
+  [{ exports: { types: "./a.d.ts", import: "./b.js" } }, "core", "./b.js of packages/core does"],
+  [{}, "core/gone", "./gone of packages/core does not exist"],
+  [{ exports: { ".": "./b.js" } }, "core/gone", 'its package.json exports no "./gone"'],
+])("a linked package with %j names what %s lacks", (manifest, specifier, text) => {
+  const files = { "/packages/core/package.json": JSON.stringify(manifest) };
+  const links = { "/node_modules/core": "/packages/core" };
+  const resolved = resolver(files, { links })(specifier, "/src", "import");
+  expect(resolved).toEqual({ type: "error", text: expect.stringContaining(text) });
+});
+
+test("a link to a folder without a package.json is an error", () => {
+  const links = { "/node_modules/core": "/packages/core" };
+  expect(resolver({}, { links })("core", "/src", "import")).toEqual({
+    type: "error",
+    text: expect.stringContaining("packages/core/package.json does not exist"),
+  });
+});

@@ -25,7 +25,9 @@ export async function prebuildPackage(
   const shared = SHARED_PACKAGES.filter((other) => other !== name);
   const provided = new Set(shared.map((other) => `/node_modules/${other}`));
   const options = { policy: order, registry_url, preferred: {}, skipped: shared };
-  const install = await resolveInstall(options, "", { dependencies: { [name]: version } });
+  const install = await resolveInstall(options, "", [
+    { folder: "", manifest: { dependencies: { [name]: version } } },
+  ]);
   const packages = installer(storage, order, buildLog({ log: async () => undefined }));
   const paths = reachable(install, "", [name], (at) => provided.has(at));
   await packages.install([...paths].flatMap((at) => install.packages.get(at) ?? []));

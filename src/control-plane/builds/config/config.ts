@@ -106,6 +106,8 @@ function assertScript(id: string, source: string) {
 function findFile(tree: Tree, path: string, id: string, source: string): string {
   const found = findScript(tree, source);
   if (found !== undefined) return found;
+  const target = tree.links.get(source);
+  const link = target === undefined ? "" : `, a link to ${target}`;
   const folder = directoryOf(source);
   const names = [...tree.files.keys()];
   const beside = names.filter((name) => directoryOf(name) === folder && SCRIPT.test(name)).sort();
@@ -116,7 +118,7 @@ function findFile(tree: Tree, path: string, id: string, source: string): string 
       : "The source has no JavaScript or TypeScript file.";
   throw new BuildFailure(
     "graph_not_found",
-    `${path}: graph "${id}" is in ${source}, which does not exist. ${there}`,
+    `${path}: graph "${id}" is in ${source}${link}, which does not exist. ${there}`,
   );
 }
 
@@ -142,16 +144,18 @@ function readEnv(tree: Tree, path: string, folder: string, env: unknown): Record
 /** `NAME=value` lines, quotes and comments as dotenv has them. */
 export function parseEnv(text: string): Record<string, string> {
   const line =
-    /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*("(?:\\"|[^"])*"|'[^']*'|`[^`]*`|[^#\r\n]*)/gm;
+    /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*("(?:\\"|[^"])*"|'[^']*'|`[^`]*`|[^#\n]*)/gm;
+  const lines = text.replace(/\r\n?/g, "\n");
   const env: Record<string, string> = {};
-  for (const [, name = "", value = ""] of text.matchAll(line)) env[name] = unquote(value.trim());
+  for (const [, name = "", value = ""] of lines.matchAll(line)) env[name] = unquote(value.trim());
   return env;
 }
 
 function unquote(value: string): string {
   if (!/^(["'`])[\s\S]*\1$/.test(value) || value.length < 2) return value;
   const inner = value.slice(1, -1);
-  return value.startsWith('"') ? inner.replaceAll("\\n", "\n").replaceAll('\\"', '"') : inner;
+  if (!value.startsWith('"')) return inner;
+  return inner.replaceAll("\\n", "\n").replaceAll("\\r", "\r").replaceAll('\\"', '"');
 }
 
 function configNotFound(tree: Tree, path: string): BuildFailure {

@@ -2,8 +2,8 @@ import type { EgressPolicy } from "../../../shared/egress/egress.ts";
 import type { BuildLog } from "../build-log.ts";
 import type { BuildStore } from "../contract.ts";
 import { readBunLock } from "../locks/bun-lock.ts";
+import { assertInSync } from "../locks/in-sync.ts";
 import {
-  assertInSync,
   dependencyNames,
   findPackage,
   type Install,
@@ -16,6 +16,7 @@ import { joinPath } from "../paths.ts";
 import type { Runtime } from "../prebuilt/unit.ts";
 import { bytesText, countText, durationText, listText } from "../text.ts";
 import { warnOfAdvisories } from "./advisories.ts";
+import { importersOf } from "./importers.ts";
 import type { Installer } from "./install.ts";
 import { absolute, type Lock, MANAGERS, type NpmProject } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
@@ -67,20 +68,21 @@ async function toInstall(
       log.warn(`${other} is not read, because ${file} is: name the manager as "packageManager".`);
     }
     const install = readLock(project, lock, directory, options.registry_url);
-    // A manager reads the resolutions beside its lockfile.
-    const { resolutions = {} } = project.workspaces.manifest(absolute(lock.folder)) ?? {};
-    const declared = { ...manifest, resolutions };
-    assertInSync(folder, declared, install, { file, manager: MANAGERS[file] });
+    const root = project.workspaces.manifest(absolute(lock.folder)) ?? {};
+    assertInSync(folder, manifest, install, { file, manager: MANAGERS[file], root });
     log.info(`Read ${joinPath(lock.folder, file)}: ${countText(install.packages.size, "package")}`);
     return install;
   }
-  if (dependencyNames(manifest).length === 0) return { packages: new Map(), links: new Map() };
+  const { importers, links } = importersOf(project.workspaces, project.importers);
+  if (importers.every((each) => dependencyNames(each.manifest).length === 0)) {
+    return { packages: new Map(), links };
+  }
   const started = Date.now();
   const choose = async () => {
     const preferred = await storage.listPrebuilt();
-    return resolveInstall({ ...options, preferred }, directory, manifest);
+    return resolveInstall({ ...options, preferred }, directory, importers);
   };
-  const { install, isRecorded } = await recordedInstall(storage, directory, manifest, choose);
+  const { install, isRecorded } = await recordedInstall(storage, directory, importers, choose);
   const chosen = [...install.packages.values()].map(({ name, version }) => `${name}@${version}`);
   const took = durationText(Date.now() - started);
   const count = countText(chosen.length, "package");
@@ -89,16 +91,18 @@ async function toInstall(
     : `chose ${count} from package.json in ${took}`;
   log.warn(`No lockfile: ${how}. Commit a lockfile to choose versions yourself.`);
   log.debug(`Chosen: ${chosen.sort().join(", ")}`);
-  return install;
+  return { ...install, links };
 }
 
 function readLock(
-  { workspaces }: NpmProject,
+  { workspaces, importers }: NpmProject,
   { folder, file, text }: Lock,
   project: string,
   registry_url: string,
 ): Install {
-  const options = { registry_url, workspaces, project };
+  const root = absolute(folder);
+  const others = importers.filter((each) => each !== project && `${each}/`.startsWith(`${root}/`));
+  const options = { registry_url, workspaces, project, others };
   switch (file) {
     case "yarn.lock":
       return readYarnLock(folder, text, options);

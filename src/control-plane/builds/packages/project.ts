@@ -16,6 +16,10 @@ export type NpmProject = {
   /** Other lockfiles in the folder of `lock`, which are not read. */
   ignored_locks: string[];
   workspaces: Workspaces;
+  /** Absolute folders of `manifest`, of the graphs' package.json, and of the workspaces' root. */
+  importers: string[];
+  /** Folder of tsconfig.json. */
+  tsconfig_folder: string | null;
 };
 
 export type Lock = { folder: string; file: LockFile; text: string };
@@ -62,7 +66,31 @@ export function readProject(tree: Tree, config_path: string, graph_paths: string
     lock,
     ignored_locks: locks.filter((each) => each !== lock).map(({ file }) => file),
     workspaces,
+    importers: importerFolders(tree, workspaces, folder ?? home, graph_paths),
+    tsconfig_folder: tsconfigFolder(tree, home, folder ?? home, graph_paths),
   };
+}
+
+function importerFolders(
+  tree: Tree,
+  workspaces: Workspaces,
+  folder: string,
+  graph_paths: string[],
+): string[] {
+  const ofGraphs = graph_paths.map((path) => nearest(tree, directoryOf(path), "package.json"));
+  const roots = [...ancestors(folder)].filter(
+    (each) => workspaces.manifest(absolute(each))?.workspaces !== undefined,
+  );
+  const folders = [folder, ...ofGraphs.filter((each) => each !== null), ...roots];
+  return [...new Set(folders)].map(absolute);
+}
+
+/** Nearest to langgraph.json, or to the package of a graph in another folder, or else to a graph. */
+function tsconfigFolder(tree: Tree, home: string, folder: string, graph_paths: string[]) {
+  const start = [...ancestors(home)].includes(folder) ? home : folder;
+  const folders = [start, ...graph_paths.map(directoryOf)];
+  const found = folders.map((from) => nearest(tree, from, "tsconfig.json"));
+  return found.find((each) => each !== null) ?? null;
 }
 
 /** The package.json beside langgraph.json may name the workspaces only: then that of a graph declares the packages. */

@@ -11,6 +11,8 @@ import {
   type Package,
 } from "../locks/lockfile.ts";
 import { registryTarball } from "../locks/tarball-url.ts";
+import { joinPath } from "../paths.ts";
+import type { Importer } from "./importers.ts";
 import { fetchPackument, type Packument, type Release } from "./packument.ts";
 
 /** Chooses versions without a lockfile: breadth first, flat, nested where two requirements conflict. */
@@ -29,7 +31,7 @@ type ResolveOptions = {
 export async function resolveInstall(
   options: ResolveOptions,
   directory: string,
-  manifest: Manifest,
+  importers: Importer[],
 ): Promise<Install> {
   const install: Install = { packages: new Map(), links: new Map() };
   const packuments = new Map<string, Promise<Packument | null>>();
@@ -38,9 +40,13 @@ export async function resolveInstall(
     packuments.set(name, known);
     return known;
   };
-  const overrides = flatOverrides(manifest.overrides);
+  const root = importers.length > 1 ? "" : directory;
+  const overrides: Record<string, string> = {};
+  for (const { manifest } of importers) Object.assign(overrides, flatOverrides(manifest.overrides));
   const isWanted = ({ name }: Requirement) => !options.skipped?.includes(name);
-  let requirements = requirementsOf(manifest, directory, "package.json");
+  let requirements = importers.flatMap(({ folder, manifest }) =>
+    requirementsOf(manifest, folder, joinPath(folder.slice(1), "package.json")),
+  );
   while (requirements.length > 0) {
     const wanted = requirements.filter(isWanted).map((requirement) => ({
       ...requirement,
@@ -49,7 +55,7 @@ export async function resolveInstall(
     for (const requirement of wanted) load(aliasOf(requirement).name).catch(() => undefined);
     requirements = [];
     for (const requirement of wanted)
-      requirements.push(...(await place(options, install, directory, requirement, load)));
+      requirements.push(...(await place(options, install, root, requirement, load)));
     assertCount(install);
   }
   return install;
@@ -125,8 +131,8 @@ function requirementsOf(manifest: Manifest, from: string, by: string): Requireme
 function aliasOf({ name, range, by }: Requirement): { name: string; range: string } {
   const alias = /^npm:((?:@[^/]+\/)?[^@]+)(?:@(.+))?$/.exec(range);
   if (alias) return { name: alias[1] ?? name, range: alias[2] ?? "*" };
-  if (/^(git|github:|file:|link:|workspace:|https?:)|^[\w.-]+\/[\w.-]+/.test(range)) {
-    const text = `${by} requires ${name} from "${range}"; Heddle installs packages from the registry.`;
+  if (/^[a-z][a-z+]*:|^[\w.-]+\/[\w.-]+|^git@/.test(range)) {
+    const text = `${by} requires ${name} from "${range}"; without a lockfile Heddle installs packages of the registry only. Commit a lockfile, or name a version.`;
     throw unresolved(text);
   }
   return { name, range };

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { encodeBytes } from "../../../shared/crypto/encoding.ts";
 import type { BuildStore } from "../contract.ts";
 import { RESOLUTION_BYTES } from "../limits.ts";
-import type { Install, Manifest } from "../locks/lockfile.ts";
+import type { Install } from "../locks/lockfile.ts";
+import type { Importer } from "./importers.ts";
 
 const Recorded = z.array(
   z.object({
@@ -24,10 +25,10 @@ type Recording = { install: Install; isRecorded: boolean };
 export async function recordedInstall(
   storage: BuildStore,
   directory: string,
-  manifest: Manifest,
+  importers: Importer[],
   choose: () => Promise<Install>,
 ): Promise<Recording> {
-  const hash = await hashOf(directory, manifest);
+  const hash = await hashOf(directory, importers);
   const stored = await storage.readResolution(hash);
   const json = stored === null ? null : await new Response(stored).json().catch(() => null);
   const { data } = Recorded.safeParse(json);
@@ -43,9 +44,14 @@ export async function recordedInstall(
   return { install, isRecorded: false };
 }
 
-async function hashOf(directory: string, manifest: Manifest): Promise<string> {
-  const { dependencies, optionalDependencies, peerDependencies, overrides } = manifest;
-  const fields = { directory, dependencies, optionalDependencies, peerDependencies, overrides };
-  const bytes = new TextEncoder().encode(JSON.stringify(fields));
+async function hashOf(directory: string, importers: Importer[]): Promise<string> {
+  const fields = importers.map(({ folder, manifest }) => {
+    const { dependencies, optionalDependencies, peerDependencies, overrides } = manifest;
+    const maps = { dependencies, optionalDependencies, peerDependencies, overrides };
+    return { directory: folder, ...maps };
+  });
+  const [only, ...others] = fields;
+  const text = JSON.stringify(others.length === 0 ? only : { directory, importers: fields });
+  const bytes = new TextEncoder().encode(text);
   return encodeBytes(await crypto.subtle.digest("SHA-256", bytes), "hex");
 }

@@ -22,7 +22,8 @@ export type Packages = {
 
 type Options = Parameters<typeof enhanced.ResolverFactory.createResolver>[0];
 type Plugin = Extract<NonNullable<Options["plugins"]>[number], { apply: unknown }>;
-type Visit = { bare?: string; home?: string; end?: Resolution };
+/** `home` is the folder of the package, `absent` its first file that does not exist. */
+type Visit = { bare?: string; home?: string; absent?: string; end?: Resolution };
 
 const BARE = /^(?:@[^/]+\/)?[^/]+/;
 const MISSING = Object.assign(new Error("no such file"), { code: "ENOENT" });
@@ -80,8 +81,10 @@ function packagePlugin({ disk, provided, isBuiltin }: Packages, current: () => V
   };
   const visitPackage = (visit: Visit, path: string, subpath: string) => {
     const end = endOf(path, subpath);
+    const target = disk.link(path);
     if (end) visit.end = end;
     else if (disk.isInstalled(path)) visit.home ??= path;
+    else if (target !== null) visit.home ??= target;
     return end && { path };
   };
   return {
@@ -114,7 +117,9 @@ function toFileSystem({ disk, provided }: Packages, current: () => Visit): Optio
     disk.isInstalled(path) ||
     disk.link(path) !== null;
   const stat = (path: string) => {
-    const isFile = disk.has(realPath(path));
+    const file = realPath(path);
+    const isFile = disk.has(file);
+    if (!isFile) noteAbsent(current(), file);
     const isFolder =
       !path.endsWith("/node_modules") || isKnown(`${path}/${packageName(current().bare)}`);
     return isFile || isFolder ? { isFile: () => isFile, isDirectory: () => !isFile } : null;
@@ -125,6 +130,10 @@ function toFileSystem({ disk, provided }: Packages, current: () => Visit): Optio
     readJson: answering((path) => disk.manifest(directoryOf(realPath(path)))),
   };
   return methods as unknown as Options["fileSystem"];
+}
+
+function noteAbsent(visit: Visit, file: string): void {
+  if (visit.home && file.startsWith(`${visit.home}/`) && !file.endsWith("/")) visit.absent ??= file;
 }
 
 function packageName(specifier = ""): string {
@@ -145,7 +154,7 @@ function toFile(disk: Disk, path: string): Resolution {
   return { type: "file", path, has_side_effects: manifest?.sideEffects !== false };
 }
 
-function toFailure(disk: Disk, specifier: string, { bare, home }: Visit): Resolution {
+function toFailure(disk: Disk, specifier: string, { bare, home, absent }: Visit): Resolution {
   const failure = `Could not resolve "${specifier}":`;
   if (bare === undefined) {
     const why = specifier.startsWith("#")
@@ -158,9 +167,18 @@ function toFailure(disk: Disk, specifier: string, { bare, home }: Visit): Resolu
     const why = `the package "${name}" is not installed; add it to dependencies in package.json`;
     return { type: "absent", text: `${failure} ${why}` };
   }
-  const why =
-    disk.manifest(home)?.exports === undefined
-      ? "the file does not exist"
-      : `its package.json exports no ".${bare.slice(name.length)}"`;
-  return { type: "error", text: `${failure} ${why}` };
+  return { type: "error", text: `${failure} ${packageFailure(disk, bare, home, absent)}` };
+}
+
+function packageFailure(disk: Disk, bare: string, home: string, absent = ""): string {
+  const manifest = disk.manifest(home);
+  const folder = home.slice(1);
+  if (manifest === null) return `${folder}/package.json does not exist`;
+  if (absent !== "" && splitPackagePath(home) === null) {
+    const file = `.${absent.slice(home.length)}`;
+    return `${file} of ${folder} does not exist; commit it, or export a committed file in ${folder}/package.json`;
+  }
+  return manifest.exports === undefined
+    ? "the file does not exist"
+    : `its package.json exports no ".${bare.slice(packageName(bare).length)}"`;
 }

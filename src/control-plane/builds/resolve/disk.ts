@@ -14,7 +14,8 @@ export type Disk = {
   isInstalled(directory: string): boolean;
   /** Known to the lockfile, and not fetched so far. */
   isMissing(directory: string): boolean;
-  link(directory: string): string | null;
+  /** Target of a link of a package or of the source. */
+  link(path: string): string | null;
 };
 
 type PackageManifest = Manifest & {
@@ -63,7 +64,10 @@ export function disk(tree: Tree, install: Install, installed: Map<string, Packag
     manifest,
     isInstalled: (directory) => installed.has(directory) || manifest(directory) !== null,
     isMissing: (directory) => install.packages.has(directory) && !installed.has(directory),
-    link: (directory) => install.links.get(directory) ?? null,
+    link(path) {
+      const target = tree.links.get(path.slice(1));
+      return install.links.get(path) ?? (target === undefined ? null : `/${target}`);
+    },
   };
 }
 

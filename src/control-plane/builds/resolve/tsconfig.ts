@@ -54,7 +54,10 @@ type Needs = { tree: Tree; project: NpmProject; dependencies: Dependencies; inst
 export async function loadTsConfig(log: BuildLog, needs: Needs): Promise<TsConfig> {
   const { tree, project, dependencies, installer } = needs;
   const read = () =>
-    readTsConfig(project.folder, disk(tree, dependencies.install, installer.installed));
+    readTsConfig(
+      project.tsconfig_folder ?? "",
+      disk(tree, dependencies.install, installer.installed),
+    );
   let config = read();
   for (let round = 0; config.missing.size > 0 && round < MAX_FILES; round++) {
     await installPaths(log, installer, dependencies.install, config.missing);
