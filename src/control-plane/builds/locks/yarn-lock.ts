@@ -1,15 +1,29 @@
 import { decodeBytes, encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { joinPath } from "../paths.ts";
 import { type Edge, edgesOf, type LockTarget, layOut } from "./layout.ts";
-import { assertEntries, parseLock, record, text, texts, unreadable } from "./lock-text.ts";
+import {
+  assertEntries,
+  parseLock,
+  record,
+  text,
+  texts,
+  unpatched,
+  unreadable,
+} from "./lock-text.ts";
 import { type Install, type Manifest, REGISTRY_INTEGRITY } from "./lockfile.ts";
 import { tarballUrl } from "./tarball-url.ts";
 import type { Workspaces } from "./workspaces.ts";
+import { catalogRanges, entryFinder, LOCAL, type Replace, resolvedRanges } from "./yarn-ranges.ts";
 
 type Entry = Record<string, unknown>;
-type Options = { registry_url: string; workspaces: Workspaces; project: string };
+type Options = {
+  registry_url: string;
+  workspaces: Workspaces;
+  project: string;
+  /** Folders that are installed besides the project. */
+  others?: string[];
+};
 
-const LOCAL = /^(file|link|portal):/;
 /** `name@npm:1.2.3`: the locator that yarn 2 and newer write. */
 const LOCATOR = /^(@?[^@]+)@([a-z]+):(.*)$/;
 
@@ -18,23 +32,31 @@ export function readYarnLock(folder: string, source: string, options: Options): 
   const path = joinPath(folder, "yarn.lock");
   const { __metadata, ...lock } = parseLock(path, source);
   assertEntries(path, lock);
-  const { workspaces, registry_url, project } = options;
+  const { workspaces, registry_url, project, others = [] } = options;
   const root = folder === "" ? "" : `/${folder}`;
-  const find = finder(lock, workspaces.manifest(root)?.resolutions);
+  const { resolutions } = workspaces.manifest(root) ?? {};
+  const find = entryFinder(lock, resolutions);
+  const withCatalog = catalogRanges(joinPath(folder, ".yarnrc.yml"), workspaces.read);
   const toTarget = __metadata === undefined ? fromFirst : fromNewer;
+  const replace = resolvedRanges(root, __metadata === undefined ? {} : resolutions);
   const graph = {
-    edgesOf: (at: string) => edgesOf(withDev(workspaces.manifest(at), at === project)),
-    find(edge: Edge, from: string): LockTarget | null {
+    edgesOf(at: string) {
+      const manifest = workspaces.manifest(at);
+      const edges = edgesOf(withDev(manifest, at === project));
+      return edges.map((edge) => replace(edge, { name: manifest?.name }));
+    },
+    find(declared: Edge, from: string): LockTarget | null {
+      const edge = withCatalog(declared);
       const local = localFolder(workspaces, edge, from, find(edge) !== null);
       if (local !== null) return { folder: local };
       const entry = find(edge);
-      if (entry) return toTarget({ path, root, registry_url }, edge, entry);
+      if (entry) return toTarget({ path, root, registry_url, replace }, edge, entry);
       if (edge.is_optional) return null;
       const hint = "Run yarn install and commit yarn.lock";
       throw unreadable(path, `it lacks ${edge.name}@${edge.range}. ${hint}`);
     },
   };
-  return layOut(path, graph, root, project);
+  return layOut(path, graph, root, [project, ...others]);
 }
 
 /** tsconfig.json may extend a devDependency. */
@@ -43,41 +65,19 @@ function withDev(manifest: Manifest | null, isProject: boolean): Manifest {
   return { ...manifest, dependencies: { ...manifest.devDependencies, ...manifest.dependencies } };
 }
 
-/** A lockfile names entries by all ranges that they serve. `resolutions` replace ranges. */
-function finder(lock: Entry, resolutions: Record<string, string> = {}) {
-  const entries = new Map<string, Entry>();
-  const byName = new Map<string, Set<Entry>>();
-  for (const [keys, value] of Object.entries(lock)) {
-    for (const key of keys.split(/,\s*/)) {
-      const entry = record(value);
-      entries.set(key, entry);
-      const name = key.slice(0, key.indexOf("@", 1));
-      byName.set(name, (byName.get(name) ?? new Set()).add(entry));
-    }
-  }
-  const byRange = (name: string, range: string | undefined) =>
-    entries.get(`${name}@${range}`) ?? entries.get(`${name}@npm:${range}`);
-  return ({ name, range }: Edge): Entry | null => {
-    const replaced = resolutions[name] ?? resolutions[`**/${name}`];
-    const entry = byRange(name, range) ?? byRange(name, replaced);
-    if (entry || replaced === undefined) return entry ?? null;
-    const [only, ...others] = byName.get(name) ?? [];
-    return others.length === 0 ? (only ?? null) : null;
-  };
-}
-
 /** Yarn 1 does not list workspaces: a package of the source wins where the lockfile has no entry. */
 function localFolder(workspaces: Workspaces, edge: Edge, from: string, isLocked: boolean) {
   const { name, range } = edge;
   const isSource = workspaces.manifest(from) !== null;
-  if (LOCAL.test(range) && isSource) {
-    const target = joinPath(`${from}/`, range.replace(LOCAL, ""));
+  const local = range.replace(LOCAL, "");
+  if (local !== range && (isSource || local.startsWith("/"))) {
+    const target = joinPath(`${from}/`, local);
     if (workspaces.manifest(target) !== null) return target;
   }
   return range.startsWith("workspace:") || !isLocked ? workspaces.folderOf(name) : null;
 }
 
-type Context = { path: string; root: string; registry_url: string };
+type Context = { path: string; root: string; registry_url: string; replace: Replace };
 
 function fromFirst({ path, registry_url }: Context, { name }: Edge, entry: Entry): LockTarget {
   const version = text(entry.version) ?? "";
@@ -113,7 +113,7 @@ function sha1Of(resolved: string | undefined): string | undefined {
 }
 
 function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | null {
-  const { path, root, registry_url } = context;
+  const { path, root, registry_url, replace } = context;
   const [, name = edge.name, protocol = "", rest = ""] =
     LOCATOR.exec(text(entry.resolution) ?? "") ?? [];
   if (protocol === "workspace") return { folder: joinPath(`${root}/`, rest) };
@@ -121,6 +121,7 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
   if (entry.conditions !== undefined && edge.is_optional) return null;
   const { version, resolved } = sourceOf(path, name, protocol, rest);
   const optional = record(entry.dependenciesMeta);
+  const parent = { name, reference: `${protocol}:${rest}` };
   return {
     key: `${name}@${version}`,
     name,
@@ -129,7 +130,7 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
     // The checksum is of yarn's own archive.
     integrity: REGISTRY_INTEGRITY,
     edges: edgesOf({ dependencies: texts(entry.dependencies) }).map((each) => ({
-      ...each,
+      ...replace(each, parent),
       is_optional: record(optional[each.name]).optional === "true",
     })),
     peers: Object.keys(record(entry.peerDependencies)),
@@ -139,7 +140,7 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
 /** Yarn's own patches are for its linker, so the package is taken without them. */
 function sourceOf(path: string, name: string, protocol: string, rest: string) {
   if (protocol === "patch" && !rest.includes("builtin<")) {
-    throw unreadable(path, `${name} has a patch, which Heddle does not apply; publish a fork`);
+    throw unpatched(path, name);
   }
   const patched = protocol === "patch" ? /@npm%3A([^#:]+)/.exec(rest)?.[1] : undefined;
   const version = patched ?? rest.split("::")[0] ?? "";
