@@ -3,7 +3,7 @@ import { parseJsonc } from "../config/json.ts";
 import { assertSize } from "../config/json-file.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { joinPath } from "../paths.ts";
-import { assertEntries, record, text, texts, unreadable } from "./lock-text.ts";
+import { assertEntries, record, text, texts, unpatched, unreadable } from "./lock-text.ts";
 import { dependencyNames, type Install, type Package } from "./lockfile.ts";
 import { tarballUrl } from "./tarball-url.ts";
 
@@ -33,16 +33,20 @@ function packagesOf(path: string, lock: unknown): Record<string, unknown> {
   if (!VERSIONS.includes(Number(lock.lockfileVersion))) {
     throw unreadable(path, `it has version ${lock.lockfileVersion}; Heddle reads 0, 1 and 2`);
   }
+  const [patched] = Object.keys(record(lock.patchedDependencies));
+  if (patched !== undefined) throw unpatched(path, patched);
   assertEntries(path, lock.packages);
   return lock.packages;
 }
 
-/** Folders of the monorepo's packages by their keys. */
+/** Folders of the source by the keys of their packages. */
 function foldersOf(root: string, packages: Record<string, unknown>): Map<string, string> {
   const folders = Object.entries(packages).flatMap(([key, entry]) => {
     const locator = Array.isArray(entry) ? text(entry[0]) : undefined;
-    const [, folder] = /^@?[^@]+@workspace:(.*)$/.exec(locator ?? "") ?? [];
-    return folder === undefined ? [] : [[key, joinPath(`${root}/`, folder)] as const];
+    const [, folder] = /^@?[^@]+@(?:workspace|file):(.*)$/.exec(locator ?? "") ?? [];
+    return folder === undefined || /\.t(ar\.)?gz$/.test(folder)
+      ? []
+      : [[key, joinPath(`${root}/`, folder)] as const];
   });
   return new Map(folders);
 }
@@ -60,19 +64,21 @@ type Context = { path: string; registry_url: string };
 /** @returns `null` for a native package of another system */
 function toPackage(context: Context, key: string, place: string, entry: unknown): Package | null {
   const { path, registry_url } = context;
-  const [locator, source, info, integrity] = Array.isArray(entry) ? entry : [];
-  const [, name, version] = /^(@?[^@]+)@([^@]+)$/.exec(text(locator) ?? "") ?? [];
+  const [locator, ...rest] = Array.isArray(entry) ? entry : [];
+  const [, name, version] = /^(@?[^@]+)@(.+)$/.exec(text(locator) ?? "") ?? [];
   if (name === undefined || version === undefined) {
     throw unreadable(path, `"packages.${key}" is not a package of the registry`);
   }
+  // A package of another source has its address for a version, and no field for the registry.
+  const [source, info, integrity] = version.includes(":") ? [version, ...rest] : rest;
   const { dependencies, peerDependencies, os, cpu } = record(info);
   if (os !== undefined || cpu !== undefined) return null;
-  const isArchive = text(source)?.endsWith(".tgz");
+  const isRegistry = source !== version && !text(source)?.endsWith(".tgz");
   return {
     path: place,
     name,
     version,
-    url: tarballUrl(path, name, version, isArchive ? text(source) : undefined, registry_url),
+    url: tarballUrl(path, name, version, isRegistry ? undefined : text(source), registry_url),
     integrity: text(integrity),
     needs: dependencyNames({
       dependencies: texts(dependencies),

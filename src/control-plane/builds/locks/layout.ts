@@ -33,7 +33,7 @@ export function edgesOf({ dependencies, optionalDependencies }: Manifest): Edge[
 }
 
 /** Breadth first: a package goes to the root, or into the one that needs it when the root has another. */
-export function layOut(path: string, graph: LockGraph, root: string, project: string): Install {
+export function layOut(path: string, graph: LockGraph, root: string, projects: string[]): Install {
   const install: Install = { packages: new Map(), links: new Map() };
   const keys = new Map<string, string>();
   const folders = new Set<string>();
@@ -64,8 +64,16 @@ export function layOut(path: string, graph: LockGraph, root: string, project: st
     assertBounded(path, install, at);
     return edges.map((edge) => ({ ...edge, from: at }));
   };
-  for (let level = enter(project); level.length > 0; ) level = level.flatMap(place);
+  for (const folder of projects) {
+    // Other folders than the first may have a lockfile of their own.
+    const first = enter(folder).map((each) => (folder === projects[0] ? each : optional(each)));
+    for (let level = first; level.length > 0; ) level = level.flatMap(place);
+  }
   return install;
+}
+
+function optional(requirement: Requirement): Requirement {
+  return { ...requirement, is_optional: true };
 }
 
 /** Versions that need each other in a circle would nest without end. */

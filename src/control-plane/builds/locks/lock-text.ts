@@ -14,13 +14,19 @@ type Fields = Record<string, unknown>;
 export function parseLock(path: string, text: string): Fields {
   assertSize(path, text.length, JSON_BYTES.lockfile, "dependency_unresolved");
   try {
-    const lock: unknown = parseSyml(text);
+    const lock: unknown = parseSyml(lastDocument(text));
     assertTree(lock);
     return lock;
   } catch (error) {
     const why = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
     throw unreadable(path, why);
   }
+}
+
+/** pnpm writes a document for the package manager itself before that of the project. */
+function lastDocument(text: string): string {
+  const documents = text.split(/^---(?=\s|$)/m);
+  return documents.findLast((document) => document.trim() !== "") ?? "";
 }
 
 /**
@@ -56,6 +62,10 @@ export function assertEntries(path: string, entries: Fields): void {
 
 export function unreadable(path: string, why: string): BuildFailure {
   return new BuildFailure("dependency_unresolved", `${path} cannot be read: ${why}.`);
+}
+
+export function unpatched(path: string, name: string): BuildFailure {
+  return unreadable(path, `${name} has a patch, which Heddle does not apply; publish a fork`);
 }
 
 export function record(value: unknown): Fields {

@@ -1,11 +1,19 @@
 import { joinPath } from "../paths.ts";
-import { type Edge, edgesOf, type LockTarget, layOut } from "./layout.ts";
-import { assertEntries, parseLock, record, text, texts, unreadable } from "./lock-text.ts";
+import { type Edge, edgesOf, type LockGraph, type LockTarget, layOut } from "./layout.ts";
+import {
+  assertEntries,
+  parseLock,
+  record,
+  text,
+  texts,
+  unpatched,
+  unreadable,
+} from "./lock-text.ts";
 import type { Install } from "./lockfile.ts";
 import { tarballUrl } from "./tarball-url.ts";
 
 type Entry = Record<string, unknown>;
-type Options = { registry_url: string; project: string };
+type Options = { registry_url: string; project: string; others?: string[] };
 
 const VERSIONS = ["6.0", "6.1", "9.0"];
 
@@ -14,31 +22,60 @@ export function readPnpmLock(folder: string, source: string, options: Options): 
   const path = joinPath(folder, "pnpm-lock.yaml");
   const lock = parseLock(path, source);
   assertVersion(path, lock);
-  const { registry_url, project } = options;
+  const root = folder === "" ? "" : `/${folder}`;
+  const graph = graphOf(path, lock, root, options);
+  const install = layOut(path, graph, root, [options.project, ...(options.others ?? [])]);
+  return { ...install, overrides: texts(lock.overrides) };
+}
+
+function graphOf(path: string, lock: Entry, root: string, options: Options): LockGraph {
   const [packages, snapshots] = [record(lock.packages), record(lock.snapshots ?? lock.packages)];
   assertEntries(path, snapshots);
-  const root = folder === "" ? "" : `/${folder}`;
   const importers = record(lock.importers ?? { ".": lock });
-  const find = ({ name, range, is_optional }: Edge, from: string): LockTarget | null => {
-    if (range.startsWith("link:")) return { folder: joinPath(`${from}/`, range.slice(5)) };
-    const keys = [range, `${name}@${range}`, `/${name}@${range}`];
-    const key = keys.find((each) => Object.hasOwn(snapshots, each));
-    const item = key && record(packages[withoutPeers(key)] ?? packages[key]);
-    if (is_optional && (!item || isNative(item))) return null;
-    if (item) return toTarget({ path, registry_url }, key, item, record(snapshots[key]));
-    throw unreadable(path, `it lacks ${name}@${range}. Run pnpm install and commit it`);
+  const directories = new Map<string, Edge[]>();
+  const toTarget = (key: string, item: Entry): LockTarget => {
+    const edges = snapshotEdges(root, record(snapshots[key]));
+    const { type, directory } = record(item.resolution);
+    if (type !== "directory") return toPackage(path, options, key, item, edges);
+    const target = joinPath(`${root}/`, text(directory) ?? "");
+    directories.set(target, edges);
+    return { folder: target };
   };
-  const edgesAt = (at: string) => {
-    const importer = record(importers[at === root ? "." : at.slice(root.length + 1)]);
-    return edgesOf({
-      dependencies: {
-        ...(at === project && versionsOf(importer.devDependencies)),
-        ...versionsOf(importer.dependencies),
-      },
-      optionalDependencies: versionsOf(importer.optionalDependencies),
-    });
+  return {
+    find({ name, range, is_optional }, from) {
+      if (range.startsWith("link:")) return { folder: joinPath(`${from}/`, range.slice(5)) };
+      const keys = [range, `${name}@${range}`, `/${name}@${range}`];
+      const key = keys.find((each) => Object.hasOwn(snapshots, each));
+      const item = key && record(packages[withoutPeers(key)] ?? packages[key]);
+      if (is_optional && (!item || isNative(item))) return null;
+      if (item) return toTarget(key, item);
+      throw unreadable(path, `it lacks ${name}@${range}. Run pnpm install and commit it`);
+    },
+    edgesOf(at) {
+      const importer = importers[at === root ? "." : at.slice(root.length + 1)];
+      const edges = importer === undefined ? directories.get(at) : undefined;
+      return edges ?? importerEdges(record(importer), at === options.project);
+    },
   };
-  return layOut(path, { find, edgesOf: edgesAt }, root, project);
+}
+
+function importerEdges(importer: Entry, isProject: boolean): Edge[] {
+  return edgesOf({
+    dependencies: {
+      ...(isProject && versionsOf(importer.devDependencies)),
+      ...versionsOf(importer.dependencies),
+    },
+    optionalDependencies: versionsOf(importer.optionalDependencies),
+  });
+}
+
+/** Links of snapshots are relative to the lockfile, those of importers to the importer. */
+function snapshotEdges(root: string, snapshot: Entry): Edge[] {
+  const edges = edgesOf({
+    dependencies: texts(snapshot.dependencies),
+    optionalDependencies: texts(snapshot.optionalDependencies),
+  });
+  return edges.map((edge) => ({ ...edge, range: edge.range.replace(/^link:/, `link:${root}/`) }));
 }
 
 function assertVersion(path: string, lock: Entry): void {
@@ -48,8 +85,7 @@ function assertVersion(path: string, lock: Entry): void {
     throw unreadable(path, `it has version ${version}; Heddle reads 6 and 9. ${remedy}`);
   }
   const [patched] = Object.keys(record(lock.patchedDependencies));
-  if (patched === undefined) return;
-  throw unreadable(path, `${patched} has a patch, which Heddle does not apply; publish a fork`);
+  if (patched !== undefined) throw unpatched(path, patched);
 }
 
 /** `{name: {specifier, version}}` of an importer. */
@@ -68,11 +104,12 @@ function withoutPeers(key: string): string {
   return at < 0 ? key : key.slice(0, at);
 }
 
-function toTarget(
-  { path, registry_url }: { path: string; registry_url: string },
+function toPackage(
+  path: string,
+  { registry_url }: Options,
   key: string,
   item: Entry,
-  snapshot: Entry,
+  edges: Edge[],
 ): LockTarget {
   const plain = withoutPeers(key).replace(/^\//, "");
   const at = plain.lastIndexOf("@");
@@ -85,10 +122,7 @@ function toTarget(
     version: text(item.version) ?? version,
     url: tarballUrl(path, name, version, source, registry_url),
     integrity: text(integrity),
-    edges: edgesOf({
-      dependencies: texts(snapshot.dependencies),
-      optionalDependencies: texts(snapshot.optionalDependencies),
-    }),
+    edges,
     // A snapshot lists the peers that it was given among its dependencies.
     peers: [],
   };

@@ -1,6 +1,7 @@
 import { isRecord } from "../../../shared/guards.ts";
+import { isShallow } from "../../../shared/http/depth.ts";
 import { JSON_BYTES } from "../limits.ts";
-import { directoryOf } from "../paths.ts";
+import { ancestors, directoryOf } from "../paths.ts";
 import type { Tree } from "../tree.ts";
 import type { Manifest } from "./lockfile.ts";
 
@@ -8,9 +9,11 @@ import type { Manifest } from "./lockfile.ts";
 export type Workspaces = {
   manifest(folder: string): Manifest | null;
   folderOf(name: string): string | null;
+  /** @param path relative to the root of the source */
+  read(path: string): string | null;
 };
 
-export function workspacesOf({ files }: Tree): Workspaces {
+export function workspacesOf({ files, links }: Tree): Workspaces {
   const manifests = new Map<string, Manifest | null>();
   const manifest = (folder: string) => {
     const known = manifests.get(folder);
@@ -22,15 +25,24 @@ export function workspacesOf({ files }: Tree): Workspaces {
   let names: Map<string, string> | null = null;
   return {
     manifest,
+    read(path) {
+      const bytes = files.get(path);
+      return bytes === undefined ? null : new TextDecoder().decode(bytes);
+    },
     folderOf(name) {
-      names ??= namesOf(files, manifest);
+      names ??= namesOf(unlinked(files, links), manifest);
       return names.get(name) ?? null;
     },
   };
 }
 
-function namesOf(files: Tree["files"], manifest: (folder: string) => Manifest | null) {
-  const folders = [...files.keys()]
+/** A package has one folder, however many links lead to it. */
+function unlinked(files: Tree["files"], links: Tree["links"]): string[] {
+  return [...files.keys()].filter((path) => ![...ancestors(path)].some((at) => links.has(at)));
+}
+
+function namesOf(paths: string[], manifest: (folder: string) => Manifest | null) {
+  const folders = paths
     .filter((path) => /(^|\/)package\.json$/.test(path) && !path.includes("node_modules/"))
     .map((path) => directoryOf(`/${path}`));
   return new Map(
@@ -45,7 +57,7 @@ function parse(bytes: Uint8Array | undefined): Manifest | null {
   if (bytes === undefined || bytes.byteLength > JSON_BYTES.manifest) return null;
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return isRecord(value) ? (value as Manifest) : null;
+    return isRecord(value) && isShallow(value) ? (value as Manifest) : null;
   } catch {
     return null;
   }
