@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { readBunLock } from "../../../src/control-plane/builds/locks/bun-lock.ts";
+import { findPackage } from "../../../src/control-plane/builds/locks/lockfile.ts";
+
+const TARBALL = "https://files.test/ms@2.tgz";
+
+const read = (packages: Record<string, unknown>, fields: object = {}) =>
+  readBunLock(
+    "mono",
+    JSON.stringify({ lockfileVersion: 1, packages, ...fields }),
+    "https://registry.test",
+  );
+
+test("bun's dependency on a folder is a link, with the packages inside", () => {
+  const install = read({
+    tool: ["tool@file:vendor/tool", { dependencies: { ms: "2.0.0" } }],
+    "tool/ms": ["ms@2.0.0", "", {}, "sha512-AA=="],
+  });
+  expect([...install.packages.keys()]).toEqual(["/mono/vendor/tool/node_modules/ms"]);
+  expect(findPackage(install, "/mono", "tool")).toBe("/mono/vendor/tool");
+});
+
+test("bun's package of a tarball comes from its address", () => {
+  const { packages } = read({ ms: [`ms@${TARBALL}`, { dependencies: { a: "1" } }, "sha512-AA=="] });
+  const item = packages.get("/mono/node_modules/ms");
+  expect(item).toMatchObject({ url: TARBALL, integrity: "sha512-AA==", needs: ["a"] });
+});
+
+test.each(["github:a/b#c0ffee", "git+ssh://git@h/a/b#c0ffee", "file:ms.tgz", "link:ms"])(
+  "bun's package from %s is refused",
+  (version) => {
+    const lock = { ms: [`ms@${version}`, {}, "a-b-c0ffee"] };
+    expect(() => read(lock)).toThrow('mono/bun.lock: "ms" comes from');
+  },
+);
+
+test("a patch of bun is refused", () => {
+  const patchedDependencies = { "ms@2.0.0": "patches/ms.patch" };
+  expect(() => read({}, { patchedDependencies })).toThrow(
+    "mono/bun.lock cannot be read: ms@2.0.0 has a patch, which Heddle does not apply",
+  );
+});

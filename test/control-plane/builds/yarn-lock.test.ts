@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { findPackage } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { workspacesOf } from "../../../src/control-plane/builds/locks/workspaces.ts";
+import { readYarnLock } from "../../../src/control-plane/builds/locks/yarn-lock.ts";
+import { emptyTree } from "../../../src/control-plane/builds/tree.ts";
+
+type Entry = { resolution: string; dependencies?: Record<string, string> };
+
+/** Reads a lockfile of yarn 4 for the files of a repository. */
+function read(files: Record<string, unknown>, entries: Record<string, Entry>, folder = "") {
+  const bytes = (value: unknown) =>
+    new TextEncoder().encode(typeof value === "string" ? value : JSON.stringify(value));
+  const tree = emptyTree();
+  for (const [path, value] of Object.entries(files)) tree.files.set(path, bytes(value));
+  const text = JSON.stringify({ __metadata: { version: 8 }, ...entries });
+  const options = { registry_url: "https://registry.test", workspaces: workspacesOf(tree) };
+  const install = readYarnLock(folder, text, { ...options, project: folder && `/${folder}` });
+  return (from: string, name: string) =>
+    install.packages.get(findPackage(install, from, name) ?? "")?.version;
+}
+
+const CATALOGS = `catalog:
+  ms: ^2.1.2
+  tool: workspace:*
+catalogs: {old: {ms: "npm:2.0.0"}}
+`;
+
+const LOCKED = {
+  "ms@npm:2.1.3, ms@npm:^2.1.2": { resolution: "ms@npm:2.1.3" },
+  "ms@npm:2.0.0": { resolution: "ms@npm:2.0.0" },
+};
+
+const tool = (dependencies: Record<string, string>) => ({ name: "tool", dependencies });
+
+test("catalogs of yarn are read from .yarnrc.yml beside the lockfile", () => {
+  const versionOf = read(
+    {
+      "a/.yarnrc.yml": CATALOGS,
+      "a/package.json": { dependencies: { ms: "catalog:", tool: "catalog:" } },
+      "a/tool/package.json": tool({ ms: "catalog:old" }),
+    },
+    LOCKED,
+    "a",
+  );
+  expect([versionOf("/a", "ms"), versionOf("/a/tool", "ms")]).toEqual(["2.1.3", "2.0.0"]);
+});
+
+test.each([
+  ["catalog:", 'which "catalog" of .yarnrc.yml does not have'],
+  ["catalog:new", 'which "catalogs.new" of .yarnrc.yml does not have'],
+])("%s that .yarnrc.yml lacks is refused", (range, message) => {
+  const files = { "package.json": { dependencies: { debug: range } } };
+  expect(() => read({ ...files, ".yarnrc.yml": CATALOGS }, LOCKED)).toThrow(message);
+  expect(() => read(files, LOCKED)).toThrow(message);
+});
+
+const DEBUG = {
+  ...LOCKED,
+  "ms@npm:2.1.2": { resolution: "ms@npm:2.1.2" },
+  "debug@npm:4.3.4": { resolution: "debug@npm:4.3.4", dependencies: { ms: "npm:2.1.2" } },
+  "debug@patch:debug@npm%3A4.3.4#~/a.patch": {
+    resolution: "debug@patch:debug@npm%3A4.3.4#~/a.patch::version=4.3.4&hash=7184e0",
+  },
+};
+
+const withResolutions = (resolutions: Record<string, string>) => ({
+  "package.json": { name: "root", dependencies: { ms: "2.1.2", debug: "4.3.4" }, resolutions },
+  "vendor/ms/package.json": {},
+});
+
+test.each([
+  [{}, "2.1.2", "2.1.2"],
+  [{ ms: "2.1.3" }, "2.1.3", "2.1.3"],
+  [{ "debug/ms": "npm:2.1.3" }, "2.1.2", "2.1.3"],
+  [{ "debug@npm:4.3.4/ms": "2.1.3" }, "2.1.2", "2.1.3"],
+  [{ "debug@npm:4.0.0/ms": "2.1.3" }, "2.1.2", "2.1.2"],
+  [{ "root/ms@2.1.2": "2.1.3" }, "2.1.3", "2.1.2"],
+  [{ "ms@npm:2.1.2": "2.1.3" }, "2.1.3", "2.1.3"],
+  [{ "ms@npm:9.0.0": "2.1.3" }, "2.1.2", "2.1.2"],
+  [{ "debug/ms": "portal:./vendor/ms" }, "2.1.2", undefined],
+])("resolutions %j of yarn 4 give %s and %s", (resolutions: Record<string, string>, own, inner) => {
+  const lock = { ...DEBUG, "ms@npm:2.1.3": { resolution: "ms@npm:2.1.3" } };
+  const versionOf = read(withResolutions(resolutions), lock);
+  expect([versionOf("", "ms"), versionOf("/node_modules/debug", "ms")]).toEqual([own, inner]);
+});
+
+test("a patch among the resolutions of yarn 4 is refused", () => {
+  const resolutions = { "debug@npm:4.3.4": "patch:debug@npm%3A4.3.4#~/a.patch" };
+  expect(() => read(withResolutions(resolutions), DEBUG)).toThrow(
+    "yarn.lock cannot be read: debug has a patch, which Heddle does not apply",
+  );
+});
