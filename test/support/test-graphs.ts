@@ -2,6 +2,7 @@
 export const TEST_GRAPHS = [
   "echo",
   "steps",
+  "stalls",
   "ask",
   "fails",
   "last_words",

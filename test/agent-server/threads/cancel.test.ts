@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
-import { testThread } from "../../support/threads.ts";
+import { EVERYTHING, testThread } from "../../support/threads.ts";
 import { workspace } from "../../support/workspace.ts";
 
 type Thread = Awaited<ReturnType<typeof testThread>>;
@@ -79,8 +79,7 @@ describe("a cancelled run", () => {
     const thread = await testThread(agent);
     const { run_id } = await started(thread, "cleans_up");
     await Promise.all([1, 2].map(() => thread.object.cancelRun(run_id, "interrupt", CANCEL)));
-    const stub = env.THREADS.getByName(`${thread.place.deployment_id}/${thread.thread_id}`);
-    await runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => {});
+    await crash(thread.place);
     await thread.object.cancelRun(run_id, "rollback", CANCEL);
     expect((await thread.object.getRun(run_id))?.status).toBe("interrupted");
     expect((await thread.wait("steps", { input: { delay_ms: 0 } })).log).toEqual(["a", "b", "c"]);
@@ -94,6 +93,55 @@ describe("a cancelled run", () => {
     expect(await notes(key)).toEqual(["started"]);
   });
 });
+
+describe.each(["async", "exit"])("a cancelled run with durability %s", (durability) => {
+  async function stalled() {
+    const thread = await testThread(agent);
+    const body = { input: { delay_ms: 60_000 }, stream_mode: "updates", durability };
+    const { run_id } = await thread.create("stalls", body);
+    const reader = (await thread.object.followRun(run_id, EVERYTHING))?.getReader();
+    let text = "";
+    while (!text.includes('"a"')) text += new TextDecoder().decode((await reader?.read())?.value);
+    reader?.cancel().catch(() => {});
+    return { ...thread, run_id };
+  }
+
+  test("keeps the steps that have ended", async () => {
+    const { object, run_id } = await stalled();
+    await object.cancelRun(run_id, "interrupt", CANCEL);
+    expect((await object.getRun(run_id))?.status).toBe("interrupted");
+    expect(await object.getThread()).toMatchObject({
+      status: "interrupted",
+      values: { log: ["a"] },
+    });
+  });
+
+  test("keeps them for the run that interrupts it", async () => {
+    const { create, join, object, run_id } = await stalled();
+    const next = await create("stalls", {
+      input: { delay_ms: 0 },
+      multitask_strategy: "interrupt",
+    });
+    expect((await join(next.run_id)).log).toEqual(["a", "a", "b"]);
+    expect((await object.getRun(run_id))?.status).toBe("interrupted");
+  });
+
+  test("stays cancelled when its object is lost at once", async () => {
+    const { object, place, run_id } = await stalled();
+    await object.cancelRun(run_id, "interrupt", { wait: false, reason: "enough" });
+    await crash(place);
+    expect(await object.getRun(run_id)).toMatchObject({
+      status: "interrupted",
+      cancel_reason: "enough",
+    });
+    await eventually(async () => expect((await object.getThread())?.status).toBe("interrupted"));
+  });
+});
+
+async function crash({ deployment_id, thread_id }: { deployment_id: string; thread_id: string }) {
+  const stub = env.THREADS.getByName(`${deployment_id}/${thread_id}`);
+  await runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => {});
+}
 
 describe("a run that ends before its work", () => {
   test("may finish it within five seconds", async () => {

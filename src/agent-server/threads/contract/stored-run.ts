@@ -7,6 +7,8 @@ export type StoredRun = RunRecord & {
   due_at: number;
   attempt: number;
   losses: number;
+  /** 1 when the run was cancelled and its last checkpoint is awaited. */
+  is_stopping: number;
   version: string | null;
   started_at: number | null;
   ended_at: number | null;

@@ -20,6 +20,8 @@ export class RunAttempt {
   /** End of the time in which clean-up of the agent's code may write to the store. */
   #graceEnd = 0;
   #bytesLeft = MAX_RUN_BYTES;
+  /** Set when the run is cancelled, and its isolate still has to send the steps that have ended. */
+  #stop: { ended: PromiseWithResolvers<void>; timer: ReturnType<typeof setTimeout> } | null = null;
   #whole: StoredRun | null;
 
   constructor(run: StoredRun, isSuspect: boolean) {
@@ -44,6 +46,22 @@ export class RunAttempt {
   cancel({ grace }: { grace: boolean }) {
     this.#graceEnd = grace ? Date.now() + GRACE_MS : -1;
     this.#cancelled.resolve(true);
+  }
+
+  /** Aborts the run and waits for what its isolate sends last. `onLate` is called when nothing comes. */
+  stop(onLate: () => void) {
+    this.cancel({ grace: true });
+    this.#stop ??= { ended: Promise.withResolvers(), timer: setTimeout(onLate, GRACE_MS) };
+  }
+
+  /** Resolves when the stop has ended. @returns `null` unless the run stops */
+  get stopping(): Promise<void> | null {
+    return this.#stop?.ended.promise ?? null;
+  }
+
+  endStop() {
+    clearTimeout(this.#stop?.timer);
+    this.#stop?.ended.resolve();
   }
 
   get isInGrace(): boolean {

@@ -81,18 +81,21 @@ export class RunLoop {
   /** Recovers from a restart, which ends attempts and settlings. */
   recover() {
     const run = repeatStart(this.#store);
-    if (run && !this.#live) this.#retry(run, this.#driver.lossOf(run), "its process ended");
+    if (run?.is_stopping && !this.#live) this.#endStop(run.run_id, []);
+    else if (run && !this.#live) this.#retry(run, this.#driver.lossOf(run), "its process ended");
     else if (!run && this.#store.thread.outline().status === "busy") this.#settling.start();
     this.advance();
     this.#traces.closeLost();
   }
 
-  /** Ends runs at once and resolves when the thread is settled. */
+  /** Ends runs and resolves when the thread is settled. */
   async cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
     this.#store.transaction(() => {
       for (const run_id of run_ids) this.#stop(run_id, action, reason);
       this.#startNext();
     });
+    this.#notify();
+    await this.#live?.stopping;
     await this.#settle();
   }
 
@@ -127,7 +130,7 @@ export class RunLoop {
 
   #abandon(options: { grace: boolean }) {
     this.#live?.cancel(options);
-    this.#live = null;
+    this.#release();
   }
 
   #notify() {
@@ -138,9 +141,43 @@ export class RunLoop {
 
   #stop(run_id: string, action: CancelAction, reason: string | null) {
     this.#touched.add(run_id);
-    if (this.#live?.run.run_id === run_id) this.#abandon({ grace: true });
-    if (action === "rollback") return this.#undo(run_id);
+    const live = this.#live?.run.run_id === run_id ? this.#live : null;
+    if (action === "rollback") {
+      if (live) this.#abandon({ grace: true });
+      return this.#undo(run_id);
+    }
     if (reason) this.#store.runs.setCancelReason(run_id, reason);
+    if (live?.run.kwargs.durability === "exit") return this.#stopAtExit(live);
+    if (live) this.#abandon({ grace: true });
+    this.#interrupt(run_id);
+  }
+
+  /** The isolate of a run with durability `exit` sends its checkpoint when it is aborted. */
+  #stopAtExit(live: RunAttempt) {
+    this.#store.runs.markStopping(live.run.run_id);
+    live.stop(() => this.#live === live && this.#endStop(live.run.run_id, []));
+  }
+
+  #endStop(run_id: string, ops: Op[], hasWholeTrace = false) {
+    this.#touched.add(run_id);
+    this.#store.transaction(() => {
+      this.#store.apply(run_id, ops);
+      this.#interrupt(run_id);
+      if (hasWholeTrace) this.#store.traces.close(run_id);
+      this.#release();
+      this.#startNext();
+    });
+    this.#settling.start();
+    this.#notify();
+  }
+
+  #release() {
+    this.#live?.endStop();
+    this.#live = null;
+  }
+
+  #interrupt(run_id: string) {
+    this.#touched.add(run_id);
     this.#store.runs.end(run_id, "interrupted");
     this.#store.enqueueWebhook(run_id, { hasResult: false });
   }
@@ -174,6 +211,7 @@ export class RunLoop {
   }
 
   #retry(run: StoredRun, loss: Loss, reason: string) {
+    if (this.#live?.stopping) return this.#endStop(run.run_id, []);
     this.#live = null;
     const losses = countLoss(this.#store.runs.queue.losses(run.run_id), loss);
     const next = afterLoss({ attempt: run.attempt, losses }, loss);
@@ -193,6 +231,7 @@ export class RunLoop {
   }
 
   #end(run: StoredRun, outcome: RunOutcome, { hasWholeTrace } = { hasWholeTrace: false }) {
+    if (this.#live?.stopping) return this.#endStop(run.run_id, outcome.ops, hasWholeTrace);
     this.#live = null;
     this.#touched.add(run.run_id);
     this.#store.transaction(() => {

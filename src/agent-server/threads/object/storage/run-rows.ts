@@ -33,7 +33,14 @@ export function newRunRow(
     created_by: JSON.stringify(run.created_by),
     thread_snapshot: snapshot && JSON.stringify(snapshot),
     request_sha256: run.keyed?.request_sha256 ?? null,
-    ...{ attempt: 0, losses: 0, version: null, event_characters: 0, first_event: null },
+    ...{
+      attempt: 0,
+      losses: 0,
+      is_stopping: 0,
+      version: null,
+      event_characters: 0,
+      first_event: null,
+    },
     progress: 0,
     ...{ trace: null, error: null, cancel_reason: null, interrupts: null },
   };
@@ -62,6 +69,7 @@ export function toRecord(run: StoredRun): RunRecord {
   const { interrupts: _i, revision: _r, created_by: _s, due_at: _d, attempt: _a, ...shown } = run;
   const {
     losses: _l,
+    is_stopping: _p,
     version: _v,
     started_at: _b,
     ended_at: _e,

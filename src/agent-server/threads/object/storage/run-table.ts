@@ -20,6 +20,8 @@ export type RunRow = {
   attempt: number;
   /** Attempts in a row that were lost without a checkpoint of the graph. */
   losses: number;
+  /** 1 when the run was cancelled and its last checkpoint is awaited. */
+  is_stopping: number;
   /** Version of the Worker that began the newest attempt. */
   version: string | null;
   /** Characters of stored events, 0 once they were deleted. */
@@ -87,11 +89,11 @@ export function updateRun(sql: SqlStorage, row: RunRow) {
   sql.exec(
     `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
        error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_snapshot = ?, interrupts = ?,
-       first_event = ?, losses = ?, version = ?, progress = ?
+       first_event = ?, losses = ?, version = ?, progress = ?, is_stopping = ?
      WHERE run_id = ?`,
     ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
     ...[row.trace, row.started_at, row.thread_snapshot, row.interrupts, row.first_event],
-    ...[row.losses, row.version, row.progress, row.run_id],
+    ...[row.losses, row.version, row.progress, row.is_stopping, row.run_id],
   );
 }
 

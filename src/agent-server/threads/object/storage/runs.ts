@@ -118,6 +118,10 @@ export class Runs {
     this.#change(run_id, { cancel_reason });
   }
 
+  markStopping(run_id: string) {
+    this.#change(run_id, { is_stopping: 1 });
+  }
+
   /** @returns `null` when the run has no events */
   firstEvent(run_id: string): number | null {
     return this.#rowOf(run_id)?.first_event ?? null;
