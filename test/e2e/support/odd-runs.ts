@@ -445,10 +445,11 @@ const odds: Odd[] = [
 ];
 
 function payloadPiece(name: string, value: string): Piece {
-  if (name === "outputs") return outputs(value, {});
-  if (name === "events")
-    return { texts: { events: value }, row: { events: value, first_token_time: null } };
-  return payload(name, value);
+  // JSON writes an escape for half a pair alone.
+  const shown = value.replaceAll(/\\ud[89a-f][0-9a-f]{2}/g, "\\ufffd");
+  if (name === "outputs") return outputs(value, { outputs: shown });
+  const more = name === "events" ? { first_token_time: null } : {};
+  return { texts: { [name]: value }, row: { [name]: shown, ...more } };
 }
 
 function manyTags(): string[] {
