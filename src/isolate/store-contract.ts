@@ -58,6 +58,8 @@ export type StoreResult = StoredItem | StoredItem[] | string[][] | null;
 export type StoreRefusal = {
   code: "bad_request" | "invalid_request" | "forbidden" | "too_large" | "unavailable";
   message: string;
+  /** Whether the namespace of an operation is refused. */
+  is_namespace?: boolean;
 };
 
 /** Atomic while the store is one object: all operations of a batch, or none. A divided store: for each object. */

@@ -60,29 +60,30 @@ function putProblem(op: Extract<StoreOp, { op: "put" }>): StoreRefusal | null {
 }
 
 function namespaceProblem(namespace: string[]): StoreRefusal | null {
-  if (namespace.length === 0) return { code: "bad_request", message: "Namespace is required" };
+  if (namespace.length === 0)
+    return { code: "bad_request", message: "Namespace is required", is_namespace: true };
   return labelsProblem("namespace", namespace);
 }
 
 function labelsProblem(field: string, labels: string[]): StoreRefusal | null {
   if (labels.length > MAX_LABELS)
-    return invalid(`${field}: must have at most ${MAX_LABELS} labels.`);
+    return invalidNamespace(`${field}: must have at most ${MAX_LABELS} labels.`);
   const odd = labels.find((label) => label === "" || label.includes("."));
   if (odd !== undefined) {
     const text = `Namespace labels cannot be empty or contain periods. Received: ${JSON.stringify(labels)}`;
-    return invalid(`${field}: ${text}`);
+    return invalidNamespace(`${field}: ${text}`);
   }
   if (labels.some((label) => !isText(label))) {
-    return invalid(`${field}: labels must be valid Unicode without NUL.`);
+    return invalidNamespace(`${field}: labels must be valid Unicode without NUL.`);
   }
   const characters = labels.reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_NAMESPACE_CHARACTERS) return null;
-  return invalid(`${field}: must have at most ${MAX_NAMESPACE_CHARACTERS} characters.`);
+  return invalidNamespace(`${field}: must have at most ${MAX_NAMESPACE_CHARACTERS} characters.`);
 }
 
 function rootProblem([root]: string[]): StoreRefusal | null {
   if (root !== RESERVED_ROOT) return null;
-  return invalid(`namespace: the first label cannot be "${RESERVED_ROOT}".`);
+  return invalidNamespace(`namespace: the first label cannot be "${RESERVED_ROOT}".`);
 }
 
 function keyProblem(key: string): StoreRefusal | null {
@@ -142,4 +143,8 @@ function isText(text: string): boolean {
 
 function invalid(message: string): StoreRefusal {
   return { code: "invalid_request", message };
+}
+
+function invalidNamespace(message: string): StoreRefusal {
+  return { ...invalid(message), is_namespace: true };
 }

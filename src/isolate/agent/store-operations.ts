@@ -42,6 +42,16 @@ export type StoreOperation =
 /** Error of a rejected operation; the message names the field and the rule. */
 export class StoreError extends Error {
   override name = "StoreError";
+  readonly #isOfNamespace: boolean;
+
+  constructor(message: string, { is_namespace = false } = {}) {
+    super(message);
+    this.#isOfNamespace = is_namespace;
+  }
+
+  get isOfNamespace(): boolean {
+    return this.#isOfNamespace;
+  }
 }
 
 export async function toOps(operations: StoreOperation[]): Promise<StoreOp[]> {
@@ -90,7 +100,8 @@ function labels(namespace: unknown): string[] {
   if (Array.isArray(namespace) && namespace.every((label) => typeof label === "string")) {
     return namespace;
   }
-  throw new StoreError(`A namespace must be a list of strings, not ${JSON.stringify(namespace)}.`);
+  const text = `A namespace must be a list of strings, not ${JSON.stringify(namespace)}.`;
+  throw new StoreError(text, { is_namespace: true });
 }
 
 export function toResult(result: StoreResult): unknown {

@@ -66,8 +66,21 @@ export class HostStore {
   stop() {}
 
   async batch(operations: StoreOperation[]): Promise<unknown[]> {
+    try {
+      return await this.#call(operations);
+    } catch (error) {
+      throw this.toThrown(error);
+    }
+  }
+
+  /** Returns the error that the agent's code catches. */
+  protected toThrown(error: unknown): unknown {
+    return error;
+  }
+
+  async #call(operations: StoreOperation[]): Promise<unknown[]> {
     const answer = await track(this.#host.store(await toOps(operations)));
-    if (!answer.ok) throw new StoreError(answer.refusal.message);
+    if (!answer.ok) throw new StoreError(answer.refusal.message, answer.refusal);
     return answer.results.map(toResult);
   }
 
@@ -83,12 +96,12 @@ export class HostStore {
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
-      const results = await this.batch(waiting.map(({ operation }) => operation));
+      const results = await this.#call(waiting.map(({ operation }) => operation));
       for (const [n, { resolve }] of waiting.entries()) resolve(results[n]);
     } catch (error) {
       const isOfOne = error instanceof StoreError && waiting.length > 1;
       if (isOfOne) await Promise.all(waiting.map((one) => this.#sendAlone(one)));
-      else for (const { reject } of waiting) reject(error);
+      else for (const { reject } of waiting) reject(this.toThrown(error));
     }
   }
 

@@ -1,8 +1,9 @@
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { HostStore } from "../agent/store.ts";
+import { StoreError } from "../agent/store-operations.ts";
 import type { Host } from "../contract.ts";
 import type { Outbox } from "../outbox.ts";
-import { AsyncBatchedStore } from "./library.ts";
+import { AsyncBatchedStore, InvalidNamespaceError } from "./library.ts";
 import type { Reading } from "./reading.ts";
 
 // Bypasses LangGraph's batching store, which polls with a timer during a run and drops the index of
@@ -31,8 +32,17 @@ prototype.stop = async function () {
   if (this.store instanceof RunStore) await this.store.end();
 };
 
+class LangGraphStore extends HostStore {
+  protected override toThrown(error: unknown): unknown {
+    const isOfNamespace = error instanceof StoreError && error.isOfNamespace;
+    return isOfNamespace && InvalidNamespaceError
+      ? new InvalidNamespaceError(error.message)
+      : super.toThrown(error);
+  }
+}
+
 /** Store of a run, which holds the end of the run's graph until its stream is read. */
-class RunStore extends HostStore {
+class RunStore extends LangGraphStore {
   readonly #reading: Reading;
   readonly #outbox: Outbox;
   /** The run's graph and the subgraphs in progress. */
@@ -55,7 +65,7 @@ class RunStore extends HostStore {
 }
 
 export function storeFor(host: Host): BaseStore {
-  return new HostStore(host) as unknown as BaseStore;
+  return new LangGraphStore(host) as unknown as BaseStore;
 }
 
 export function storeOfRun(host: Host, reading: Reading, outbox: Outbox): BaseStore {

@@ -21,6 +21,11 @@ export function newCommand(fields: ConstructorParameters<typeof langgraph.Comman
 /** Whether interrupts are in the stream of values. Before 0.3.0, only the state has them. */
 export const EMITS_INTERRUPTS = Reflect.has(langgraph, "isInterrupted");
 
+/** Absent from langgraph-checkpoint before 0.0.10. */
+export const InvalidNamespaceError = Reflect.get(checkpoint, "InvalidNamespaceError") as
+  | typeof checkpoint.InvalidNamespaceError
+  | undefined;
+
 /** Absent from langgraph-checkpoint before 0.0.8. */
 export const AsyncBatchedStore = Reflect.get(checkpoint, "AsyncBatchedStore") as
   | typeof checkpoint.AsyncBatchedStore

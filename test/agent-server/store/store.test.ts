@@ -390,9 +390,25 @@ describe("inside a graph", () => {
       ["put", ["a"], "k", { x: "x".repeat(2_000_000) }],
       ["put", ["a"], "k", { fine: true }],
     ]);
-    expect(answers[0]).toMatch(/StoreError: namespace: .*periods/);
+    expect(answers[0]).toMatch(/InvalidNamespaceError: namespace: .*periods/);
     expect(answers[1]).toMatch(/StoreError: value: .*split it/);
     expect(answers[2]).toBeNull();
+  });
+
+  test("refuses a namespace with the error of LangGraph, of which a plain agent has none", async () => {
+    const { run } = await agent();
+    const calls = [
+      ["put", [], "k", {}],
+      ["put", ["langgraph"], "k", {}],
+      ["get", ["a", ""], "k"],
+      ["search", [1]],
+      ["listNamespaces", { prefix: ["a.b"] }],
+      ["batch", [{ namespace: [""], key: "k" }]],
+    ];
+    const { answers } = await run(calls);
+    for (const answer of answers) expect(answer).toMatch(/^InvalidNamespaceError: /);
+    const plain = await run(calls, [], "stores_plainly");
+    for (const answer of plain.answers) expect(answer).toMatch(/^StoreError: /);
   });
 
   test("finds by meaning and keeps what is not to be indexed out of it", async () => {
