@@ -4,19 +4,24 @@ import { MALFORMED_PATH } from "./agent-server/access/agent-urls.ts";
 import { withoutToken } from "./paths.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
+import { malformedJson } from "./shared/http/json-body.ts";
 import { isUpgrade, refusedSocket } from "./shared/http/sockets.ts";
 import { log } from "./shared/log.ts";
 import { isIngestion, isOtlp } from "./traces/ingest/ingestion-paths.ts";
 import { otlpError } from "./traces/otlp/answers.ts";
 
 /** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, a gRPC status for OTLP, a problem in version 2, `detail` elsewhere. */
-export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
-  const failure = toAppError(error);
+export async function onError(error: unknown, c: HonoContext<AppEnv>): Promise<Response> {
+  const failure = await toAppError(error, c);
   if (failure.code === "internal" && !failure.answer)
     log.error("request_failed", error, {
       path: withoutToken(c.req.path),
       request_id: c.var.requestId,
     });
+  return toResponse(failure, c);
+}
+
+function toResponse(failure: AppError, c: HonoContext<AppEnv>): Response {
   const headers = new Headers(failure.answer?.headers);
   if (failure.retry_after_seconds !== undefined) {
     headers.set("Retry-After", String(failure.retry_after_seconds));
@@ -73,7 +78,7 @@ export function notFoundHandler(methodsOf: (path: string) => string[]) {
     const allowed = path === MALFORMED_PATH ? [] : methodsOf(path);
     if (allowed.length === 0 || allowed.includes(method)) return onNotFound(c);
     const text = `${method} ${path} does not exist: use ${allowed.join(" or ")}.`;
-    const answer = onError(new AppError("method_not_allowed", text), c);
+    const answer = toResponse(new AppError("method_not_allowed", text), c);
     answer.headers.set("Allow", allowed.join(", "));
     return answer;
   };
@@ -85,23 +90,21 @@ function onNotFound(c: HonoContext<AppEnv>): Response {
       "path: must not contain empty segments, escapes that are not UTF-8, or two @ after /agents/";
     const error = new AppError("not_found", text);
     const isOfAgent = isAgentPath(new URL(c.req.url).pathname);
-    return isOfAgent ? toAgentError(c.req.raw, error, new Headers()) : onError(error, c);
+    return isOfAgent ? toAgentError(c.req.raw, error, new Headers()) : toResponse(error, c);
   }
   const text = isAgentPath(c.req.path)
     ? "404 Not Found"
     : `${c.req.method} ${c.req.path} does not exist. See /openapi.json for all operations.`;
-  return onError(new AppError("not_found", text), c);
+  return toResponse(new AppError("not_found", text), c);
 }
 
 function isAgentPath(path: string): boolean {
   return path.startsWith("/agents/");
 }
 
-function toAppError(error: unknown): AppError {
+async function toAppError(error: unknown, c: HonoContext<AppEnv>): Promise<AppError> {
   if (error instanceof HTTPException) {
-    if (error.status === 400) {
-      return new AppError("bad_request", "Malformed JSON in request body", { cause: error });
-    }
+    if (error.status === 400) return malformedBody(c, error);
     if (error.status === 415) {
       const text = "Unsupported Content-Type: send application/json";
       return new AppError("unsupported_media_type", text, { cause: error });
@@ -109,4 +112,14 @@ function toAppError(error: unknown): AppError {
     if (error.status === 413) return new AppError("too_large", error.message, { cause: error });
   }
   return AppError.from(error);
+}
+
+/** The validator hides what it could not parse. */
+async function malformedBody({ req }: HonoContext<AppEnv>, error: HTTPException) {
+  try {
+    await req.json();
+    return malformedJson(error);
+  } catch (cause) {
+    return malformedJson(cause);
+  }
 }

@@ -16,6 +16,8 @@ const exactly = JSON as unknown as ExactNumbers;
 
 /** Doubles hold fifteen digits exactly; with a point and one more, 17 characters. */
 const LONG_NUMBER_CHARS = 17;
+/** Such numbers may be too large or too small for a double. */
+const LONG_EXPONENT = /\d[eE][+-]?\d{3,}\s*(?:[,\]}]|$)/;
 const [POINT, ZERO, NINE] = [46, 48, 57];
 
 export function parseExact(text: string): ExactJson {
@@ -30,6 +32,7 @@ export function parseToWrite(text: string): unknown {
 
 /** Samples every 17th character: a longer number contains one of them. */
 function hasLongNumber(text: string): boolean {
+  if (LONG_EXPONENT.test(text)) return true;
   for (let at = LONG_NUMBER_CHARS - 1; at < text.length; at += LONG_NUMBER_CHARS) {
     if (!isNumberChar(text.charCodeAt(at))) continue;
     let [from, to] = [at, at];

@@ -5,7 +5,7 @@ import { AppError } from "../../src/shared/errors.ts";
 import { router } from "../../src/shared/http/http.ts";
 import { body, json } from "../../src/shared/schema.ts";
 
-const Thing = z.object({ name: z.string() });
+const Thing = z.object({ name: z.string(), more: z.unknown().optional() });
 const app = router();
 app.onError(onError);
 for (const path of ["/v2/things", "/agents/x/things"]) {
@@ -28,18 +28,31 @@ function post(path: string, text: string, type = "application/json") {
 }
 
 describe("a body that is not JSON", () => {
-  test.each(["{", "", "name=x", '{"name": "x"'])("is a 400 with a detail: %j", async (text) => {
+  test.each([
+    ["{", "Expected property name"],
+    ["", "Unexpected end of JSON input"],
+    ["name=x", `Unexpected token 'a', "name=x" is not valid JSON`],
+    ['{"name": NaN}', `Unexpected token 'N', "{"name": NaN}" is not valid JSON. JSON has no NaN`],
+    ['{"name": -Infinity}', "send null or a text"],
+  ])("is a 400 that names the token: %j", async (text, found) => {
     const response = await post("/v2/things", text);
     expect(response.status).toBe(400);
-    expect(await response.json()).toEqual({ detail: "Malformed JSON in request body" });
+    const { detail } = await response.json<{ detail: string }>();
+    expect(detail).toMatch(/^Malformed JSON in request body: /);
+    expect(detail).toContain(found);
+  });
+
+  test("is a 422 that names a number beyond all doubles", async () => {
+    const response = await post("/v2/things", '{"name": "x", "more": {"list": [1, -1e400]}}');
+    expect(response.status).toBe(422);
+    const { detail } = await response.json<{ detail: { loc: string[] }[] }>();
+    expect(detail[0]?.loc).toEqual(["body", "more", "list", 1]);
   });
 
   test("is a 400 as text in the agent server", async () => {
     const response = await post("/agents/x/things", "{");
-    expect([response.status, await response.text()]).toEqual([
-      400,
-      "Malformed JSON in request body",
-    ]);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toMatch(/^Malformed JSON in request body: Expected/);
   });
 });
 

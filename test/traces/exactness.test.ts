@@ -24,6 +24,23 @@ test.each(Array.from({ length: 20 }, (_, n) => n))(
   },
 );
 
+test.each(["1e400", "-2.5E+308 ", "1e-400", "5e-0324"])(
+  "keeps %s, which no double holds",
+  (number) => {
+    for (const text of [`[${number}]`, `{"a":${number},"b":1}`, `{"a":{"b":${number}}}`]) {
+      expect(JSON.stringify(parseExact(text).exact)).toContain(number.trim());
+    }
+  },
+);
+
+test.each(['"0e123-4"', '"2e400"', "1.5", '"a 1e400, b"'])(
+  "reads %s without its source",
+  (text) => {
+    const { value, exact } = parseExact(`[${text}]`);
+    expect(exact).toEqual(value);
+  },
+);
+
 /** Writes the run with this text as its inputs. */
 function written(run: object, inputs: string): string {
   return JSON.stringify({ ...run, inputs: "HERE" }).replace('"HERE"', inputs);

@@ -4,6 +4,7 @@ import type { AppEnv } from "../context.ts";
 import { AppError, invalid } from "../errors.ts";
 import { joinIssues, toIssues } from "../validation.ts";
 import { isShallow, MAX_DEPTH } from "./depth.ts";
+import { pathOfInfinity } from "./json-body.ts";
 
 type RouterOptions = NonNullable<ConstructorParameters<typeof OpenAPIHono<AppEnv>>[0]>;
 type Target = "json" | "query" | "param" | "header" | "cookie" | "form";
@@ -37,8 +38,10 @@ export function assertWellFormed(result: Checked): undefined {
 
 function problemOf({ success, target, data, error }: Checked): AppError | null {
   if (!success) return invalidRequest(target as Target, error as z.core.$ZodError);
-  if (target !== "json" || isShallow(data)) return null;
-  return invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`);
+  if (target !== "json") return null;
+  if (!isShallow(data)) return invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`);
+  const path = pathOfInfinity(data);
+  return path && invalid(["body", ...path], `must be a number of at most ${Number.MAX_VALUE}`);
 }
 
 /** Returns the origin of URLs in answers when the installation configures no public origin. */

@@ -10,6 +10,7 @@ import {
   joined,
   NOTHING,
 } from "../../shared/http/body.ts";
+import { malformedJson } from "../../shared/http/json-body.ts";
 import { count, countUsage } from "../../shared/metrics/metrics.ts";
 import type { Reserve } from "../../shared/work/memory-budget.ts";
 import { type ExactJson, parseExact } from "../exact-json.ts";
@@ -78,14 +79,14 @@ async function* readBytes(request: Request, reserve: Reserve): AsyncGenerator<Ui
 
 export async function readJson(bytes: ByteChunks): Promise<ExactJson> {
   const text = new TextDecoder().decode(await joined(bytes));
-  return parseJson(text, "Malformed JSON in request body");
+  return parseJson(text);
 }
 
-export function parseJson(text: string, what: string): ExactJson {
+export function parseJson(text: string, what?: string): ExactJson {
   try {
     return parseExact(text);
   } catch (error) {
-    throw malformed(what, error);
+    throw malformedJson(error, what);
   }
 }
 

@@ -95,7 +95,7 @@ function toRun({ kind, id, main, texts }: Draft): IncomingRun {
 
 function jsonOf({ name, data }: MultipartPart): ExactJson & { text: string } {
   const text = new TextDecoder().decode(data);
-  return { ...parseJson(text, `The part ${name} is not JSON.`), text };
+  return { ...parseJson(text, `The part ${name} is not JSON`), text };
 }
 
 function idOf(text: string, name: string): string {

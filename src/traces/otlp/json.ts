@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
-import { malformed } from "../ingest/body.ts";
+import { parseJsonBody } from "../../shared/http/json-body.ts";
 import { toDouble, toInteger } from "./protobuf-values.ts";
 import {
   type Attributes,
@@ -46,12 +46,7 @@ function decodeResourceSpans(value: unknown, budget: DecodeBudget, into: Decoded
 }
 
 function parse(text: string): Fields {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw malformed("Malformed JSON in request body", error);
-  }
+  const value = parseJsonBody(text);
   if (isRecord(value)) return value;
   throw new AppError("bad_request", "body: must be an object with the list resourceSpans");
 }

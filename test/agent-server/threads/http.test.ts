@@ -251,10 +251,8 @@ describe("what is wrong is named, and changes nothing", () => {
       headers: { "Content-Type": "application/json" },
       body: "{",
     });
-    expect([response.status, await response.text()]).toEqual([
-      400,
-      "Malformed JSON in request body",
-    ]);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toMatch(/^Malformed JSON in request body: Expected/);
   });
 
   test("an unknown run", async () => {

@@ -1,6 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Caller, contextFor, database } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { parseJsonBody } from "../../../shared/http/json-body.ts";
 import { toIssues } from "../../../shared/validation.ts";
 import { findActivePrincipal } from "../../workspaces/service.ts";
 import { AuthenticateRequest } from "../authorization-schema.ts";
@@ -46,22 +47,10 @@ export class AgentTokens extends WorkerEntrypoint<Env, RunProps> {
 }
 
 function read(body: string): AuthenticateRequest {
-  const parsed = AuthenticateRequest.safeParse(parse(body));
+  const parsed = AuthenticateRequest.safeParse(parseJsonBody(body));
   if (parsed.success) return parsed.data;
   const issues = toIssues(parsed.error, ["body"]);
   throw new AppError("invalid_request", "The body is not a valid authenticate request.", {
     issues,
   });
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch (error) {
-    throw malformed(error);
-  }
-}
-
-function malformed(cause: unknown): AppError {
-  return new AppError("bad_request", "Malformed JSON in request body", { cause });
 }
