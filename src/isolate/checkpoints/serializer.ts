@@ -40,6 +40,7 @@ class Encoder {
   encode(value: unknown): unknown {
     if (value === undefined) return UNDEFINED;
     if (typeof value !== "object" || value === null) return value;
+    if (isBoxed(value)) return value.valueOf();
     return this.#within(value, () => this.#encodeObject(value));
   }
 
@@ -95,6 +96,10 @@ class Encoder {
     const isMarked = Object.hasOwn(fields, "lc") || Object.hasOwn(fields, "__lc_escaped__");
     return isMarked ? { __lc_escaped__: fields } : fields;
   }
+}
+
+function isBoxed(value: object): boolean {
+  return value instanceof String || value instanceof Number || value instanceof Boolean;
 }
 
 /** `lc_name` survives minification and is inherited by the classes of an agent. */

@@ -107,6 +107,16 @@ const { spec } = fc.letrec<{ spec: unknown }>((tie) => ({
 }));
 
 describe("any value that LangGraph can hold survives every answer", () => {
+  test("boxed primitives are the same in streams and states", async () => {
+    const { thread_id } = await hold({ $odd: "boxed" }, [1]);
+    const read = async (path: string) => (await call("GET", `/threads/${thread_id}${path}`)).json;
+    const [run] = (await read("/runs")) as { run_id: string }[];
+    const held = { held: ["text", 1.5, false] };
+    expect(await read(`/runs/${run?.run_id}/join`)).toMatchObject(held);
+    expect(await read("")).toMatchObject({ values: held });
+    expect(await read("/state")).toMatchObject({ values: held });
+  });
+
   test("a thread that waits at interrupt() without a value is in every answer and list", async () => {
     const { thread_id, resume } = await hold("x", [{ $odd: "undefined" }]);
     await expectAnswers(thread_id);

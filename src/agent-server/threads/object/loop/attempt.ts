@@ -54,9 +54,13 @@ export class RunAttempt {
     this.#stop ??= { ended: Promise.withResolvers(), timer: setTimeout(onLate, GRACE_MS) };
   }
 
-  /** Resolves when the stop has ended. @returns `null` unless the run stops */
-  get stopping(): Promise<void> | null {
-    return this.#stop?.ended.promise ?? null;
+  get isStopping(): boolean {
+    return this.#stop !== null;
+  }
+
+  /** Resolves when the stop has ended, or at once when there is none. */
+  async stopped(): Promise<void> {
+    await this.#stop?.ended.promise;
   }
 
   endStop() {

@@ -95,7 +95,7 @@ export class RunLoop {
       this.#startNext();
     });
     this.#notify();
-    await this.#live?.stopping;
+    await this.#live?.stopped();
     await this.#settle();
   }
 
@@ -211,7 +211,7 @@ export class RunLoop {
   }
 
   #retry(run: StoredRun, loss: Loss, reason: string) {
-    if (this.#live?.stopping) return this.#endStop(run.run_id, []);
+    if (this.#live?.isStopping) return this.#endStop(run.run_id, []);
     this.#live = null;
     const losses = countLoss(this.#store.runs.queue.losses(run.run_id), loss);
     const next = afterLoss({ attempt: run.attempt, losses }, loss);
@@ -231,7 +231,7 @@ export class RunLoop {
   }
 
   #end(run: StoredRun, outcome: RunOutcome, { hasWholeTrace } = { hasWholeTrace: false }) {
-    if (this.#live?.stopping) return this.#endStop(run.run_id, outcome.ops, hasWholeTrace);
+    if (this.#live?.isStopping) return this.#endStop(run.run_id, outcome.ops, hasWholeTrace);
     this.#live = null;
     this.#touched.add(run.run_id);
     this.#store.transaction(() => {
