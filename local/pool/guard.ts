@@ -1,4 +1,5 @@
 // Ends a process that is over its limits.
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { readUsage } from "../processes/processes.ts";
 import type { Child, Limits } from "./child.ts";
 
@@ -14,36 +15,40 @@ const FULL = 0.75;
 /** Returns when the process has ended. */
 export async function guard(child: Child, limits: Limits): Promise<void> {
   let cpu_ms_at_answer = 0;
-  let isPinging = false;
-  const ping = async () => {
-    isPinging = true;
-    const usage = (await child.ping(PING_MS)) ? await readUsage(child.pid) : null;
-    if (usage) cpu_ms_at_answer = usage.cpu_ms;
-    isPinging = false;
+  /** Processor time when the ping was sent that has no answer. */
+  let pinged_at_cpu_ms: number | null = null;
+  const ping = async (cpu_ms: number) => {
+    pinged_at_cpu_ms = cpu_ms;
+    await child.ping(PING_MS);
+    pinged_at_cpu_ms = null;
+    cpu_ms_at_answer = (await readUsage(child.pid))?.cpu_ms ?? cpu_ms;
   };
   while (child.isAlive) {
     const usage = await readUsage(child.pid);
-    const computed_ms = (usage?.cpu_ms ?? 0) - cpu_ms_at_answer;
-    if (!isPinging && computed_ms > PING_AFTER_CPU_MS) void ping();
+    // After a pause of this process, the answer comes first.
+    await setImmediate();
     child.rss_bytes = usage?.rss_bytes ?? 0;
     child.isFull = usage !== null && usage.rss_bytes > FULL * limits.rss_bytes;
-    const why = usage && overLimit(usage, cpu_ms_at_answer, limits);
+    const why = usage && overLimit(usage, pinged_at_cpu_ms, limits);
     if (why) child.kill(why);
-    await Promise.race([child.exited, new Promise((resolve) => setTimeout(resolve, LOOK_MS))]);
+    const cpu_ms = usage?.cpu_ms ?? 0;
+    const isQuiet = cpu_ms - cpu_ms_at_answer <= PING_AFTER_CPU_MS;
+    if (pinged_at_cpu_ms === null && !isQuiet) void ping(cpu_ms);
+    await Promise.race([child.exited, setTimeout(LOOK_MS)]);
   }
 }
 
-/** Returns the limit that a process has passed, or `null`. */
+/** Returns the limit that a process has passed, or `null`. A process that has answered every ping computes no longer. */
 export function overLimit(
   { rss_bytes, cpu_ms }: { rss_bytes: number; cpu_ms: number },
-  cpu_ms_at_answer: number,
+  pinged_at_cpu_ms: number | null,
   limits: Limits,
 ): string | null {
   if (rss_bytes > limits.rss_bytes) {
     const megabytes = (bytes: number) => Math.round(bytes / MEGABYTE);
     return `The ${limits.label}'s process used ${megabytes(rss_bytes)} MB of memory: it may use ${megabytes(limits.rss_bytes)} MB.`;
   }
-  if (cpu_ms - cpu_ms_at_answer > limits.computes_ms) {
+  if (pinged_at_cpu_ms !== null && cpu_ms - pinged_at_cpu_ms > limits.computes_ms) {
     return `The ${limits.label}'s process computed for ${limits.computes_ms / 1000} s without a pause.`;
   }
   return null;

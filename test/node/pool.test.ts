@@ -14,6 +14,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const MEGABYTE = 1024 * 1024;
 const LIMITS = {
   label: "agent",
+  heap_mb: null,
   rss_bytes: 256 * MEGABYTE,
   data_bytes: 1024 * MEGABYTE,
   computes_ms: 1000,
@@ -158,6 +159,10 @@ test("a closed pool leaves no process", async () => {
   expect(pids.every(isAlive)).toBe(true);
   await pool.close();
   expect(pids.some(isAlive)).toBe(false);
+});
+
+test("a process that answers may compute as long as it likes", () => {
+  expect(overLimit({ rss_bytes: 0, cpu_ms: 1e6 }, null, LIMITS)).toBeNull();
 });
 
 test.each([
