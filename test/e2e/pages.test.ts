@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest as test } from "../support/node/browser-test.ts";
 import { deploy } from "./support/deployments.ts";
-import { stack } from "./support/stack.ts";
+import { stack, until } from "./support/stack.ts";
 
 const SECRET = "secret of the origin";
 const COOKIE = "cookie-of-the-origin";
@@ -125,7 +125,8 @@ test.each(["page", "page.xhtml", "page.svg"])(
     expect(Object.keys(results).length).toBeGreaterThan(20);
     expect(breachesOf(results)).toEqual([]);
     expect(results.origin).toBe("origin null");
-    const calls = (await callsOf(victim)).slice(before);
+    const newCalls = async () => (await callsOf(victim)).slice(before);
+    const calls = await until("Its calls", newCalls, ({ length }) => length > 1);
     const byMethod = calls.toSorted((a, b) => a.method.localeCompare(b.method));
     expect(byMethod).toEqual(["GET", "POST"].map((method) => ({ method, cookie: null })));
     await page.goto(`${hostile}/clear`);
