@@ -18,9 +18,15 @@ type Processes = (request: Request) => Promise<Response>;
 const MEGABYTE = 1024 * 1024;
 /** V8 reserves 512 MB of data segments; the rest is for what grows between two checks of a process. */
 const DATA_BYTES = 768 * MEGABYTE;
-const AGENT_BYTES = 512 * MEGABYTE;
+const AGENT_HEAP_MB = 192;
+/** Without a limit, V8 collects garbage late: runs on large states would take the memory of their process. */
+const AGENT_V8_FLAGS = `--max-heap-size=${AGENT_HEAP_MB}`;
+const AGENT_BYTES = 768 * MEGABYTE;
+/** Most processes are far from the limit. */
+const AGENT_ROOM_BYTES = 512 * MEGABYTE;
 const AGENT_LIMITS: Limits = {
   label: "agent",
+  heap_mb: AGENT_HEAP_MB,
   rss_bytes: AGENT_BYTES,
   data_bytes: AGENT_BYTES + DATA_BYTES,
   computes_ms: 3000,
@@ -28,6 +34,7 @@ const AGENT_LIMITS: Limits = {
 const BUILD_BYTES = 1024 * MEGABYTE;
 const BUILD_LIMITS: Limits = {
   label: "build",
+  heap_mb: null,
   rss_bytes: BUILD_BYTES,
   data_bytes: BUILD_BYTES + DATA_BYTES,
   // Bundling blocks the process for seconds.
@@ -46,7 +53,7 @@ export async function agentProcesses(
   bindings: Record<string, string>,
 ): Promise<Processes> {
   const config = await agentConfig(path, main_service, bindings);
-  const max_processes = roomFor(MAX_AGENT_PROCESSES, AGENT_BYTES);
+  const max_processes = roomFor(MAX_AGENT_PROCESSES, AGENT_ROOM_BYTES);
   const pool = new Pool({ config, limits: AGENT_LIMITS, max_processes, starts_ahead: true });
   return answerFrom(() => pool);
 }
@@ -65,8 +72,8 @@ export function agentConfig(
     bindings: [LOADER, DEBUG_PORT, LISTED_HOSTS, ...texts],
     // Checks each address once more: a name may resolve to another one than at the check before.
     outbound: "public-network",
-    // Tests bound the heap of an agent, as the platform does.
-    v8_flags: (process.env.AGENTS_V8_FLAGS ?? "").split(" ").filter(Boolean),
+    // Tests set a smaller heap.
+    v8_flags: (process.env.AGENTS_V8_FLAGS ?? AGENT_V8_FLAGS).split(" "),
   });
 }
 
@@ -116,7 +123,7 @@ async function openBuilderPool(
   return new Pool({ config, limits: BUILD_LIMITS, max_processes, starts_ahead: false });
 }
 
-/** Half of the machine's memory divided by the limit of a process. */
+/** Half of the machine's memory divided by what a process may take. */
 function roomFor(max: number, bytes: number): number {
   return Math.max(2, Math.min(max, Math.floor(totalmem() / (2 * bytes))));
 }

@@ -16,6 +16,8 @@ export type ChildOptions = {
 export type Limits = {
   /** The content of the process, for the reason of its end. */
   label: "agent" | "build";
+  /** Heap of each isolate, which V8 enforces: it ends the process. */
+  heap_mb: number | null;
   /** Resident memory, which the pool reads ten times a second. */
   rss_bytes: number;
   /** Data segments, of which V8 reserves 512 MB. The kernel enforces it, however fast a process grows. */
@@ -139,10 +141,11 @@ export class Child {
   }
 
   #exitReason(how: string): string {
-    const { label, rss_bytes } = this.#limits;
+    const { label, heap_mb, rss_bytes } = this.#limits;
     const megabytes = Math.round(rss_bytes / MEGABYTE);
+    const heap = heap_mb === null ? "" : `, and an isolate ${heap_mb} MB of heap`;
     if (/out of memory/i.test(this.#stderr)) {
-      return `The ${label}'s process ran out of memory: it may use ${megabytes} MB.`;
+      return `The ${label}'s process ran out of memory: it may use ${megabytes} MB${heap}.`;
     }
     return `The ${label}'s process ended with ${how}.`;
   }

@@ -35,6 +35,12 @@ export async function listBuilders(ancestor_pid: number): Promise<Process[]> {
   return workerds.filter(({ command }) => command.includes("/builder/process.capnp"));
 }
 
+/** Returns the workerds that run agents of this stack. */
+export async function listAgents(ancestor_pid: number): Promise<Process[]> {
+  const workerds = await listWorkerds(ancestor_pid);
+  return workerds.filter(({ command }) => command.includes("/local/process.capnp"));
+}
+
 async function listWorkerds(ancestor_pid: number): Promise<Process[]> {
   const family = await listFamily(ancestor_pid);
   return family.filter(({ command }) => command.includes("workerd serve"));

@@ -67,6 +67,8 @@ export type GraphCall = {
   thread_id: string;
   config: WireConfig;
   context: unknown;
+  /** Limit of all values of a checkpoint, `MAX_STATE_BYTES` by default. */
+  max_state_bytes?: number;
 };
 
 export type RunCall = GraphCall & {

@@ -8,8 +8,8 @@ export const MAX_MESSAGE_BYTES = 30 * MIB;
 export const MAX_VALUE_BYTES = 24 * MIB;
 
 /**
- * Limit of all values of a checkpoint. A run holds a state several times: its bytes, its objects, and texts for
- * events and for the summary. The platform gives an isolate 128 MB.
+ * Limit of all values of a checkpoint at Cloudflare, which gives an isolate 128 MB. A run holds a state several times:
+ * its bytes, its objects, and texts for events and for the summary.
  */
 export const MAX_STATE_BYTES = 10 * MIB;
 
@@ -45,12 +45,16 @@ export function totalOf(sizes: readonly ChannelSize[]): number {
  * Checks the size of a state that is to be stored. A larger one that exists may shrink.
  * @throws StateLimitError
  */
-export function assertStateSize(sizes: readonly ChannelSize[], bytesBefore: number): void {
+export function assertStateSize(
+  sizes: readonly ChannelSize[],
+  bytesBefore: number,
+  max_bytes = MAX_STATE_BYTES,
+): void {
   const total = totalOf(sizes);
-  if (total <= MAX_STATE_BYTES || total <= bytesBefore) return;
+  if (total <= max_bytes || total <= bytesBefore) return;
   const [largest] = sizes.toSorted((one, other) => other.bytes - one.bytes);
   throw new StateLimitError(
-    `The state has ${total} bytes, more than ${MAX_STATE_BYTES} (${describeBytes(MAX_STATE_BYTES)}), ` +
+    `The state has ${total} bytes, more than ${max_bytes} (${describeBytes(max_bytes)}), ` +
       `of which channel "${largest?.channel}" has ${largest?.bytes}. Remove values or messages from it, or store large values outside of the state.`,
   );
 }

@@ -11,6 +11,7 @@ import { Child, type Limits } from "../../local/pool/child.ts";
 const MEGABYTE = 1024 * 1024;
 const LIMITS: Limits = {
   label: "agent",
+  heap_mb: null,
   rss_bytes: 512 * MEGABYTE,
   data_bytes: 1280 * MEGABYTE,
   computes_ms: 3000,

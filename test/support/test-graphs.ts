@@ -42,6 +42,7 @@ export const TEST_GRAPHS = [
   "throws",
   "grows",
   "loops",
+  "pictures",
   "cleans_up",
   "cleans_up_plainly",
   "leaves_work",

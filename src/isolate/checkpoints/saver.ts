@@ -41,6 +41,8 @@ type SaverOptions = {
   answer_again?: string | null;
   /** Adapts a checkpoint of the root graph, which an earlier revision may have written. */
   adapt?: (checkpoint: Checkpoint) => Checkpoint;
+  /** Limit of all values of a checkpoint. */
+  max_state_bytes?: number | undefined;
   /** Pending updates of channels are left out when a checkpoint is read. */
   ignore_updates?: boolean;
 };
@@ -138,7 +140,8 @@ export class HostSaver extends BaseCheckpointSaver {
       metadata: JSON.stringify({ ...this.#options.metadata, ...metadata }),
     };
     const values = await dumpValues(channel_values, newVersions);
-    this.#sizes.grow(ns, checkpoint.channel_versions as Versions, values);
+    const versions = checkpoint.channel_versions as Versions;
+    this.#sizes.grow(ns, versions, values, this.#options.max_state_bytes);
     this.#heads.put({ ...stored, values: this.#heads.values(ns, checkpoint, values), writes: [] });
     this.#emit({ op: "checkpoint", ...stored, values });
     const { thread_id, sync, outbox } = this.#options;

@@ -24,7 +24,7 @@ export class StateSizes {
    * Replaces a state by the next one. Values that did not change are not in `changed`.
    * @throws StateLimitError
    */
-  grow(ns: string, versions: Versions, changed: StoredValue[]) {
+  grow(ns: string, versions: Versions, changed: StoredValue[], max_bytes?: number) {
     const known = new Map(this.#values.get(ns));
     for (const { channel, version, data } of changed)
       known.set(keyOf(channel, version), data.length);
@@ -32,7 +32,7 @@ export class StateSizes {
       const key = keyOf(channel, version);
       return { channel, key, bytes: known.get(key) ?? 0 };
     });
-    assertStateSize(sizes, this.#totals.get(ns) ?? 0);
+    assertStateSize(sizes, this.#totals.get(ns) ?? 0, max_bytes);
     this.#values.set(ns, new Map(sizes.map(({ key, bytes }) => [key, bytes])));
     this.#totals.set(ns, totalOf(sizes));
   }

@@ -165,7 +165,8 @@ export function save(
     parents: {},
   };
   const { op, saved } = toOp(state, metadata);
-  assertStateSize(sizesOf(saved.stored), totalOf(sizesOf(state.stored)));
+  const before = totalOf(sizesOf(state.stored));
+  assertStateSize(sizesOf(saved.stored), before, call.max_state_bytes);
   outbox.push(op);
   return saved;
 }

@@ -82,6 +82,7 @@ export class LangGraphEngine implements Engine {
       head: call.head,
       metadata: checkpointMetadata(call),
       sync: call.durability === "sync",
+      max_state_bytes: call.max_state_bytes,
       answer_again: answeredAgain(call),
       adapt: (checkpoint) => withRemovedSeen(checkpoint, channels),
     });
@@ -137,8 +138,9 @@ export class LangGraphEngine implements Engine {
   }
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
-    const { thread_id } = call;
-    const saver = new HostSaver({ host, outbox, thread_id, metadata: checkpointMetadata(call) });
+    const { thread_id, max_state_bytes } = call;
+    const metadata = checkpointMetadata(call);
+    const saver = new HostSaver({ host, outbox, thread_id, metadata, max_state_bytes });
     const graph = withSaver(this.#graph, saver, storeFor(host));
     const config = await updateState(graph, call);
     return toCheckpoint({ ...config.configurable, thread_id });

@@ -13,8 +13,10 @@ export const MAX_ROW_BYTES = 1_900_000;
 export const MAX_PAYLOAD_CHARACTERS = 10 * MIB;
 /** All payloads of a commit, with their shared texts. */
 export const MAX_PAYLOADS_CHARACTERS = 16 * MIB;
-/** Everything that one attempt at a run commits: events, checkpoints, writes and traces. */
+/** Everything that one attempt at a run commits: a part of its events, checkpoints, writes and traces. */
 export const MAX_RUN_BYTES = 1024 * MIB;
+/** Bytes of events that count as one byte of an attempt. */
+export const EVENT_BYTES_PER_BYTE = 4;
 /** Objects and lists of one event, which readers parse. */
 export const MAX_EVENT_CONTAINERS = 500_000;
 /** Storage that one operation, event or value takes beside its content. */

@@ -11,6 +11,7 @@ import { isShallow } from "../../../../shared/http/depth.ts";
 import { isJsonWithin } from "../../contract/json-text.ts";
 import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../../contract/sizes.ts";
 import {
+  EVENT_BYTES_PER_BYTE,
   MAX_COMMIT_BYTES,
   MAX_ENTRIES,
   MAX_EVENT_CONTAINERS,
@@ -173,7 +174,9 @@ export function sizeOfEvent({ event, data }: { event: string; data: string }): n
   return OVERHEAD_BYTES + event.length + data.length;
 }
 
+/** Steps repeat the state in their events, which are stored once and have a limit of their own. */
 function storedSizeOf(op: Op): number {
+  if (op.op === "event") return sizeOf(op) / EVENT_BYTES_PER_BYTE;
   return sizeOf(op) + (op.op === "trace" ? sharedSizeOf(op) : 0);
 }
 

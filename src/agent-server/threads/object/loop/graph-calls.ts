@@ -1,7 +1,9 @@
+import { hasIsolatesElsewhere } from "../../../../control-plane/deployments/isolate/isolate.ts";
 import type { GraphCall, RunCall, WireConfig } from "../../../../isolate/contract.ts";
 import type { AgentUser } from "../../../../shared/context.ts";
 import type { ThreadRecord } from "../../contract/records.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
+import { MAX_VALUE_BYTES } from "../boundary/limits.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 
@@ -27,6 +29,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     interrupt_after: kwargs.interrupt_after,
     durability: kwargs.durability,
     head: store.checkpoints.read("", null),
+    ...stateLimit(),
     trace: toTrace(run, store.traces.getOpen(run_id) ?? beginTrace(run, run.created_at)),
   };
 }
@@ -52,7 +55,13 @@ export function toGraphCall(
   const { graph_id } = thread.metadata;
   if (typeof graph_id !== "string") return null;
   const config = withUser(thread.config, undefined);
-  return { graph_id, thread_id: thread.thread_id, config, context: null };
+  const { thread_id } = thread;
+  return { graph_id, thread_id, config, context: null, ...stateLimit() };
+}
+
+/** The processes of agents on one machine have more memory than an isolate at Cloudflare. */
+function stateLimit(): Pick<GraphCall, "max_state_bytes"> {
+  return hasIsolatesElsewhere() ? { max_state_bytes: MAX_VALUE_BYTES } : {};
 }
 
 /** Sets the keys that graphs read the user from, and drops keys of clients with the same prefix. */
