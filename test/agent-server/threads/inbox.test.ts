@@ -144,6 +144,9 @@ test("an answered interrupt is pending nowhere, and takes no second answer", asy
 
   const again = { id: 1, method: "input.respond", params: { interrupt_id: left, response: "B" } };
   expect(await send(`${T}/commands`, again)).toMatchObject({ error: "no_such_interrupt" });
-  const refused = await wait({ ...answer, strict_resume: true });
-  expect(refused).toMatchObject({ __error__: { error: "UnknownInterruptError" } });
+  const refused = await api(`/agents/${deployment_id}${T}/runs/wait`, {
+    key: ours.editor,
+    json: { assistant_id: "interrupts_both", ...answer },
+  });
+  expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining(left)]);
 });

@@ -319,8 +319,8 @@ describe("interrupts", () => {
     const { wait, object } = await testThread();
     const strict = (resume: unknown) => wait("ask", { command: { resume }, strict_resume: true });
     const [{ id }] = (await wait("ask", { input: {} })).__interrupt__;
-    const unknown = await strict({ ["0".repeat(32)]: "yes" });
-    expect(unknown.__error__).toMatchObject({ error: "UnknownInterruptError" });
+    // An id is checked before the run exists.
+    await expect(strict({ ["0".repeat(32)]: "yes" })).rejects.toThrow("unknown_interrupt");
     expect((await strict({ [id]: "yes" })).log).toEqual(["answer: yes", "done"]);
     const late = await strict("again");
     expect(late.__error__).toMatchObject({ error: "UnknownInterruptError" });

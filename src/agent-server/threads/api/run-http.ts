@@ -4,14 +4,16 @@ import type { RunTarget, StreamChoice } from "../contract/records.ts";
 import { THREAD_STREAM_MODES, type ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
 
 type RunIds = { thread_id: string; run_id: string };
+type TargetHeaders = { "idempotency-key"?: string | undefined; "if-match"?: string | undefined };
 
 export function toTarget(
   { deployment_id, thread_id }: { deployment_id: string; thread_id?: string },
   request: Request,
-  { "idempotency-key": idempotency_key }: { "idempotency-key"?: string | undefined } = {},
+  { "idempotency-key": idempotency_key, "if-match": after_run_id }: TargetHeaders = {},
 ): RunTarget {
   return {
     idempotency_key,
+    after_run_id,
     deployment_id,
     thread_id: thread_id ?? null,
     headers: Object.fromEntries(request.headers),

@@ -101,6 +101,8 @@ export type RunRequest = {
   create_thread: NewThread | null;
   /** Ids of the interrupts to resume. `"input"`: resumes a pending interrupt with the run's input. */
   answers?: string[] | "input";
+  /** The newest run of the thread, without which this one is refused. */
+  after_run_id?: string;
   /** Set when a client gave an idempotency key. `earlier_id`: the id that the key gave the day before. */
   keyed?: { earlier_id: string; request_sha256: string };
 };
@@ -121,6 +123,8 @@ export type RunTarget = {
   run_id?: string;
   /** Given by clients. */
   idempotency_key?: string | undefined;
+  /** The run that the client saw as the newest one of the thread. */
+  after_run_id?: string | undefined;
   /** Set by commands of the v2 protocol. */
   protocol?: "v2";
   answers?: string[] | "input";
@@ -132,6 +136,7 @@ export type RunRefusal =
   | "busy"
   | "too_large"
   | "key_reused"
+  | "outdated"
   | "no_pending_interrupt"
   | "unknown_interrupt";
 

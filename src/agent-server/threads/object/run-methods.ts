@@ -3,6 +3,7 @@ import type {
   Interrupts,
   RunAcceptance,
   RunRecord,
+  RunRefusal,
   RunRequest,
   StreamChoice,
   ThreadRecord,
@@ -32,6 +33,7 @@ export class RunMethods {
   }
 
   async createRun(request: RunRequest): Promise<RunAcceptance<object>> {
+    await this.#endOfInterrupting(request);
     return this.#accept(request, () => ({}));
   }
 
@@ -39,6 +41,7 @@ export class RunMethods {
     request: RunRequest,
     choice: StreamChoice,
   ): Promise<RunAcceptance<{ stream: ReadableStream }>> {
+    await this.#endOfInterrupting(request);
     return this.#accept(request, (run) => ({ stream: this.#readers.events(run.run_id, choice) }));
   }
 
@@ -46,6 +49,7 @@ export class RunMethods {
     request: RunRequest,
     on_leave: "cancel" | "continue",
   ): Promise<RunAcceptance<{ body: string | ReadableStream }>> {
+    await this.#endOfInterrupting(request);
     const accepted = this.#accept(request, () => ({}));
     if (!accepted.ok) return accepted;
     const body = await this.#readers.wait(accepted.run.run_id, on_leave === "cancel");
@@ -128,24 +132,21 @@ export class RunMethods {
 
   /** `last_event` is the thread's last event before the run. */
   async commandRun(request: RunRequest): Promise<RunAcceptance<{ last_event: number }>> {
-    if (Array.isArray(request.answers)) await this.#endOfInterrupting(request.answers);
+    await this.#endOfInterrupting(request);
     const last_event = this.#thread.open() ? this.#thread.store.events.lastId() : 0;
-    const answering = this.#thread.openVisible()
-      ? resolveAnswer(request, this.#thread.store)
-      : request;
-    if (typeof answering === "string") return { ok: false, refusal: answering };
-    return this.#accept(answering, () => ({ last_event }));
+    return this.#accept(request, () => ({ last_event }));
   }
 
   /**
    * Waits for the end of the run whose event named the interrupts: a client may answer before it. Another run in
    * flight is not waited for, because its next interrupt can have the same id.
    */
-  async #endOfInterrupting(interrupt_ids: string[]): Promise<void> {
+  async #endOfInterrupting({ answers }: RunRequest): Promise<void> {
+    if (!Array.isArray(answers)) return;
     const { store, followers } = this.#thread;
     const [run_id, ...others] = this.#thread.openVisible() ? store.runs.queue.inFlight() : [];
     if (run_id === undefined || others.length > 0) return;
-    if (!interrupt_ids.every((id) => followers.hasEmitted(run_id, id))) return;
+    if (!answers.every((id) => followers.hasEmitted(run_id, id))) return;
     const deadline = Date.now() + ENDING_MS;
     while (this.#thread.openVisible() && store.runs.queue.isInFlight(run_id)) {
       if (!(await followers.changeOfAny(deadline - Date.now()))) return;
@@ -168,18 +169,29 @@ export class RunMethods {
     return exists && checkpoints.has(String(checkpoint_ns ?? ""), String(checkpoint_id));
   }
 
+  #refusalOf(request: RunRequest): RunRefusal | null {
+    if (!this.#hasCheckpointOf(request)) return "checkpoint_missing";
+    const { store } = this.#thread;
+    if (this.#thread.openVisible()) {
+      const { after_run_id } = request;
+      return after_run_id && store.runs.newest()?.run_id !== after_run_id ? "outdated" : null;
+    }
+    // The thread of a threadless run that ended is hidden, and its id is taken until it is deleted.
+    if (!request.create_thread || store.exists) return "thread_missing";
+    return Array.isArray(request.answers) ? "no_pending_interrupt" : null;
+  }
+
   #accept<T>(request: RunRequest, withRun: (run: RunRecord) => T): RunAcceptance<T> {
     const known = this.#thread.open() ? this.#knownRun(request) : null;
     if (known === "key_reused") return { ok: false, refusal: known };
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
-    if (!this.#hasCheckpointOf(request)) return { ok: false, refusal: "checkpoint_missing" };
-    if (!this.#thread.openVisible()) {
-      // The thread of a threadless run that ended is hidden, and its id is taken until it is deleted.
-      if (!request.create_thread || this.#thread.store.exists)
-        return { ok: false, refusal: "thread_missing" };
+    const refusal = this.#refusalOf(request);
+    if (refusal) return { ok: false, refusal };
+    if (!this.#thread.openVisible() && request.create_thread)
       this.#thread.create(request.create_thread);
-    }
-    const run = this.#thread.loop.accept(request);
+    const answering = resolveAnswer(request, this.#thread.store);
+    if (typeof answering === "string") return { ok: false, refusal: answering };
+    const run = this.#thread.loop.accept(answering);
     if (typeof run === "string") return { ok: false, refusal: run };
     return { ok: true, run: toRecord(run), ...withRun(run) };
   }

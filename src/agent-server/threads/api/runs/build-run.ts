@@ -51,6 +51,7 @@ export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate
     temporary,
     protocol: target.protocol,
     answers: target.answers,
+    after_run_id: target.after_run_id,
     keyed,
   });
   return { deployment_id: agent.deployment_id, thread_id, request, filters: allowed.filters };

@@ -20,6 +20,22 @@ export const KeyHeaders = z.object({
     ),
 });
 
+/** An entity tag, or an id without quotes. */
+const RUN_TAG = /^"?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"?$/i;
+
+/** Headers of a request that creates a run on a thread. */
+export const RunHeaders = KeyHeaders.extend({
+  "if-match": z
+    .string()
+    .regex(RUN_TAG, "must be the id of a run")
+    .transform((tag) => RUN_TAG.exec(tag)?.[1]?.toLowerCase() ?? "")
+    .optional()
+    .openapi({ type: "string" })
+    .describe(
+      "Id of the newest run of the thread that the client knows. The new run is refused with 409 when there is another one: an answer reaches no other question than the one that was read",
+    ),
+});
+
 /** The ids that a request with a key may have given to its run, newest first, and the digest of its body. */
 export type KeyedRun = { run_ids: [string, string]; request_sha256: string };
 

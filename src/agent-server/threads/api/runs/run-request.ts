@@ -9,6 +9,7 @@ import type {
   RunRequest,
 } from "../../contract/records.ts";
 import type { RunCreate } from "../../contract/requests/run-schema.ts";
+import { resumedInterrupts } from "../../contract/resumed-interrupts.ts";
 import type { KeyedRun } from "./idempotency.ts";
 
 /** Fields that come from lookups and from the HTTP request. */
@@ -22,12 +23,14 @@ type Resolved = {
   temporary: boolean;
   protocol?: "v2" | undefined;
   answers?: string[] | "input" | undefined;
+  after_run_id?: string | undefined;
   keyed?: KeyedRun | null;
 };
 
 /** Fills in every default. */
 export function toRunRequest(input: RunCreate, resolved: Resolved): RunRequest {
   const { assistant_id, graph_id, config, metadata } = resolved.assistant;
+  const answers = resolved.answers ?? answersOf(input);
   return {
     run_id: resolved.run_id,
     assistant_id,
@@ -40,9 +43,15 @@ export function toRunRequest(input: RunCreate, resolved: Resolved): RunRequest {
     multitask_strategy: input.multitask_strategy,
     after_seconds: input.after_seconds ?? 0,
     create_thread: resolved.create_thread,
-    ...(resolved.answers && { answers: resolved.answers }),
+    ...(answers && { answers }),
+    ...(resolved.after_run_id && { after_run_id: resolved.after_run_id }),
     ...(resolved.keyed && { keyed: toKeyed(resolved.keyed) }),
   };
+}
+
+/** A run from a named checkpoint forks the thread, and answers what waited there. */
+function answersOf({ command, checkpoint_id, checkpoint }: RunCreate): string[] | null {
+  return checkpoint_id || checkpoint?.checkpoint_id ? null : resumedInterrupts(command);
 }
 
 function toKeyed({ run_ids: [, earlier_id], request_sha256 }: KeyedRun) {

@@ -13,7 +13,7 @@ import {
   toTarget,
   valuesResponse,
 } from "../run-http.ts";
-import { KeyHeaders } from "./idempotency.ts";
+import { RunHeaders } from "./idempotency.ts";
 import {
   CancelQuery,
   FollowHeaders,
@@ -47,7 +47,7 @@ runRoutes.openapi(
   operation("post", RUNS, "createRun", {
     summary: "Create a run",
     description: "Queues the run and returns. Poll it, join it or stream it.",
-    request: { params: ThreadPath, body: body(RunCreate), headers: KeyHeaders },
+    request: { params: ThreadPath, body: body(RunCreate), headers: RunHeaders },
     responses: { 200: json(Run, "The run") },
   }),
   async (c) => {
@@ -62,7 +62,7 @@ runRoutes.openapi(
     summary: "Create a run, stream its events",
     description:
       "The stream ends with the run. With `on_disconnect` set to `continue` the run does not end with its reader, who may continue after `Last-Event-ID`.",
-    request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate), headers: KeyHeaders },
+    request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate), headers: RunHeaders },
     responses: { 200: eventStream },
   }),
   async (c) => {
@@ -77,7 +77,7 @@ runRoutes.openapi(
   operation("post", `${RUNS}/wait`, "waitRun", {
     summary: "Create a run, wait for output",
     description: "Returns the final values of the thread.",
-    request: { params: ThreadPath, body: body(RunCreate), headers: KeyHeaders },
+    request: { params: ThreadPath, body: body(RunCreate), headers: RunHeaders },
     responses: { 200: finalValues },
   }),
   async (c) => {

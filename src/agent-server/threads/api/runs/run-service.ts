@@ -2,6 +2,7 @@ import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import type { RunRecord, RunRefusal, RunTarget, StreamChoice } from "../../contract/records.ts";
 import type { RunCreate } from "../../contract/requests/run-schema.ts";
+import { resumedInterrupts } from "../../contract/resumed-interrupts.ts";
 import type { CancelAction, RunStatus } from "../../contract/run-decisions.ts";
 import { MAX_LIST_CHARACTERS } from "../../contract/sizes.ts";
 import { checkpointNotFound, threadNotFound } from "../../contract/state-answers.ts";
@@ -85,6 +86,15 @@ function accepted<T extends { ok: true; run: RunRecord }>(
       "conflict",
       "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
     );
+  }
+  if (answer.refusal === "no_pending_interrupt" || answer.refusal === "unknown_interrupt") {
+    const ids = resumedInterrupts(request.kwargs.command)?.join(", ");
+    const text = `command.resume: interrupt ${ids} does not wait in thread ${thread_id} any more. It may have been answered: read the thread again.`;
+    throw new AppError("conflict", text);
+  }
+  if (answer.refusal === "outdated") {
+    const text = `If-Match: run ${request.after_run_id} is not the newest run of thread ${thread_id}: read the thread again.`;
+    throw new AppError("conflict", text);
   }
   if (answer.refusal === "key_reused") {
     const text = "Idempotency-Key: was used with another body; use a new key for a new run.";

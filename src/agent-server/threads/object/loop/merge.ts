@@ -1,5 +1,6 @@
 import type { WireConfig } from "../../../../isolate/contract.ts";
 import type { RunKwargs, RunRefusal, RunRequest, ThreadRecord } from "../../contract/records.ts";
+import { resumedInterrupts } from "../../contract/resumed-interrupts.ts";
 import { type CancelAction, decideMultitask } from "../../contract/run-decisions.ts";
 import { isKeepable } from "../../contract/sizes.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
@@ -107,12 +108,19 @@ function outlineWithout(
 
 /** Returns the run that resumes the named interrupts, or the refusal when they are not pending. */
 export function resolveAnswer(request: RunRequest, store: ThreadState): RunRequest | RunRefusal {
-  const { answers } = request;
-  if (!answers) return request;
-  const waiting = pendingInterruptIds(store);
-  if (answers === "input") return waiting.size > 0 ? resumedByInput(request) : request;
-  if (waiting.size === 0) return "no_pending_interrupt";
-  return answers.every((id) => waiting.has(id)) ? request : "unknown_interrupt";
+  const { answers, multitask_strategy } = request;
+  // After a cancellation, the interrupts are known once the thread is settled.
+  const cancels = multitask_strategy === "interrupt" || multitask_strategy === "rollback";
+  if (!answers || (cancels && !store.runs.queue.isEmpty)) return request;
+  const waiting = openInterrupts(store);
+  if (answers === "input") {
+    const isWaiting = store.runs.queue.isEmpty && waiting.length > 0;
+    return isWaiting ? resumedByInput(request) : request;
+  }
+  if (waiting.length === 0) return "no_pending_interrupt";
+  // Earlier versions of LangGraph give no ids.
+  const isOpen = (id: string) => waiting.includes(id) || waiting.includes(null);
+  return answers.every(isOpen) ? request : "unknown_interrupt";
 }
 
 /** A run from a named checkpoint forks the thread instead of resuming it. */
@@ -122,8 +130,13 @@ function resumedByInput(request: RunRequest): RunRequest {
   return { ...request, kwargs: { ...request.kwargs, input: null, command: { resume: input } } };
 }
 
-function pendingInterruptIds({ runs, thread }: ThreadState): Set<string> {
-  if (!runs.queue.isEmpty) return new Set();
+/** Returns the ids of interrupts that wait, without those that runs in flight answer. `null` is one without an id. */
+function openInterrupts({ runs, thread }: ThreadState): (string | null)[] {
   const interrupts = Object.values(thread.interrupts()).flat() as { id?: unknown }[];
-  return new Set(interrupts.flatMap(({ id }) => (typeof id === "string" ? [id] : [])));
+  let open = interrupts.map(({ id }) => (typeof id === "string" ? id : null));
+  for (const run_id of runs.queue.inFlight()) {
+    const answered = resumedInterrupts(runs.get(run_id)?.kwargs.command);
+    open = answered === null ? [] : open.filter((id) => id === null || !answered.includes(id));
+  }
+  return open;
 }

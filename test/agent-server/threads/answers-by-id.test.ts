@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import type { ThreadRecord } from "../../../src/agent-server/threads/contract/records.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { testThread } from "../../support/threads.ts";
+
+type Thread = Awaited<ReturnType<typeof testThread>>;
+type Waiting = { id: string; value: unknown };
+
+async function waiting({ object }: Thread): Promise<Waiting[]> {
+  const { interrupts } = (await object.getThread()) as ThreadRecord;
+  return Object.values(interrupts).flat() as Waiting[];
+}
+
+/** Creates a run that answers interrupts by their ids. */
+function answer({ object, order }: Thread, graph_id: string, ids: string[], more: object = {}) {
+  const resume = Object.fromEntries(ids.map((id) => [id, `answer of ${id.slice(0, 4)}`]));
+  return object.createRun(order(graph_id, { command: { resume }, ...more }));
+}
+
+test("an interrupt that was answered is refused, and the next one waits unanswered", async () => {
+  const thread = await testThread();
+  await thread.wait("interrupts_twice", { input: {} });
+  const [first] = await waiting(thread);
+  const id = first?.id ?? "";
+  const answered = await answer(thread, "interrupts_twice", [id]);
+  if (!answered.ok) throw new Error(answered.refusal);
+  await thread.join(answered.run.run_id);
+  const [second] = await waiting(thread);
+  expect([first?.value, second?.value]).toEqual(["first?", "second?"]);
+  if (second?.id !== id) {
+    const late = await answer(thread, "interrupts_twice", [id]);
+    expect(late).toEqual({ ok: false, refusal: "unknown_interrupt" });
+  }
+  expect(await waiting(thread)).toEqual([second]);
+});
+
+test("an answer for another run than the newest is refused, whatever the id", async () => {
+  const thread = await testThread();
+  const { run_id } = await thread.create("interrupts_twice", { input: {} });
+  await thread.join(run_id);
+  const [first] = await waiting(thread);
+  const resume = { [first?.id ?? ""]: "yes" };
+  const request = () => ({
+    ...thread.order("interrupts_twice", { command: { resume } }),
+    after_run_id: run_id,
+  });
+  const answered = await thread.object.createRun(request());
+  if (!answered.ok) throw new Error(answered.refusal);
+  await thread.join(answered.run.run_id);
+  const late = await thread.object.createRun(request());
+  expect(late).toEqual({ ok: false, refusal: "outdated" });
+  const [second] = await waiting(thread);
+  expect(second?.value).toBe("second?");
+});
+
+test("an id of nothing that waits is refused before and after a run", async () => {
+  const thread = await testThread();
+  const id = newId().replaceAll("-", "");
+  const nothing = { ok: false, refusal: "no_pending_interrupt" };
+  expect(await answer(thread, "ask", [id])).toEqual(nothing);
+  await thread.wait("ask", { input: {} });
+  expect(await answer(thread, "ask", [id])).toEqual({ ok: false, refusal: "unknown_interrupt" });
+  const [question] = await waiting(thread);
+  await thread.wait("ask", { command: { resume: { [question?.id ?? ""]: "yes" } } });
+  expect(await answer(thread, "ask", [question?.id ?? ""])).toEqual(nothing);
+});
+
+test("two interrupts that wait at once are answered by two runs", async () => {
+  const thread = await testThread();
+  await thread.wait("interrupts_both", { input: {} });
+  const ids = (await waiting(thread)).map(({ id }) => id);
+  expect(ids).toHaveLength(2);
+  const made = await Promise.all(ids.map((id) => answer(thread, "interrupts_both", [id])));
+  expect(made.map(({ ok }) => ok)).toEqual([true, true]);
+  const [, last] = made;
+  if (!last?.ok) throw new Error("not accepted");
+  await thread.join(last.run.run_id);
+  expect(await waiting(thread)).toEqual([]);
+});
+
+test("an answer does not queue behind a run that answers the same interrupt", async () => {
+  const thread = await testThread();
+  await thread.wait("interrupts_twice", { input: {} });
+  const [first] = await waiting(thread);
+  const made = await Promise.all(
+    [1, 2].map(() => answer(thread, "interrupts_twice", [first?.id ?? ""])),
+  );
+  expect(made.map((each) => (each.ok ? "accepted" : each.refusal)).toSorted()).toEqual([
+    "accepted",
+    expect.stringMatching(/_interrupt$/),
+  ]);
+});
