@@ -67,6 +67,7 @@ type Change<V> = {
   path: ApiPath | ((variables: V) => ApiPath);
   query?: (variables: V) => NonNullable<CallOptions["query"]>;
   body?: (variables: V) => unknown;
+  headers?: (variables: V) => Record<string, string>;
   /** Prefixes of paths whose reads are stale after the change. */
   invalidates?: string[];
 };
@@ -77,7 +78,7 @@ export function useApiChange<V = void, T = unknown>(
 ): UseMutationResult<T, Error, V> {
   const workspace = useWorkspaceId();
   const invalidate = useInvalidate();
-  const { method = "POST", path, query, body, invalidates = [] } = change;
+  const { method = "POST", path, query, body, headers, invalidates = [] } = change;
   return useMutation<T, Error, V>({
     mutationFn: (variables) =>
       call<T>(typeof path === "function" ? path(variables) : path, {
@@ -85,6 +86,7 @@ export function useApiChange<V = void, T = unknown>(
         workspace,
         ...(query && { query: query(variables) }),
         ...(body && { body: body(variables) }),
+        ...(headers && { headers: headers(variables) }),
       }),
     onSettled: () => Promise.all(invalidates.map(invalidate)),
   });

@@ -1,8 +1,12 @@
+import { useState } from "react";
+import { ApiError } from "../api/errors.ts";
 import { useMay } from "../api/session.ts";
 import { LongText } from "../ui/conversation/long-text.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { Time } from "../ui/values.tsx";
 import { InterruptCard } from "./interrupts/interrupt-card.tsx";
-import { interruptsOf, resumeOf } from "./interrupts/interrupts.ts";
+import { type InterruptRequest, interruptsOf, resumeOf } from "./interrupts/interrupts.ts";
+import type { RunItem } from "./stream/agent.ts";
 import type { ThreadView } from "./use-thread.ts";
 import type { useThreadActions } from "./use-thread-actions.ts";
 
@@ -15,7 +19,8 @@ export function ThreadAlerts({ view, actions }: Props) {
   const failure = isStreaming ? stream.live.error : errorOf(view);
   const isIdle = runs.data !== undefined && active === null && !isStreaming;
   const open = isIdle ? interruptsOf(state.data ?? {}) : [];
-  const assistant_id = inOrder.at(-1)?.assistant_id;
+  const newest = inOrder.at(-1);
+  const { isElsewhere, answer } = useAnswers(actions, newest);
   return (
     <>
       {failure !== null && (
@@ -30,22 +35,49 @@ export function ThreadAlerts({ view, actions }: Props) {
           </div>
         </div>
       )}
+      {isElsewhere && (
+        <div className="note" role="status">
+          <Icon name="status-waiting" />
+          <div className="grow">
+            <div className="b">Your answer was not taken: the question was answered elsewhere.</div>
+            <div className="mid sm mt-1">
+              The newest run began <Time at={newest?.created_at ?? null} />. What waits now is
+              below.
+            </div>
+          </div>
+        </div>
+      )}
       {open.map((request, index) => (
         <InterruptCard
           key={request.id ?? index}
           request={request}
           since={state.data?.created_at ?? null}
-          mayAnswer={mayAnswer && assistant_id !== undefined}
-          onAnswer={(answer) =>
-            actions.start.mutateAsync({
-              assistant_id: assistant_id ?? "",
-              command: { resume: resumeOf(open, request, answer) },
-            })
-          }
+          mayAnswer={mayAnswer && newest !== undefined}
+          onAnswer={(given) => answer(request, given)}
         />
       ))}
     </>
   );
+}
+
+/** Another person, or another tab, may answer between what this page shows and the click. */
+function useAnswers({ start }: Props["actions"], newest: RunItem | undefined) {
+  const [isElsewhere, setElsewhere] = useState(false);
+  const answer = async (request: InterruptRequest, given: unknown) => {
+    setElsewhere(false);
+    try {
+      return await start.mutateAsync({
+        assistant_id: newest?.assistant_id ?? "",
+        command: { resume: resumeOf(request, given) },
+        multitask_strategy: "reject",
+        ...(newest && { after_run_id: newest.run_id }),
+      });
+    } catch (error) {
+      setElsewhere(error instanceof ApiError && error.status === 409);
+      throw error;
+    }
+  };
+  return { isElsewhere, answer };
 }
 
 function errorOf({ thread, inOrder }: ThreadView): string | null {

@@ -9,6 +9,8 @@ export type RunStart = {
   checkpoint_id?: string | undefined;
   multitask_strategy?: RunItem["multitask_strategy"];
   if_not_exists?: "create";
+  /** The newest run that the person saw. The service refuses what was decided before another one. */
+  after_run_id?: string;
 };
 
 type StateEdit = { values: unknown; as_node?: string | undefined; checkpoint_id?: string };
@@ -21,7 +23,8 @@ export function useThreadActions(deployment: string, thread_id: string) {
   const invalidates = [path];
   const start = useApiChange<RunStart, RunItem>({
     path: under(path)`/runs`,
-    body: (run) => ({ ...run, ...STREAMED }),
+    body: ({ after_run_id: _, ...run }) => ({ ...run, ...STREAMED }),
+    headers: ({ after_run_id }) => (after_run_id ? { "If-Match": after_run_id } : {}),
     invalidates,
   });
   const cancel = useApiChange<{ run_id: string; action: CancelMode }>({

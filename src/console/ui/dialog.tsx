@@ -64,7 +64,7 @@ export function ConfirmDialog({
   const [text, setText] = useState("");
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const isReady = typed === undefined || text === typed;
+  const isReady = typed === undefined || (typed !== "" && text === typed);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!isReady || isBusy) return;

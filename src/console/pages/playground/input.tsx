@@ -73,7 +73,9 @@ function StopButton({ run_id, actions: { cancel } }: StopProps) {
   latest.current = stop;
   useEffect(() => {
     const onKey = ({ key, defaultPrevented }: KeyboardEvent) => {
-      if (key === "Escape" && !defaultPrevented) latest.current();
+      // A dialog on top takes the key.
+      const isCovered = document.querySelector("dialog[open], :popover-open") !== null;
+      if (key === "Escape" && !defaultPrevented && !isCovered) latest.current();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);

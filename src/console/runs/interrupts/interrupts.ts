@@ -119,7 +119,7 @@ function toInboxAnswer(decision: Decision, action: string): Fields {
   return { type, args: "message" in decision ? decision.message : null };
 }
 
-/** With several open interrupts an answer names its own; the others stay open. */
-export function resumeOf(open: InterruptRequest[], { id }: InterruptRequest, answer: unknown) {
-  return open.length > 1 && id !== null ? { [id]: answer } : answer;
+/** An answer names the interrupt that the person saw. The others stay open. */
+export function resumeOf({ id }: InterruptRequest, answer: unknown) {
+  return id !== null ? { [id]: answer } : answer;
 }
