@@ -75,6 +75,8 @@ export type RunCall = GraphCall & {
   run_id: string;
   /** True from the second attempt on, once the run has written a checkpoint: continue, do not start again. */
   resuming: boolean;
+  /** When resuming, the SHA-256 of the values that the earlier attempt emitted last. Unknown when absent. */
+  emitted_values_sha256?: string;
   input: unknown;
   command: WireCommand | null;
   /** Fails the run when it answers an interrupt that is not pending. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { RunCall, StreamMode, ThreadSummary } from "../contract.ts";
 import { toCheckpointPayload, toDebugEvent } from "../functions/debug-events.ts";
 import { toWire } from "../wire.ts";
@@ -21,21 +22,24 @@ export class EventWriter {
   readonly #tasks: TaskEvents | null;
   readonly #emit: Emit;
   readonly #messages: MessageEvents;
-  #skipValues: boolean;
+  /** SHA-256 of the first values to skip: a resumed graph repeats them. `null` skips any. */
+  #skipped: string | null | undefined;
   /** Newest root values, and their JSON once needed. */
   #values: { chunk: unknown; text: string | null } | null = null;
   #isInterrupted = false;
 
   constructor(
-    call: Pick<RunCall, "stream_modes" | "stream_subgraphs" | "resuming" | "short_forms">,
+    call: Pick<
+      RunCall,
+      "stream_modes" | "stream_subgraphs" | "resuming" | "emitted_values_sha256" | "short_forms"
+    >,
     emit: Emit,
   ) {
     this.#modes = new Set(call.stream_modes);
     this.#tasks = call.short_forms ? new TaskEvents() : null;
     this.#emit = emit;
     this.#messages = new MessageEvents(call, emit);
-    // A resumed graph first repeats values that the earlier attempt emitted.
-    this.#skipValues = call.resuming;
+    if (call.resuming) this.#skipped = call.emitted_values_sha256 ?? null;
   }
 
   /**
@@ -94,15 +98,20 @@ export class EventWriter {
   #writeValues(suffix: string, chunk: unknown) {
     const values = { chunk, text: null };
     if (suffix === "") this.#remember(values);
-    if (this.#skipValues && suffix === "") {
-      this.#skipValues = false;
-      return;
-    }
+    if (suffix === "" && this.#isSkipped(values)) return;
     if (this.#modes.has("values")) {
       this.#emit(`values${suffix}`, this.#textOf(values));
       this.#tasks?.setEmitted(suffix, this.#textOf(values));
     }
     if (suffix === "") this.#messages.writeComplete(chunk);
+  }
+
+  /** An attempt may end between a checkpoint and its values, which were not emitted then. */
+  #isSkipped(values: { chunk: unknown; text: string | null }): boolean {
+    const skipped = this.#skipped;
+    this.#skipped = undefined;
+    if (typeof skipped !== "string") return skipped === null;
+    return createHash("sha256").update(this.#textOf(values)).digest("hex") === skipped;
   }
 
   #remember(values: { chunk: unknown; text: string | null }) {

@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { resumeDeployment } from "../../../local/entries/resume.ts";
 import { visitBusyThreads } from "../../../src/agent-server/threads/directory/busy-threads.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
@@ -43,6 +43,38 @@ test("a run whose object crashes resumes from its last step, and its reader miss
   expect(events.at(-1)?.data).toEqual({ c: { log: ["c"] } });
   expect(JSON.stringify(events).match(/"log":\["a"\]/g)).toHaveLength(1);
 });
+
+test.each(["sync", "async"])(
+  "a crash between a checkpoint and its values loses no values: %s",
+  async (durability) => {
+    const { place, create, follow, join } = await testThread();
+    const { run_id } = await create("steps", {
+      ...{ input: { delay_ms: 100 }, stream_mode: "values", durability },
+    });
+    // `abort` throws, and ends the object that writes these values.
+    const objectState = await runInDurableObject(stubOf(place), (_instance, state) => state);
+    const { apply } = ThreadStore.prototype;
+    let isCrashed = false;
+    const crashing = vi.spyOn(ThreadStore.prototype, "apply").mockImplementation(function (
+      this: ThreadStore,
+      ...[id, ops]
+    ) {
+      const hasStep = ops.some((op) => op.op === "event" && /"log":\["a"\]/.test(op.data));
+      if (id === run_id && hasStep && !isCrashed) {
+        isCrashed = true;
+        objectState.abort("crash");
+      }
+      return apply.call(this, id, ops);
+    });
+    onTestFinished(() => crashing.mockRestore());
+    await eventually(async () => expect(isCrashed).toBe(true));
+    expect((await join(run_id)).log).toEqual(["a", "b", "c"]);
+    const values = (await follow(run_id)).filter(({ event }) => event === "values");
+    const logs = values.map(({ data }) => (data as { log: string[] }).log.join(""));
+    expect(logs).toEqual(["", "a", "ab", "abc"]);
+    expect(await attemptsOf(place)).toEqual({ attempt: 2 });
+  },
+);
 
 /** Attempts at a run, read from its storage: no call opens the thread. */
 async function attemptsOf(place: { deployment_id: string; thread_id: string }) {

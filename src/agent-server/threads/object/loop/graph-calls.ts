@@ -1,6 +1,7 @@
 import { hasIsolatesElsewhere } from "../../../../control-plane/deployments/isolate/isolate.ts";
 import type { GraphCall, RunCall, WireConfig } from "../../../../isolate/contract.ts";
 import type { AgentUser } from "../../../../shared/context.ts";
+import { sha256Hex } from "../../../../shared/crypto/crypto.ts";
 import type { ThreadRecord } from "../../contract/records.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { MAX_VALUE_BYTES } from "../boundary/limits.ts";
@@ -17,6 +18,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     thread_id,
     graph_id,
     resuming,
+    ...(resuming && emittedBefore(run, store)),
     input: kwargs.input,
     command: kwargs.command,
     strict_resume: kwargs.strict_resume === true,
@@ -32,6 +34,12 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     ...stateLimit(),
     trace: toTrace(run, store.traces.getOpen(run_id) ?? beginTrace(run, run.created_at)),
   };
+}
+
+function emittedBefore({ run_id, kwargs }: StoredRun, { events }: ThreadStore) {
+  if (!kwargs.stream_mode.includes("values")) return {};
+  const values = events.newestNamed(run_id, "values");
+  return values === null ? {} : { emitted_values_sha256: sha256Hex(values) };
 }
 
 function withAttempt(
