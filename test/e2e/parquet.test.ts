@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
@@ -9,6 +11,7 @@ import fc from "fast-check";
 import { decompress } from "fzstd";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CONSTANTS as BENCH_CONSTANTS, traceRows } from "../../bench/rows.ts";
+import { pythonEnv } from "../../scripts/python-env.ts";
 import { COLUMNS, selectColumns } from "../../src/exports/columns.ts";
 import { dayFolder, partKey } from "../../src/exports/keys.ts";
 import { ParquetWriter } from "../../src/exports/parquet/writer.ts";
@@ -32,6 +35,9 @@ import {
   type Row as ReadRow,
   withoutMark,
 } from "./support/parquet-readers.ts";
+
+const run = promisify(execFile);
+const python = await pythonEnv();
 
 setFlagsFromString("--expose-gc");
 const gc: () => void = runInNewContext("gc");
@@ -172,6 +178,51 @@ test("the documented statement reads an export's folders, late rows too", async 
   expect(rows.slice(0, 3)).toEqual(expected.map((row) => [...row, 2026n, 11n, 1n]));
   expect(rows.slice(3)).toEqual(expected.map((row) => [...row, 2026n, 11n, 20n]));
 });
+
+/** The documented statements of Python, of one project and of a whole export, for an export on disk. */
+async function pythonStatements(export_folder: string, project: string): Promise<string[]> {
+  const text = await readFile("docs/reference/export-files.md", "utf8");
+  const blocks = [...text.matchAll(/```python\n(import [^`]+)```/g)].map(([, block = ""]) => block);
+  return blocks.map((block) =>
+    block
+      .replaceAll("s3://bucket/prefix/export_id=E/tenant_id=T/session_id=S", project)
+      .replaceAll("s3://bucket/prefix/export_id=E", export_folder),
+  );
+}
+
+test.skipIf(python === null)(
+  "the documented statements of pandas, PyArrow and Polars read an export's folders",
+  async () => {
+    const root = { base: "", export_id: "e2", ...CONSTANTS };
+    const bytes = writeRows(COLUMNS, ODD_ROWS);
+    for (const day of ["01", "20"]) {
+      const folder = dayFolder(root, Date.parse(`2026-11-${day}T12:00:00Z`) * 1000);
+      await save(bytes, partKey(folder, "part", 0));
+    }
+    const export_folder = join(dir, "export_id=e2");
+    const { tenant_id, session_id } = CONSTANTS;
+    const project = `${export_folder}/tenant_id=${tenant_id}/session_id=${session_id}`;
+    const statements = await pythonStatements(export_folder, project);
+    expect(statements).toHaveLength(4);
+    const argument = JSON.stringify({ statements });
+    const { stdout } = await run(python ?? "", ["test/python/read_files.py", argument], {
+      maxBuffer: 256 * 1024 * 1024,
+    });
+    const [project_rows, export_rows, ...llm_rows] = JSON.parse(stdout) as unknown[][];
+    const rows = ODD_ROWS.map((row) => expectedRow(COLUMNS, row));
+    const at = ["id", "name", "inputs"].map((name) =>
+      COLUMNS.findIndex((one) => one.name === name),
+    );
+    const shown = [...rows, ...rows].map((row) => at.map((index) => row[index]));
+    const sortedText = (found: unknown[] | undefined) =>
+      (found ?? []).map((row) => JSON.stringify(row)).toSorted();
+    expect(sortedText(project_rows)).toEqual(sortedText(shown));
+    expect(sortedText(export_rows)).toEqual(sortedText(shown));
+    const type_at = COLUMNS.findIndex(({ name }) => name === "run_type");
+    const count = 2 * rows.filter((row) => row[type_at] === "llm").length;
+    expect(llm_rows.map((found) => found.length)).toEqual([count, count]);
+  },
+);
 
 test("a file without rows has all columns", async () => {
   const path = await save(writeRows(COLUMNS, []));
