@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { v7 } from "uuid";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type ConsoleSizes, readConsoleSizes } from "../../scripts/build/console-sizes.ts";
 import { buildMainModules } from "../../scripts/build/steps.ts";
@@ -10,6 +11,7 @@ import {
   formatPercent,
   formatShortNumber,
   formatTime,
+  shortId,
 } from "../../src/console/ui/formats.ts";
 
 const INITIAL_BYTES = 125_000;
@@ -23,6 +25,12 @@ let sizes: ConsoleSizes;
 beforeAll(async () => {
   await buildMainModules();
   sizes = await readConsoleSizes();
+});
+
+test("short ids of one moment differ", () => {
+  const msecs = Date.now();
+  const ids = Array.from({ length: 100 }, () => shortId(v7({ msecs })));
+  expect(new Set(ids).size).toBe(100);
 });
 
 describe("the console's files", () => {

@@ -6,7 +6,7 @@ import { apiPath } from "../api/path.ts";
 import { pathTo } from "../state/path.ts";
 import { Weave } from "../ui/chart/weave.tsx";
 import { DataTable, type TableColumn } from "../ui/data-table.tsx";
-import { formatPercent } from "../ui/formats.ts";
+import { formatPercent, shortId } from "../ui/formats.ts";
 import { Status } from "../ui/status.tsx";
 import { Elapsed, Quantity, Time } from "../ui/values.tsx";
 import { type Activity, activityText } from "./activity.ts";
@@ -70,7 +70,7 @@ function Serving({ deployment: { id, active_revision_id, traffic } }: { deployme
   const active = revisions.find((revision) => revision.id === active_revision_id);
   return (
     <span className="row">
-      <span className="sha">{active ? nameOf(active) : active_revision_id.slice(0, 7)}</span>
+      <span className="sha">{active ? nameOf(active) : shortId(active_revision_id)}</span>
       {traffic.length > 1 && (
         <span className="dim sm">{traffic.map(({ percent }) => percent).join(" / ")}</span>
       )}
@@ -137,7 +137,7 @@ export function revisionsQuery(deployment_id: string) {
   };
 }
 
-/** The short commit, or the first characters of the id for an upload. */
+/** The short commit, or the short id for an upload. */
 export function nameOf({ id, repo_commit_sha }: Revision): string {
-  return (repo_commit_sha ?? id).slice(0, 7);
+  return repo_commit_sha?.slice(0, 7) ?? shortId(id);
 }

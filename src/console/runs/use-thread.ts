@@ -2,6 +2,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { useApiQuery, useInvalidate } from "../api/hooks.ts";
 import { type ApiPath, under } from "../api/path.ts";
+import { shortId } from "../ui/formats.ts";
 import { type RunItem, type StateItem, type ThreadItem, threadPath } from "./stream/agent.ts";
 import { isActive } from "./stream/run-status.ts";
 import { type RunStream, useRunStream } from "./stream/use-run-stream.ts";
@@ -26,14 +27,12 @@ export type ThreadView = {
 const POLL_MS = 2000;
 const SLOW_POLL_MS = 10_000;
 const RUNS_SHOWN = 50;
-/** Ids begin with the time, so runs of a minute begin with the same characters. */
-const LAST_CHARACTERS = 8;
 
 /** Names a run by its place, as long as all runs of the thread are read. */
 export function runName(runs: RunItem[], run_id: string): string {
   const at = runs.findIndex((run) => run.run_id === run_id);
   const isKnown = at >= 0 && runs.length < RUNS_SHOWN;
-  return isKnown ? `run ${at + 1}` : `run ${run_id.slice(-LAST_CHARACTERS)}`;
+  return isKnown ? `run ${at + 1}` : `run ${shortId(run_id)}`;
 }
 
 /** Reads a thread and follows its runs, whichever client starts them. `replays` reads the events of the last run. */

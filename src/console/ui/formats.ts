@@ -82,8 +82,9 @@ export function formatPercent(fraction: number, decimals?: number): string {
   return `${percent < 10 ? percent.toFixed(1) : Math.round(percent)}%`;
 }
 
+/** The random end of an id. Ids that begin alike are of one minute. */
 export function shortId(id: string): string {
-  return id.slice(0, 8);
+  return id.slice(-8);
 }
 
 /** `1 line`, `2 lines`. */

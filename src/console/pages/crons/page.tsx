@@ -11,6 +11,7 @@ import { LiveControl, type Polling, usePolling } from "../../shell/live-control.
 import { TopBar } from "../../shell/top-bar.tsx";
 import { Pager } from "../../ui/blocks/pager.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
+import { shortId } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -139,7 +140,7 @@ const COLUMNS: TableColumn<FoundCron>[] = [
     cell: ({ thread_id }) =>
       thread_id ? (
         <span>
-          thread <code title={thread_id}>{thread_id.slice(0, 8)}</code>
+          thread <code title={thread_id}>{shortId(thread_id)}</code>
         </span>
       ) : (
         "new threads"

@@ -3,6 +3,7 @@ import type { Revision } from "../../../control-plane/deployments/revision-schem
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { nameOf } from "../../deployments/table.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
+import { shortId } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { type LogEntry, LogLine } from "../../ui/log-view.tsx";
 
@@ -68,7 +69,7 @@ function FailingLine({ revision, lines }: Pick<Props, "revision" | "lines">) {
 function servingText({ traffic, active_revision_id }: Deployment, revisions: Revision[]): string {
   const name = (id: string) => {
     const revision = revisions.find((each) => each.id === id);
-    return revision ? nameOf(revision) : id.slice(0, 7);
+    return revision ? nameOf(revision) : shortId(id);
   };
   if (active_revision_id === null) return "no revision has served yet";
   if (traffic.length < 2) return `${name(active_revision_id)} serves`;

@@ -5,6 +5,7 @@ import { useApiChange } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { nameOf } from "../../deployments/table.tsx";
+import { shortId } from "../../ui/formats.ts";
 import { ErrorState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
 import { useToast } from "../../ui/toasts.tsx";
@@ -42,7 +43,7 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
   });
   const name = (id: string) => {
     const revision = revisions.find((each) => each.id === id);
-    return revision ? nameOf(revision) : id.slice(0, 7);
+    return revision ? nameOf(revision) : shortId(id);
   };
   const figures = useFigures(deployment.id);
   const figuresOf = (id: string) => figures && shortFiguresText(figures.get(id));

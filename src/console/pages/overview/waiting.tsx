@@ -5,7 +5,7 @@ import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { questionOf } from "../../runs/question.ts";
 import { pathTo } from "../../state/path.ts";
-import { formatCount } from "../../ui/formats.ts";
+import { formatCount, shortId } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { StatusIcon } from "../../ui/status.tsx";
@@ -82,7 +82,7 @@ function Row({ thread, name }: { thread: WaitingThread; name: string }) {
         <span className="m cut block">{questionOf(interrupts)}</span>
         <span className="dim sm cut block">
           {name} <span aria-hidden="true">•</span>{" "}
-          <code title={thread_id}>{thread_id.slice(0, 8)}</code>
+          <code title={thread_id}>{shortId(thread_id)}</code>
         </span>
       </span>
       <span className="dim sm">

@@ -34,6 +34,7 @@ export function NamespaceList({ deployment, isPaused }: Props) {
                     to="."
                     search={({ deployment: id }) => ({ deployment: id, ns: name || undefined })}
                     className="rev"
+                    activeOptions={{ explicitUndefined: true }}
                     aria-current={(ns ?? "") === name || undefined}
                   >
                     {labels.length === 0 ? "All items" : <code className="break-all">{name}</code>}

@@ -9,6 +9,7 @@ import type { ThreadView } from "../../runs/use-thread.ts";
 import { pathTo } from "../../state/path.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { shortId } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
 import { Time } from "../../ui/values.tsx";
@@ -98,7 +99,7 @@ function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id
       </button>
       {isOpen && (
         <ConfirmDialog
-          title={`Delete thread ${thread_id.slice(0, 8)}?`}
+          title={`Delete thread ${shortId(thread_id)}?`}
           act="Delete thread"
           keep="Keep it"
           isDestructive

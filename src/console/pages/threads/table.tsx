@@ -7,6 +7,7 @@ import { pathTo } from "../../state/path.ts";
 import { Weave } from "../../ui/chart/weave.tsx";
 import type { WeaveKind } from "../../ui/chart/weave-cell.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
+import { shortId } from "../../ui/formats.ts";
 import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
 import { tagsOf, titleOf } from "./title.ts";
@@ -60,7 +61,7 @@ function Title({ deployment, row }: { deployment: string; row: ThreadItem }) {
         {title}
       </Link>
       <code className="sha dim xs" title={thread_id}>
-        {thread_id.slice(0, 8)}
+        {shortId(thread_id)}
       </code>
     </div>
   );
