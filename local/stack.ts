@@ -118,13 +118,11 @@ async function raise(
   const port = wantedPort === 0 ? await freePort() : wantedPort;
   assertAgentHosts(variables.EGRESS_AGENT_HOSTS, port);
   // Runs that the process before has left continue once the Worker answers. Only builds and exports need the hosts.
+  const git_port = await freePort(folder.kept.git_port);
+  const served = { port, inspector_port, tick_ms, git_port, variables };
   const [worker, git, s3] = await Promise.all([
-    step(
-      onStep,
-      "Worker answers",
-      serve(folder, { port, inspector_port, tick_ms, variables }, npm, print, closers),
-    ),
-    step(onStep, "Examples are repositories of the git host", startGit(folder, closers)),
+    step(onStep, "Worker answers", serve(folder, served, npm, print, closers)),
+    step(onStep, "Examples are repositories of the git host", startGit(folder, git_port, closers)),
     step(onStep, "S3 server has a bucket for exports", startBucket(folder, closers)),
   ]);
   closers.push(startBuilderBundle(folder, closers));
@@ -181,10 +179,9 @@ async function configure(folder: Folder): Promise<void> {
   });
 }
 
-async function startGit(folder: Folder, closers: Closers): Promise<GitHost> {
+async function startGit(folder: Folder, port: number, closers: Closers): Promise<GitHost> {
   const root = join(folder.path, "git");
   await publishExamples(join(ROOT, "examples"), root, join(folder.path, "bundle/examples.json"));
-  const port = await freePort(folder.kept.git_port);
   const host = await startGitHost({ root, port, tokens: [folder.kept.git_password] });
   closers.push(host.close);
   await keep(folder, { git_port: port });
@@ -211,12 +208,13 @@ type Served = {
   port: number;
   inspector_port: number | undefined;
   tick_ms: number;
+  git_port: number;
   variables: Variables;
 };
 
 async function serve(
   folder: Folder,
-  { port, inspector_port, tick_ms, variables }: Served,
+  { port, inspector_port, tick_ms, git_port, variables }: Served,
   { registry_url, ca_file }: Npm,
   print: Print,
   closers: Closers,
@@ -232,6 +230,7 @@ async function serve(
       ...LOCAL_SWITCHES,
       LOCAL_PORTS: [port, inspector_port ?? 0].filter((each) => each > 0).join(","),
       REGISTRY_URL: registry_url,
+      EXAMPLES_URL: `http://127.0.0.1:${git_port}/examples`,
     };
     const options = { ...place, ca_file, onError, variables: { ...usual, ...variables } };
     const started = startWorker(options);

@@ -18,10 +18,10 @@ export const MAIN_ADDRESS = "unix:main.sock";
 
 type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
-/** Adds every RPC method to an entrypoint: `call` gets the stub that has it. */
+/** Adds every RPC method to an entrypoint: `call` gets the stub that has it, and the arguments. */
 export function forwardCalls<T extends object>(
   own: T,
-  call: (work: (to: Fetcher) => Promise<unknown>) => Promise<unknown>,
+  call: (work: (to: Fetcher) => Promise<unknown>, args: unknown[]) => Promise<unknown>,
 ): T {
   return new Proxy(own, {
     get(target, name) {
@@ -34,7 +34,7 @@ export function forwardCalls<T extends object>(
           // A call takes as long as its run, and its arguments have the whole state.
           given.args = [];
           return (to as unknown as Methods)[name]?.(...args);
-        });
+        }, args);
       };
     },
   });

@@ -1,4 +1,5 @@
 import { eq } from "drizzle-orm";
+import { ThreadHost } from "../../src/agent-server/threads/object/loop/thread-host.ts";
 import type {
   IsolateCall,
   IsolateRef,
@@ -18,7 +19,8 @@ const workspaces = new Map<string, string>();
 export function isolateProxy(env: Env, call: IsolateCall): Fetcher {
   // serve.ts binds more than wrangler.toml names.
   const mainEnv = env as MainEnv;
-  const forward = <T>(work: (agent: Fetcher) => Promise<T>) => callIsolate(mainEnv, call, work);
+  const forward = <T>(work: (agent: Fetcher) => Promise<T>, args: unknown[] = []) =>
+    callIsolate(mainEnv, call, work, hostOf(args));
   const fetch: Fetcher["fetch"] = (input, init) => forward((agent) => agent.fetch(input, init));
   // The proxy adds the entrypoint's other methods; a Fetcher's own, for sockets, are not used.
   return forwardCalls({ fetch }, forward) as Fetcher;
@@ -28,15 +30,26 @@ async function callIsolate<T>(
   env: MainEnv,
   call: IsolateCall,
   work: (agent: Fetcher) => Promise<T>,
+  host: ThreadHost | undefined,
 ): Promise<T> {
   const key = await processKey(env, call.ref);
   const address = await claimProcess(env, key);
   try {
     const client = env.DEBUG_PORT.connect(address);
+    // Answers of the host and this call take one connection, in order.
+    const confirm = async () => {
+      const pong = await client.getEntrypoint(HOST_SERVICE).fetch("http://ping");
+      await pong.text();
+    };
+    if (host) ThreadHost.confirmReads(host, confirm);
     return await work(client.getEntrypoint(HOST_SERVICE, "Isolate", call));
   } catch (error) {
     throw await toLossError(env, key, address, error);
   }
+}
+
+function hostOf(args: unknown[]): ThreadHost | undefined {
+  return args.find((arg) => arg instanceof ThreadHost);
 }
 
 /** A quarantined call shares no process with the other calls of its workspace. */

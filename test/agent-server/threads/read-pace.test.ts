@@ -7,6 +7,7 @@ import {
 import { ReadPace } from "../../../src/agent-server/threads/object/boundary/read-pace.ts";
 import type { LoadedCheckpoint } from "../../../src/isolate/checkpoint-contract.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const PAGE_BYTES = 24 * 1024 * 1024;
 const data = new Uint8Array(PAGE_BYTES);
@@ -38,6 +39,26 @@ describe("checkpoints that agents read", () => {
     }
     expect(await other.read(newId(), () => page)).toBe(page);
     expect(waiting).toBeGreaterThan(10);
+  });
+
+  test("wait until the isolate has those before, however long it takes", async () => {
+    const pace = new ReadPace();
+    const confirmations: (() => void)[] = [];
+    pace.confirm = () => new Promise<void>((resolve) => confirmations.push(resolve));
+    let sent = 0;
+    const read = () => {
+      sent += 1;
+      return page;
+    };
+    const reads = Array.from({ length: 5 }, () => pace.read(newId(), read));
+    for (const confirmed of [0, 1, 2, 3]) {
+      await eventually(() => expect(confirmations).toHaveLength(confirmed + 1));
+      await scheduler.wait(READ_BURST_MS);
+      expect(sent).toBe(confirmed + 1);
+      confirmations[confirmed]?.();
+    }
+    await Promise.all(reads);
+    expect([sent, confirmations.length]).toEqual([5, 4]);
   });
 
   test("are refused when too many wait, and read again later", async () => {

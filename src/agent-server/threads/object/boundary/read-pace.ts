@@ -1,7 +1,12 @@
 import type { LoadedCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { SerialQueue } from "../../../../shared/work/serial-queue.ts";
-import { MAX_WAITING_READS, READ_BURST_MS, READ_BYTES_PER_SECOND } from "./limits.ts";
+import {
+  MAX_UNCONFIRMED_BYTES,
+  MAX_WAITING_READS,
+  READ_BURST_MS,
+  READ_BYTES_PER_SECOND,
+} from "./limits.ts";
 
 /**
  * Time at which each workspace has received all that it was sent, at the rate of the limit. Plain numbers: an
@@ -14,8 +19,11 @@ const clearAt = new Map<string, number>();
  * it, and RPC does not show when: without a pace, a hundred reads at once hold gigabytes.
  */
 export class ReadPace {
+  /** Settles when the isolate has every answer that was sent before. `null` where nothing shows it: time decides. */
+  confirm: (() => Promise<unknown>) | null = null;
   readonly #queue = new SerialQueue();
   #waiting = 0;
+  #unconfirmed_bytes = 0;
 
   /** Reads one after the other. `workspace_id` shares its rate among all of its threads. */
   read<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(
@@ -28,17 +36,30 @@ export class ReadPace {
     }
     this.#waiting += 1;
     return this.#queue
-      .run(() => paced(workspace_id, read))
+      .run(async () => {
+        await this.#confirmed();
+        const { found, bytes } = await paced(workspace_id, read);
+        this.#unconfirmed_bytes += bytes;
+        return found;
+      })
       .finally(() => {
         this.#waiting -= 1;
       });
+  }
+
+  async #confirmed(): Promise<void> {
+    if (this.confirm === null || this.#unconfirmed_bytes <= MAX_UNCONFIRMED_BYTES) return;
+    // The former answer is sent first.
+    await scheduler.wait(0);
+    await this.confirm();
+    this.#unconfirmed_bytes = 0;
   }
 }
 
 async function paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(
   workspace_id: string,
   read: () => T,
-): Promise<T> {
+): Promise<{ found: T; bytes: number }> {
   for (let wait = waitOf(workspace_id); wait > 0; wait = waitOf(workspace_id)) {
     await scheduler.wait(wait);
   }
@@ -46,7 +67,7 @@ async function paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(
   const bytes = [found].flat().reduce((sum, one) => sum + bytesOf(one), 0);
   const start = Math.max(Date.now(), clearAt.get(workspace_id) ?? 0);
   clearAt.set(workspace_id, start + (bytes / READ_BYTES_PER_SECOND) * 1000);
-  return found;
+  return { found, bytes };
 }
 
 function waitOf(workspace_id: string): number {

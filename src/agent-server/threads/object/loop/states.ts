@@ -73,7 +73,9 @@ export class ThreadStates {
       const { checkpoint, summary } = answer.value;
       const status = threadStatusAfter({ failed: false, next: summary.next }, false);
       if (this.#isFree()) {
-        this.#store.transaction(() => this.#store.thread.settle(status, summary, null));
+        this.#store.transaction(() =>
+          this.#store.thread.settle(status, summary, { isStopped: this.#store.thread.isStopped }),
+        );
       }
       this.#onChange();
       return { ok: true, value: JSON.stringify({ checkpoint }) };

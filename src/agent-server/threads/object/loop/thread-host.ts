@@ -47,6 +47,14 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
     this.#applyToStore = applyToStore;
   }
 
+  /**
+   * `confirm` settles when the isolate has every answer of the host that was sent before. Static, because the agent can
+   * call each method.
+   */
+  static confirmReads(host: ThreadHost, confirm: () => Promise<unknown>): void {
+    host.#pace.confirm = confirm;
+  }
+
   async commit(ops: unknown): Promise<void> {
     if (!this.#commit) throw new AppError("conflict", "This call is read-only.");
     this.#commit(ops);
