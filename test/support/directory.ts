@@ -37,6 +37,7 @@ export function entryOf({ metadata = {}, ...change }: EntryChange): DirectoryEnt
       slot: 0,
       seq: 1,
       is_temporary: 0,
+      is_waiting: 1,
       read_at: Date.now(),
       metadata: JSON.stringify(metadata),
     },

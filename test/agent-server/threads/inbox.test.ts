@@ -87,6 +87,36 @@ test("threads of an agent that authenticates its own users are withheld", async 
   );
 });
 
+test("a thread whose run a person stopped is not listed, and one that stops before a node is", async () => {
+  const own = await workspace();
+  const { deployment_id } = await testDeployment(own.workspace_id);
+  const send = async <T>(path: string, json: unknown = {}): Promise<T> => {
+    const response = await api(`/agents/${deployment_id}${path}`, { key: own.editor, json });
+    const text = await response.text();
+    expect(response.status, text).toBeLessThan(300);
+    return (text ? JSON.parse(text) : null) as T;
+  };
+  const newThread = async () => (await send<{ thread_id: string }>("/threads")).thread_id;
+  const [stopped, before] = [await newThread(), await newThread()];
+  const input = { delay_ms: 60_000 };
+  const { run_id } = await send<{ run_id: string }>(`/threads/${stopped}/runs`, {
+    ...{ assistant_id: "stalls", input },
+  });
+  await eventually(async () => {
+    const { values } = await send<{ values: object }>(`/threads/${stopped}/state/checkpoint`, {
+      checkpoint: {},
+    });
+    expect(values).toMatchObject({ log: ["a"] });
+  });
+  await send(`/threads/${stopped}/runs/${run_id}/cancel?wait=true`);
+  const breaks = { assistant_id: "steps", input: { delay_ms: 0 }, interrupt_before: ["b"] };
+  await send(`/threads/${before}/runs/wait`, breaks);
+  const search = { ids: [stopped, before], status: "interrupted" };
+  await eventually(async () => expect(await send("/threads/search", search)).toHaveLength(2));
+  const { threads, total } = await list("", own.viewer);
+  expect([threads.map(({ thread_id }) => thread_id), total]).toEqual([[before], 1]);
+});
+
 test("other workspaces and wrong cursors", async () => {
   await interrupted(first);
   const theirs = await workspace();

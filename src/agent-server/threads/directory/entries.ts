@@ -17,10 +17,13 @@ const COLUMNS = [
   "digest",
   "seq",
   "is_temporary",
+  "is_waiting",
 ] as const satisfies (keyof DirectoryEntry)[];
 
 type EntryColumns = Pick<DirectoryEntry, (typeof COLUMNS)[number]>;
 type NewEntry = EntryColumns & Pick<DirectoryEntry, "read_at">;
+/** Entries of the version before have no `is_waiting`. */
+type GivenEntry = Omit<NewEntry, "is_waiting"> & Partial<Pick<NewEntry, "is_waiting">>;
 type StoredEntry = EntryColumns & { id: number };
 
 /** Writes of the directory, and its counts. The caller opens the transaction. */
@@ -54,7 +57,8 @@ export class DirectoryEntries {
    * The greatest sequence wins, in any order of arrival.
    * @returns `"outdated"` when the removal of its thread may be forgotten, `"refused"` for a new thread of another object
    */
-  #put(entry: NewEntry): "stored" | "outdated" | "refused" {
+  #put(given: GivenEntry): "stored" | "outdated" | "refused" {
+    const entry: NewEntry = { is_waiting: 1, ...given };
     const stored = this.#find(entry.thread_id);
     if (stored && stored.seq >= entry.seq) return "stored";
     if (stored?.created_at === entry.created_at) {

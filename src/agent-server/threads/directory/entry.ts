@@ -16,6 +16,8 @@ export type DirectoryEntry = {
   slot: number;
   /** 1 or 0. */
   is_temporary: number;
+  /** 1 when it waits for a person, else 0. */
+  is_waiting: number;
   /** Time at which the thread's object made the entry, in epoch milliseconds. */
   read_at: number;
 };

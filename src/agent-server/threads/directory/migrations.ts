@@ -27,4 +27,8 @@ export const MIGRATIONS = [
      seq INTEGER NOT NULL,
      PRIMARY KEY (bucket, thread_id)
    ) WITHOUT ROWID;`,
+  `ALTER TABLE threads ADD COLUMN is_waiting INTEGER NOT NULL DEFAULT 1;
+   DROP INDEX threads_waiting;
+   CREATE INDEX threads_waiting ON threads (state_updated_at, thread_id)
+     WHERE status = 'interrupted' AND is_waiting = 1 AND is_temporary = 0;`,
 ];

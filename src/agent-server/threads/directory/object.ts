@@ -126,7 +126,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
   ): Promise<WaitingPage> {
     if (!this.#isOf(workspace_id)) return { rows: [], total: 0, generation: 0 };
     const rows = [...this.#search.findWaiting(after, limit)];
-    const total = this.#search.count({ status: "interrupted" }).interrupted;
+    const total = this.#search.countWaiting();
     return { rows, total, generation: this.#generation(ROOT) };
   }
 

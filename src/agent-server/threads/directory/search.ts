@@ -48,6 +48,7 @@ type Source = { from: SQL; id: SQL; where?: SQL };
 type Driver = Source & { countCandidates: (most: number) => number };
 
 const ID = sql`threads.id`;
+const WAITING = sql`status = 'interrupted' and is_waiting = 1 and is_temporary = 0`;
 /** Tables by an index of their order. */
 const ORDERED_BY: Partial<Record<NonNullable<DirectoryQuery["sort_by"]>, SQL>> = {
   thread_id: sql`threads`,
@@ -89,13 +90,19 @@ export class DirectorySearch {
     return toStatusCounts(counted);
   }
 
-  /** Returns interrupted threads, the longest wait first. */
+  countWaiting(): number {
+    const [row] = this.#read<{ n: number }>(
+      sql`select count(*) as n from threads indexed by threads_waiting where ${WAITING}`,
+    );
+    return row?.n ?? 0;
+  }
+
+  /** Returns threads that wait for a person, the longest wait first. */
   findWaiting(after: WaitingPosition | null, limit: number): Iterable<WaitingPosition> {
     const { state_updated_at, thread_id } = after ?? { state_updated_at: "", thread_id: "" };
     return this.#read<WaitingPosition>(sql`
       select thread_id, state_updated_at from threads indexed by threads_waiting
-      where status = 'interrupted' and is_temporary = 0
-        and (state_updated_at, thread_id) > (${state_updated_at}, ${thread_id})
+      where ${WAITING} and (state_updated_at, thread_id) > (${state_updated_at}, ${thread_id})
       order by state_updated_at, thread_id limit ${limit}`);
   }
 

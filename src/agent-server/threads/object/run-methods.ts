@@ -94,7 +94,7 @@ export class RunMethods {
     if (!this.#thread.openVisible()) return null;
     const { thread } = this.#thread.store;
     const { status, metadata } = thread.outline();
-    if (status !== "interrupted") return null;
+    if (status !== "interrupted" || thread.isStopped) return null;
     const interrupts = thread.interrupts();
     const isShort = JSON.stringify(interrupts).length <= max_characters;
     return { metadata, interrupts: isShort ? interrupts : null };

@@ -9,7 +9,7 @@ const operation = operationWithTag("Threads");
 
 inboxRoutes.openapi(
   operation("get", "/v1/interrupts", "listInterrupts", {
-    summary: "List interrupted threads of the workspace",
+    summary: "List threads that wait for a person",
     description:
       "Threads of all deployments that wait for a person. A thread with a queued run is busy, and not listed: the run resumes or replaces the interrupt.",
     request: { query: InterruptsQuery },

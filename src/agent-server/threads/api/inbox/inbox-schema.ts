@@ -25,8 +25,10 @@ const WaitingThread = z.object({
 });
 
 export const WaitingThreads = namedObject("WaitingThreads", {
-  threads: z.array(WaitingThread).describe("Interrupted threads, the longest wait first"),
-  total: z.number().int().describe("Number of interrupted threads in the workspace"),
+  threads: z
+    .array(WaitingThread)
+    .describe("Threads that wait for a person, the longest wait first"),
+  total: z.number().int().describe("Number of threads in the workspace that wait for a person"),
   next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
   withheld_deployments: z.array(z.string()).openapi({
     description:

@@ -1,11 +1,11 @@
 import { deploymentIds } from "../../../../control-plane/deployments/api/list-service.ts";
 import { assertMay } from "../../../../shared/auth.ts";
 import type { Context } from "../../../../shared/context.ts";
-import { AppError, invalid } from "../../../../shared/errors.ts";
+import { invalid } from "../../../../shared/errors.ts";
 import { decodeCursor, encodeCursor } from "../../../../shared/http/cursor.ts";
 import { assertRate } from "../../../../shared/http/rate-limit.ts";
 import { mapConcurrent } from "../../../../shared/work/chunks.ts";
-import { openAgent } from "../../../access/service.ts";
+import { isAgentReadable } from "../../../access/service.ts";
 import type { WaitingPosition } from "../../directory/search.ts";
 import { findWaiting, mergeWaiting, type WaitingRow } from "../../directory/waiting.ts";
 import { threadObject } from "../../object/stub.ts";
@@ -17,7 +17,7 @@ const AT_ONCE = 10;
 const MAX_DEPLOYMENTS = 500;
 const MAX_INTERRUPT_CHARS = 50_000;
 
-/** Lists the interrupted threads of all deployments, the longest wait first. */
+/** Lists the threads of all deployments that wait for a person, the longest wait first. */
 export async function listInterrupts(
   ctx: Context,
   query: InterruptsQuery,
@@ -27,7 +27,9 @@ export async function listInterrupts(
   const after = query.cursor === undefined ? null : readCursor(query.cursor);
   const choice = { after, limit: query.limit + 1 };
   const waiting = await findWaiting(ctx, await deploymentIds(ctx, MAX_DEPLOYMENTS), choice);
-  const isOpen = await mapConcurrent(waiting, AT_ONCE, (of) => isReadable(ctx, of.deployment_id));
+  const isOpen = await mapConcurrent(waiting, AT_ONCE, (of) =>
+    isAgentReadable(ctx, of.deployment_id),
+  );
   const open = waiting.filter((_, n) => isOpen[n]);
   const rows = mergeWaiting(open, query.limit + 1);
   const page = rows.slice(0, query.limit);
@@ -39,18 +41,6 @@ export async function listInterrupts(
     next_cursor: last && rows.length > page.length ? writeCursor(last) : null,
     withheld_deployments: waiting.filter((_, n) => !isOpen[n]).map((of) => of.deployment_id),
   });
-}
-
-/** Members of the workspace may read threads of agents that do not authenticate users themselves. */
-async function isReadable(ctx: Context, deployment_id: string): Promise<boolean> {
-  try {
-    await openAgent(ctx, deployment_id, "read");
-    return true;
-  } catch (error) {
-    const { code } = AppError.from(error);
-    if (code === "not_found" || code === "unavailable") return false;
-    throw error;
-  }
 }
 
 /** @returns `null` for a thread that was resumed since the directory was written */

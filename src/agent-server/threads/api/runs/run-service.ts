@@ -56,6 +56,9 @@ export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate)
   return accepted(await threadOf(ctx, built).waitRun(built.request, on_disconnect), built);
 }
 
+/** Interrupts that an error names. */
+const MAX_NAMED_IDS = 5;
+
 /** Creates the run of a command. `last_event` is the thread's last event before it. */
 export async function commandRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const built = await buildRun(ctx, target, input);
@@ -88,7 +91,7 @@ function accepted<T extends { ok: true; run: RunRecord }>(
     );
   }
   if (answer.refusal === "no_pending_interrupt" || answer.refusal === "unknown_interrupt") {
-    const ids = resumedInterrupts(request.kwargs.command)?.join(", ");
+    const ids = resumedInterrupts(request.kwargs.command)?.slice(0, MAX_NAMED_IDS).join(", ");
     const text = `command.resume: interrupt ${ids} does not wait in thread ${thread_id} any more. It may have been answered: read the thread again.`;
     throw new AppError("conflict", text);
   }

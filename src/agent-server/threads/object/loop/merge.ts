@@ -111,16 +111,21 @@ export function resolveAnswer(request: RunRequest, store: ThreadState): RunReque
   const { answers, multitask_strategy } = request;
   // After a cancellation, the interrupts are known once the thread is settled.
   const cancels = multitask_strategy === "interrupt" || multitask_strategy === "rollback";
-  if (!answers || (cancels && !store.runs.queue.isEmpty)) return request;
-  const waiting = openInterrupts(store);
-  if (answers === "input") {
-    const isWaiting = store.runs.queue.isEmpty && waiting.length > 0;
-    return isWaiting ? resumedByInput(request) : request;
-  }
-  if (waiting.length === 0) return "no_pending_interrupt";
+  if (!answers) return request;
+  if ((cancels || answers === "input") && !store.runs.queue.isEmpty) return request;
+  return resolvedBy(openInterrupts(store), answers, request);
+}
+
+function resolvedBy(
+  waiting: Set<string | null>,
+  answers: string[] | "input",
+  request: RunRequest,
+): RunRequest | RunRefusal {
+  if (answers === "input") return waiting.size > 0 ? resumedByInput(request) : request;
+  if (waiting.size === 0) return "no_pending_interrupt";
   // Earlier versions of LangGraph give no ids.
-  const isOpen = (id: string) => waiting.includes(id) || waiting.includes(null);
-  return answers.every(isOpen) ? request : "unknown_interrupt";
+  const areOpen = waiting.has(null) || answers.every((id) => waiting.has(id));
+  return areOpen ? request : "unknown_interrupt";
 }
 
 /** A run from a named checkpoint forks the thread instead of resuming it. */
@@ -131,12 +136,14 @@ function resumedByInput(request: RunRequest): RunRequest {
 }
 
 /** Returns the ids of interrupts that wait, without those that runs in flight answer. `null` is one without an id. */
-function openInterrupts({ runs, thread }: ThreadState): (string | null)[] {
+function openInterrupts({ runs, thread }: ThreadState): Set<string | null> {
   const interrupts = Object.values(thread.interrupts()).flat() as { id?: unknown }[];
-  let open = interrupts.map(({ id }) => (typeof id === "string" ? id : null));
+  const open = new Set(interrupts.map(({ id }) => (typeof id === "string" ? id : null)));
   for (const run_id of runs.queue.inFlight()) {
     const answered = resumedInterrupts(runs.get(run_id)?.kwargs.command);
-    open = answered === null ? [] : open.filter((id) => id === null || !answered.includes(id));
+    // Any other run takes the thread past all of them.
+    if (answered === null) return new Set();
+    for (const id of answered) open.delete(id);
   }
   return open;
 }

@@ -44,9 +44,16 @@ export class Settling {
     const { thread } = this.#store;
     this.#store.transaction(() => {
       const outcome = { failed: false, next: summary?.next ?? [] };
-      thread.settle(threadStatusAfter(outcome, false), summary, null);
+      const isStopped = this.#isStopped(summary);
+      thread.settle(threadStatusAfter(outcome, false), summary, { isStopped });
       if (thread.header().temporary) thread.markEnded();
     });
+  }
+
+  /** Without a question of the agent, who stopped a run is not waited for. */
+  #isStopped(summary: ThreadSummary | null): boolean {
+    const interrupts = Object.values(JSON.parse(summary?.interrupts ?? "{}") as object).flat();
+    return interrupts.length === 0 && this.#store.runs.newest()?.status === "interrupted";
   }
 
   async #summarize(): Promise<ThreadSummary | null> {

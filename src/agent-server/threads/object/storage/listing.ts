@@ -50,6 +50,7 @@ export class ThreadListing {
     return {
       ...{ thread_id, deployment_id, workspace_id, created_at, updated_at, state_updated_at },
       ...{ status: row.status, metadata: row.metadata, digest: this.#digest() },
+      is_waiting: row.status === "interrupted" && row.is_stopped === 0 ? 1 : 0,
       ...{ seq: row.directory_seq, slot: row.directory_slot, is_temporary: row.temporary },
       read_at: Date.now(),
     };

@@ -139,7 +139,7 @@ export class ThreadStore {
     this.runs.end(run_id, statusOf(outcome), failure, interruptsOf(outcome));
     const hasWaiting = !this.runs.queue.isEmpty;
     const result = { failed: failure !== null, next: summary?.next ?? [] };
-    this.thread.settle(threadStatusAfter(result, hasWaiting), summary, failure);
+    this.thread.settle(threadStatusAfter(result, hasWaiting), summary, { error: failure });
     this.enqueueWebhook(run_id, { hasResult: true });
     if (kwargs.temporary && !hasWaiting) this.thread.markEnded();
   }

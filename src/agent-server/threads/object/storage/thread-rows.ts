@@ -20,6 +20,8 @@ export type ThreadRow = {
   config: string;
   values: string | null;
   interrupts: string;
+  /** 1 when a person stopped its last run, and no question of the agent waits. */
+  is_stopped: number;
   error: string | null;
   temporary: number;
   ended_at: number | null;
@@ -58,7 +60,7 @@ export function newThreadRow(thread: NewThread, directory_slot: number): ThreadR
     metadata: JSON.stringify(metadata),
     temporary: temporary ? 1 : 0,
     ttl: ttl ? JSON.stringify(ttl) : null,
-    ...{ config: "{}", values: null, interrupts: "{}", error: null, revision: null },
+    ...{ config: "{}", values: null, interrupts: "{}", is_stopped: 0, error: null, revision: null },
     // A thread that has the id of a deleted one begins above its number.
     ...{ directory_seq: Date.now(), directory_sent: null, directory_slot, traces_sent: 0 },
   };

@@ -23,6 +23,9 @@ import {
 
 const VALUES = "thread values";
 
+/** `isStopped`: a person stopped the run, and no question waits. */
+type Settled = { error?: ThreadRecord["error"]; isStopped?: boolean };
+
 /** The thread itself: its status, metadata, config, values and TTL. */
 export class StoredThread {
   readonly #parts: Parts;
@@ -183,9 +186,19 @@ export class StoredThread {
     this.#row.change({ status: "busy" });
   }
 
+  /** Whether a person stopped its last run, and no question waits. */
+  get isStopped(): boolean {
+    return this.#row.get().is_stopped === 1;
+  }
+
   /** Sets the status after a run. Without a summary the values stay. */
-  settle(status: ThreadStatus, summary: ThreadSummary | null, error: ThreadRecord["error"]) {
-    this.#row.change({ status, error: error && JSON.stringify(error) });
+  settle(
+    status: ThreadStatus,
+    summary: ThreadSummary | null,
+    { error = null, isStopped = false }: Settled = {},
+  ) {
+    const is_stopped = isStopped ? 1 : 0;
+    this.#row.change({ status, is_stopped, error: error && JSON.stringify(error) });
     if (!summary) return;
     this.#row.change({
       values: this.#parts.put(VALUES, summary.values),
