@@ -116,6 +116,17 @@ test("returns only selected fields, and those that LangSmith's clients require",
   expect(runs).toEqual([{ id: llm.id, ...required, start_time, ...selected }]);
 });
 
+test("returns a line of the payloads of a run, without them", async () => {
+  const select = ["inputs_preview", "outputs_preview"];
+  const [run] = (await query({ filter: 'eq(name, "model")', select })).runs;
+  expect(run).toMatchObject({ id: llm.id, inputs_preview: "why" });
+  expect(run).toHaveProperty("outputs_preview");
+  expect(run).not.toHaveProperty("inputs");
+  const json = { ids: [llm.id], selects: ["ID", "INPUTS_PREVIEW"] };
+  const newer = await api("/v2/runs/query", { key: ours.viewer, json });
+  expect(await newer.json()).toMatchObject({ items: [{ id: llm.id, inputs_preview: "why" }] });
+});
+
 test("pages hold each run once while others arrive between them", async () => {
   const project = "paged";
   const made = Array.from({ length: 7 }, (_, n) =>

@@ -18,6 +18,8 @@ export type QueryPlan = Omit<
   filters: TraceFilters;
 };
 
+/** `inputs_preview` needs `inputs`. */
+const PREVIEW = /_preview$/;
 const PAYLOADS = new Set<string>(["inputs", "outputs", "extra", "events", "serialized"]);
 
 export function toPlan(input: RunsQueryRequest): QueryPlan {
@@ -104,7 +106,8 @@ export function scopeOf(plan: QueryPlan, session: string[] | null): Scope {
 
 export function columnsOf(select: string[] | null): Columns {
   if (select === null) return RUN_COLUMNS;
-  return RUN_COLUMNS.filter((column) => !PAYLOADS.has(column) || select.includes(column));
+  const wanted = new Set(select.map((name) => name.replace(PREVIEW, "")));
+  return RUN_COLUMNS.filter((column) => !PAYLOADS.has(column) || wanted.has(column));
 }
 
 /** End of the last page, and the newest sequence at the first page. */

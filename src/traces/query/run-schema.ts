@@ -5,6 +5,7 @@ const Loose = z.record(z.string(), z.unknown());
 const Tokens = z.number().int().nullable();
 /** Exact decimal as text. */
 const Cost = z.string().nullable();
+const Preview = z.string().nullable().optional();
 
 const FeedbackStat = z.object({
   n: z.number().int().describe("Number of scores and values"),
@@ -37,6 +38,12 @@ export const TraceRun = namedObject("TraceRun", {
   error: z.string().nullable().describe("Error, `null` when it did not fail"),
   inputs: z.unknown().describe("Inputs"),
   outputs: z.unknown().describe("Outputs"),
+  inputs_preview: Preview.describe(
+    "A line of the inputs, such as the last message. Only when selected; `null` over 250 KB",
+  ),
+  outputs_preview: Preview.describe(
+    "A line of the outputs, such as the last message. Only when selected; `null` over 250 KB",
+  ),
   extra: Loose.nullable().describe("Metadata, runtime and other details"),
   events: z.array(z.unknown()).nullable().describe("Events of the run"),
   serialized: z.unknown().describe("Serialized form of what ran"),

@@ -8,6 +8,7 @@ import type { JsonObject } from "../json.ts";
 import { attachmentUrl } from "../links/attachment-urls.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
 import { loadText } from "../rows/payloads.ts";
+import { previewOf } from "../rows/previews.ts";
 import type { Pointers, TraceRunRow } from "../rows/rows.ts";
 
 export const RUN_COLUMNS = [
@@ -67,6 +68,7 @@ export async function toRun(
     direct_child_run_ids: null,
     inputs: inputs ?? {},
     outputs,
+    ...previewsOf(row, wanted),
     extra: isRecord(extra) ? extra : null,
     events: Array.isArray(events) ? events : [],
     serialized,
@@ -78,6 +80,12 @@ export async function toRun(
     app_path: `/projects/p/${partition.project_id}/r/${row.id}`,
     in_dataset: false,
   };
+}
+
+/** Both take the columns of their payloads, which a query selects with them. */
+function previewsOf(row: TraceRunRow, wanted: ReadonlySet<string> | null): JsonObject {
+  const names = (["inputs", "outputs"] as const).filter((name) => wanted?.has(`${name}_preview`));
+  return Object.fromEntries(names.map((name) => [`${name}_preview`, previewOf(row[name] ?? null)]));
 }
 
 function scalars(row: TraceRunRow): JsonObject {

@@ -10,7 +10,7 @@ const route = getRouteApi("/w/$workspace/traces");
 
 export function TracesPage() {
   const { project: id } = route.useSearch();
-  const { query, project } = useProject(id);
+  const { query, projects, project } = useProject(id);
   return (
     <>
       <h1 tabIndex={-1} className="sr">
@@ -18,7 +18,7 @@ export function TracesPage() {
       </h1>
       {project === undefined && <TopBar title="Traces" />}
       <QueryState query={query} what="The projects could not be read">
-        {(projects) => <Found projects={projects} project={project} id={id} />}
+        {() => <Found projects={projects} project={project} id={id} />}
       </QueryState>
     </>
   );

@@ -1,10 +1,11 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 import type { Project } from "../../../traces/projects/schema.ts";
 import type { RunSeries } from "../../../traces/stats/series-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { addCondition, type KnownValues } from "../../traces/completion.ts";
+import { keepList } from "../../traces/last-list.ts";
 import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
 import type { TracesSearch } from "../../traces/search.ts";
 import { type TimeWindow, toStride, windowOf } from "../../traces/time-range.ts";
@@ -31,6 +32,7 @@ export function TraceSearchView({ project, projects }: Props) {
     (next) => void navigate({ search: (former) => ({ ...former, ...next }), resetScroll: false }),
     [navigate],
   );
+  useEffect(() => keepList({ ...search, project: project.id }), [search, project.id]);
   const { range = DEFAULT_RANGE, from, to, q, runs } = search;
   const window = useMemo(() => windowOf(range, Date.now(), from), [range, from]);
   const list: ListQuery = {

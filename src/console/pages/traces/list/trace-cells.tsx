@@ -7,6 +7,9 @@ import { StatusIcon, toneOf } from "../../../ui/status.tsx";
 import { Elapsed, Time } from "../../../ui/values.tsx";
 import { firstLine, partOf, type TraceListRow } from "./trace-row.ts";
 
+/** The column of outputs is for wide screens. */
+export const OUTPUT_CLASS = "max-[1500px]:hidden";
+
 type Props = {
   row: TraceListRow;
   largest: { latency: number; tokens: number; cost: number };
@@ -21,6 +24,9 @@ export function TraceRowCells({ row, largest, pick, onPick }: Props) {
     <>
       <td className="name">
         <Name row={row} />
+      </td>
+      <td className={`h ${OUTPUT_CLASS}`}>
+        <Preview text={row.outputs_preview} />
       </td>
       <td className="sm dim h">
         <Time at={row.start_time} exact />
@@ -88,12 +94,23 @@ function Name({ row }: { row: TraceListRow }) {
       >
         <bdi>{showText(row.name.slice(0, 200))}</bdi>
       </Link>
-      {error !== null && (
+      {error === null ? (
+        <Preview text={row.inputs_preview} />
+      ) : (
         <bdi className="err cut grow" title={error}>
           {showText(error)}
         </bdi>
       )}
     </div>
+  );
+}
+
+function Preview({ text }: { text: string | null | undefined }) {
+  if (!text) return null;
+  return (
+    <bdi className="mid cut grow block" title={text}>
+      {showText(text)}
+    </bdi>
   );
 }
 

@@ -14,6 +14,8 @@ export type TraceListRow = Pick<
   | "total_tokens"
   | "total_cost"
   | "error"
+  | "inputs_preview"
+  | "outputs_preview"
   | "tags"
   | "feedback_stats"
 > & { status: string };
@@ -31,6 +33,8 @@ export const SELECT = [
   "total_tokens",
   "total_cost",
   "error",
+  "inputs_preview",
+  "outputs_preview",
   "tags",
   "feedback_stats",
 ];

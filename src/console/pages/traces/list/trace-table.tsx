@@ -1,7 +1,7 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState } from "react";
 import { moveBetweenRows } from "../../../ui/data-table.tsx";
-import { TraceRowCells } from "./trace-cells.tsx";
+import { OUTPUT_CLASS, TraceRowCells } from "./trace-cells.tsx";
 import type { TraceListRow } from "./trace-row.ts";
 
 type Props = {
@@ -15,7 +15,8 @@ const CARD_PX = 48;
 const OVERSCAN = 12;
 
 const HEADERS = [
-  ["Name and error", ""],
+  ["Name and input", ""],
+  ["Output", OUTPUT_CLASS],
   ["Start", "w-24"],
   ["Latency", "num w-30"],
   ["1st token", "num w-19"],
