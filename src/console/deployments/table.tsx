@@ -10,6 +10,7 @@ import { formatPercent, shortId } from "../ui/formats.ts";
 import { Status } from "../ui/status.tsx";
 import { Elapsed, Quantity, Time } from "../ui/values.tsx";
 import { type Activity, activityText } from "./activity.ts";
+import { nameOf } from "./revision-name.ts";
 import { showStatus } from "./revision-status.ts";
 import { useActivity } from "./use-activity.ts";
 
@@ -135,9 +136,4 @@ export function revisionsQuery(deployment_id: string) {
         ? BUILDING_POLL_MS
         : POLL_MS,
   };
-}
-
-/** The short commit, or the short id for an upload. */
-export function nameOf({ id, repo_commit_sha }: Revision): string {
-  return repo_commit_sha?.slice(0, 7) ?? shortId(id);
 }

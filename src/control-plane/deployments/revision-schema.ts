@@ -48,6 +48,10 @@ export type RevisionStep = z.infer<typeof RevisionStep>;
 export const Revision = namedObject("Revision", {
   id: Uuid.describe("Id of the revision"),
   deployment_id: Uuid.describe("Id of the deployment"),
+  number: z.number().int().openapi({
+    description: "1, 2, 3 and so on within the deployment, previews included",
+    example: 4,
+  }),
   status: RevisionStatus.describe("Status of the build and of the rollout"),
   is_preview: z.boolean().describe("Whether only the URL of the revision leads to it"),
   url: textField(

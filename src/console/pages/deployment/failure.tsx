@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
-import { nameOf } from "../../deployments/table.tsx";
+import { nameOf } from "../../deployments/revision-name.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { shortId } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";

@@ -1,8 +1,8 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { nameOf } from "../../deployments/revision-name.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
-import { nameOf } from "../../deployments/table.tsx";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { StatusIcon, type StatusKind, toneOf } from "../../ui/status.tsx";

@@ -1,7 +1,7 @@
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { nameOf } from "../../deployments/revision-name.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
-import { nameOf } from "../../deployments/table.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Status } from "../../ui/status.tsx";

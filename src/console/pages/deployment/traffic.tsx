@@ -4,7 +4,7 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
-import { nameOf } from "../../deployments/table.tsx";
+import { nameOf } from "../../deployments/revision-name.ts";
 import { shortId } from "../../ui/formats.ts";
 import { ErrorState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";

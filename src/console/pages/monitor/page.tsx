@@ -25,7 +25,7 @@ export function MonitorPage() {
   const navigate = route.useNavigate();
   const change = (search: MonitorSearch) =>
     void navigate({ search: (former) => ({ ...former, ...search }), resetScroll: false });
-  const { query, project } = useProject(id);
+  const { query, projects, project } = useProject(id);
   return (
     <>
       <PageHeader
@@ -48,7 +48,7 @@ export function MonitorPage() {
       <MonitorTabs />
       {project === undefined && <TopBar title="Monitor" />}
       <QueryState query={query} what="The projects could not be read">
-        {(projects) =>
+        {() =>
           project === undefined ? (
             <Empty title={id === undefined ? "No traces yet" : "No such project"}>
               Figures appear here as soon as a project has traces.

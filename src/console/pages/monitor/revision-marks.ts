@@ -1,12 +1,10 @@
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { RunSeries } from "../../../traces/stats/series-schema.ts";
-
-const NAME_CHARACTERS = 7;
+import { nameOf } from "../../deployments/revision-name.ts";
 
 export type RevisionMark = {
   id: string;
   deployment_id: string;
-  /** Its commit, else its id, in short. */
   name: string;
   /** When it began to serve. */
   at: string;
@@ -23,9 +21,9 @@ export function toMarks(
   return revisions
     .filter(({ status, is_preview }) => status === "DEPLOYED" && !is_preview)
     .filter(isShown)
-    .map(({ id, deployment_id, repo_commit_sha, updated_at }) => {
-      const name = (repo_commit_sha ?? id).slice(0, NAME_CHARACTERS);
-      return { id, deployment_id, name, at: updated_at };
+    .map((revision) => {
+      const { id, deployment_id, updated_at } = revision;
+      return { id, deployment_id, name: nameOf(revision), at: updated_at };
     })
     .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, ne, or, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { containsText } from "../../../shared/storage/letter-case.ts";
@@ -43,6 +43,22 @@ export async function deploymentIds({ db, caller }: Context, limit: number): Pro
     .orderBy(desc(deployments.created_at))
     .limit(limit);
   return rows.map(({ id }) => id).sort();
+}
+
+/** Returns the deployment with an id, or the deployment of the revision with it. */
+export async function deploymentWith({ db, caller }: Context, id: string): Promise<string | null> {
+  const [row] = await db
+    .select({ deployment_id: revisions.deployment_id })
+    .from(revisions)
+    .where(
+      and(
+        or(eq(revisions.id, id), eq(revisions.deployment_id, id)),
+        inWorkspace({ caller }, revisions),
+        isNull(revisions.deleted_at),
+      ),
+    )
+    .limit(1);
+  return row?.deployment_id ?? null;
 }
 
 /** Lists deployments in deletion only on request: their names are free. */
