@@ -95,14 +95,20 @@ test("an empty project names what will appear, and the newest run appears by its
   await page.goto(traces());
   await page.getByRole("heading", { name: "No traces in this time" }).waitFor();
   const started_at = new Date(Date.now() - 5000);
-  const [root] = await send([{ name: "first run", start: 0 }], started_at);
+  const more = { inputs: { messages: [{ role: "user", content: "What is\nnew?" }] } };
+  const [root] = await send([{ name: "first run", start: 0, more }], started_at);
   await rows().filter({ hasText: "first run" }).getByText("so far").waitFor();
+  await rows().getByText("What is new?").waitFor();
   await request("PATCH", `/runs/${root?.id}`, {
     end_time: new Date().toISOString(),
+    outputs: { answer: "Nothing." },
     trace_id: root?.id,
     dotted_order: root?.dotted_order,
   });
   await rows().filter({ hasText: "so far" }).waitFor({ state: "detached" });
+  await page.setViewportSize({ width: 1920, height: 900 });
+  await rows().getByText("Nothing.").waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
 });
 
 test("a filter is completed and checked while it is typed, and stays in the address", async () => {
@@ -232,6 +238,18 @@ test("a failed trace opens at its deepest failure, and its tree is driven by key
   await detail.getByRole("listitem").getByText("0.5").waitFor();
   await page.reload();
   await detail.getByText("<img src=x").waitFor();
+
+  const filter = 'eq(name, "research")';
+  await page.goto(traces(`&range=7d&${new URLSearchParams({ q: filter })}`));
+  await rows().getByRole("link", { name: "research" }).first().click();
+  await page.waitForURL(/traces\/[0-9a-f-]{36}/);
+  const breadcrumb = page.getByRole("navigation", { name: "Breadcrumb" });
+  await breadcrumb.getByRole("link", { name: "Traces" }).click();
+  await page.waitForURL(/\/traces\?/);
+  const kept = new URL(page.url()).searchParams;
+  expect([kept.get("project"), kept.get("range"), kept.get("q")]).toEqual([
+    ...[project_id, "7d", filter],
+  ]);
 });
 
 test("spans appear while a trace runs", async () => {

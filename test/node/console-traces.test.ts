@@ -230,8 +230,9 @@ test("a chart has a value for each bucket, 0 or none where the answer has no run
 });
 
 test("revisions are marked where they began to serve, without previews and failed builds", () => {
+  const commit = { deployment_id: "d", repo_commit_sha: "c535954aaa" };
   const revision = (id: string, status: string, updated_at: string, is_preview = false) =>
-    ({ id, deployment_id: "d", status, updated_at, is_preview, repo_commit_sha: null }) as never;
+    ({ ...commit, id, number: id.length, status, updated_at, is_preview }) as never;
   const marks = toMarks(
     [
       revision("later-of-two", "DEPLOYED", "2026-11-20T08:02:00Z"),
@@ -243,8 +244,8 @@ test("revisions are marked where they began to serve, without previews and faile
     { start_time: "2026-11-20T08:00:00.000000Z", end_time: "2026-11-20T09:00:00.000000Z" },
   );
   expect(marks.map(({ name, at }) => [name, at])).toEqual([
-    ["earlier", "2026-11-20T08:01:00Z"],
-    ["later-o", "2026-11-20T08:02:00Z"],
+    ["c535954 #7", "2026-11-20T08:01:00Z"],
+    ["c535954 #12", "2026-11-20T08:02:00Z"],
   ]);
 });
 

@@ -5,14 +5,27 @@ import { apiPath } from "../api/path.ts";
 
 const PAGE = 100;
 
-export type Projects = { query: UseQueryResult<Project[]>; project: Project | undefined };
+export type Projects = {
+  /** The reads that the projects wait for. */
+  query: UseQueryResult<Project[]>;
+  projects: Project[];
+  project: Project | undefined;
+};
 
 /** The project of the address, else the one that was traced last. */
 export function useProject(id: string | undefined): Projects {
-  const query = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, { query: { limit: PAGE } });
-  const projects = query.data ?? [];
+  const listed = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, { query: { limit: PAGE } });
+  const isBeyond = id !== undefined && listed.data?.every((one) => one.id !== id) === true;
+  const beyond = useApiQuery<Project[]>(isBeyond ? apiPath`/api/v1/sessions` : null, {
+    query: { id },
+  });
+  const projects = [...(isBeyond ? (beyond.data ?? []) : []), ...(listed.data ?? [])];
   const byTime = [...projects].sort((a, b) => timeOf(b) - timeOf(a));
-  return { query, project: id === undefined ? byTime[0] : projects.find((one) => one.id === id) };
+  return {
+    query: isBeyond ? beyond : listed,
+    projects,
+    project: id === undefined ? byTime[0] : projects.find((one) => one.id === id),
+  };
 }
 
 function timeOf({ last_run_start_time }: Project): number {

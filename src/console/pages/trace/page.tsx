@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { TopBar } from "../../shell/top-bar.tsx";
+import { lastListOf } from "../../traces/last-list.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { formatNumber, shortId } from "../../ui/formats.ts";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
@@ -10,7 +11,13 @@ import { TraceView } from "./trace-view.tsx";
 import { isRunning, useTrace } from "./use-trace.ts";
 
 const route = getRouteApi("/w/$workspace/traces/$trace");
-const ABOVE = [{ label: "Traces", path: "/traces" }];
+
+/** The list of traces as it was left, else the project of the trace. */
+const listOf = (project: string | null | undefined) => ({
+  label: "Traces",
+  path: "/traces",
+  search: lastListOf(project ?? undefined),
+});
 
 export function TracePage() {
   const { trace } = route.useParams();
@@ -24,7 +31,7 @@ function Trace({ id }: { id: string }) {
   const runs = query.data !== undefined && isRunning(query.data);
   return (
     <>
-      <TopBar above={ABOVE} title={shortId(id)}>
+      <TopBar above={[listOf(query.data?.end.project_id)]} title={shortId(id)}>
         {runs && (
           <>
             <LivePill
