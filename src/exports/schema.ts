@@ -91,12 +91,18 @@ export const BulkExportPatchRequest = namedObject("BulkExportUpdate", {
   status: caseless(["CANCELLED"], "must be CANCELLED").describe("Must be `CANCELLED`"),
 });
 
+const KINDS = ["once", "schedule", "window"] as const;
+
 export const BulkExportsQuery = z.object({
   limit: queryLimit("exports", 100, 100),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
   session_id: Uuid.optional().describe("Id of the project"),
   source_bulk_export_id: Uuid.optional().describe("Id of the schedule that created the export"),
   status: caseless(STATUSES).optional().describe("Status of the exports"),
+  kind: z
+    .enum(KINDS)
+    .optional()
+    .describe("Whether the exports run once, are schedules, or are windows of a schedule"),
 });
 export type BulkExportsQuery = z.infer<typeof BulkExportsQuery>;
 

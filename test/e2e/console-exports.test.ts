@@ -62,6 +62,10 @@ test("an export is started from a form that probes the bucket, and its rows are 
   await page.waitForURL(/exports\/[0-9a-f-]{36}/);
   await page.getByText("Completed", { exact: true }).waitFor();
   await page.getByText("20 of 30 rows of").waitFor();
+  const rows = page.getByRole("region", { name: "First rows" });
+  expect((await rows.getByRole("columnheader").allInnerTexts()).slice(0, 3)).toEqual([
+    ...["name", "run_type", "status"],
+  ]);
   await page.getByRole("cell", { name: "run 0", exact: true }).waitFor();
   await page.getByText("1 day: 1 written").waitFor();
   await page.getByRole("region", { name: "SQL for DuckDB" }).getByText("read_parquet").waitFor();
@@ -91,6 +95,17 @@ test("a schedule shows its windows in order, and is cancelled by its own dialog"
     ({ body }) => body.length >= 2 && body.every(({ status }) => status === "COMPLETED"),
   );
   await page.goto(consoleUrl("/exports"));
+  const kinds = page.getByRole("navigation", { name: "Kind of the exports" });
+  const isWindow = page
+    .getByRole("table", { name: "Exports" })
+    .getByText("window", { exact: true });
+  await page.getByRole("table", { name: "Schedules" }).waitFor();
+  expect(await isWindow.count()).toBe(0);
+  await kinds.getByRole("link", { name: "Windows of schedules" }).click();
+  await isWindow.nth(1).waitFor();
+  expect(await kinds.locator("[aria-current=page]").allInnerTexts()).toEqual([
+    "Windows of schedules",
+  ]);
   await page.getByRole("table", { name: "Schedules" }).getByRole("link").first().click();
   const cells = page.getByRole("list", { name: "Windows" }).getByRole("link");
   await cells.first().waitFor();
@@ -126,7 +141,7 @@ test("a file or an export that cannot be read is explained with the next step", 
   await page.getByText("The export could not be read.").waitFor();
   await page.getByText("It was deleted, or it belongs to another workspace.").waitFor();
   await page.goto(consoleUrl("/exports?status=TIMEDOUT"));
-  await page.getByRole("heading", { name: "No export has this status" }).waitFor();
+  await page.getByRole("heading", { name: "No export is of this kind and status" }).waitFor();
 });
 
 test("an export that failed shows the reason, and is retried from its page", async () => {

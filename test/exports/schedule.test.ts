@@ -178,6 +178,15 @@ describe("rows that arrive late", () => {
       { progress: { rows_written: 7, late_rows_written: 2 } },
       { progress: { rows_written: 3, late_rows_written: 0 } },
     ]);
+    const idsOf = async (kind: string) => {
+      const query = `session_id=${project_id}&kind=${kind}`;
+      const listed = await api(`/api/v1/bulk-exports?${query}`, { key: ours.viewer });
+      return (await listed.json<{ id: string }[]>()).map((each) => each.id);
+    };
+    const once = await ordered(ours, project_id, { start_time: noon(0), end_time: noon(1) });
+    expect(await idsOf("once")).toEqual([once.id]);
+    expect(await idsOf("schedule")).toEqual([id]);
+    expect(await idsOf("window")).toHaveLength(2);
     await given(ours, { from: noon(0), count: 1, project_id });
     await given(ours, { from: noon(1), count: 1, project_id });
     await given(ours, { from: noon(-1), count: 1, project_id });

@@ -11,7 +11,7 @@ import { isSchedule, showExportStatus } from "./export-status.ts";
 import { useDestinations, useProjectNames } from "./names.ts";
 import { rangeText } from "./windows.ts";
 
-/** Exports and ended schedules, the newest first. */
+/** Exports, schedules and their windows, the newest first. */
 export function ExportTable({ rows }: { rows: BulkExport[] }) {
   const projectOf = useProjectNames(rows);
   const { data: destinations = [] } = useDestinations();

@@ -1,4 +1,4 @@
-import { and, desc, eq } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, type SQL } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
@@ -58,6 +58,7 @@ export async function listBulkExports(
       ? undefined
       : eq(bulk_exports.source_bulk_export_id, query.source_bulk_export_id),
     query.status === undefined ? undefined : eq(bulk_exports.status, query.status),
+    query.kind === undefined ? undefined : isOfKind(query.kind),
   );
   const [rows, total] = await Promise.all([
     ctx.db
@@ -70,6 +71,15 @@ export async function listBulkExports(
     ctx.db.$count(bulk_exports, where),
   ]);
   return { items: await toBulkExports(ctx, rows), total };
+}
+
+function isOfKind(kind: NonNullable<BulkExportsQuery["kind"]>): SQL | undefined {
+  const { source_bulk_export_id, end_us } = bulk_exports;
+  if (kind === "window") return isNotNull(source_bulk_export_id);
+  return and(
+    isNull(source_bulk_export_id),
+    kind === "schedule" ? isNull(end_us) : isNotNull(end_us),
+  );
 }
 
 /** Keeps written files, and writes failed ones to the same keys. */

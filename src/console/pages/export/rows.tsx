@@ -44,7 +44,9 @@ function FooterText({ preview }: { preview: BulkExportPreview }) {
   );
 }
 
-function RowTable({ preview: { columns, rows } }: { preview: BulkExportPreview }) {
+function RowTable({ preview }: { preview: BulkExportPreview }) {
+  const { rows } = preview;
+  const columns = readable(preview.columns);
   return (
     <section
       className="overflow-x-auto"
@@ -77,6 +79,17 @@ function RowTable({ preview: { columns, rows } }: { preview: BulkExportPreview }
       </table>
     </section>
   );
+}
+
+/** Columns that a reader looks for, before the ids. */
+const FIRST = [
+  ...["name", "run_type", "status", "start_time", "end_time"],
+  ...["inputs", "outputs", "error", "total_tokens", "total_cost"],
+];
+
+function readable(columns: string[]): string[] {
+  const first = FIRST.filter((name) => columns.includes(name));
+  return [...first, ...columns.filter((name) => !FIRST.includes(name))];
 }
 
 type PreviewValue = BulkExportPreview["rows"][number]["values"][string];

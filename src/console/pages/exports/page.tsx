@@ -21,10 +21,10 @@ const POLL_MS = 10_000;
 const PAGE = 50;
 
 export function ExportsPage() {
-  const { status, offset = 0 } = route.useSearch();
+  const { status, kind = "once", offset = 0 } = route.useSearch();
   const polling = usePolling();
   const query = useApiQuery<BulkExport[]>(EXPORTS, {
-    query: { limit: PAGE, offset, status },
+    query: { limit: PAGE, offset, status, kind },
     poll: (rows) => {
       if (polling.isPaused) return false;
       return rows?.some(isExportActive) ? ACTIVE_POLL_MS : POLL_MS;
@@ -75,12 +75,12 @@ function NewExportButtons() {
 }
 
 function List({ rows, offset }: { rows: BulkExport[]; offset: number }) {
-  const { status } = route.useSearch();
+  const { status, kind } = route.useSearch();
   const navigate = route.useNavigate();
   return (
     <Panel
       title="Exports"
-      end={<StatusFilter />}
+      end={<Filters />}
       footer={
         <Pager
           noun="export"
@@ -92,7 +92,7 @@ function List({ rows, offset }: { rows: BulkExport[]; offset: number }) {
       }
     >
       {rows.length === 0 ? (
-        <NoExports isFiltered={status !== undefined} />
+        <NoExports isFiltered={status !== undefined || kind !== undefined} />
       ) : (
         <ExportTable rows={rows} />
       )}
@@ -100,28 +100,50 @@ function List({ rows, offset }: { rows: BulkExport[]; offset: number }) {
   );
 }
 
-function StatusFilter() {
-  const { status } = route.useSearch();
+const KINDS = [
+  { kind: undefined, word: "Once" },
+  { kind: "schedule", word: "Schedules" },
+  { kind: "window", word: "Windows of schedules" },
+] as const;
+
+function Filters() {
+  const { kind, status } = route.useSearch();
   return (
-    <nav className="seg" aria-label="Status of the exports">
-      {[undefined, ...SHOWN_STATUSES].map((each) => (
-        <route.Link
-          key={each ?? "all"}
-          to="."
-          search={{ status: each }}
-          aria-current={status === each ? "page" : undefined}
-        >
-          {each === undefined ? "All" : showExportStatus(each).word}
-        </route.Link>
-      ))}
-    </nav>
+    <>
+      <nav className="seg" aria-label="Kind of the exports">
+        {KINDS.map((each) => (
+          <route.Link
+            key={each.word}
+            to="."
+            search={{ status, kind: each.kind }}
+            activeOptions={{ explicitUndefined: true }}
+            aria-current={kind === each.kind ? "page" : undefined}
+          >
+            {each.word}
+          </route.Link>
+        ))}
+      </nav>
+      <nav className="seg" aria-label="Status of the exports">
+        {[undefined, ...SHOWN_STATUSES].map((each) => (
+          <route.Link
+            key={each ?? "all"}
+            to="."
+            search={{ kind, status: each }}
+            activeOptions={{ explicitUndefined: true }}
+            aria-current={status === each ? "page" : undefined}
+          >
+            {each === undefined ? "All" : showExportStatus(each).word}
+          </route.Link>
+        ))}
+      </nav>
+    </>
   );
 }
 
 function NoExports({ isFiltered }: { isFiltered: boolean }) {
   const workspace = useWorkspaceId();
   const mayExport = useMayExport();
-  if (isFiltered) return <Empty title="No export has this status">Choose another one.</Empty>;
+  if (isFiltered) return <Empty title="No export is of this kind and status">Choose others.</Empty>;
   return (
     <Empty
       title="No exports yet"

@@ -11,6 +11,8 @@ export const SHOWN_STATUSES = [
 
 export type ExportsSearch = {
   status?: (typeof SHOWN_STATUSES)[number] | undefined;
+  /** Without it those that run once. */
+  kind?: "schedule" | "window" | undefined;
   /** Number of exports before the first one. */
   offset?: number | undefined;
 };
@@ -19,6 +21,7 @@ export function exportsSearch(search: RawSearch): ExportsSearch {
   const offset = Math.floor(numberParam(search, "offset") ?? 0);
   return {
     status: choiceParam(search, "status", SHOWN_STATUSES),
+    kind: choiceParam(search, "kind", ["schedule", "window"]),
     offset: offset > 0 ? offset : undefined,
   };
 }
