@@ -1,8 +1,10 @@
 import type { z } from "zod";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { createRun } from "../threads/api/runs/run-service.ts";
 import { Run } from "../threads/contract/requests/run-schema.ts";
+import { threadObject } from "../threads/object/stub.ts";
 import { firingId, toInput } from "./firing.ts";
 import type { FiringRow } from "./records.ts";
 import type { CronFiring } from "./schema.ts";
@@ -11,6 +13,7 @@ import { cronObject } from "./stub.ts";
 
 /** Two requests in the same second start one run. */
 const SECOND_MS = 1000;
+const AT_ONCE = 10;
 
 /** Lists the last firings of a cron, the newest first. */
 export async function listCronFirings(
@@ -20,7 +23,10 @@ export async function listCronFirings(
   const { object } = await openCrons(ctx, deployment_id, "read", { cron_id });
   const found = await object.listFirings(cron_id);
   if (found === null) throw cronMissing(cron_id);
-  return found.map(toFiring);
+  return mapConcurrent(found, AT_ONCE, async (firing) => ({
+    ...toFiring(firing),
+    run_status: await statusOfRun(ctx, deployment_id, firing),
+  }));
 }
 
 /** Starts a run of a cron now, with the rights of the caller. The schedule stays as it is. */
@@ -43,7 +49,23 @@ export async function fireCron(
   return Run.parse(run);
 }
 
-function toFiring({ at, fired_at, is_manual, outcome, ...firing }: FiringRow): CronFiring {
+async function statusOfRun(
+  { env }: Context,
+  deployment_id: string,
+  { thread_id, run_id }: FiringRow,
+): Promise<CronFiring["run_status"]> {
+  if (thread_id === null || run_id === null) return null;
+  const run = await threadObject(env, deployment_id, thread_id).getRun(run_id);
+  return run?.status ?? null;
+}
+
+function toFiring({
+  at,
+  fired_at,
+  is_manual,
+  outcome,
+  ...firing
+}: FiringRow): Omit<CronFiring, "run_status"> {
   return {
     scheduled_at: new Date(at).toISOString(),
     fired_at: new Date(fired_at).toISOString(),

@@ -12,6 +12,7 @@ import {
 import {
   MultitaskStrategy,
   RunCreate,
+  RunStatus,
   StreamMode,
 } from "../threads/contract/requests/run-schema.ts";
 import { AgentPath, RunConfig } from "../threads/contract/requests/schema.ts";
@@ -143,6 +144,9 @@ export const CronFiring = namedObject("CronFiring", {
     ),
   run_id: Uuid.nullable().describe("Id of the run, `null` when none was started"),
   thread_id: Uuid.nullable().describe("Id of the thread of the run"),
+  run_status: RunStatus.nullable().describe(
+    "Status of the run now, `null` when none was started or it was deleted",
+  ),
   message: z.string().nullable().describe("Reason why no run was started"),
 });
 export type CronFiring = z.infer<typeof CronFiring>;

@@ -440,26 +440,26 @@ describe("firings", () => {
     const { create, createOn, thread, due, tick, call } = await agent();
     const firings = async (id: string) =>
       (await call<Firing[]>("GET", `/runs/crons/${id}/firings`)).body;
-    const { cron_id } = await create();
+    const { cron_id } = await create({ on_run_completed: "keep" });
     expect(await firings(cron_id)).toEqual([]);
     const times = [Date.now() - 3000, Date.now() - 2000];
     for (const at of times) {
       await due(cron_id, at);
       await tick();
     }
-    expect(await firings(cron_id)).toEqual(
-      await Promise.all(
-        times.toReversed().map(async (at) => ({
-          scheduled_at: new Date(at).toISOString(),
-          fired_at: expect.any(String),
-          is_manual: false,
-          outcome: "started",
-          run_id: await firingId({ cron_id }, at),
-          thread_id: expect.any(String),
-          message: null,
-        })),
-      ),
+    const expected = await Promise.all(
+      times.toReversed().map(async (at) => ({
+        scheduled_at: new Date(at).toISOString(),
+        fired_at: expect.any(String),
+        is_manual: false,
+        outcome: "started",
+        run_id: await firingId({ cron_id }, at),
+        thread_id: expect.any(String),
+        run_status: "success",
+        message: null,
+      })),
     );
+    await eventually(async () => expect(await firings(cron_id)).toEqual(expected));
     const thread_id = await thread();
     const later = { assistant_id: "echo", input: {}, after_seconds: 3600 };
     await call("POST", `/threads/${thread_id}/runs`, later);
@@ -467,7 +467,7 @@ describe("firings", () => {
     await due(busy.cron_id);
     await tick();
     expect(await firings(busy.cron_id)).toEqual([
-      expect.objectContaining({ outcome: "skipped", run_id: null, message: expect.any(String) }),
+      expect.objectContaining({ outcome: "skipped", run_id: null, run_status: null }),
     ]);
     await call("DELETE", `/runs/crons/${cron_id}`);
     expect((await call("GET", `/runs/crons/${cron_id}/firings`)).status).toBe(404);

@@ -1,7 +1,6 @@
 import { type FormEvent, useId, useState } from "react";
 import type { Cron, FoundCron } from "../../../agent-server/crons/schema.ts";
-import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
-import { useApiChange, useApiQuery } from "../../api/hooks.ts";
+import { useApiChange } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
 import { parseJson, toJson } from "../../ui/conversation/fields.ts";
@@ -11,6 +10,7 @@ import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { JsonField, useJsonText } from "../../ui/form/json-field.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { FiringsPreview } from "./firings-preview.tsx";
+import { useAssistants } from "./starts.tsx";
 
 type Props = {
   deployment: string;
@@ -132,12 +132,8 @@ function When({ plan: { schedule, timezone, ends }, onChange }: WhenProps) {
   );
 }
 
-const ASSISTANTS_SHOWN = 100;
-
 function AssistantChoice({ deployment }: { deployment: string }) {
-  const query = useApiQuery<Assistant[]>(agentPath(deployment)`/assistants/search`, {
-    post: { limit: ASSISTANTS_SHOWN, sort_by: "name", sort_order: "asc" },
-  });
+  const query = useAssistants(deployment);
   return (
     <SelectField
       label="Assistant"

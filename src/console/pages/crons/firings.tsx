@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { CronFiring } from "../../../agent-server/crons/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
+import { showRun } from "../../runs/stream/run-status.ts";
 import { pathTo } from "../../state/path.ts";
 import { Id } from "../../ui/copy-button.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -52,7 +53,8 @@ type RowProps = { firing: CronFiring; deployment: string };
 
 function FiringRow({ firing, deployment }: RowProps) {
   const workspace = useWorkspaceId();
-  const { kind, word } = OUTCOMES[firing.outcome];
+  const { kind, word } =
+    firing.run_status === null ? OUTCOMES[firing.outcome] : showRun(firing.run_status);
   return (
     <li className="in-p border-b border-line-soft row wrap">
       <Status kind={kind} plain={kind === "ok"}>

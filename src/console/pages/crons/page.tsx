@@ -19,6 +19,7 @@ import { Status } from "../../ui/status.tsx";
 import { CronForm } from "./cron-form.tsx";
 import { CronDetail } from "./detail.tsx";
 import { NextRun } from "./next-run.tsx";
+import { Starts } from "./starts.tsx";
 
 const route = getRouteApi("/w/$workspace/crons");
 const POLL_MS = 5000;
@@ -76,7 +77,11 @@ function Crons({ deployment, polling }: Props) {
                 />
               }
             >
-              {rows.length === 0 ? <NoCrons /> : <CronTable rows={rows} chosen={cron} />}
+              {rows.length === 0 ? (
+                <NoCrons />
+              ) : (
+                <CronTable rows={rows} chosen={cron} deployment={deployment.id} />
+              )}
             </Panel>
             {chosen && (
               <CronDetail cron={chosen} deployment={deployment.id} isPaused={polling.isPaused} />
@@ -120,11 +125,13 @@ function NewCron({ deployment }: { deployment: string }) {
   );
 }
 
-function CronTable({ rows, chosen }: { rows: FoundCron[]; chosen: string | undefined }) {
+type TableProps = { rows: FoundCron[]; chosen: string | undefined; deployment: string };
+
+function CronTable({ rows, chosen, deployment }: TableProps) {
   return (
     <DataTable
       label="Crons"
-      columns={COLUMNS}
+      columns={columnsOf(deployment)}
       rows={rows}
       keyOf={({ cron_id }) => cron_id ?? ""}
       selected={chosen ?? null}
@@ -132,8 +139,14 @@ function CronTable({ rows, chosen }: { rows: FoundCron[]; chosen: string | undef
   );
 }
 
-const COLUMNS: TableColumn<FoundCron>[] = [
+const columnsOf = (deployment: string): TableColumn<FoundCron>[] => [
   { id: "schedule", header: "Schedule", cell: (row) => <Schedule cron={row} /> },
+  {
+    id: "starts",
+    header: "Starts",
+    cell: (row) => <Starts cron={row} deployment={deployment} />,
+    card: "full",
+  },
   {
     id: "target",
     header: "Runs on",
