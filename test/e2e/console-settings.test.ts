@@ -146,7 +146,10 @@ test("a cron is created, edited, run, paused and enabled, and its firings are li
   await page.getByRole("button", { name: "Run now" }).click();
   const firings = page.getByRole("list", { name: "Last firings" });
   await firings.getByText("by hand").waitFor();
-  await firings.getByText("Started").waitFor();
+  await firings.getByText("Ended", { exact: true }).waitFor();
+  const row = page.getByRole("row", { name: /0 9 \* \* \*/ });
+  await row.getByText("steps", { exact: true }).waitFor();
+  await row.getByText('{"delay_ms":1}').waitFor();
   await page.getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByText("none while paused").first().waitFor();
   await page.getByRole("button", { name: "Enable" }).click();

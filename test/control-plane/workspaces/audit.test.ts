@@ -41,6 +41,7 @@ describe("the audit log", () => {
         actor_type: "api_key",
         actor_id: expect.any(String),
         user_id: null,
+        actor_name: expect.stringMatching(/^lsv2_\w+\.\.\.$/),
         resources: [{ name: "deployment_id", id: path.split("/").at(-1) }],
         status: 200,
       },
@@ -113,7 +114,7 @@ describe("the audit log", () => {
 
   test("is filtered by actor, action, resource and time", async () => {
     const ours = await workspace();
-    const { user_id, key } = await person(ours, "editor");
+    const { user_id, key, email } = await person(ours, "editor");
     const [one, two] = [await deploymentOf(ours), await deploymentOf(ours)];
     await api(one, { key, ...display("a") });
     await api(two, { key: ours.admin, ...display("b") });
@@ -122,6 +123,7 @@ describe("the audit log", () => {
     const found = async (query: Record<string, string>) =>
       (await logs(ours, new URLSearchParams(query).toString())).resources;
     expect(await found({ actor_id: user_id })).toEqual([byUser]);
+    expect(byUser?.actor_name).toBe(email);
     expect(await found({ actor_id: updated?.actor_id ?? "" })).toEqual([updated]);
     expect(await found({ action: "deleteDeployment" })).toEqual([deleted]);
     expect(await found({ resource_id: one.split("/")[3] ?? "" })).toEqual([byUser]);

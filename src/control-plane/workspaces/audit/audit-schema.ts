@@ -26,6 +26,11 @@ export const AuditLog = namedObject("AuditLog", {
   actor_type: z.enum(["api_key", "user", "system"]).describe("Kind of the caller"),
   actor_id: textField("Id of the key or of the user", "019a2b3c-0000-7000-8000-000000000002"),
   user_id: z.string().nullable().describe("Id of the user, `null` for a service key"),
+  actor_name: z.string().nullable().openapi({
+    description:
+      "Email of the user, or else the description or first characters of the key. `null` for others, and for who was deleted",
+    example: "ada@example.com",
+  }),
   resources: z
     .array(
       z.object({

@@ -5,7 +5,7 @@ import { whoOf } from "../../../shared/http/rate-limit.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../../shared/times.ts";
-import { audit_logs } from "../table.ts";
+import { api_keys, audit_logs, users } from "../table.ts";
 import { AuditLog, type AuditLogsList, type AuditLogsQuery } from "./audit-schema.ts";
 import type { AuditedChange } from "./changes.ts";
 
@@ -27,14 +27,25 @@ export async function recordChange({ db, caller }: Context, change: AuditedChang
 export async function listAuditLogs(ctx: Context, query: AuditLogsQuery): Promise<AuditLogsList> {
   assertMay(ctx, "admin");
   const rows = await ctx.db
-    .select()
+    .select({
+      entry: audit_logs,
+      email: users.email,
+      description: api_keys.description,
+      prefix: api_keys.prefix,
+    })
     .from(audit_logs)
+    .leftJoin(users, eq(users.id, audit_logs.user_id))
+    .leftJoin(api_keys, eq(api_keys.id, audit_logs.actor_id))
     .where(and(inWorkspace(ctx, audit_logs), ...conditions(query)))
     .orderBy(desc(audit_logs.id))
     .limit(query.limit + 1);
   const page = rows.slice(0, query.limit);
-  const next_cursor = rows.length > query.limit ? (page.at(-1)?.id ?? null) : null;
-  return { resources: page.map((row) => AuditLog.parse(row)), next_cursor };
+  const next_cursor = rows.length > query.limit ? (page.at(-1)?.entry.id ?? null) : null;
+  const resources = page.map(({ entry, email, description, prefix }) => {
+    const key = description || (prefix && `${prefix}...`);
+    return AuditLog.parse({ ...entry, actor_name: email ?? key ?? null });
+  });
+  return { resources, next_cursor };
 }
 
 function conditions(query: AuditLogsQuery): (SQL | undefined)[] {
