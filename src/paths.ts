@@ -22,6 +22,7 @@ export const CONTROLLED = [
   "/v1/audit-logs/*",
   "/v1/integrations/*",
   "/v1/interrupts",
+  "/v1/lookup/*",
   "/v1/projects/*",
   "/v1/quotas",
   "/v1/run-webhooks/*",

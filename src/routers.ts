@@ -23,6 +23,7 @@ import { integrationRoutes } from "./control-plane/deployments/git/integration-r
 import { webhookRoutes } from "./control-plane/deployments/git/webhook-routes.ts";
 import { logRoutes } from "./control-plane/deployments/logs/log-routes.ts";
 import { uploadRoutes } from "./control-plane/deployments/uploads/upload-routes.ts";
+import { lookupRoutes } from "./control-plane/lookup/lookup-routes.ts";
 import { authorizationRoutes } from "./control-plane/oauth/authorizations/authorization-routes.ts";
 import { providerRoutes } from "./control-plane/oauth/providers/provider-routes.ts";
 import { connectionRoutes } from "./control-plane/oauth/tokens/connection-routes.ts";
@@ -66,6 +67,7 @@ export const PUBLIC_TRACE_ROUTERS = [
 export const ROUTERS = [
   workspaceRoutes,
   usageRoutes,
+  lookupRoutes,
   alertRoutes,
   keyRoutes,
   memberRoutes,

@@ -99,7 +99,7 @@ const READING = [
 ];
 
 /** An id in a path that names nothing of a workspace alone: the answer is empty for others. */
-const EMPTY_FOR_OTHERS = ["listAgentConnections", "waitForOAuth"];
+const EMPTY_FOR_OTHERS = ["listAgentConnections", "lookUp", "waitForOAuth"];
 
 /** Below their path is a public operation, which refuses a token of 5000 characters. */
 const ABOVE_PUBLIC = ["createFeedbackToken", "listFeedbackTokens"];

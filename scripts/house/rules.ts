@@ -52,10 +52,11 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     workspaces: ["auth.ts"],
   },
   alerts: { quotas: [], traces: [], usage: [], webhooks: ["sweep.ts"] },
+  lookup: { access: [], deployments: [], exports: [], threads: ["directory.ts"], traces: [] },
   crons: {
     access: [],
     deployments: [],
-    threads: ["assistant-ids.ts", "build-run.ts"],
+    threads: ["assistant-ids.ts", "build-run.ts", "stub.ts"],
     webhooks: [],
     workspaces: [],
   },

@@ -108,6 +108,7 @@ export async function belongings(): Promise<Belongings> {
     organization_id: owner.organization_id,
     assistant_id: assistant.assistant_id ?? "",
     namespace: "inner",
+    resource_id: deployment_id,
     auth_id: newId(),
     upload_id: newId(),
     token: newId(),

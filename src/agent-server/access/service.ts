@@ -106,6 +106,18 @@ export async function openAgent(
   return agent;
 }
 
+/** Members of the workspace may read threads of agents that do not authenticate users themselves. */
+export async function isAgentReadable(ctx: Context, deployment_id: string): Promise<boolean> {
+  try {
+    await openAgent(ctx, deployment_id, "read");
+    return true;
+  } catch (error) {
+    const { code } = AppError.from(error);
+    if (code === "not_found" || code === "unavailable") return false;
+    throw error;
+  }
+}
+
 /** Access granted for one deployment is not valid for another. */
 function assertAccess({ access }: Context, agent: ActiveRevision): void {
   const isHere = access
