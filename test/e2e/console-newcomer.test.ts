@@ -3,12 +3,10 @@ import { afterAll, beforeAll, expect, inject } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest as test } from "../support/node/browser-test.ts";
 import { violationsOf } from "./support/console.ts";
-import { uniqueName } from "./support/deployments.ts";
 import { stack } from "./support/stack.ts";
 import { createWorkspace } from "./support/workspaces.ts";
 
 const s3 = inject("s3");
-const NAME = uniqueName("newcomer");
 
 let browser: Browser;
 let page: Page;
@@ -52,10 +50,7 @@ async function signIn() {
 }
 
 async function deploy() {
-  await link("New deployment").click();
-  await field("Repository URL").fill(`${stack.git.url}/examples/chat.git`);
-  await field("Name").fill(NAME);
-  await button("Create and build").click();
+  await button("Deploy the example").click();
   await page.getByRole("log", { name: "Build log" }).getByText("Fetched examples/chat").waitFor();
   await shown("Serving").waitFor();
   const lines = (await page.getByText(/^\d+ lines$/).textContent()) ?? "";
@@ -104,7 +99,7 @@ async function exportTraces() {
 
 async function rollBack() {
   await sections().getByRole("link", { name: "Deployments" }).click();
-  await link(NAME).click();
+  await link("chat").click();
   await button("Build again").click();
   await page.locator("a.rev").nth(1).waitFor();
   await page.locator("a.rev", { hasText: "Serving" }).first().waitFor();
@@ -113,7 +108,7 @@ async function rollBack() {
   await button("Keep as it is").click();
   await button("Roll back").click();
   await button("Roll back now").click();
-  await page.getByText(/^Rolled back to \w{7} in /).waitFor();
+  await page.getByText(/^Rolled back to \w{7} #\d+ in /).waitFor();
   await shown("Serving").waitFor();
   await button("Move forward again").click();
   await page.getByText(/^Moved forward in /).waitFor();

@@ -4,12 +4,12 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
+import { CommandLine } from "../../deployments/command-line.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
-import { CopyButton } from "../../ui/copy-button.tsx";
 import { Field } from "../../ui/form/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
+import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { emptySecret, type SecretRow, SecretRows } from "./secret-rows.tsx";
 
@@ -129,28 +129,4 @@ function toRequest(form: FormData, secrets: SecretRow[]) {
       .filter(({ name }) => name.trim() !== "")
       .map(({ name, value }) => ({ name: name.trim(), value })),
   };
-}
-
-/** The three commands that upload a folder with the LangGraph CLI. */
-function CommandLine() {
-  const commands = [
-    "export LANGSMITH_API_KEY=lsv2_sk_...",
-    "cd my-agent",
-    `npx @langchain/langgraph-cli@1.5.1 deploy --remote --name my-agent --host-url ${location.origin} --api-key $LANGSMITH_API_KEY`,
-  ];
-  return (
-    <Panel title="From a folder, by the command line">
-      <ol className="in-p grid gap-2">
-        {commands.map((command) => (
-          <li key={command} className="row">
-            <code className="sm grow break-all bg-inset border border-line rounded-md px-2 py-1">
-              {command}
-            </code>
-            <CopyButton text={command} label={`Copy ${command.split(" ")[0]}`} />
-          </li>
-        ))}
-      </ol>
-      <footer>The folder is uploaded and built as it is, without a repository.</footer>
-    </Panel>
-  );
 }

@@ -1,20 +1,17 @@
-import { Link } from "@tanstack/react-router";
 import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
-import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
-import { useMay } from "../../api/session.ts";
 import { DeploymentTable } from "../../deployments/table.tsx";
 import { EXPORTS } from "../../exports/names.ts";
 import { ExportTable } from "../../exports/table.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
-import { pathTo } from "../../state/path.ts";
-import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
-import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
+import { PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Invitations } from "../../workspace/invitations.tsx";
 import { BrokenNow } from "./broken.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 import { Waiting } from "./waiting.tsx";
 
 const POLL_MS = 5000;
@@ -53,29 +50,6 @@ export function OverviewPage() {
         }
       </QueryState>
     </>
-  );
-}
-
-function FirstSteps() {
-  const workspace = useWorkspaceId();
-  const mayWrite = useMay("write");
-  return (
-    <Panel>
-      <Empty
-        title="Nothing is deployed yet"
-        action={
-          mayWrite && (
-            <Link to={pathTo(workspace, "/deployments/new")} className="btn pri">
-              <Icon name="plus" /> New deployment
-            </Link>
-          )
-        }
-      >
-        Threads that wait for a person, and builds, runs and exports that failed, appear here once
-        an agent runs.
-        {!mayWrite && " Editors and admins create deployments."}
-      </Empty>
-    </Panel>
   );
 }
 

@@ -62,6 +62,11 @@ export const Me = namedObject("Me", {
       }),
     )
     .describe("Regions of the installation, as its operator lists them"),
+  examples_url: z.string().nullable().openapi({
+    description:
+      "URL of the folder with the git repositories of examples, such as `chat.git`. `null` where the operator offers none",
+    example: null,
+  }),
   version: textField("Version of the service", "0.1.0"),
   session_expires_at: Timestamp.nullable().describe(
     "When the session of the console ends, `null` for a request with a key",

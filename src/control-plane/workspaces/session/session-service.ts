@@ -110,6 +110,7 @@ async function describe(
     ),
     region: env.DATA_JURISDICTION || null,
     regions: readRegions(env.REGIONS),
+    examples_url: env.EXAMPLES_URL || null,
     version: VERSION,
     session_expires_at,
   };
