@@ -1,23 +1,18 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type KeyboardEvent, useId, useState } from "react";
-import type { DeploymentsList } from "../../control-plane/deployments/schema.ts";
-import { useApiQuery, useWorkspaceId } from "../api/hooks.ts";
-import { apiPath } from "../api/path.ts";
+import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { useWorkspaceId } from "../api/hooks.ts";
 import { pathTo } from "../state/path.ts";
 import { Dialog } from "../ui/dialog.tsx";
-import { Icon, type IconName } from "../ui/icon.tsx";
-import { PLACES } from "./places.ts";
+import { Icon } from "../ui/icon.tsx";
+import { type PaletteGroup, type PaletteOption, usePaletteGroups } from "./palette-options.ts";
 
-type Option = { label: string; icon: IconName; path: string; hint?: string };
-
-const MAX_OPTIONS = 12;
-
-/** Places and deployments by name. */
+/** Waiting threads, deployments, places and actions by their names, and anything by its id. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
   const list = useId();
-  const options = useOptions(text);
+  const { groups, isSearching } = usePaletteGroups(text);
+  const options = groups.flatMap((group) => group.options);
   const open = useOpen(onClose);
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key] ?? 0;
@@ -26,7 +21,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       setChosen((options.length + chosen + step) % Math.max(options.length, 1));
     }
     const option = options[chosen];
-    if (event.key === "Enter" && option) open(option.path);
+    if (event.key === "Enter" && option) open(option, event.ctrlKey || event.metaKey);
   };
   return (
     <Dialog title="Search or jump to" onClose={onClose}>
@@ -48,54 +43,84 @@ export function Palette({ onClose }: { onClose: () => void }) {
             }}
           />
         </div>
-        <div id={list} role="listbox" aria-label="Results" className="py-2">
-          {options.map(({ label, icon, path, hint }, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys
-            <div
-              key={path}
-              id={`${list}-${index}`}
-              className="opt"
-              role="option"
-              tabIndex={-1}
-              aria-selected={index === chosen}
-              onClick={() => open(path)}
-            >
-              <Icon name={icon} />
-              <span className="cut grow">{label}</span>
-              {hint && <span className="dim sm">{hint}</span>}
-            </div>
-          ))}
+        <div className="h-[min(420px,52vh)] overflow-y-auto py-2">
+          <Results list={list} groups={groups} chosen={options[chosen]} onOpen={open} />
+          {options.length === 0 && (
+            <p className="dim px-4 py-2" role="status">
+              {isSearching ? "Looking the id up" : "Nothing in this workspace has this id."}
+            </p>
+          )}
         </div>
-        {options.length === 0 && (
-          <p className="dim px-4 pb-4">No place or deployment has this name.</p>
-        )}
+        <footer className="hide-m">
+          <span>
+            <kbd>Enter</kbd>open
+          </span>
+          <span>
+            <kbd>Ctrl Enter</kbd>in a new tab
+          </span>
+          <span className="push">A pasted id opens what it names</span>
+        </footer>
       </div>
     </Dialog>
   );
 }
 
-function useOptions(text: string): Option[] {
-  const { data } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
-    query: { limit: 100 },
-  });
-  const deployments = (data?.resources ?? []).map(({ id, name }) => {
-    return { label: name, icon: "layers", path: `/deployments/${id}`, hint: "Deployment" } as const;
-  });
-  const places: Option[] = PLACES.map(({ key, ...place }) => ({
-    ...place,
-    ...(key && { hint: `g ${key}` }),
-  }));
-  const wanted = text.trim().toLowerCase();
-  return [...places, ...deployments]
-    .filter(({ label, path }) => `${label} ${path}`.toLowerCase().includes(wanted))
-    .slice(0, MAX_OPTIONS);
+type ResultsProps = {
+  list: string;
+  groups: PaletteGroup[];
+  chosen: PaletteOption | undefined;
+  onOpen: (option: PaletteOption, isNewTab: boolean) => void;
+};
+
+function Results({ list, groups, chosen, onOpen }: ResultsProps) {
+  const all = groups.flatMap(({ options }) => options);
+  const chosenId = chosen && `${list}-${all.indexOf(chosen)}`;
+  useEffect(() => {
+    if (chosenId) document.getElementById(chosenId)?.scrollIntoView({ block: "nearest" });
+  }, [chosenId]);
+  return (
+    <div id={list} role="listbox" aria-label="Results">
+      {groups.map(({ name, options }) => (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of options
+        <div key={name} role="group" aria-label={name}>
+          <div className="grp" aria-hidden="true">
+            {name}
+          </div>
+          {options.map((option) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys
+            <div
+              key={option.path}
+              id={`${list}-${all.indexOf(option)}`}
+              className="opt"
+              role="option"
+              tabIndex={-1}
+              aria-selected={option === chosen}
+              onClick={(event) => onOpen(option, event.ctrlKey || event.metaKey)}
+            >
+              <Icon name={option.icon} />
+              <bdi className="cut grow" title={option.label}>
+                {option.label}
+              </bdi>
+              {option.hint && <span className="dim sm nw hide-m">{option.hint}</span>}
+            </div>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
 }
 
-function useOpen(onClose: () => void): (path: string) => void {
+function useOpen(onClose: () => void): ResultsProps["onOpen"] {
   const navigate = useNavigate();
   const id = useWorkspaceId();
-  return (path) => {
+  return ({ path }, isNewTab) => {
     onClose();
-    void navigate({ to: pathTo(id, path) });
+    if (isNewTab) {
+      window.open(`/console${pathTo(id, path)}`, "_blank", "noopener");
+      return;
+    }
+    const [page = "", query] = path.split("?");
+    const search = Object.fromEntries(new URLSearchParams(query));
+    void navigate({ to: pathTo(id, page), search });
   };
 }

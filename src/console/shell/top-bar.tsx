@@ -4,7 +4,7 @@ import { createPortal } from "react-dom";
 import { useWorkspace } from "../api/session.ts";
 import { pathTo } from "../state/path.ts";
 
-type Crumb = { label: string; path: string; search?: Record<string, string> };
+type Crumb = { label: string; path: string; search?: Record<string, unknown> };
 
 const SlotContext = createContext<HTMLElement | null>(null);
 
