@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest as test } from "../support/node/browser-test.ts";
 import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
+import { createBody, exampleUrl, uniqueName } from "./support/deployments.ts";
 import { request } from "./support/http.ts";
 import { stack } from "./support/stack.ts";
 
@@ -39,6 +40,9 @@ test("the root leads a browser to the sign-in, and a wrong key is refused in wor
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(`${stack.base_url}/`);
+  await page.getByText("The local stack prints its first key").waitFor();
+  expect(await page.getByText("Sign in to continue where you were.").count()).toBe(0);
+  await page.locator("input[name=key]:focus").waitFor();
   await page.getByLabel("API key").fill("lsv2_sk_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
   expect(await page.getByRole("alert").textContent()).toContain("Invalid API key.");
@@ -109,6 +113,16 @@ test("places and deployments are reached by keyboard alone", async () => {
     await page.getByRole("combobox").fill("deploym");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Deployments" }).first().waitFor();
+    for (const [key, name] of [
+      ["t", "Threads"],
+      ["m", "Monitor"],
+      ["e", "Exports"],
+      ["d", "Deployments"],
+    ] as const) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.locator("h1:focus", { hasText: name }).waitFor({ state: "attached" });
+    }
     await page.keyboard.press("?");
     const keys = page.getByRole("dialog", { name: "Keys" });
     await keys.waitFor();
@@ -118,5 +132,33 @@ test("places and deployments are reached by keyboard alone", async () => {
     await page.keyboard.press("/");
     await page.keyboard.type("abc");
     await page.waitForURL(/q=abc/);
+  });
+});
+
+test("the palette opens what has a pasted id, and searches the traces for any other text", async () => {
+  const absent = createBody(uniqueName("absent"), exampleUrl("chat"), { repo_ref: "absent" });
+  const { id } = (await request<{ id: string }>("POST", "/v2/deployments", absent)).body;
+  await withConsole("", {}, async ({ page }) => {
+    const jump = async (text: string) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Search or jump to" }).fill(text);
+    };
+    await jump(crypto.randomUUID());
+    await page.getByText("Nothing in this workspace has this id.").waitFor();
+    await page.keyboard.press("Escape");
+    await jump(id);
+    await page.getByRole("option", { name: "Deployment" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(consoleUrl(`/deployments/${id}`));
+    await jump('quota "exceeded"');
+    await page.getByRole("option", { name: 'Search traces for "quota "exceeded""' }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Traces" }).first().waitFor();
+    expect(new URL(page.url()).searchParams.get("q")).toBe('search("quota \\"exceeded\\"")');
+    const [tab] = await Promise.all([
+      page.context().waitForEvent("page"),
+      jump("new depl").then(() => page.keyboard.press("Control+Enter")),
+    ]);
+    await tab.waitForURL(consoleUrl("/deployments/new"));
   });
 });

@@ -1,4 +1,4 @@
-import { Outlet, useLocation } from "@tanstack/react-router";
+import { Outlet, useLocation, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { useWorkspaceId } from "../api/hooks.ts";
 import { useMe } from "../api/session.ts";
@@ -80,13 +80,34 @@ function Frame() {
 
 /** Moves the focus to the heading, as a document that loads would. */
 function useFocusAfterNavigation(): void {
-  const { pathname } = useLocation();
+  const pathname = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
   const former = useRef(pathname);
   useEffect(() => {
+    const isFirst = former.current === undefined;
     if (former.current === pathname) return;
     former.current = pathname;
-    requestAnimationFrame(() => document.querySelector<HTMLElement>("#main h1")?.focus());
+    return isFirst ? undefined : keepFocusOnHeading();
   }, [pathname]);
+}
+
+/** The heading comes with the code of its page, or with its data. The first key or click ends the wait. */
+function keepFocusOnHeading(): () => void {
+  const leave = new AbortController();
+  let hadFocus = false;
+  const focus = () => {
+    const heading = document.querySelector<HTMLElement>("#main h1");
+    if (!heading || (hadFocus && document.activeElement !== document.body)) return;
+    hadFocus = true;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+  };
+  const observer = new MutationObserver(focus);
+  observer.observe(document.body, { childList: true, subtree: true });
+  leave.signal.addEventListener("abort", () => observer.disconnect());
+  for (const event of ["pointerdown", "keydown"])
+    addEventListener(event, () => leave.abort(), { signal: leave.signal, capture: true });
+  focus();
+  return () => leave.abort();
 }
 
 function useMedia(text: string): boolean {

@@ -9,6 +9,8 @@ import { Weave } from "./weave.tsx";
 
 const route = getRouteApi("/login");
 
+const LOCAL_HOSTS = ["localhost", "127.0.0.1"];
+
 export function LoginPage() {
   const { to, problem } = route.useSearch();
   return (
@@ -21,7 +23,9 @@ export function LoginPage() {
         </div>
         <h1 className="login-h">Sign in</h1>
         <p className="mid mb-5">To {location.host}</p>
-        {to !== undefined && <p className="note mb-4">Sign in to continue where you were.</p>}
+        {to !== undefined && to !== "/" && (
+          <p className="note mb-4">Sign in to continue where you were.</p>
+        )}
         <IssuerLink to={to} problem={problem} />
         <KeyForm to={to} />
       </main>
@@ -97,6 +101,8 @@ function KeyForm({ to }: { to: string | undefined }) {
           placeholder="lsv2_..."
           autoComplete="off"
           required
+          // biome-ignore lint/a11y/noAutofocus: the page is for this field
+          autoFocus
           aria-invalid={error !== null}
           aria-describedby="key-hint"
         />
@@ -110,10 +116,23 @@ function KeyForm({ to }: { to: string | undefined }) {
           {error.message} Check that the whole key was copied and that it is of this region.
         </div>
       )}
-      <p className="hint" id="key-hint">
-        The key is exchanged once for a session of 12 hours. This browser does not keep it.
-      </p>
+      <KeyHint />
     </form>
+  );
+}
+
+function KeyHint() {
+  return (
+    <p className="hint" id="key-hint">
+      The key is exchanged once for a session of 12 hours. This browser does not keep it.
+      {LOCAL_HOSTS.includes(location.hostname) && (
+        <>
+          {" "}
+          The local stack prints its first key as it starts, and keeps it as <code>api_key</code> in{" "}
+          <code>.heddle/local.json</code>.
+        </>
+      )}
+    </p>
   );
 }
 
