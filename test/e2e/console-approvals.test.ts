@@ -31,7 +31,7 @@ async function openThread(thread_id: string): Promise<Page> {
 }
 
 async function answer(page: Page): Promise<void> {
-  await page.getByRole("textbox", { name: "Answer as JSON" }).fill('"yes"');
+  await page.getByRole("textbox", { name: "Answer", exact: true }).fill("yes");
   await page.getByRole("button", { name: "Answer", exact: true }).click();
 }
 

@@ -1,14 +1,14 @@
 const MAX_TEXT = 200;
 
-/** A line for an interrupt: the tool that it would call, its text, or its JSON. Agents choose any shape. */
+/** A line for an interrupt: the tool that it would call with its arguments, its text, or its JSON. Agents choose any shape. */
 export function questionOf(interrupts: unknown): string {
   const first = Object.values(Object(interrupts) as Record<string, unknown>).flat()[0];
   const value: unknown = fieldOf(first, "value") ?? first;
   const action = fieldOf(value, "action_requests") ?? fieldOf(value, "action_request");
   const call = Array.isArray(action) ? action[0] : (action ?? value);
   const texts = [
+    callText(call),
     fieldOf(value, "description"),
-    fieldOf(call, "name") ?? fieldOf(call, "action"),
     fieldOf(value, "question"),
     fieldOf(value, "message"),
     value,
@@ -16,6 +16,17 @@ export function questionOf(interrupts: unknown): string {
   const text = texts.find((each) => typeof each === "string" && each.trim() !== "");
   if (typeof text === "string") return text.slice(0, MAX_TEXT);
   return value === undefined ? "Waits before a node" : JSON.stringify(value).slice(0, MAX_TEXT);
+}
+
+/** A tool with its arguments, such as "refund_order: order 1042, amount 19.9". */
+function callText(call: unknown): string | undefined {
+  const name = fieldOf(call, "name") ?? fieldOf(call, "action");
+  if (typeof name !== "string" || name === "") return undefined;
+  const args = Object.entries(Object(fieldOf(call, "args") ?? fieldOf(call, "arguments")));
+  const shown = args.map(
+    ([key, arg]) => `${key} ${typeof arg === "string" ? arg : JSON.stringify(arg)}`,
+  );
+  return shown.length > 0 ? `${name}: ${shown.join(", ")}` : name;
 }
 
 function fieldOf(value: unknown, name: string): unknown {

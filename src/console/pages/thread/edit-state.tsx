@@ -1,6 +1,7 @@
 import { type FormEvent, useId, useState } from "react";
 import { isFields, toJson } from "../../ui/conversation/fields.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+import { TextAreaField } from "../../ui/form/field.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 
@@ -19,7 +20,6 @@ export function EditState({ values, checkpoint_id, onEdit, onClose }: Props) {
   const [node, setNode] = useState("");
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const field = useId();
   const nodeField = useId();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -42,16 +42,13 @@ export function EditState({ values, checkpoint_id, onEdit, onClose }: Props) {
             ; nothing is deleted. The graph's reducers apply: a list such as messages is appended
             to.
           </p>
-          <div className="field">
-            <label htmlFor={field}>Values to write, as JSON</label>
-            <textarea
-              id={field}
-              className="in mono"
-              rows={12}
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-            />
-          </div>
+          <TextAreaField
+            label="Values to write, as JSON"
+            className="mono"
+            rows={12}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
           <div className="field">
             <label htmlFor={nodeField}>Written as node</label>
             <input

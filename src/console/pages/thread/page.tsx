@@ -60,10 +60,12 @@ function useAgentName(deployment: string): string {
   return data?.display_name ?? data?.name ?? "agent";
 }
 
-function ThreadStatus({ view: { active, thread } }: { view: ThreadView }) {
-  const status = active === null ? thread.data?.status : "busy";
-  if (status === undefined) return null;
-  const { kind, word } = showThread(status);
+function ThreadStatus({ view: { active, thread, inOrder } }: { view: ThreadView }) {
+  if (thread.data === undefined) return null;
+  const { kind, word } =
+    active === null
+      ? showThread(thread.data, inOrder.at(-1)?.status)
+      : showThread({ status: "busy" });
   return (
     <Status kind={kind} plain={kind === "idle"}>
       {kind === "waiting" ? "Waiting for a person" : word}

@@ -1,5 +1,6 @@
-import { useId, useState } from "react";
+import { useState } from "react";
 import { toJson } from "../../ui/conversation/fields.ts";
+import { TextAreaField } from "../../ui/form/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonForm } from "../input/json-form.tsx";
 import type { Decision, InterruptAction } from "./interrupts.ts";
@@ -115,7 +116,6 @@ type MessageProps = {
 
 function MessageForm({ type, name, onDecide, onBack }: MessageProps) {
   const [message, setMessage] = useState("");
-  const id = useId();
   return (
     <form
       className="ft"
@@ -124,20 +124,13 @@ function MessageForm({ type, name, onDecide, onBack }: MessageProps) {
         onDecide({ type, message });
       }}
     >
-      <div className="field w-full">
-        <label htmlFor={id}>
-          {type === "reject" ? "Reason, which the agent reads" : "Response to the agent"}
-        </label>
-        <textarea
-          id={id}
-          className="in"
-          rows={2}
-          // biome-ignore lint/a11y/noAutofocus: the form was opened to type
-          autoFocus
-          value={message}
-          onChange={(event) => setMessage(event.target.value)}
-        />
-      </div>
+      <TextAreaField
+        label={type === "reject" ? "Reason, which the agent reads" : "Response to the agent"}
+        rows={2}
+        autoFocus
+        value={message}
+        onChange={(event) => setMessage(event.target.value)}
+      />
       <button type="submit" className={`btn ${type === "reject" ? "danger-pri" : "pri"}`}>
         <span className="cut">{type === "reject" ? `Reject ${name}` : "Respond"}</span>
       </button>

@@ -7,7 +7,14 @@ import { Time } from "../../ui/values.tsx";
 import { JsonForm } from "../input/json-form.tsx";
 import { Arguments } from "./arguments.tsx";
 import { DecisionForm } from "./decision-form.tsx";
-import { answerOf, type Decision, type InterruptRequest } from "./interrupts.ts";
+import {
+  answerOf,
+  type Decision,
+  type InterruptRequest,
+  optionsOf,
+  titleOf,
+} from "./interrupts.ts";
+import { TextAnswer } from "./text-answer.tsx";
 
 type Props = {
   request: InterruptRequest;
@@ -19,9 +26,8 @@ type Props = {
 
 /** A question of the agent in the place where it waits. An answer is never undone. */
 export function InterruptCard({ request, since, mayAnswer, onAnswer }: Props) {
-  const { node, actions } = request;
   const answer = useAnswer(onAnswer);
-  const title = actions.map(({ name }) => name).join(", ") || node || "The agent";
+  const title = titleOf(request);
   return (
     <article className="ask" aria-label={`${title} waits for a person`}>
       <header>
@@ -99,7 +105,7 @@ type AnswerProps = {
 };
 
 function Answer({ request, isBusy, send }: AnswerProps) {
-  const [isJson, setJson] = useState(request.actions.length === 0);
+  const [isJson, setJson] = useState(false);
   if (isJson) {
     return (
       <JsonForm
@@ -109,18 +115,18 @@ function Answer({ request, isBusy, send }: AnswerProps) {
         initial={request.actions.length === 0 ? "" : exampleOf(request)}
         isBusy={isBusy}
         onSend={send}
-        {...(request.actions.length > 0 && { onBack: () => setJson(false) })}
+        onBack={() => setJson(false)}
       />
     );
   }
+  const onJson = () => setJson(true);
+  if (request.actions.length === 0) {
+    const options = optionsOf(request);
+    return <TextAnswer options={options} isBusy={isBusy} onSend={send} onJson={onJson} />;
+  }
   const decide = (decisions: Decision[]) => send(answerOf(request, decisions));
   return (
-    <DecisionForm
-      actions={request.actions}
-      isBusy={isBusy}
-      onDecide={decide}
-      onJson={() => setJson(true)}
-    />
+    <DecisionForm actions={request.actions} isBusy={isBusy} onDecide={decide} onJson={onJson} />
   );
 }
 

@@ -39,6 +39,21 @@ export function interruptsOf(state: { tasks?: unknown; interrupts?: unknown }): 
   );
 }
 
+/** Names of the actions that wait, or else of the node. */
+export function titleOf({ actions, node }: InterruptRequest): string {
+  return actions.map(({ name }) => name).join(", ") || node || "The agent";
+}
+
+const MAX_OPTIONS = 20;
+
+/** Answers that a plain question offers, as a list of texts or other plain values. */
+export function optionsOf({ value }: InterruptRequest): unknown[] {
+  const { options } = isFields(value) ? value : {};
+  const isPlain = (option: unknown) => typeof option !== "object";
+  if (!Array.isArray(options) || !options.every(isPlain)) return [];
+  return [...new Set<unknown>(options)].slice(0, MAX_OPTIONS);
+}
+
 function readInterrupt({ id, value }: Fields, node: string): InterruptRequest {
   const [shape, actions] = readActions(value);
   return { id: typeof id === "string" ? id : null, node, value, shape, actions };

@@ -4,6 +4,8 @@ import { Icon } from "../icon.tsx";
 type Props = {
   label: string;
   onSend: (text: string) => Promise<unknown>;
+  /** Text of the button. */
+  act?: string;
   /** Controls at the start of the footer. */
   children?: ReactNode;
   /** Takes the place of the button that sends. */
@@ -11,7 +13,7 @@ type Props = {
 };
 
 /** A text that waits for its confirmation: it stays in the field until the service accepted it. */
-export function Composer({ label, onSend, children, end }: Props) {
+export function Composer({ label, onSend, act = "Send", children, end }: Props) {
   const [text, setText] = useState("");
   const [isBusy, setBusy] = useState(false);
   const send = () => {
@@ -50,7 +52,7 @@ export function Composer({ label, onSend, children, end }: Props) {
               disabled={text.trim() === "" || isBusy}
               onClick={send}
             >
-              <Icon name="send" small /> {isBusy ? "Sending" : "Send"}
+              <Icon name="send" small /> {isBusy ? "Sending" : act}
             </button>
           )}
         </span>

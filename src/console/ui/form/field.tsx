@@ -1,4 +1,10 @@
-import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
+import {
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+  useId,
+} from "react";
 
 type Props = InputHTMLAttributes<HTMLInputElement> & {
   label: ReactNode;
@@ -24,6 +30,19 @@ export function Field({ label, children, problem, className = "", ...input }: Pr
       <p className={problem === undefined ? "hint" : "bad break-words"} id={`${id}-hint`}>
         {problem ?? children}
       </p>
+    </div>
+  );
+}
+
+type AreaProps = TextareaHTMLAttributes<HTMLTextAreaElement> & { label: ReactNode };
+
+/** A text of several lines with its label. */
+export function TextAreaField({ label, className = "", ...area }: AreaProps) {
+  const id = useId();
+  return (
+    <div className="field w-full">
+      <label htmlFor={id}>{label}</label>
+      <textarea id={id} className={`in ${className}`} {...area} />
     </div>
   );
 }
