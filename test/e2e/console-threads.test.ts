@@ -6,6 +6,7 @@ import { client } from "./support/clients.ts";
 import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
 import { build, exampleUrl } from "./support/deployments.ts";
 import { request } from "./support/http.ts";
+import { until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
 const HOSTILE = '<img src=x onerror="document.title=1"> \u202Eright to left\u202C \u0007{{7*7}}';
@@ -95,6 +96,11 @@ test("a chat in the playground is streamed, survives a reload in the middle, and
   }
   await page.keyboard.press("Escape");
   await other.getByRole("region", { name: "Runs" }).getByText("Interrupted").waitFor();
+  await page.getByText("The run was stopped here.").waitFor();
+  await other.locator("header.top").getByText("Stopped").waitFor();
+  await messages(page)
+    .getByText(/You said "word0 word1 word2/)
+    .waitFor();
   await other.getByLabel("Write to the agent").fill("What is 6 * 7?");
   await other.getByRole("button", { name: "Send" }).click();
   for (const each of [page, other]) await messages(each).getByText("Done: 42").waitFor();
@@ -114,6 +120,8 @@ test("a waiting thread is opened from the overview and its refund approved, by k
   const card = page.getByRole("article", { name: "refund_order waits for a person" });
   await card.getByText('"1042"').waitFor();
   expect(await card.getByRole("button", { name: "Edit" }).count()).toBe(0);
+  await page.getByText("A message discards what waits for an answer: refund_order").waitFor();
+  await page.getByRole("button", { name: "Send and discard" }).waitFor();
   await card.getByRole("button", { name: "Approve refund_order" }).focus();
   await page.keyboard.press("Enter");
   await messages(page).getByText("Done: Refunded 19.90 for order 1042.").waitFor();
@@ -133,6 +141,7 @@ test("a refusal with its reason, and an answer in JSON, reach the agent", async 
   await expectLinksOf(refused);
 
   await page.goto(threadUrl(graphs, plain));
+  await page.getByRole("button", { name: "As JSON" }).click();
   await page.getByLabel("Answer as JSON").fill("yes");
   await page.getByRole("button", { name: "Answer", exact: true }).click();
   await page.getByText(/Not JSON: .* Put text in double quotes/).waitFor();
@@ -276,8 +285,17 @@ test("a graph without messages has a form of its input, and its failure is shown
   await messages(page).getByText("model: undefined").waitFor();
   await page.goto(consoleUrl(`/playground?deployment=${graphs}&assistant=fails`));
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await page.getByRole("alert").getByText("the node broke").waitFor();
+  const alert = page.getByRole("alert");
+  await alert.getByText("the node broke").waitFor();
+  expect(await alert.getByRole("link").allInnerTexts()).toEqual(["Trace", "Server log"]);
   await page.getByRole("img", { name: /boom failed/ }).waitFor();
+  await alert.getByRole("button", { name: "Run again from the last checkpoint" }).click();
+  const thread_id = new URL(page.url()).searchParams.get("thread") ?? "";
+  const countRuns = async () => (await client(graphs).runs.list(thread_id)).length;
+  await until("Another run", countRuns, (runs) => runs === 2);
+  await alert.getByRole("link", { name: "Trace" }).click();
+  await page.waitForURL(/\/traces\/[0-9a-f-]{36}/);
+  await page.getByText("the node broke").first().waitFor();
 });
 
 test("text of users is shown as text, and a viewer changes nothing", async () => {

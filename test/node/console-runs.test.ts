@@ -6,7 +6,12 @@ import { parseFilter } from "../../src/console/pages/threads/filter.ts";
 import { tagsOf, titleOf } from "../../src/console/pages/threads/title.ts";
 import { groupByRun, labelOf, toMarks } from "../../src/console/runs/checkpoints.ts";
 import { inputFields, isChatSchema, readInput } from "../../src/console/runs/input/input-schema.ts";
-import { answerOf, interruptsOf, resumeOf } from "../../src/console/runs/interrupts/interrupts.ts";
+import {
+  answerOf,
+  interruptsOf,
+  optionsOf,
+  resumeOf,
+} from "../../src/console/runs/interrupts/interrupts.ts";
 import { applyEvent, emptyLive, withStreamed } from "../../src/console/runs/stream/live.ts";
 import { diffOf } from "../../src/console/ui/conversation/diff.ts";
 import { parseInline, parseMarkdown } from "../../src/console/ui/conversation/markdown.ts";
@@ -293,6 +298,20 @@ describe("an interrupt", () => {
     expect(resumeOf(second, true)).toEqual({ i1: true });
     expect(resumeOf({ ...first, id: null }, true)).toBe(true);
   });
+});
+
+test("a plain question offers its options, each once", () => {
+  const optionsIn = (value: unknown) => {
+    const [question] = interruptsOf(stateOf(value));
+    return question && optionsOf(question);
+  };
+  expect(optionsIn({ question: "where?", options: ["DE", "AT", "DE", 3] })).toEqual([
+    "DE",
+    "AT",
+    3,
+  ]);
+  expect(optionsIn({ question: "where?", options: [{ a: 1 }] })).toEqual([]);
+  expect(optionsIn("where?")).toEqual([]);
 });
 
 describe("the difference of two states", () => {

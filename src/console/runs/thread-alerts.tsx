@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { ApiError } from "../api/errors.ts";
 import { useMay } from "../api/session.ts";
-import { LongText } from "../ui/conversation/long-text.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Time } from "../ui/values.tsx";
 import { InterruptCard } from "./interrupts/interrupt-card.tsx";
-import { type InterruptRequest, interruptsOf, resumeOf } from "./interrupts/interrupts.ts";
+import { type InterruptRequest, resumeOf } from "./interrupts/interrupts.ts";
+import { RunFailure } from "./run-failure.tsx";
 import type { RunItem } from "./stream/agent.ts";
-import type { ThreadView } from "./use-thread.ts";
+import { openQuestions, type ThreadView } from "./use-thread.ts";
 import type { useThreadActions } from "./use-thread-actions.ts";
 
 type Props = { view: ThreadView; actions: ReturnType<typeof useThreadActions> };
@@ -15,26 +15,14 @@ type Props = { view: ThreadView; actions: ReturnType<typeof useThreadActions> };
 /** The error of the last run, and the questions that wait for a person. */
 export function ThreadAlerts({ view, actions }: Props) {
   const mayAnswer = useMay("write");
-  const { state, runs, active, inOrder, stream, isStreaming } = view;
+  const { state, inOrder, stream, isStreaming } = view;
   const failure = isStreaming ? stream.live.error : errorOf(view);
-  const isIdle = runs.data !== undefined && active === null && !isStreaming;
-  const open = isIdle ? interruptsOf(state.data ?? {}) : [];
+  const open = openQuestions(view);
   const newest = inOrder.at(-1);
   const { isElsewhere, answer } = useAnswers(actions, newest);
   return (
     <>
-      {failure !== null && (
-        <div className="note err" role="alert">
-          <Icon name="status-failed" />
-          <div className="grow">
-            <div className="b">The run failed.</div>
-            <div className="mono sm break-words">
-              <LongText text={failure} max={2000} />
-            </div>
-            <div className="mid sm mt-1">The thread keeps the state of its last checkpoint.</div>
-          </div>
-        </div>
-      )}
+      {failure !== null && <RunFailure view={view} actions={actions} failure={failure} />}
       {isElsewhere && (
         <div className="note" role="status">
           <Icon name="status-waiting" />

@@ -4,6 +4,7 @@ import { Composer } from "../ui/conversation/composer.tsx";
 import { messagesOf } from "../ui/conversation/model.ts";
 import { formatCount } from "../ui/formats.ts";
 import { ErrorState } from "../ui/states.tsx";
+import { actOf, DiscardNote } from "./discard-note.tsx";
 import { JsonForm } from "./input/json-form.tsx";
 import { isActive } from "./stream/run-status.ts";
 import type { ThreadView } from "./use-thread.ts";
@@ -38,8 +39,10 @@ export function ThreadInput({ view, actions, assistant_id, checkpoint_id, onStar
   return (
     <div className="comp">
       {start.error && <ErrorState what="The run did not start" error={start.error} />}
+      {isChat && <DiscardNote view={view} />}
       {isChat ? (
         <Composer
+          act={actOf(view)}
           label={checkpoint_id ? "Write to the agent from this checkpoint" : "Write to the agent"}
           onSend={(content) => run({ messages: [{ role: "user", content }] })}
         >

@@ -23,14 +23,32 @@ export function ThreadMessages({ view, agent, at, empty }: Props) {
   const chosen = at === undefined ? null : messagesOf(at);
   if (chosen !== null) return <Conversation agent={agent} {...withLater(chosen, all)} />;
   if (all.length === 0) return empty;
-  const isWriting = view.isStreaming && all.length > (messagesOf(view.values)?.length ?? 0);
-  return <Conversation messages={toConversation(all)} agent={agent} isWriting={isWriting} />;
+  const hasUnsaved = all.length > (messagesOf(view.values)?.length ?? 0);
+  return (
+    <>
+      <Conversation
+        messages={toConversation(all)}
+        agent={agent}
+        isWriting={view.isStreaming && hasUnsaved}
+      />
+      {hasUnsaved && !view.isStreaming && (
+        <p className="dim sm">The run was stopped here. The thread does not keep the last words.</p>
+      )}
+    </>
+  );
+}
+
+/** A stopped run leaves words that no step has stored. */
+function isStopped({ active, inOrder, stream }: ThreadView): boolean {
+  const last = inOrder.at(-1);
+  return active === null && last?.status === "interrupted" && last.run_id === stream.run_id;
 }
 
 /** @returns the messages of the state and those being written, `null` when the state has none */
-function messagesNow({ values, isStreaming, stream }: ThreadView): unknown[] | null {
+function messagesNow(view: ThreadView): unknown[] | null {
+  const { values, isStreaming, stream } = view;
   const messages = messagesOf(values);
-  if (!isStreaming) return messages;
+  if (!isStreaming && !isStopped(view)) return messages;
   if (messages === null && stream.live.streamed.size === 0) return null;
   return withStreamed(messages ?? [], stream.live);
 }

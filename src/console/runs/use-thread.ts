@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import { useApiQuery, useInvalidate } from "../api/hooks.ts";
 import { type ApiPath, under } from "../api/path.ts";
 import { shortId } from "../ui/formats.ts";
+import { interruptsOf } from "./interrupts/interrupts.ts";
 import { type RunItem, type StateItem, type ThreadItem, threadPath } from "./stream/agent.ts";
 import { isActive } from "./stream/run-status.ts";
 import { type RunStream, useRunStream } from "./stream/use-run-stream.ts";
@@ -69,6 +70,12 @@ export function useThread(
     values,
     isStreaming,
   };
+}
+
+/** Questions that wait for a person. */
+export function openQuestions({ state, runs, active, isStreaming }: ThreadView) {
+  const isIdle = runs.data !== undefined && active === null && !isStreaming;
+  return isIdle ? interruptsOf(state.data ?? {}) : [];
 }
 
 /** The stream of a run is newer than the state until the state was read after the run's end. */

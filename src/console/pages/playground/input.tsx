@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useMay } from "../../api/session.ts";
+import { actOf, DiscardNote } from "../../runs/discard-note.tsx";
 import { InputForm } from "../../runs/input/input-form.tsx";
 import { isChatSchema } from "../../runs/input/input-schema.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
@@ -43,8 +44,10 @@ export function PlaygroundInput({ target, assistant, view, actions, thread_id }:
   return (
     <div className="comp">
       {start.error && <ErrorState what="The run did not start" error={start.error} />}
+      {isChat && <DiscardNote view={view} />}
       {isChat ? (
         <Composer
+          act={actOf(view)}
           label="Write to the agent"
           onSend={(content) => run({ messages: [{ role: "user", content }] })}
           end={stop}

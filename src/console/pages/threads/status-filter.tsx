@@ -46,7 +46,7 @@ export function StatusFilter({ counts, status, onChange }: Props) {
           aria-pressed={status === each}
           onClick={() => onChange(each)}
         >
-          {showThread(each).word} {count(each)}
+          {showThread({ status: each }).word} {count(each)}
         </button>
       ))}
     </div>

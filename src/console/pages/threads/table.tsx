@@ -67,9 +67,10 @@ function Title({ deployment, row }: { deployment: string; row: ThreadItem }) {
   );
 }
 
-function State({ row: { status, interrupts, error } }: { row: ThreadItem }) {
-  const { kind, word } = showThread(status);
-  const note = status === "interrupted" ? questionOf(interrupts) : error?.error;
+function State({ row }: { row: ThreadItem }) {
+  const { interrupts, error } = row;
+  const { kind, word } = showThread(row, row.recent_runs?.at(-1));
+  const note = kind === "waiting" ? questionOf(interrupts) : error?.error;
   return (
     <div className="grid justify-items-start">
       <Status kind={kind} plain={kind === "idle"}>
@@ -90,10 +91,12 @@ const CELLS: Record<RunItem["status"], WeaveKind> = {
 };
 
 /** The run whose question a person has not answered has ended, and is the last that did. */
-function Runs({ row: { status, recent_runs = [] } }: { row: ThreadItem }) {
+function Runs({ row }: { row: ThreadItem }) {
+  const { recent_runs = [] } = row;
   const shown = recent_runs.slice(-RUNS_SHOWN);
   if (shown.length === 0) return null;
-  const waiting = status === "interrupted" ? shown.lastIndexOf("success") : -1;
+  const isWaiting = showThread(row, recent_runs.at(-1)).kind === "waiting";
+  const waiting = isWaiting ? shown.lastIndexOf("success") : -1;
   const count = recent_runs.length > RUNS_SHOWN ? `${RUNS_SHOWN}+` : String(shown.length);
   const words = shown.map((each, n) => (n === waiting ? "waiting" : showRun(each).word));
   return (

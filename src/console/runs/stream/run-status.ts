@@ -23,8 +23,22 @@ export function showRun(status: RunItem["status"]): Shown {
   return RUNS[status];
 }
 
-export function showThread(status: ThreadItem["status"]): Shown {
-  return THREADS[status ?? "idle"];
+/** `lastRun`: status of its newest run. */
+export function showThread(
+  thread: Pick<ThreadItem, "status" | "interrupts">,
+  lastRun?: RunItem["status"],
+): Shown {
+  if (isStopped(thread, lastRun)) return { kind: "cancelled", word: "Stopped" };
+  return THREADS[thread.status ?? "idle"];
+}
+
+/** A thread whose run was cancelled is interrupted too. It waits only for an answer to a question. */
+export function isStopped(
+  { status, interrupts }: Pick<ThreadItem, "status" | "interrupts">,
+  lastRun?: RunItem["status"],
+): boolean {
+  const questions = Object.values(interrupts ?? {}).flat();
+  return status === "interrupted" && lastRun === "interrupted" && questions.length === 0;
 }
 
 export function isActive({ status }: RunItem): boolean {
