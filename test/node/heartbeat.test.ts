@@ -2,7 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startHeartbeat } from "../../src/shared/work/heartbeat.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] }));
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 const lost = () => new Error("lost");
 
@@ -44,9 +47,12 @@ test.each([
   { failures: 9, lease_ms: undefined, isLost: false },
 ])("$failures failed renewals with a lease of $lease_ms ms: lost is $isLost", async (example) => {
   const { failures, lease_ms, isLost } = example;
+  const logged = vi.spyOn(console, "error").mockImplementation(() => {});
   const outage = Array.from({ length: failures }, () => new Error("storage is away"));
   const { heartbeat } = started(outage, lease_ms);
   await vi.advanceTimersByTimeAsync(100);
   heartbeat.stop();
   expect(heartbeat.signal.aborted).toBe(isLost);
+  expect(logged).toHaveBeenCalledTimes(failures);
+  expect(logged).toHaveBeenCalledWith(expect.stringContaining("storage is away"));
 });
