@@ -201,7 +201,7 @@ test("the main actions are done by keyboard alone", async () => {
   await dialog.waitFor();
   expect(await dialog.locator(":focus").textContent()).toBe("Keep as it is");
   await enter(own, /^Roll back now$/);
-  await own.getByText(/^Rolled back to \w{7} in /).waitFor();
+  await own.getByText(/^Rolled back to \w{7} #\d+ in /).waitFor();
 
   await press("g", "r");
   await own.getByRole("table", { name: "Traces" }).waitFor();

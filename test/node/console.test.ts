@@ -118,6 +118,20 @@ test.each([
     { t: [{ value: { action_requests: [{ name: "refund_order" }] } }] },
     "refund_order",
   ],
+  [
+    "a tool call and its description",
+    {
+      t: [
+        {
+          value: {
+            action_requests: [{ name: "refund_order", args: { order: "1042", amount: 19.9 } }],
+            description: "May the agent do this?",
+          },
+        },
+      ],
+    },
+    "refund_order: order 1042, amount 19.9",
+  ],
   ["a text", { t: [{ value: "Which market?" }] }, "Which market?"],
   ["a question", { t: [{ value: { question: "Go?" } }] }, "Go?"],
   ["any other value", { t: [{ value: { a: 1 } }] }, '{"a":1}'],
