@@ -72,7 +72,7 @@ test("a newcomer deploys a repository, watches its build and rolls back, without
   await page.getByRole("button", { name: "Keep as it is" }).click();
   await page.getByRole("button", { name: "Roll back", exact: true }).click();
   await page.getByRole("button", { name: "Roll back now" }).click();
-  await page.getByText(/^Rolled back to \w{7} in /).waitFor();
+  await page.getByText(/^Rolled back to \w{7} #\d+ in /).waitFor();
   await shown("Serving").waitFor();
   await page.getByRole("button", { name: "Move forward again" }).click();
   await page.getByText(/^Moved forward in /).waitFor();
