@@ -1,4 +1,5 @@
 import { invalid } from "../../shared/errors.ts";
+import type { SecretChange, SecretInput } from "./schema.ts";
 
 const MAX_SECRETS = 100;
 const MAX_SECRET_NAME_LENGTH = 128;
@@ -50,30 +51,49 @@ const RESERVED = new Set([
   "LSD_DEPLOYMENT_TYPE",
 ]);
 
-type Secret = { name: string; value: string };
+export function assertSecrets(secrets: readonly SecretInput[]): void {
+  assertEach("secrets", secrets);
+  assertTogether("secrets", secrets);
+}
 
-export function assertSecrets(secrets: readonly Secret[]): void {
-  if (secrets.length > MAX_SECRETS) {
-    throw invalid(
-      ["body", "secrets"],
-      `must have at most ${MAX_SECRETS} secrets; it has ${secrets.length}`,
-    );
+/** `kept` are the deployment's secrets so far. */
+export function assertSecretChanges(
+  changes: readonly SecretChange[],
+  kept: Readonly<Record<string, string>>,
+): void {
+  assertEach("secret_changes", changes);
+  const all = new Map(Object.entries(kept));
+  for (const { name, value } of changes) {
+    if (value === null) all.delete(name);
+    else all.set(name, value);
   }
+  assertTogether(
+    "secret_changes",
+    [...all].map(([name, value]) => ({ name, value })),
+  );
+}
+
+function assertEach(field: string, changes: readonly SecretChange[]): void {
   const seen = new Set<string>();
-  for (const [at, { name, value }] of secrets.entries()) {
+  for (const [at, { name, value }] of changes.entries()) {
     const problem = nameProblem(name, seen);
-    if (problem !== null) throw invalid(["body", "secrets", at, "name"], problem);
-    if (sizeOf(value) > MAX_SECRET_BYTES) {
+    if (problem !== null) throw invalid(["body", field, at, "name"], problem);
+    if (value !== null && sizeOf(value) > MAX_SECRET_BYTES) {
       const text = `the value of "${name}" has more than ${MAX_SECRET_BYTES} bytes`;
-      throw invalid(["body", "secrets", at, "value"], text);
+      throw invalid(["body", field, at, "value"], text);
     }
     seen.add(name);
   }
-  if (secrets.reduce((sum, { value }) => sum + sizeOf(value), 0) > MAX_SECRETS_BYTES) {
-    throw invalid(
-      ["body", "secrets"],
-      `all values together have more than ${MAX_SECRETS_BYTES} bytes`,
-    );
+}
+
+function assertTogether(field: string, all: readonly SecretInput[]): void {
+  if (all.length > MAX_SECRETS) {
+    const text = `must have at most ${MAX_SECRETS} secrets; it has ${all.length}`;
+    throw invalid(["body", field], text);
+  }
+  if (all.reduce((sum, { value }) => sum + sizeOf(value), 0) > MAX_SECRETS_BYTES) {
+    const text = `all values together have more than ${MAX_SECRETS_BYTES} bytes`;
+    throw invalid(["body", field], text);
   }
 }
 

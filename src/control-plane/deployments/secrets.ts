@@ -1,8 +1,8 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { database } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
-import type { SecretInput } from "./schema.ts";
+import type { SecretChange, SecretInput } from "./schema.ts";
 import { secrets } from "./table.ts";
 
 /** Ties a ciphertext to its place: moved to another deployment or name it does not decrypt. */
@@ -25,11 +25,14 @@ export async function readSecrets(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Statements that make `input` the whole set, in the batch of their deployment. They fail once that is being deleted. */
-export async function replaceSecrets(
+/** The whole set, or the secrets that change. */
+export type SecretsChange = { all: readonly SecretInput[] } | { some: readonly SecretChange[] };
+
+/** Statements for the batch of their deployment. They fail once that is being deleted. */
+export async function writeSecrets(
   ctx: Context,
   deployment_id: string,
-  input: readonly SecretInput[],
+  change: SecretsChange,
   now: string,
 ) {
   const { workspace_id } = ctx.caller;
@@ -37,17 +40,31 @@ export async function replaceSecrets(
     select workspace_id from deployments
     where id = ${deployment_id} and workspace_id = ${workspace_id} and status = 'READY'
   )`;
-  const rows = input.map(async ({ name, value }) => ({
-    deployment_id,
-    name,
-    workspace_id: owner,
-    updated_at: now,
-    ...(await encrypt(ctx.env, value, secretOwner(deployment_id, name))),
-  }));
-  const inserts = (await Promise.all(rows)).map((row) => ctx.db.insert(secrets).values(row));
   const isOurs = and(
     eq(secrets.deployment_id, deployment_id),
     eq(secrets.workspace_id, workspace_id),
   );
-  return [ctx.db.delete(secrets).where(isOurs), ...inserts];
+  const isRemoved =
+    "all" in change ? isOurs : and(isOurs, inArray(secrets.name, removedBy(change.some)));
+  const rows = ("all" in change ? change.all : change.some).flatMap(({ name, value }) =>
+    value === null ? [] : [toRow(ctx, { deployment_id, name, value, now })],
+  );
+  const upserts = (await Promise.all(rows)).map(({ name, ...row }) =>
+    ctx.db
+      .insert(secrets)
+      .values({ deployment_id, name, workspace_id: owner, ...row })
+      .onConflictDoUpdate({ target: [secrets.deployment_id, secrets.name], set: row }),
+  );
+  return [ctx.db.delete(secrets).where(isRemoved), ...upserts];
+}
+
+function removedBy(changes: readonly SecretChange[]): string[] {
+  return changes.filter(({ value }) => value === null).map(({ name }) => name);
+}
+
+type NewSecret = SecretInput & { deployment_id: string; now: string };
+
+async function toRow(ctx: Context, { deployment_id, name, value, now }: NewSecret) {
+  const encrypted = await encrypt(ctx.env, value, secretOwner(deployment_id, name));
+  return { name, ...encrypted, updated_at: now };
 }

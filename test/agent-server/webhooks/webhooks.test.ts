@@ -18,7 +18,7 @@ import {
 } from "../../../src/agent-server/webhooks/sweep.ts";
 import { run_webhooks } from "../../../src/agent-server/webhooks/table.ts";
 import { forgetActive } from "../../../src/control-plane/deployments/active.ts";
-import { replaceSecrets } from "../../../src/control-plane/deployments/secrets.ts";
+import { writeSecrets } from "../../../src/control-plane/deployments/secrets.ts";
 import { revisions } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -616,7 +616,7 @@ describe("webhooks of langgraph.json", () => {
     const made = await testDeployment(ours.workspace_id, { webhooks });
     const setSecrets = async (all: typeof secrets) => {
       const ctx = systemContext(ours.workspace_id);
-      for (const one of await replaceSecrets(ctx, made.deployment_id, all, "2026")) await one;
+      for (const one of await writeSecrets(ctx, made.deployment_id, { all }, "2026")) await one;
     };
     await setSecrets(secrets);
     const at = `/agents/${made.deployment_id}`;

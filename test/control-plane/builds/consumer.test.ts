@@ -29,7 +29,7 @@ import {
   renewLease,
 } from "../../../src/control-plane/deployments/rollout/build-service.ts";
 import { sweepBuilds } from "../../../src/control-plane/deployments/rollout/sweep.ts";
-import { replaceSecrets } from "../../../src/control-plane/deployments/secrets.ts";
+import { writeSecrets } from "../../../src/control-plane/deployments/secrets.ts";
 import {
   deployments,
   integrations,
@@ -459,7 +459,7 @@ test("a header of webhooks whose variable has no value is BUILD_FAILED until it 
   expect((await linesOf(revision.id)).at(-1)?.message).toBe(status_message);
   const ctx = systemContext(deployment.workspace_id);
   const secret = { name: "LG_WEBHOOK_B", value: "2" };
-  for (const statement of await replaceSecrets(ctx, deployment.id, [secret], "2026")) {
+  for (const statement of await writeSecrets(ctx, deployment.id, { all: [secret] }, "2026")) {
     await statement;
   }
   const next = await revisionRow(deployment, { ...fields, number: 2 });

@@ -146,3 +146,49 @@ test("secrets that are refused change nothing", async () => {
   const [row] = await db.select().from(deployments).where(eq(deployments.id, id));
   expect(row).toMatchObject({ latest_revision_id: latest.id, secrets_version: 0 });
 });
+
+test("secret_changes set and remove the named secrets, and leave the others", async () => {
+  const { id, active } = await deployed();
+  await changed(id, { secrets: [A, B] });
+  const secret_changes = [
+    { name: "A", value: null },
+    { name: "C", value: "three" },
+    { name: "B", value: "four" },
+  ];
+  const body = await changed(id, { secret_changes });
+  expect(body.secrets.map(({ name }) => name)).toEqual(["B", "C"]);
+  expect(await readSecrets(env, id)).toEqual({ B: "four", C: "three" });
+  const artifact_key = active.artifact_key;
+  expect(await revision(body.latest_revision_id)).toMatchObject({
+    status: "DEPLOYED",
+    artifact_key,
+  });
+
+  const again = await changed(id, { secret_changes });
+  expect(again.latest_revision_id).toBe(body.latest_revision_id);
+});
+
+test("two changes of different secrets at once are both kept", async () => {
+  const { id } = await deployed();
+  await Promise.all([A, B].map((each) => changed(id, { secret_changes: [each] })));
+  expect(await readSecrets(env, id)).toEqual({ A: "one", B: "two" });
+});
+
+test.each<[string, object, (string | number)[]]>([
+  ["a reserved name", { secret_changes: [A, { name: "PATH", value: "" }] }, [1, "name"]],
+  ["a name twice", { secret_changes: [A, { name: "A", value: null }] }, [1, "name"]],
+  ["the whole set beside them", { secrets: [A], secret_changes: [B] }, []],
+  ["one secret too many", { secret_changes: manySecrets(100) }, []],
+])("secret_changes with %s are refused, and change nothing", async (_case, json, at) => {
+  const { id } = await deployed();
+  const kept = await changed(id, { secrets: [{ name: "KEPT", value: "" }] });
+  const response = await patch(id, json);
+  const { detail } = await response.json<{ detail: { loc: unknown[] }[] }>();
+  expect([response.status, detail[0]?.loc]).toEqual([422, ["body", "secret_changes", ...at]]);
+  const { latest_revision_id, secrets } = kept;
+  expect(await changed(id, {})).toMatchObject({ latest_revision_id, secrets });
+});
+
+function manySecrets(count: number) {
+  return Array.from({ length: count }, (_, at) => ({ name: `S${at}`, value: "" }));
+}

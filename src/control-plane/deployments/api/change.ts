@@ -16,9 +16,7 @@ import {
   overtaken,
   type RevisionRow,
 } from "../rows.ts";
-import type { SecretInput } from "../schema.ts";
-import { assertSecrets } from "../secret-rules.ts";
-import { replaceSecrets } from "../secrets.ts";
+import { type SecretsChange, writeSecrets } from "../secrets.ts";
 import type { SourceChange } from "../sources.ts";
 import { merged } from "../sql.ts";
 import { deployments, revisions, uploads } from "../table.ts";
@@ -36,8 +34,8 @@ export function triggerOf(caller: Caller, change: SourceChange): RevisionTrigger
 
 export type DeploymentChange = SourceChange & {
   display_name?: string | null | undefined;
-  /** Replaces all secrets. `null` keeps them. */
-  secrets: readonly SecretInput[] | null;
+  /** Within the limits. `null` keeps them. */
+  secrets: SecretsChange | null;
   revision: NewRevision | null;
   /** Replaces the split. An empty list ends it. */
   traffic?: Traffic | undefined;
@@ -61,7 +59,7 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
       ...(promoted === null ? [] : [markPromoted(ctx, promoted)]),
       ...markUsed(ctx, change),
       ...(revision ? [toInsert(ctx, before, revision, now)] : []),
-      ...(secrets ? await replaceSecrets(ctx, id, secrets, now) : []),
+      ...(secrets ? await writeSecrets(ctx, id, secrets, now) : []),
     ])
     .catch(async (error: unknown) => {
       throw isOrphaned(error) ? await overtaken(ctx, id, error) : error;
@@ -79,7 +77,6 @@ async function assertAllowed(
   before: DeploymentRow,
   change: DeploymentChange,
 ): Promise<void> {
-  if (change.secrets) assertSecrets(change.secrets);
   if (change.revision?.copied === null) await assertStorageQuota(ctx);
   await assertUploaded(ctx, change);
   const { integration_id } = change.source_config ?? {};

@@ -21,6 +21,7 @@ import {
   overtaken,
 } from "../rows.ts";
 import type { Deployment, RevisionPath } from "../schema.ts";
+import { assertSecrets } from "../secret-rules.ts";
 import { canBuild, type SourceChange, toChange } from "../sources.ts";
 import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
@@ -59,7 +60,9 @@ export async function createRevision(
   const revision_id = newId();
   if (input.activate) {
     const revision = { id: revision_id, copied: null, trigger: triggerOf(ctx.caller, change) };
-    await applyChange(ctx, before, { ...change, secrets: input.secrets ?? null, revision });
+    if (input.secrets) assertSecrets(input.secrets);
+    const secrets = input.secrets ? { all: input.secrets } : null;
+    await applyChange(ctx, before, { ...change, secrets, revision });
   } else {
     assertPreview(input);
     await createPreview(ctx, before, change, revision_id);

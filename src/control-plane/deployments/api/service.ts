@@ -16,7 +16,7 @@ import { statusesBefore } from "../revisions.ts";
 import { type DeploymentRow, findDeployment, insertRevision, selectDeployments } from "../rows.ts";
 import type { Deployment, DeploymentCreateRequest, DeploymentDeleteQuery } from "../schema.ts";
 import { assertSecrets } from "../secret-rules.ts";
-import { replaceSecrets } from "../secrets.ts";
+import { writeSecrets } from "../secrets.ts";
 import { canBuild, toNewSource } from "../sources.ts";
 import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
@@ -97,7 +97,7 @@ export async function createDeployment(
       ...(isBuilt
         ? [insertRevision(ctx, row, revision_id, { now, trigger: clientOf(ctx.caller) })]
         : []),
-      ...(await replaceSecrets(ctx, id, input.secrets, now)),
+      ...(await writeSecrets(ctx, id, { all: input.secrets }, now)),
     ]);
   } catch (error) {
     throw isUniqueViolation(error, "deployments.name")

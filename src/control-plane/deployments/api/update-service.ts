@@ -5,6 +5,8 @@ import { newId } from "../../../shared/storage/ids.ts";
 import { agentUrl } from "../answers.ts";
 import { assertChangeable, type DeploymentRow, findDeployment, findRevisions } from "../rows.ts";
 import type { Deployment, DeploymentPatchRequest } from "../schema.ts";
+import { assertSecretChanges, assertSecrets } from "../secret-rules.ts";
+import { readSecrets, type SecretsChange } from "../secrets.ts";
 import { canBuild, type SourceChange, toChange } from "../sources.ts";
 import { assertTraffic } from "../traffic.ts";
 import { assertUploadPlan } from "../uploads/uploads.ts";
@@ -22,7 +24,7 @@ export async function updateDeployment(
   assertChangeable(before);
   const change = toChange(before, input, agentUrl(ctx.env, origin, deployment_id));
   if (change.source_revision_config?.source_tarball_path) assertUploadPlan(ctx.caller);
-  const secrets = secretsOf(input);
+  const secrets = await secretsOf(ctx, before, input);
   if (secrets && input.traffic) {
     throw invalid(["body", "traffic"], "cannot change together with secrets: send two requests");
   }
@@ -39,12 +41,26 @@ export async function updateDeployment(
 }
 
 /**
+ * A change to what is there already is none, so that a request may come twice.
  * Published command-line tools send an empty list with each upload of a folder without env file.
  * @returns `null` when the secrets stay
  */
-function secretsOf({ secrets, source_revision_config: config }: DeploymentPatchRequest) {
+async function secretsOf(
+  ctx: Context,
+  { id }: DeploymentRow,
+  { secrets, secret_changes, source_revision_config: config }: DeploymentPatchRequest,
+): Promise<SecretsChange | null> {
+  if (secret_changes != null) {
+    if (secrets != null) throw invalid(["body", "secret_changes"], "excludes secrets: send one");
+    const kept = await readSecrets(ctx.env, id);
+    assertSecretChanges(secret_changes, kept);
+    const some = secret_changes.filter(({ name, value }) => value !== (kept[name] ?? null));
+    return some.length === 0 ? null : { some };
+  }
   const isDefault = secrets?.length === 0 && config?.source_tarball_path != null;
-  return isDefault ? null : (secrets ?? null);
+  if (secrets == null || isDefault) return null;
+  assertSecrets(secrets);
+  return { all: secrets };
 }
 
 /**
