@@ -27,6 +27,9 @@ export function RevisionActions({ deployment, revision }: Props) {
   const act = revision.is_preview || role.percent > 0 ? "Promote" : "Roll back";
   return (
     <>
+      {deployment.traffic.length === 0 && (
+        <StartCanary deployment={deployment} revision={revision} />
+      )}
       <button type="button" className="btn pri" onClick={() => setOpen(true)}>
         <Icon name={act === "Promote" ? "up" : "undo"} /> {act}
       </button>
@@ -37,6 +40,45 @@ export function RevisionActions({ deployment, revision }: Props) {
           revision={revision}
           onClose={() => setOpen(false)}
         />
+      )}
+    </>
+  );
+}
+
+/** Percent of the first share of a canary, which the split's own controls then change. */
+const CANARY_PERCENT = 10;
+
+function StartCanary({ deployment, revision }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const { active_revision_id: stable } = deployment;
+  const { mutateAsync } = useApiChange({
+    method: "PATCH",
+    path: apiPath`/v2/deployments/${deployment.id}`,
+    body: () => ({
+      traffic: [
+        { revision_id: revision.id, percent: CANARY_PERCENT },
+        { revision_id: stable, percent: 100 - CANARY_PERCENT },
+      ],
+    }),
+    invalidates: ["/v2/deployments"],
+  });
+  if (stable === null) return null;
+  return (
+    <>
+      <button type="button" className="btn" onClick={() => setOpen(true)}>
+        Start a canary
+      </button>
+      {isOpen && (
+        <ConfirmDialog
+          title={`Send ${CANARY_PERCENT}% of the traffic to ${nameOf(revision)}?`}
+          act="Start canary"
+          keep="Keep as it is"
+          onAct={() => mutateAsync()}
+          onClose={() => setOpen(false)}
+        >
+          A thread keeps the revision that it began on. The share is changed, or taken back, above
+          the revisions, where errors and times of both sides are shown.
+        </ConfirmDialog>
       )}
     </>
   );

@@ -7,6 +7,7 @@ import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { StatusIcon, type StatusKind, toneOf } from "../../ui/status.tsx";
 import { Elapsed, Time } from "../../ui/values.tsx";
+import { NewRevision } from "./new-revision.tsx";
 
 const route = getRouteApi("/w/$workspace/deployments/$deployment");
 
@@ -14,7 +15,11 @@ type Props = { deployment: Deployment; revisions: Revision[]; chosen: string };
 
 export function RevisionList({ deployment, revisions, chosen }: Props) {
   return (
-    <Panel title="Revisions" footer={countText(revisions.length)}>
+    <Panel
+      title="Revisions"
+      end={<NewRevision deployment={deployment} />}
+      footer={countText(revisions.length)}
+    >
       <ul>
         {revisions.map((revision) => (
           <li key={revision.id}>
