@@ -15,7 +15,7 @@ import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { RevisionList } from "./revision-list.tsx";
 import { RevisionView } from "./revision-view.tsx";
-import { Settings } from "./settings.tsx";
+import { Settings } from "./settings/settings.tsx";
 import { Traffic } from "./traffic.tsx";
 
 const route = getRouteApi("/w/$workspace/deployments/$deployment");

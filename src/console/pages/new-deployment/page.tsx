@@ -5,6 +5,7 @@ import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { CommandLine } from "../../deployments/command-line.tsx";
+import { IntegrationFields, integrationOf } from "../../deployments/integration-select.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { Field } from "../../ui/form/field.tsx";
@@ -57,10 +58,7 @@ function RepositoryForm() {
       <div className="in-p grid gap-4">
         <RepositoryFields />
         <SecretRows rows={secrets} onChange={setSecrets} />
-        <label className="check">
-          <input type="checkbox" name="build_on_push" />
-          <span>Build on push: a push to the branch creates a revision</span>
-        </label>
+        <IntegrationFields integration_id={null} build_on_push={false} />
         {create.error && (
           <ErrorState
             what="The deployment was not created"
@@ -88,7 +86,7 @@ function RepositoryFields() {
         required
         placeholder="https://github.com/acme/support-agent"
       >
-        Any git host that answers over HTTPS. A private one needs an integration.
+        Any git host that answers over HTTPS.
       </Field>
       <div className="grid gap-4 md:grid-cols-2">
         <Field
@@ -119,7 +117,7 @@ function toRequest(form: FormData, secrets: SecretRow[]) {
     source_config: {
       repo_url: text("repo_url"),
       deployment_type: "dev",
-      build_on_push: form.get("build_on_push") !== null,
+      ...integrationOf(form),
     },
     source_revision_config: {
       repo_ref: text("repo_ref") || null,

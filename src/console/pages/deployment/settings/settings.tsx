@@ -1,16 +1,15 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import type { Deployment } from "../../../control-plane/deployments/schema.ts";
-import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
-import { apiPath } from "../../api/path.ts";
-import { useMay } from "../../api/session.ts";
-import { pathTo } from "../../state/path.ts";
-import { ConfirmDialog } from "../../ui/dialog.tsx";
-import { Icon } from "../../ui/icon.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { ErrorState } from "../../ui/states.tsx";
-import { useToast } from "../../ui/toasts.tsx";
-import { Time } from "../../ui/values.tsx";
+import type { Deployment } from "../../../../control-plane/deployments/schema.ts";
+import { useApiChange, useWorkspaceId } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
+import { useMay } from "../../../api/session.ts";
+import { pathTo } from "../../../state/path.ts";
+import { ConfirmDialog } from "../../../ui/dialog.tsx";
+import { Icon } from "../../../ui/icon.tsx";
+import { Panel } from "../../../ui/panel.tsx";
+import { BuildSettings } from "./build-settings.tsx";
+import { Secrets } from "./secrets.tsx";
 
 export function Settings({ deployment }: { deployment: Deployment }) {
   const mayWrite = useMay("write");
@@ -18,79 +17,9 @@ export function Settings({ deployment }: { deployment: Deployment }) {
   return (
     <div className="stack max-w-[850px]">
       <BuildSettings deployment={deployment} mayWrite={mayWrite} />
-      <Secrets deployment={deployment} />
+      <Secrets deployment={deployment} mayWrite={mayWrite} />
       {mayDelete && <DeleteDeployment deployment={deployment} />}
     </div>
-  );
-}
-
-type BuildProps = { deployment: Deployment; mayWrite: boolean };
-
-function BuildSettings({ deployment, mayWrite }: BuildProps) {
-  const { build_on_push } = deployment.source_config;
-  const { repo_ref, langgraph_config_path } = deployment.source_revision_config;
-  const toast = useToast();
-  const change = useApiChange<boolean, Deployment>({
-    method: "PATCH",
-    path: apiPath`/v2/deployments/${deployment.id}`,
-    body: (value) => ({ source_config: { build_on_push: value } }),
-    invalidates: ["/v2/deployments"],
-  });
-  return (
-    <Panel title="Build">
-      <div className="in-p grid gap-3">
-        <dl className="kv">
-          <dt>Ref</dt>
-          <dd className="mono">{repo_ref ?? "default branch"}</dd>
-          <dt>Configuration</dt>
-          <dd className="mono">{langgraph_config_path ?? "langgraph.json"}</dd>
-        </dl>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={build_on_push}
-            disabled={!mayWrite || change.isPending}
-            onChange={(event) =>
-              change.mutate(event.target.checked, {
-                onSuccess: ({ source_config }) =>
-                  toast(
-                    source_config.build_on_push
-                      ? "A push builds a revision"
-                      : "A push builds nothing",
-                  ),
-              })
-            }
-          />
-          <span>Build on push: a push to the branch creates a revision</span>
-        </label>
-        {change.error && <ErrorState what="The setting was not changed" error={change.error} />}
-      </div>
-    </Panel>
-  );
-}
-
-/** Names only: the service never returns a value. */
-function Secrets({ deployment: { secrets } }: { deployment: Deployment }) {
-  return (
-    <Panel
-      title="Secrets"
-      footer="Values are write-only. A new revision can replace the whole set."
-    >
-      {secrets.length === 0 ? (
-        <p className="in-p dim">The agents have no environment variables of their deployment.</p>
-      ) : (
-        <ul>
-          {secrets.map(({ name, updated_at }) => (
-            <li key={name} className="row in-p border-b border-line-soft">
-              <code className="break-all">{name}</code>
-              <span className="push dim sm">
-                changed <Time at={updated_at} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Panel>
   );
 }
 

@@ -1,0 +1,95 @@
+import type { FormEvent } from "react";
+import type { Deployment } from "../../../../control-plane/deployments/schema.ts";
+import { useApiChange } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
+import { IntegrationFields, integrationOf } from "../../../deployments/integration-select.tsx";
+import { Field } from "../../../ui/form/field.tsx";
+import { Panel } from "../../../ui/panel.tsx";
+import { ErrorState } from "../../../ui/states.tsx";
+import { useToast } from "../../../ui/toasts.tsx";
+
+type Props = { deployment: Deployment; mayWrite: boolean };
+
+/** What is built. A change of the ref or of the configuration file builds a revision. */
+export function BuildSettings({ deployment, mayWrite }: Props) {
+  const { repo_url, integration_id, build_on_push } = deployment.source_config;
+  const toast = useToast();
+  const change = useApiChange<FormData, Deployment>({
+    method: "PATCH",
+    path: apiPath`/v2/deployments/${deployment.id}`,
+    body: (form) => toRequest(deployment, form),
+    invalidates: ["/v2/deployments"],
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    change.mutate(new FormData(event.currentTarget), {
+      onSuccess: ({ latest_revision_id }) =>
+        toast(
+          latest_revision_id === deployment.latest_revision_id
+            ? "Saved"
+            : "Saved: a new revision builds",
+        ),
+    });
+  };
+  return (
+    <Panel title="Build">
+      <form onSubmit={submit}>
+        <fieldset className="in-p grid gap-3 border-0 m-0" disabled={!mayWrite}>
+          <SourceFields deployment={deployment} />
+          {repo_url !== null && (
+            <IntegrationFields integration_id={integration_id} build_on_push={build_on_push} />
+          )}
+          {change.error && <ErrorState what="The settings were not saved" error={change.error} />}
+          {mayWrite && (
+            <div className="row">
+              <button type="submit" className="btn" disabled={change.isPending}>
+                {change.isPending ? "Saving" : "Save"}
+              </button>
+            </div>
+          )}
+        </fieldset>
+      </form>
+    </Panel>
+  );
+}
+
+function SourceFields({ deployment }: { deployment: Deployment }) {
+  const { repo_ref, langgraph_config_path } = deployment.source_revision_config;
+  return (
+    <div className="grid gap-3 md:grid-cols-2">
+      {deployment.source_config.repo_url !== null && (
+        <Field
+          name="repo_ref"
+          label="Branch, tag or commit"
+          className="mono"
+          defaultValue={repo_ref ?? ""}
+          required
+        >
+          A change builds a revision, which serves once it is built.
+        </Field>
+      )}
+      <Field
+        name="path"
+        label="Configuration file"
+        className="mono"
+        defaultValue={langgraph_config_path ?? ""}
+        required
+      >
+        Path inside the source. A change builds a revision, too.
+      </Field>
+    </div>
+  );
+}
+
+function toRequest({ source_config, source_revision_config: before }: Deployment, form: FormData) {
+  const text = (name: string) => String(form.get(name) ?? "").trim();
+  const isRepository = source_config.repo_url !== null;
+  const config = {
+    ...(isRepository && text("repo_ref") !== before.repo_ref && { repo_ref: text("repo_ref") }),
+    ...(text("path") !== before.langgraph_config_path && { langgraph_config_path: text("path") }),
+  };
+  return {
+    ...(isRepository && { source_config: integrationOf(form) }),
+    ...(Object.keys(config).length > 0 && { source_revision_config: config }),
+  };
+}
