@@ -34,6 +34,13 @@ async function fillForm(name: string, ref: string) {
 const idOf = (url: string) => /deployments\/([0-9a-f-]{36})/.exec(url)?.[1] ?? "";
 const shown = (word: string) => page.locator("h2.mono ~ .badge", { hasText: word });
 
+async function openDeployment(tab = "Revisions") {
+  await page.goto(consoleUrl(`/deployments?q=${NAME}`));
+  await page.getByRole("link", { name: NAME }).click();
+  const tabs = page.getByRole("navigation", { name: "Deployment", exact: true });
+  await tabs.getByRole("link", { name: tab }).click();
+}
+
 /** Ends the first stream after two events, as a proxy that restarts does. */
 async function cutFirstStream(page: Page): Promise<(string | undefined)[]> {
   const connections: (string | undefined)[] = [];
@@ -118,6 +125,65 @@ test("a failed build shows the reason first, its line of the log, and what users
   await act.click();
   await page.waitForURL(/deployments$/);
   await page.getByRole("link", { name, exact: true }).waitFor({ state: "detached" });
+});
+
+test("a branch is built as a preview, gets a share as a canary, and gives it back", async () => {
+  await openDeployment();
+  await page.getByRole("button", { name: "New", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  expect(await dialog.getByLabel("Branch, tag or commit").inputValue()).toBe("main");
+  await dialog.getByRole("button", { name: "Build" }).click();
+  await shown("Preview").waitFor();
+  await page.getByRole("button", { name: "Start a canary" }).click();
+  await dialog.getByRole("button", { name: "Start canary" }).click();
+  const traffic = page.getByRole("region", { name: "Traffic" });
+  await traffic.getByText("10%", { exact: true }).waitFor();
+  expect(await page.getByRole("button", { name: "Start a canary" }).count()).toBe(0);
+  await traffic.getByRole("button", { name: "End canary" }).click();
+  await traffic.waitFor({ state: "detached" });
+  await shown("Preview").waitFor();
+});
+
+test("a secret is set, replaced and removed by its name", async () => {
+  await openDeployment("Settings");
+  const dialog = page.getByRole("dialog");
+  const secrets = page.getByRole("list", { name: "Secrets" });
+  const set = async (value: string) => {
+    await dialog.getByLabel("Value").fill(value);
+    await dialog.getByRole("button", { name: "Set secret" }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+  for (const name of ["FIRST", "SECOND"]) {
+    await page.getByRole("button", { name: "Add a secret" }).click();
+    await dialog.getByLabel("Name").fill(name);
+    await set("one");
+    await secrets.getByText(name).waitFor();
+  }
+  await secrets.getByRole("button", { name: "Replace SECOND" }).click();
+  await set("two");
+  await secrets.getByRole("button", { name: "Remove FIRST" }).click();
+  await dialog.getByRole("button", { name: "Remove secret" }).click();
+  await secrets.getByText("FIRST").waitFor({ state: "detached" });
+  await secrets.getByText("SECOND").waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+});
+
+test("a build on push needs an integration, which is chosen by its name", async () => {
+  const made = await request<{ id: string }>("POST", "/v1/integrations/github/install", {
+    ...{ name: uniqueName("host"), token: "t0ken", api_url: stack.git.url },
+  });
+  expect(made.status).toBe(201);
+  await openDeployment("Settings");
+  const id = idOf(page.url());
+  const box = page.getByRole("checkbox", { name: "Build on push" });
+  expect(await box.isDisabled()).toBe(true);
+  await page.getByLabel("Integration").selectOption(made.body.id);
+  await box.check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved", { exact: true }).waitFor();
+  const { body } = await request<{ source_config: object }>("GET", `/v2/deployments/${id}`);
+  const integration_id = made.body.id;
+  expect(body.source_config).toMatchObject({ integration_id, build_on_push: true });
 });
 
 test("text of users is shown as text, and a viewer changes nothing", async () => {
