@@ -186,6 +186,18 @@ test("a build on push needs an integration, which is chosen by its name", async 
   expect(body.source_config).toMatchObject({ integration_id, build_on_push: true });
 });
 
+test("a list of deployments reads none of them by itself", async () => {
+  await page.goto("about:blank");
+  const reads: string[] = [];
+  page.on("request", (request) => reads.push(new URL(request.url()).pathname));
+  for (const path of ["", "/deployments"]) {
+    await page.goto(consoleUrl(path));
+    await page.getByRole("table", { name: "Deployments" }).getByText("Serving").first().waitFor();
+  }
+  expect(reads.filter((path) => path === "/v2/deployments").length).toBeGreaterThan(1);
+  expect(reads.filter((path) => path.startsWith("/v2/deployments/"))).toEqual([]);
+});
+
 test("text of users is shown as text, and a viewer changes nothing", async () => {
   await page.goto(consoleUrl(`/deployments?q=${NAME}`));
   await page.getByRole("link", { name: NAME }).click();

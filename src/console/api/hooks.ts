@@ -1,9 +1,7 @@
 import {
   type UseMutationResult,
-  type UseQueryOptions,
   type UseQueryResult,
   useMutation,
-  useQueries,
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
@@ -35,31 +33,26 @@ type ApiQuery<T> = {
  * path is not known yet.
  */
 export function useApiQuery<T>(path: ApiPath | null, options: ApiQuery<T> = {}): UseQueryResult<T> {
-  return useQuery<T>(toQuery(useWorkspaceId(), { ...options, path }));
-}
-
-/** Reads several paths at once, as for each item of a list. */
-export function useApiQueries<T>(reads: (ApiQuery<T> & { path: ApiPath })[]): UseQueryResult<T>[] {
   const workspace = useWorkspaceId();
-  return useQueries({ queries: reads.map((read) => toQuery(workspace, read)) });
-}
-
-function toQuery<T>(
-  workspace: string,
-  read: ApiQuery<T> & { path: ApiPath | null },
-): UseQueryOptions<T> {
-  const { path, query, post, headers, poll = false, enabled = true, keepPrevious = false } = read;
-  return {
+  const { query, post, headers, poll = false, enabled = true, keepPrevious = false } = options;
+  return useQuery<T>({
     queryKey: [workspace, path, query ?? null, post ?? null],
     queryFn: ({ signal }) => {
       if (path === null) throw new Error("A query without a path is not enabled");
-      const options = { workspace, signal, ...(query && { query }), ...(headers && { headers }) };
-      return post === undefined ? call<T>(path, options) : readWith<T>(path, post, options);
+      const call_options = {
+        workspace,
+        signal,
+        ...(query && { query }),
+        ...(headers && { headers }),
+      };
+      return post === undefined
+        ? call<T>(path, call_options)
+        : readWith<T>(path, post, call_options);
     },
     enabled: enabled && path !== null,
     refetchInterval: typeof poll === "function" ? ({ state }) => poll(state.data) : poll,
     ...(keepPrevious && { placeholderData: (former: T | undefined) => former as never }),
-  };
+  });
 }
 
 type Change<V> = {

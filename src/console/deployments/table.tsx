@@ -1,12 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import type { Revision, RevisionsList } from "../../control-plane/deployments/revision-schema.ts";
-import type { Deployment } from "../../control-plane/deployments/schema.ts";
-import { useApiQuery, useWorkspaceId } from "../api/hooks.ts";
-import { apiPath } from "../api/path.ts";
+import type { Deployment, DeploymentsList } from "../../control-plane/deployments/schema.ts";
+import { useWorkspaceId } from "../api/hooks.ts";
 import { pathTo } from "../state/path.ts";
 import { Weave } from "../ui/chart/weave.tsx";
 import { DataTable, type TableColumn } from "../ui/data-table.tsx";
-import { formatPercent, shortId } from "../ui/formats.ts";
+import { formatPercent } from "../ui/formats.ts";
 import { Status } from "../ui/status.tsx";
 import { Elapsed, Quantity, Time } from "../ui/values.tsx";
 import { type Activity, activityText } from "./activity.ts";
@@ -15,7 +13,7 @@ import { showStatus } from "./revision-status.ts";
 import { useActivity } from "./use-activity.ts";
 
 const BUILDING_POLL_MS = 2000;
-const POLL_MS = 10_000;
+const POLL_MS = 5000;
 
 export function DeploymentTable({ rows }: { rows: Deployment[] }) {
   const activityOf = useActivity(rows);
@@ -65,13 +63,11 @@ function Name({ deployment }: { deployment: Deployment }) {
   );
 }
 
-function Serving({ deployment: { id, active_revision_id, traffic } }: { deployment: Deployment }) {
-  const revisions = useRevisions(id);
-  if (active_revision_id === null) return <span className="dim">Nothing serves yet</span>;
-  const active = revisions.find((revision) => revision.id === active_revision_id);
+function Serving({ deployment: { active_revision, traffic } }: { deployment: Deployment }) {
+  if (active_revision === null) return <span className="dim">Nothing serves yet</span>;
   return (
     <span className="row">
-      <span className="sha">{active ? nameOf(active) : shortId(active_revision_id)}</span>
+      <span className="sha">{nameOf(active_revision)}</span>
       {traffic.length > 1 && (
         <span className="dim sm">{traffic.map(({ percent }) => percent).join(" / ")}</span>
       )}
@@ -79,15 +75,11 @@ function Serving({ deployment: { id, active_revision_id, traffic } }: { deployme
   );
 }
 
-function Newest({
-  deployment: { id, latest_revision_id, active_revision_id },
-}: {
-  deployment: Deployment;
-}) {
-  const newest = useRevisions(id).find((revision) => revision.id === latest_revision_id);
-  if (newest === undefined) return null;
+function Newest({ deployment }: { deployment: Deployment }) {
+  const { latest_revision: newest, latest_revision_id, active_revision_id } = deployment;
+  if (newest === null) return null;
   const { kind, word, isBuilding } = showStatus(newest.status);
-  const isServing = newest.id === active_revision_id;
+  const isServing = latest_revision_id === active_revision_id;
   return (
     <div className="grid justify-items-start">
       <Status kind={kind} plain={kind === "ok"}>
@@ -121,19 +113,10 @@ function Errors({ activity }: { activity: Activity | null }) {
   return <span className={errors > 0 ? "err" : "dim"}>{formatPercent(errors / runs)}</span>;
 }
 
-export function useRevisions(deployment_id: string): Revision[] {
-  const { path, ...options } = revisionsQuery(deployment_id);
-  return useApiQuery<RevisionsList>(path, options).data?.resources ?? [];
-}
-
-/** The same cache entry on each page, so that they agree. */
-export function revisionsQuery(deployment_id: string) {
-  return {
-    path: apiPath`/v2/deployments/${deployment_id}/revisions`,
-    query: { limit: 100, include_previews: true },
-    poll: (list: RevisionsList | undefined) =>
-      list?.resources.some(({ status }) => showStatus(status).isBuilding)
-        ? BUILDING_POLL_MS
-        : POLL_MS,
-  };
+/** Milliseconds between two reads of a list: short while one of its newest revisions builds. */
+export function pollOf(list: DeploymentsList | undefined): number {
+  const isBuilding = list?.resources.some(
+    ({ latest_revision: newest }) => newest !== null && showStatus(newest.status).isBuilding,
+  );
+  return isBuilding ? BUILDING_POLL_MS : POLL_MS;
 }

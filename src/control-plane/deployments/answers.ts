@@ -20,7 +20,10 @@ export function toDeployment(
     ...row,
     tenant_id: row.workspace_id,
     source_config: toSourceConfig(row.source_config, url),
-    source_revision_config: toRevisionConfig(row.source_revision_config, row.repo_commit_sha),
+    source_revision_config: toRevisionConfig(
+      row.source_revision_config,
+      row.latest_revision?.repo_commit_sha ?? null,
+    ),
     secret_references: null,
     image_version: null,
     traffic: row.traffic ?? [],

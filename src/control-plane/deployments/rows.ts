@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import type { Context, Database } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { among, inWorkspace, ownRow } from "../../shared/storage/sql.ts";
@@ -13,19 +14,34 @@ import { deployments, revisions } from "./table.ts";
 export type DeploymentRow = typeof deployments.$inferSelect;
 export type RevisionRow = typeof revisions.$inferSelect;
 
-/** The deployment as it is answered: with its secrets' names and its latest commit. */
+const active = alias(revisions, "active");
+
+/** The deployment as it is answered: with its secrets' names and a line of its latest and its active revision. */
 export function selectDeployments({ db }: Pick<Context, "db">) {
   return db
     .select({
       ...getTableColumns(deployments),
-      repo_commit_sha: revisions.repo_commit_sha,
+      latest_revision: lineOf(revisions),
+      active_revision: lineOf(active),
       secrets: sql`(
         select json_group_array(json_object('name', name, 'updated_at', updated_at) order by name)
         from secrets where secrets.deployment_id = ${deployments.id}
       )`.mapWith((text: string): unknown => JSON.parse(text)),
     })
     .from(deployments)
-    .leftJoin(revisions, eq(revisions.id, deployments.latest_revision_id));
+    .leftJoin(revisions, eq(revisions.id, deployments.latest_revision_id))
+    .leftJoin(active, eq(active.id, deployments.active_revision_id));
+}
+
+function lineOf({
+  number,
+  status,
+  status_reason,
+  repo_commit_sha,
+  created_at,
+  updated_at,
+}: typeof revisions | typeof active) {
+  return { number, status, status_reason, repo_commit_sha, created_at, updated_at };
 }
 
 export async function findDeployment(ctx: Context, deployment_id: string): Promise<DeploymentRow> {

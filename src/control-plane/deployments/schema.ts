@@ -124,6 +124,18 @@ export const DeploymentPatchRequest = namedObject("DeploymentPatchRequest", {
 });
 export type DeploymentPatchRequest = z.infer<typeof DeploymentPatchRequest>;
 
+const RevisionLine = z.object({
+  number: z.number().int().describe("1, 2, 3 and so on within the deployment"),
+  status: RevisionStatus.describe("Status of the build and of the rollout"),
+  status_reason: z.string().nullable().describe("Code of the reason, such as `ref_not_found`"),
+  repo_commit_sha: z
+    .string()
+    .nullable()
+    .describe("Commit that was built, `null` before the source is fetched"),
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+});
+
 export const Deployment = namedObject("Deployment", {
   id: Uuid.describe("Id of the deployment"),
   tenant_id: Uuid.describe("Id of the workspace"),
@@ -144,6 +156,8 @@ export const Deployment = namedObject("Deployment", {
   status: DeploymentStatus.describe("Status of the deployment"),
   latest_revision_id: Uuid.nullable().describe("Id of the newest revision"),
   active_revision_id: Uuid.nullable().describe("Id of the revision that serves requests"),
+  latest_revision: RevisionLine.nullable().describe("The newest revision in short"),
+  active_revision: RevisionLine.nullable().describe("The revision that serves requests, in short"),
   tracing_project_id: Uuid.nullable().describe("Id of the project that receives the traces"),
   traffic: Traffic.describe("Split of the traffic between revisions"),
   image_version: z.null().describe("Always `null`: deployments have no image"),

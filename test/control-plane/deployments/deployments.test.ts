@@ -87,6 +87,8 @@ describe("creating", () => {
       status: "READY",
       latest_revision_id: expect.any(String),
       active_revision_id: null,
+      latest_revision: expect.objectContaining({ number: 1, repo_commit_sha: null }),
+      active_revision: null,
       tracing_project_id: expect.any(String),
       image_version: null,
       traffic: [],

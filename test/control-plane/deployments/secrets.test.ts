@@ -64,6 +64,7 @@ test("new secrets make a revision of the same artifact, which serves without a b
   expect(body.latest_revision_id).not.toBe(active.id);
   expect(body).toMatchObject({
     active_revision_id: body.latest_revision_id,
+    active_revision: { number: 2, status: "DEPLOYED", repo_commit_sha: "c0ffee" },
     secrets: [{ name: "A" }, { name: "B" }],
   });
   expect(await revision(body.latest_revision_id)).toMatchObject({

@@ -5,7 +5,7 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
-import { useRevisions } from "../../deployments/table.tsx";
+import { useRevisions } from "../../deployments/use-revisions.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";

@@ -3,7 +3,7 @@ import type { DeploymentsList } from "../../../control-plane/deployments/schema.
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
-import { DeploymentTable } from "../../deployments/table.tsx";
+import { DeploymentTable, pollOf } from "../../deployments/table.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { formatCount } from "../../ui/formats.ts";
@@ -15,14 +15,13 @@ import { QueryState } from "../../ui/states.tsx";
 
 const route = getRouteApi("/w/$workspace/deployments");
 const PAGE = 100;
-const POLL_MS = 5000;
 
 export function DeploymentsPage() {
   const { q } = route.useSearch();
   const navigate = route.useNavigate();
   const query = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: PAGE, name_contains: q },
-    poll: POLL_MS,
+    poll: pollOf,
     keepPrevious: true,
   });
   return (

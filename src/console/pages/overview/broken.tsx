@@ -1,12 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import type { RevisionsList } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
-import { useApiQueries, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
-import { revisionsQuery } from "../../deployments/table.tsx";
 import { useActivity } from "../../deployments/use-activity.ts";
 import { pathTo } from "../../state/path.ts";
 import { formatCount, showText } from "../../ui/formats.ts";
@@ -66,14 +64,12 @@ export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
 
 function useFailedBuilds(deployments: Deployment[]): OverviewProblem[] {
   const workspace = useWorkspaceId();
-  const lists = useApiQueries<RevisionsList>(deployments.map(({ id }) => revisionsQuery(id)));
-  return deployments.flatMap(({ id, name, latest_revision_id }, index) => {
-    const newest = lists[index]?.data?.resources.find((each) => each.id === latest_revision_id);
-    if (newest === undefined || showStatus(newest.status).kind !== "failed") return [];
+  return deployments.flatMap(({ id, name, latest_revision: newest }) => {
+    if (newest === null || showStatus(newest.status).kind !== "failed") return [];
     const title = `${name} did not build`;
     const to = pathTo(workspace, `/deployments/${id}`);
     const detail = `${newest.status_reason ?? newest.status} ${nameOf(newest)}`;
-    return [{ key: newest.id, title, detail, at: newest.updated_at, to }];
+    return [{ key: `build of ${id}`, title, detail, at: newest.updated_at, to }];
   });
 }
 

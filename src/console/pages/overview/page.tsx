@@ -2,7 +2,7 @@ import type { DeploymentsList } from "../../../control-plane/deployments/schema.
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
-import { DeploymentTable } from "../../deployments/table.tsx";
+import { DeploymentTable, pollOf } from "../../deployments/table.tsx";
 import { EXPORTS } from "../../exports/names.ts";
 import { ExportTable } from "../../exports/table.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
@@ -22,7 +22,7 @@ const SHOWN_EXPORTS = 5;
 export function OverviewPage() {
   const query = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: SHOWN },
-    poll: POLL_MS,
+    poll: pollOf,
   });
   return (
     <>

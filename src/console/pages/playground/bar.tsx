@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
-import { useRevisions } from "../../deployments/table.tsx";
+import { useRevisions } from "../../deployments/use-revisions.ts";
 import { DeploymentSelect } from "../../runs/deployment-select.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import type { PlaygroundSearch } from "./search.ts";
