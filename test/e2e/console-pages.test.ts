@@ -6,7 +6,7 @@ import { browserTest as test } from "../support/node/browser-test.ts";
 import { type Access, accessOf } from "../support/node/console/access.ts";
 import { CONSOLE_PATHS } from "../support/node/console/pages.ts";
 import { seedWorld, type World } from "../support/node/console/seed.ts";
-import { HIDDEN, HOSTILE, MARK } from "../support/node/console/words.ts";
+import { HOSTILE, MARK } from "../support/node/console/words.ts";
 import { type ConsolePage, openConsole, violationsOf } from "./support/console.ts";
 import { enter, tabTo } from "./support/keyboard.ts";
 import { readControls } from "./support/reachable.ts";
@@ -128,34 +128,14 @@ function markedText(word: string): RegExp {
   return new RegExp(`${escaped} ?<img id=${MARK}`);
 }
 
-/** Runs in the page: elements that text made, text that a mark of direction reorders, two current links of a list. */
+/** Runs in the page: elements that text made, texts with marks that reorder, two current links of a list. */
 const DAMAGE = `(() => {
-  const OPENS = /[\\u202A-\\u202E\\u2066-\\u2069]/;
-  const withoutControls = (text) => text.replace(/\\p{Cc}/gu, "");
-  const hidden = withoutControls(${JSON.stringify(`${HIDDEN} `)});
-  const restOf = (whole) => {
-    const text = withoutControls(whole);
-    let end = 0;
-    while (end < hidden.length && text[end] === hidden[end]) end += 1;
-    return text.slice(end).replace(/^w*…?/, "");
-  };
-  const isApart = ({ display, unicodeBidi }) =>
-    display !== "inline" || /isolate|plaintext/.test(unicodeBidi);
-  const reordered = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
-    const at = text.data.search(OPENS);
-    if (at < 0 || !text.parentElement.checkVisibility()) continue;
-    let box = text.parentElement;
-    while (!isApart(getComputedStyle(box))) box = box.parentElement;
-    const rest = document.createRange();
-    rest.setStartAfter(text);
-    rest.setEnd(box, box.childNodes.length);
-    const after = rest.toString().trim();
-    if (after !== "" || restOf(text.data.slice(at)) !== "") {
-      reordered.push(box.tagName + "." + box.className + ": " + text.data.slice(0, 60));
-    }
-  }
+  const MARKS = /[\\u202A-\\u202E\\u2066-\\u2069]/;
+  const attributesOf = ({ title, ariaLabel, placeholder }) => [title, ariaLabel, placeholder];
+  const texts = [...document.querySelectorAll("body, body *")].flatMap((element) => [
+    ...attributesOf(element),
+    ...[...element.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data),
+  ]);
   const currentOf = (nav) => [...nav.querySelectorAll("a[aria-current]")]
     .filter((link) => link.checkVisibility())
     .map(({ href }) => href);
@@ -163,7 +143,7 @@ const DAMAGE = `(() => {
     .filter((nav) => new Set(currentOf(nav)).size > 1);
   return {
     elements: document.querySelectorAll("#${MARK}").length,
-    reordered,
+    reordered: texts.filter((text) => MARKS.test(text ?? "")).map((text) => text.slice(0, 80)),
     ambiguous: ambiguous.map((nav) => nav.ariaLabel),
   };
 })()`;

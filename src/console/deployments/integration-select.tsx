@@ -5,7 +5,7 @@ import { useApiQuery, useWorkspaceId } from "../api/hooks.ts";
 import { apiPath } from "../api/path.ts";
 import { pathTo } from "../state/path.ts";
 import { SelectField } from "../ui/form/field.tsx";
-import { shortId, showText } from "../ui/formats.ts";
+import { shortId } from "../ui/formats.ts";
 
 type Props = { integration_id: string | null; build_on_push: boolean; disabled?: boolean };
 
@@ -28,7 +28,7 @@ export function IntegrationFields({ integration_id, build_on_push, disabled = fa
         {!isKnown && <option value={chosen}>{shortId(chosen)}</option>}
         {data?.map(({ id, name }) => (
           <option key={id} value={id}>
-            {showText(name)}
+            {name}
           </option>
         ))}
       </SelectField>

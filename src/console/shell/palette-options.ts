@@ -7,7 +7,7 @@ import { useMay } from "../api/session.ts";
 import { useMayExport } from "../exports/names.ts";
 import { questionOf } from "../runs/question.ts";
 import { isId } from "../state/search.ts";
-import { formatAge, showText } from "../ui/formats.ts";
+import { formatAge } from "../ui/formats.ts";
 import type { IconName } from "../ui/icon.tsx";
 import { PLACES } from "./places.ts";
 
@@ -71,7 +71,7 @@ function useNamed(): { deployments: PaletteOption[]; waiting: PaletteOption[] } 
   const { data: inbox } = useApiQuery<WaitingThreads>(apiPath`/v1/interrupts`, {
     query: { limit: MAX_WAITING },
   });
-  const names = new Map(list?.resources.map(({ id, name }) => [id, showText(name)]));
+  const names = new Map(list?.resources.map(({ id, name }) => [id, name]));
   const deployments = [...names].map(([id, label]): PaletteOption => {
     return { label, icon: "layers", path: `/deployments/${id}`, hint: "Deployment" };
   });
@@ -79,7 +79,7 @@ function useNamed(): { deployments: PaletteOption[]; waiting: PaletteOption[] } 
     const { deployment_id, thread_id, waiting_since } = thread;
     const age = formatAge(Date.now() - Date.parse(waiting_since));
     return {
-      label: showText(questionOf(thread.interrupts)),
+      label: questionOf(thread.interrupts),
       icon: "status-waiting",
       path: `/threads/${deployment_id}/${thread_id}`,
       hint: [names.get(deployment_id), age].filter(Boolean).join(", "),

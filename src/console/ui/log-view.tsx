@@ -1,6 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
-import { showText } from "./formats.ts";
 
 export type LogEntry = {
   id: string;
@@ -104,7 +103,7 @@ export function LogLine({
       <span title={line.timestamp}>{line.timestamp.slice(11, 23)}</span>
       <span>{level}</span>
       <span>
-        {showText(isCut ? message.slice(0, MAX_SHOWN) : message)}
+        {isCut ? message.slice(0, MAX_SHOWN) : message}
         {isCut && (
           <button type="button" className="btn sm" onClick={() => setWhole(true)}>
             Show all {message.length} characters

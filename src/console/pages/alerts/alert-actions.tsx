@@ -6,7 +6,6 @@ import { under } from "../../api/path.ts";
 import { InlineError } from "../../ui/blocks/inline-error.tsx";
 import { DeleteButton, EditButton } from "../../ui/blocks/item-buttons.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
-import { showText } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { AlertForm } from "./alert-form.tsx";
 
@@ -50,7 +49,7 @@ function DeleteAlert({ alert: { id, name }, onDeleted, onClose }: Props & { onCl
   });
   return (
     <ConfirmDialog
-      title={`Delete ${showText(name)}?`}
+      title={`Delete ${name}?`}
       act="Delete alert"
       keep="Keep it"
       isDestructive

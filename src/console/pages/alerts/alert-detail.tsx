@@ -8,7 +8,7 @@ import { apiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { pathTo } from "../../state/path.ts";
 import { DeliveryItem } from "../../ui/blocks/delivery-item.tsx";
-import { formatNumber, showText } from "../../ui/formats.ts";
+import { formatNumber } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -28,7 +28,7 @@ export function AlertDetail({ alert, isPaused }: Props) {
   return (
     <div className="stack">
       <Panel
-        title={<span className="break-words">{showText(alert.name)}</span>}
+        title={<span className="break-words">{alert.name}</span>}
         end={
           mayWrite && <AlertActions alert={alert} onDeleted={() => void navigate({ search: {} })} />
         }
@@ -83,7 +83,7 @@ function Facts({ alert }: { alert: Alert }) {
         <>
           <dt>Filter</dt>
           <dd>
-            <code>{showText(filter)}</code>
+            <code>{filter}</code>
           </dd>
         </>
       )}
@@ -91,7 +91,7 @@ function Facts({ alert }: { alert: Alert }) {
         <>
           <dt>Feedback</dt>
           <dd>
-            <code>{showText(feedback_key)}</code>
+            <code>{feedback_key}</code>
           </dd>
         </>
       )}
@@ -107,7 +107,7 @@ function Facts({ alert }: { alert: Alert }) {
 
 function ProjectName({ id }: { id: string }) {
   const { data } = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, { query: { id } });
-  return <b className="m">{showText(data?.[0]?.name ?? id)}</b>;
+  return <b className="m">{data?.[0]?.name ?? id}</b>;
 }
 
 /** Leads to what the alert is about. */

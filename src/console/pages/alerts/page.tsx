@@ -8,7 +8,7 @@ import { useMay } from "../../api/session.ts";
 import { LiveControl, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
-import { formatCount, showText } from "../../ui/formats.ts";
+import { formatCount } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -110,7 +110,7 @@ const COLUMNS: TableColumn<Alert>[] = [
     header: "Name",
     cell: ({ id, name }) => (
       <route.Link to="." search={{ alert: id }} className="m text-ink cut block" title={name}>
-        {showText(name)}
+        {name}
       </route.Link>
     ),
     width: "36%",

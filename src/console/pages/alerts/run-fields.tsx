@@ -5,7 +5,6 @@ import { apiPath } from "../../api/path.ts";
 import { readError } from "../../traces/completion.ts";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { useDebounced } from "../../ui/form/use-debounced.ts";
-import { showText } from "../../ui/formats.ts";
 import type { DraftProps } from "./alert-draft.ts";
 
 const PROJECTS_SHOWN = 100;
@@ -71,7 +70,7 @@ function ProjectField({ draft: { session_id }, onChange }: Omit<DraftProps, "pro
       {!isListed && <option value={session_id}>{session_id}</option>}
       {projects.map(({ id, name }) => (
         <option key={id} value={id}>
-          {showText(name.slice(0, MAX_NAME))}
+          {name.slice(0, MAX_NAME)}
         </option>
       ))}
     </SelectField>

@@ -2,7 +2,6 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { BulkExportManifest } from "../../../exports/preview/preview-schema.ts";
 import { CodeBlock } from "../../ui/blocks/code-block.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
-import { showText } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { SQL_DIALECTS } from "./search.ts";
 
@@ -71,7 +70,7 @@ export function Manifest({ manifest, isDone }: { manifest: BulkExportManifest; i
         tabIndex={0}
         aria-label="Manifest"
       >
-        <pre className="sm">{showText(text.slice(0, SHOWN_CHARS))}</pre>
+        <pre className="sm">{text.slice(0, SHOWN_CHARS)}</pre>
       </section>
     </Panel>
   );

@@ -3,7 +3,7 @@ import type { BulkExportPreview } from "../../../exports/preview/preview-schema.
 import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { EXPORTS } from "../../exports/names.ts";
-import { formatNumber, showText } from "../../ui/formats.ts";
+import { formatNumber } from "../../ui/formats.ts";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 
@@ -97,5 +97,5 @@ type PreviewValue = BulkExportPreview["rows"][number]["values"][string];
 /** A value of a row as text; an absent one is empty. */
 function cellText(value: PreviewValue | undefined): string {
   if (value === null || value === undefined) return "";
-  return showText(Array.isArray(value) ? JSON.stringify(value) : String(value));
+  return Array.isArray(value) ? JSON.stringify(value) : String(value);
 }

@@ -1,12 +1,6 @@
 import type { RunSeries, SeriesBucket } from "../../../traces/stats/series-schema.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
-import {
-  formatCost,
-  formatDuration,
-  formatNumber,
-  formatPercent,
-  showText,
-} from "../../ui/formats.ts";
+import { formatCost, formatDuration, formatNumber, formatPercent } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 
 type Row = SeriesBucket & { group: string };
@@ -19,7 +13,7 @@ const COLUMNS: TableColumn<Row>[] = [
     header: "Start, UTC",
     cell: ({ start_time }) => start_time.slice(0, 16).replace("T", " "),
   },
-  { id: "group", header: "Group", cell: ({ group }) => <bdi>{showText(group)}</bdi> },
+  { id: "group", header: "Group", cell: ({ group }) => <bdi>{group}</bdi> },
   { id: "runs", header: "Runs", cell: ({ run_count }) => formatNumber(run_count), isNumber: true },
   {
     id: "errors",

@@ -7,7 +7,7 @@ import { nameOf } from "../../deployments/revision-name.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
 import { useActivity } from "../../deployments/use-activity.ts";
 import { pathTo } from "../../state/path.ts";
-import { formatCount, showText } from "../../ui/formats.ts";
+import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { StatusIcon } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
@@ -49,7 +49,7 @@ export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
           {problems.slice(0, SHOWN).map(({ key, title, detail, at, to }) => (
             <li key={key} className="in-p border-b border-line-soft">
               <Link to={to} className="m cut block" title={title}>
-                {showText(title)}
+                {title}
               </Link>
               <div className="dim sm row">
                 <code className="cut">{detail}</code> <Time at={at} />

@@ -3,7 +3,7 @@ import { useWorkspaceId } from "../../api/hooks.ts";
 import { useTraceMetadata } from "../../runs/trace-metadata.ts";
 import { pathTo } from "../../state/path.ts";
 import { firstTokenMs, kindOf, statusOf } from "../../traces/span-kind.ts";
-import { formatDuration, showText } from "../../ui/formats.ts";
+import { formatDuration } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Cost, Quantity } from "../../ui/values.tsx";
@@ -25,7 +25,7 @@ export function TraceHead({ id, data: { root }, tree }: Props) {
           <Icon name={icon} />
         </span>
         <h1 tabIndex={-1} className="outline-none cut" title={root?.name}>
-          {root ? showText(root.name) : "Root span not received yet"}
+          {root ? root.name : "Root span not received yet"}
         </h1>
         <Status kind={kind}>{word}</Status>
         <span className="tkv">

@@ -1,5 +1,4 @@
 import { CopyButton } from "../copy-button.tsx";
-import { showText } from "../formats.ts";
 
 type Props = { text: string; label: string; wrap?: boolean };
 
@@ -13,7 +12,7 @@ export function CodeBlock({ text, label, wrap = true }: Props) {
         tabIndex={0}
         aria-label={label}
       >
-        <pre className={wrap ? "whitespace-pre-wrap break-words" : ""}>{showText(text)}</pre>
+        <pre className={wrap ? "whitespace-pre-wrap break-words" : ""}>{text}</pre>
       </section>
       <span className="copy">
         <CopyButton text={text} label={`Copy: ${label}`} />

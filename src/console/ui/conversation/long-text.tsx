@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { formatNumber, showText } from "../formats.ts";
+import { formatNumber } from "../formats.ts";
 
 const MAX_SHOWN = 5000;
 
@@ -11,9 +11,9 @@ type Props = {
 };
 
 /** Text of users and agents, never markup. A long one is cut, with its length in words. */
-export function LongText({ text, max = MAX_SHOWN, draw = showText }: Props) {
+export function LongText({ text, max = MAX_SHOWN, draw = itself }: Props) {
   const [isWhole, setWhole] = useState(false);
-  if (text.length <= max || isWhole) return draw(text);
+  if (text.length <= max || isWhole) return <>{draw(text)}</>;
   return (
     <>
       {draw(text.slice(0, max))}{" "}
@@ -22,4 +22,8 @@ export function LongText({ text, max = MAX_SHOWN, draw = showText }: Props) {
       </button>
     </>
   );
+}
+
+function itself(text: string): ReactNode {
+  return text;
 }

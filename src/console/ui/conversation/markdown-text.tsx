@@ -1,5 +1,4 @@
-import { createElement, type ReactNode, useMemo } from "react";
-import { showText } from "../formats.ts";
+import { type ReactNode, useMemo } from "react";
 import { type Block, type Inline, parseInline, parseMarkdown } from "./markdown.ts";
 
 const MAX_DRAWN = 20_000;
@@ -7,7 +6,7 @@ const MAX_DRAWN = 20_000;
 /** Markdown as elements: images are links, markup stays text, and the page keeps its own headings. */
 export function MarkdownText({ text }: { text: string }) {
   const blocks = useMemo(() => (text.length > MAX_DRAWN ? null : parseMarkdown(text)), [text]);
-  if (blocks === null) return showText(text);
+  if (blocks === null) return <>{text}</>;
   return (
     <div className="md">
       {blocks.map((block, index) => (
@@ -21,7 +20,7 @@ export function MarkdownText({ text }: { text: string }) {
 function BlockView({ block }: { block: Block }): ReactNode {
   switch (block.kind) {
     case "code":
-      return <pre className="md-code">{showText(block.lines.join("\n"))}</pre>;
+      return <pre className="md-code">{block.lines.join("\n")}</pre>;
     case "list":
       return <ListView items={block.items} />;
     case "heading":
@@ -57,16 +56,18 @@ function draw(text: string): ReactNode {
 
 function drawParts(parts: Inline[]): ReactNode {
   return parts.map((part, index) => {
-    if (typeof part === "string") return showText(part);
-    if (part.kind === "code") return createElement("code", { key: index }, showText(part.text));
+    if (typeof part === "string") return part;
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts keep their order while a message grows
+    if (part.kind === "code") return <code key={index}>{part.text}</code>;
     if (part.kind !== "link") {
-      return createElement(part.kind, { key: index }, drawParts(part.parts));
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts keep their order while a message grows
+      return <part.kind key={index}>{drawParts(part.parts)}</part.kind>;
     }
     const { href, label } = part;
     return (
       // biome-ignore lint/suspicious/noArrayIndexKey: parts keep their order while a message grows
       <a key={index} href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">
-        {showText(label)}
+        {label}
       </a>
     );
   });

@@ -1,4 +1,4 @@
-import { formatBytes, formatNumber, showText } from "../formats.ts";
+import { formatBytes, formatNumber } from "../formats.ts";
 import { Icon } from "../icon.tsx";
 import { CUT_CHARS, type JsonRow } from "./rows.ts";
 import { sizeOf } from "./tree.ts";
@@ -143,16 +143,16 @@ function Value({ value, search, onToggle }: ValueProps) {
   );
 }
 
-/** Text with what is searched for marked, and with invisible characters as escapes. */
+/** Text with what is searched for marked. */
 function Marked({ text, search }: { text: string; search: string }) {
   const at = search === "" ? -1 : text.toLowerCase().indexOf(search.toLowerCase());
-  if (at < 0) return showText(text);
+  if (at < 0) return <>{text}</>;
   const end = at + search.length;
   return (
     <>
-      {showText(text.slice(0, at))}
-      <mark>{showText(text.slice(at, end))}</mark>
-      {showText(text.slice(end))}
+      {text.slice(0, at)}
+      <mark>{text.slice(at, end)}</mark>
+      {text.slice(end)}
     </>
   );
 }

@@ -9,7 +9,6 @@ import { useMay } from "../../../api/session.ts";
 import { LiveControl, usePolling } from "../../../shell/live-control.tsx";
 import { Id } from "../../../ui/copy-button.tsx";
 import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
-import { showText } from "../../../ui/formats.ts";
 import { Empty, Panel } from "../../../ui/panel.tsx";
 import { QueryState } from "../../../ui/states.tsx";
 import { Status } from "../../../ui/status.tsx";
@@ -125,7 +124,7 @@ function FilterLink({ name, value, short = false }: LinkProps) {
 function Actor({ entry: { actor_type, actor_id, actor_name } }: { entry: AuditLog }) {
   return (
     <span className="row">
-      {actor_name !== null && <bdi className="cut">{showText(actor_name)}</bdi>}
+      {actor_name !== null && <bdi className="cut">{actor_name}</bdi>}
       <span className="dim sm">{actor_type === "api_key" ? "key" : actor_type}</span>
       <FilterLink name="actor" value={actor_id} short />
     </span>

@@ -8,7 +8,6 @@ import { pathTo } from "../../../state/path.ts";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
 import { Pager } from "../../../ui/blocks/pager.tsx";
 import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
-import { showText } from "../../../ui/formats.ts";
 import { Empty, Panel } from "../../../ui/panel.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { QueryState } from "../../../ui/states.tsx";
@@ -78,7 +77,7 @@ function ProjectTable({ projects, settings }: { projects: Project[]; settings: T
           className="m text-ink cut block"
           title={name}
         >
-          {showText(name)}
+          {name}
         </Link>
       ),
     },

@@ -6,7 +6,7 @@ import { useApiQuery } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
 import { firstTokenMs, kindOf, statusOf } from "../../../traces/span-kind.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
-import { formatDuration, showText } from "../../../ui/formats.ts";
+import { formatDuration } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { JsonView } from "../../../ui/json-view/json-view.tsx";
 import { QueryState } from "../../../ui/states.tsx";
@@ -90,7 +90,7 @@ function Head({ span, start_ms, change }: Props) {
           <Icon name={icon} />
         </span>
         <h2 className="cut grow" title={span.name}>
-          <bdi>{showText(span.name)}</bdi>
+          <bdi>{span.name}</bdi>
         </h2>
         <Status kind={kind} plain={kind === "ok"}>
           {state}

@@ -1,5 +1,5 @@
 import { CopyButton } from "../../../ui/copy-button.tsx";
-import { formatCount, showText } from "../../../ui/formats.ts";
+import { formatCount } from "../../../ui/formats.ts";
 import { JsonView } from "../../../ui/json-view/json-view.tsx";
 
 type Props = { error: string; isCut: boolean };
@@ -17,7 +17,7 @@ export function SpanError({ error, isCut }: Props) {
         <b className="err grow cut">{name}</b>
         <CopyButton text={error} label="Copy the error" />
       </div>
-      <p className="mono sm break-words">{showText(message.slice(0, MAX_LINE_CHARS))}</p>
+      <p className="mono sm break-words">{message.slice(0, MAX_LINE_CHARS)}</p>
       {(rest.length > 0 || surplus > 0) && (
         <details>
           <summary>

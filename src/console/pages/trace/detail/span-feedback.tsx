@@ -6,7 +6,6 @@ import { useMay } from "../../../api/session.ts";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Field, Optional } from "../../../ui/form/field.tsx";
 import { FormFooter } from "../../../ui/form/form-footer.tsx";
-import { showText } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { JsonView } from "../../../ui/json-view/json-view.tsx";
 import { Empty } from "../../../ui/panel.tsx";
@@ -90,14 +89,14 @@ function Item({ feedback }: { feedback: Feedback }) {
   return (
     <div className="col">
       <div className="row">
-        <bdi className="b cut">{showText(key)}</bdi>
+        <bdi className="b cut">{key}</bdi>
         {score !== null && <span className="tag">{String(score)}</span>}
         <span className="push dim sm row">
           {typeof source === "string" && <span className="cut">{source}</span>}
           <Time at={created_at} />
         </span>
       </div>
-      {comment !== null && <p className="break-words">{showText(comment)}</p>}
+      {comment !== null && <p className="break-words">{comment}</p>}
       {value !== null && <JsonView label="Value" value={value} maxHeight={160} />}
     </div>
   );

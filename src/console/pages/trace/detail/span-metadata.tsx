@@ -1,6 +1,5 @@
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
 import { Id } from "../../../ui/copy-button.tsx";
-import { showText } from "../../../ui/formats.ts";
 import { JsonView } from "../../../ui/json-view/json-view.tsx";
 import { Cost, Quantity, Time } from "../../../ui/values.tsx";
 
@@ -32,7 +31,7 @@ export function SpanMetadata({ run }: { run: TraceRun }) {
             <dd className="row wrap">
               {run.tags.map((tag) => (
                 <bdi key={tag} className="tag cut" title={tag}>
-                  {showText(tag)}
+                  {tag}
                 </bdi>
               ))}
             </dd>

@@ -3,7 +3,6 @@ import type { TraceRun } from "../../../../traces/query/run-schema.ts";
 import { send } from "../../../api/client.ts";
 import { useWorkspaceId } from "../../../api/hooks.ts";
 import { parseApiUrl } from "../../../api/path.ts";
-import { showText } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { ErrorState } from "../../../ui/states.tsx";
 import { Bytes } from "../../../ui/values.tsx";
@@ -62,7 +61,7 @@ function Attachment({ name, file: { content_type, bytes, url } }: AttachmentProp
       <div className="row">
         <Icon name="document" />
         <bdi className="cut" title={name}>
-          {showText(name)}
+          {name}
         </bdi>
         <span className="dim sm nw">
           {content_type}, <Bytes value={bytes} />

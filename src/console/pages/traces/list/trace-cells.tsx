@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useWorkspaceId } from "../../../api/hooks.ts";
 import { pathTo } from "../../../state/path.ts";
 import { firstTokenMs, statusOf } from "../../../traces/span-kind.ts";
-import { formatCost, formatDuration, formatNumber, showText } from "../../../ui/formats.ts";
+import { formatCost, formatDuration, formatNumber } from "../../../ui/formats.ts";
 import { StatusIcon, toneOf } from "../../../ui/status.tsx";
 import { Elapsed, Time } from "../../../ui/values.tsx";
 import { firstLine, partOf, type TraceListRow } from "./trace-row.ts";
@@ -92,13 +92,13 @@ function Name({ row }: { row: TraceListRow }) {
         className="main-a cut"
         title={row.name}
       >
-        <bdi>{showText(row.name.slice(0, 200))}</bdi>
+        <bdi>{row.name.slice(0, 200)}</bdi>
       </Link>
       {error === null ? (
         <Preview text={row.inputs_preview} />
       ) : (
         <bdi className="err cut grow" title={error}>
-          {showText(error)}
+          {error}
         </bdi>
       )}
     </div>
@@ -109,7 +109,7 @@ function Preview({ text }: { text: string | null | undefined }) {
   if (!text) return null;
   return (
     <bdi className="mid cut grow block" title={text}>
-      {showText(text)}
+      {text}
     </bdi>
   );
 }
@@ -131,7 +131,7 @@ function Tags({ tags }: { tags: string[] }) {
     <div className="row gap-1">
       {tags.slice(0, MAX_TAGS).map((tag) => (
         <bdi key={tag} className="tag cut" title={tag}>
-          {showText(tag)}
+          {tag}
         </bdi>
       ))}
       {surplus.length > 0 && (
@@ -150,7 +150,7 @@ function Scores({ row }: { row: TraceListRow }) {
   const text = `${key} ${avg === null ? `${n} ×` : formatNumber(avg)}`;
   return (
     <bdi className="tag cut" title={[text, ...others.map(([name]) => name)].join(", ")}>
-      {showText(text)}
+      {text}
     </bdi>
   );
 }

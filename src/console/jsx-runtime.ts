@@ -1,0 +1,39 @@
+import type { JSX } from "react";
+import * as react from "react/jsx-runtime";
+import { showText } from "./ui/formats.ts";
+
+/**
+ * React's runtime, in which no text that a page shows is invisible, or reorders what stands beside it: each is shown as
+ * showText writes it, wherever it comes from. The values of fields stay as they are.
+ */
+export type { JSX };
+
+export const { Fragment } = react;
+
+const TEXTS = ["title", "placeholder", "aria-label", "alt"];
+
+type Make = typeof react.jsx;
+type Props = Record<string, unknown>;
+
+export const jsx: Make = (type, props, key) => react.jsx(type, shownBy(type, props), key);
+export const jsxs: Make = (type, props, key) => react.jsxs(type, shownBy(type, props), key);
+
+/** A component shows its texts by elements of its own. */
+function shownBy(type: unknown, props: unknown): unknown {
+  if (typeof type !== "string" && type !== react.Fragment) return props;
+  const given = props as Props;
+  const children = shown(given.children);
+  let changed = children === given.children ? given : { ...given, children };
+  for (const name of TEXTS) {
+    const text = shown(given[name]);
+    if (text !== given[name]) changed = { ...changed, [name]: text };
+  }
+  return changed;
+}
+
+function shown(value: unknown): unknown {
+  if (typeof value === "string") return showText(value);
+  if (!Array.isArray(value)) return value;
+  const texts = value.map(shown);
+  return texts.some((each, at) => each !== value[at]) ? texts : value;
+}

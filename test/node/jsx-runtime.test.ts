@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { Fragment, jsx, jsxs } from "../../src/console/jsx-runtime.ts";
+
+const SPOOF = "\u202Egnp.exe";
+const SHOWN = "\\u{202e}gnp.exe";
+
+test("texts and descriptions of elements are shown with their hidden marks", () => {
+  const link = jsx("a", { children: SPOOF, title: SPOOF, "aria-label": SPOOF, href: "/a" });
+  expect(link.props).toEqual({ children: SHOWN, title: SHOWN, "aria-label": SHOWN, href: "/a" });
+  const list = jsxs(Fragment, { children: ["Delete ", SPOOF, ["a", [SPOOF]]] });
+  expect(list.props).toEqual({ children: ["Delete ", SHOWN, ["a", [SHOWN]]] });
+});
+
+function Shown({ children }: { children: string }) {
+  return children;
+}
+
+test("what is no text of an element stays the same object", () => {
+  const value = jsx("input", { value: SPOOF, placeholder: "Name" });
+  expect(value.props).toEqual({ value: SPOOF, placeholder: "Name" });
+  const children = ["a", jsx("b", {})];
+  expect((jsxs("p", { children }).props as { children: unknown }).children).toBe(children);
+  expect(jsx(Shown, { children: SPOOF }).props).toEqual({ children: SPOOF });
+});
