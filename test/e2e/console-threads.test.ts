@@ -221,7 +221,11 @@ test("a checkpoint shows its state and what it changed; a fork runs from there, 
   await page.getByText(/checkpoint ([678]) of \1, after c/).waitFor();
 
   await page.getByRole("button", { name: "Edit state" }).click();
-  await page.getByLabel("Values to write, as JSON").fill('{"log": ["by hand"]}');
+  const values = page.getByLabel("Values to write, as JSON");
+  await values.fill('{"log": [by hand]}');
+  await page.getByRole("button", { name: "Write state" }).click();
+  await page.getByRole("alert").getByText("Put text in double quotes").waitFor();
+  await values.fill('{"log": ["by hand"]}');
   await page.getByRole("button", { name: "Write state" }).click();
   await page.getByText(/checkpoint ([789]) of \1, state edited/).waitFor();
   await changes.getByText('"by hand"').waitFor();

@@ -136,6 +136,11 @@ test("a filter is completed and checked while it is typed, and stays in the addr
   await page.goBack();
   await page.waitForURL(/status/);
   await expect.poll(() => field.inputValue()).toBe('eq(status, "error")');
+
+  await field.fill("quota of 60");
+  await page.waitForURL(/search/);
+  await rows().getByText("quota of 60 requests").waitFor();
+  expect(await rows().count()).toBe(1);
 });
 
 test("text that is typed while an earlier filter is being applied stays, and is a saved view", async () => {

@@ -437,16 +437,17 @@ test.each([
   expect(titleOf({ thread_id: "t-1", extracted })).toBe(title);
 });
 
-test("tags of a thread leave out what the service writes", () => {
+test("tags of a thread leave out what the service writes, and a cut one ends with dots", () => {
   const metadata = {
     graph_id: "g",
     assistant_id: "a",
     user: "u",
     n: 1,
-    long: "x".repeat(99),
+    long: "x".repeat(999),
     z: 1,
   };
-  expect(tagsOf({ metadata })).toEqual(["user: u", "n: 1", `long: ${"x".repeat(34)}`]);
+  const long = `long: ${"x".repeat(194)}…`;
+  expect(tagsOf({ metadata })).toEqual(["user: u", "n: 1", long, "z: 1"]);
 });
 
 test.each([

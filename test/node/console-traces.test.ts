@@ -5,7 +5,12 @@ import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/t
 import { findGaps, scaleOf, ticksOf, toX } from "../../src/console/pages/trace/model/scale.ts";
 import { buildTree, toMs } from "../../src/console/pages/trace/model/tree.ts";
 import { mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
-import { addCondition, completionsAt, readError } from "../../src/console/traces/completion.ts";
+import {
+  addCondition,
+  completionsAt,
+  meantFilter,
+  readError,
+} from "../../src/console/traces/completion.ts";
 import { FUNCTIONS as FUNCTION_HELP, FIELDS as HELP } from "../../src/console/traces/language.ts";
 import { strideOf, toStride, windowOf } from "../../src/console/traces/time-range.ts";
 import { axisOf } from "../../src/console/ui/chart/axis.ts";
@@ -158,6 +163,17 @@ describe("the filter language", () => {
     ['eq(name, "and(")', "b(2)", 'and(eq(name, "and("), b(2))'],
   ])("%s and %s are %s", (filter, condition, both) => {
     expect(addCondition(filter, condition)).toBe(both);
+  });
+
+  test.each([
+    ["quota exceeded ", 'search("quota exceeded")'],
+    ["a\\b", 'search("a\\\\b")'],
+    ["exi", "exi"],
+    [' eq(name, "a")', 'eq(name, "a")'],
+    ["", ""],
+  ])("the text %j of the field means %j", (text, filter) => {
+    expect(meantFilter(text)).toBe(filter);
+    expect(readFilter(filter).ok).toBe(text.includes(" ") || text.includes("\\"));
   });
 
   test.each(["name", "revision", "tag", "metadata"] as const)(

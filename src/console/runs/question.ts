@@ -1,3 +1,5 @@
+import { cutText } from "../ui/formats.ts";
+
 const MAX_TEXT = 200;
 
 /** A line for an interrupt: the tool that it would call with its arguments, its text, or its JSON. Agents choose any shape. */
@@ -14,8 +16,8 @@ export function questionOf(interrupts: unknown): string {
     value,
   ];
   const text = texts.find((each) => typeof each === "string" && each.trim() !== "");
-  if (typeof text === "string") return text.slice(0, MAX_TEXT);
-  return value === undefined ? "Waits before a node" : JSON.stringify(value).slice(0, MAX_TEXT);
+  if (typeof text === "string") return cutText(text, MAX_TEXT);
+  return value === undefined ? "Waits before a node" : cutText(JSON.stringify(value), MAX_TEXT);
 }
 
 /** A tool with its arguments, such as "refund_order: order 1042, amount 19.9". */

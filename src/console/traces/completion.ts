@@ -82,6 +82,14 @@ function candidatesOf(frame: Frame | null, known: KnownValues, isClosed: boolean
   });
 }
 
+/** A filter as it is meant: bare words are searched for, unless they begin the name of a function. */
+export function meantFilter(text: string): string {
+  const words = text.trim();
+  const isBare = words !== "" && !/[()[\]"',]/.test(words);
+  const isBegun = Object.keys(FUNCTIONS).some((name) => name.startsWith(words.toLowerCase()));
+  return isBare && !isBegun ? `search(${JSON.stringify(words)})` : words;
+}
+
 export type FilterError = {
   /** Counted from 0; `null` when the service names no place. */
   offset: number | null;

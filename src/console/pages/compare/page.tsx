@@ -6,6 +6,7 @@ import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { statusOf } from "../../traces/span-kind.ts";
+import { cutText } from "../../ui/formats.ts";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
 import { PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -103,7 +104,7 @@ function Run({ run, side }: { run: TraceRun; side: "a" | "b" }) {
           search={{ span: run.id }}
           title={run.name}
         >
-          {side.toUpperCase()}: <bdi>{run.name.slice(0, 200)}</bdi>
+          {side.toUpperCase()}: <bdi>{cutText(run.name, 200)}</bdi>
         </Link>
       }
       end={<Status kind={kind}>{word}</Status>}

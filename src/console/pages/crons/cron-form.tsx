@@ -8,6 +8,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { JsonField, useJsonText } from "../../ui/form/json-field.tsx";
+import { cutText } from "../../ui/formats.ts";
 import { ErrorState } from "../../ui/states.tsx";
 import { FiringsPreview } from "./firings-preview.tsx";
 import { useAssistants } from "./starts.tsx";
@@ -143,7 +144,7 @@ function AssistantChoice({ deployment }: { deployment: string }) {
     >
       {query.data?.map(({ assistant_id, name }) => (
         <option key={assistant_id} value={assistant_id}>
-          {name.slice(0, 100)}
+          {cutText(name, 100)}
         </option>
       ))}
     </SelectField>

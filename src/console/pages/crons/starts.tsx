@@ -4,7 +4,7 @@ import type { Assistant } from "../../../agent-server/threads/api/assistants/ass
 import { useApiQuery } from "../../api/hooks.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
 import { toJson } from "../../ui/conversation/fields.ts";
-import { shortId } from "../../ui/formats.ts";
+import { cutText, shortId } from "../../ui/formats.ts";
 
 const ASSISTANTS_SHOWN = 100;
 const MAX_INPUT = 200;
@@ -25,7 +25,7 @@ export function Starts({ cron, deployment }: { cron: FoundCron; deployment: stri
     <span className="grid min-w-0">
       <bdi className="cut">{assistant?.name ?? nameless(assistant_id)}</bdi>
       <bdi className="dim sm mono cut max-w-80" title={input}>
-        {input.slice(0, MAX_INPUT)}
+        {cutText(input, MAX_INPUT)}
       </bdi>
     </span>
   );

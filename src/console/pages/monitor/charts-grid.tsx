@@ -5,6 +5,7 @@ import { useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
 import { formatTick } from "../../traces/time-range.ts";
 import { LineChart } from "../../ui/chart/line-chart.tsx";
+import { cutText } from "../../ui/formats.ts";
 import { Empty } from "../../ui/panel.tsx";
 import { CHARTS, type ChartKind, filterOf, type PlotLine, stack, toPlotted } from "./charts.ts";
 import { FiguresTable } from "./figures-table.tsx";
@@ -127,7 +128,7 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen }: ChartProps) {
                 className={isDashed ? "dash" : kind.isStacked ? "box" : ""}
                 style={{ "--c": colour } as CSSProperties}
               />
-              <bdi className="cut">{label.slice(0, 100)}</bdi>
+              <bdi className="cut">{cutText(label, 100)}</bdi>
             </span>
           ))}
         </div>

@@ -20,7 +20,7 @@ export type Target = {
   assistant: Assistant | undefined;
 };
 
-/** The assistant of the address, else the first one. */
+/** The assistant of the address, else the first graph's own. */
 export function useTarget(
   deployment: string,
   revision: string | undefined,
@@ -34,7 +34,8 @@ export function useTarget(
   const named = all.find(({ assistant_id, graph_id }) =>
     [assistant_id, graph_id].includes(wanted ?? ""),
   );
-  return { deployment, ref, assistants, assistant: wanted ? named : all[0] };
+  const own = all.find(({ metadata }) => metadata.created_by === "system");
+  return { deployment, ref, assistants, assistant: wanted ? named : (own ?? all[0]) };
 }
 
 export function useSchemas(ref: string, assistant_id: string) {

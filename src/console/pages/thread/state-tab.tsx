@@ -39,6 +39,7 @@ export function StateTab({ view, actions }: Props) {
         <EditState
           values={state.values}
           checkpoint_id={chosen?.id}
+          nodes={[...new Set(marks.flatMap(({ next }) => next))].sort()}
           onEdit={(update) => actions.edit.mutateAsync(update)}
           onClose={() => setOpen(false)}
         />

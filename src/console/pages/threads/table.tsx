@@ -9,11 +9,13 @@ import type { WeaveKind } from "../../ui/chart/weave-cell.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { shortId } from "../../ui/formats.ts";
 import { Status } from "../../ui/status.tsx";
+import { Tags } from "../../ui/tags.tsx";
 import { Time } from "../../ui/values.tsx";
 import { tagsOf, titleOf } from "./title.ts";
 
 /** Runs of a thread that its strip has. */
 export const RUNS_SHOWN = 16;
+const MAX_TAGS = 3;
 
 type Props = { deployment: string; rows: ThreadItem[] };
 
@@ -27,7 +29,12 @@ export function ThreadTable({ deployment, rows }: Props) {
     },
     { id: "status", header: "Status", cell: (row) => <State row={row} />, card: "end" },
     { id: "runs", header: "Runs, in order", cell: (row) => <Runs row={row} />, card: "full" },
-    { id: "metadata", header: "Metadata", cell: (row) => <Tags row={row} />, card: "hidden" },
+    {
+      id: "metadata",
+      header: "Metadata",
+      cell: (row) => <Tags tags={tagsOf(row)} max={MAX_TAGS} />,
+      card: "hidden",
+    },
     {
       id: "changed",
       header: "Changed",
@@ -110,18 +117,6 @@ function Runs({ row }: { row: ThreadItem }) {
           kind: n === waiting ? "waiting" : CELLS[each],
         }))}
       />
-    </span>
-  );
-}
-
-function Tags({ row }: { row: ThreadItem }) {
-  return (
-    <span className="row">
-      {tagsOf(row).map((tag) => (
-        <span key={tag} className="tag">
-          {tag}
-        </span>
-      ))}
     </span>
   );
 }

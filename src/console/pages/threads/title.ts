@@ -1,8 +1,8 @@
 import { type Fields, isFields, toJson } from "../../ui/conversation/fields.ts";
+import { cutText } from "../../ui/formats.ts";
 
 const MAX_TITLE = 200;
-const MAX_TAGS = 3;
-const MAX_TAG = 40;
+const MAX_TAG = 200;
 /** Metadata that the service writes. */
 const INTERNAL = new Set(["graph_id", "assistant_id", "created_by"]);
 
@@ -23,7 +23,7 @@ type TitledThread = {
 export function titleOf({ thread_id = "", extracted }: TitledThread): string {
   const { first, title, id } = extracted ?? {};
   const texts = [textOf(first), textOf(title), textOf(id), thread_id];
-  return texts.find((text) => text !== "")?.slice(0, MAX_TITLE) ?? thread_id;
+  return cutText(texts.find((text) => text !== "") ?? thread_id, MAX_TITLE);
 }
 
 function textOf(value: unknown): string {
@@ -39,9 +39,8 @@ function textOf(value: unknown): string {
 export function tagsOf({ metadata = {} }: TitledThread): string[] {
   return Object.entries(metadata)
     .filter(([name]) => !INTERNAL.has(name))
-    .slice(0, MAX_TAGS)
     .map(([name, value]) => {
       const text = typeof value === "string" ? value : toJson(value);
-      return `${name}: ${text}`.slice(0, MAX_TAG);
+      return cutText(`${name}: ${text}`, MAX_TAG);
     });
 }

@@ -38,8 +38,17 @@ export function DecisionForm({ actions, isBusy, onDecide, onJson }: Props) {
   return (
     <>
       {actions.length > 1 && (
-        <p className="in-p sm dim">
+        <p className="in-p sm dim row">
           Action {decided.length + 1} of {actions.length}: {action.name}
+          {decided.length > 0 && (
+            <button
+              type="button"
+              className="btn ghost sm push"
+              onClick={() => setDecided(decided.slice(0, -1))}
+            >
+              Back to {actions[decided.length - 1]?.name}
+            </button>
+          )}
         </p>
       )}
       <ActionForm key={decided.length} action={action} onDecide={decide} onJson={onJson} />

@@ -1,6 +1,7 @@
 import type { ServerSentEvent } from "../../api/sse.ts";
 import { type Fields, isFields, parseOr, toJson } from "../../ui/conversation/fields.ts";
 import { idOf } from "../../ui/conversation/model.ts";
+import { cutText } from "../../ui/formats.ts";
 import { mergeChunk } from "./chunks.ts";
 
 export type NodeState = "running" | "done" | "failed" | "waiting";
@@ -128,5 +129,5 @@ function lineOf(name: string, data: unknown): string {
   if (name === "tasks" && isFields(data)) {
     return `${String(data.name)} ${"result" in data ? "ends" : "starts"}`;
   }
-  return toJson(data).slice(0, MAX_TEXT);
+  return cutText(toJson(data), MAX_TEXT);
 }

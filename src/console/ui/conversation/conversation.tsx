@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { CopyButton } from "../copy-button.tsx";
-import { formatCount } from "../formats.ts";
+import { cutText, formatCount } from "../formats.ts";
 import { Icon, type IconName } from "../icon.tsx";
 import { StatusIcon } from "../status.tsx";
 import { toJson } from "./fields.ts";
@@ -107,7 +107,7 @@ function Call({ call: { name, args, result, isFailed } }: { call: ToolCall }) {
       <summary>
         <Icon name="wrench" small className="k-tool" />
         <b className="mono m cut">{name}</b>
-        <span className="dim cut grow">{toJson(args).slice(0, ARGS_SHOWN)}</span>
+        <span className="dim cut grow">{cutText(toJson(args), ARGS_SHOWN)}</span>
         <span className={{ queued: "dim", failed: "err", ok: "ok" }[kind]} title={word}>
           <StatusIcon kind={kind} />
           <span className="sr">{word}</span>

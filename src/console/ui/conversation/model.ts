@@ -1,3 +1,4 @@
+import { cutText } from "../formats.ts";
 import { type Fields, isFields, parseOr, toJson } from "./fields.ts";
 
 type Role = "user" | "agent" | "system" | "tool";
@@ -159,9 +160,9 @@ const MAX_TEXT = 120;
 export function summaryOf({ kwargs }: { kwargs: Fields }): string {
   const { input, command } = kwargs;
   if (isFields(command) && "resume" in command) {
-    return `answer ${toJson(command.resume)}`.slice(0, MAX_TEXT);
+    return cutText(`answer ${toJson(command.resume)}`, MAX_TEXT);
   }
   const text = toConversation(messagesOf(input) ?? []).at(-1)?.text;
-  if (text) return `“${text.slice(0, MAX_TEXT)}”`;
-  return input === null || input === undefined ? "continues" : toJson(input).slice(0, MAX_TEXT);
+  if (text) return `“${cutText(text, MAX_TEXT)}”`;
+  return input === null || input === undefined ? "continues" : cutText(toJson(input), MAX_TEXT);
 }

@@ -1,6 +1,6 @@
 import { type CSSProperties, memo } from "react";
 import { firstTokenMs, kindOf } from "../../../traces/span-kind.ts";
-import { formatDuration, formatNumber } from "../../../ui/formats.ts";
+import { cutText, formatDuration, formatNumber } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { StatusIcon } from "../../../ui/status.tsx";
 import { type Scale, toX } from "../model/scale.ts";
@@ -82,7 +82,7 @@ function Label({ tree, index, isOpen }: Props) {
   const span = tree.spans[index];
   if (span === undefined) return null;
   const { icon, tone, word } = kindOf(span.run_type);
-  const name = span.name.slice(0, MAX_NAME_CHARS);
+  const name = cutText(span.name, MAX_NAME_CHARS);
   const below = (tree.size[index] ?? 1) - 1;
   return (
     <>

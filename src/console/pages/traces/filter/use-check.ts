@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import type { FilterValidation } from "../../../../traces/query/filter-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
-import { type FilterError, readError } from "../../../traces/completion.ts";
+import { type FilterError, meantFilter, readError } from "../../../traces/completion.ts";
 
 const WAIT_MS = 250;
 
@@ -19,9 +19,10 @@ export function useCheck(
     const timer = setTimeout(() => setSettled(text), WAIT_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  const isEmpty = settled.trim() === "";
+  const filter = meantFilter(settled);
+  const isEmpty = filter === "";
   const query = useApiQuery<FilterValidation>(apiPath`/api/v1/runs/query/validate`, {
-    post: { filter: settled },
+    post: { filter },
     enabled: !isEmpty,
   });
   const { data } = query;
@@ -32,10 +33,10 @@ export function useCheck(
   const apply = useRef(onApply);
   apply.current = onApply;
   useEffect(() => {
-    if (isReady && settled.trim() !== applied) apply.current(settled.trim());
-  }, [isReady, settled, applied]);
+    if (isReady && filter !== applied) apply.current(filter);
+  }, [isReady, filter, applied]);
   return {
-    error: isSettled && !isEmpty && problem ? readError(problem.message, settled) : null,
+    error: isSettled && !isEmpty && problem ? readError(problem.message, filter) : null,
     isValid,
     applyNow: () => setSettled(text),
   };

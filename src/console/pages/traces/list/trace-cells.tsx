@@ -2,8 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { useWorkspaceId } from "../../../api/hooks.ts";
 import { pathTo } from "../../../state/path.ts";
 import { firstTokenMs, statusOf } from "../../../traces/span-kind.ts";
-import { formatCost, formatDuration, formatNumber } from "../../../ui/formats.ts";
+import { cutText, formatCost, formatDuration, formatNumber } from "../../../ui/formats.ts";
 import { StatusIcon, toneOf } from "../../../ui/status.tsx";
+import { Tags } from "../../../ui/tags.tsx";
 import { Elapsed, Time } from "../../../ui/values.tsx";
 import { firstLine, partOf, type TraceListRow } from "./trace-row.ts";
 
@@ -56,7 +57,7 @@ export function TraceRowCells({ row, largest, pick, onPick }: Props) {
         {cost !== null && <BarCell part={partOf(cost, largest.cost)} text={formatCost(cost)} />}
       </td>
       <td className="h">
-        <Tags tags={row.tags ?? []} />
+        <Tags tags={row.tags ?? []} max={2} />
       </td>
       <td className="h">
         <Scores row={row} />
@@ -92,7 +93,7 @@ function Name({ row }: { row: TraceListRow }) {
         className="main-a cut"
         title={row.name}
       >
-        <bdi>{row.name.slice(0, 200)}</bdi>
+        <bdi>{cutText(row.name, 200)}</bdi>
       </Link>
       {error === null ? (
         <Preview text={row.inputs_preview} />
@@ -119,26 +120,6 @@ function BarCell({ part, text }: { part: number; text: string }) {
     <div className="bar-cell">
       <i style={{ width: `${part * 100}%` }} />
       <b>{text}</b>
-    </div>
-  );
-}
-
-const MAX_TAGS = 2;
-
-function Tags({ tags }: { tags: string[] }) {
-  const surplus = tags.slice(MAX_TAGS);
-  return (
-    <div className="row gap-1">
-      {tags.slice(0, MAX_TAGS).map((tag) => (
-        <bdi key={tag} className="tag cut" title={tag}>
-          {tag}
-        </bdi>
-      ))}
-      {surplus.length > 0 && (
-        <span className="dim sm" title={surplus.join(", ")}>
-          +{surplus.length}
-        </span>
-      )}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
+import { cutText } from "../../../ui/formats.ts";
 
 /** Fields of a row of the list. */
 export type TraceListRow = Pick<
@@ -53,7 +54,7 @@ export function fromV2(item: Record<string, unknown>): TraceListRow {
 const MAX_LINE_CHARS = 300;
 
 export function firstLine(error: string | null): string | null {
-  return error === null ? null : (error.trim().split("\n", 1)[0] ?? "").slice(0, MAX_LINE_CHARS);
+  return error === null ? null : cutText(error.trim().split("\n", 1)[0] ?? "", MAX_LINE_CHARS);
 }
 
 /** Length of a bar of the column, 0 to 1: one scale for all rows, so that they compare. */
