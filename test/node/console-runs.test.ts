@@ -179,11 +179,12 @@ describe("a run that is streamed", () => {
   test("lights nodes up, and begins again with another attempt", () => {
     const live = emptyLive();
     applyEvent(live, event("tasks", { id: "1", name: "a", input: {} }));
-    applyEvent(live, event("tasks|inner:1", { id: "2", name: "deep", input: {} }));
-    expect(live.nodes).toEqual({ a: "running" });
+    applyEvent(live, event("tasks|a:1|inner:2", { id: "2", name: "deep", input: {} }));
+    expect(live.nodes).toEqual({ a: "running", "a:inner:deep": "running" });
+    applyEvent(live, event("updates|a:1|inner:2", { deep: null }));
     applyEvent(live, event("tasks", { id: "1", name: "a", result: {}, interrupts: [{ id: "i" }] }));
     applyEvent(live, event("updates", { a: null, __interrupt__: [] }));
-    expect(live.nodes).toEqual({ a: "waiting" });
+    expect(live.nodes).toEqual({ a: "waiting", "a:inner:deep": "done" });
     applyEvent(live, event("error", { error: "RangeError", message: "broke" }));
     expect(live.error).toBe("RangeError: broke");
     applyEvent(live, event("metadata", { run_id: "r", attempt: 2 }));

@@ -14,6 +14,7 @@ export type LiveRun = {
   values: unknown;
   /** Messages that the run is writing, by id. */
   streamed: Map<string, Streamed>;
+  /** By name, as the graph with its subgraphs has it: `team:inner` is in the subgraph of `team`. */
   nodes: Record<string, NodeState>;
   lines: EventLine[];
   dropped: number;
@@ -49,8 +50,8 @@ export function applyEvent(live: LiveRun, { id, event, data: text }: ServerSentE
   if (name === "metadata") Object.assign(live, { streamed: new Map(), nodes: {}, error: null });
   else if (name === "values" && isRoot)
     Object.assign(live, { values: data, values_at: live.count });
-  else if (name === "updates" && isRoot) markDone(live, data);
-  else if (name === "tasks" && isRoot) markTask(live, data);
+  else if (name === "updates") markDone(live, namespace, data);
+  else if (name === "tasks") markTask(live, namespace, data);
   else if (name === "error") live.error = errorOf(data);
   else addMessages(live, name, data);
 }
@@ -87,16 +88,22 @@ function addMessage(live: LiveRun, message: unknown, isPart: boolean): void {
   live.streamed.set(id, { message: merged, at: live.count });
 }
 
-function markDone(live: LiveRun, data: unknown): void {
+function markDone(live: LiveRun, namespace: string[], data: unknown): void {
   for (const name of Object.keys(isFields(data) ? data : {})) {
-    if (name !== "__interrupt__" && live.nodes[name] !== "waiting") live.nodes[name] = "done";
+    const node = nodeName(namespace, name);
+    if (name !== "__interrupt__" && live.nodes[node] !== "waiting") live.nodes[node] = "done";
   }
 }
 
-function markTask(live: LiveRun, data: unknown): void {
+function markTask(live: LiveRun, namespace: string[], data: unknown): void {
   if (!isFields(data) || typeof data.name !== "string") return;
   const isOver = "result" in data || "error" in data;
-  live.nodes[data.name] = isOver ? endOf(data) : "running";
+  live.nodes[nodeName(namespace, data.name)] = isOver ? endOf(data) : "running";
+}
+
+/** A part of a namespace is the node whose subgraph it is, and the id of its task. */
+function nodeName(namespace: string[], name: string): string {
+  return [...namespace.map((part) => part.split(":")[0]), name].join(":");
 }
 
 function endOf({ error, interrupts }: Fields): NodeState {
