@@ -73,6 +73,13 @@ test("threads are searched by metadata, state and status, paged in the address, 
   await createThread(graphs, { tag, n: 3 });
   await page.getByRole("button", { name: "Follow" }).click();
   await page.getByRole("button", { name: "All 1" }).waitFor();
+  await rows.getByText("n: 3").waitFor();
+  await createThread(graphs, { tag, n: 3, newer: true });
+  const fresh = page.getByRole("button", { name: "Show 1 new thread" });
+  await fresh.waitFor();
+  expect(await rows.getByText("newer").count()).toBe(0);
+  await fresh.click();
+  await rows.getByText("newer").waitFor();
   expect(await violationsOf(page)).toEqual([]);
 });
 

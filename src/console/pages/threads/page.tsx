@@ -6,6 +6,7 @@ import { DeploymentSelect, useServing } from "../../runs/deployment-select.tsx";
 import { agentPath, type ThreadItem } from "../../runs/stream/agent.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
+import { formatCount } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
@@ -15,6 +16,7 @@ import { parseFilter } from "./filter.ts";
 import { PAGE, Pages } from "./pages.tsx";
 import type { ThreadsSearch } from "./search.ts";
 import { StatusFilter, useCounts } from "./status-filter.tsx";
+import { useSteady } from "./steady.ts";
 import { RUNS_SHOWN, ThreadTable } from "./table.tsx";
 import { EXTRACTED } from "./title.ts";
 
@@ -68,26 +70,55 @@ function Threads({ deployment }: { deployment: string }) {
       {unread !== null && <Unread word={unread} />}
       <QueryState query={query} what="The threads could not be read">
         {(rows) => (
-          <Panel
-            label="Threads"
-            footer={
-              <Pages
-                page={page}
-                shown={rows.length}
-                total={counts?.[status ?? "all"]}
-                onChange={(next) => change({ page: next > 1 ? next : undefined })}
-              />
-            }
-          >
-            {rows.length === 0 ? (
-              <NoThreads isFiltered={q !== "" || status !== undefined || page > 1} />
-            ) : (
-              <ThreadTable deployment={deployment} rows={rows} />
-            )}
-          </Panel>
+          <Listed
+            deployment={deployment}
+            rows={rows}
+            view={query.isPlaceholderData ? "" : JSON.stringify([deployment, q, page, status])}
+            total={counts?.[status ?? "all"]}
+            change={change}
+          />
         )}
       </QueryState>
     </>
+  );
+}
+
+type ListedProps = {
+  deployment: string;
+  rows: ThreadItem[];
+  view: string;
+  total: number | undefined;
+  change: Change;
+};
+
+function Listed({ deployment, rows: read, view, total, change }: ListedProps) {
+  const { q = "", page = 1, status } = route.useSearch();
+  const { rows, fresh, showFresh } = useSteady(read, view);
+  return (
+    <Panel
+      label="Threads"
+      end={
+        fresh === 0 ? undefined : (
+          <button type="button" className="btn sm" onClick={showFresh}>
+            Show {formatCount(fresh, "new thread")}
+          </button>
+        )
+      }
+      footer={
+        <Pages
+          page={page}
+          shown={rows.length}
+          total={total}
+          onChange={(next) => change({ page: next > 1 ? next : undefined })}
+        />
+      }
+    >
+      {rows.length === 0 ? (
+        <NoThreads isFiltered={q !== "" || status !== undefined || page > 1} />
+      ) : (
+        <ThreadTable deployment={deployment} rows={rows} />
+      )}
+    </Panel>
   );
 }
 
