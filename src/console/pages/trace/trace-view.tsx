@@ -7,8 +7,8 @@ import { SpanDetail } from "./detail/span-detail.tsx";
 import { TraceHead } from "./head.tsx";
 import { deepestFailure, listRows } from "./model/rows.ts";
 import { findGaps, scaleOf } from "./model/scale.ts";
-import type { TraceSearch } from "./model/search.ts";
-import { buildTree, type TraceTree } from "./model/tree.ts";
+import { type TraceSearch, type Zoom, zoomOf } from "./model/search.ts";
+import { ancestorsOf, buildTree, type TraceTree } from "./model/tree.ts";
 import { SpanTree } from "./tree/span-tree.tsx";
 import { TreeToolbar } from "./tree/toolbar.tsx";
 import { isRunning, type TraceData } from "./use-trace.ts";
@@ -39,12 +39,23 @@ export function TraceView({ id, data }: Props) {
       <TraceHead id={id} data={data} tree={tree} />
       <div className={`trace-grid ${search.span === "none" ? "alone" : ""}`}>
         <section className="trace-tree" aria-label="Spans">
-          <TreeToolbar search={search} hasFailed={tree.failed.includes(true)} onChange={change} />
+          <TreeToolbar
+            search={search}
+            hasFailed={tree.failed.includes(true)}
+            chosen={timeOf(tree, chosen)}
+            onChange={change}
+          />
           <Tree tree={tree} selected={chosen ?? null} search={search} change={change} />
           <Foot tree={tree} data={data} search={search} change={change} />
         </section>
         {span && search.span !== "none" && (
-          <SpanDetail key={span.id} span={span} start_ms={tree.start_ms} change={change} />
+          <SpanDetail
+            key={span.id}
+            span={span}
+            above={ancestorsOf(tree, span.id)}
+            start_ms={tree.start_ms}
+            change={change}
+          />
         )}
         {search.span !== undefined && search.span !== "none" && span === undefined && (
           <p className="dim p-4">
@@ -54,6 +65,12 @@ export function TraceView({ id, data }: Props) {
       </div>
     </div>
   );
+}
+
+/** @returns `null` for a span that took no time, which nothing can be drawn of */
+function timeOf(tree: TraceTree, index: number | undefined): Zoom | null {
+  const [from = 0, to = 0] = [tree.start[index ?? -1], tree.end[index ?? -1]];
+  return to > from ? { from, to } : null;
 }
 
 /** The deepest failure, else the root. */
@@ -71,7 +88,11 @@ type TreeProps = {
 function Tree({ tree, selected, search, change }: TreeProps) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const { find = "", view = "all", scale: isToScale } = search;
-  const scale = useMemo(() => scaleOf(tree, !isToScale), [tree, isToScale]);
+  const { from_ms, to_ms } = search;
+  const scale = useMemo(
+    () => scaleOf(tree, !isToScale, zoomOf({ from_ms, to_ms })),
+    [tree, isToScale, from_ms, to_ms],
+  );
   const rows = useMemo(
     () => listRows(tree, { mode: view, search: find.toLowerCase(), closed }),
     [tree, view, find, closed],
@@ -95,6 +116,7 @@ function Tree({ tree, selected, search, change }: TreeProps) {
       onSelect={select}
       onToggle={toggle}
       onLeave={() => change({ span: "none" })}
+      onZoom={({ from, to }) => change({ from_ms: from, to_ms: to })}
     />
   );
 }

@@ -1,12 +1,20 @@
+import type { Zoom } from "./search.ts";
 import type { TraceTree } from "./tree.ts";
 
 /** A stretch of time, drawn between two parts of the width, 0 to 1. */
 export type Segment = { from: number; to: number; x0: number; x1: number; isGap: boolean };
 
-export type Scale = { segments: Segment[]; gaps: Segment[] };
+export type Scale = {
+  segments: Segment[];
+  gaps: Segment[];
+  /** The stretch of time that is drawn. */
+  from: number;
+  to: number;
+};
 
-/** Part of the whole from which an idle gap is folded, and the width it then has. */
+/** Part of the whole and length from which an idle gap is folded, and the width it then has. */
 const LEAST_GAP = 0.1;
+const LEAST_GAP_MS = 1000;
 const GAP_WIDTH = 0.07;
 
 type Interval = { from: number; to: number };
@@ -16,18 +24,19 @@ export function findGaps({ spans, size, start, end, total_ms }: TraceTree): Inte
   const work = spans.flatMap((_, index) =>
     size[index] === 1 ? [{ from: start[index] ?? 0, to: end[index] ?? 0 }] : [],
   );
+  const least = Math.max(total_ms * LEAST_GAP, LEAST_GAP_MS);
   const gaps: Interval[] = [];
   let until = 0;
   for (const { from, to } of work.sort((a, b) => a.from - b.from)) {
-    if (from - until > total_ms * LEAST_GAP) gaps.push({ from: until, to: from });
+    if (from - until > least) gaps.push({ from: until, to: from });
     until = Math.max(until, to);
   }
-  if (total_ms - until > total_ms * LEAST_GAP) gaps.push({ from: until, to: total_ms });
+  if (total_ms - until > least) gaps.push({ from: until, to: total_ms });
   return work.length === 0 ? [] : gaps;
 }
 
-/** Folds each gap to the same narrow width; the rest of the time shares the rest of the width. */
-export function scaleOf(tree: TraceTree, isFolded: boolean): Scale {
+/** Folds each gap to the same narrow width; the rest of the time shares the rest of the width. `zoom` alone is drawn. */
+export function scaleOf(tree: TraceTree, isFolded: boolean, zoom: Zoom | null = null): Scale {
   const { total_ms } = tree;
   const gaps = isFolded ? findGaps(tree) : [];
   const folded = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -45,30 +54,61 @@ export function scaleOf(tree: TraceTree, isFolded: boolean): Scale {
     add(gap.to, GAP_WIDTH, true);
   }
   add(total_ms, (total_ms - at) * perMs, false);
-  return { segments, gaps: segments.filter(({ isGap }) => isGap) };
+  const drawn = zoom === null ? segments : within(segments, zoom);
+  return {
+    segments: drawn,
+    gaps: drawn.filter(({ isGap }) => isGap),
+    from: drawn[0]?.from ?? 0,
+    to: drawn.at(-1)?.to ?? total_ms,
+  };
+}
+
+/** Cuts the segments to a stretch of time, which then has the whole width. */
+function within(segments: Segment[], { from, to }: Zoom): Segment[] {
+  const cut = segments
+    .filter((segment) => segment.to > from && segment.from < to)
+    .map((segment) => {
+      const ends = { from: Math.max(segment.from, from), to: Math.min(segment.to, to) };
+      return { ...segment, ...ends, x0: xIn(segment, ends.from), x1: xIn(segment, ends.to) };
+    });
+  const [left, right] = [cut[0]?.x0 ?? 0, cut.at(-1)?.x1 ?? 1];
+  const wide = (x: number) => (x - left) / (right - left);
+  return cut.length === 0
+    ? segments
+    : cut.map((each) => ({ ...each, x0: wide(each.x0), x1: wide(each.x1) }));
 }
 
 /** @returns a part of the width, 0 to 1 */
 export function toX({ segments }: Scale, ms: number): number {
   const segment = segments.find(({ to }) => ms <= to) ?? segments.at(-1);
-  if (segment === undefined) return 0;
-  const { from, to, x0, x1 } = segment;
-  const part = to > from ? (ms - from) / (to - from) : 0;
-  return Math.min(Math.max(x0 + part * (x1 - x0), 0), 1);
+  return segment === undefined ? 0 : Math.min(Math.max(xIn(segment, ms), 0), 1);
+}
+
+function xIn({ from, to, x0, x1 }: Segment, ms: number): number {
+  return to > from ? x0 + ((ms - from) / (to - from)) * (x1 - x0) : x0;
+}
+
+/** The time at a part of the width, 0 to 1. */
+export function toTime({ segments, to }: Scale, x: number): number {
+  const segment = segments.find(({ x1 }) => x <= x1);
+  if (segment === undefined) return to;
+  const { x0, x1 } = segment;
+  return segment.from + (Math.max(x - x0, 0) / (x1 - x0)) * (segment.to - segment.from);
 }
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 86_400];
 const MAX_TICKS = 5;
 const LEAST_DISTANCE = 0.09;
 
-/** Round times outside of the gaps, far enough apart to be read. */
+/** Times outside of the gaps, at round distances from the first, far enough apart to be read. */
 export function ticksOf(scale: Scale, total_ms: number): { ms: number; x: number }[] {
   const work = scale.segments.filter(({ isGap }) => !isGap);
   const length = work.reduce((sum, { from, to }) => sum + to - from, 0);
   const step = stepOf(length / MAX_TICKS);
   const ticks: { ms: number; x: number }[] = [];
   for (const { from, to } of work) {
-    for (let ms = Math.ceil(from / step) * step; ms < Math.min(to, total_ms); ms += step) {
+    const first = scale.from + Math.ceil((from - scale.from) / step) * step;
+    for (let ms = first; ms < Math.min(to, total_ms); ms += step) {
       const x = toX(scale, ms);
       const last = ticks.at(-1)?.x ?? Number.NEGATIVE_INFINITY;
       if (x - last >= LEAST_DISTANCE && x < 1 - LEAST_DISTANCE / 2) ticks.push({ ms, x });

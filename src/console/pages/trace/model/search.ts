@@ -1,4 +1,10 @@
-import { choiceParam, flagParam, type RawSearch, textParam } from "../../../state/search.ts";
+import {
+  choiceParam,
+  flagParam,
+  numberParam,
+  type RawSearch,
+  textParam,
+} from "../../../state/search.ts";
 
 const TABS = ["metadata", "feedback", "raw"] as const;
 
@@ -10,7 +16,18 @@ export type TraceSearch = {
   find?: string | undefined;
   /** Idle gaps are drawn to scale. */
   scale?: true | undefined;
+  /** The part of the time that is drawn, in ms since the start of the trace. */
+  from_ms?: number | undefined;
+  to_ms?: number | undefined;
 };
+
+export type Zoom = { from: number; to: number };
+
+/** @returns `null` for the whole trace */
+export function zoomOf({ from_ms, to_ms }: TraceSearch): Zoom | null {
+  if (from_ms === undefined || to_ms === undefined || from_ms >= to_ms) return null;
+  return { from: from_ms, to: to_ms };
+}
 
 export function traceSearch(search: RawSearch): TraceSearch {
   return {
@@ -19,5 +36,7 @@ export function traceSearch(search: RawSearch): TraceSearch {
     view: choiceParam(search, "view", ["errors", "slow"]),
     find: textParam(search, "find"),
     scale: flagParam(search, "scale"),
+    from_ms: numberParam(search, "from_ms"),
+    to_ms: numberParam(search, "to_ms"),
   };
 }

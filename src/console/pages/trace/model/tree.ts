@@ -50,6 +50,16 @@ export function buildTree(found: readonly TraceSpan[], now: number): TraceTree {
   return { spans, indexOf, depth, parent, ...sumUp(spans, parent), ...timesOf(spans, now) };
 }
 
+/** The spans that a span is in, outermost first. */
+export function ancestorsOf({ spans, parent, indexOf }: TraceTree, id: string): TraceSpan[] {
+  const above: TraceSpan[] = [];
+  for (let at = parent[indexOf.get(id) ?? -1] ?? -1; at >= 0; at = parent[at] ?? -1) {
+    const span = spans[at];
+    if (span) above.unshift(span);
+  }
+  return above;
+}
+
 function childrenOf(found: readonly TraceSpan[]): Map<string | null, TraceSpan[]> {
   const ids = new Set(found.map(({ id }) => id));
   const children = new Map<string | null, TraceSpan[]>();

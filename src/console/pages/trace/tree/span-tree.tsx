@@ -4,6 +4,7 @@ import { formatCount } from "../../../ui/formats.ts";
 import { Empty } from "../../../ui/panel.tsx";
 import { withRow } from "../../../ui/virtual-rows.ts";
 import type { Scale } from "../model/scale.ts";
+import type { Zoom } from "../model/search.ts";
 import type { TraceTree } from "../model/tree.ts";
 import { Axis } from "./axis.tsx";
 import { Minimap } from "./minimap.tsx";
@@ -18,6 +19,7 @@ type Props = {
   onSelect: (index: number) => void;
   onToggle: (index: number) => void;
   onLeave: () => void;
+  onZoom: (zoom: Zoom) => void;
 };
 
 const ROW_PX = 24;
@@ -51,7 +53,12 @@ export function SpanTree(props: Props) {
         range={{ first, last: first + (list.scrollRect?.height ?? FIRST_PX) / ROW_PX }}
         onScroll={(part) => list.scrollToOffset(part * list.getTotalSize() - ROW_PX * 4)}
       />
-      <Axis tree={tree} scale={scale} label={formatCount(tree.spans.length, "span")} />
+      <Axis
+        tree={tree}
+        scale={scale}
+        label={formatCount(tree.spans.length, "span")}
+        onZoom={props.onZoom}
+      />
       {rows.length === 0 ? (
         <Empty title="No span matches">Search for something else.</Empty>
       ) : (

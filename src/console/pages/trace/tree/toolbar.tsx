@@ -1,15 +1,18 @@
 import { LEGEND } from "../../../traces/span-kind.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
-import type { TraceSearch } from "../model/search.ts";
+import { type TraceSearch, type Zoom, zoomOf } from "../model/search.ts";
 
 type Props = {
   search: TraceSearch;
   hasFailed: boolean;
+  /** The time of the chosen span. */
+  chosen: Zoom | null;
   onChange: (search: TraceSearch) => void;
 };
 
-export function TreeToolbar({ search: { find, view }, hasFailed, onChange }: Props) {
+export function TreeToolbar({ search, hasFailed, chosen, onChange }: Props) {
+  const { find, view } = search;
   const choose = (next: "errors" | "slow") =>
     onChange({ view: view === next ? undefined : next, find: undefined });
   return (
@@ -37,6 +40,26 @@ export function TreeToolbar({ search: { find, view }, hasFailed, onChange }: Pro
       >
         <Icon name="clock" small /> Slowest path
       </button>
+      {zoomOf(search) !== null ? (
+        <button
+          type="button"
+          className="btn sm"
+          onClick={() => onChange({ from_ms: undefined, to_ms: undefined })}
+        >
+          Whole trace
+        </button>
+      ) : (
+        chosen !== null && (
+          <button
+            type="button"
+            className="btn sm hide-m"
+            title="Or draw over a stretch of the axis"
+            onClick={() => onChange({ from_ms: chosen.from, to_ms: chosen.to })}
+          >
+            Zoom to span
+          </button>
+        )
+      )}
       <span className="push legend hide-m">
         {LEGEND.map(({ word, tone }) => (
           <span key={word} className={tone}>
