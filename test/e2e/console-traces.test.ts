@@ -257,6 +257,48 @@ test("a failed trace opens at its deepest failure, and its tree is driven by key
   ]);
 });
 
+test("a part of a deep trace is drawn over the whole width, and its names are read", async () => {
+  const levels = Array.from({ length: 40 }, (_, n): SpanSeed => {
+    const seed = { name: `level ${n + 1}`, start: n * 10, end: 2000 - n * 10 };
+    return n === 0 ? seed : { ...seed, parent: n - 1 };
+  });
+  const [root] = await send(levels);
+  await page.goto(consoleUrl(`/traces/${root?.id}`));
+  await page.getByRole("tree", { name: "Spans of the trace" }).focus();
+  await page.keyboard.press("End");
+  const detail = page.getByRole("region", { name: "Chosen span" });
+  await detail.getByRole("heading", { name: "level 40" }).waitFor();
+  const above = detail.getByRole("navigation", { name: "Spans above" });
+  await above.getByText("36 above").waitFor();
+  const name = spanNamed("level 40").locator(".nm");
+  const widthOf = async () => (await name.boundingBox())?.width ?? 0;
+  const narrow = await widthOf();
+  expect(narrow).toBeGreaterThan(40);
+  expect(await name.evaluate("(name) => name.scrollWidth - name.clientWidth")).toBe(0);
+  await page.getByRole("separator", { name: "Width of the names" }).focus();
+  for (let n = 0; n < 4; n += 1) await page.keyboard.press("ArrowRight");
+  await expect.poll(widthOf).toBeGreaterThanOrEqual(narrow);
+  await above.getByRole("link", { name: "level 39" }).click();
+  await detail.getByRole("heading", { name: "level 39" }).waitFor();
+
+  const axis = await page.locator(".tree-row.axis .wf").boundingBox();
+  if (axis === null) throw new Error("The axis is not on the page");
+  const y = axis.y + axis.height / 2;
+  await page.mouse.move(axis.x + axis.width * 0.25, y);
+  await page.mouse.down();
+  await page.mouse.move(axis.x + axis.width * 0.5, y);
+  await page.mouse.up();
+  await page.waitForURL(/from_ms=/);
+  const from = Number(new URL(page.url()).searchParams.get("from_ms"));
+  expect(Math.abs(from - 500)).toBeLessThan(20);
+  await page.locator(".axis .ax").getByText(/^\+/).first().waitFor();
+  await page.getByRole("button", { name: "Whole trace" }).click();
+  await page.waitForURL((url) => !url.searchParams.has("from_ms"));
+  await page.getByRole("button", { name: "Zoom to span" }).click();
+  await page.waitForURL(/from_ms=380/);
+  expect(await violationsOf(page)).toEqual([]);
+});
+
 test("spans appear while a trace runs", async () => {
   const seeds: SpanSeed[] = [
     { name: "long", start: 0 },

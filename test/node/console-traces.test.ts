@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import { CHARTS, filterOf, stack, toPlotted } from "../../src/console/pages/monitor/charts.ts";
 import { toMarks } from "../../src/console/pages/monitor/revision-marks.ts";
 import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/trace/model/rows.ts";
-import { findGaps, scaleOf, ticksOf, toX } from "../../src/console/pages/trace/model/scale.ts";
+import {
+  findGaps,
+  scaleOf,
+  ticksOf,
+  toTime,
+  toX,
+} from "../../src/console/pages/trace/model/scale.ts";
 import { buildTree, toMs } from "../../src/console/pages/trace/model/tree.ts";
 import { mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
 import {
@@ -84,19 +90,37 @@ describe("the tree of a trace", () => {
 });
 
 describe("the time axis of a trace", () => {
-  const waits = treeOf([
-    { name: "root", start: 0, end: 1000 },
-    { name: "ask", parent: 0, start: 0, end: 100 },
-    { name: "answer", parent: 0, start: 900, end: 1000 },
-  ]);
+  const waiting = (ms: number) =>
+    treeOf([
+      { name: "root", start: 0, end: 10 * ms },
+      { name: "ask", parent: 0, start: 0, end: ms },
+      { name: "answer", parent: 0, start: 9 * ms, end: 10 * ms },
+    ]);
+  const waits = waiting(1000);
 
   test("folds the time in which nothing ran, and keeps the order of all else", () => {
-    expect(findGaps(waits)).toEqual([{ from: 100, to: 900 }]);
+    expect(findGaps(waits)).toEqual([{ from: 1000, to: 9000 }]);
     const scale = scaleOf(waits, true);
-    const places = [0, 50, 100, 900, 950, 1000].map((ms) => toX(scale, ms));
+    const places = [0, 500, 1000, 9000, 9500, 10_000].map((ms) => toX(scale, ms));
     expect(places).toEqual([...places].sort((a, b) => a - b));
-    expect(toX(scale, 900) - toX(scale, 100)).toBeCloseTo(0.07);
-    expect(toX(scaleOf(waits, false), 500)).toBeCloseTo(0.5);
+    expect(toX(scale, 9000) - toX(scale, 1000)).toBeCloseTo(0.07);
+    expect(toX(scaleOf(waits, false), 5000)).toBeCloseTo(0.5);
+  });
+
+  test("folds no wait of less than a second", () => {
+    expect(findGaps(waiting(100))).toEqual([]);
+  });
+
+  test("draws a part of the time over the whole width, and each place is a time", () => {
+    for (const isFolded of [true, false]) {
+      const scale = scaleOf(waits, isFolded, { from: 500, to: 9500 });
+      expect([0, 500, 9500, 10_000].map((ms) => toX(scale, ms))).toEqual([0, 0, 1, 1]);
+      for (const ms of [500, 800, 5000, 9200, 9500]) {
+        expect(toTime(scale, toX(scale, ms))).toBeCloseTo(ms);
+      }
+      expect(ticksOf(scale, waits.total_ms)[0]).toEqual({ ms: 500, x: 0 });
+    }
+    expect(toX(scaleOf(waits, true, { from: 20_000, to: 30_000 }), 0)).toBe(0);
   });
 
   test.each([0.001, 1, 750, 60_000, 3_600_000, 400 * 86_400_000])(

@@ -21,7 +21,11 @@ import { SpanPayloads } from "./span-payloads.tsx";
 
 const route = getRouteApi("/w/$workspace/traces/$trace");
 
-type Props = { span: TraceSpan; start_ms: number; change: (search: TraceSearch) => void };
+type HeadProps = { span: TraceSpan; start_ms: number; change: (search: TraceSearch) => void };
+type Props = HeadProps & {
+  /** The spans that it is in, outermost first. */
+  above: TraceSpan[];
+};
 
 const TABS = [
   [undefined, "Input and output"],
@@ -31,7 +35,7 @@ const TABS = [
 ] as const;
 
 /** A span with its payloads, which are read when it is chosen. */
-export function SpanDetail({ span, start_ms, change }: Props) {
+export function SpanDetail({ span, above, start_ms, change }: Props) {
   const { tab } = route.useSearch();
   const query = useApiQuery<TraceRun>(apiPath`/api/v1/runs/${span.id}`);
   const former = useRef(span.end_time);
@@ -41,6 +45,7 @@ export function SpanDetail({ span, start_ms, change }: Props) {
   }, [span.end_time, query.refetch]);
   return (
     <section className="span-detail" aria-label="Chosen span">
+      {above.length > 1 && <Ancestors above={above} />}
       <Head span={span} start_ms={start_ms} change={change} />
       {span.error !== null && (
         <SpanError
@@ -78,7 +83,33 @@ export function SpanDetail({ span, start_ms, change }: Props) {
   );
 }
 
-function Head({ span, start_ms, change }: Props) {
+const NEAREST = 3;
+
+/** The spans above a deep one, whose names the tree has no room for. */
+function Ancestors({ above }: { above: TraceSpan[] }) {
+  const shown = above.slice(-NEAREST);
+  return (
+    <nav className="crumbs span-above sm" aria-label="Spans above">
+      {above.length > shown.length && (
+        <span className="dim">{above.length - shown.length} above</span>
+      )}
+      {shown.map(({ id, name }) => (
+        <route.Link
+          key={id}
+          to="."
+          search={(former) => ({ ...former, span: id })}
+          replace
+          className="cut"
+          title={name}
+        >
+          {name}
+        </route.Link>
+      ))}
+    </nav>
+  );
+}
+
+function Head({ span, start_ms, change }: HeadProps) {
   const { icon, tone, word } = kindOf(span.run_type);
   const { kind, word: state } = statusOf(span.status);
   const starts = toMs(span.start_time) - start_ms;

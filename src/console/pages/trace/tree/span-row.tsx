@@ -21,7 +21,8 @@ type Props = {
   onToggle: (index: number) => void;
 };
 
-const MAX_INDENT = 14;
+/** Deeper names say their level: their indent takes no more of the width. */
+const DEEP = 8;
 const MAX_NAME_CHARS = 300;
 
 /** A span in the tree, and its bar in the waterfall. */
@@ -39,7 +40,7 @@ export const SpanRow = memo(function SpanRow(props: Props) {
       style={
         {
           transform: `translateY(${props.start}px)`,
-          "--d": Math.min(depth, MAX_INDENT),
+          "--d": depth,
         } as CSSProperties
       }
       role="treeitem"
@@ -55,7 +56,7 @@ export const SpanRow = memo(function SpanRow(props: Props) {
         {hasChildren ? <Twisty {...props} /> : <span className="tws" />}
         <Label {...props} />
       </div>
-      <Bar tree={tree} scale={props.scale} index={index} />
+      {isDrawn(props) ? <Bar {...props} /> : <div className="wf" />}
     </div>
   );
 });
@@ -84,8 +85,14 @@ function Label({ tree, index, isOpen }: Props) {
   const { icon, tone, word } = kindOf(span.run_type);
   const name = cutText(span.name, MAX_NAME_CHARS);
   const below = (tree.size[index] ?? 1) - 1;
+  const depth = tree.depth[index] ?? 0;
   return (
     <>
+      {depth > DEEP && (
+        <span className="xs dim" title={`Level ${depth + 1}`}>
+          {depth + 1}
+        </span>
+      )}
       <span className={tone} title={word}>
         <Icon name={icon} className="k" />
       </span>
@@ -115,7 +122,12 @@ function Mark({ kind, word, tone }: MarkProps) {
   );
 }
 
-type BarProps = { tree: TraceTree; scale: Scale; index: number };
+type BarProps = Pick<Props, "tree" | "scale" | "index">;
+
+/** Whether a part of the span is in the stretch of time that is drawn. */
+function isDrawn({ tree, scale, index }: BarProps): boolean {
+  return (tree.end[index] ?? 0) >= scale.from && (tree.start[index] ?? 0) <= scale.to;
+}
 
 /** Structure is thin, work is thick and coloured; the light part of a model call waits for a token. */
 function Bar({ tree, scale, index }: BarProps) {
