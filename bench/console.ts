@@ -1,12 +1,12 @@
 // Prints one JSON object: sizes of the console's pages, when lists and lines of a log are shown in Chromium, and how
-// it shows large traces and payloads.
+// it shows large traces and payloads. Exit 1 when one is over its limit.
 // Usage: npm run bench:console -- [--spans 10000] [--payload 5000000]
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { type StackInfo, startStack } from "../local/stack.ts";
-import { readConsoleSizes } from "../scripts/build/console-sizes.ts";
+import { readConsoleSizes, sizeProblems } from "../scripts/build/console-sizes.ts";
 import { readOptions } from "../scripts/options.ts";
 import { startBrowser } from "../test/support/node/browser.ts";
 import { manySpans, sendSpans, toWireSpans } from "../test/support/node/trace-spans.ts";
@@ -59,10 +59,40 @@ async function main() {
     const sizes = await readConsoleSizes();
     const report = { node: process.version, gzipped_bytes: sizes, ...(await measure(stack.info)) };
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+    const problems = [...sizeProblems(sizes), ...overLimits(report)];
+    for (const problem of problems) console.error(problem);
+    process.exitCode = problems.length === 0 ? 0 : 1;
   } finally {
     await stack.stop();
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+const MAX_LIST_MS = 1000;
+const MAX_LINE_MS = 500;
+const MAX_PAINT_MS = 300;
+const MAX_FRAME_MS = 50;
+const MAX_NODES = 2500;
+const MAX_PAYLOAD_MS = 200;
+
+/** A sentence for each measurement that is over its limit. */
+function overLimits(report: Awaited<ReturnType<typeof measure>>): string[] {
+  const { build_log_line_shown: build, server_log_line_shown: server, trace, payload } = report;
+  const measured: [what: string, value: number, max: number][] = [
+    ...Object.entries(report.list_interactive_ms).map(([name, ms]): [string, number, number] => {
+      return [`ms until ${name} is interactive`, ms, MAX_LIST_MS];
+    }),
+    ["ms until a line of a build is shown", build.longest_ms, MAX_LINE_MS],
+    ["ms until a line of a server is shown", server.longest_ms, MAX_LINE_MS],
+    ["ms until a trace is painted", trace.painted_after_last_byte_ms, MAX_PAINT_MS],
+    ["ms of the longest frame of a trace", trace.longest_frame_ms, MAX_FRAME_MS],
+    ["nodes of a trace", trace.dom_nodes, MAX_NODES],
+    ["ms until a payload is open", payload.opened_after_last_byte_ms, MAX_PAYLOAD_MS],
+    ["nodes of a payload", payload.dom_nodes, MAX_NODES],
+  ];
+  return measured
+    .filter(([, value, max]) => !(value <= max))
+    .map(([what, value, max]) => `${value} ${what}: at most ${max}`);
 }
 
 async function measure(info: StackInfo) {
@@ -126,8 +156,12 @@ async function measureTrace(page: Page, url: string) {
     spans: SPANS,
     painted_after_last_byte_ms: round(painted - received),
     longest_frame_ms: round((await page.evaluate(SCROLL)) as number),
-    dom_nodes: await page.evaluate("document.querySelectorAll('*').length"),
+    dom_nodes: await countNodes(page),
   };
+}
+
+async function countNodes(page: Page): Promise<number> {
+  return (await page.evaluate("document.querySelectorAll('*').length")) as number;
 }
 
 async function measurePayload(page: Page, url: string) {
@@ -137,7 +171,7 @@ async function measurePayload(page: Page, url: string) {
   return {
     bytes: PAYLOAD_BYTES,
     opened_after_last_byte_ms: round(painted - received),
-    dom_nodes: await page.evaluate("document.querySelectorAll('*').length"),
+    dom_nodes: await countNodes(page),
   };
 }
 

@@ -17,6 +17,26 @@ export type ConsoleSizes = {
   pages: Record<string, number>;
 };
 
+const MAX_INITIAL = 125_000;
+const MAX_STYLES = 15_000;
+const MAX_PAGE = 40_000;
+/** The page that streams, and lays a graph out. */
+const CHAT = { page: "playground", max: 140_000 };
+
+/** A sentence for each size that is too large. */
+export function sizeProblems({ initial, styles, pages }: ConsoleSizes): string[] {
+  const measured: [what: string, bytes: number, max: number][] = [
+    ["before the first page", initial, MAX_INITIAL],
+    ["of styles", styles, MAX_STYLES],
+    ...Object.entries(pages).map(([page, bytes]): [string, number, number] => {
+      return [`of the page ${page}`, bytes, page === CHAT.page ? CHAT.max : MAX_PAGE];
+    }),
+  ];
+  return measured
+    .filter(([, bytes, max]) => bytes > max)
+    .map(([what, bytes, max]) => `${bytes} bytes ${what}, gzipped: at most ${max}`);
+}
+
 /** Reads what the last build of the console wrote. */
 export async function readConsoleSizes(): Promise<ConsoleSizes> {
   const { outputs } = JSON.parse(await readFile("dist/console-meta.json", "utf8")) as Metafile;
