@@ -116,6 +116,6 @@ export function tooLarge(max_bytes: number): AppError {
 function paused(ms: number): never {
   throw new AppError(
     "request_timeout",
-    `The body paused for ${ms / 1000} s: send it without pauses.`,
+    `Less than 128 KB of the body came in ${ms / 1000} s: send it without pauses.`,
   );
 }
