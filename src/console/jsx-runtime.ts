@@ -3,7 +3,7 @@ import * as react from "react/jsx-runtime";
 import { showText } from "./ui/formats.ts";
 
 /**
- * React's runtime, in which no text that a page shows is invisible, or reorders what stands beside it: each is shown as
+ * React's runtime, in which no text that a page shows is invisible, or reorders the text beside it: each is shown as
  * showText writes it, wherever it comes from. The values of fields stay as they are.
  */
 export type { JSX };
@@ -18,9 +18,9 @@ type Props = Record<string, unknown>;
 export const jsx: Make = (type, props, key) => react.jsx(type, shownBy(type, props), key);
 export const jsxs: Make = (type, props, key) => react.jsxs(type, shownBy(type, props), key);
 
-/** A component shows its texts by elements of its own. */
+/** A function shows its texts by elements, which come here themselves. The others, as links, forward what they get. */
 function shownBy(type: unknown, props: unknown): unknown {
-  if (typeof type !== "string" && type !== react.Fragment) return props;
+  if (typeof type === "function") return props;
   const given = props as Props;
   const children = shown(given.children);
   let changed = children === given.children ? given : { ...given, children };

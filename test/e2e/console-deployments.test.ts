@@ -177,7 +177,7 @@ test("a build on push needs an integration, which is chosen by its name", async 
   const id = idOf(page.url());
   const box = page.getByRole("checkbox", { name: "Build on push" });
   expect(await box.isDisabled()).toBe(true);
-  await page.getByLabel("Integration").selectOption(made.body.id);
+  await page.getByLabel("Integration", { exact: true }).selectOption(made.body.id);
   await box.check();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
@@ -213,12 +213,14 @@ test("text of users is shown as text, and a viewer changes nothing", async () =>
 
   const { body } = await request<{ key: string }>("POST", "/api/v1/api-key", { role: "viewer" });
   const viewer = await openConsole(browser, `/deployments/${id}`, { key: body.key, width: 390 });
-  await viewer.page.getByRole("log", { name: "Build log" }).waitFor();
-  for (const name of ["Build again", "Roll back", "Promote"]) {
+  await viewer.page.locator("h2.mono").waitFor();
+  for (const name of ["Build again", "Roll back", "Promote", "New", "Start a canary"]) {
     expect(await viewer.page.getByRole("button", { name, exact: true }).count()).toBe(0);
   }
   await viewer.page.getByRole("link", { name: "Settings", exact: true }).click();
-  await viewer.page.getByText("Build on push").waitFor();
-  expect(await viewer.page.getByRole("checkbox").isDisabled()).toBe(true);
+  const box = viewer.page.getByRole("checkbox", { name: "Build on push" });
+  await box.waitFor();
+  expect(await box.isDisabled()).toBe(true);
+  expect(await viewer.page.getByRole("button", { name: "Add a secret" }).count()).toBe(0);
   expect(await viewer.page.getByRole("button", { name: "Delete deployment" }).count()).toBe(0);
 });

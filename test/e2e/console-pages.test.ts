@@ -171,7 +171,9 @@ test("the main actions are done by keyboard alone", async () => {
   await press("Control+k");
   await own.getByRole("dialog").waitFor();
   await own.keyboard.type("deployments");
+  await own.getByRole("option", { name: /^Deployments/, selected: true }).waitFor();
   await press("Enter");
+  await own.waitForURL(/\/deployments$/);
   await own.getByRole("table", { name: "Deployments" }).waitFor();
   await enter(own, /^Support agent/);
   await own.getByRole("log").waitFor();

@@ -39,6 +39,9 @@ async function send(seeds: SpanSeed[], started_at = new Date(Date.now() - 60_000
 
 const traces = (query = "") => consoleUrl(`/traces?project=${project_id}${query}`);
 const rows = () => page.getByRole("table", { name: "Traces" }).locator("tbody tr:not(.spacer)");
+/** Pixels of a name that are not shown. */
+const cutOf = ({ scrollWidth, clientWidth }: { scrollWidth?: number; clientWidth?: number }) =>
+  (scrollWidth ?? 0) - (clientWidth ?? 0);
 const spanNamed = (name: string) => page.getByRole("treeitem").filter({ hasText: name });
 
 const QUESTION = [
@@ -274,7 +277,7 @@ test("a part of a deep trace is drawn over the whole width, and its names are re
   const widthOf = async () => (await name.boundingBox())?.width ?? 0;
   const narrow = await widthOf();
   expect(narrow).toBeGreaterThan(40);
-  expect(await name.evaluate("(name) => name.scrollWidth - name.clientWidth")).toBe(0);
+  expect(await name.evaluate(cutOf)).toBe(0);
   await page.getByRole("separator", { name: "Width of the names" }).focus();
   for (let n = 0; n < 4; n += 1) await page.keyboard.press("ArrowRight");
   await expect.poll(widthOf).toBeGreaterThanOrEqual(narrow);

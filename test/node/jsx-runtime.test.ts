@@ -1,3 +1,4 @@
+import { forwardRef } from "react";
 import { expect, test } from "vitest";
 import { Fragment, jsx, jsxs } from "../../src/console/jsx-runtime.ts";
 
@@ -7,6 +8,8 @@ const SHOWN = "\\u{202e}gnp.exe";
 test("texts and descriptions of elements are shown with their hidden marks", () => {
   const link = jsx("a", { children: SPOOF, title: SPOOF, "aria-label": SPOOF, href: "/a" });
   expect(link.props).toEqual({ children: SHOWN, title: SHOWN, "aria-label": SHOWN, href: "/a" });
+  const linked = jsx(forwardRef(Shown) as never, { children: SPOOF, title: SPOOF } as object);
+  expect(linked.props).toEqual({ children: SHOWN, title: SHOWN });
   const list = jsxs(Fragment, { children: ["Delete ", SPOOF, ["a", [SPOOF]]] });
   expect(list.props).toEqual({ children: ["Delete ", SHOWN, ["a", [SHOWN]]] });
 });
@@ -15,7 +18,7 @@ function Shown({ children }: { children: string }) {
   return children;
 }
 
-test("what is no text of an element stays the same object", () => {
+test("other properties stay the same objects", () => {
   const value = jsx("input", { value: SPOOF, placeholder: "Name" });
   expect(value.props).toEqual({ value: SPOOF, placeholder: "Name" });
   const children = ["a", jsx("b", {})];

@@ -67,9 +67,13 @@ function useDrag(onEnd: (x0: number, x1: number) => void) {
     },
     onPointerMove: (event: PointerEvent<HTMLDivElement>) =>
       setEnds((former) => former && [former[0], at(event)]),
-    onPointerUp: () => {
+    onPointerUp: (event: PointerEvent<HTMLDivElement>) => {
       setEnds(null);
-      if (chosen && chosen[1] - chosen[0] > LEAST_PART) onEnd(chosen[0], chosen[1]);
+      // The last move may not be drawn yet.
+      const [from, to] = [ends?.[0] ?? 0, at(event)];
+      if (ends !== null && Math.abs(to - from) > LEAST_PART) {
+        onEnd(Math.min(from, to), Math.max(from, to));
+      }
     },
     onPointerCancel: () => setEnds(null),
   };

@@ -21,7 +21,7 @@ type Props = {
   onToggle: (index: number) => void;
 };
 
-/** Deeper names say their level: their indent takes no more of the width. */
+/** Names below this level have its number: their indent takes no more of the width. */
 const DEEP = 8;
 const MAX_NAME_CHARS = 300;
 
