@@ -8,7 +8,7 @@ test("an answer that never comes is late", async () => {
   expect(await withDeadline(new Promise<string>(() => {}), 20, late)).toBe("late");
 });
 
-test("an answer that waits for a process that stands still is not late", async () => {
+test("an answer is not late because the process was blocked", async () => {
   const answered = async () => {
     for (let n = 0; n < 3; n += 1) await turn();
     return "in time";

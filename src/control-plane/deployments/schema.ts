@@ -63,11 +63,11 @@ export const SecretInput = z.object({
 });
 export type SecretInput = z.infer<typeof SecretInput>;
 
-const SecretChange = z.object({
+const NamedSecretChange = z.object({
   ...SecretInput.shape,
   value: SecretInput.shape.value.nullable().describe("New value. `null` removes the variable"),
 });
-export type SecretChange = z.infer<typeof SecretChange>;
+export type NamedSecretChange = z.infer<typeof NamedSecretChange>;
 
 export const SECRETS_CHANGE =
   "Replaces all secrets and creates a revision, without a build when the latest revision is deployed. An empty list removes all, except with `source_tarball_path`";
@@ -113,7 +113,7 @@ export const DeploymentPatchRequest = namedObject("DeploymentPatchRequest", {
   source_config: SourceConfigInput.nullish().describe("Source and build"),
   source_revision_config: RevisionConfigInput.nullish().describe("What is built"),
   secrets: list(SecretInput).nullish().describe(SECRETS_CHANGE),
-  secret_changes: list(SecretChange)
+  secret_changes: list(NamedSecretChange)
     .nullish()
     .describe(
       "Changes the named secrets alone, with a revision as `secrets` makes it. Excludes `secrets`",

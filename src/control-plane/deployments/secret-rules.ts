@@ -1,5 +1,5 @@
 import { invalid } from "../../shared/errors.ts";
-import type { SecretChange, SecretInput } from "./schema.ts";
+import type { NamedSecretChange, SecretInput } from "./schema.ts";
 
 const MAX_SECRETS = 100;
 const MAX_SECRET_NAME_LENGTH = 128;
@@ -58,7 +58,7 @@ export function assertSecrets(secrets: readonly SecretInput[]): void {
 
 /** `kept` are the deployment's secrets so far. */
 export function assertSecretChanges(
-  changes: readonly SecretChange[],
+  changes: readonly NamedSecretChange[],
   kept: Readonly<Record<string, string>>,
 ): void {
   assertEach("secret_changes", changes);
@@ -73,7 +73,7 @@ export function assertSecretChanges(
   );
 }
 
-function assertEach(field: string, changes: readonly SecretChange[]): void {
+function assertEach(field: string, changes: readonly NamedSecretChange[]): void {
   const seen = new Set<string>();
   for (const [at, { name, value }] of changes.entries()) {
     const problem = nameProblem(name, seen);

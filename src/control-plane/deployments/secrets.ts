@@ -2,7 +2,7 @@ import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { database } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
-import type { SecretChange, SecretInput } from "./schema.ts";
+import type { NamedSecretChange, SecretInput } from "./schema.ts";
 import { secrets } from "./table.ts";
 
 /** Ties a ciphertext to its place: moved to another deployment or name it does not decrypt. */
@@ -26,7 +26,9 @@ export async function readSecrets(
 }
 
 /** The whole set, or the secrets that change. */
-export type SecretsChange = { all: readonly SecretInput[] } | { some: readonly SecretChange[] };
+export type SecretsChange =
+  | { all: readonly SecretInput[] }
+  | { some: readonly NamedSecretChange[] };
 
 /** Statements for the batch of their deployment. They fail once that is being deleted. */
 export async function writeSecrets(
@@ -58,7 +60,7 @@ export async function writeSecrets(
   return [ctx.db.delete(secrets).where(isRemoved), ...upserts];
 }
 
-function removedBy(changes: readonly SecretChange[]): string[] {
+function removedBy(changes: readonly NamedSecretChange[]): string[] {
   return changes.filter(({ value }) => value === null).map(({ name }) => name);
 }
 

@@ -65,7 +65,7 @@ function NewRevisionDialog({ deployment, onClose }: Props & { onClose: () => voi
             <legend className="label mb-1">When it is built</legend>
             <label className="check">
               <input type="radio" name="activate" value="false" defaultChecked />
-              <span>Preview: serves at a URL of its own, and takes no traffic</span>
+              <span>Preview: serves at another URL, and takes no traffic</span>
             </label>
             <label className="check">
               <input type="radio" name="activate" value="true" />

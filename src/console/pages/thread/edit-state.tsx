@@ -74,7 +74,7 @@ export function EditState({ values, checkpoint_id, nodes, onEdit, onClose }: Pro
   );
 }
 
-/** Of the messages the last one alone: to write the others again would change nothing, and they are long. */
+/** Leaves out all messages but the last: to write them again would change nothing, and they are long. */
 function editable(values: unknown): unknown {
   if (!isFields(values)) return values ?? {};
   const { messages, ...rest } = values;

@@ -4,12 +4,12 @@ import { questionOf } from "../../runs/question.ts";
 import type { RunItem, ThreadItem } from "../../runs/stream/agent.ts";
 import { showRun, showThread } from "../../runs/stream/run-status.ts";
 import { pathTo } from "../../state/path.ts";
+import { Tags } from "../../ui/blocks/tags.tsx";
 import { Weave } from "../../ui/chart/weave.tsx";
 import type { WeaveKind } from "../../ui/chart/weave-cell.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { shortId } from "../../ui/formats.ts";
 import { Status } from "../../ui/status.tsx";
-import { Tags } from "../../ui/tags.tsx";
 import { Time } from "../../ui/values.tsx";
 import { tagsOf, titleOf } from "./title.ts";
 

@@ -14,7 +14,7 @@ export type LiveRun = {
   values: unknown;
   /** Messages that the run is writing, by id. */
   streamed: Map<string, Streamed>;
-  /** By name, as the graph with its subgraphs has it: `team:inner` is in the subgraph of `team`. */
+  /** Keys are names in the graph with its subgraphs: `team:inner` is in the subgraph of `team`. */
   nodes: Record<string, NodeState>;
   lines: EventLine[];
   dropped: number;

@@ -41,7 +41,7 @@ export async function updateDeployment(
 }
 
 /**
- * A change to what is there already is none, so that a request may come twice.
+ * A change to the present value is none, so that a request may come twice.
  * Published command-line tools send an empty list with each upload of a folder without env file.
  * @returns `null` when the secrets stay
  */

@@ -10,7 +10,7 @@ import { useToast } from "../../../ui/toasts.tsx";
 
 type Props = { deployment: Deployment; mayWrite: boolean };
 
-/** What is built. A change of the ref or of the configuration file builds a revision. */
+/** The source of the revisions. A change of the ref or of the configuration file builds one. */
 export function BuildSettings({ deployment, mayWrite }: Props) {
   const { repo_url, integration_id, build_on_push } = deployment.source_config;
   const toast = useToast();

@@ -1,5 +1,8 @@
 import { type FormEvent, useState } from "react";
-import type { Deployment, SecretChange } from "../../../../control-plane/deployments/schema.ts";
+import type {
+  Deployment,
+  NamedSecretChange,
+} from "../../../../control-plane/deployments/schema.ts";
 import { useApiChange } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
 import { ConfirmDialog, Dialog } from "../../../ui/dialog.tsx";
@@ -155,7 +158,7 @@ function RemoveSecret({ deployment, name, onClose }: DialogProps) {
 }
 
 function useSecretChange(deployment_id: string) {
-  return useApiChange<SecretChange, Deployment>({
+  return useApiChange<NamedSecretChange, Deployment>({
     method: "PATCH",
     path: apiPath`/v2/deployments/${deployment_id}`,
     body: (change) => ({ secret_changes: [change] }),

@@ -2,9 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { useWorkspaceId } from "../../../api/hooks.ts";
 import { pathTo } from "../../../state/path.ts";
 import { firstTokenMs, statusOf } from "../../../traces/span-kind.ts";
+import { Tags } from "../../../ui/blocks/tags.tsx";
 import { cutText, formatCost, formatDuration, formatNumber } from "../../../ui/formats.ts";
 import { StatusIcon, toneOf } from "../../../ui/status.tsx";
-import { Tags } from "../../../ui/tags.tsx";
 import { Elapsed, Time } from "../../../ui/values.tsx";
 import { firstLine, partOf, type TraceListRow } from "./trace-row.ts";
 
