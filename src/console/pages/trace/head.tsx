@@ -3,13 +3,13 @@ import { useWorkspaceId } from "../../api/hooks.ts";
 import { useTraceMetadata } from "../../runs/trace-metadata.ts";
 import { pathTo } from "../../state/path.ts";
 import { firstTokenMs, kindOf, statusOf } from "../../traces/span-kind.ts";
+import type { TraceTree } from "../../traces/tree.ts";
+import type { TraceData } from "../../traces/use-trace.ts";
 import { formatDuration } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Cost, Quantity } from "../../ui/values.tsx";
-import type { TraceTree } from "./model/tree.ts";
 import { ShareButton } from "./share.tsx";
-import type { TraceData } from "./use-trace.ts";
 
 type Props = { id: string; data: TraceData; tree: TraceTree };
 

@@ -2,13 +2,13 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { lastListOf } from "../../traces/last-list.ts";
+import { isRunning, useTrace } from "../../traces/use-trace.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { formatNumber, shortId } from "../../ui/formats.ts";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { TraceView } from "./trace-view.tsx";
-import { isRunning, useTrace } from "./use-trace.ts";
 
 const route = getRouteApi("/w/$workspace/traces/$trace");
 

@@ -1,5 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
+import { ancestorsOf, buildTree, type TraceTree } from "../../traces/tree.ts";
+import { isRunning, type TraceData } from "../../traces/use-trace.ts";
 import { formatDuration } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { useNow } from "../../ui/values.tsx";
@@ -8,10 +10,8 @@ import { TraceHead } from "./head.tsx";
 import { deepestFailure, listRows } from "./model/rows.ts";
 import { findGaps, scaleOf } from "./model/scale.ts";
 import { type TraceSearch, type Zoom, zoomOf } from "./model/search.ts";
-import { ancestorsOf, buildTree, type TraceTree } from "./model/tree.ts";
 import { SpanTree } from "./tree/span-tree.tsx";
 import { TreeToolbar } from "./tree/toolbar.tsx";
-import { isRunning, type TraceData } from "./use-trace.ts";
 
 const route = getRouteApi("/w/$workspace/traces/$trace");
 

@@ -1,4 +1,4 @@
-import type { TraceTree } from "./tree.ts";
+import type { TraceTree } from "../../../traces/tree.ts";
 
 export type TraceMode = "all" | "errors" | "slow";
 

@@ -1,5 +1,5 @@
+import type { TraceTree } from "../../../traces/tree.ts";
 import type { Zoom } from "./search.ts";
-import type { TraceTree } from "./tree.ts";
 
 /** A stretch of time, drawn between two parts of the width, 0 to 1. */
 export type Segment = { from: number; to: number; x0: number; x1: number; isGap: boolean };

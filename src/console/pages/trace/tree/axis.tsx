@@ -1,8 +1,8 @@
 import { type PointerEvent, useState } from "react";
+import type { TraceTree } from "../../../traces/tree.ts";
 import { formatDuration } from "../../../ui/formats.ts";
 import { type Scale, ticksOf, toTime } from "../model/scale.ts";
 import type { Zoom } from "../model/search.ts";
-import type { TraceTree } from "../model/tree.ts";
 import { TreeWidth } from "./tree-width.tsx";
 
 type Props = { tree: TraceTree; scale: Scale; label: string; onZoom: (zoom: Zoom) => void };

@@ -1,7 +1,7 @@
 import { type PointerEvent, useEffect, useRef, useState } from "react";
 import { kindOf } from "../../../traces/span-kind.ts";
+import type { TraceTree } from "../../../traces/tree.ts";
 import { type Scale, toX } from "../model/scale.ts";
-import type { TraceTree } from "../model/tree.ts";
 
 type Props = {
   tree: TraceTree;

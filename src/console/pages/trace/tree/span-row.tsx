@@ -1,10 +1,10 @@
 import { type CSSProperties, memo } from "react";
 import { firstTokenMs, kindOf } from "../../../traces/span-kind.ts";
+import type { TraceTree } from "../../../traces/tree.ts";
 import { cutText, formatDuration, formatNumber } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { StatusIcon } from "../../../ui/status.tsx";
 import { type Scale, toX } from "../model/scale.ts";
-import type { TraceTree } from "../model/tree.ts";
 
 type Props = {
   id: string;

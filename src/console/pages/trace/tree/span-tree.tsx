@@ -1,11 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef } from "react";
+import type { TraceTree } from "../../../traces/tree.ts";
 import { formatCount } from "../../../ui/formats.ts";
 import { Empty } from "../../../ui/panel.tsx";
 import { withRow } from "../../../ui/virtual-rows.ts";
 import type { Scale } from "../model/scale.ts";
 import type { Zoom } from "../model/search.ts";
-import type { TraceTree } from "../model/tree.ts";
 import { Axis } from "./axis.tsx";
 import { Minimap } from "./minimap.tsx";
 import { SpanRow } from "./span-row.tsx";

@@ -1,4 +1,4 @@
-import type { TraceSpan } from "../../../../traces/live/trace-schema.ts";
+import type { TraceSpan } from "../../traces/live/trace-schema.ts";
 
 /** Spans in the order of the tree. Arrays by position: 10,000 spans need no object for each. */
 export type TraceTree = {

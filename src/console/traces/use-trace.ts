@@ -1,8 +1,8 @@
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { TraceEnd, TraceSpan } from "../../../traces/live/trace-schema.ts";
-import { send } from "../../api/client.ts";
-import { useWorkspaceId } from "../../api/hooks.ts";
-import { apiPath } from "../../api/path.ts";
+import type { TraceEnd, TraceSpan } from "../../traces/live/trace-schema.ts";
+import { send } from "../api/client.ts";
+import { useWorkspaceId } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
 
 export type TraceData = { spans: TraceSpan[]; root: TraceSpan | null; end: TraceEnd };
 
@@ -14,7 +14,7 @@ const LATE_MS = 60_000;
 /** Reads a trace, and then only what changed in it. */
 export function useTrace(
   trace_id: string,
-  { isPaused, onRead }: { isPaused: boolean; onRead: (count: number) => void },
+  { isPaused, onRead }: { isPaused: boolean; onRead?: (count: number) => void },
 ): UseQueryResult<TraceData> {
   const client = useQueryClient();
   const workspace = useWorkspaceId();
@@ -39,12 +39,12 @@ export function useTrace(
 async function readTrace(
   response: Response,
   former: TraceData | undefined,
-  onRead: (count: number) => void,
+  onRead: ((count: number) => void) | undefined,
 ): Promise<TraceData> {
   const lines: (TraceSpan | TraceEnd)[] = [];
   for await (const some of readJsonLines<TraceSpan | TraceEnd>(response)) {
     for (const line of some) lines.push(line);
-    onRead(lines.length);
+    onRead?.(lines.length);
   }
   const end = lines.pop();
   if (end === undefined || !("run_count" in end)) {
