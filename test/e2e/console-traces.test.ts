@@ -196,6 +196,10 @@ test("the arrow keys choose a time in the histogram, and two runs are compared",
   await page.getByRole("table", { name: "Figures of both runs" }).waitFor();
   await page.getByRole("region", { name: "Run A" }).waitFor();
   await page.getByRole("region", { name: "Run B" }).waitFor();
+  const spans = page.getByRole("table", { name: "Spans of both runs" }).getByRole("row");
+  await spans.filter({ hasText: "only in" }).first().waitFor();
+  await page.getByText("Input, B against A").waitFor();
+  expect(await violationsOf(page)).toEqual([]);
 });
 
 test("a failed trace opens at its deepest failure, and its tree is driven by keyboard", async () => {

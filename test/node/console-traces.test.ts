@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { alignSpans } from "../../src/console/pages/compare/align.ts";
 import { CHARTS, filterOf, stack, toPlotted } from "../../src/console/pages/monitor/charts.ts";
 import { toMarks } from "../../src/console/pages/monitor/revision-marks.ts";
 import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/trace/model/rows.ts";
@@ -9,7 +10,6 @@ import {
   toTime,
   toX,
 } from "../../src/console/pages/trace/model/scale.ts";
-import { buildTree, toMs } from "../../src/console/pages/trace/model/tree.ts";
 import { mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
 import {
   addCondition,
@@ -19,6 +19,7 @@ import {
 } from "../../src/console/traces/completion.ts";
 import { FUNCTIONS as FUNCTION_HELP, FIELDS as HELP } from "../../src/console/traces/language.ts";
 import { strideOf, toStride, windowOf } from "../../src/console/traces/time-range.ts";
+import { buildTree, toMs } from "../../src/console/traces/tree.ts";
 import { axisOf } from "../../src/console/ui/chart/axis.ts";
 import { findMessages, toConversation } from "../../src/console/ui/conversation/model.ts";
 import { FIELD_NAMES, FUNCTIONS, findField } from "../../src/traces/filter/fields.ts";
@@ -86,6 +87,40 @@ describe("the tree of a trace", () => {
     if (span === undefined) throw new Error("no span");
     expect(buildTree([{ ...span, parent_run_id: span.id }], 0).parent).toEqual([-1]);
     expect(toMs("2026-11-20T08:00:00.000250Z") - toMs("2026-11-20T08:00:00Z")).toBeCloseTo(0.25);
+  });
+});
+
+describe("two traces as one", () => {
+  const shapeOf = (a: SpanSeed[], b: SpanSeed[]) =>
+    alignSpans({ tree: treeOf(a), index: 0 }, { tree: treeOf(b), index: 0 }).map(
+      ({ depth, a: first, b: second }) => `${depth} ${first?.name ?? "-"} ${second?.name ?? "-"}`,
+    );
+  const root = { name: "root", start: 0, end: 100 };
+  const child = (name: string, start: number, parent = 0) => ({
+    ...{ name, parent, start, end: start + 1 },
+  });
+
+  test("pairs spans by their names in order, and keeps what one has alone in its place", () => {
+    const first = [root, child("plan", 1), child("search", 2), child("search", 3), child("x", 4)];
+    const second = [root, child("plan", 1), child("check", 2), child("search", 3)];
+    expect(shapeOf(first, second)).toEqual([
+      "0 root root",
+      "1 plan plan",
+      "1 - check",
+      "1 search search",
+      "1 search -",
+      "1 x -",
+    ]);
+  });
+
+  test("shows all that is below a span of one alone", () => {
+    const more = [root, child("plan", 1), child("ask", 2, 1), child("answer", 3, 2)];
+    expect(shapeOf([root], more)).toEqual([
+      ...["0 root root", "1 - plan", "2 - ask", "3 - answer"],
+    ]);
+    expect(shapeOf(more, more)).toEqual([
+      ...["0 root root", "1 plan plan", "2 ask ask", "3 answer answer"],
+    ]);
   });
 });
 

@@ -6,6 +6,7 @@ import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { statusOf } from "../../traces/span-kind.ts";
+import { StateDiff } from "../../ui/conversation/state-diff.tsx";
 import { cutText } from "../../ui/formats.ts";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
 import { PageHeader, Panel } from "../../ui/panel.tsx";
@@ -13,6 +14,7 @@ import { QueryState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
 import { CompareFigures } from "./figures.tsx";
+import { SpanPairs } from "./span-pairs.tsx";
 
 const route = getRouteApi("/w/$workspace/traces/compare");
 const ABOVE = [{ label: "Traces", path: "/traces" }];
@@ -47,7 +49,25 @@ function useRun(id: string | undefined) {
 function Figures({ a, b }: { a: string | undefined; b: string | undefined }) {
   const first = useRun(a).data;
   const second = useRun(b).data;
-  return first && second ? <CompareFigures a={first} b={second} /> : null;
+  if (!first || !second) return null;
+  return (
+    <>
+      <CompareFigures a={first} b={second} />
+      <SpanPairs a={first} b={second} />
+      <div className="compare-sides mb-4">
+        <Panel title="Input, B against A">
+          <div className="in-p">
+            <StateDiff before={first.inputs} after={second.inputs} />
+          </div>
+        </Panel>
+        <Panel title="Output, B against A">
+          <div className="in-p">
+            <StateDiff before={first.outputs} after={second.outputs} />
+          </div>
+        </Panel>
+      </div>
+    </>
+  );
 }
 
 type SideProps = { side: "a" | "b"; id: string | undefined };

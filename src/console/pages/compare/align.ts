@@ -1,0 +1,56 @@
+import type { TraceSpan } from "../../../traces/live/trace-schema.ts";
+import type { TraceTree } from "../../traces/tree.ts";
+
+/** A span of one run and its counterpart in the other; `null` where the other has none. */
+export type SpanPair = { depth: number; a: TraceSpan | null; b: TraceSpan | null };
+
+type Place = { tree: TraceTree; index: number };
+
+/** Pairs the spans below two spans, level by level, by kind and name in their order. */
+export function alignSpans(a: Place, b: Place): SpanPair[] {
+  const pairs: SpanPair[] = [];
+  const waiting: { a: number | null; b: number | null; depth: number }[] = [
+    { a: a.index, b: b.index, depth: 0 },
+  ];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    pairs.push({ depth: next.depth, a: spanAt(a.tree, next.a), b: spanAt(b.tree, next.b) });
+    const below = alignLevel(levelOf(a.tree, next.a), levelOf(b.tree, next.b));
+    for (const pair of below.reverse()) waiting.push({ ...pair, depth: next.depth + 1 });
+  }
+  return pairs;
+}
+
+type Level = { index: number; key: string }[];
+type IndexPair = { a: number | null; b: number | null };
+
+/** Keeps the order of both sides: what only B has comes before the next pair. */
+function alignLevel(a: Level, b: Level): IndexPair[] {
+  const pairs: IndexPair[] = [];
+  let at = 0;
+  for (const { index, key } of a) {
+    const found = b.findIndex((each, place) => place >= at && each.key === key);
+    if (found === -1) {
+      pairs.push({ a: index, b: null });
+      continue;
+    }
+    for (const skipped of b.slice(at, found)) pairs.push({ a: null, b: skipped.index });
+    pairs.push({ a: index, b: b[found]?.index ?? null });
+    at = found + 1;
+  }
+  return [...pairs, ...b.slice(at).map(({ index }) => ({ a: null, b: index }))];
+}
+
+function levelOf({ spans, size }: TraceTree, above: number | null): Level {
+  const level: Level = [];
+  if (above === null) return level;
+  const end = above + (size[above] ?? 1);
+  for (let index = above + 1; index < end; index += size[index] ?? 1) {
+    const { run_type = "", name = "" } = spans[index] ?? {};
+    level.push({ index, key: `${run_type} ${name}` });
+  }
+  return level;
+}
+
+function spanAt({ spans }: TraceTree, index: number | null): TraceSpan | null {
+  return index === null ? null : (spans[index] ?? null);
+}
