@@ -1,7 +1,8 @@
 import { formatCount } from "../formats.ts";
 import { type Change, diffOf } from "./diff.ts";
-import { toJson } from "./fields.ts";
+import { isFields, toJson } from "./fields.ts";
 import { LongText } from "./long-text.tsx";
+import { toConversation } from "./model.ts";
 
 const MAX_SHOWN = 400;
 
@@ -31,16 +32,28 @@ function ChangeLines({ change: { path, before, after } }: { change: Change }) {
         {before !== undefined && (
           <div className="del" data-s="-">
             <span className="sr">removed </span>
-            <LongText text={toJson(before)} max={MAX_SHOWN} />
+            <LongText text={shownAs(before)} max={MAX_SHOWN} />
           </div>
         )}
         {after !== undefined && (
           <div className="add" data-s="+">
             <span className="sr">added </span>
-            <LongText text={toJson(after)} max={MAX_SHOWN} />
+            <LongText text={shownAs(after)} max={MAX_SHOWN} />
           </div>
         )}
       </div>
     </div>
   );
+}
+
+/** A message as its words and calls, which are what a reader looks for; any other value as JSON. */
+function shownAs(value: unknown): string {
+  const [message] = isMessage(value) ? toConversation([value]) : [];
+  if (message === undefined) return toJson(value, 2);
+  const calls = message.calls.map(({ name, args }) => `${name} ${toJson(args)}`);
+  return [`${message.role}: ${message.text}`, ...calls].join("\n");
+}
+
+function isMessage(value: unknown): boolean {
+  return isFields(value) && typeof value.type === "string" && "content" in value;
 }
