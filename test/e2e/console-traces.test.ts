@@ -394,7 +394,23 @@ test("a point of the monitor leads to the runs behind it", async () => {
   await page.getByRole("cell", { name: "1.5 s", exact: true }).first().waitFor();
   await page.getByRole("button", { name: "Show as charts" }).click();
   await page.getByRole("group", { name: /^Wait in the queue/ }).waitFor();
-  await page.getByRole("group", { name: /^Runs per second/ }).focus();
+  const rate = page.getByRole("group", { name: /^Runs per second/ });
+  const box = await rate.boundingBox();
+  if (box === null) throw new Error("The chart is not on the page");
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.95, box.y + 20, { steps: 3 });
+  await page.mouse.up();
+  await page.waitForURL(/monitor\?.*from=/);
+  const { searchParams: zoomed } = new URL(page.url());
+  const minutes =
+    (Date.parse(zoomed.get("to") ?? "") - Date.parse(zoomed.get("from") ?? "")) / 60_000;
+  expect(minutes).toBeGreaterThan(10);
+  expect(minutes).toBeLessThan(20);
+  await rate.waitFor();
+  await page.getByRole("button", { name: "Whole range" }).click();
+  await page.waitForURL((url) => !url.searchParams.has("from"));
+  await rate.focus();
   for (let n = 0; n < 3; n += 1) await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("Enter");
   await page.waitForURL(/traces\?.*from=/);

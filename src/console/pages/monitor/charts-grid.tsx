@@ -11,17 +11,20 @@ import { CHARTS, type ChartKind, filterOf, type PlotLine, stack, toPlotted } fro
 import { FiguresTable } from "./figures-table.tsx";
 import { RevisionLegend, useRevisionMarks } from "./revision-legend.tsx";
 import type { RevisionMark } from "./revision-marks.ts";
+import type { Part } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const TICKS = 3;
 
-type Props = { answer: RunSeries; project_id: string };
+type Props = { answer: RunSeries; project_id: string; onZoom: (part: Part) => void };
 
 /** Charts with one cursor over all. */
-export function Charts({ answer, project_id }: Props) {
+export function Charts({ answer, project_id, onZoom }: Props) {
   const [cursor, setCursor] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
   const open = useOpenRuns(answer, project_id);
+  const zoom = (first: number, last: number) =>
+    onZoom({ from: startOf(answer, first), to: startOf(answer, last + 1) });
   const { marks, error } = useRevisionMarks(project_id, answer);
   const hasRuns = answer.series.some(({ totals }) => totals.run_count > 0);
   if (!hasRuns) {
@@ -42,6 +45,7 @@ export function Charts({ answer, project_id }: Props) {
               cursor={cursor}
               onCursor={setCursor}
               onOpen={open}
+              onZoom={zoom}
             />
           ))}
         </div>
@@ -55,24 +59,27 @@ export function Charts({ answer, project_id }: Props) {
 }
 
 /** @returns a function that opens the runs of a bucket and a group */
-function useOpenRuns({ start_time, stride_seconds }: RunSeries, project: string) {
+function useOpenRuns(answer: RunSeries, project: string) {
   const { group, key = "", runs, range } = route.useSearch();
   const navigate = useNavigate();
   const workspace = useWorkspaceId();
   return (bucket: number, line: PlotLine | undefined) => {
-    const from = Date.parse(start_time) + bucket * stride_seconds * 1000;
     void navigate({
       to: pathTo(workspace, "/traces"),
       search: {
         project,
         range,
         runs,
-        from: new Date(from).toISOString(),
-        to: new Date(from + stride_seconds * 1000).toISOString(),
+        from: startOf(answer, bucket),
+        to: startOf(answer, bucket + 1),
         q: line?.group === undefined ? undefined : filterOf(group, key, line.group),
       },
     });
   };
+}
+
+function startOf({ start_time, stride_seconds }: RunSeries, bucket: number): string {
+  return new Date(Date.parse(start_time) + bucket * stride_seconds * 1000).toISOString();
 }
 
 type ChartProps = {
@@ -82,9 +89,10 @@ type ChartProps = {
   cursor: number | null;
   onCursor: (bucket: number | null) => void;
   onOpen: (bucket: number, line: PlotLine | undefined) => void;
+  onZoom: (first: number, last: number) => void;
 };
 
-function Chart({ kind, answer, marks, cursor, onCursor, onOpen }: ChartProps) {
+function Chart({ kind, answer, marks, cursor, onCursor, onOpen, onZoom }: ChartProps) {
   const plotted = useMemo(() => toPlotted(kind, answer), [kind, answer]);
   const lines = useMemo(() => (kind.isStacked ? stack(plotted) : plotted), [kind, plotted]);
   const start = Date.parse(answer.start_time);
@@ -120,6 +128,7 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen }: ChartProps) {
           }))}
           onCursor={onCursor}
           onOpen={(bucket, line) => onOpen(bucket, plotted[line])}
+          onZoom={onZoom}
         />
         <div className="legend">
           {plotted.map(({ label, colour, isDashed }) => (

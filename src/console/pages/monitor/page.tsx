@@ -5,15 +5,16 @@ import { MonitorTabs } from "../../alerts/monitor-tabs.tsx";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
-import { RANGE_NAMES } from "../../traces/range-names.ts";
-import { toStride, windowOf } from "../../traces/time-range.ts";
+import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
+import { strideOf, toStride, windowOf } from "../../traces/time-range.ts";
 import { useProject } from "../../traces/use-project.ts";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
+import { Time } from "../../ui/values.tsx";
 import { Charts } from "./charts-grid.tsx";
 import { Filters } from "./filters.tsx";
-import type { MonitorSearch } from "./search.ts";
+import { type MonitorSearch, type Part, partOf } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const POLL_MS = 10_000;
@@ -21,7 +22,8 @@ const DEFAULT_RANGE = "24h";
 const MAX_GROUPS = 5;
 
 export function MonitorPage() {
-  const { project: id, range = DEFAULT_RANGE } = route.useSearch();
+  const { project: id, range = DEFAULT_RANGE, ...search } = route.useSearch();
+  const part = partOf(search);
   const navigate = route.useNavigate();
   const change = (search: MonitorSearch) =>
     void navigate({ search: (former) => ({ ...former, ...search }), resetScroll: false });
@@ -36,8 +38,8 @@ export function MonitorPage() {
               <button
                 key={name}
                 type="button"
-                aria-pressed={range === name}
-                onClick={() => change({ range: name })}
+                aria-pressed={range === name && part === null}
+                onClick={() => change({ range: name, from: undefined, to: undefined })}
               >
                 {name.replace("h", " h").replace("d", " d")}
               </button>
@@ -56,7 +58,13 @@ export function MonitorPage() {
           ) : (
             <>
               <Filters projects={projects} project={project} change={change} />
-              <Figures project_id={project.id} />
+              {part !== null && (
+                <WholeRange
+                  part={part}
+                  onLeave={() => change({ from: undefined, to: undefined })}
+                />
+              )}
+              <Figures project_id={project.id} change={change} />
             </>
           )
         }
@@ -65,9 +73,24 @@ export function MonitorPage() {
   );
 }
 
-function Figures({ project_id }: { project_id: string }) {
-  const { range = DEFAULT_RANGE, group, key, runs } = route.useSearch();
-  const { start, stride_s } = useMemo(() => windowOf(range, Date.now()), [range]);
+function WholeRange({ part: { from, to }, onLeave }: { part: Part; onLeave: () => void }) {
+  return (
+    <p className="note mb-3" role="status">
+      <span className="grow">
+        <Time at={from} exact /> to <Time at={to} exact />
+      </span>
+      <button type="button" className="btn sm" onClick={onLeave}>
+        Whole range
+      </button>
+    </p>
+  );
+}
+
+type FiguresProps = { project_id: string; change: (search: MonitorSearch) => void };
+
+function Figures({ project_id, change }: FiguresProps) {
+  const { range = DEFAULT_RANGE, group, key, runs, from, to } = route.useSearch();
+  const { start, end, stride_s } = useMemo(() => timeOf(range, { from, to }), [range, from, to]);
   const path = group === "revision" ? "revision_id" : key;
   const isReady = group !== "metadata" || path !== undefined;
   const attribute = group === "revision" ? "metadata" : group;
@@ -75,11 +98,12 @@ function Figures({ project_id }: { project_id: string }) {
     post: {
       session: [project_id],
       start_time: start,
+      ...(end && { end_time: end }),
       stride: toStride(stride_s),
       ...(runs === "all" ? {} : { is_root: true }),
       ...(attribute && { group_by: { attribute, path, max_groups: MAX_GROUPS } }),
     },
-    poll: POLL_MS,
+    poll: end === undefined && POLL_MS,
     keepPrevious: true,
     enabled: isReady,
   });
@@ -94,11 +118,18 @@ function Figures({ project_id }: { project_id: string }) {
       </TopBar>
       {isReady ? (
         <QueryState query={query} what="The figures could not be read">
-          {(answer) => <Charts answer={answer} project_id={project_id} />}
+          {(answer) => <Charts answer={answer} project_id={project_id} onZoom={change} />}
         </QueryState>
       ) : (
         <Empty title="Which metadata?">Enter the key to group by.</Empty>
       )}
     </>
   );
+}
+
+function timeOf(range: RangeName, search: MonitorSearch) {
+  const part = partOf(search);
+  if (part === null) return { ...windowOf(range, Date.now()), end: undefined };
+  const { from, to } = part;
+  return { start: from, end: to, stride_s: strideOf((Date.parse(to) - Date.parse(from)) / 1000) };
 }

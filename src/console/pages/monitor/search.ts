@@ -1,4 +1,4 @@
-import { choiceParam, idParam, type RawSearch, textParam } from "../../state/search.ts";
+import { choiceParam, idParam, type RawSearch, textParam, timeParam } from "../../state/search.ts";
 import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
 
 const GROUPS = ["name", "revision", "tag", "metadata"] as const;
@@ -11,7 +11,18 @@ export type MonitorSearch = {
   /** Key of the metadata to group by. */
   key?: string | undefined;
   runs?: "all" | undefined;
+  /** A part of the time that was drawn over in a chart. */
+  from?: string | undefined;
+  to?: string | undefined;
 };
+
+export type Part = { from: string; to: string };
+
+/** @returns `null` when the whole range is shown */
+export function partOf({ from, to }: MonitorSearch): Part | null {
+  if (from === undefined || to === undefined) return null;
+  return Date.parse(from) < Date.parse(to) ? { from, to } : null;
+}
 
 export function monitorSearch(search: RawSearch): MonitorSearch {
   return {
@@ -20,5 +31,7 @@ export function monitorSearch(search: RawSearch): MonitorSearch {
     group: choiceParam(search, "group", GROUPS),
     key: textParam(search, "key"),
     runs: choiceParam(search, "runs", ["all"]),
+    from: timeParam(search, "from"),
+    to: timeParam(search, "to"),
   };
 }

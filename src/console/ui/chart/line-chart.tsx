@@ -1,4 +1,4 @@
-import type { KeyboardEvent, MouseEvent } from "react";
+import { type KeyboardEvent, type MouseEvent, useState } from "react";
 import { type Axis, axisOf } from "./axis.ts";
 
 export type ChartLine = {
@@ -23,29 +23,18 @@ type Props = {
   marks?: { id: string; part: number; title: string }[];
   onCursor: (bucket: number | null) => void;
   onOpen: (bucket: number, line: number) => void;
+  /** Called with the first and the last bucket of a drag. */
+  onZoom: (first: number, last: number) => void;
 };
 
 const WIDTH = 600;
 const PARTS = 2;
 
-/** Lines over buckets of time. A click or Enter opens the runs of a point. */
+/** Lines over buckets of time. A click or Enter opens the runs of a point; a drag chooses a part of the time. */
 export function LineChart(props: Props) {
-  const { label, lines, isFilled, format, ticks, cursor, marks = [], onCursor, onOpen } = props;
-  const count = lines[0]?.values.length ?? 0;
+  const { lines, format, ticks } = props;
   const largest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const axis = axisOf(largest, PARTS);
-  const xOf = (bucket: number) => ((bucket + 0.5) * WIDTH) / Math.max(count, 1);
-  const bucketAt = ({ clientX, currentTarget }: MouseEvent<HTMLElement>) => {
-    const { left, width } = currentTarget.getBoundingClientRect();
-    return Math.min(Math.max(Math.floor(((clientX - left) / width) * count), 0), count - 1);
-  };
-  const onKey = (event: KeyboardEvent) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;
-    const at = cursor ?? count - 1;
-    if (by !== 0) onCursor(Math.min(Math.max(at + by, 0), count - 1));
-    if (event.key === "Enter") onOpen(at, 0);
-    if (event.key === "Escape") onCursor(null);
-  };
   return (
     <div className="chart">
       <div className="y" aria-hidden="true">
@@ -53,29 +42,7 @@ export function LineChart(props: Props) {
           <span key={value}>{value === 0 ? "0" : format(value)}</span>
         ))}
       </div>
-      {/* biome-ignore lint/a11y/useSemanticElements: an image that takes keys is a group */}
-      <div
-        className="plot"
-        role="group"
-        aria-label={label}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the cursor
-        tabIndex={0}
-        onKeyDown={onKey}
-        onPointerMove={(event) => onCursor(bucketAt(event))}
-        onPointerLeave={() => onCursor(null)}
-        onClick={(event) => {
-          const bucket = bucketAt(event);
-          onOpen(bucket, nearest(event, lines, axis.max, bucket));
-        }}
-      >
-        <Lines lines={lines} isFilled={isFilled} axis={axis} xOf={xOf} />
-        {marks.map(({ id, part, title }) => (
-          <i key={id} className="diamond at" title={title} style={{ left: `${part * 100}%` }} />
-        ))}
-        {cursor !== null && cursor < count && (
-          <span className="hair" style={{ left: `${(xOf(cursor) / WIDTH) * 100}%` }} />
-        )}
-      </div>
+      <Plot {...props} axis={axis} />
       <div className="x" aria-hidden="true">
         {ticks.map((tick, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: two ticks may have the same text
@@ -84,6 +51,73 @@ export function LineChart(props: Props) {
       </div>
     </div>
   );
+}
+
+function Plot({ axis, ...props }: Props & { axis: Axis }) {
+  const { label, lines, isFilled, cursor, marks = [], onCursor } = props;
+  const count = lines[0]?.values.length ?? 0;
+  const xOf = (bucket: number) => ((bucket + 0.5) * WIDTH) / Math.max(count, 1);
+  const { dragged, ...pointer } = usePointer(props, axis, count);
+  const onKey = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;
+    const at = cursor ?? count - 1;
+    if (by !== 0) onCursor(Math.min(Math.max(at + by, 0), count - 1));
+    if (event.key === "Enter") props.onOpen(at, 0);
+    if (event.key === "Escape") onCursor(null);
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: an image that takes keys is a group
+    <div
+      className="plot"
+      role="group"
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the cursor
+      tabIndex={0}
+      onKeyDown={onKey}
+      {...pointer}
+    >
+      <Lines lines={lines} isFilled={isFilled} axis={axis} xOf={xOf} />
+      {marks.map(({ id, part, title }) => (
+        <i key={id} className="diamond at" title={title} style={{ left: `${part * 100}%` }} />
+      ))}
+      {dragged !== null && cursor !== null && (
+        <span className="part" style={partStyle(dragged, cursor, count)} />
+      )}
+      {cursor !== null && cursor < count && (
+        <span className="hair" style={{ left: `${(xOf(cursor) / WIDTH) * 100}%` }} />
+      )}
+    </div>
+  );
+}
+
+/** Tells a click, which opens a point, from a drag over several buckets. */
+function usePointer({ lines, onCursor, onOpen, onZoom }: Props, axis: Axis, count: number) {
+  const [dragged, setDragged] = useState<number | null>(null);
+  const bucketAt = ({ clientX, currentTarget }: MouseEvent<HTMLElement>) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    return Math.min(Math.max(Math.floor(((clientX - left) / width) * count), 0), count - 1);
+  };
+  return {
+    dragged,
+    onPointerDown: (event: MouseEvent<HTMLElement>) => setDragged(bucketAt(event)),
+    onPointerMove: (event: MouseEvent<HTMLElement>) => onCursor(bucketAt(event)),
+    onPointerLeave: () => {
+      onCursor(null);
+      setDragged(null);
+    },
+    onClick: (event: MouseEvent<HTMLElement>) => {
+      const bucket = bucketAt(event);
+      const first = dragged ?? bucket;
+      setDragged(null);
+      if (first !== bucket) onZoom(Math.min(first, bucket), Math.max(first, bucket));
+      else onOpen(bucket, nearest(event, lines, axis.max, bucket));
+    },
+  };
+}
+
+function partStyle(one: number, other: number, count: number) {
+  const [first, last] = [Math.min(one, other), Math.max(one, other)];
+  return { left: `${(first / count) * 100}%`, width: `${((last + 1 - first) / count) * 100}%` };
 }
 
 /** The line nearest to the pointer. */
