@@ -4,7 +4,13 @@ import { draftOf, readDraft } from "../../src/console/pages/assistants/config-dr
 import { nextFirings } from "../../src/console/pages/crons/schedule.ts";
 import { parseFilter } from "../../src/console/pages/threads/filter.ts";
 import { tagsOf, titleOf } from "../../src/console/pages/threads/title.ts";
-import { groupByRun, labelOf, toMarks } from "../../src/console/runs/checkpoints.ts";
+import {
+  forkOf,
+  groupByRun,
+  labelOf,
+  pathTo,
+  toMarks,
+} from "../../src/console/runs/checkpoints.ts";
 import { inputFields, isChatSchema, readInput } from "../../src/console/runs/input/input-schema.ts";
 import {
   answerOf,
@@ -366,6 +372,19 @@ describe("a history", () => {
       ["3"],
     ]);
     expect(marks.map((mark) => labelOf(mark, marks))).toEqual(["before a", "before b", "after b"]);
+  });
+
+  test("of a fork follow those that lead to it, not those before it", () => {
+    const marks = toMarks([
+      row("5", "4", "fork"),
+      row("4", "2", "fork"),
+      row("3", "2", "first"),
+      row("2", "1", "first"),
+      row("1", null, "first"),
+    ]);
+    expect(marks.map((_, at) => forkOf(marks, at))).toEqual([null, null, null, 1, null]);
+    expect([...pathTo(marks, 4)]).toEqual(["5", "4", "2", "1"]);
+    expect([...pathTo(marks, 2)]).toEqual(["3", "2", "1"]);
   });
 });
 

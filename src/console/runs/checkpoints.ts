@@ -59,6 +59,22 @@ export function labelOf(mark: CheckpointMark, marks: CheckpointMark[]): string {
   return parent && parent.next.length > 0 ? `after ${parent.next.join(", ")}` : "end";
 }
 
+/** The checkpoints that lead to one, which after a fork are not all of those before it. */
+export function pathTo(marks: CheckpointMark[], at: number): Set<string> {
+  const byId = new Map(marks.map((mark) => [mark.id, mark]));
+  const path = new Set<string>();
+  for (let mark = marks[at]; mark && !path.has(mark.id); mark = byId.get(mark.parent ?? "")) {
+    path.add(mark.id);
+  }
+  return path;
+}
+
+/** @returns the position of the checkpoint that one was forked from, `null` for one that follows the one before it */
+export function forkOf(marks: CheckpointMark[], at: number): number | null {
+  const parent = marks.findIndex(({ id }) => id === marks[at]?.parent);
+  return parent === -1 || parent === at - 1 ? null : parent;
+}
+
 /** Neighbours of one run, as the strip groups them. */
 export function groupByRun(marks: CheckpointMark[]): CheckpointMark[][] {
   const groups: CheckpointMark[][] = [];

@@ -1,4 +1,10 @@
-import { groupByRun, labelOf } from "../../runs/checkpoints.ts";
+import {
+  type CheckpointMark,
+  forkOf,
+  groupByRun,
+  labelOf,
+  pathTo,
+} from "../../runs/checkpoints.ts";
 import type { RunItem } from "../../runs/stream/agent.ts";
 import { runName } from "../../runs/use-thread.ts";
 import { Icon } from "../../ui/icon.tsx";
@@ -22,7 +28,9 @@ export function CheckpointStrip({ view, runs, isWaiting, onChoose, onFork }: Pro
   if (shown === undefined) return null;
   const last = marks.length - 1;
   const total = marks.length < HISTORY_SHOWN ? marks.length : `the newest ${marks.length}`;
-  const text = `checkpoint ${index + 1} of ${total}, ${labelOf(shown, marks)}`;
+  const from = forkOf(marks, index);
+  const forked = from === null ? "" : `, forked from checkpoint ${from + 1}`;
+  const text = `checkpoint ${index + 1} of ${total}, ${labelOf(shown, marks)}${forked}`;
   return (
     <div className="cp">
       <div className="row">
@@ -70,10 +78,12 @@ type CellsProps = Pick<Props, "view" | "runs" | "isWaiting">;
 function Cells({ view: { marks, index }, runs, isWaiting }: CellsProps) {
   const groups = groupByRun(marks);
   const position = new Map(marks.map(({ id }, at) => [id, at]));
-  const classOf = (at: number) => {
+  const past = pathTo(marks, index);
+  const classOf = (id: string) => {
+    const at = position.get(id);
     const waits = isWaiting && at === marks.length - 1 ? "w" : "";
     if (at === index) return `${waits} cur`;
-    return at < index ? `${waits} past` : waits;
+    return past.has(id) ? `${waits} past` : waits;
   };
   return (
     <div className="cps" aria-hidden="true">
@@ -81,14 +91,22 @@ function Cells({ view: { marks, index }, runs, isWaiting }: CellsProps) {
         <span key={group[0]?.id} className="cpg" style={{ flex: group.length }}>
           <span className="cells">
             {group.map(({ id }) => (
-              <i key={id} className={classOf(position.get(id) ?? 0)} />
+              <i key={id} className={classOf(id)} />
             ))}
           </span>
-          <span className="xs dim cut">{runLabel(runs, group[0]?.run_id ?? null)}</span>
+          <span className="xs dim cut">
+            {runLabel(runs, group[0]?.run_id ?? null)}
+            {forkText(marks, position.get(group[0]?.id ?? "") ?? 0)}
+          </span>
         </span>
       ))}
     </div>
   );
+}
+
+function forkText(marks: CheckpointMark[], at: number): string {
+  const from = forkOf(marks, at);
+  return from === null ? "" : ` from ${from + 1}`;
 }
 
 function runLabel(runs: RunItem[], run_id: string | null): string {
