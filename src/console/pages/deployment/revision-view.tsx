@@ -7,12 +7,13 @@ import { Icon } from "../../ui/icon.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Elapsed, Time } from "../../ui/values.tsx";
 import { RevisionActions } from "./actions.tsx";
+import { RevisionChanges } from "./changes.tsx";
 import { Failure } from "./failure.tsx";
 import { figuresText, useFigures } from "./figures.tsx";
-import { Logs } from "./logs.tsx";
+import { Logs } from "./logs/logs.tsx";
+import { useBuildLog } from "./logs/use-build-log.ts";
 import { roleOf } from "./revision-list.tsx";
 import { BuildSteps } from "./steps.tsx";
-import { useBuildLog } from "./use-build-log.ts";
 
 const TRIGGERS: Record<NonNullable<Revision["trigger"]>, string> = {
   api: "by the API",
@@ -52,6 +53,7 @@ export function RevisionView({ deployment, revision, revisions }: Props) {
         </span>
       </div>
       {repo_commit_message && <p className="break-words">{repo_commit_message}</p>}
+      <RevisionChanges revision={revision} revisions={revisions} />
       {figures && revision.status === "DEPLOYED" && (
         <p className="sm dim">{figuresText(figures.get(revision.id))}</p>
       )}

@@ -1,10 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
-import { showStatus } from "../../deployments/revision-status.ts";
-import type { LogEntry } from "../../ui/log-view.tsx";
-import { Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
+import type { Revision } from "../../../../control-plane/deployments/revision-schema.ts";
+import { showStatus } from "../../../deployments/revision-status.ts";
+import type { LogEntry } from "../../../ui/log-view.tsx";
+import { Panel } from "../../../ui/panel.tsx";
+import { SearchField } from "../../../ui/search-field.tsx";
 import { LogTail } from "./log-tail.tsx";
 import { ServerLog } from "./server-log.tsx";
 import type { LogRead } from "./use-log-stream.ts";

@@ -1,8 +1,8 @@
-import { formatCount } from "../../ui/formats.ts";
-import { Icon } from "../../ui/icon.tsx";
-import { LogView } from "../../ui/log-view.tsx";
-import { Empty } from "../../ui/panel.tsx";
-import { ErrorState, Skeleton } from "../../ui/states.tsx";
+import { formatCount } from "../../../ui/formats.ts";
+import { Icon } from "../../../ui/icon.tsx";
+import { LogView } from "../../../ui/log-view.tsx";
+import { Empty } from "../../../ui/panel.tsx";
+import { ErrorState, Skeleton } from "../../../ui/states.tsx";
 import type { LogRead } from "./use-log-stream.ts";
 
 type Props = {

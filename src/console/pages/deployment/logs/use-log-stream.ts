@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import type { LogLine } from "../../../control-plane/deployments/logs/log-schema.ts";
-import { type CallOptions, withQuery } from "../../api/client.ts";
-import { follow } from "../../api/follow.ts";
-import { useWorkspaceId } from "../../api/hooks.ts";
-import type { ApiPath } from "../../api/path.ts";
-import type { ServerSentEvent } from "../../api/sse.ts";
-import type { LiveState } from "../../ui/live-pill.tsx";
-import type { LogEntry } from "../../ui/log-view.tsx";
+import type { LogLine } from "../../../../control-plane/deployments/logs/log-schema.ts";
+import { type CallOptions, withQuery } from "../../../api/client.ts";
+import { follow } from "../../../api/follow.ts";
+import { useWorkspaceId } from "../../../api/hooks.ts";
+import type { ApiPath } from "../../../api/path.ts";
+import type { ServerSentEvent } from "../../../api/sse.ts";
+import type { LiveState } from "../../../ui/live-pill.tsx";
+import type { LogEntry } from "../../../ui/log-view.tsx";
 
 export type LogRead = {
   lines: LogEntry[];

@@ -1,8 +1,8 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import type { LogStreamQuery } from "../../../control-plane/deployments/logs/log-schema.ts";
-import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
-import { apiPath } from "../../api/path.ts";
+import type { LogStreamQuery } from "../../../../control-plane/deployments/logs/log-schema.ts";
+import type { Revision } from "../../../../control-plane/deployments/revision-schema.ts";
+import { apiPath } from "../../../api/path.ts";
 import { LogTail } from "./log-tail.tsx";
 import { useLogStream } from "./use-log-stream.ts";
 

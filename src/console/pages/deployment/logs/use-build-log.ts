@@ -3,10 +3,10 @@ import { useRef } from "react";
 import type {
   Revision,
   RevisionsList,
-} from "../../../control-plane/deployments/revision-schema.ts";
-import { useInvalidate, useWorkspaceId } from "../../api/hooks.ts";
-import { apiPath, under } from "../../api/path.ts";
-import { showStatus } from "../../deployments/revision-status.ts";
+} from "../../../../control-plane/deployments/revision-schema.ts";
+import { useInvalidate, useWorkspaceId } from "../../../api/hooks.ts";
+import { apiPath, under } from "../../../api/path.ts";
+import { showStatus } from "../../../deployments/revision-status.ts";
 import { type LogRead, useLogStream } from "./use-log-stream.ts";
 
 /** Follows a build: its lines, and the revision, which the lists of this page show too. */
