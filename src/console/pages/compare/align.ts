@@ -4,10 +4,10 @@ import type { TraceTree } from "../../traces/tree.ts";
 /** A span of one run and its counterpart in the other; `null` where the other has none. */
 export type SpanPair = { depth: number; a: TraceSpan | null; b: TraceSpan | null };
 
-type Place = { tree: TraceTree; index: number };
+type SpanPosition = { tree: TraceTree; index: number };
 
 /** Pairs the spans below two spans, level by level, by kind and name in their order. */
-export function alignSpans(a: Place, b: Place): SpanPair[] {
+export function alignSpans(a: SpanPosition, b: SpanPosition): SpanPair[] {
   const pairs: SpanPair[] = [];
   const waiting: { a: number | null; b: number | null; depth: number }[] = [
     { a: a.index, b: b.index, depth: 0 },

@@ -107,7 +107,7 @@ function PairRow({ pair: { a, b, depth }, traces }: RowProps) {
   );
 }
 
-/** Leads to the span, and says when it failed. */
+/** A link to the span, with the word failed where it did. */
 function TimeCell({ span, trace_id }: { span: TraceSpan | null; trace_id: string }) {
   const workspace = useWorkspaceId();
   if (span === null) return <td className="num dim">none</td>;

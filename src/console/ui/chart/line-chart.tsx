@@ -90,7 +90,7 @@ function Plot({ axis, ...props }: Props & { axis: Axis }) {
   );
 }
 
-/** Tells a click, which opens a point, from a drag over several buckets. */
+/** A click opens a point, and a drag over several buckets chooses them. */
 function usePointer({ lines, onCursor, onOpen, onZoom }: Props, axis: Axis, count: number) {
   const [dragged, setDragged] = useState<number | null>(null);
   const bucketAt = ({ clientX, currentTarget }: MouseEvent<HTMLElement>) => {
