@@ -255,6 +255,11 @@ test("a failed trace opens at its deepest failure, and its tree is driven by key
   await page.goto(traces(`&range=7d&${new URLSearchParams({ q: filter })}`));
   await rows().getByRole("link", { name: "research" }).first().click();
   await page.waitForURL(/traces\/[0-9a-f-]{36}/);
+  const first = page.url();
+  await page.getByRole("link", { name: "Next trace" }).click();
+  await page.waitForURL((url) => url.href !== first);
+  await page.getByRole("link", { name: "Previous trace" }).click();
+  await page.waitForURL(first);
   const breadcrumb = page.getByRole("navigation", { name: "Breadcrumb" });
   await breadcrumb.getByRole("link", { name: "Traces" }).click();
   await page.waitForURL(/\/traces\?/);

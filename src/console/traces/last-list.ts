@@ -12,3 +12,21 @@ export function lastListOf(project: string | undefined): TracesSearch {
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as TracesSearch;
   return project === undefined || kept.project === project ? kept : { project };
 }
+
+const ORDER_KEY = "heddle-trace-order";
+const MAX_KEPT = 1000;
+
+/** Keeps the order of the listed traces in this tab, for the way from one to the next. */
+export function keepOrder(ids: string[]): void {
+  sessionStorage.setItem(ORDER_KEY, JSON.stringify([...new Set(ids)].slice(0, MAX_KEPT)));
+}
+
+/** Returns the traces before and after one in the list as it was left. */
+export function neighboursOf(id: string): {
+  before?: string | undefined;
+  after?: string | undefined;
+} {
+  const ids = JSON.parse(sessionStorage.getItem(ORDER_KEY) ?? "[]") as string[];
+  const at = ids.indexOf(id);
+  return at === -1 ? {} : { before: ids[at - 1], after: ids[at + 1] };
+}

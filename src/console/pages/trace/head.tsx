@@ -1,14 +1,15 @@
 import { Link } from "@tanstack/react-router";
+import type { TraceSpan } from "../../../traces/live/trace-schema.ts";
 import { useWorkspaceId } from "../../api/hooks.ts";
 import { useTraceMetadata } from "../../runs/trace-metadata.ts";
 import { pathTo } from "../../state/path.ts";
 import { firstTokenMs, kindOf, statusOf } from "../../traces/span-kind.ts";
 import type { TraceTree } from "../../traces/tree.ts";
 import type { TraceData } from "../../traces/use-trace.ts";
-import { formatDuration } from "../../ui/formats.ts";
+import { formatCount, formatDuration } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Status } from "../../ui/status.tsx";
-import { Cost, Quantity } from "../../ui/values.tsx";
+import { Cost, Quantity, Time } from "../../ui/values.tsx";
 import { ShareButton } from "./share.tsx";
 
 type Props = { id: string; data: TraceData; tree: TraceTree };
@@ -17,7 +18,6 @@ type Props = { id: string; data: TraceData; tree: TraceTree };
 export function TraceHead({ id, data: { root }, tree }: Props) {
   const { icon, tone } = kindOf(root?.run_type ?? "CHAIN");
   const { kind, word } = statusOf(root?.status ?? "PENDING");
-  const token = root && firstTokenMs(root);
   return (
     <div className="trace-head">
       <div className="row wrap grow">
@@ -28,34 +28,52 @@ export function TraceHead({ id, data: { root }, tree }: Props) {
           {root ? root.name : "Root span not received yet"}
         </h1>
         <Status kind={kind}>{word}</Status>
-        <span className="tkv">
-          <b>{formatDuration(tree.total_ms)}</b> {root?.end_time ? "latency" : "so far"}
-        </span>
-        {token !== null && (
-          <span className="tkv">
-            <b>{formatDuration(token)}</b> first token
-          </span>
-        )}
-        {root?.total_tokens != null && (
-          <span className="tkv">
-            <b>
-              <Quantity value={root.total_tokens} />
-            </b>{" "}
-            tokens
-          </span>
-        )}
-        {root?.total_cost != null && (
-          <span className="tkv">
-            <b>
-              <Cost dollars={Number(root.total_cost)} />
-            </b>
-          </span>
-        )}
+        <Figures root={root} tree={tree} />
       </div>
       {root && <Links root_id={root.id} at={root.start_time} />}
       <CompareLink id={id} />
       {root && <ShareButton trace_id={root.id} />}
     </div>
+  );
+}
+
+function Figures({ root, tree }: { root: TraceSpan | null; tree: TraceTree }) {
+  const failed = tree.spans.filter(({ status }) => status === "ERROR").length;
+  const token = root && firstTokenMs(root);
+  return (
+    <>
+      {root?.status === "SUCCESS" && failed > 0 && (
+        <span className="err sm">{formatCount(failed, "span")} failed</span>
+      )}
+      {root && (
+        <span className="tkv">
+          <Time at={root.start_time} />
+        </span>
+      )}
+      <span className="tkv">
+        <b>{formatDuration(tree.total_ms)}</b> {root?.end_time ? "latency" : "so far"}
+      </span>
+      {token !== null && (
+        <span className="tkv">
+          <b>{formatDuration(token)}</b> first token
+        </span>
+      )}
+      {root?.total_tokens != null && (
+        <span className="tkv">
+          <b>
+            <Quantity value={root.total_tokens} />
+          </b>{" "}
+          tokens
+        </span>
+      )}
+      {root?.total_cost != null && (
+        <span className="tkv">
+          <b>
+            <Cost dollars={Number(root.total_cost)} />
+          </b>
+        </span>
+      )}
+    </>
   );
 }
 

@@ -1,10 +1,11 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { TopBar } from "../../shell/top-bar.tsx";
-import { lastListOf } from "../../traces/last-list.ts";
+import { lastListOf, neighboursOf } from "../../traces/last-list.ts";
 import { isRunning, useTrace } from "../../traces/use-trace.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { formatNumber, shortId } from "../../ui/formats.ts";
+import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
@@ -43,6 +44,7 @@ function Trace({ id }: { id: string }) {
             </button>
           </>
         )}
+        <Neighbours id={id} />
         <CopyButton text={id} label="Copy the id of the trace" />
       </TopBar>
       {query.data === undefined && <h1 className="sr">Trace</h1>}
@@ -63,5 +65,31 @@ function Trace({ id }: { id: string }) {
         }
       </QueryState>
     </>
+  );
+}
+
+/** The traces beside this one in the list that led here. */
+function Neighbours({ id }: { id: string }) {
+  const { before, after } = neighboursOf(id);
+  return (
+    <>
+      {before && <NeighbourLink id={before} label="Previous trace" className="rotate-180" />}
+      {after && <NeighbourLink id={after} label="Next trace" className="" />}
+    </>
+  );
+}
+
+function NeighbourLink({ id, label, className }: { id: string; label: string; className: string }) {
+  return (
+    <route.Link
+      to="/w/$workspace/traces/$trace"
+      params={(former) => ({ ...former, trace: id })}
+      search={{}}
+      className="btn ghost icon sm"
+      aria-label={label}
+      title={label}
+    >
+      <Icon name="chevron" small className={className} />
+    </route.Link>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useInvalidate, useWorkspaceId } from "../../../api/hooks.ts";
 import { TopBar } from "../../../shell/top-bar.tsx";
 import { pathTo } from "../../../state/path.ts";
+import { keepOrder } from "../../../traces/last-list.ts";
 import type { TracesSearch } from "../../../traces/search.ts";
 import { formatNumber } from "../../../ui/formats.ts";
 import { LivePill, liveStateOf } from "../../../ui/live-pill.tsx";
@@ -30,6 +31,7 @@ export function TraceList({ query, pick, change }: Props) {
     [list.data],
   );
   const { rows, newCount } = mergeChanges(listed, changes.changed);
+  useEffect(() => keepOrder(rows.map(({ trace_id }) => trace_id)), [rows]);
   const invalidate = useInvalidate();
   const show = () => {
     changes.reset();
