@@ -3,16 +3,27 @@ import type { Context, Database } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
-import { nowMicros, toIso } from "../../shared/times.ts";
+import { nowMicros, toIso, toMicros } from "../../shared/times.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { TraceTier } from "../changes.ts";
+import type { Sampling } from "../sampling.ts";
 import { defaultTier } from "./retention.ts";
 import { projects, ttl_settings } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
-/** Maximum staleness of a name whose project was renamed or deleted. */
-const cache = new TtlCache<string>(5000, 2000);
+/** What new runs of a project need to know of it. */
+export type ProjectSettings = {
+  /** Retention tier. */
+  tier: TraceTier;
+  sampling: Sampling | null;
+};
+
+/** Maximum staleness of a name whose project was renamed or deleted, and of settings that were changed. */
+const CACHE_MS = 5000;
+const MAX_CACHED = 2000;
+const cache = new TtlCache<string>(CACHE_MS, MAX_CACHED);
+const settings = new TtlCache<ProjectSettings>(CACHE_MS, MAX_CACHED);
 const DEFAULT_PROJECT = "default";
 
 export function isOwnProject(ctx: Context) {
@@ -34,18 +45,25 @@ export function resolveProject(ctx: Context, project_id: string): Promise<string
   return cache.get(key, async () => (await findProject(ctx, project_id)).id);
 }
 
-/** Returns the retention tier of new runs. */
-export async function tierOfProject(ctx: Context, project_id: string): Promise<TraceTier> {
-  const tier = await cache.get(`${ctx.caller.workspace_id}/tier/${project_id}`, async () => {
+export function settingsOfProject(ctx: Context, project_id: string): Promise<ProjectSettings> {
+  return settings.get(`${ctx.caller.workspace_id}/${project_id}`, async () => {
     const [found] = await ctx.db
-      .select({ own: projects.trace_tier, workspaces: ttl_settings.default_trace_tier })
+      .select({
+        own: projects.trace_tier,
+        workspaces: ttl_settings.default_trace_tier,
+        rate: projects.sampling_rate,
+        since: projects.sampled_since,
+      })
       .from(projects)
       .leftJoin(ttl_settings, eq(ttl_settings.workspace_id, projects.workspace_id))
       .where(and(eq(projects.id, project_id), isOwnProject(ctx)));
     if (!found) throw notFound("Project", project_id);
-    return found.own ?? found.workspaces ?? defaultTier(ctx.env);
+    const { own, workspaces, rate, since } = found;
+    return {
+      tier: own ?? workspaces ?? defaultTier(ctx.env),
+      sampling: rate === null || since === null ? null : { rate, since_us: toMicros(since) ?? 0 },
+    };
   });
-  return tier === "shortlived" ? tier : "longlived";
 }
 
 /** Returns the id of the named project, creating it when missing. */
@@ -75,6 +93,8 @@ export function newProject(workspace_id: string, name: string): ProjectRow {
     default_dataset_id: null,
     reference_dataset_id: null,
     trace_tier: null,
+    sampling_rate: null,
+    sampled_since: null,
     created_at: now,
     updated_at: now,
     deleted_at: null,
@@ -84,6 +104,7 @@ export function newProject(workspace_id: string, name: string): ProjectRow {
 
 export function clearProjectCache(): void {
   cache.forget();
+  settings.forget();
 }
 
 export async function idOfName(

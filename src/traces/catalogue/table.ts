@@ -3,6 +3,7 @@ import {
   index,
   integer,
   primaryKey,
+  real,
   sqliteTable,
   text,
   uniqueIndex,
@@ -26,6 +27,9 @@ export const projects = sqliteTable(
     default_dataset_id: text(),
     reference_dataset_id: text(),
     trace_tier: text().$type<"longlived" | "shortlived">(),
+    /** Part of the new traces that is stored, of those that begin from `sampled_since` on. `null`: all. */
+    sampling_rate: real(),
+    sampled_since: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
     deleted_at: text(),

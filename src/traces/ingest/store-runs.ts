@@ -1,11 +1,13 @@
 import type { Context } from "../../shared/context.ts";
 import { count, countUsage } from "../../shared/metrics/metrics.ts";
-import { tierOfProject } from "../catalogue/projects.ts";
+import { settingsOfProject } from "../catalogue/projects.ts";
 import type { AttachedFile, IncomingRun, RunChange, TraceTier } from "../changes.ts";
 import { saveLocations } from "../locations/locations.ts";
 import { storePayloads } from "../rows/payloads.ts";
+import { isSampled } from "../sampling.ts";
 import type { FarParent } from "../storage/far-parents.ts";
 import { linkLaterDays } from "./later-days.ts";
+import { traceOf } from "./lineage.ts";
 import { type PlacedRun, placeRuns } from "./placement.ts";
 import { writeChanges } from "./write-changes.ts";
 
@@ -19,7 +21,7 @@ export async function ingest(
   runs: IncomingRun[],
   files: AttachedFile[] = [],
 ): Promise<void> {
-  const placed = await placeRuns(ctx, runs);
+  const placed = await sampled(ctx, await placeRuns(ctx, runs));
   await saveLocations(
     ctx.env,
     ctx.caller.workspace_id,
@@ -35,8 +37,19 @@ export async function ingest(
   );
   count("heddle_ingestion_batches_total", {});
   count("heddle_ingestion_spans_total", {}, runs.length);
-  const ingested_spans = runs.filter(({ kind }) => kind === "post").length;
+  const ingested_spans = placed.filter(({ run }) => run.kind === "post").length;
   countUsage(ctx.caller.workspace_id, "ingestion", { ingested_spans });
+}
+
+/** Leaves out the runs of traces that their projects do not store. */
+async function sampled(ctx: Context, placed: PlacedRun[]): Promise<PlacedRun[]> {
+  const ids = new Set(placed.map(({ home }) => home.project_id));
+  const read = [...ids].map(async (id) => [id, await settingsOfProject(ctx, id)] as const);
+  const settings = new Map(await Promise.all(read));
+  return placed.filter(({ run, home }) => {
+    const sampling = settings.get(home.project_id)?.sampling ?? null;
+    return sampling === null || isSampled(sampling, traceOf(run) ?? run.id, run.columns);
+  });
 }
 
 async function writeGroup(
@@ -48,7 +61,7 @@ async function writeGroup(
   const [first] = group;
   if (!first) return far;
   const { home } = first;
-  const project_tier = await tierOfProject(ctx, home.project_id);
+  const { tier: project_tier } = await settingsOfProject(ctx, home.project_id);
   for (const call of calls(group)) {
     const changes = await Promise.all(
       call.map(({ run }) => {

@@ -26,6 +26,7 @@ const MetadataText = z
     return z.NEVER;
   })
   .openapi({ type: "string", example: '{"env":"test"}' });
+const SamplingRate = z.number().min(0).max(1);
 const Name = z.string().trim().min(1).max(255);
 
 export const ProjectCreateRequest = namedObject("TracerSessionCreate", {
@@ -53,6 +54,7 @@ export const ProjectCreateRequest = namedObject("TracerSessionCreate", {
     "Id of a dataset. Stored and returned, without effect",
   ),
   trace_tier: TraceTier.nullish().describe("Retention tier of the traces"),
+  sampling_rate: SamplingRate.nullish().describe("Part of the traces that is stored. Default: all"),
 });
 export type ProjectCreateRequest = z.infer<typeof ProjectCreateRequest>;
 
@@ -74,6 +76,10 @@ export const ProjectUpdateRequest = namedObject("TracerSessionUpdate", {
   trace_tier: z.union([TraceTier, z.null()]).optional().openapi({
     description: "Retention tier of new traces. `null` returns to the tier of the workspace",
     example: "shortlived",
+  }),
+  sampling_rate: SamplingRate.nullable().optional().openapi({
+    description: "Part of the new traces that is stored, from 0 to 1. `null` stores all",
+    example: 0.1,
   }),
 });
 export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
@@ -142,6 +148,10 @@ export const Project = z
       "Id of a dataset. Stored and returned, without effect",
     ),
     trace_tier: TraceTier.nullable().describe("Retention tier of the traces"),
+    sampling_rate: z
+      .number()
+      .nullable()
+      .describe("Part of the new traces that is stored, `null` for all"),
     last_run_start_time: Timestamp.nullable().describe(
       "Start time of the newest trace, `null` when there is none",
     ),

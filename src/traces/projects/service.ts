@@ -5,7 +5,7 @@ import { AppError, notFound } from "../../shared/errors.ts";
 import { contains } from "../../shared/storage/containment.ts";
 import { containsText } from "../../shared/storage/letter-case.ts";
 import { among, isUniqueViolation } from "../../shared/storage/sql.ts";
-import { toIso, toMicros } from "../../shared/times.ts";
+import { nowMicros, toIso, toMicros } from "../../shared/times.ts";
 import {
   COUNTS,
   clearProjectCache,
@@ -40,6 +40,7 @@ export async function createProject(
     ...row,
     ...(id ? { id } : {}),
     ...toStored(fields),
+    ...toSampling(fields.sampling_rate),
   };
   const [made] = await ctx.db.insert(projects).values(values).onConflictDoNothing().returning();
   if (made) return toProject(made);
@@ -105,7 +106,7 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
 
 /**
  * Keeps fields that are `null`: SDKs send it for each field that the caller omits. None sends `trace_tier` unless it
- * is set, so its `null` returns the project to the tier of the workspace.
+ * is set, so its `null` returns the project to the tier of the workspace. The same holds for `sampling_rate`.
  */
 export async function updateProject(
   ctx: Context,
@@ -119,6 +120,7 @@ export async function updateProject(
     .set({
       ...toStored(change),
       ...(change.trace_tier === null ? { trace_tier: null } : {}),
+      ...toSampling(change.sampling_rate),
       updated_at: new Date().toISOString(),
     })
     .where(and(eq(projects.id, project_id), isOwnProject(ctx)))
@@ -182,6 +184,12 @@ function toStored<T extends Times>(fields: T) {
     ...(start_time != null && { start_time: toTimeText(start_time) }),
     ...(end_time != null && { end_time: toTimeText(end_time) }),
   };
+}
+
+/** A rate holds for traces that begin from now on: those under way stay whole. */
+function toSampling(rate: number | null | undefined) {
+  if (rate === undefined) return {};
+  return { sampling_rate: rate, sampled_since: rate === null ? null : toIso(nowMicros()) };
 }
 
 function toTimeText(time: string): string {

@@ -12,6 +12,7 @@ import { Empty, Panel } from "../../../ui/panel.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { QueryState } from "../../../ui/states.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
+import { SamplingRate } from "./sampling-rate.tsx";
 import { lifetimeOf, TIER_LABELS, TIERS, type Tier } from "./tiers.ts";
 
 const route = getRouteApi("/w/$workspace/settings/$section");
@@ -99,6 +100,13 @@ function ProjectTable({ projects, settings }: { projects: Project[]; settings: T
       cell: (project) => <ProjectTier key={project.trace_tier} project={project} />,
       card: "end",
       width: "260px",
+    },
+    {
+      id: "stored",
+      header: "Stored",
+      cell: (project) => <SamplingRate key={project.sampling_rate} project={project} />,
+      card: "full",
+      width: "150px",
     },
   ];
   return (

@@ -1,0 +1,2 @@
+ALTER TABLE `projects` ADD `sampling_rate` real;--> statement-breakpoint
+ALTER TABLE `projects` ADD `sampled_since` text;

@@ -1,0 +1,36 @@
+import { fnv1a } from "../shared/fnv.ts";
+import type { RunChange } from "./changes.ts";
+import { parseDottedOrder } from "./dotted-order.ts";
+
+/** Part of the traces that is stored, from 0 to 1, of those that begin from a time on. */
+export type Sampling = { rate: number; since_us: number };
+
+const HASHES = 2 ** 32;
+
+/**
+ * Whether a run of a trace is stored. Decides by the trace's id alone, so that a trace is stored whole or not at all,
+ * however its runs are split over requests. A trace that began before the rate was set is stored.
+ */
+export function isSampled(
+  { rate, since_us }: Sampling,
+  trace_id: string,
+  columns: RunChange["columns"],
+): boolean {
+  const begun_us = beginOf(columns);
+  return (begun_us !== null && begun_us < since_us) || mixed(fnv1a(trace_id)) / HASHES < rate;
+}
+
+/** The start of the trace, as far as the run tells it. */
+function beginOf({ dotted_order, start_us }: RunChange["columns"]): number | null {
+  const root =
+    dotted_order === undefined ? null : parseDottedOrder(dotted_order.split(".", 1)[0] ?? "");
+  return root?.start_us ?? start_us ?? null;
+}
+
+/** Spreads a hash whose high bits are alike for similar texts (the end of MurmurHash3). */
+function mixed(hash: number): number {
+  let h = hash;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+}
