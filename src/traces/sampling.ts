@@ -20,7 +20,7 @@ export function isSampled(
   return (begun_us !== null && begun_us < since_us) || mixed(fnv1a(trace_id)) / HASHES < rate;
 }
 
-/** The start of the trace, as far as the run tells it. */
+/** The start of the trace, as far as the run has it. */
 function beginOf({ dotted_order, start_us }: RunChange["columns"]): number | null {
   const root =
     dotted_order === undefined ? null : parseDottedOrder(dotted_order.split(".", 1)[0] ?? "");

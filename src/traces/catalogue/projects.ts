@@ -12,7 +12,7 @@ import { projects, ttl_settings } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
-/** What new runs of a project need to know of it. */
+/** Settings that new runs of a project need. */
 export type ProjectSettings = {
   /** Retention tier. */
   tier: TraceTier;

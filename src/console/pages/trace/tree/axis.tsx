@@ -65,8 +65,10 @@ function useDrag(onEnd: (x0: number, x1: number) => void) {
       event.currentTarget.setPointerCapture(event.pointerId);
       setEnds([at(event), at(event)]);
     },
-    onPointerMove: (event: PointerEvent<HTMLDivElement>) =>
-      setEnds((former) => former && [former[0], at(event)]),
+    onPointerMove: (event: PointerEvent<HTMLDivElement>) => {
+      const here = at(event);
+      setEnds((former) => former && [former[0], here]);
+    },
     onPointerUp: (event: PointerEvent<HTMLDivElement>) => {
       setEnds(null);
       // The last move may not be drawn yet.
