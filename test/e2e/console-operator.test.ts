@@ -7,7 +7,12 @@ import { type ConsolePage, openConsole, violationsOf } from "./support/console.t
 import { stack } from "./support/stack.ts";
 import { createWorkspace } from "./support/workspaces.ts";
 
-type Project = { id: string; name: string; trace_tier: string | null };
+type Project = {
+  id: string;
+  name: string;
+  trace_tier: string | null;
+  sampling_rate: number | null;
+};
 
 const PHONE_PX = 390;
 
@@ -172,7 +177,8 @@ test("the retention of new traces is set for the workspace, for all projects and
     return found?.trace_tier;
   };
   await page.goto(urlOf("/settings/retention"));
-  const tier = page.getByRole("row", { name: /^kept/ }).getByRole("combobox");
+  const row = page.getByRole("row", { name: /^kept/ });
+  const tier = row.getByRole("combobox", { name: "Tier of kept" });
   const save = page.getByRole("button", { name: "Save retention" });
   await tier.waitFor();
   expect([await save.isDisabled(), await tier.inputValue()]).toEqual([true, "longlived"]);
@@ -189,7 +195,12 @@ test("the retention of new traces is set for the workspace, for all projects and
   await tier.selectOption({ label: "Long-lived" });
   await page.getByText("New traces of the project are long-lived").waitFor();
   await expect.poll(() => tierOf("kept")).toBe("longlived");
+  await row.getByRole("combobox", { name: "Stored traces of kept" }).selectOption("0.1");
+  await page.getByText("New traces: 10% stored").waitFor();
+  const [sampled] = await access.call<Project[]>("GET", "/api/v1/sessions?name=kept");
+  expect(sampled?.sampling_rate).toBe(0.1);
   await viewer.goto(urlOf("/settings/retention?q=kep"));
+  await viewer.getByRole("row", { name: /^kept/ }).getByText("10% stored").waitFor();
   await viewer.getByRole("row", { name: /^kept/ }).getByText("Long-lived").waitFor();
   await viewer.getByText(/^Short-lived, kept/).waitFor();
   expect(await viewer.locator("main").getByRole("combobox").count()).toBe(0);

@@ -6,8 +6,8 @@ import { inWorkspace } from "../../shared/storage/sql.ts";
 import { nowMicros, toIso, toMicros } from "../../shared/times.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { TraceTier } from "../changes.ts";
-import type { Sampling } from "../sampling.ts";
 import { defaultTier } from "./retention.ts";
+import type { Sampling } from "./sampling.ts";
 import { projects, ttl_settings } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;

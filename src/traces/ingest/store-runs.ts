@@ -1,10 +1,10 @@
 import type { Context } from "../../shared/context.ts";
 import { count, countUsage } from "../../shared/metrics/metrics.ts";
 import { settingsOfProject } from "../catalogue/projects.ts";
+import { isSampled } from "../catalogue/sampling.ts";
 import type { AttachedFile, IncomingRun, RunChange, TraceTier } from "../changes.ts";
 import { saveLocations } from "../locations/locations.ts";
 import { storePayloads } from "../rows/payloads.ts";
-import { isSampled } from "../sampling.ts";
 import type { FarParent } from "../storage/far-parents.ts";
 import { linkLaterDays } from "./later-days.ts";
 import { traceOf } from "./lineage.ts";

@@ -11,12 +11,12 @@ import { CHARTS, type ChartKind, filterOf, type PlotLine, stack, toPlotted } fro
 import { FiguresTable } from "./figures-table.tsx";
 import { RevisionLegend, useRevisionMarks } from "./revision-legend.tsx";
 import type { RevisionMark } from "./revision-marks.ts";
-import type { Part } from "./search.ts";
+import type { TimePart } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const TICKS = 3;
 
-type Props = { answer: RunSeries; project_id: string; onZoom: (part: Part) => void };
+type Props = { answer: RunSeries; project_id: string; onZoom: (part: TimePart) => void };
 
 /** Charts with one cursor over all. */
 export function Charts({ answer, project_id, onZoom }: Props) {

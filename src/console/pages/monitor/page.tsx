@@ -14,7 +14,7 @@ import { QueryState } from "../../ui/states.tsx";
 import { Time } from "../../ui/values.tsx";
 import { Charts } from "./charts-grid.tsx";
 import { Filters } from "./filters.tsx";
-import { type MonitorSearch, type Part, partOf } from "./search.ts";
+import { type MonitorSearch, partOf, type TimePart } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const POLL_MS = 10_000;
@@ -73,7 +73,7 @@ export function MonitorPage() {
   );
 }
 
-function WholeRange({ part: { from, to }, onLeave }: { part: Part; onLeave: () => void }) {
+function WholeRange({ part: { from, to }, onLeave }: { part: TimePart; onLeave: () => void }) {
   return (
     <p className="note mb-3" role="status">
       <span className="grow">

@@ -16,10 +16,10 @@ export type MonitorSearch = {
   to?: string | undefined;
 };
 
-export type Part = { from: string; to: string };
+export type TimePart = { from: string; to: string };
 
 /** @returns `null` when the whole range is shown */
-export function partOf({ from, to }: MonitorSearch): Part | null {
+export function partOf({ from, to }: MonitorSearch): TimePart | null {
   if (from === undefined || to === undefined) return null;
   return Date.parse(from) < Date.parse(to) ? { from, to } : null;
 }

@@ -1,6 +1,6 @@
-import { fnv1a } from "../shared/fnv.ts";
-import type { RunChange } from "./changes.ts";
-import { parseDottedOrder } from "./dotted-order.ts";
+import { fnv1a } from "../../shared/fnv.ts";
+import type { RunChange } from "../changes.ts";
+import { parseDottedOrder } from "../dotted-order.ts";
 
 /** Part of the traces that is stored, from 0 to 1, of those that begin from a time on. */
 export type Sampling = { rate: number; since_us: number };
