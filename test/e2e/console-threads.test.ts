@@ -6,7 +6,7 @@ import { client } from "./support/clients.ts";
 import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
 import { build, exampleUrl } from "./support/deployments.ts";
 import { request } from "./support/http.ts";
-import { until } from "./support/stack.ts";
+import { stack, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
 const HOSTILE = '<img src=x onerror="document.title=1"> \u202Eright to left\u202C \u0007{{7*7}}';
@@ -286,6 +286,32 @@ test("an answer that comes late does not bring a reader back to the page that wa
   // The page that was left would have changed the address within a moment.
   await page.waitForTimeout(1000);
   expect(new URL(page.url()).pathname).toMatch(/\/deployments$/);
+});
+
+test("a half-written message outlives the session, and a second one waits behind its run", async () => {
+  const { page: own, context } = await openConsole(browser);
+  const thread_id = await createThread(chat);
+  await client(chat).runs.wait(thread_id, "chat", humanInput("hello"));
+  await own.goto(threadUrl(chat, thread_id));
+  const field = own.getByLabel("Write to the agent");
+  await field.fill("half written");
+  await context.clearCookies();
+  await own.reload();
+  await own.getByLabel("API key").fill(stack.api_key);
+  await own.getByRole("button", { name: "Sign in" }).click();
+  await field.waitFor();
+  expect(await field.inputValue()).toBe("half written");
+
+  await own.goto(consoleUrl(`/playground?deployment=${chat}`));
+  await field.fill(Array.from({ length: 4000 }, (_, n) => `word${n}`).join(" "));
+  await field.press("Control+Enter");
+  await own.waitForURL(/thread=/);
+  await field.fill("and then this");
+  await own.getByRole("button", { name: "Send", exact: true }).click();
+  await own.getByText("1 run waiting").waitFor();
+  await own.getByRole("button", { name: "Stop", exact: true }).click();
+  await messages(own).getByText('You said "and then this"').waitFor();
+  await context.close();
 });
 
 test("a graph without messages has a form of its input, and its failure is shown in words", async () => {

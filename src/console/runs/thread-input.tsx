@@ -42,6 +42,8 @@ export function ThreadInput({ view, actions, assistant_id, checkpoint_id, onStar
       {isChat && <DiscardNote view={view} />}
       {isChat ? (
         <Composer
+          key={view.thread_id}
+          draft={`thread ${view.thread_id}`}
           act={actOf(view)}
           label={checkpoint_id ? "Write to the agent from this checkpoint" : "Write to the agent"}
           onSend={(content) => run({ messages: [{ role: "user", content }] })}

@@ -63,6 +63,8 @@ function useSignOut(): () => void {
   return () => {
     void signOut().then(() => {
       client.clear();
+      // Drafts and lists are of the person who leaves.
+      sessionStorage.clear();
       return navigate({ to: "/login" });
     });
   };

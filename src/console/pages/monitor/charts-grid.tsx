@@ -101,6 +101,7 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen, onZoom }: ChartP
   const count = plotted[0]?.values.length ?? 0;
   const at = cursor ?? count - 1;
   const time = formatTick(start + at * answer.stride_seconds * 1000, end - start);
+  const isEmpty = plotted.every(({ values: all }) => all.every((value) => value === null));
   const values = plotted.map(({ label, values: all }) => {
     const value = all[at];
     return `${label} ${value == null ? "none" : kind.format(value)}`;
@@ -130,7 +131,8 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen, onZoom }: ChartP
           onOpen={(bucket, line) => onOpen(bucket, plotted[line])}
           onZoom={onZoom}
         />
-        <div className="legend">
+        {isEmpty && kind.whenEmpty && <p className="dim sm">{kind.whenEmpty}</p>}
+        <div className="legend" hidden={isEmpty}>
           {plotted.map(({ label, colour, isDashed }) => (
             <span key={label} title={label}>
               <i

@@ -22,6 +22,8 @@ export type ChartKind = {
   isStacked: boolean;
   /** Whether a time without runs is 0; else it has no value. */
   isZero: boolean;
+  /** Why no time may have a value. */
+  whenEmpty?: string;
 };
 
 const msOf = (seconds: number | null) => (seconds === null ? null : seconds * 1000);
@@ -80,6 +82,7 @@ export const CHARTS: ChartKind[] = [
     format: formatDuration,
     isStacked: false,
     isZero: false,
+    whenEmpty: "No model call of this time streamed its tokens.",
   },
   {
     title: "Tokens per minute",
@@ -113,6 +116,7 @@ export const CHARTS: ChartKind[] = [
     format: formatRate,
     isStacked: true,
     isZero: false,
+    whenEmpty: "No run of this time came from the queue of a thread.",
   },
   {
     title: "Wait in the queue",
@@ -124,6 +128,7 @@ export const CHARTS: ChartKind[] = [
     format: formatDuration,
     isStacked: false,
     isZero: false,
+    whenEmpty: "No run of this time came from the queue of a thread.",
   },
 ];
 

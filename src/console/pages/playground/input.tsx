@@ -5,10 +5,12 @@ import { useMay } from "../../api/session.ts";
 import { actOf, DiscardNote } from "../../runs/discard-note.tsx";
 import { InputForm } from "../../runs/input/input-form.tsx";
 import { isChatSchema } from "../../runs/input/input-schema.ts";
+import { isActive } from "../../runs/stream/run-status.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
 import type { useThreadActions } from "../../runs/use-thread-actions.ts";
 import { Composer } from "../../ui/conversation/composer.tsx";
 import { messagesOf } from "../../ui/conversation/model.ts";
+import { formatCount } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { type Target, useSchemas } from "./use-target.ts";
@@ -40,6 +42,7 @@ export function PlaygroundInput({ target, assistant, view, actions, thread_id }:
       void navigate({ search: (former) => ({ ...former, thread: thread_id }) });
     await start.mutateAsync(order, { onSuccess });
   };
+  const waiting = view.inOrder.filter(isActive).length - 1;
   const stop = view.active && <StopButton run_id={view.active.run_id} actions={actions} />;
   return (
     <div className="comp">
@@ -47,21 +50,27 @@ export function PlaygroundInput({ target, assistant, view, actions, thread_id }:
       {isChat && <DiscardNote view={view} />}
       {isChat ? (
         <Composer
+          key={target.deployment}
+          draft={`playground ${target.deployment}`}
           act={actOf(view)}
           label="Write to the agent"
           onSend={(content) => run({ messages: [{ role: "user", content }] })}
           end={stop}
-        />
+        >
+          {waiting > 0 && (
+            <span className="sm dim" role="status">
+              {formatCount(waiting, "run")} waiting
+            </span>
+          )}
+        </Composer>
       ) : (
-        <>
-          <InputForm
-            key={assistant.assistant_id}
-            schema={schema}
-            isBusy={start.isPending}
-            onSend={(input) => void run(input).catch(() => {})}
-          />
-          {stop}
-        </>
+        <InputForm
+          key={assistant.assistant_id}
+          schema={schema}
+          isBusy={start.isPending || view.active !== null}
+          end={stop}
+          onSend={(input) => void run(input).catch(() => {})}
+        />
       )}
     </div>
   );

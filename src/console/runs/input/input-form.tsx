@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { inputFields, readInput } from "./input-schema.ts";
 import { JsonForm } from "./json-form.tsx";
 import { SchemaFields } from "./schema-fields.tsx";
@@ -7,11 +7,13 @@ type Props = {
   /** JSON Schema of the input, `null` when unknown. */
   schema: unknown;
   isBusy: boolean;
+  /** Controls after those of the form. */
+  end?: ReactNode;
   onSend: (input: unknown) => void;
 };
 
 /** The fields of a graph's input; any JSON where its schema is unknown. */
-export function InputForm({ schema, isBusy, onSend }: Props) {
+export function InputForm({ schema, isBusy, end, onSend }: Props) {
   const fields = inputFields(schema);
   const [isJson, setJson] = useState(false);
   const [texts, setTexts] = useState<Record<string, string>>({});
@@ -23,6 +25,7 @@ export function InputForm({ schema, isBusy, onSend }: Props) {
         act="Run"
         initial="{}"
         isBusy={isBusy}
+        end={end}
         onSend={onSend}
         {...(fields.length > 0 && { onBack: () => setJson(false) })}
       />
@@ -46,11 +49,12 @@ export function InputForm({ schema, isBusy, onSend }: Props) {
       </div>
       <div className="row">
         <button type="submit" className="btn pri" disabled={isBusy}>
-          {isBusy ? "Starting" : "Run"}
+          {isBusy ? "Running" : "Run"}
         </button>
         <button type="button" className="btn ghost" onClick={() => setJson(true)}>
           Write JSON
         </button>
+        {end}
       </div>
     </form>
   );

@@ -1,4 +1,4 @@
-import type { FormEvent } from "react";
+import type { FormEvent, ReactNode } from "react";
 import { parseJson } from "../../ui/conversation/fields.ts";
 import { JsonField, useJsonText } from "../../ui/form/json-field.tsx";
 
@@ -11,6 +11,8 @@ type Props = {
   initial: string;
   placeholder?: string;
   isBusy: boolean;
+  /** Controls after those of the form. */
+  end?: ReactNode;
   onSend: (value: unknown) => void;
   onBack?: () => void;
 };
@@ -18,7 +20,7 @@ type Props = {
 /** A field for any JSON value. An invalid one is named before anything is sent. */
 export function JsonForm({ label, act, initial, placeholder, ...rest }: Props) {
   const { field, read } = useJsonText(initial, parseJson);
-  const { isBusy, onSend, onBack } = rest;
+  const { isBusy, end, onSend, onBack } = rest;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const parsed = read();
@@ -41,6 +43,7 @@ export function JsonForm({ label, act, initial, placeholder, ...rest }: Props) {
           Back
         </button>
       )}
+      {end}
     </form>
   );
 }

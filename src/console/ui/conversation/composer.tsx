@@ -3,18 +3,20 @@ import { Icon } from "../icon.tsx";
 
 type Props = {
   label: string;
+  /** Name under which this tab keeps the text until it is sent, also over the end of a session. */
+  draft: string;
   onSend: (text: string) => Promise<unknown>;
   /** Text of the button. */
   act?: string;
   /** Controls at the start of the footer. */
   children?: ReactNode;
-  /** Takes the place of the button that sends. */
+  /** Controls beside the button that sends. */
   end?: ReactNode;
 };
 
 /** A text that waits for its confirmation: it stays in the field until the service accepted it. */
-export function Composer({ label, onSend, act = "Send", children, end }: Props) {
-  const [text, setText] = useState("");
+export function Composer({ label, draft, onSend, act = "Send", children, end }: Props) {
+  const [text, setText] = useDraft(draft);
   const [isBusy, setBusy] = useState(false);
   const send = () => {
     if (text.trim() === "" || isBusy) return;
@@ -45,7 +47,8 @@ export function Composer({ label, onSend, act = "Send", children, end }: Props) 
         {children}
         <span className="sm dim push hide-m">Ctrl Enter sends</span>
         <span className="push-m">
-          {end ?? (
+          <span className="row">
+            {end}
             <button
               type="button"
               className="btn sm pri"
@@ -54,9 +57,20 @@ export function Composer({ label, onSend, act = "Send", children, end }: Props) 
             >
               <Icon name="send" small /> {isBusy ? "Sending" : act}
             </button>
-          )}
+          </span>
         </span>
       </div>
     </div>
   );
+}
+
+function useDraft(name: string): [text: string, set: (text: string) => void] {
+  const key = `heddle-draft ${name}`;
+  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? "");
+  const set = (next: string) => {
+    setText(next);
+    if (next === "") sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, next);
+  };
+  return [text, set];
 }

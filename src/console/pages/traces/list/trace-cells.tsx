@@ -29,7 +29,7 @@ export function TraceRowCells({ row, largest, pick, onPick }: Props) {
       <td className={`h ${OUTPUT_CLASS}`}>
         <Preview text={row.outputs_preview} />
       </td>
-      <td className="sm dim h">
+      <td className="sm dim second">
         <Time at={row.start_time} exact />
       </td>
       <td className="num st">
@@ -62,7 +62,7 @@ export function TraceRowCells({ row, largest, pick, onPick }: Props) {
       <td className="h">
         <Scores row={row} />
       </td>
-      <td className="h num">
+      <td className="num second">
         <button
           type="button"
           className="btn ghost sm compare"

@@ -11,7 +11,7 @@ type Props = {
 };
 
 const ROW_PX = 32;
-const CARD_PX = 48;
+const CARD_PX = 68;
 const OVERSCAN = 12;
 
 const HEADERS = [
