@@ -199,6 +199,9 @@ test("the retention of new traces is set for the workspace, for all projects and
   await page.getByText("New traces: 10% stored").waitFor();
   const [sampled] = await access.call<Project[]>("GET", "/api/v1/sessions?name=kept");
   expect(sampled?.sampling_rate).toBe(0.1);
+  await row.getByRole("button", { name: "Hold", exact: true }).click();
+  await page.getByRole("button", { name: "Put on hold" }).click();
+  await row.getByText("until the hold ends").waitFor();
   await viewer.goto(urlOf("/settings/retention?q=kep"));
   await viewer.getByRole("row", { name: /^kept/ }).getByText("10% stored").waitFor();
   await viewer.getByRole("row", { name: /^kept/ }).getByText("Long-lived").waitFor();

@@ -1,8 +1,8 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
 import type { Context, Database } from "../../shared/context.ts";
-import { notFound } from "../../shared/errors.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
-import { inWorkspace } from "../../shared/storage/sql.ts";
+import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { nowMicros, toIso, toMicros } from "../../shared/times.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { TraceTier } from "../changes.ts";
@@ -66,6 +66,18 @@ export function settingsOfProject(ctx: Context, project_id: string): Promise<Pro
   });
 }
 
+/** Throws a 409 when one of the projects is on legal hold. */
+export async function assertNotHeld(ctx: Context, project_ids: readonly string[]): Promise<void> {
+  const [held] = await ctx.db
+    .select({ id: projects.id, name: projects.name })
+    .from(projects)
+    .where(and(among(projects.id, project_ids), isNotNull(projects.held_since), isOwnProject(ctx)))
+    .limit(1);
+  if (!held) return;
+  const text = `The project "${held.name}" is on legal hold, and nothing of it is deleted: an admin ends the hold by PATCH /api/v1/sessions/${held.id} with {"legal_hold": false}.`;
+  throw new AppError("conflict", text);
+}
+
 /** Returns the id of the named project, creating it when missing. */
 export function projectByName(ctx: Context, name: string | null): Promise<string> {
   const wanted = name === null || name.trim() === "" ? DEFAULT_PROJECT : name.trim();
@@ -95,6 +107,7 @@ export function newProject(workspace_id: string, name: string): ProjectRow {
     trace_tier: null,
     sampling_rate: null,
     sampled_since: null,
+    held_since: null,
     created_at: now,
     updated_at: now,
     deleted_at: null,

@@ -30,6 +30,8 @@ export const projects = sqliteTable(
     /** Part of the new traces that is stored, of those that begin from `sampled_since` on. `null`: all. */
     sampling_rate: real(),
     sampled_since: text(),
+    /** Since then nothing of the project is deleted. `null`: no legal hold. */
+    held_since: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
     deleted_at: text(),

@@ -1,4 +1,4 @@
-import { and, eq, gte, isNotNull, isNull, lt, lte, or, sql } from "drizzle-orm";
+import { and, eq, gte, isNotNull, isNull, lt, lte, not, or, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
@@ -43,8 +43,11 @@ export async function sweepExpiredTraces(env: Env, now: Date): Promise<void> {
 }
 
 function isDue({ shortlived, longlived }: ExpiryDays) {
-  const { day, expired_seq } = partitions;
-  return or(lt(day, longlived), and(lt(day, shortlived), isNull(expired_seq)));
+  const { day, expired_seq, project_id } = partitions;
+  const isHeld = sql`exists (
+    select 1 from projects where projects.id = ${project_id} and projects.held_since is not null
+  )`;
+  return and(or(lt(day, longlived), and(lt(day, shortlived), isNull(expired_seq))), not(isHeld));
 }
 
 /**

@@ -14,6 +14,7 @@ const remove = operation("post", "/api/v1/runs/delete", "deleteTraces", {
   responses: {
     200: json(DeletedTraces, "The traces that existed are deleted"),
     404: json(ErrorDetail, "The project does not exist"),
+    409: json(ErrorDetail, "A project with such traces is on legal hold"),
   },
 });
 traceDeletionRoutes.openapi(remove, async (c) =>

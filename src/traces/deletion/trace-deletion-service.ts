@@ -5,7 +5,7 @@ import { invalid } from "../../shared/errors.ts";
 import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { dayOfId, livePartitions } from "../catalogue/catalogue.ts";
-import { resolveProject } from "../catalogue/projects.ts";
+import { assertNotHeld, resolveProject } from "../catalogue/projects.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { deleteShareLinks } from "../links/share-links.ts";
@@ -32,6 +32,7 @@ export async function deleteTraces(
   const named = [...(input.trace_ids ?? []), ...(input.run_ids ?? [])];
   let runs = 0;
   if (project_id !== null && named.length > 0) {
+    await assertNotHeld(ctx, [project_id]);
     const keys = await partitionsOf(ctx, project_id, await firstDay(ctx, named));
     runs += await deleteFrom(ctx, keys, named);
   }
@@ -51,6 +52,8 @@ async function deleteByMetadata(
     const known = found.get(partition.project_id) ?? new Set();
     found.set(partition.project_id, new Set([...known, ...ids]));
   });
+  const named = [...found].flatMap(([id, traces]) => (traces.size > 0 ? [id] : []));
+  await assertNotHeld(ctx, named);
   let runs = 0;
   for (const [id, traces] of found) {
     if (traces.size === 0) continue;

@@ -85,7 +85,10 @@ const remove = operation("delete", "/api/v1/sessions/{session_id}", "deleteProje
   summary: "Delete a project",
   description: "Deletes its runs too, in the background.",
   request: { params: ProjectId },
-  responses: { 202: json(Message, "The project is deleted. The deletion of its runs has begun") },
+  responses: {
+    202: json(Message, "The project is deleted. The deletion of its runs has begun"),
+    409: json(ErrorDetail, "The project is on legal hold"),
+  },
 });
 projectRoutes.openapi(remove, async (c) =>
   c.json(await deleteProject(c.var.ctx, c.req.valid("param").session_id), 202),

@@ -81,6 +81,10 @@ export const ProjectUpdateRequest = namedObject("TracerSessionUpdate", {
     description: "Part of the new traces that is stored, from 0 to 1. `null` stores all",
     example: 0.1,
   }),
+  legal_hold: z
+    .boolean()
+    .nullish()
+    .describe("Whether nothing of the project expires or is deleted. Set by admins"),
 });
 export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
 
@@ -152,6 +156,7 @@ export const Project = z
       .number()
       .nullable()
       .describe("Part of the new traces that is stored, `null` for all"),
+    legal_hold: z.boolean().describe("Whether nothing of the project expires or is deleted"),
     last_run_start_time: Timestamp.nullable().describe(
       "Start time of the newest trace, `null` when there is none",
     ),

@@ -7,6 +7,7 @@ import { containsText } from "../../shared/storage/letter-case.ts";
 import { among, isUniqueViolation } from "../../shared/storage/sql.ts";
 import { nowMicros, toIso, toMicros } from "../../shared/times.ts";
 import {
+  assertNotHeld,
   COUNTS,
   clearProjectCache,
   findProject,
@@ -113,15 +114,20 @@ export async function updateProject(
   project_id: string,
   change: ProjectUpdateRequest,
 ): Promise<Project> {
-  assertMay(ctx, "write");
+  const { legal_hold: hold, ...fields } = change;
+  assertMay(ctx, hold == null ? "write" : "delete");
   await findProject(ctx, project_id);
+  const now = new Date().toISOString();
   await ctx.db
     .update(projects)
     .set({
-      ...toStored(change),
+      ...toStored(fields),
+      ...(hold != null && {
+        held_since: hold ? sql`coalesce(${projects.held_since}, ${now})` : null,
+      }),
       ...(change.trace_tier === null ? { trace_tier: null } : {}),
       ...toSampling(change.sampling_rate),
-      updated_at: new Date().toISOString(),
+      updated_at: now,
     })
     .where(and(eq(projects.id, project_id), isOwnProject(ctx)))
     .catch((error: unknown) => {
@@ -142,10 +148,12 @@ export async function deleteProject(
   assertTraceRate(ctx, "delete_project");
   await findProject(ctx, project_id);
   const now = new Date().toISOString();
-  await ctx.db
+  const [deleted] = await ctx.db
     .update(projects)
     .set({ deleted_at: now, sent_at: now, updated_at: now })
-    .where(and(eq(projects.id, project_id), isOwnProject(ctx)));
+    .where(and(eq(projects.id, project_id), isOwnProject(ctx), isNull(projects.held_since)))
+    .returning({ id: projects.id });
+  if (!deleted) await assertNotHeld(ctx, [project_id]);
   clearProjectCache();
   await sendProjectDeletions(ctx.env, [project_id]);
   return { message: "Project deleted." };
@@ -167,6 +175,7 @@ function toProject(
 ): Project {
   return Project.parse({
     ...row,
+    legal_hold: row.held_since !== null,
     tenant_id: row.workspace_id,
     last_run_start_time: last_start_us === null ? null : toIso(last_start_us),
     run_count,

@@ -12,6 +12,7 @@ import { Empty, Panel } from "../../../ui/panel.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { QueryState } from "../../../ui/states.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
+import { LegalHold } from "./legal-hold.tsx";
 import { SamplingRate } from "./sampling-rate.tsx";
 import { lifetimeOf, TIER_LABELS, TIERS, type Tier } from "./tiers.ts";
 
@@ -65,59 +66,78 @@ export function ProjectTiers({ settings }: { settings: TtlSettings }) {
 }
 
 function ProjectTable({ projects, settings }: { projects: Project[]; settings: TtlSettings }) {
-  const workspace = useWorkspaceId();
-  const tierOf = ({ trace_tier }: Project) => trace_tier ?? settings.default_trace_tier;
-  const columns: TableColumn<Project>[] = [
-    {
-      id: "name",
-      header: "Project",
-      cell: ({ id, name }) => (
-        <Link
-          to={pathTo(workspace, "/traces")}
-          search={{ project: id }}
-          className="m text-ink cut block"
-          title={name}
-        >
-          {name}
-        </Link>
-      ),
-    },
-    {
-      id: "kept",
-      header: "New traces are kept",
-      cell: (project) => (
-        <span className="nw">
-          <span className="only-m dim">New traces kept </span>
-          {lifetimeOf(settings, tierOf(project))}
-        </span>
-      ),
-      card: "full",
-      width: "160px",
-    },
-    {
-      id: "tier",
-      header: "Tier",
-      cell: (project) => <ProjectTier key={project.trace_tier} project={project} />,
-      card: "end",
-      width: "260px",
-    },
-    {
-      id: "stored",
-      header: "Stored",
-      cell: (project) => <SamplingRate key={project.sampling_rate} project={project} />,
-      card: "full",
-      width: "150px",
-    },
-  ];
   return (
     <DataTable
       label="Retention of projects"
-      columns={columns}
+      columns={[NAME, keptColumn(settings), ...CHANGED]}
       rows={projects}
       keyOf={({ id }) => id}
     />
   );
 }
+
+const NAME: TableColumn<Project> = {
+  id: "name",
+  header: "Project",
+  cell: (project) => <ProjectLink project={project} />,
+};
+
+function ProjectLink({ project: { id, name } }: { project: Project }) {
+  const workspace = useWorkspaceId();
+  return (
+    <Link
+      to={pathTo(workspace, "/traces")}
+      search={{ project: id }}
+      className="m text-ink cut block"
+      title={name}
+    >
+      {name}
+    </Link>
+  );
+}
+
+function keptColumn(settings: TtlSettings): TableColumn<Project> {
+  const textOf = ({ trace_tier, legal_hold }: Project) =>
+    legal_hold
+      ? "until the hold ends"
+      : lifetimeOf(settings, trace_tier ?? settings.default_trace_tier);
+  return {
+    id: "kept",
+    header: "New traces are kept",
+    cell: (project) => (
+      <span className="nw">
+        <span className="only-m dim">New traces kept </span>
+        {textOf(project)}
+      </span>
+    ),
+    card: "full",
+    width: "160px",
+  };
+}
+
+const CHANGED: TableColumn<Project>[] = [
+  {
+    id: "tier",
+    header: "Tier",
+    cell: (project) => <ProjectTier key={project.trace_tier} project={project} />,
+    card: "end",
+    width: "220px",
+  },
+  {
+    id: "stored",
+    header: "Stored",
+    cell: (project) => <SamplingRate key={project.sampling_rate} project={project} />,
+    card: "full",
+    width: "150px",
+  },
+  {
+    id: "hold",
+    header: "Legal hold",
+    cell: (project) => <LegalHold project={project} />,
+    card: "full",
+    width: "120px",
+  },
+];
 
 function ProjectTier({ project: { id, name, trace_tier } }: { project: Project }) {
   const mayWrite = useMay("write");

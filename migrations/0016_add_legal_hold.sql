@@ -1,0 +1,1 @@
+ALTER TABLE `projects` ADD `held_since` text;
