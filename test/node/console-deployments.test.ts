@@ -11,7 +11,7 @@ function seriesOf(group: string | null, buckets: [n: number, runs: number, error
   return {
     group,
     is_rest: group === null,
-    totals: { run_count: sum(1), error_count: sum(2) },
+    totals: { run_count: sum(1), error_count: sum(2), latency_p99: 1.5 },
     buckets: buckets.map(([n, run_count, error_count]) => {
       return { start_time: at(n), run_count, error_count };
     }),
@@ -33,7 +33,7 @@ test("the runs of a deployment are 48 half hours, those with many failures marke
     ),
     "a",
   );
-  expect(activity).toMatchObject({ runs: 500, errors: 9, failed_at: at(47) });
+  expect(activity).toMatchObject({ runs: 500, errors: 9, p99_ms: 1500, failed_at: at(47) });
   expect(activity?.cells.length).toBe(48);
   expect(activity?.cells.map(({ kind }) => kind).filter((kind) => kind !== "none")).toEqual([
     "ok",
@@ -51,6 +51,7 @@ test("the runs of a deployment are 48 half hours, those with many failures marke
 
 test("a deployment without runs is idle, one outside of the largest groups is unknown", () => {
   const idle = activityOf(answer(seriesOf("a", [[0, 1, 0]])), "b");
+  expect(idle?.p99_ms).toBeNull();
   expect(idle && activityText(idle)).toBe("No runs in the last 24 hours");
   const busy = answer(seriesOf("a", [[0, 2, 0]]), seriesOf(null, [[0, 1, 0]]));
   expect(activityOf(busy, "b")).toBeNull();

@@ -6,6 +6,8 @@ import { formatCount, formatPercent } from "../ui/formats.ts";
 export type Activity = {
   runs: number;
   errors: number;
+  /** Milliseconds within which 99 of 100 runs ended, `null` without runs. */
+  p99_ms: number | null;
   cells: WeaveCell[];
   /** Start of the newest half hour in which a run failed. */
   failed_at: string | null;
@@ -16,13 +18,13 @@ export const CELLS = 48;
 /** Share of failed runs from which a half hour is marked. */
 const MANY_FAILED = 0.02;
 const MIN_HEIGHT = 0.2;
-const IDLE = { run_count: 0, error_count: 0 };
+const IDLE = { run_count: 0, error_count: 0, latency_p99: null };
 
 /** @returns `null` for a deployment that is not among the largest groups */
 export function activityOf({ series, start_time }: RunSeries, id: string): Activity | null {
   const found = series.find(({ group, is_rest }) => group === id && !is_rest);
   if (found === undefined && series.some(({ is_rest }) => is_rest)) return null;
-  const { run_count, error_count } = found?.totals ?? IDLE;
+  const { run_count, error_count, latency_p99 } = found?.totals ?? IDLE;
   const buckets = found?.buckets ?? [];
   const most = Math.max(...buckets.map((bucket) => bucket.run_count), 1);
   const byStart = new Map(buckets.map((bucket) => [Date.parse(bucket.start_time), bucket]));
@@ -31,7 +33,8 @@ export function activityOf({ series, start_time }: RunSeries, id: string): Activ
     return toCell(key, byStart.get(key), most);
   });
   const failed_at = buckets.findLast((bucket) => bucket.error_count > 0)?.start_time ?? null;
-  return { runs: run_count, errors: error_count, cells, failed_at };
+  const p99_ms = latency_p99 === null ? null : latency_p99 * 1000;
+  return { runs: run_count, errors: error_count, p99_ms, cells, failed_at };
 }
 
 function toCell(key: number, bucket: SeriesBucket | undefined, most: number): WeaveCell {

@@ -4,7 +4,7 @@ import { useWorkspaceId } from "../api/hooks.ts";
 import { pathTo } from "../state/path.ts";
 import { Weave } from "../ui/chart/weave.tsx";
 import { DataTable, type TableColumn } from "../ui/data-table.tsx";
-import { formatPercent } from "../ui/formats.ts";
+import { formatDuration, formatPercent } from "../ui/formats.ts";
 import { Status } from "../ui/status.tsx";
 import { Elapsed, Quantity, Time } from "../ui/values.tsx";
 import { type Activity, activityText } from "./activity.ts";
@@ -37,6 +37,13 @@ export function DeploymentTable({ rows }: { rows: Deployment[] }) {
       id: "errors",
       header: "Errors",
       cell: ({ id }) => <Errors activity={activityOf(id)} />,
+      isNumber: true,
+      card: "hidden",
+    },
+    {
+      id: "p99",
+      header: "p99",
+      cell: ({ id }) => <P99 activity={activityOf(id)} />,
       isNumber: true,
       card: "hidden",
     },
@@ -111,6 +118,11 @@ function Errors({ activity }: { activity: Activity | null }) {
   if (activity === null || activity.runs === 0) return null;
   const { errors, runs } = activity;
   return <span className={errors > 0 ? "err" : "dim"}>{formatPercent(errors / runs)}</span>;
+}
+
+function P99({ activity }: { activity: Activity | null }) {
+  const ms = activity?.p99_ms ?? null;
+  return ms === null ? null : <span className="nw">{formatDuration(ms)}</span>;
 }
 
 /** Milliseconds between two reads of a list: short while one of its newest revisions builds. */
