@@ -34,6 +34,12 @@ function shownBy(type: unknown, props: unknown): unknown {
 function shown(value: unknown): unknown {
   if (typeof value === "string") return showText(value);
   if (!Array.isArray(value)) return value;
-  const texts = value.map(shown);
-  return texts.some((each, at) => each !== value[at]) ? texts : value;
+  let changed: unknown[] | null = null;
+  for (const [at, each] of value.entries()) {
+    const text = shown(each);
+    if (text === each) continue;
+    changed ??= [...value];
+    changed[at] = text;
+  }
+  return changed ?? value;
 }
