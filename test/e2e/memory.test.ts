@@ -192,9 +192,9 @@ async function sendUntilStored({ path, type, bytes }: Body): Promise<void> {
     const headers = { "X-Api-Key": stack.info.api_key, "Content-Type": type };
     const url = `${stack.info.base_url}${path}`;
     const response = await fetch(url, { method: "POST", headers, body: bytes });
-    await response.text();
+    const text = await response.text();
     if (response.status === 202) return;
-    expect(response.status).toBe(503);
+    expect(response.status, text).toBe(503);
     await pauseFor(response);
   }
 }
