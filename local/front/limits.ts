@@ -37,7 +37,7 @@ export const LIMITS: Limits = {
   connections_per_address: 1000,
   // The limit of Cloudflare.
   header_bytes: 128 * KB,
-  header_ms: 10_000,
+  header_ms: 30_000,
   anonymous_body_ms: 10_000,
   body_gap_ms: 30_000,
   collected_bytes: 64 * KB,

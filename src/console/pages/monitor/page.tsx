@@ -14,7 +14,7 @@ import { QueryState } from "../../ui/states.tsx";
 import { Time } from "../../ui/values.tsx";
 import { Charts } from "./charts-grid.tsx";
 import { Filters } from "./filters.tsx";
-import { type MonitorSearch, partOf, type TimePart } from "./search.ts";
+import type { MonitorSearch, TimePart } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const POLL_MS = 10_000;
@@ -125,6 +125,12 @@ function Figures({ project_id, change }: FiguresProps) {
       )}
     </>
   );
+}
+
+/** @returns `null` when the whole range is shown */
+function partOf({ from, to }: MonitorSearch): TimePart | null {
+  if (from === undefined || to === undefined) return null;
+  return Date.parse(from) < Date.parse(to) ? { from, to } : null;
 }
 
 function timeOf(range: RangeName, search: MonitorSearch) {

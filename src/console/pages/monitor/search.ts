@@ -18,12 +18,6 @@ export type MonitorSearch = {
 
 export type TimePart = { from: string; to: string };
 
-/** @returns `null` when the whole range is shown */
-export function partOf({ from, to }: MonitorSearch): TimePart | null {
-  if (from === undefined || to === undefined) return null;
-  return Date.parse(from) < Date.parse(to) ? { from, to } : null;
-}
-
 export function monitorSearch(search: RawSearch): MonitorSearch {
   return {
     project: idParam(search, "project"),

@@ -8,8 +8,8 @@ import { useNow } from "../../ui/values.tsx";
 import { SpanDetail } from "./detail/span-detail.tsx";
 import { TraceHead } from "./head.tsx";
 import { deepestFailure, listRows } from "./model/rows.ts";
-import { findGaps, scaleOf } from "./model/scale.ts";
-import { type TraceSearch, type Zoom, zoomOf } from "./model/search.ts";
+import { findGaps, scaleOf, zoomOf } from "./model/scale.ts";
+import type { TraceSearch, Zoom } from "./model/search.ts";
 import { SpanTree } from "./tree/span-tree.tsx";
 import { TreeToolbar } from "./tree/toolbar.tsx";
 

@@ -1,5 +1,5 @@
 import type { TraceTree } from "../../../traces/tree.ts";
-import type { Zoom } from "./search.ts";
+import type { TraceSearch, Zoom } from "./search.ts";
 
 /** A stretch of time, drawn between two parts of the width, 0 to 1. */
 export type Segment = { from: number; to: number; x0: number; x1: number; isGap: boolean };
@@ -33,6 +33,12 @@ export function findGaps({ spans, size, start, end, total_ms }: TraceTree): Inte
   }
   if (total_ms - until > least) gaps.push({ from: until, to: total_ms });
   return work.length === 0 ? [] : gaps;
+}
+
+/** @returns `null` for the whole trace */
+export function zoomOf({ from_ms, to_ms }: TraceSearch): Zoom | null {
+  if (from_ms === undefined || to_ms === undefined || from_ms >= to_ms) return null;
+  return { from: from_ms, to: to_ms };
 }
 
 /** Folds each gap to the same narrow width; the rest of the time shares the rest of the width. `zoom` alone is drawn. */

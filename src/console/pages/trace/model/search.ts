@@ -23,12 +23,6 @@ export type TraceSearch = {
 
 export type Zoom = { from: number; to: number };
 
-/** @returns `null` for the whole trace */
-export function zoomOf({ from_ms, to_ms }: TraceSearch): Zoom | null {
-  if (from_ms === undefined || to_ms === undefined || from_ms >= to_ms) return null;
-  return { from: from_ms, to: to_ms };
-}
-
 export function traceSearch(search: RawSearch): TraceSearch {
   return {
     span: textParam(search, "span"),

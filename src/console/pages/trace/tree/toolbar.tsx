@@ -1,7 +1,8 @@
 import { LEGEND } from "../../../traces/span-kind.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
-import { type TraceSearch, type Zoom, zoomOf } from "../model/search.ts";
+import { zoomOf } from "../model/scale.ts";
+import type { TraceSearch, Zoom } from "../model/search.ts";
 
 type Props = {
   search: TraceSearch;
