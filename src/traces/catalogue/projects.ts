@@ -8,7 +8,7 @@ import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { TraceTier } from "../changes.ts";
 import { defaultTier } from "./retention.ts";
 import type { Sampling } from "./sampling.ts";
-import { projects, ttl_settings } from "./table.ts";
+import { projects, type Redactions, ttl_settings } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
@@ -17,6 +17,7 @@ export type ProjectSettings = {
   /** Retention tier. */
   tier: TraceTier;
   sampling: Sampling | null;
+  redactions: Redactions | null;
 };
 
 /** Maximum staleness of a name whose project was renamed or deleted, and of settings that were changed. */
@@ -53,13 +54,15 @@ export function settingsOfProject(ctx: Context, project_id: string): Promise<Pro
         workspaces: ttl_settings.default_trace_tier,
         rate: projects.sampling_rate,
         since: projects.sampled_since,
+        redactions: projects.redactions,
       })
       .from(projects)
       .leftJoin(ttl_settings, eq(ttl_settings.workspace_id, projects.workspace_id))
       .where(and(eq(projects.id, project_id), isOwnProject(ctx)));
     if (!found) throw notFound("Project", project_id);
-    const { own, workspaces, rate, since } = found;
+    const { own, workspaces, rate, since, redactions } = found;
     return {
+      redactions,
       tier: own ?? workspaces ?? defaultTier(ctx.env),
       sampling: rate === null || since === null ? null : { rate, since_us: toMicros(since) ?? 0 },
     };
@@ -108,6 +111,7 @@ export function newProject(workspace_id: string, name: string): ProjectRow {
     sampling_rate: null,
     sampled_since: null,
     held_since: null,
+    redactions: null,
     created_at: now,
     updated_at: now,
     deleted_at: null,

@@ -10,6 +10,13 @@ import {
 } from "drizzle-orm/sqlite-core";
 import type { TraceTotals } from "../aggregates/stats.ts";
 
+export type Redactions = {
+  emails: boolean;
+  keys: boolean;
+  /** Expressions of RE2. */
+  patterns: string[];
+};
+
 /**
  * Containers of trace runs; `session_id` on the wire. A deleted project keeps its row until its
  * data is deleted.
@@ -30,7 +37,9 @@ export const projects = sqliteTable(
     /** Part of the new traces that is stored, of those that begin from `sampled_since` on. `null`: all. */
     sampling_rate: real(),
     sampled_since: text(),
-    /** Since then nothing of the project is deleted. `null`: no legal hold. */
+    /** Texts that new runs do not keep. */
+    redactions: text({ mode: "json" }).$type<Redactions>(),
+    /** Since then no trace of the project is deleted. `null`: no legal hold. */
     held_since: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),

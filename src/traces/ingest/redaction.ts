@@ -1,0 +1,159 @@
+import { RE2JS } from "re2js";
+import type { Redactions } from "../catalogue/table.ts";
+import { type IncomingRun, PAYLOADS } from "../changes.ts";
+import { digestExtra, digestInputs, digestOutputs, fullKeyBudget } from "../digest.ts";
+
+/** Replaces what a text must not keep, in a time in proportion to its length. Waits within a long text. */
+type Redact = (text: string) => string | Promise<string>;
+type Payloads = IncomingRun["payloads"];
+
+// No part repeats without a bound, so that a text of any length takes a time in proportion.
+const EMAIL = /[\w.%+-]{1,64}@(?:[\p{L}\d-]{1,63}\.){1,8}\p{L}{2,24}/gu;
+const KEY = new RegExp(
+  [
+    String.raw`\b(?:sk|pk|rk|lsv2_[a-z]{2}|xox[a-z])[-_][\w-]{16,256}`,
+    String.raw`\bgh[a-z]_\w{20,256}`,
+    String.raw`\bgithub_pat_\w{20,256}`,
+    String.raw`\b(?:AKIA|ASIA)[A-Z\d]{16}\b`,
+    String.raw`\bAIza[\w-]{35}`,
+    String.raw`\beyJ[\w-]{8,4096}\.[\w-]{8,8192}\.[\w-]{8,1024}`,
+  ].join("|"),
+  "g",
+);
+
+/** The largest own expressions take some 5 us a character: after so many, other requests have their turn. */
+const PART_CHARS = 8192;
+/** A match of an own expression over the end of a part has at most so many characters. */
+const MAX_MATCH_CHARS = 1000;
+const MAX_CACHED = 100;
+
+const compiled = new Map<string, Redact>();
+
+/** Replaces e-mail addresses, keys and own expressions in all texts of a run, before any of it is stored. */
+export async function redactRun(run: IncomingRun, redactions: Redactions): Promise<IncomingRun> {
+  const redact = redactorOf(redactions);
+  const { name, error } = run.columns;
+  const payloads = await redactPayloads(run.payloads, redact);
+  return {
+    ...run,
+    columns: {
+      ...run.columns,
+      ...(name !== undefined && { name: await redact(name) }),
+      ...(error !== undefined && { error: await redact(error) }),
+    },
+    payloads,
+    ...(run.tags && { tags: await Promise.all(run.tags.map(redact)) }),
+    digest: payloads === run.payloads ? run.digest : digestAgain(run.digest, payloads),
+  };
+}
+
+/** @returns the same object when nothing was replaced */
+async function redactPayloads(payloads: Payloads, redact: Redact): Promise<Payloads> {
+  let changed = payloads;
+  for (const name of PAYLOADS) {
+    const payload = payloads[name];
+    if (payload === undefined || !("text" in payload)) continue;
+    const text = await redactJson(payload.text, redact);
+    if (text !== payload.text) changed = { ...changed, [name]: { text } };
+  }
+  return changed;
+}
+
+/** The terms and texts of a digest are those of the payloads as they are stored. */
+function digestAgain(before: IncomingRun["digest"], payloads: Payloads): IncomingRun["digest"] {
+  const budget = fullKeyBudget();
+  const [extra, inputs, outputs] = (["extra", "inputs", "outputs"] as const).map((name) => {
+    const payload = payloads[name];
+    return payload !== undefined && "text" in payload ? parseJson(payload.text) : undefined;
+  });
+  return {
+    ...before,
+    ...(extra !== undefined && { extra: digestExtra(extra, budget) }),
+    ...(inputs !== undefined && { inputs: digestInputs(inputs, budget) }),
+    ...(outputs !== undefined && { outputs: digestOutputs(outputs, budget) }),
+  };
+}
+
+function parseJson(text: string): unknown {
+  return JSON.parse(text);
+}
+
+function redactorOf(redactions: Redactions): Redact {
+  const key = JSON.stringify(redactions);
+  const known = compiled.get(key);
+  if (known) return known;
+  const { emails, keys, patterns } = redactions;
+  const own = patterns.length === 0 ? null : RE2JS.compile(`(?:${patterns.join(")|(?:")})`);
+  const redact: Redact = (text) => {
+    let shown = text;
+    if (keys) shown = shown.replace(KEY, "[redacted key]");
+    if (emails && shown.includes("@")) shown = shown.replace(EMAIL, "[redacted email]");
+    if (own === null) return shown;
+    return shown.length > PART_CHARS ? replaceInParts(own, shown) : replaceAll(own, shown);
+  };
+  if (compiled.size >= MAX_CACHED) compiled.clear();
+  compiled.set(key, redact);
+  return redact;
+}
+
+function replaceAll(own: RE2JS, text: string): string {
+  return own.matcher(text).replaceAll("[redacted]");
+}
+
+async function replaceInParts(own: RE2JS, text: string): Promise<string> {
+  const shown: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    await scheduler.wait(0);
+    const part = text.slice(from, from + PART_CHARS + MAX_MATCH_CHARS);
+    const isLast = from + part.length === text.length;
+    const matcher = own.matcher(part);
+    let at = 0;
+    while (matcher.find() && (isLast || matcher.start() < PART_CHARS)) {
+      shown.push(part.slice(at, matcher.start()), "[redacted]");
+      at = matcher.end();
+    }
+    const end = isLast ? part.length : Math.max(at, PART_CHARS);
+    shown.push(part.slice(at, end));
+    from += end;
+  }
+  return shown.join("");
+}
+
+/** Redacts the strings of a JSON text, keys of objects too. Numbers keep their digits. */
+async function redactJson(json: string, redact: Redact): Promise<string> {
+  const parts: string[] = [];
+  let from = 0;
+  let sincePause = 0;
+  for (let at = json.indexOf('"'); at !== -1; ) {
+    const end = endOfString(json, at);
+    const literal = json.slice(at, end);
+    const text = literal.includes("\\") ? (JSON.parse(literal) as string) : literal.slice(1, -1);
+    const redacted = redact(text);
+    const shown = typeof redacted === "string" ? redacted : await redacted;
+    if (shown !== text) {
+      parts.push(json.slice(from, at), JSON.stringify(shown));
+      from = end;
+    }
+    sincePause += literal.length;
+    if (sincePause > PART_CHARS) {
+      sincePause = 0;
+      await scheduler.wait(0);
+    }
+    at = json.indexOf('"', end);
+  }
+  return from === 0 ? json : `${parts.join("")}${json.slice(from)}`;
+}
+
+/** @returns the position after the closing quote of the string that begins at `start` */
+function endOfString(json: string, start: number): number {
+  for (
+    let quote = json.indexOf('"', start + 1);
+    quote !== -1;
+    quote = json.indexOf('"', quote + 1)
+  ) {
+    let backslashes = 0;
+    while (json[quote - 1 - backslashes] === "\\") backslashes += 1;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return json.length;
+}
