@@ -9,6 +9,7 @@ import type { FarParent } from "../storage/far-parents.ts";
 import { linkLaterDays } from "./later-days.ts";
 import { traceOf } from "./lineage.ts";
 import { type PlacedRun, placeRuns } from "./placement.ts";
+import { redactRun } from "./redaction.ts";
 import { writeChanges } from "./write-changes.ts";
 
 /** Limits of one call to an object. */
@@ -21,7 +22,7 @@ export async function ingest(
   runs: IncomingRun[],
   files: AttachedFile[] = [],
 ): Promise<void> {
-  const placed = await sampled(ctx, await placeRuns(ctx, runs));
+  const placed = await admitted(ctx, await placeRuns(ctx, runs));
   await saveLocations(
     ctx.env,
     ctx.caller.workspace_id,
@@ -41,15 +42,19 @@ export async function ingest(
   countUsage(ctx.caller.workspace_id, "ingestion", { ingested_spans });
 }
 
-/** Leaves out the runs of traces that their projects do not store. */
-async function sampled(ctx: Context, placed: PlacedRun[]): Promise<PlacedRun[]> {
+/** Leaves out the runs of traces that their projects do not store, and of the others what they do not keep. */
+async function admitted(ctx: Context, placed: PlacedRun[]): Promise<PlacedRun[]> {
   const ids = new Set(placed.map(({ home }) => home.project_id));
   const read = [...ids].map(async (id) => [id, await settingsOfProject(ctx, id)] as const);
   const settings = new Map(await Promise.all(read));
-  return placed.filter(({ run, home }) => {
-    const sampling = settings.get(home.project_id)?.sampling ?? null;
-    return sampling === null || isSampled(sampling, traceOf(run) ?? run.id, run.columns);
-  });
+  const kept: PlacedRun[] = [];
+  for (const each of placed) {
+    const { run, home } = each;
+    const { sampling = null, redactions = null } = settings.get(home.project_id) ?? {};
+    if (sampling !== null && !isSampled(sampling, traceOf(run) ?? run.id, run.columns)) continue;
+    kept.push(redactions === null ? each : { ...each, run: await redactRun(run, redactions) });
+  }
+  return kept;
 }
 
 async function writeGroup(

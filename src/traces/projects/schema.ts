@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { RE2JS } from "re2js";
 import { isRecord } from "../../shared/guards.ts";
 import { isShallow } from "../../shared/http/depth.ts";
 import {
@@ -27,6 +28,38 @@ const MetadataText = z
   })
   .openapi({ type: "string", example: '{"env":"test"}' });
 const SamplingRate = z.number().min(0).max(1);
+const MAX_PATTERNS = 10;
+const MAX_PATTERN_CHARACTERS = 200;
+const Pattern = z
+  .string()
+  .min(1)
+  .max(MAX_PATTERN_CHARACTERS)
+  .superRefine((pattern, context) => {
+    const problem = patternProblem(pattern);
+    if (problem !== null) context.addIssue(problem);
+  });
+/** Counted repetitions cost a step for each count, and each character of a text may take all steps. */
+const MAX_STEPS = 500;
+const Patterns = z
+  .array(Pattern)
+  .max(MAX_PATTERNS)
+  .superRefine((patterns, context) => {
+    const steps = patterns.reduce((sum, pattern) => sum + stepsOf(pattern), 0);
+    if (steps <= MAX_STEPS) return;
+    context.addIssue(
+      `have ${steps} steps together: at most ${MAX_STEPS}; count fewer repetitions, as + instead of {3,60}`,
+    );
+  });
+const Redactions = z
+  .object({
+    emails: z.boolean().default(false).describe("Whether e-mail addresses are replaced"),
+    keys: z.boolean().default(false).describe("Whether API keys and tokens of known forms are"),
+    patterns: Patterns.default([]).openapi({
+      description: "Expressions of RE2 whose matches are replaced",
+      example: ["\\bAT\\d{18}\\b"],
+    }),
+  })
+  .openapi("TraceRedactions");
 const Name = z.string().trim().min(1).max(255);
 
 export const ProjectCreateRequest = namedObject("TracerSessionCreate", {
@@ -81,10 +114,13 @@ export const ProjectUpdateRequest = namedObject("TracerSessionUpdate", {
     description: "Part of the new traces that is stored, from 0 to 1. `null` stores all",
     example: 0.1,
   }),
+  redactions: Redactions.nullable()
+    .optional()
+    .describe("Texts that new runs do not keep. `null` keeps all"),
   legal_hold: z
     .boolean()
     .nullish()
-    .describe("Whether nothing of the project expires or is deleted. Set by admins"),
+    .describe("Whether no trace of the project expires or is deleted. Set by admins"),
 });
 export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
 
@@ -127,6 +163,25 @@ function nullable<S extends z.ZodRawShape>(shape: S) {
   return Object.fromEntries(fields) as { [K in keyof S]: z.ZodDefault<z.ZodNullable<S[K]>> };
 }
 
+/** @returns the reason why an expression cannot be used, `null` without one */
+function patternProblem(pattern: string): string | null {
+  try {
+    const expression = RE2JS.compile(pattern);
+    const isEmpty = ["", "a", "0 -"].some((text) => {
+      const matcher = expression.matcher(text);
+      return matcher.find() && matcher.start() === matcher.end();
+    });
+    return isEmpty ? "must not match an empty text" : null;
+  } catch (error) {
+    return `must be an expression of RE2: ${(error as Error).message}`;
+  }
+}
+
+/** @returns 0 for an invalid expression, which is refused by itself */
+function stepsOf(pattern: string): number {
+  return patternProblem(pattern) === null ? RE2JS.compile(pattern).programSize() : 0;
+}
+
 function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -156,7 +211,8 @@ export const Project = z
       .number()
       .nullable()
       .describe("Part of the new traces that is stored, `null` for all"),
-    legal_hold: z.boolean().describe("Whether nothing of the project expires or is deleted"),
+    redactions: Redactions.nullable().describe("Texts that new runs do not keep"),
+    legal_hold: z.boolean().describe("Whether no trace of the project expires or is deleted"),
     last_run_start_time: Timestamp.nullable().describe(
       "Start time of the newest trace, `null` when there is none",
     ),

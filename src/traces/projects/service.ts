@@ -107,7 +107,7 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
 
 /**
  * Keeps fields that are `null`: SDKs send it for each field that the caller omits. None sends `trace_tier` unless it
- * is set, so its `null` returns the project to the tier of the workspace. The same holds for `sampling_rate`.
+ * is set, so its `null` returns the project to the tier of the workspace. The same holds for `sampling_rate` and `redactions`.
  */
 export async function updateProject(
   ctx: Context,
@@ -127,6 +127,7 @@ export async function updateProject(
       }),
       ...(change.trace_tier === null ? { trace_tier: null } : {}),
       ...toSampling(change.sampling_rate),
+      ...(change.redactions === null ? { redactions: null } : {}),
       updated_at: now,
     })
     .where(and(eq(projects.id, project_id), isOwnProject(ctx)))
