@@ -199,6 +199,14 @@ test("the retention of new traces is set for the workspace, for all projects and
   await page.getByText("New traces: 10% stored").waitFor();
   const [sampled] = await access.call<Project[]>("GET", "/api/v1/sessions?name=kept");
   expect(sampled?.sampling_rate).toBe(0.1);
+  await row.getByRole("button", { name: /^Redaction of kept/ }).click();
+  await page.getByLabel("E-mail addresses").check();
+  await page.getByLabel(/^Own expressions/).fill("a(b");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("alert").getByText(/RE2/).waitFor();
+  await page.getByLabel(/^Own expressions/).fill("AT[0-9]{18}");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await row.getByText("e-mails, 1 expression").waitFor();
   await row.getByRole("button", { name: "Hold", exact: true }).click();
   await page.getByRole("button", { name: "Put on hold" }).click();
   await row.getByText("until the hold ends").waitFor();

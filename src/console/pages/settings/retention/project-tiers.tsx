@@ -13,6 +13,7 @@ import { SearchField } from "../../../ui/search-field.tsx";
 import { QueryState } from "../../../ui/states.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 import { LegalHold } from "./legal-hold.tsx";
+import { ProjectRedactions } from "./redactions.tsx";
 import { SamplingRate } from "./sampling-rate.tsx";
 import { lifetimeOf, TIER_LABELS, TIERS, type Tier } from "./tiers.ts";
 
@@ -127,6 +128,13 @@ const CHANGED: TableColumn<Project>[] = [
     id: "stored",
     header: "Stored",
     cell: (project) => <SamplingRate key={project.sampling_rate} project={project} />,
+    card: "full",
+    width: "150px",
+  },
+  {
+    id: "redactions",
+    header: "Replaced",
+    cell: (project) => <ProjectRedactions project={project} />,
     card: "full",
     width: "150px",
   },
