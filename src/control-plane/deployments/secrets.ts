@@ -1,7 +1,8 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { database } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
+import { among } from "../../shared/storage/sql.ts";
 import type { NamedSecretChange, SecretInput } from "./schema.ts";
 import { secrets } from "./table.ts";
 
@@ -47,7 +48,7 @@ export async function writeSecrets(
     eq(secrets.workspace_id, workspace_id),
   );
   const isRemoved =
-    "all" in change ? isOurs : and(isOurs, inArray(secrets.name, removedBy(change.some)));
+    "all" in change ? isOurs : and(isOurs, among(secrets.name, removedBy(change.some)));
   const rows = ("all" in change ? change.all : change.some).flatMap(({ name, value }) =>
     value === null ? [] : [toRow(ctx, { deployment_id, name, value, now })],
   );

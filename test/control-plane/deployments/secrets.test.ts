@@ -169,6 +169,14 @@ test("secret_changes set and remove the named secrets, and leave the others", as
   expect(again.latest_revision_id).toBe(body.latest_revision_id);
 });
 
+test("a full set is removed by its names at once", async () => {
+  const { id } = await deployed();
+  const full = manySecrets(100);
+  await changed(id, { secrets: full });
+  const secret_changes = full.map(({ name }) => ({ name, value: null }));
+  expect((await changed(id, { secret_changes })).secrets).toEqual([]);
+});
+
 test("two changes of different secrets at once are both kept", async () => {
   const { id } = await deployed();
   await Promise.all([A, B].map((each) => changed(id, { secret_changes: [each] })));
