@@ -30,20 +30,7 @@ export function CompareFigures({ a, b }: { a: TraceRun; b: TraceRun }) {
   return (
     <div className="panel mb-4">
       <table className="tbl" aria-label="Figures of both runs">
-        <thead>
-          <tr>
-            <th scope="col">Figure</th>
-            <th scope="col" className="num">
-              A
-            </th>
-            <th scope="col" className="num">
-              B
-            </th>
-            <th scope="col" className="num">
-              B against A
-            </th>
-          </tr>
-        </thead>
+        <CompareHead first="Figure" />
         <tbody>
           {rows.map(({ name, show, a: first, b: second }) => (
             <tr key={name}>
@@ -63,4 +50,20 @@ function differenceOf(a: number | null, b: number | null, show: (n: number) => s
   if (a === null || b === null) return "";
   if (a === b) return "the same";
   return `${show(Math.abs(b - a))} ${b > a ? "more" : "less"}`;
+}
+
+/** The head of a table with a column for each run and one for the difference. */
+export function CompareHead({ first }: { first: string }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{first}</th>
+        {["A", "B", "B against A"].map((name) => (
+          <th key={name} scope="col" className="num">
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
 }

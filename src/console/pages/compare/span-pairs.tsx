@@ -11,6 +11,7 @@ import { Icon } from "../../ui/icon.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { alignSpans, type SpanPair } from "./align.ts";
+import { CompareHead } from "./figures.tsx";
 
 /** Rows of a table that is not virtual. */
 const SHOWN = 300;
@@ -49,20 +50,7 @@ function Pairs({ a, b }: { a: SideData; b: SideData }) {
       }
     >
       <table className="tbl" aria-label="Spans of both runs">
-        <thead>
-          <tr>
-            <th scope="col">Span</th>
-            <th scope="col" className="num">
-              A
-            </th>
-            <th scope="col" className="num">
-              B
-            </th>
-            <th scope="col" className="num">
-              B against A
-            </th>
-          </tr>
-        </thead>
+        <CompareHead first="Span" />
         <tbody>
           {pairs.slice(0, SHOWN).map((pair) => (
             <PairRow

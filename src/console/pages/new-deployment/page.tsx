@@ -5,7 +5,7 @@ import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { CommandLine } from "../../deployments/command-line.tsx";
-import { IntegrationFields, integrationOf } from "../../deployments/integration-select.tsx";
+import { IntegrationFields, integrationOf } from "../../deployments/integration-fields.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { Field } from "../../ui/form/field.tsx";

@@ -2,7 +2,7 @@ import type { FormEvent } from "react";
 import type { Deployment } from "../../../../control-plane/deployments/schema.ts";
 import { useApiChange } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
-import { IntegrationFields, integrationOf } from "../../../deployments/integration-select.tsx";
+import { IntegrationFields, integrationOf } from "../../../deployments/integration-fields.tsx";
 import { Field } from "../../../ui/form/field.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { ErrorState } from "../../../ui/states.tsx";
