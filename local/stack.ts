@@ -248,7 +248,10 @@ async function serve(
     port,
     pid: () => worker.pid,
     restart,
-    print: (line) => print(paint("yellow", line)),
+    print(line) {
+      worker.log(line);
+      print(paint("yellow", line));
+    },
   });
   closers.push(() => dog.stop());
   return { url, kill: () => killWorkerOf(path) };

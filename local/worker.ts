@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
 import { compileCacheOf } from "./folder.ts";
-import { openLog } from "./processes/log-file.ts";
+import { type LogFile, openLog } from "./processes/log-file.ts";
 import type { Serving } from "./serve.ts";
 
 type WorkerOptions = Serving & {
@@ -12,7 +12,13 @@ type WorkerOptions = Serving & {
   onError(line: string): void;
 };
 
-export type WorkerProcess = { pid: number; exited: Promise<void>; stop(): Promise<void> };
+export type WorkerProcess = {
+  pid: number;
+  exited: Promise<void>;
+  /** Writes a line to the Worker's log. */
+  log(line: string): void;
+  stop(): Promise<void>;
+};
 
 const ROOT = join(import.meta.dirname, "..");
 const LEASH = join(import.meta.dirname, "processes/leash.ts");
@@ -36,10 +42,12 @@ export function startWorker({ ca_file, onError, ...serving }: WorkerOptions): Wo
     stdio: ["pipe", "pipe", "pipe"],
   });
   const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  record(child, serving.path, onError);
+  const log = openLog(logOf(serving.path));
+  record(child, log, onError);
   return {
     pid: child.pid ?? 0,
     exited,
+    log: log.write,
     stop() {
       child.stdin?.end();
       return exited;
@@ -62,8 +70,7 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-function record(child: ChildProcess, path: string, onError: (line: string) => void) {
-  const log = openLog(logOf(path));
+function record(child: ChildProcess, log: LogFile, onError: (line: string) => void) {
   let inError = false;
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;

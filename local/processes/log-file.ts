@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 
-type LogFile = { write(line: string): void; close(): void };
+export type LogFile = { write(line: string): void; close(): void };
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
