@@ -107,6 +107,25 @@ test("a viewer has no button to create a deployment, and reads which role may", 
   });
 });
 
+test("times are in UTC until the person chooses the own zone, which the browser remembers", async () => {
+  // The audit log is empty on a new stack.
+  await createKey("viewer");
+  await withConsole("/settings/audit-log", { zone: "Asia/Kolkata" }, async ({ page }) => {
+    const time = page.locator("time").first();
+    const at = Date.parse((await time.getAttribute("datetime")) ?? "");
+    const minuteOf = (ms: number) => new Date(ms).toISOString().slice(11, 16);
+    await expect.poll(() => time.textContent()).toContain(minuteOf(at));
+    const menu = page.getByRole("button", { name: "Workspace" });
+    await menu.click();
+    await page.getByRole("button", { name: "Times in UTC" }).click();
+    await expect.poll(() => time.textContent()).toContain(minuteOf(at + 5.5 * 60 * 60 * 1000));
+    await page.reload();
+    await menu.click();
+    await page.getByRole("button", { name: "Times in local time" }).click();
+    await expect.poll(() => time.textContent()).toContain(minuteOf(at));
+  });
+});
+
 test("places and deployments are reached by keyboard alone", async () => {
   await withConsole("", {}, async ({ page }) => {
     await page.keyboard.press("Control+k");

@@ -4,6 +4,7 @@ import { useId, useRef } from "react";
 import { signOut, useMe, useWorkspace } from "../api/session.ts";
 import { pathTo } from "../state/path.ts";
 import { Icon } from "../ui/icon.tsx";
+import { switchZone, ZONE } from "../ui/time-zone.ts";
 
 export function WorkspaceMenu() {
   const { workspaces, region, regions } = useMe();
@@ -49,12 +50,21 @@ export function WorkspaceMenu() {
             )}
           </a>
         ))}
+        <button type="button" className="opt" onClick={showOtherZone}>
+          Times in {ZONE}
+        </button>
         <button type="button" className="opt" onClick={leave}>
           Sign out
         </button>
       </div>
     </>
   );
+}
+
+/** Every page shows times: all of it is drawn again. */
+function showOtherZone(): void {
+  switchZone();
+  location.reload();
 }
 
 function useSignOut(): () => void {

@@ -1,4 +1,5 @@
 import type { Stride } from "../../traces/stats/series-schema.ts";
+import { zonedIso } from "../ui/time-zone.ts";
 import type { RangeName } from "./range-names.ts";
 
 const MINUTE = 60;
@@ -47,7 +48,7 @@ export function windowOf(range: RangeName, now: number, from?: string): TimeWind
 
 /** A time on an axis, with its date where the buckets are long. */
 export function formatTick(ms: number, span_ms: number): string {
-  const iso = new Date(ms).toISOString();
+  const iso = zonedIso(new Date(ms));
   if (span_ms <= 2 * HOUR * 1000) return iso.slice(11, span_ms < 10 * MINUTE * 1000 ? 19 : 16);
   if (span_ms <= 2 * DAY * 1000) return iso.slice(11, 16);
   return `${iso.slice(8, 10)}.${iso.slice(5, 7)}. ${iso.slice(11, 16)}`;

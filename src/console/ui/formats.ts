@@ -1,3 +1,5 @@
+import { zonedIso } from "./time-zone.ts";
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -28,22 +30,25 @@ export function formatAge(ms: number): string {
   return `${Math.floor(ms / DAY)} d ago`;
 }
 
-/** Today with seconds, this year without a year. In UTC. */
+/** Today with seconds, this year without a year. */
 export function formatTime(iso: string, now = new Date()): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;
-  const day = at.toISOString().slice(0, 10);
-  if (day === now.toISOString().slice(0, 10)) return at.toISOString().slice(11, 19);
-  const date = formatDate(at, now);
-  if (at.getUTCFullYear() !== now.getUTCFullYear()) return date;
-  return `${date}, ${at.toISOString().slice(11, 16)}`;
+  const [zoned, today] = [zonedIso(at), zonedIso(now)];
+  if (zoned.slice(0, 10) === today.slice(0, 10)) return zoned.slice(11, 19);
+  const date = dateText(zoned, today);
+  return zoned.slice(0, 4) === today.slice(0, 4) ? `${date}, ${zoned.slice(11, 16)}` : date;
 }
 
 /** `1 Nov`, and the year when it is another one. In UTC. */
 export function formatDate(at: Date, now = new Date()): string {
-  const date = `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
-  const year = at.getUTCFullYear();
-  return year === now.getUTCFullYear() ? date : `${date} ${year}`;
+  return dateText(at.toISOString(), now.toISOString());
+}
+
+function dateText(iso: string, today: string): string {
+  const [year = "", month, day] = iso.slice(0, 10).split("-");
+  const date = `${Number(day)} ${MONTHS[Number(month) - 1]}`;
+  return today.startsWith(year) ? date : `${date} ${year}`;
 }
 
 export function formatNumber(value: number): string {

@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
+import { zonedIso } from "./time-zone.ts";
 
 export type LogEntry = {
   id: string;
@@ -100,7 +101,7 @@ export function LogLine({
   return (
     <div className={`ln ${TONES[level] ?? ""} ${isTarget ? "bg-accent-soft" : ""}`}>
       <span>{line.number}</span>
-      <span title={line.timestamp}>{line.timestamp.slice(11, 23)}</span>
+      <span title={line.timestamp}>{zonedIso(new Date(line.timestamp)).slice(11)}</span>
       <span>{level}</span>
       <span>
         {isCut ? message.slice(0, MAX_SHOWN) : message}

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { ApiError, UnreachableError } from "../api/errors.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { Icon } from "./icon.tsx";
+import { ZONE, zonedIso } from "./time-zone.ts";
 
 const SKELETON_MS = 200;
 
@@ -108,5 +109,5 @@ export function QueryState<T>({ query, what, rows = 6, children }: QueryStatePro
 }
 
 function staleText({ dataUpdatedAt }: { dataUpdatedAt: number }): string {
-  return `What you see is from ${new Date(dataUpdatedAt).toISOString().slice(11, 19)} UTC.`;
+  return `What you see is from ${zonedIso(new Date(dataUpdatedAt)).slice(11, 19)} ${ZONE}.`;
 }

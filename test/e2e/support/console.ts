@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { stack } from "./stack.ts";
 
-type Options = { key?: string; scheme?: "light" | "dark"; width?: number };
+type Options = { key?: string; scheme?: "light" | "dark"; width?: number; zone?: string };
 
 export type ConsolePage = {
   context: BrowserContext;
@@ -22,10 +22,12 @@ const PHONE_PX = 760;
 export async function openConsole(
   browser: Browser,
   path = "",
-  { key = stack.api_key, scheme = "light", width = 1280 }: Options = {},
+  { key = stack.api_key, scheme = "light", width = 1280, zone = "UTC" }: Options = {},
 ): Promise<ConsolePage> {
   const height = width < PHONE_PX ? 844 : 800;
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height } });
+  const context = await browser.newContext({
+    ...{ colorScheme: scheme, viewport: { width, height }, timezoneId: zone },
+  });
   const page = await context.newPage();
   const opened: ConsolePage = { context, page, problems: [], strangers: [] };
   page.on("pageerror", (error) => opened.problems.push(String(error)));

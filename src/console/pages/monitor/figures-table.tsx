@@ -2,6 +2,7 @@ import type { RunSeries, SeriesBucket } from "../../../traces/stats/series-schem
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { formatCost, formatDuration, formatNumber, formatPercent } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
+import { ZONE, zonedIso } from "../../ui/time-zone.ts";
 
 type Row = SeriesBucket & { group: string };
 
@@ -10,8 +11,8 @@ const ms = (seconds: number | null) => (seconds === null ? "" : formatDuration(s
 const COLUMNS: TableColumn<Row>[] = [
   {
     id: "time",
-    header: "Start, UTC",
-    cell: ({ start_time }) => start_time.slice(0, 16).replace("T", " "),
+    header: `Start, ${ZONE}`,
+    cell: ({ start_time }) => zonedIso(new Date(start_time)).slice(0, 16).replace("T", " "),
   },
   { id: "group", header: "Group", cell: ({ group }) => <bdi>{group}</bdi> },
   { id: "runs", header: "Runs", cell: ({ run_count }) => formatNumber(run_count), isNumber: true },

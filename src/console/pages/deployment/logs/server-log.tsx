@@ -3,6 +3,8 @@ import { useState } from "react";
 import type { LogStreamQuery } from "../../../../control-plane/deployments/logs/log-schema.ts";
 import type { Revision } from "../../../../control-plane/deployments/revision-schema.ts";
 import { apiPath } from "../../../api/path.ts";
+import { formatTime } from "../../../ui/formats.ts";
+import { ZONE } from "../../../ui/time-zone.ts";
 import { LogTail } from "./log-tail.tsx";
 import { useLogStream } from "./use-log-stream.ts";
 
@@ -44,7 +46,11 @@ export function ServerLog({ revision, change }: Props) {
             <option key={each}>{each}</option>
           ))}
         </select>
-        {at && <span className="dim sm">Around {at.slice(0, 19).replace("T", " ")} UTC</span>}
+        {at && (
+          <span className="dim sm">
+            Around {formatTime(at)} {ZONE}
+          </span>
+        )}
       </div>
       <ServerTail key={`${find} ${level} ${range} ${at}`} revision={revision} />
     </>

@@ -15,6 +15,7 @@ import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
 import { Icon } from "../../../ui/icon.tsx";
 import { Empty, Panel } from "../../../ui/panel.tsx";
 import { QueryState } from "../../../ui/states.tsx";
+import { ZONE } from "../../../ui/time-zone.ts";
 import { Time } from "../../../ui/values.tsx";
 import {
   isUsedUp,
@@ -77,7 +78,7 @@ function UsedUp({ quota: { meter, period, limit, used, set_by, resets_at } }: { 
           {refused}{" "}
           {resets_at !== null && (
             <>
-              It resets at <Time at={resets_at} exact /> UTC.{" "}
+              It resets at <Time at={resets_at} exact /> {ZONE}.{" "}
             </>
           )}
           {who} can raise it.
