@@ -18,6 +18,14 @@ export function contains(column: Column | SQL, wanted: Record<string, unknown>):
   )`;
 }
 
+/** Matches columns whose JSON object has none of the keys. */
+export function lacks(column: Column | SQL, keys: string[]): SQL {
+  return sql`not exists (
+    select 1 from json_each(${column}) as kept
+    where kept.key in (select value from json_each(${JSON.stringify(keys)}))
+  )`;
+}
+
 /** Matches the rows that `allows` of shared/filters.ts accepts. */
 export function fulfils(column: Column | SQL, filters: Filters | null): SQL | undefined {
   if (filters === null) return undefined;

@@ -204,6 +204,21 @@ describe("search and count", () => {
     ]);
   });
 
+  test("returns threads without keys of metadata, and counts them", async () => {
+    const metadata = tag();
+    const { thread_id } = await create({ metadata });
+    await create({ metadata: { ...metadata, cron_id: null } });
+    await create({ metadata: { ...metadata, "a.b": 1, nested: { cron_id: 1 } } });
+    const without = (...keys: string[]) =>
+      search({ metadata, without_metadata: keys, select: ["thread_id"] });
+    expect(await without()).toHaveLength(3);
+    expect(await without("cron_id")).toHaveLength(2);
+    expect(await without("cron_id", "a.b")).toEqual([{ thread_id }]);
+    const counted = await send("POST", "/threads/count", { without_metadata: ["test", "cron_id"] });
+    const all = await send("POST", "/threads/count", {});
+    expect(Number(await counted.text())).toBeLessThan(Number(await all.text()) - 2);
+  });
+
   test("returns the statuses of the newest runs in their order", async () => {
     const metadata = tag();
     const { thread_id } = await create({ metadata });

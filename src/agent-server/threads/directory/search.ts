@@ -1,7 +1,7 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import { SQLiteSyncDialect } from "drizzle-orm/sqlite-core";
 import type { Filters } from "../../../shared/filters.ts";
-import { contains, fulfils } from "../../../shared/storage/containment.ts";
+import { contains, fulfils, lacks } from "../../../shared/storage/containment.ts";
 import { among } from "../../../shared/storage/sql.ts";
 import { digestOf } from "../contract/digest.ts";
 import type { ThreadCount, ThreadSearch } from "../contract/requests/thread-schema.ts";
@@ -82,8 +82,9 @@ export class DirectorySearch {
 
   /** Without conditions but the status, reads the counts that each write maintains. */
   count(filter: DirectoryFilter): StatusCounts {
-    const { ids, status, metadata, values, filters } = filter;
-    if (!ids && [metadata, values, filters].every(isEmpty)) return this.#counts.of(status);
+    const { ids, status, metadata, values, filters, without_metadata } = filter;
+    if (!ids && [metadata, values, filters, without_metadata].every(isEmpty))
+      return this.#counts.of(status);
     const source = this.#sourceOf(filter, "created_at");
     const counted = this.#read<StatusCount>(sql`select status, count(*) as threads
       from ${source.from} where ${conditions(filter, source)} group by status`);
@@ -179,6 +180,7 @@ function fewest(sources: Driver[], most: number): Driver | undefined {
 /** Each candidate is compared exactly: a term may be shared, and other conditions have none. */
 function conditions(query: DirectoryFilter, { where, id }: Source): SQL | undefined {
   const { ids, status, metadata, values, filters, after, created_until } = query;
+  const { without_metadata = [] } = query;
   return and(
     where ?? sql`true`,
     ids && among(sql`thread_id`, ids),
@@ -186,6 +188,7 @@ function conditions(query: DirectoryFilter, { where, id }: Source): SQL | undefi
     status && sql`+threads.status = ${status}`,
     query.with_temporary ? undefined : sql`is_temporary = 0`,
     metadata && contains(sql`metadata`, metadata),
+    without_metadata.length === 0 ? undefined : lacks(sql`metadata`, without_metadata),
     values && contains(sql`digest`, digestOf(values)),
     fulfils(sql`metadata`, filters ?? null),
     after === undefined ? undefined : sql`${id} > ${after}`,

@@ -81,6 +81,9 @@ export const ThreadWithTtl = Thread.extend({
 
 const ThreadFilter = z.object({
   metadata: optional(Metadata).describe("Metadata that threads contain"),
+  without_metadata: optional(list(z.string()))
+    .describe("Keys that the metadata of threads does not contain")
+    .openapi({ example: ["cron_id"] }),
   values: optional(Loose).describe("State values that threads contain"),
   status: optional(caseless(THREAD_STATUSES)).describe("Status of the threads, in any case"),
   ids: optional(list(Uuid)).describe("Ids of the threads"),
