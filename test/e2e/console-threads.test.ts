@@ -55,7 +55,10 @@ test("threads are searched by metadata, state and status, paged in the address, 
   ];
   await runs.wait(failed, "fails", { input: {} }).catch(() => {});
   await runs.wait(waiting, "ask", { input: { log: [tag] } });
+  await createThread(graphs, { tag, cron_id: "nightly" });
   await page.goto(consoleUrl(`/threads?deployment=${graphs}&q=tag%3D${tag}`));
+  await page.getByRole("button", { name: "All 3" }).waitFor();
+  await page.getByRole("checkbox", { name: "Without crons" }).check();
   const rows = page.getByRole("table", { name: "Threads" }).getByRole("row");
   await page.getByRole("button", { name: "All 2" }).waitFor();
   await page.getByRole("button", { name: "Waiting 1" }).click();
@@ -63,6 +66,8 @@ test("threads are searched by metadata, state and status, paged in the address, 
   await rows.getByText("go on?").waitFor();
   await page.getByRole("searchbox").fill(`values.log=["${tag}"] words`);
   await page.getByText("Not searched for: words").waitFor();
+  const texts = page.getByRole("link", { name: "Search the texts of its traces" });
+  expect(await texts.getAttribute("href")).toContain("q=search%28%22words%22%29");
   await page.getByRole("button", { name: "All 1" }).click();
   await page.reload();
   await rows.getByText("go on?").waitFor();

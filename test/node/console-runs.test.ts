@@ -437,10 +437,11 @@ describe("the schema of an input", () => {
 
 test("a filter of threads is read as it is typed", () => {
   const id = "019A2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
-  expect(parseFilter(`user=u_1 n=5 name="a b" values.city=Bern ${id} words`)).toEqual({
+  expect(parseFilter(`user=u_1 n=5 name="a b" values.city=Bern ${id} -cron_id words`)).toEqual({
     filter: {
       ids: [id.toLowerCase()],
       metadata: { user: "u_1", n: 5, name: "a b" },
+      without_metadata: ["cron_id"],
       values: { city: "Bern" },
     },
     unread: "words",

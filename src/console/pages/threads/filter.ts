@@ -1,26 +1,37 @@
 import { parseOr } from "../../ui/conversation/fields.ts";
 
 type Conditions = Record<string, unknown>;
-type ThreadFilter = { ids?: string[]; metadata?: Conditions; values?: Conditions };
+type ThreadFilter = {
+  ids?: string[];
+  metadata?: Conditions;
+  without_metadata?: string[];
+  values?: Conditions;
+};
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TOKENS = /(?:[^\s"]|"[^"]*"?)+/g;
+const WITHOUT = /^-[^\s-]/;
 const STATE = "values.";
 
 /**
- * Reads a filter as it is typed: `key=value` for metadata, `values.key=value` for the state, or ids of threads.
+ * Reads a filter as it is typed: `key=value` for metadata, `-key` for none of this name, `values.key=value` for the
+ * state, or ids of threads.
  * @returns the conditions that could be read, and the first word that could not
  */
 export function parseFilter(text: string): { filter: ThreadFilter; unread: string | null } {
   const filter: ThreadFilter = {};
-  let unread: string | null = null;
-  for (const token of text.match(TOKENS) ?? []) {
-    const at = token.indexOf("=");
-    if (UUID.test(token)) filter.ids = [...(filter.ids ?? []), token.toLowerCase()];
-    else if (at > 0) addCondition(filter, token.slice(0, at), parseOr(token.slice(at + 1)));
-    else unread ??= token;
-  }
-  return { filter, unread };
+  const unread = (text.match(TOKENS) ?? []).filter((token) => !addToken(filter, token));
+  return { filter, unread: unread[0] ?? null };
+}
+
+function addToken(filter: ThreadFilter, token: string): boolean {
+  const at = token.indexOf("=");
+  if (UUID.test(token)) filter.ids = [...(filter.ids ?? []), token.toLowerCase()];
+  else if (at > 0) addCondition(filter, token.slice(0, at), parseOr(token.slice(at + 1)));
+  else if (WITHOUT.test(token)) {
+    filter.without_metadata = [...(filter.without_metadata ?? []), token.slice(1)];
+  } else return false;
+  return true;
 }
 
 function addCondition(filter: ThreadFilter, name: string, value: unknown): void {

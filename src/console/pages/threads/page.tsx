@@ -1,8 +1,9 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { useMay } from "../../api/session.ts";
-import { DeploymentSelect, useServing } from "../../runs/deployment-select.tsx";
+import { useServing } from "../../runs/deployment-select.tsx";
 import { agentPath, type ThreadItem } from "../../runs/stream/agent.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
@@ -10,12 +11,12 @@ import { formatCount } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
 import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
 import { parseFilter } from "./filter.ts";
+import { Filters, Unread } from "./filters.tsx";
 import { PAGE, Pages } from "./pages.tsx";
 import type { ThreadsSearch } from "./search.ts";
-import { StatusFilter, useCounts } from "./status-filter.tsx";
+import { useCounts } from "./status-filter.tsx";
 import { useSteady } from "./steady.ts";
 import { RUNS_SHOWN, ThreadTable } from "./table.tsx";
 import { EXTRACTED } from "./title.ts";
@@ -27,7 +28,7 @@ export function ThreadsPage() {
   const { deployment } = route.useSearch();
   const serving = useServing(deployment);
   if (serving.isPending) return <Skeleton />;
-  if (serving.chosen !== null) return <Threads deployment={serving.chosen.id} />;
+  if (serving.chosen !== null) return <Threads {...serving.chosen} />;
   return (
     <>
       <TopBar title="Threads" />
@@ -53,7 +54,7 @@ function NoAgents({ wanted }: { wanted: string | undefined }) {
 
 type Change = (search: Partial<ThreadsSearch>) => void;
 
-function Threads({ deployment }: { deployment: string }) {
+function Threads({ id: deployment, tracing_project_id: project }: Deployment) {
   const { q = "", page = 1, status, live } = route.useSearch();
   const navigate = route.useNavigate();
   const { filter, unread } = parseFilter(q);
@@ -67,7 +68,7 @@ function Threads({ deployment }: { deployment: string }) {
       <LiveBar query={query} isPaused={live === "off"} change={change} />
       <PageHeader title="Threads" actions={<NewThread deployment={deployment} />} />
       <Filters deployment={deployment} counts={counts} change={change} />
-      {unread !== null && <Unread word={unread} />}
+      {unread !== null && <Unread word={unread} project={project} />}
       <QueryState query={query} what="The threads could not be read">
         {(rows) => (
           <Listed
@@ -159,46 +160,6 @@ function LiveBar({ query, isPaused, change }: LiveProps) {
         {isPaused ? "Follow" : "Pause"}
       </button>
     </TopBar>
-  );
-}
-
-type FiltersProps = {
-  deployment: string;
-  counts: ReturnType<typeof useCounts>;
-  change: Change;
-};
-
-function Filters({ deployment, counts, change }: FiltersProps) {
-  const { q = "", status } = route.useSearch();
-  return (
-    <div className="bar">
-      <StatusFilter
-        counts={counts}
-        status={status}
-        onChange={(chosen) => change({ status: chosen, page: undefined })}
-      />
-      <SearchField
-        label="Id, key=value, values.key=value"
-        value={q}
-        onChange={(text) => change({ q: text || undefined, page: undefined })}
-      />
-      <DeploymentSelect
-        chosen={deployment}
-        onChange={(id) => change({ deployment: id, page: undefined })}
-      />
-    </div>
-  );
-}
-
-function Unread({ word }: { word: string }) {
-  return (
-    <p className="note mb-3" role="status">
-      <span>
-        Not searched for: <code className="break-all">{word.slice(0, 100)}</code>. Write{" "}
-        <code>key=value</code> for metadata, <code>values.key=value</code> for the state, or a whole
-        thread id.
-      </span>
-    </p>
   );
 }
 
