@@ -82,6 +82,14 @@ export const Revision = namedObject("Revision", {
     .describe(
       "Created by: a request with a key, the upload of a folder by a command line, the console, a push, a redeploy, new secrets",
     ),
+  changed_secrets: z
+    .array(z.string())
+    .nullable()
+    .openapi({
+      description:
+        "Names of the secrets that were set or removed with it, `null` when none were sent with it",
+      example: ["OPENAI_API_KEY"],
+    }),
   steps: z
     .array(RevisionStep)
     .describe("Steps of the build in order. Empty for code that was not built again"),

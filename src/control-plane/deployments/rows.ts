@@ -109,6 +109,7 @@ function beingDeleted({ id }: DeploymentRow, cause?: unknown): AppError {
 type RevisionInput = {
   now: string;
   trigger: RevisionTrigger;
+  changed_secrets?: string[] | null;
   /** Fields of a preview; `null` for other revisions. */
   preview?: StoredRevisionConfig | null;
   /** The commit of a push; the build resolves it again. */
@@ -131,7 +132,7 @@ export function insertRevisionOf(
   db: Database,
   { id, source, workspace_id }: Pick<DeploymentRow, "id" | "source" | "workspace_id">,
   revision_id: string,
-  { now, trigger, preview = null, commit }: RevisionInput,
+  { now, trigger, changed_secrets = null, preview = null, commit }: RevisionInput,
 ) {
   const config = merged(deployments.source_revision_config, preview ?? {});
   return db.insert(revisions).values({
@@ -143,6 +144,7 @@ export function insertRevisionOf(
     is_preview: preview !== null,
     status: FIRST_STATUS,
     trigger,
+    changed_secrets,
     ...commit,
   });
 }
@@ -152,7 +154,7 @@ export function copyRevision(
   ctx: Context,
   source: RevisionRow,
   revision_id: string,
-  { now, trigger }: Pick<RevisionInput, "now" | "trigger">,
+  { now, trigger, changed_secrets = null }: Omit<RevisionInput, "preview" | "commit">,
 ) {
   const { repo_commit_sha, repo_commit_message, repo_commit_authored_at } = source;
   const { artifact_key, artifact_bytes, config, config_env } = source;
@@ -166,6 +168,7 @@ export function copyRevision(
     )`,
     status: statusOfCopy(source.status),
     trigger,
+    changed_secrets,
     ...{ repo_commit_sha, repo_commit_message, repo_commit_authored_at },
     ...{ artifact_key, artifact_bytes, config, config_env, graphs, descriptors },
   });

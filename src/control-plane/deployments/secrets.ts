@@ -31,6 +31,20 @@ export type SecretsChange =
   | { all: readonly SecretInput[] }
   | { some: readonly NamedSecretChange[] };
 
+/** Returns the names of the secrets whose values a change replaces, adds or removes. */
+export async function changedNames(
+  env: Env,
+  deployment_id: string,
+  change: SecretsChange,
+): Promise<string[]> {
+  const kept = await readSecrets(env, deployment_id);
+  const named = "all" in change ? change.all : change.some;
+  const next = new Map<string, string | null>(named.map(({ name, value }) => [name, value]));
+  const removed = "all" in change ? Object.keys(kept) : [];
+  const names = new Set([...removed, ...next.keys()]);
+  return [...names].filter((name) => (kept[name] ?? null) !== (next.get(name) ?? null)).sort();
+}
+
 /** Statements for the batch of their deployment. They fail once that is being deleted. */
 export async function writeSecrets(
   ctx: Context,

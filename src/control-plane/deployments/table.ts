@@ -68,6 +68,8 @@ export const revisions = sqliteTable(
     status_message: text(),
     /** `null` for revisions created before the column existed. */
     trigger: text().$type<RevisionTrigger>(),
+    /** Names of the secrets that were set or removed with it. `null` for a copy of another revision and for builds alone. */
+    changed_secrets: text({ mode: "json" }).$type<string[]>(),
     repo_commit_sha: text(),
     /** First line of the commit's message. */
     repo_commit_message: text(),

@@ -148,6 +148,28 @@ test("secrets that are refused change nothing", async () => {
   expect(row).toMatchObject({ latest_revision_id: latest.id, secrets_version: 0 });
 });
 
+test("a revision names the secrets that changed with it, and holds none of their values", async () => {
+  const { id, active } = await deployed();
+  const namesOf = async (json: object) => {
+    const { latest_revision_id } = await changed(id, json);
+    const path = `/v2/deployments/${id}/revisions/${latest_revision_id}`;
+    const text = await (await api(path, { key: ours.viewer })).text();
+    expect(text).not.toContain("secret value");
+    return JSON.parse(text).changed_secrets;
+  };
+  const value = "secret value";
+  const other = { name: "B", value: `${value} two` };
+  expect(await namesOf({ secrets: [{ name: "A", value }, other] })).toEqual(["A", "B"]);
+  expect(await namesOf({ secrets: [{ name: "C", value }, other] })).toEqual(["A", "C"]);
+  const secret_changes = [
+    { name: "B", value: null },
+    { name: "C", value },
+  ];
+  expect(await namesOf({ secret_changes })).toEqual(["B"]);
+  expect(await namesOf({ secrets: [{ name: "C", value }] })).toEqual([]);
+  expect(await revision(active.id)).toMatchObject({ changed_secrets: null });
+});
+
 test("secret_changes set and remove the named secrets, and leave the others", async () => {
   const { id, active } = await deployed();
   await changed(id, { secrets: [A, B] });

@@ -3,7 +3,7 @@ import { nameOf } from "../../deployments/revision-name.ts";
 
 type Props = { revision: Revision; revisions: Revision[] };
 
-/** The settings in which a revision differs from the one before it. Secrets have no versions: their names are in the settings. */
+/** The settings in which a revision differs from the one before it, and the names of secrets that changed with it. */
 export function RevisionChanges({ revision, revisions }: Props) {
   const former = revisions.find(({ number }) => number === revision.number - 1);
   if (former === undefined) return null;
@@ -11,8 +11,8 @@ export function RevisionChanges({ revision, revisions }: Props) {
     const [before, after] = [read(former), read(revision)];
     return before === after || after === null ? [] : [{ name, before, after }];
   });
-  const hasNewSecrets = revision.trigger === "secrets";
-  if (changes.length === 0 && !hasNewSecrets) return null;
+  const secrets = revision.changed_secrets ?? [];
+  if (changes.length === 0 && secrets.length === 0) return null;
   return (
     <dl className="kv sm" aria-label={`Changed since ${nameOf(former)}`}>
       {changes.map(({ name, before, after }) => (
@@ -24,10 +24,10 @@ export function RevisionChanges({ revision, revisions }: Props) {
           </dd>
         </div>
       ))}
-      {hasNewSecrets && (
+      {secrets.length > 0 && (
         <>
           <dt>Secrets</dt>
-          <dd>new values</dd>
+          <dd className="mono break-all">{secrets.join(", ")}</dd>
         </>
       )}
     </dl>

@@ -16,7 +16,7 @@ import {
   overtaken,
   type RevisionRow,
 } from "../rows.ts";
-import { type SecretsChange, writeSecrets } from "../secrets.ts";
+import { changedNames, type SecretsChange, writeSecrets } from "../secrets.ts";
 import type { SourceChange } from "../sources.ts";
 import { merged } from "../sql.ts";
 import { deployments, revisions, uploads } from "../table.ts";
@@ -48,6 +48,7 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
   await assertAllowed(ctx, before, change);
   const { id } = before;
   const now = new Date().toISOString();
+  const changed_secrets = secrets && (await changedNames(ctx.env, id, secrets));
   const bump = secrets ? 1 : 0;
   const secrets_version = sql`${deployments.secrets_version} + ${bump}`;
   await ctx.db
@@ -58,7 +59,7 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
         .where(ownRow(ctx, deployments, id)),
       ...(promoted === null ? [] : [markPromoted(ctx, promoted)]),
       ...markUsed(ctx, change),
-      ...(revision ? [toInsert(ctx, before, revision, now)] : []),
+      ...(revision ? [toInsert(ctx, before, revision, { now, changed_secrets })] : []),
       ...(secrets ? await writeSecrets(ctx, id, secrets, now) : []),
     ])
     .catch(async (error: unknown) => {
@@ -87,10 +88,12 @@ function toInsert(
   ctx: Context,
   deployment: DeploymentRow,
   { id, copied, trigger }: NewRevision,
-  now: string,
+  input: { now: string; changed_secrets: string[] | null },
 ) {
-  const input = { now, trigger };
-  return copied ? copyRevision(ctx, copied, id, input) : insertRevision(ctx, deployment, id, input);
+  const fields = { ...input, trigger };
+  return copied
+    ? copyRevision(ctx, copied, id, fields)
+    : insertRevision(ctx, deployment, id, fields);
 }
 
 /** Keeps the upload of a new revision. */

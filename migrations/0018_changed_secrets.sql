@@ -1,0 +1,1 @@
+ALTER TABLE `revisions` ADD `changed_secrets` text;
