@@ -1,4 +1,6 @@
 // Distinguishes a stuck Worker from a slow machine by its processor time and its progress, not by the clock. No I/O.
+import { totalmem } from "node:os";
+
 export type Worker = {
   pid: number;
   rss_bytes: number;
@@ -44,7 +46,8 @@ const BUSY_MS = 600_000;
 const START_MS = 30_000;
 /** A look comes each second, later on a busy machine. */
 const PAUSE_MS = 15_000;
-const RSS_LIMIT_BYTES = 2 * 1024 ** 3;
+/** An object of a thread takes up to a megabyte for ten seconds after its last call, so a large machine serves more. */
+export const MAX_RSS_BYTES = Math.max(2 * 1024 ** 3, totalmem() / 4);
 const FINE: Verdict = { is: "fine" };
 
 export function startAt(now_ms: number, start_patience_ms = START_MS): Waiting {
@@ -70,7 +73,7 @@ export function judge(waiting: Waiting, look: Look): [Waiting, Verdict] {
 
 function judgeWorker(waiting: Waiting, worker: Worker, look: Look): [Waiting, Verdict] {
   const { now_ms, answered } = look;
-  if (worker.rss_bytes > RSS_LIMIT_BYTES) {
+  if (worker.rss_bytes > MAX_RSS_BYTES) {
     const megabytes = Math.round(worker.rss_bytes / 1024 ** 2);
     const why = `grew to ${megabytes} MB (deployed, an isolate may have 128 MB)`;
     return [startAt(now_ms), { is: "kill", pid: worker.pid, why }];

@@ -65,7 +65,7 @@ describe("a Worker that was up", () => {
   });
 
   test("is killed at once when it outgrows its memory", () => {
-    const grown = { worker: { ...WORKER, rss_bytes: 3 * 1024 ** 3 }, answered: true };
+    const grown = { worker: { ...WORKER, rss_bytes: MAX_RSS_BYTES + 1 }, answered: true };
     expect(watch(...UP, look(3, grown))).toEqual(["fine", "fine", "kill"]);
   });
 });

@@ -67,7 +67,9 @@ export class Tenant {
     const found = new Map<string, number | undefined>();
     for (let offset = 0; ; offset += PAGE) {
       const query = { limit: PAGE, offset };
-      const page = await this.#json<Thread[]>("POST", `${this.#agent}/threads/search`, query);
+      const read = () => this.#json<Thread[]>("POST", `${this.#agent}/threads/search`, query);
+      // A call that failed is one finding, and not the loss of the pages behind it.
+      const page = (await read()) ?? (await read());
       for (const { thread_id, values } of page ?? []) found.set(thread_id, values?.n);
       if (page === null || page.length < PAGE) break;
     }
