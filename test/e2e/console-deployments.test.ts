@@ -166,6 +166,11 @@ test("a secret is set, replaced and removed by its name", async () => {
   await secrets.getByText("FIRST").waitFor({ state: "detached" });
   await secrets.getByText("SECOND").waitFor();
   expect(await violationsOf(page)).toEqual([]);
+  await openDeployment();
+  await page
+    .getByLabel(/^Changed since/)
+    .getByText("FIRST", { exact: true })
+    .waitFor();
 });
 
 test("a build on push needs an integration, which is chosen by its name", async () => {
