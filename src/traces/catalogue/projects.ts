@@ -18,6 +18,8 @@ export type ProjectSettings = {
   tier: TraceTier;
   sampling: Sampling | null;
   redactions: Redactions | null;
+  /** Whether no trace expires or is deleted. */
+  is_held: boolean;
 };
 
 /** Maximum staleness of a name whose project was renamed or deleted, and of settings that were changed. */
@@ -55,14 +57,16 @@ export function settingsOfProject(ctx: Context, project_id: string): Promise<Pro
         rate: projects.sampling_rate,
         since: projects.sampled_since,
         redactions: projects.redactions,
+        held_since: projects.held_since,
       })
       .from(projects)
       .leftJoin(ttl_settings, eq(ttl_settings.workspace_id, projects.workspace_id))
       .where(and(eq(projects.id, project_id), isOwnProject(ctx)));
     if (!found) throw notFound("Project", project_id);
-    const { own, workspaces, rate, since, redactions } = found;
+    const { own, workspaces, rate, since, redactions, held_since } = found;
     return {
       redactions,
+      is_held: held_since !== null,
       tier: own ?? workspaces ?? defaultTier(ctx.env),
       sampling: rate === null || since === null ? null : { rate, since_us: toMicros(since) ?? 0 },
     };

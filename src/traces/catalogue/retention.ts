@@ -1,4 +1,4 @@
-import { DAY_US, dayOf } from "../../shared/times.ts";
+import { DAY_US, dayOf, toIso, toMicros } from "../../shared/times.ts";
 import type { TraceTier } from "../changes.ts";
 
 const DEFAULTS = {
@@ -36,6 +36,13 @@ export function defaultTier({ DEFAULT_TRACE_TIER }: Settings): TraceTier {
 export function retentionDays(env: Settings): Record<TraceTier, number | null> {
   const { SHORTLIVED_DAYS, LONGLIVED_DAYS } = { ...DEFAULTS, ...env };
   return { shortlived: Number(SHORTLIVED_DAYS) || null, longlived: Number(LONGLIVED_DAYS) || null };
+}
+
+/** Returns the time from which the runs of a day are deleted, `null` for never. */
+export function expiryTime(env: Settings, tier: TraceTier, day: string): string | null {
+  const days = retentionDays(env)[tier];
+  const midnight = toMicros(`${day}T00:00:00Z`);
+  return days === null || midnight === null ? null : toIso(midnight + (days + 1) * DAY_US);
 }
 
 /** Counts from the end of a day, so that all of its traces are old enough. */

@@ -57,6 +57,9 @@ export const TraceEnd = z
       description: "Id of the trace's project, `null` until the root run arrives",
       example: "019a2b3c-0000-7000-8000-000000000004",
     }),
+    expires_at: Timestamp.nullable().describe(
+      "Time from which the trace is deleted. `null` when it is kept for good, on legal hold, or until the root run arrives",
+    ),
   })
   .openapi("TraceEnd", { description: "Last line. Without it the answer is incomplete" });
 export type TraceEnd = z.infer<typeof TraceEnd>;

@@ -5,6 +5,8 @@ import { notFound } from "../../shared/errors.ts";
 import { DAY_US, dayOf, nowMicros, toIso, toMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { dayOfId, livePartitions } from "../catalogue/catalogue.ts";
+import { settingsOfProject } from "../catalogue/projects.ts";
+import { expiryTime } from "../catalogue/retention.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
@@ -63,7 +65,26 @@ async function* linesOf(
     run_count,
     is_truncated: found > MAX_SPANS,
     project_id: cursor.home?.project_id ?? null,
+    expires_at: await expiryOf(
+      ctx,
+      cursor,
+      listed.map(({ partition }) => partition),
+    ),
   };
+}
+
+/** A trace is as long-lived as its longest-lived run. Its days are deleted one by one, from the root's on. */
+async function expiryOf(
+  ctx: Context,
+  { trace_id, home }: TraceCursor,
+  keys: PartitionKey[],
+): Promise<string | null> {
+  if (home === null || (await settingsOfProject(ctx, home.project_id)).is_held) return null;
+  const kept = await mapConcurrent(keys, AT_ONCE, (partition) =>
+    tracePartition(ctx.env, partition).findLonglived([trace_id]),
+  );
+  const tier = kept.flat().length > 0 ? "longlived" : "shortlived";
+  return expiryTime(ctx.env, tier, home.day);
 }
 
 async function* spansOf(ctx: Context, { partition, listing }: Listed): AsyncGenerator<SpanRow> {
