@@ -43,6 +43,8 @@ export type Context = {
   caller: Caller;
   /** Set for requests to an agent. */
   access?: Access;
+  /** Resources that the entry of the audit log names beside those of the path and the query. */
+  audited?: { name: string; id: string }[];
 };
 
 /** Hono's environment. The authentication middleware of each family sets `c.var.ctx`. */

@@ -1,6 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { sha256Hex } from "../../src/shared/crypto/crypto.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { locationsOf } from "./support/locations.ts";
 import { batch, catalogue, idAt, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
@@ -109,6 +110,31 @@ test("deletes traces by metadata, in one project or in all", async () => {
   expect(await (await remove({ metadata }, theirs.admin)).json()).toEqual({
     message: "2 runs deleted.",
   });
+});
+
+test("the audit log proves a deletion by ids, by a thread and by a person, whom it does not name", async () => {
+  const [person, thread_id] = [`${crypto.randomUUID()}@example.com`, crypto.randomUUID()];
+  const metadata = { user_id: person, thread_id };
+  const of = (fields: object) =>
+    wireRun("proven", { extra: { metadata: fields } }, { at: MIDNIGHT });
+  const [theirRun, threadRun, other] = [of({ user_id: person }), of({ thread_id }), of({})];
+  await batch(ours.editor, [theirRun, threadRun, other]);
+  const session_id = (await projectId(ours.viewer, "proven")) ?? "";
+  expect((await remove({ metadata })).status).toBe(200);
+  expect((await remove({ session_id, trace_ids: [other.trace_id] })).status).toBe(200);
+  const log = await api("/v1/audit-logs?action=deleteTraces&limit=2", { key: ours.admin });
+  const text = await log.text();
+  expect(text).not.toContain(person);
+  const entry = (...resources: [string, string][]) =>
+    expect.objectContaining({ resources: resources.map(([name, id]) => ({ name, id })) });
+  expect(JSON.parse(text).resources).toEqual([
+    entry(["deleted_runs", "1"], ["session_id", session_id], ["trace_id", other.trace_id]),
+    entry(
+      ["deleted_runs", "2"],
+      ["metadata.user_id", `sha256:${sha256Hex(person)}`],
+      ["metadata.thread_id", thread_id],
+    ),
+  ]);
 });
 
 describe("trace deletion rejects", () => {

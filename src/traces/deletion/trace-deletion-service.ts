@@ -1,6 +1,7 @@
 import { and, eq, gte } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
+import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { invalid } from "../../shared/errors.ts";
 import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
@@ -18,6 +19,7 @@ import type { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema
 /** Limit of Workers: 1000 subrequests. */
 const MAX_PARTITIONS = 400;
 const AT_ONCE = 25;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Deletes the runs before it returns; objects in R2 and catalogue rows follow in the background.
@@ -36,8 +38,28 @@ export async function deleteTraces(
     const keys = await partitionsOf(ctx, project_id, await firstDay(ctx, named));
     runs += await deleteFrom(ctx, keys, named);
   }
-  if (input.metadata) runs += await deleteByMetadata(ctx, project_id, toPairs(input.metadata));
+  const pairs = toPairs(input.metadata ?? {});
+  if (pairs.length > 0) runs += await deleteByMetadata(ctx, project_id, pairs);
+  ctx.audited = auditedOf(project_id, [...new Set(named)], pairs, runs);
   return { message: `${runs} runs deleted.` };
+}
+
+/** Proves what was deleted. Values that are no ids may be names of people, so only their digests are kept. */
+function auditedOf(
+  project_id: string | null,
+  traces: string[],
+  pairs: MetadataPair[],
+  runs: number,
+) {
+  return [
+    { name: "deleted_runs", id: String(runs) },
+    ...(project_id === null ? [] : [{ name: "session_id", id: project_id }]),
+    ...pairs.map(([key, value]) => ({
+      name: `metadata.${key}`,
+      id: UUID.test(value) ? value : `sha256:${sha256Hex(value)}`,
+    })),
+    ...traces.map((id) => ({ name: "trace_id", id })),
+  ];
 }
 
 async function deleteByMetadata(

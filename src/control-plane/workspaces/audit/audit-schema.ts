@@ -38,7 +38,9 @@ export const AuditLog = namedObject("AuditLog", {
         id: textField("Id of the resource", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
       }),
     )
-    .describe("Ids in the path and the query, and `id` of the created resource"),
+    .describe(
+      "Ids in the path and the query, and `id` of the created resource. Of deleted traces: the project, the ids, the number of runs, and the SHA-256 of values that are no ids",
+    ),
   status: z.number().int().describe("HTTP status of the response. `403`: the request was refused"),
 });
 export type AuditLog = z.infer<typeof AuditLog>;

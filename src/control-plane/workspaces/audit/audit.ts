@@ -14,7 +14,8 @@ export function audit(findOperation: FindOperation) {
     const action = findOperation(c);
     const { status } = c.res;
     if (action === null || !isChanging(c.req.method, action) || !isWorthRecording(status)) return;
-    const resources = resourcesOf(c.req.param(), c.req.queries(), await answerOf(c));
+    const { audited = [] } = c.var.ctx;
+    const resources = resourcesOf(c.req.param(), c.req.queries(), await answerOf(c), audited);
     const change = { request_id: c.var.requestId, action, resources, status };
     // The change is made: an answer that denies it would be wrong, so the log of the Worker keeps it.
     await recordChange(c.var.ctx, change).catch((error: unknown) => {

@@ -23,11 +23,12 @@ export function isWorthRecording(status: number): boolean {
   return status < 400 || status === 403 || status >= 500;
 }
 
-/** Ids of the path, the query and the created resource. */
+/** Ids of the path, the query and the created resource, and those that the operation adds. */
 export function resourcesOf(
   path: Record<string, string>,
   query: Record<string, string[]>,
   answer: unknown,
+  audited: Resource[] = [],
 ): Resource[] {
   const params = Object.entries(query)
     .filter(([name]) => /_ids?$/.test(name))
@@ -37,8 +38,11 @@ export function resourcesOf(
         .map((id) => ({ name: name.replace(/s$/, ""), id })),
     );
   const named = Object.entries(path).map(([name, id]) => ({ name, id }));
-  return [...named, ...params, ...madeBy(answer)]
-    .map(({ name, id }) => ({ name, id: id.trim().slice(0, MAX_ID_CHARACTERS) }))
+  return [...named, ...params, ...madeBy(answer), ...audited]
+    .map(({ name, id }) => ({
+      name: name.slice(0, MAX_ID_CHARACTERS),
+      id: id.trim().slice(0, MAX_ID_CHARACTERS),
+    }))
     .slice(0, MAX_RESOURCES);
 }
 
