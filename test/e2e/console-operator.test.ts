@@ -227,6 +227,57 @@ test("the retention of new traces is set for the workspace, for all projects and
   expect(opened.problems).toEqual([]);
 });
 
+test("the traces of a person are deleted in all projects, and one trace on its page", async () => {
+  const person = `${crypto.randomUUID()}@example.com`;
+  const start_time = new Date().toISOString();
+  const trace = async (session_name: string, metadata: object) => {
+    const id = crypto.randomUUID();
+    const times = { start_time, end_time: start_time };
+    const run = {
+      id,
+      trace_id: id,
+      name: "asked",
+      run_type: "chain",
+      inputs: {},
+      ...times,
+      trace_tier: "shortlived",
+    };
+    await access.call("POST", "/api/v1/runs", { ...run, session_name, extra: { metadata } });
+    return id;
+  };
+  const isThere = (id: string) =>
+    access.call("GET", `/api/v1/runs/${id}`).then(
+      () => true,
+      () => false,
+    );
+  const theirs = [await trace("one", { user_id: person }), await trace("two", { user_id: person })];
+  const other = await trace("one", { user_id: "somebody" });
+  await page.goto(urlOf("/settings/retention"));
+  const form = page.getByRole("region", { name: /^Delete the traces/ });
+  await form.getByLabel("Id", { exact: true }).fill(person);
+  await form.getByRole("button", { name: "Delete traces" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox").fill(person);
+  await dialog.getByRole("button", { name: "Delete traces" }).click();
+  await page.getByText("2 runs deleted.").waitFor();
+  expect(await Promise.all([...theirs, other].map(isThere))).toEqual([false, false, true]);
+
+  await page.goto(urlOf(`/traces/${other}`));
+  await page.getByRole("button", { name: "Delete trace" }).click();
+  expect(await violationsOf(page)).toEqual([]);
+  await dialog.getByRole("textbox").fill(other.slice(-8));
+  await dialog.getByRole("button", { name: "Delete trace" }).click();
+  await page.waitForURL(/traces\?project=/);
+  expect(await isThere(other)).toBe(false);
+  await viewer.goto(urlOf("/settings/retention"));
+  await viewer
+    .getByText(/, kept /)
+    .first()
+    .waitFor();
+  expect(await viewer.getByRole("button", { name: "Delete traces" }).count()).toBe(0);
+  expect(opened.problems).toEqual([]);
+});
+
 test("the overview leads to a quota that is used up and to an alert that fires", async () => {
   await access.call("POST", "/v2/deployments", {
     ...{ name: `absent-${crypto.randomUUID().slice(0, 4)}`, source: "github" },

@@ -109,7 +109,8 @@ function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id
           }}
           onClose={() => setOpen(false)}
         >
-          Its runs, checkpoints and events are deleted at once. Traces stay. This cannot be undone.
+          Its runs, checkpoints and events are deleted at once. Traces stay, and are deleted in the
+          settings of their retention. This cannot be undone.
         </ConfirmDialog>
       )}
     </div>

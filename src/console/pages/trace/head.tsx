@@ -6,16 +6,17 @@ import { pathTo } from "../../state/path.ts";
 import { firstTokenMs, kindOf, statusOf } from "../../traces/span-kind.ts";
 import type { TraceTree } from "../../traces/tree.ts";
 import type { TraceData } from "../../traces/use-trace.ts";
-import { formatCount, formatDuration } from "../../ui/formats.ts";
+import { formatCount, formatDuration, formatTime } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Cost, Quantity, Time } from "../../ui/values.tsx";
+import { DeleteTrace } from "./delete-trace.tsx";
 import { ShareButton } from "./share.tsx";
 
 type Props = { id: string; data: TraceData; tree: TraceTree };
 
 /** Name, figures, and the thread, run and deployment of a trace. */
-export function TraceHead({ id, data: { root }, tree }: Props) {
+export function TraceHead({ id, data: { root, end }, tree }: Props) {
   const { icon, tone } = kindOf(root?.run_type ?? "CHAIN");
   const { kind, word } = statusOf(root?.status ?? "PENDING");
   return (
@@ -29,10 +30,16 @@ export function TraceHead({ id, data: { root }, tree }: Props) {
         </h1>
         <Status kind={kind}>{word}</Status>
         <Figures root={root} tree={tree} />
+        {end.expires_at && (
+          <span className="tkv" title={`Deleted from ${end.expires_at} on`}>
+            kept until {formatTime(end.expires_at)}
+          </span>
+        )}
       </div>
       {root && <Links root_id={root.id} at={root.start_time} />}
       <CompareLink id={id} />
       {root && <ShareButton trace_id={root.id} />}
+      {end.project_id && <DeleteTrace id={id} project={end.project_id} />}
     </div>
   );
 }

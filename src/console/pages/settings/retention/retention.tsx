@@ -7,6 +7,7 @@ import { ErrorState, QueryState } from "../../../ui/states.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 import { Time } from "../../../ui/values.tsx";
 import { SectionHead } from "../frame/head.tsx";
+import { DeleteTraces } from "./delete-traces.tsx";
 import { ProjectTiers } from "./project-tiers.tsx";
 import { lifetimeOf, TIER_LABELS, TIERS, type Tier, TTL_SETTINGS } from "./tiers.ts";
 
@@ -38,6 +39,7 @@ export function Retention() {
                 )}
               </Panel>
               <ProjectTiers settings={settings} />
+              <DeleteTraces />
             </div>
           )
         }
