@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   judge,
   type Look,
+  MAX_RSS_BYTES,
   startAt,
   type Waiting,
   withoutPause,

@@ -21,17 +21,20 @@ async function expiryOf({ ours }: Scene, { trace_id }: WireRun): Promise<string 
 test.each([
   ["a short-lived trace", "shortlived", 15],
   ["a long-lived trace", "longlived", 401],
-] as const)("%s is there until its expires_at, and is gone from then on", async (_, tier, days) => {
-  const place = await scene(tier);
-  const run = wireRun(place.name, {}, { at: daysAgo(20) });
-  await send(place, run);
-  const at = Date.parse((await expiryOf(place, run)) ?? "");
-  expect((at - daysAgo(20)) / 86_400_000).toBe(days - 0.5);
-  await expire(place, new Date(at - LATER_MS - 1));
-  expect(await stored(place, run)).toEqual([true]);
-  await expire(place, new Date(at));
-  expect(await stored(place, run)).toEqual([false]);
-});
+] as const)(
+  "%s is stored until its expires_at, and is deleted from then on",
+  async (_, tier, days) => {
+    const place = await scene(tier);
+    const run = wireRun(place.name, {}, { at: daysAgo(20) });
+    await send(place, run);
+    const at = Date.parse((await expiryOf(place, run)) ?? "");
+    expect((at - daysAgo(20)) / 86_400_000).toBe(days - 0.5);
+    await expire(place, new Date(at - LATER_MS - 1));
+    expect(await stored(place, run)).toEqual([true]);
+    await expire(place, new Date(at));
+    expect(await stored(place, run)).toEqual([false]);
+  },
+);
 
 test("feedback of a run moves the expires_at of its whole trace", async () => {
   const place = await scene("shortlived");

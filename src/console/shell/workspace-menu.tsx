@@ -3,8 +3,8 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useId, useRef } from "react";
 import { signOut, useMe, useWorkspace } from "../api/session.ts";
 import { pathTo } from "../state/path.ts";
+import { switchZone, ZONE } from "../state/time-zone.ts";
 import { Icon } from "../ui/icon.tsx";
-import { switchZone, ZONE } from "../ui/time-zone.ts";
 
 export function WorkspaceMenu() {
   const { workspaces, region, regions } = useMe();

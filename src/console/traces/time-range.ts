@@ -1,5 +1,5 @@
 import type { Stride } from "../../traces/stats/series-schema.ts";
-import { zonedIso } from "../ui/time-zone.ts";
+import { zonedIso } from "../state/time-zone.ts";
 import type { RangeName } from "./range-names.ts";
 
 const MINUTE = 60;

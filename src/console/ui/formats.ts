@@ -1,4 +1,4 @@
-import { zonedIso } from "./time-zone.ts";
+import { zonedIso } from "../state/time-zone.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
-import { zonedIso } from "./time-zone.ts";
+import { zonedIso } from "../state/time-zone.ts";
 
 export type LogEntry = {
   id: string;

@@ -1,9 +1,9 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { ApiError, UnreachableError } from "../api/errors.ts";
+import { ZONE, zonedIso } from "../state/time-zone.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { Icon } from "./icon.tsx";
-import { ZONE, zonedIso } from "./time-zone.ts";
 
 const SKELETON_MS = 200;
 

@@ -1,8 +1,8 @@
 import type { RunSeries, SeriesBucket } from "../../../traces/stats/series-schema.ts";
+import { ZONE, zonedIso } from "../../state/time-zone.ts";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { formatCost, formatDuration, formatNumber, formatPercent } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { ZONE, zonedIso } from "../../ui/time-zone.ts";
 
 type Row = SeriesBucket & { group: string };
 

@@ -3,8 +3,8 @@ import { useState } from "react";
 import type { LogStreamQuery } from "../../../../control-plane/deployments/logs/log-schema.ts";
 import type { Revision } from "../../../../control-plane/deployments/revision-schema.ts";
 import { apiPath } from "../../../api/path.ts";
+import { ZONE } from "../../../state/time-zone.ts";
 import { formatTime } from "../../../ui/formats.ts";
-import { ZONE } from "../../../ui/time-zone.ts";
 import { LogTail } from "./log-tail.tsx";
 import { useLogStream } from "./use-log-stream.ts";
 

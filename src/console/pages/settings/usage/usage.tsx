@@ -10,12 +10,12 @@ import { useApiQuery } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { LiveControl, usePolling } from "../../../shell/live-control.tsx";
+import { ZONE } from "../../../state/time-zone.ts";
 import { EditButton } from "../../../ui/blocks/item-buttons.tsx";
 import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
 import { Icon } from "../../../ui/icon.tsx";
 import { Empty, Panel } from "../../../ui/panel.tsx";
 import { QueryState } from "../../../ui/states.tsx";
-import { ZONE } from "../../../ui/time-zone.ts";
 import { Time } from "../../../ui/values.tsx";
 import {
   isUsedUp,
