@@ -31,7 +31,11 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     deployments: ["agent-answers.ts", "isolate.ts"],
     isolate: [],
   },
-  webhooks: { access: [], deployments: ["callbacks.ts", "revision-code.ts"] },
+  webhooks: {
+    access: [],
+    deployments: ["callbacks.ts", "revision-code.ts"],
+    traces: ["request-batches.ts", "target.ts"],
+  },
   threads: {
     access: [],
     deployments: ["agent-answers.ts", "isolate.ts"],
@@ -39,7 +43,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     quotas: [],
     store: [],
     traces: [],
-    webhooks: [],
+    webhooks: ["trace-export.ts"],
     workspaces: [],
   },
   streaming: {

@@ -15,13 +15,14 @@ import {
   type WebhookRow,
 } from "./lease.ts";
 import { ATTEMPT_MS } from "./limits.ts";
-import { type DeliveryOutcome, outcomeOf, pauseAfter } from "./pauses.ts";
+import { type DeliveryOutcome, failure, outcomeOf, pauseAfter } from "./pauses.ts";
 import { payloadKey, withSentAt } from "./payloads.ts";
 import { hasTemplates, ownHeaders } from "./rules/own-headers.ts";
 import { webhookSettings } from "./rules/settings.ts";
 import { webhookProblem } from "./rules/url-rules.ts";
 import { signingSecrets } from "./secret-service.ts";
 import { signedHeaders } from "./signature.ts";
+import { exportTrace } from "./trace-export.ts";
 
 /** Maximum delay of a queue message. The sweep resends messages for later attempts. */
 const MAX_DELAY_SECONDS = 12 * 3_600;
@@ -38,7 +39,9 @@ export async function consumeWebhook(env: Env, message: WebhookMessage): Promise
 
 async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   const started = new Date();
-  const outcome = await attempt(env, row, started);
+  const outcome = await settled(
+    row.trace_id === null ? attempt(env, row, started) : exportTrace(env, row, row.trace_id),
+  );
   const { status, error } = outcome;
   const duration_ms = Date.now() - started.getTime();
   const entry = { at: started.toISOString(), status, error, duration_ms };
@@ -50,7 +53,7 @@ async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   const { is_ours, is_next_waiting } = await settleAttempt(env, row, entry, end);
   if (is_next_waiting) await sendNextWebhook(env, row.workspace_id);
   if (!is_ours) return;
-  if (error === null) await env.ARTIFACTS.delete(payloadKey(row));
+  if (error === null && row.trace_id === null) await env.ARTIFACTS.delete(payloadKey(row));
   if (pause !== null) await sendWebhooks(env, [row.run_id], delayOf(pause));
 }
 
@@ -60,11 +63,16 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOu
   const body = withSentAt(await payload.text(), now);
   const secrets = await signingSecrets(env, row.workspace_id, now);
   const signed = await signedHeaders(row.run_id, now, body, secrets);
+  const own = await configuredHeaders(env, row);
+  const headers = { ...own, "content-type": "application/json", ...signed };
+  const { status, headers: answered } = await send(env, row, { headers, body });
+  return outcomeOf(status, answered, new Date());
+}
+
+/** Resolves with a failure of the receiver or of the configuration. */
+async function settled(attempt: Promise<DeliveryOutcome>): Promise<DeliveryOutcome> {
   try {
-    const own = await configuredHeaders(env, row);
-    const headers = { ...own, "content-type": "application/json", ...signed };
-    const { status, headers: answered } = await send(env, row, { headers, body });
-    return outcomeOf(status, answered, new Date());
+    return await attempt;
   } catch (error) {
     const { code, message } = AppError.from(error);
     if (code === "internal" || isDatabaseOutage(error)) throw error;
@@ -112,10 +120,6 @@ async function post(env: Env, url: string, init: RequestInit): Promise<Response>
   );
   await response.body?.cancel();
   return response;
-}
-
-function failure(error: string, is_final: boolean): DeliveryOutcome {
-  return { status: null, error, is_final, retry_after_seconds: null };
 }
 
 function delayOf(pause: number): number {

@@ -2,7 +2,7 @@ import { and, eq, lte, type SQL, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { isUnleased, leaseUntil } from "../../shared/work/lease.ts";
 import { sendAllOrLeave } from "../../shared/work/queue.ts";
-import { LEASE_MS, LOG_RETENTION_MS, MAX_ATTEMPTS_AT_ONCE } from "./limits.ts";
+import { EXPORT_RETENTION_MS, LEASE_MS, LOG_RETENTION_MS, MAX_ATTEMPTS_AT_ONCE } from "./limits.ts";
 import type { Attempt } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
 
@@ -84,6 +84,14 @@ async function claim(env: Env, isChosen: SQL, now: Date): Promise<WebhookRow | n
   return row ?? null;
 }
 
+/** Keeps the lease of an attempt that sends several requests. */
+export async function extendLease(env: Env, { run_id, attempt }: WebhookRow): Promise<void> {
+  await database(env)
+    .update(run_webhooks)
+    .set({ lease_expires_at: leaseUntil(new Date(), LEASE_MS) })
+    .where(and(eq(run_webhooks.run_id, run_id), eq(run_webhooks.attempt, attempt)));
+}
+
 type End = Pick<WebhookRow, "status"> & { due_at: Date };
 
 type Settled = {
@@ -95,12 +103,13 @@ type Settled = {
 
 export async function settleAttempt(
   env: Env,
-  { run_id, attempt, workspace_id }: WebhookRow,
+  { run_id, attempt, workspace_id, trace_id }: WebhookRow,
   entry: Attempt,
   { status, due_at }: End,
 ): Promise<Settled> {
   const now = new Date();
-  const expires_at = new Date(now.getTime() + LOG_RETENTION_MS);
+  const retention_ms = trace_id === null ? LOG_RETENTION_MS : EXPORT_RETENTION_MS;
+  const expires_at = new Date(now.getTime() + retention_ms);
   const isOver = status !== "pending";
   const db = database(env);
   const settle = db

@@ -12,6 +12,8 @@ export const JITTER = 0.1;
 export const MAX_PAUSE_SECONDS = 24 * 3_600;
 /** Retention of the log of ended deliveries. */
 export const LOG_RETENTION_MS = 30 * 24 * 3_600_000;
+/** Retention of the log of exported traces: there is one for each run. */
+export const EXPORT_RETENTION_MS = 24 * 3_600_000;
 /** Time in which a replaced secret signs too. */
 export const OVERLAP_MS = 24 * 3_600_000;
 /** Maximum of one delivery with all redeliveries: its log is one row. */

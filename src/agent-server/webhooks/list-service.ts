@@ -23,6 +23,7 @@ export async function listWebhookDeliveries(
           inWorkspace(ctx, run_webhooks),
           eq(run_webhooks.status, each),
           isNull(run_webhooks.alert_id),
+          isNull(run_webhooks.trace_id),
           cursor === undefined ? undefined : lt(run_webhooks.run_id, cursor),
         ),
       )

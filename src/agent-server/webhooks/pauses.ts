@@ -32,7 +32,17 @@ export function outcomeOf(status: number, headers: Headers, now: Date): Delivery
   };
 }
 
-const DELIVERED = { error: null, is_final: true, retry_after_seconds: null };
+export const DELIVERED: DeliveryOutcome = {
+  status: null,
+  error: null,
+  is_final: true,
+  retry_after_seconds: null,
+};
+
+/** @returns the outcome of an attempt without a response */
+export function failure(error: string, is_final = false): DeliveryOutcome {
+  return { status: null, error, is_final, retry_after_seconds: null };
+}
 
 function errorOf(status: number, headers: Headers): string {
   const location = headers.get("location");

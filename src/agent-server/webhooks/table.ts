@@ -13,6 +13,8 @@ export const run_webhooks = sqliteTable(
     thread_id: text().notNull(),
     /** Set for webhooks of alerts, whose deployment and thread are the alert's id. */
     alert_id: text(),
+    /** Set for traces that are sent to an OTLP endpoint. They have no payload in R2. */
+    trace_id: text(),
     url: text().notNull(),
     /** User that a call to the agent's own app acts as. */
     user: text({ mode: "json" }).$type<AgentUser>(),

@@ -9,7 +9,7 @@ import { createFeedbackBatch } from "../feedback/feedback-service.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { assertMayIngest, readJson, withBody } from "./body.ts";
 import { type ChangeKind, type RunBatch, readBatch, toIncoming } from "./incoming.ts";
-import { completeLineage } from "./lineage.ts";
+import { completeLineage, traceOf } from "./lineage.ts";
 import { boundaryOf, readParts } from "./multipart.ts";
 import { readBundle, tooMany } from "./multipart-runs.ts";
 import { findHomes } from "./placement.ts";
@@ -97,12 +97,13 @@ export type InternalTrace = {
 /**
  * Prefers the project that a run names. Drops runs that ingestion rejects: a retry would fail
  * again.
+ * @returns ids of the traces whose root has ended
  */
 export async function ingestInternal(
   ctx: Context,
   project_id: string,
   traces: InternalTrace[],
-): Promise<void> {
+): Promise<string[]> {
   const runs = traces.flatMap((one) => {
     try {
       const run = toInternalRun(one);
@@ -113,6 +114,8 @@ export async function ingestInternal(
     }
   });
   await ingest(ctx, runs);
+  const ended = runs.filter((run) => run.columns.end_us !== undefined && traceOf(run) === run.id);
+  return [...new Set(ended.map(({ id }) => id))];
 }
 
 function toInternalRun({ kind, data, texts }: InternalTrace): IncomingRun {

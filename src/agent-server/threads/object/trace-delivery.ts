@@ -5,6 +5,7 @@ import { log } from "../../../shared/log.ts";
 import { Gatherer } from "../../../shared/work/gatherer.ts";
 import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import { ingestInternal } from "../../../traces/ingest/ingest-service.ts";
+import { enqueueTraceExports } from "../../webhooks/trace-export.ts";
 import { charactersOfRow, type TraceRow } from "./boundary/trace-texts.ts";
 import type { ThreadHeader } from "./storage/thread-rows.ts";
 
@@ -27,7 +28,9 @@ async function ingest(env: Env, thread: ThreadHeader, page: TraceRow[]): Promise
   const ctx = jobContext(env, workspace_id, "traces");
   try {
     const project_id = await projectOf(ctx, deployment_id);
-    await ingestInternal(ctx, project_id, page);
+    const ended = await ingestInternal(ctx, project_id, page);
+    const { thread_id } = thread;
+    await enqueueTraceExports(env, { workspace_id, deployment_id, thread_id }, ended);
   } catch (error) {
     const { code } = AppError.from(error);
     if (code !== "not_found") throw error;

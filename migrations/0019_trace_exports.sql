@@ -1,0 +1,1 @@
+ALTER TABLE `run_webhooks` ADD `trace_id` text;

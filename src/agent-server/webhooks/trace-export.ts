@@ -1,0 +1,95 @@
+import { servedRevision } from "../../control-plane/deployments/api/service.ts";
+import { readVariables } from "../../control-plane/deployments/isolate/revision-code.ts";
+import { database, jobContext } from "../../shared/context.ts";
+import { egressPolicy, safeFetch } from "../../shared/egress/egress.ts";
+import { VERSION } from "../../shared/http/version.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
+import { requestBodies } from "../../traces/otlp/outgoing/request-batches.ts";
+import { isExportOn, otlpTarget } from "../../traces/otlp/outgoing/target.ts";
+import { extendLease, sendWebhooks, type WebhookRow } from "./lease.ts";
+import { ATTEMPT_MS } from "./limits.ts";
+import { DELIVERED, type DeliveryOutcome, failure, outcomeOf } from "./pauses.ts";
+import { run_webhooks } from "./table.ts";
+
+type TraceOwner = { workspace_id: string; deployment_id: string; thread_id: string };
+
+/** The last spans of a trace may arrive a moment after its root. */
+const SETTLE_SECONDS = 5;
+const BAD_REQUEST = 400;
+const EXPORT = "otlp:";
+
+/**
+ * Exports the traces of runs that ended to the OTLP endpoint of their deployment, if its variables name one.
+ * Idempotent.
+ */
+export async function enqueueTraceExports(
+  env: Env,
+  owner: TraceOwner,
+  trace_ids: readonly string[],
+): Promise<void> {
+  if (trace_ids.length === 0 || !(await isExporting(env, owner))) return;
+  const now = new Date();
+  const due = new Date(now.getTime() + SETTLE_SECONDS * 1000);
+  const times = { due_at: due.toISOString(), sent_at: now.toISOString() };
+  const waiting = { status: "pending" as const, attempt: 0, attempts: [] };
+  const rows = trace_ids.map((trace_id) => ({
+    ...{ run_id: EXPORT + trace_id, trace_id, url: "", created_at: now.toISOString() },
+    ...{ ...owner, ...times, ...waiting },
+  }));
+  for (const row of rows)
+    await database(env).insert(run_webhooks).values(row).onConflictDoNothing();
+  const ids = rows.map(({ run_id }) => run_id);
+  await sendWebhooks(env, ids, SETTLE_SECONDS);
+}
+
+/** Settings of a revision and a version of the secrets never change. */
+const settings = new TtlCache<boolean>(60 * 60 * 1000);
+
+async function isExporting(env: Env, { deployment_id, thread_id }: TraceOwner): Promise<boolean> {
+  const served = await servedRevision(env, deployment_id, thread_id);
+  if (served === null) return false;
+  const { revision_id, secrets_version } = served;
+  return settings.get(`${revision_id}/${secrets_version}`, async () =>
+    isExportOn(await readVariables(env, served)),
+  );
+}
+
+/** Sends the spans of a trace. Receivers know repeated spans by their ids. */
+export async function exportTrace(
+  env: Env,
+  row: WebhookRow,
+  trace_id: string,
+): Promise<DeliveryOutcome> {
+  const served = await servedRevision(env, row.deployment_id, row.thread_id);
+  if (!served) return failure("The deployment serves no revision.");
+  const variables = await readVariables(env, served);
+  if (!isExportOn(variables)) return failure("The deployment no longer exports traces.", true);
+  const target = otlpTarget(variables, served.name);
+  if (typeof target === "string") return failure(target, true);
+  const headers = { "user-agent": `Heddle/${VERSION}`, ...target.headers };
+  const ctx = jobContext(env, row.workspace_id, "otlp");
+  let outcome: DeliveryOutcome = DELIVERED;
+  for await (const body of requestBodies(ctx, trace_id, target.resource)) {
+    await extendLease(env, row);
+    outcome = await post(env, target.url, { headers, body });
+    if (outcome.error !== null) return outcome;
+  }
+  return outcome;
+}
+
+async function post(
+  env: Env,
+  url: string,
+  { headers, body }: { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> },
+): Promise<DeliveryOutcome> {
+  const init = { method: "POST", body, headers: { ...headers, ...PROTOBUF } };
+  const limits = { timeout_ms: ATTEMPT_MS, max_bytes: Number.MAX_SAFE_INTEGER };
+  const policy = egressPolicy(env, "webhooks");
+  const response = await safeFetch(policy, url, init, { ...limits, redirects: "answer" });
+  await response.body?.cancel();
+  const outcome = outcomeOf(response.status, response.headers, new Date());
+  // The protocol forbids to send again what is malformed.
+  return response.status === BAD_REQUEST ? { ...outcome, is_final: true } : outcome;
+}
+
+const PROTOBUF = { "content-type": "application/x-protobuf" };
