@@ -9,6 +9,8 @@ beforeAll(async () => {
   ours = await workspace();
 });
 
+const MANY = 5000;
+const ORDERS = 2;
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
@@ -72,6 +74,34 @@ function shapeOfSpans(spans: TestSpan[]) {
     .toSorted((a, b) => (String(a.name) < String(b.name) ? -1 : 1));
 }
 
+/** Returns the names from the root to each run of a trace, as its order and its parent have them. */
+async function pathsOf(trace: string): Promise<string[]> {
+  const id = trace.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const answer = await api(`/api/v2/traces/${id}/runs`, { key: ours.viewer });
+  const lines = (await answer.text()).trimEnd().split("\n");
+  const runs = lines.slice(0, -1).map((line) => JSON.parse(line) as ReadRun);
+  const names = new Map(runs.map((run) => [String(run.id), String(run.name)]));
+  return runs
+    .map(({ dotted_order, parent_run_id }) => {
+      const ids = String(dotted_order)
+        .split(".")
+        .map((part) => part.slice(-36));
+      const parent = ids.at(-2) ?? null;
+      return parent === parent_run_id
+        ? ids.map((one) => names.get(one)).join(".")
+        : "another parent";
+    })
+    .toSorted();
+}
+
+function pathsOfSpans(spans: TestSpan[]): string[] {
+  const paths = new Map<string, string>();
+  for (const { id, parent, name } of spans) {
+    paths.set(id, parent === undefined ? `${name}` : `${paths.get(parent)}.${name}`);
+  }
+  return [...paths.values()].toSorted();
+}
+
 let projects = 0;
 
 async function stored(requests: TestSpan[][]) {
@@ -112,6 +142,31 @@ describe("spans in any order", () => {
       expect(shapeOf(runs)).toEqual(shapeOfSpans(spans));
     });
     await fc.assert(property, { numRuns: 25 });
+  }, 120_000);
+
+  test("become one tree of 5,000, whatever their order, their requests and their repetitions", async () => {
+    for (let seed = 1; seed <= ORDERS; seed++) {
+      const draws = fc.sample(fc.nat(), { numRuns: 3 * MANY, seed });
+      const draw = () => draws.pop() ?? 0;
+      const list = Array.from({ length: MANY - 1 }, () => {
+        return { parent: draw(), offset: draw() % 1000, length: 1 + (draw() % 1000) };
+      });
+      const spans = toSpans(list, NOON);
+      const [keys] = fc.sample(fc.array(fc.nat(), { minLength: MANY, maxLength: MANY }), {
+        numRuns: 1,
+        seed,
+      });
+      const shuffled = spans
+        .map((span, n) => ({ span, key: keys?.[n] ?? 0 }))
+        .toSorted((a, b) => a.key - b.key)
+        .map(({ span }) => span);
+      const requests = split(
+        shuffled,
+        fc.sample(fc.integer({ min: 1, max: 900 }), { numRuns: 5, seed }),
+      );
+      await stored([...requests, ...requests.slice(0, 3)]);
+      expect(await pathsOf(spans[0]?.trace ?? "")).toEqual(pathsOfSpans(spans));
+    }
   }, 120_000);
 
   test("are forgotten with their trace", async () => {

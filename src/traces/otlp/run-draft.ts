@@ -3,12 +3,14 @@ import { isShallow } from "../../shared/http/depth.ts";
 import type { Convention, RunField, RunType } from "./conventions/convention.ts";
 import { GEN_AI } from "./conventions/gen-ai.ts";
 import { OPENINFERENCE } from "./conventions/openinference.ts";
-import { LANGSMITH, TRACELOOP } from "./conventions/products.ts";
+import { LANGSMITH, PYDANTIC_AI, TRACELOOP } from "./conventions/products.ts";
 import { toList } from "./numbered.ts";
 import type { Attributes } from "./span.ts";
 
 /** The first convention that names a field wins, and in it the first attribute. */
-const CONVENTIONS: readonly Convention[] = [LANGSMITH, GEN_AI, OPENINFERENCE, TRACELOOP];
+const CONVENTIONS: readonly Convention[] = [
+  ...[LANGSMITH, GEN_AI, OPENINFERENCE, TRACELOOP, PYDANTIC_AI],
+];
 const PREFIXES = CONVENTIONS.flatMap(({ prefixes }) => Object.entries(prefixes));
 const LISTS = CONVENTIONS.flatMap(({ lists }) => Object.entries(lists));
 /** Prefixes of numbered attributes and keys by namespace: other attributes skip the search. */

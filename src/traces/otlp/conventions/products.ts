@@ -41,3 +41,14 @@ export const TRACELOOP: Convention = {
     "llm.request.functions.": "invocation_params.tools",
   },
 };
+
+/** Attributes of an agent's span: https://ai.pydantic.dev/logfire/. Spans of models and tools have those of GenAI. */
+export const PYDANTIC_AI: Convention = {
+  fields: {
+    "pydantic_ai.all_messages": "inputs.messages",
+    final_result: "outputs",
+  },
+  run_types: {},
+  prefixes: {},
+  lists: {},
+};
