@@ -3,13 +3,13 @@ import { isShallow } from "../../shared/http/depth.ts";
 import type { Convention, RunField, RunType } from "./conventions/convention.ts";
 import { GEN_AI } from "./conventions/gen-ai.ts";
 import { OPENINFERENCE } from "./conventions/openinference.ts";
-import { LANGSMITH, PYDANTIC_AI, TRACELOOP } from "./conventions/products.ts";
+import { LANGSMITH, PYDANTIC_AI, TRACELOOP, VERCEL_AI_SDK } from "./conventions/products.ts";
 import { toList } from "./numbered.ts";
 import type { Attributes } from "./span.ts";
 
 /** The first convention that names a field wins, and in it the first attribute. */
 const CONVENTIONS: readonly Convention[] = [
-  ...[LANGSMITH, GEN_AI, OPENINFERENCE, TRACELOOP, PYDANTIC_AI],
+  ...[LANGSMITH, GEN_AI, OPENINFERENCE, TRACELOOP, PYDANTIC_AI, VERCEL_AI_SDK],
 ];
 const PREFIXES = CONVENTIONS.flatMap(({ prefixes }) => Object.entries(prefixes));
 const LISTS = CONVENTIONS.flatMap(({ lists }) => Object.entries(lists));

@@ -74,9 +74,7 @@ function errorOf({ status }: OtlpSpan, { exception }: ReadEvents): string | unde
 
 /** Messages replace a value, which has them in the format of the instrumented library. */
 function payloadOf(draft: RunDraft, side: "input" | "output", of_events: unknown[]): unknown {
-  const payload = `${side}s` as const;
-  const listed = draft.fields.get(`${payload}.messages`);
-  const messages = listed ?? (of_events.length > 0 ? of_events : undefined);
+  const messages = messagesOf(draft, side, of_events);
   const documents = side === "output" ? draft.fields.get("outputs.documents") : undefined;
   const system_instructions = draft.fields.get("inputs.system_instructions");
   if (messages !== undefined) {
@@ -84,8 +82,27 @@ function payloadOf(draft: RunDraft, side: "input" | "output", of_events: unknown
     return isSystem ? { system_instructions, messages } : { messages };
   }
   if (Array.isArray(documents)) return { documents: documents.map(toDocument) };
-  const value = draft.fields.get(payload);
+  const value = draft.fields.get(`${side}s`);
   return value === undefined || isRecord(value) ? value : { [side]: value };
+}
+
+function messagesOf(draft: RunDraft, side: "input" | "output", of_events: unknown[]): unknown {
+  const listed = draft.fields.get(`${side}s.messages`);
+  const answer = side === "output" ? answerOf(draft) : undefined;
+  return listed ?? answer ?? (of_events.length > 0 ? of_events : undefined);
+}
+
+/** Returns the answer of a model whose text and calls of tools are attributes of their own. */
+function answerOf({ fields }: RunDraft): unknown[] | undefined {
+  const [content, calls] = [fields.get("outputs.text"), fields.get("outputs.tool_calls")];
+  if (content === undefined && calls === undefined) return undefined;
+  const tool_calls = Array.isArray(calls) ? calls.filter(isRecord).map(toToolCall) : [];
+  const message = { role: "assistant", content: content ?? "" };
+  return [tool_calls.length === 0 ? message : { ...message, tool_calls }];
+}
+
+function toToolCall({ toolCallId: id, toolName: name, input, args }: Record<string, unknown>) {
+  return { id, name, args: parseText(input ?? args), type: "tool_call" };
 }
 
 function toDocument(document: unknown): unknown {

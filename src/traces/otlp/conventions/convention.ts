@@ -14,6 +14,8 @@ export type RunField =
   | "inputs"
   | "outputs"
   | "inputs.system_instructions"
+  | "outputs.text"
+  | "outputs.tool_calls"
   | "usage"
   | "metadata"
   | "invocation_params"

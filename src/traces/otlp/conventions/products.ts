@@ -52,3 +52,41 @@ export const PYDANTIC_AI: Convention = {
   prefixes: {},
   lists: {},
 };
+
+/** AI SDK of Vercel before its spans had those of GenAI: https://ai-sdk.dev/docs/ai-sdk-core/telemetry */
+export const VERCEL_AI_SDK: Convention = {
+  fields: {
+    "ai.prompt.messages": "inputs.messages",
+    "ai.prompt.tools": "invocation_params.tools",
+    "ai.prompt": "inputs",
+    "ai.toolCall.name": "name",
+    "ai.toolCall.args": "inputs",
+    "ai.toolCall.result": "outputs",
+    "ai.value": "inputs",
+    "ai.values": "inputs",
+    "ai.embedding": "outputs",
+    "ai.embeddings": "outputs",
+    "ai.response.object": "outputs",
+    "ai.response.text": "outputs.text",
+    "ai.response.toolCalls": "outputs.tool_calls",
+    "ai.model.id": "invocation_params.model",
+    "ai.model.provider": "metadata.ls_provider",
+  },
+  run_types: {
+    "ai.operationId": {
+      "ai.generatetext.dogenerate": "llm",
+      "ai.streamtext.dostream": "llm",
+      "ai.generateobject.dogenerate": "llm",
+      "ai.streamobject.dostream": "llm",
+      "ai.embed.doembed": "embedding",
+      "ai.embedmany.doembed": "embedding",
+      "ai.toolcall": "tool",
+      "*": "chain",
+    },
+  },
+  prefixes: {
+    "ai.telemetry.metadata.": "metadata",
+    "ai.settings.": "invocation_params",
+  },
+  lists: {},
+};
