@@ -1,17 +1,17 @@
-import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import type { z } from "zod";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
 import { DeliveriesList, type DeliveriesQuery, Delivery, type DeliveryStatus } from "./schema.ts";
-import { run_webhooks } from "./table.ts";
+import { exportId, run_webhooks } from "./table.ts";
 
 const STATUSES: DeliveryStatus[] = ["pending", "delivered", "failed"];
 
 /** Ids of runs grow with time. Each status is one range of the index, so that a page reads few rows. */
 export async function listWebhookDeliveries(
   ctx: Context,
-  { limit, cursor, status }: DeliveriesQuery,
+  { limit, cursor, status, kind }: DeliveriesQuery,
 ): Promise<DeliveriesList> {
   assertMay(ctx, "read");
   const pages = (status === undefined ? STATUSES : [status]).map((each) =>
@@ -23,8 +23,8 @@ export async function listWebhookDeliveries(
           inWorkspace(ctx, run_webhooks),
           eq(run_webhooks.status, each),
           isNull(run_webhooks.alert_id),
-          isNull(run_webhooks.trace_id),
-          cursor === undefined ? undefined : lt(run_webhooks.run_id, cursor),
+          kind === "run" ? isNull(run_webhooks.trace_id) : isNotNull(run_webhooks.trace_id),
+          cursor === undefined ? undefined : lt(run_webhooks.run_id, idOf(cursor, kind)),
         ),
       )
       .orderBy(desc(run_webhooks.run_id))
@@ -36,8 +36,16 @@ export async function listWebhookDeliveries(
   const shown = rows.slice(0, limit);
   return DeliveriesList.parse({
     resources: shown.map((row) => ({ ...toDelivery(row), deployment_id: row.deployment_id })),
-    next_cursor: rows.length > limit ? (shown.at(-1)?.run_id ?? null) : null,
+    next_cursor: rows.length > limit ? runOf(shown.at(-1)) : null,
   });
+}
+
+function idOf(run_id: string, kind: DeliveriesQuery["kind"]): string {
+  return kind === "run" ? run_id : exportId(run_id);
+}
+
+function runOf(row: Row | undefined): string | null {
+  return row === undefined ? null : (row.trace_id ?? row.run_id);
 }
 
 const ALERT_DELIVERIES = 20;
@@ -59,5 +67,6 @@ export async function listDeliveriesOf(
 type Row = typeof run_webhooks.$inferSelect;
 
 export function toDelivery(row: Row): z.infer<typeof Delivery> {
-  return Delivery.parse({ ...row, next_attempt_at: row.status === "pending" ? row.due_at : null });
+  const next_attempt_at = row.status === "pending" ? row.due_at : null;
+  return Delivery.parse({ ...row, run_id: runOf(row), next_attempt_at });
 }

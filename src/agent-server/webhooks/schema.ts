@@ -46,6 +46,10 @@ export const DeliveriesQuery = z.object({
   limit: queryLimit("deliveries", 100, 20),
   cursor: Uuid.optional().describe("`next_cursor` of the previous page"),
   status: DeliveryStatuses.optional().describe("Status of the deliveries"),
+  kind: z
+    .enum(["run", "trace"])
+    .default("run")
+    .describe("Webhooks of runs, or traces that deployments send to an OTLP endpoint"),
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
 

@@ -41,6 +41,11 @@ export const run_webhooks = sqliteTable(
   ],
 );
 
+/** Key of the row that sends a trace: the run may have a webhook too. */
+export function exportId(trace_id: string): string {
+  return `otlp:${trace_id}`;
+}
+
 /** Sealed signing secrets of workspaces, with the previous one for a day. */
 export const webhook_secrets = sqliteTable("webhook_secrets", {
   workspace_id: text().primaryKey(),

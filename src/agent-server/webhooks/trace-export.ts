@@ -9,14 +9,13 @@ import { isExportOn, otlpTarget } from "../../traces/otlp/outgoing/target.ts";
 import { extendLease, sendWebhooks, type WebhookRow } from "./lease.ts";
 import { ATTEMPT_MS } from "./limits.ts";
 import { DELIVERED, type DeliveryOutcome, failure, outcomeOf } from "./pauses.ts";
-import { run_webhooks } from "./table.ts";
+import { exportId, run_webhooks } from "./table.ts";
 
 type TraceOwner = { workspace_id: string; deployment_id: string; thread_id: string };
 
 /** The last spans of a trace may arrive a moment after its root. */
 const SETTLE_SECONDS = 5;
 const BAD_REQUEST = 400;
-const EXPORT = "otlp:";
 
 /**
  * Exports the traces of runs that ended to the OTLP endpoint of their deployment, if its variables name one.
@@ -27,31 +26,39 @@ export async function enqueueTraceExports(
   owner: TraceOwner,
   trace_ids: readonly string[],
 ): Promise<void> {
-  if (trace_ids.length === 0 || !(await isExporting(env, owner))) return;
+  const url = trace_ids.length === 0 ? null : await findUrl(env, owner);
+  if (url === null) return;
   const now = new Date();
   const due = new Date(now.getTime() + SETTLE_SECONDS * 1000);
   const times = { due_at: due.toISOString(), sent_at: now.toISOString() };
   const waiting = { status: "pending" as const, attempt: 0, attempts: [] };
   const rows = trace_ids.map((trace_id) => ({
-    ...{ run_id: EXPORT + trace_id, trace_id, url: "", created_at: now.toISOString() },
+    ...{ run_id: exportId(trace_id), trace_id, url, created_at: now.toISOString() },
     ...{ ...owner, ...times, ...waiting },
   }));
-  for (const row of rows)
-    await database(env).insert(run_webhooks).values(row).onConflictDoNothing();
+  const db = database(env);
+  const [first, ...others] = rows.map((row) =>
+    db.insert(run_webhooks).values(row).onConflictDoNothing(),
+  );
+  if (first) await db.batch([first, ...others]);
   const ids = rows.map(({ run_id }) => run_id);
   await sendWebhooks(env, ids, SETTLE_SECONDS);
 }
 
 /** Settings of a revision and a version of the secrets never change. */
-const settings = new TtlCache<boolean>(60 * 60 * 1000);
+const urls = new TtlCache<string | null>(60 * 60 * 1000);
 
-async function isExporting(env: Env, { deployment_id, thread_id }: TraceOwner): Promise<boolean> {
+/** @returns `null` when the deployment exports no traces, `""` when its variables name no endpoint */
+async function findUrl(env: Env, { deployment_id, thread_id }: TraceOwner): Promise<string | null> {
   const served = await servedRevision(env, deployment_id, thread_id);
-  if (served === null) return false;
+  if (served === null) return null;
   const { revision_id, secrets_version } = served;
-  return settings.get(`${revision_id}/${secrets_version}`, async () =>
-    isExportOn(await readVariables(env, served)),
-  );
+  return urls.get(`${revision_id}/${secrets_version}`, async () => {
+    const variables = await readVariables(env, served);
+    if (!isExportOn(variables)) return null;
+    const target = otlpTarget(variables, served.name);
+    return typeof target === "string" ? "" : target.url;
+  });
 }
 
 /** Sends the spans of a trace. Receivers know repeated spans by their ids. */

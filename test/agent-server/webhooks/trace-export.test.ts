@@ -73,8 +73,18 @@ test("a trace is sent once its root has ended, with the headers of the variables
     ...{ "content-type": "application/x-protobuf", authorization: "Bearer secret" },
   });
   expect(sent?.body).toContain("invoke_agent");
-  const list = await api("/v1/run-webhooks/deliveries", { key: ours.viewer });
-  expect(await list.json()).toMatchObject({ resources: [] });
+  const listed = async (query: string) =>
+    (await api(`/v1/run-webhooks/deliveries?${query}`, { key: ours.viewer })).json();
+  expect(await listed("")).toMatchObject({ resources: [] });
+  expect(await listed("kind=trace&status=delivered")).toMatchObject({
+    resources: [
+      {
+        ...{ run_id: trace_id, deployment_id, url: expect.stringContaining("/ok/") },
+        attempts: [{ status: 204, error: null }],
+      },
+    ],
+    next_cursor: null,
+  });
 });
 
 test("a trace that is refused is sent again, and its row waits for that", async () => {
@@ -108,4 +118,13 @@ test("a trace is exported once, and not at all without the switch", async () => 
   expect([await enqueue(on, one), await enqueue(on, one), await enqueue(off, other)]).toEqual([
     1, 1, 0,
   ]);
+  await enqueue(on, newId());
+  const page = async (cursor: string) => {
+    const query = `kind=trace&limit=1&status=pending${cursor}`;
+    const answer = await api(`/v1/run-webhooks/deliveries?${query}`, { key: ours.viewer });
+    return answer.json<{ resources: { run_id: string }[]; next_cursor: string }>();
+  };
+  const first = await page("");
+  expect(first.resources[0]?.run_id).toBe(first.next_cursor);
+  expect((await page(`&cursor=${first.next_cursor}`)).resources).toMatchObject([{ run_id: one }]);
 });
