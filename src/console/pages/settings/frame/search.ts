@@ -5,6 +5,8 @@ export const DELIVERY_STATUSES = ["pending", "delivered", "failed"] as const;
 export type SettingsSearch = {
   /** Deliveries with this status. */
   status?: (typeof DELIVERY_STATUSES)[number] | undefined;
+  /** Traces that are sent on, in place of webhooks. */
+  kind?: "trace" | undefined;
   /** Filters of the audit log. */
   action?: string | undefined;
   actor?: string | undefined;
@@ -22,6 +24,7 @@ export type SettingsSearch = {
 export function settingsSearch(search: RawSearch): SettingsSearch {
   return {
     status: choiceParam(search, "status", DELIVERY_STATUSES),
+    kind: choiceParam(search, "kind", ["trace"]),
     action: textParam(search, "action"),
     actor: textParam(search, "actor"),
     resource: textParam(search, "resource"),

@@ -1,10 +1,13 @@
+import { Link } from "@tanstack/react-router";
 import type { DeliveriesList } from "../../../../agent-server/webhooks/schema.ts";
-import { useApiChange } from "../../../api/hooks.ts";
+import { useApiChange, useWorkspaceId } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
+import { pathTo } from "../../../state/path.ts";
 import { DeliveryItem } from "../../../ui/blocks/delivery-item.tsx";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
 import { Id } from "../../../ui/copy-button.tsx";
+import { shortId } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 
@@ -22,6 +25,22 @@ export function DeliveryRow({ delivery }: Props) {
         </>
       }
       action={status !== "delivered" && <Resend delivery={delivery} />}
+    />
+  );
+}
+
+/** A trace that a deployment sends to its OTLP endpoint. */
+export function TraceRow({ delivery }: Props) {
+  const workspace = useWorkspaceId();
+  const { run_id } = delivery;
+  return (
+    <DeliveryItem
+      delivery={delivery}
+      about={
+        <>
+          , <Link to={pathTo(workspace, `/traces/${run_id}`)}>trace {shortId(run_id)}</Link>
+        </>
+      }
     />
   );
 }

@@ -8,7 +8,7 @@ import { QueryState } from "../../../ui/states.tsx";
 import { CursorPager } from "../frame/cursor-pager.tsx";
 import { SectionHead } from "../frame/head.tsx";
 import { DELIVERY_STATUSES } from "../frame/search.ts";
-import { DeliveryRow } from "./delivery.tsx";
+import { DeliveryRow, TraceRow } from "./delivery.tsx";
 import { SigningSecret } from "./signing-secret.tsx";
 
 const route = getRouteApi("/w/$workspace/settings/$section");
@@ -17,10 +17,10 @@ const PAGE = 50;
 
 /** Deliveries of the webhooks of runs, and the secret that signs them. */
 export function Webhooks() {
-  const { status, cursor } = route.useSearch();
+  const { status, cursor, kind } = route.useSearch();
   const polling = usePolling();
   const query = useApiQuery<DeliveriesList>(apiPath`/v1/run-webhooks/deliveries`, {
-    query: { limit: PAGE, status, cursor },
+    query: { limit: PAGE, status, cursor, kind },
     poll: polling.isPaused ? false : POLL_MS,
     keepPrevious: true,
   });
@@ -28,7 +28,7 @@ export function Webhooks() {
     <>
       <SectionHead
         title="Webhooks"
-        sub="A run that was created with a webhook sends its outcome there."
+        sub="A run that was created with a webhook sends its outcome there, and a deployment its traces to an OTLP endpoint."
         live={<LiveControl polling={polling} query={query} title="Read every 3 s" />}
       />
       <div className="stack">
@@ -37,7 +37,12 @@ export function Webhooks() {
           {({ resources, next_cursor }) => (
             <Panel
               title="Deliveries"
-              end={<StatusFilter />}
+              end={
+                <>
+                  <KindFilter />
+                  <StatusFilter />
+                </>
+              }
               footer={
                 <CursorPager
                   noun="delivery"
@@ -49,13 +54,19 @@ export function Webhooks() {
             >
               {resources.length === 0 ? (
                 <Empty title={status ? `No delivery is ${status}` : "No deliveries"}>
-                  A delivery appears when a run with a webhook ends. It is kept for a month.
+                  {kind === "trace"
+                    ? "A deployment whose variables name an OTLP endpoint sends each trace there after its run. Its delivery is kept for a day."
+                    : "A delivery appears when a run with a webhook ends. It is kept for a month."}
                 </Empty>
               ) : (
                 <ul aria-label="Deliveries">
-                  {resources.map((each) => (
-                    <DeliveryRow key={each.run_id} delivery={each} />
-                  ))}
+                  {resources.map((each) =>
+                    kind === "trace" ? (
+                      <TraceRow key={each.run_id} delivery={each} />
+                    ) : (
+                      <DeliveryRow key={each.run_id} delivery={each} />
+                    ),
+                  )}
                 </ul>
               )}
             </Panel>
@@ -66,15 +77,33 @@ export function Webhooks() {
   );
 }
 
+function KindFilter() {
+  const { kind } = route.useSearch();
+  return (
+    <nav className="seg" aria-label="Kind of the deliveries">
+      {([undefined, "trace"] as const).map((each) => (
+        <route.Link
+          key={each ?? "run"}
+          to="."
+          search={{ kind: each }}
+          aria-current={kind === each ? "page" : undefined}
+        >
+          {each === undefined ? "Webhooks" : "Traces"}
+        </route.Link>
+      ))}
+    </nav>
+  );
+}
+
 function StatusFilter() {
-  const { status } = route.useSearch();
+  const { status, kind } = route.useSearch();
   return (
     <nav className="seg" aria-label="Status of the deliveries">
       {[undefined, ...DELIVERY_STATUSES].map((each) => (
         <route.Link
           key={each ?? "all"}
           to="."
-          search={{ status: each }}
+          search={{ status: each, kind }}
           aria-current={status === each ? "page" : undefined}
         >
           {each === undefined ? "All" : WORDS[each]}
