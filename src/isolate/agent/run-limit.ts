@@ -40,3 +40,12 @@ export async function withinLimit<T>(
   );
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
+
+/** Rejects when the run is cancelled, at once when it has been already. */
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const cancel = () => reject(new Error("The run was cancelled."));
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel);
+  });
+}

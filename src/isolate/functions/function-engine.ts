@@ -1,4 +1,5 @@
 import type { Engine, RunTools } from "../agent/engine.ts";
+import { rejectOnAbort } from "../agent/run-limit.ts";
 import { HostStore } from "../agent/store.ts";
 import type { Checkpoint } from "../checkpoint-contract.ts";
 import { historyText, listCheckpoints } from "../checkpoints/history.ts";
@@ -80,22 +81,26 @@ export class FunctionEngine implements Engine {
       );
     }
     const started = readState(call.head);
-    const isOver = call.resuming && started.metadata.source === "loop";
+    // The checkpoint of the loop is the last one that a run writes.
+    const hasEnded = call.resuming && started.metadata.source === "loop";
     let state = call.resuming ? started : applyUpdate(started, call.input ?? {});
     onSummary(async () => summaryOf(state));
-    if (isOver) return;
+    if (hasEnded) return;
     if (!call.resuming) {
       state = save(state, call, outbox, "input");
     }
     tracer?.begin(call.input);
     const events = new FunctionEvents(call, outbox);
     events.start(state);
-    const take = (update: unknown) => {
+    const applyYield = (update: unknown) => {
       if (!isUpdate(update)) throw new TypeError(describeBadUpdate(call.graph_id, update));
       state = applyUpdate(state, update);
       events.update(update, state);
     };
-    const work = Promise.race([this.#drive(call, state, tools, take), rejection(signal)]);
+    const work = Promise.race([
+      this.#consumeYields(call, state, tools, applyYield),
+      rejectOnAbort(signal),
+    ]);
     await work.catch((error: unknown) => {
       if (!signal.aborted) events.fail(error);
       throw error;
@@ -105,11 +110,11 @@ export class FunctionEngine implements Engine {
     tracer?.end(state.values);
   }
 
-  async #drive(
+  async #consumeYields(
     call: RunCall,
     state: FunctionState,
     { host, outbox, signal }: RunTools,
-    take: (update: unknown) => void,
+    applyYield: (update: unknown) => void,
   ) {
     const custom = call.stream_modes.includes("custom");
     const produced = this.#run(call.input, {
@@ -123,7 +128,7 @@ export class FunctionEngine implements Engine {
     });
     for await (const update of updatesOf(produced)) {
       if (signal.aborted) return;
-      if (update !== undefined && update !== null) take(update);
+      if (update !== undefined && update !== null) applyYield(update);
       if (outbox.isBehind) await outbox.flush();
     }
   }
@@ -169,10 +174,4 @@ export class FunctionEngine implements Engine {
       checkpoint_map: null,
     };
   }
-}
-
-function rejection(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(new Error("The run was cancelled.")));
-  });
 }

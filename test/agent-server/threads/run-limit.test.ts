@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { revisions } from "../../../src/control-plane/deployments/table.ts";
-import { limitOf, withinLimit } from "../../../src/isolate/agent/run-limit.ts";
+import { limitOf, rejectOnAbort, withinLimit } from "../../../src/isolate/agent/run-limit.ts";
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { EVERYTHING, readEvents, testThread } from "../../support/threads.ts";
@@ -75,4 +75,12 @@ test.each([
   expect(limitOf({ ...(BG_JOB_TIMEOUT_SECS !== undefined && { BG_JOB_TIMEOUT_SECS }) })).toBe(
     seconds,
   );
+});
+
+test("a cancellation before the wait for it and during it reject alike", async () => {
+  await expect(rejectOnAbort(AbortSignal.abort())).rejects.toThrow("The run was cancelled.");
+  const controller = new AbortController();
+  const waiting = rejectOnAbort(controller.signal);
+  controller.abort();
+  await expect(waiting).rejects.toThrow("The run was cancelled.");
 });
