@@ -1,14 +1,14 @@
-/** The route path of every URL that has no canonical path. No URL has this one, and no route matches it. */
+/** Route path that a URL with two revisions is given. No client sends it, and no route matches it. */
 export const MALFORMED_PATH = "/%";
 
 /**
- * The URL of one revision has all that the deployment's has: routes match it as
- * `/agents/{deployment}@{revision}`. Ids and slugs are in lower case. MCP has a second path with a slash at its end.
+ * Returns the canonical path, which routes match: `/agents/{deployment}/revisions/{revision}/...` becomes
+ * `/agents/{deployment}@{revision}/...`, in lower case, and `/mcp/` loses its last slash.
  */
 export function toAgentPath(path: string): string {
-  const pin = path.replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2");
-  if (/^\/agents\/[^/@]*@[^/@]*@/.test(pin)) return MALFORMED_PATH;
-  return pin
+  const pinned = path.replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2");
+  if (/^\/agents\/[^/@]*@[^/@]*@/.test(pinned)) return MALFORMED_PATH;
+  return pinned
     .replace(/^\/agents\/[^/]+/, (agent) => agent.toLowerCase())
     .replace(/^(\/agents\/[^/]+\/mcp)\/$/, "$1");
 }
@@ -34,6 +34,7 @@ export function agentServerUrl(
   return new URL(request.url).origin + base + pin;
 }
 
+/** @returns the slug of the agent in the host name, `null` for the host that all agents share */
 export function slugOf(request: Request, domain: string): string | null {
   if (domain === "") return null;
   const host = new URL(request.url).hostname;

@@ -10,9 +10,10 @@ import { storeObject } from "./stub.ts";
 type SearchRow = InSlot<FoundRow>;
 type ReadItem = StoredItem & { id: number };
 
-/** Finds a page among the items of all objects, and then reads those items. */
+/** Finds a page among the items of all Durable Objects, and then reads those items. */
 export async function searchSlots(store: StoreReader, op: SearchOp): Promise<StoredItem[]> {
   const { offset, limit } = op;
+  // Each object returns its first rows, and the merge applies the offset.
   const page = { ...op, offset: 0, limit: Math.min(offset + limit, MAX_FOUND_ROWS) };
   const sources = await readSlots<FoundRow>(store, (object, after) =>
     object.find(page, store.filters, after),
@@ -34,7 +35,7 @@ export async function searchSlots(store: StoreReader, op: SearchOp): Promise<Sto
   });
 }
 
-/** Lists the namespaces of all objects. A shortened one may be in several. */
+/** Lists the namespaces of all Durable Objects. One that is cut to `max_depth` may be in several. */
 export async function listSlots(store: StoreReader, op: NamespacesOp): Promise<string[][]> {
   const { offset, limit } = op;
   const page = { ...op, offset: 0, limit: Math.min(offset + limit, MAX_LISTED_ROWS) };
@@ -47,7 +48,7 @@ export async function listSlots(store: StoreReader, op: NamespacesOp): Promise<s
   return (await takePage(merged, op, ({ row }) => toText(row))).map(({ row }) => row);
 }
 
-/** Reads items of an object, and those that have moved since from the objects after it. */
+/** Reads items of a Durable Object. A full one has passed its items on to four others, where the missing are read. */
 async function readItems(
   store: StoreReader,
   slot: number,

@@ -38,10 +38,10 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Deletes expired logs, and the payloads of failed deliveries. */
+/** Deletes expired logs, and payloads of failed deliveries. `due_at` of an ended delivery is the expiry of its log. */
 export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
   const db = database(env);
-  const isOld = and(
+  const isExpired = and(
     inArray(run_webhooks.status, ["delivered", "failed"]),
     lte(run_webhooks.due_at, now.toISOString()),
   );
@@ -49,13 +49,13 @@ export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
   const rows = await db
     .select({ run_id, deployment_id, status })
     .from(run_webhooks)
-    .where(isOld)
+    .where(isExpired)
     .limit(BATCH);
   const failed = rows.filter((row) => row.status === "failed");
   // Payloads first: after a crash their rows still lead to them.
   if (failed.length > 0) await env.ARTIFACTS.delete(failed.map(payloadKey));
   const ids = rows.map((row) => row.run_id);
-  await db.delete(run_webhooks).where(and(isOld, among(run_webhooks.run_id, ids)));
+  await db.delete(run_webhooks).where(and(isExpired, among(run_webhooks.run_id, ids)));
 }
 
 /**
@@ -67,7 +67,7 @@ export async function deleteWebhooksOf(env: Env, deployment_id: string): Promise
   return deleteBelow(env.ARTIFACTS, payloadPrefix(deployment_id));
 }
 
-/** Reseals secrets after a key rotation, except replaced ones, which expire within a day. */
+/** Reseals secrets after a key rotation. The columns of replaced secrets are not: those expire within a day. */
 export function resealWebhookSecrets(env: Env): Promise<void> {
   return resealRows<typeof webhook_secrets.$inferSelect>(env, webhook_secrets, ({ workspace_id }) =>
     ownerOf(workspace_id),

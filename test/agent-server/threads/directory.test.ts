@@ -5,7 +5,7 @@ import type { DirectoryChange } from "../../../src/agent-server/threads/director
 import { countByStatus } from "../../../src/agent-server/threads/directory/directory.ts";
 import { DirectoryObject } from "../../../src/agent-server/threads/directory/object.ts";
 import {
-  DIRECTORY_GATHERING,
+  DIRECTORY_BATCHING,
   flushEntries,
 } from "../../../src/agent-server/threads/directory/publication.ts";
 import { systemContext } from "../../support/deployment.ts";
@@ -13,10 +13,10 @@ import { directoryRows } from "../../support/directory.ts";
 import { eventually } from "../../support/eventually.ts";
 import { testThread } from "../../support/threads.ts";
 
-const { window_ms } = DIRECTORY_GATHERING;
+const { window_ms } = DIRECTORY_BATCHING;
 afterEach(async () => {
   await flushEntries(env);
-  DIRECTORY_GATHERING.window_ms = window_ms;
+  DIRECTORY_BATCHING.window_ms = window_ms;
   vi.restoreAllMocks();
 });
 
@@ -52,7 +52,7 @@ test("a hundred runs take at most ten calls of the directory, and a reader finds
     deployment_id: "",
     workspace_id: "",
   };
-  DIRECTORY_GATHERING.window_ms = 20_000;
+  DIRECTORY_BATCHING.window_ms = 20_000;
   const writes = countPublications(...threads);
   for (let n = 0; n < 10; n++) await Promise.all(threads.map(echo));
   await eventually(async () => {
@@ -66,7 +66,7 @@ test("a hundred runs take at most ten calls of the directory, and a reader finds
 }, 60_000);
 
 test("a thread that is created is published before the answer", async () => {
-  DIRECTORY_GATHERING.window_ms = 20_000;
+  DIRECTORY_BATCHING.window_ms = 20_000;
   const thread = await testThread();
   expect(await statusOf(thread)).toMatchObject({ status: "idle" });
   await thread.object.patchThread({ a: 1 });
@@ -75,13 +75,13 @@ test("a thread that is created is published before the answer", async () => {
 
 test("an update that was gathered when the object crashed is published by the alarm", async () => {
   const thread = await testThread();
-  DIRECTORY_GATHERING.window_ms = 20_000;
+  DIRECTORY_BATCHING.window_ms = 20_000;
   await echo(thread);
   expect(await statusOf(thread)).toMatchObject({ state_updated_at: null });
   await runInDurableObject(stubOf(thread), (_thread, state) => state.abort("crash")).catch(
     () => {},
   );
-  DIRECTORY_GATHERING.window_ms = window_ms;
+  DIRECTORY_BATCHING.window_ms = window_ms;
   expect(await runDurableObjectAlarm(stubOf(thread))).toBe(true);
   await eventually(async () => expect((await statusOf(thread))?.state_updated_at).toBeTruthy());
 });
@@ -115,7 +115,7 @@ test("an idle thread is published once after a restart, not at each one", async 
 
 test("a thread that is deleted while its update is gathered leaves no row", async () => {
   const thread = await testThread();
-  DIRECTORY_GATHERING.window_ms = 20_000;
+  DIRECTORY_BATCHING.window_ms = 20_000;
   await echo(thread);
   await thread.object.deleteThread();
   await flushEntries(env);

@@ -5,12 +5,12 @@ import type { DirectoryChange, PublishResult } from "./calls.ts";
 import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import { directoryObject } from "./stub.ts";
 
-/** A message of RPC has at most 32 MiB, and a character up to two bytes there. */
+/** At two bytes a character at most 8 MiB, of the 32 MiB that a message of RPC may have. */
 const MAX_CALL_CHARACTERS = 4 * 1024 * 1024;
 /** Characters of an entry beside its texts. */
 const ENTRY_CHARACTERS = 500;
 
-export const DIRECTORY_GATHERING = {
+export const DIRECTORY_BATCHING = {
   window_ms: 200,
   poll_ms: 100,
   timeout_ms: 10_000,
@@ -18,28 +18,31 @@ export const DIRECTORY_GATHERING = {
 };
 
 /** Threads of one deployment in an isolate share a call. */
-const gatherer = new Gatherer<DirectoryChange>(DIRECTORY_GATHERING);
-
-/** Generations that refused entries belong to. Entries of other threads share their calls. */
-const refusals = new WeakMap<DirectoryChange, number>();
+const gatherer = new Gatherer<DirectoryChange>(DIRECTORY_BATCHING);
 
 /**
- * Publishes an entry within the time of the gatherer. Resolves when the directory has it.
- * @returns the generation of another object that must have the entry, `null` when it is published
+ * Generation that an entry must move to. A directory has several Durable Objects: a full one refuses new threads, and
+ * returns the generation that takes them. One call has the entries of many threads, so the result of each is kept.
+ */
+const generationOfRefused = new WeakMap<DirectoryChange, number>();
+
+/**
+ * Publishes an entry in the next batch. Resolves when the directory has it.
+ * @returns `null` when it is published, else the generation to move the entry to, and to publish it there
  */
 export async function publishEntry(env: Env, entry: DirectoryEntry): Promise<number | null> {
   const { metadata, digest } = entry;
   await gather(env, entry, metadata.length + (digest?.length ?? 0));
-  return refusals.get(entry) ?? null;
+  return generationOfRefused.get(entry) ?? null;
 }
 
-/** Publishes an entry at once. */
+/** Publishes an entry at once, with the result of `publishEntry`. */
 export async function publishEntryNow(env: Env, entry: DirectoryEntry): Promise<number | null> {
   await publishChanges(env, [entry]);
-  return refusals.get(entry) ?? null;
+  return generationOfRefused.get(entry) ?? null;
 }
 
-/** Removes an entry within the time of the gatherer. Resolves when the directory does not have it. */
+/** Removes an entry in the next batch. Resolves when the directory does not have it. */
 export function publishRemoval(env: Env, key: DirectoryKey): Promise<void> {
   return gather(env, toRemoval(key), 0);
 }
@@ -54,29 +57,29 @@ export function flushEntries(env: Env): Promise<void> {
   return gatherer.flush((changes) => publishChanges(env, changes));
 }
 
-/** Changes of one object of a directory share calls. */
+/** Changes of one Durable Object share calls. */
 function keyOf({ deployment_id, slot }: Pick<DirectoryKey, "deployment_id" | "slot">): string {
   return `${deployment_id}/${slot}`;
 }
 
-/** Publishes changes of one object of a directory at once. */
+/** Publishes changes of one Durable Object at once. */
 export async function publishChanges(env: Env, changes: DirectoryChange[]): Promise<void> {
   const [first] = changes;
   if (!first) return;
   const { deployment_id, slot } = first;
   const directory = directoryObject(env, deployment_id, slot);
-  // An object of the version before, which runs on for an hour, answers nothing.
+  // For an hour after a release an object may run the version before, whose call returns nothing.
   const published: Partial<PublishResult> | undefined = await directory.publish(changes);
   const { outdated = 0, refused = [], generation = 0 } = published ?? {};
   learnGeneration(deployment_id, generation);
   for (const change of changes)
-    if (refused.includes(change.thread_id)) refusals.set(change, generation);
-    else refusals.delete(change);
+    if (refused.includes(change.thread_id)) generationOfRefused.set(change, generation);
+    else generationOfRefused.delete(change);
   if (outdated > 0)
     throw new Error(`${outdated} entries of the directory are too old: repeat them`);
 }
 
-/** Removes the entry of a thread up to a change of it: its id may be used again. */
+/** Removes the entry of a thread at once, and drops its unsent changes up to `seq`: later ones are of a new thread. */
 export async function forgetThread(env: Env, key: DirectoryKey): Promise<void> {
   const removal = toRemoval(key);
   const { thread_id, seq } = removal;
@@ -84,7 +87,7 @@ export async function forgetThread(env: Env, key: DirectoryKey): Promise<void> {
   await publishChanges(env, [removal]);
 }
 
-/** Removes entries of one object of a directory, whether they have a thread or not. */
+/** Removes entries of one Durable Object at once, whatever their `seq`. */
 export async function forgetEntries(env: Env, keys: Omit<DirectoryKey, "seq">[]): Promise<void> {
   await publishChanges(
     env,

@@ -10,6 +10,7 @@ import { ensureSystemAssistants, isSystemId } from "./system-assistants.ts";
 export type AssistantRef = { deployment_id: string; assistant_id: string };
 type Action = "create" | "read" | "update" | "delete" | "search";
 
+/** Authorizes an action on assistants by the agent's own code, which may change the value. */
 export function authorizeAssistants<V extends object>(
   ctx: Context,
   action: Action,
@@ -32,6 +33,7 @@ export async function authorizeAssistant<V extends object>(
   return { value, filters, find };
 }
 
+/** Authorizes an action and reads the assistant. @throws AppError `not_found` */
 export async function openAssistant<V extends object>(
   ctx: Context,
   agent: ActiveRevision,
@@ -44,15 +46,17 @@ export async function openAssistant<V extends object>(
 }
 
 /** Checks that the caller may delete the threads of all users of the assistant. */
-export async function assertAllThreads(ctx: Context): Promise<void> {
+export async function assertMayDeleteAllThreads(ctx: Context): Promise<void> {
   const request = { resource: "threads", action: "delete", value: {} } as const;
   const { filters } = await authorize(ctx, request);
+  // Without filters the caller is not restricted.
   if (filters === null) return;
   const text =
     "delete_threads: the assistant has threads of other users; delete the assistant without it, and your threads by id.";
   throw new AppError("forbidden", text);
 }
 
+/** Creates the assistants of the deployment's own graphs first, if they are missing. */
 async function findAssistant(
   ctx: Context,
   agent: ActiveRevision,

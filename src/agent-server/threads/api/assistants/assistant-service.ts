@@ -8,7 +8,7 @@ import { pick, toPage } from "../page.ts";
 import { keepable } from "../threads/service.ts";
 import {
   type AssistantRef,
-  assertAllThreads,
+  assertMayDeleteAllThreads,
   authorizeAssistants,
   openAssistant,
 } from "./assistant-access.ts";
@@ -93,7 +93,7 @@ export async function deleteAssistant(
 ): Promise<void> {
   const agent = await openAgent(ctx, ref.deployment_id, "write");
   const { row } = await openAssistant(ctx, agent, ref, "delete", {});
-  if (delete_threads) await assertAllThreads(ctx);
+  if (delete_threads) await assertMayDeleteAllThreads(ctx);
   // Crons first, so that a retry after a crash continues. System assistants keep theirs: they can still run.
   if (!row.is_system) {
     await endAssistantCrons(row.deployment_id, row.assistant_id);

@@ -13,9 +13,9 @@ export const MAX_ROW_BYTES = 1_900_000;
 export const MAX_PAYLOAD_CHARACTERS = 10 * MIB;
 /** All payloads of a commit, with their shared texts. */
 export const MAX_PAYLOADS_CHARACTERS = 16 * MIB;
-/** Everything that one attempt at a run commits: a part of its events, checkpoints, writes and traces. */
+/** Bytes that one attempt at a run commits: checkpoints, writes and traces, and a quarter of its events. */
 export const MAX_RUN_BYTES = 1024 * MIB;
-/** Bytes of events that count as one byte of an attempt. */
+/** Bytes of events that count as one byte of an attempt, because repeated values of a state are stored once. */
 export const EVENT_BYTES_PER_BYTE = 4;
 /** Objects and lists of one event, which readers parse. */
 export const MAX_EVENT_CONTAINERS = 500_000;
@@ -35,13 +35,13 @@ export const MAX_SCANNED_CHARACTERS = 32 * MIB;
 export const MAX_VALUES_CHARACTERS = 24 * MIB;
 /** Objects and lists of the values, which are parsed to be shown. */
 export const MAX_VALUES_CONTAINERS = 500_000;
-/** They are in one row with the thread's metadata and config. */
+/** Interrupts are in one row with the thread's metadata and config. */
 export const MAX_INTERRUPTS_CHARACTERS = 512 * 1024;
 export const MAX_ANSWER_CHARACTERS = 31 * MIB;
 /** Objects and lists of a state or a history. */
 export const MAX_ANSWER_CONTAINERS = 1_000_000;
 export const MAX_AUTHENTICATE_CHARACTERS = 64 * 1024;
-/** Checkpoints that agents of one workspace are sent, in bytes a second: an isolate takes several times as many. */
+/** Rate at which the agents of a workspace are sent checkpoints. An isolate takes several times as many. */
 export const READ_BYTES_PER_SECOND = 64 * MIB;
 /** Half a second of that rate may be sent at once: one page of checkpoints is not paced. */
 export const READ_BURST_MS = 500;

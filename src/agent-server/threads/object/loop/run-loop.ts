@@ -16,9 +16,14 @@ import { planRun, repeatStart } from "./merge.ts";
 import { Settling } from "./settling.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
-/** Accepts, starts, ends and cancels the runs of one thread: one at a time, in the order received. */
+/**
+ * Accepts, starts, ends and cancels the runs of one thread: one at a time, in the order received.
+ * A run ends by `#end`, when its outcome has arrived, by `#stop`, when it is cancelled, which with durability `exit`
+ * waits for its last checkpoint (`#endStop`), or by `#undo`, after which no row of it remains.
+ */
 export class RunLoop {
   readonly #store: ThreadStore;
+  /** Notifies the readers of these runs, of all without a list, and of none with an empty one. */
   readonly #onChange: (run_ids?: string[]) => void;
   /** Runs with changes that readers were not notified of. */
   readonly #touched = new Set<string>();
@@ -56,6 +61,7 @@ export class RunLoop {
     return !this.#settling.isPending && !this.#store.runs.queue.isInFlight(run_id);
   }
 
+  /** Stores a run, and starts it when the thread is free. @returns why it is refused, else the run */
   accept(request: RunRequest): StoredRun | RunRefusal {
     const plan = planRun(this.#store, request);
     if (typeof plan === "string") return plan;
@@ -73,6 +79,7 @@ export class RunLoop {
     return runs.get(request.run_id) ?? "thread_missing";
   }
 
+  /** Starts the next run that is due. */
   advance() {
     this.#store.transaction(() => this.#startNext());
     this.#notify();
@@ -130,7 +137,7 @@ export class RunLoop {
 
   #abandon(options: { grace: boolean }) {
     this.#live?.cancel(options);
-    this.#release();
+    this.#clearLive();
   }
 
   #notify() {
@@ -149,7 +156,7 @@ export class RunLoop {
     if (reason) this.#store.runs.setCancelReason(run_id, reason);
     if (live?.run.kwargs.durability === "exit") return this.#stopAtExit(live);
     if (live) this.#abandon({ grace: true });
-    this.#interrupt(run_id);
+    this.#markInterrupted(run_id);
   }
 
   /** The isolate of a run with durability `exit` sends its checkpoint when it is aborted. */
@@ -162,21 +169,21 @@ export class RunLoop {
     this.#touched.add(run_id);
     this.#store.transaction(() => {
       this.#store.apply(run_id, ops);
-      this.#interrupt(run_id);
+      this.#markInterrupted(run_id);
       if (hasWholeTrace) this.#store.traces.close(run_id);
-      this.#release();
+      this.#clearLive();
       this.#startNext();
     });
     this.#settling.start();
     this.#notify();
   }
 
-  #release() {
+  #clearLive() {
     this.#live?.endStop();
     this.#live = null;
   }
 
-  #interrupt(run_id: string) {
+  #markInterrupted(run_id: string) {
     this.#touched.add(run_id);
     this.#store.runs.end(run_id, "interrupted");
     this.#store.enqueueWebhook(run_id, { hasResult: false });
@@ -188,7 +195,7 @@ export class RunLoop {
     if (next && next.due_at <= Date.now()) this.#start(next);
   }
 
-  #start({ run_id }: StoredRun, isSuspect = false) {
+  #start({ run_id }: StoredRun, inQuarantine = false) {
     const { runs, thread } = this.#store;
     runs.start(run_id, this.#driver.version);
     const run = runs.get(run_id);
@@ -197,7 +204,7 @@ export class RunLoop {
     this.#store.beginAttempt(run);
     thread.startRun(run.revision);
     this.#traces.open(run);
-    const attempt = new RunAttempt(run, isSuspect);
+    const attempt = new RunAttempt(run, inQuarantine);
     this.#live = attempt;
     // Waits for the end of the transaction: the isolate reads what it writes.
     queueMicrotask(() => this.#driver.drive(attempt));

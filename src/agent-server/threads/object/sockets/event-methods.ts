@@ -2,7 +2,7 @@ import type { EventFilter } from "../../events/filter.ts";
 import type { Session } from "../../events/session.ts";
 import type { ProtocolReaders } from "./readers.ts";
 
-/** Events of the v2 protocol. A thread can be followed before it exists. */
+/** RPC methods of a thread for the v2 protocol of events. A thread can be followed before it exists. */
 export class EventMethods {
   readonly #protocol: ProtocolReaders;
 
@@ -10,7 +10,10 @@ export class EventMethods {
     this.#protocol = protocol;
   }
 
-  /** @returns `null` when the caller may not see the thread */
+  /**
+   * @param since number of the last event that the reader has
+   * @returns `null` when the caller may not see the thread
+   */
   async followEvents(
     filter: EventFilter,
     since: number,
@@ -19,11 +22,12 @@ export class EventMethods {
     return this.#protocol.stream(filter, since, session);
   }
 
+  /** Returns the graphs and nodes of a run, `null` for the newest, and the number of the last event. */
   async readTree(run_id: string | null) {
     return this.#protocol.tree(run_id);
   }
 
-  /** The filters of the call decide. */
+  /** A call tests the filters first, and returns `false` in place of this for a hidden thread. */
   async isVisible(): Promise<boolean> {
     return true;
   }
