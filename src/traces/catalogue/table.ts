@@ -63,7 +63,7 @@ export const ttl_settings = sqliteTable("ttl_settings", {
   updated_at: text().notNull(),
 });
 
-/** Catalogue with one row per object. Counts are eventually consistent; `seq` is their version. */
+/** Partitions of runs by project, day and slot, each a Durable Object. `seq` is the version of the counts. */
 export const partitions = sqliteTable(
   "partitions",
   {
@@ -73,9 +73,11 @@ export const partitions = sqliteTable(
     workspace_id: text().notNull(),
     rows: integer().notNull(),
     bytes: integer().notNull(),
-    /** Bytes in R2: of bodies and sealed files, of single payloads, and of attachments. */
+    /** Bytes of bodies and sealed files in R2. */
     file_bytes: integer().notNull().default(0),
+    /** Bytes of single payloads in R2. */
     payload_bytes: integer().notNull().default(0),
+    /** Bytes of attachments in R2. */
     attachment_bytes: integer().notNull().default(0),
     seq: integer().notNull(),
     min_start_us: integer(),
@@ -86,7 +88,7 @@ export const partitions = sqliteTable(
     stats: text({ mode: "json" }).$type<TraceTotals>(),
     stats_seq: integer(),
     updated_at: text().notNull(),
-    /** `seq` without expired short-lived traces. `null` when some may remain. */
+    /** `seq` up to which expired short-lived traces are deleted. `null` when some may remain. */
     expired_seq: integer(),
     /** Time of the last expiry message. */
     expiry_sent_at: text(),

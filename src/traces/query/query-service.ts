@@ -18,9 +18,10 @@ import { toRun } from "./to-run.ts";
 
 export type FoundRuns = { runs: JsonObject[]; next: string | null };
 
-/** Fields without which LangSmith's clients read no run. */
+/** Fields that LangSmith's clients require in each run. */
 const REQUIRED = ["id", "name", "run_type", "start_time", "trace_id"];
 
+/** Returns a page of runs in the form of LangSmith's API. @throws AppError for filters that are not valid */
 export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<RunsPage> {
   const select = input.select && [...input.select, ...REQUIRED];
   const { runs, next } = await findPage(ctx, { ...input, select });
@@ -36,6 +37,7 @@ function isWithinWeek({ start_time, end_time }: RunsQueryRequest): boolean {
   return start_time != null && (end_time ?? nowMicros()) - start_time <= 7 * DAY_US;
 }
 
+/** Returns a page of runs, which may have fewer than `limit`: they fit the size of a response. */
 export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<FoundRuns> {
   assertMay(ctx, "read");
   assertReadRate(ctx, isWithinWeek(input) ? "query_week" : "query_longer");
@@ -46,15 +48,18 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   }
   const plan = toPlan(input);
   const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
-  const outline = { ...plan, columns: smallColumns(plan.columns), limit: input.limit + 1 };
-  const { found, seq, stopped } = await searchPartitions(ctx, groups, outline);
+  // Another row shows whether a next page exists. Large columns are read for the rows of the page alone.
+  const withoutLarge = { ...plan, columns: smallColumns(plan.columns), limit: input.limit + 1 };
+  const { found, seq, stopped } = await searchPartitions(ctx, groups, withoutLarge);
   const page = await withLargeColumns(ctx.env, found.slice(0, input.limit), plan.columns);
-  const end = found.length > page.length ? (page.at(-1)?.row ?? null) : stopped;
+  // The next page begins after the last row of this one, or where the search has stopped.
+  const last = found.length > page.length ? (page.at(-1)?.row ?? null) : stopped;
   const max_seq = plan.max_seq ?? seq;
-  const next = end && writeCursor({ start_us: end.start_us, id: end.id, max_seq });
+  const next = last && writeCursor({ start_us: last.start_us, id: last.id, max_seq });
   return { runs: await toRuns(ctx, page, select), next };
 }
 
+/** Returns runs by id. @throws AppError `too_large` when they do not fit a response */
 export async function findByIds(
   ctx: Context,
   ids: string[],
@@ -74,6 +79,7 @@ export async function findByIds(
   throw new AppError("too_large", text);
 }
 
+/** Converts rows to their wire form, with the selected fields. */
 export async function toRuns(
   ctx: Context,
   found: {

@@ -1,4 +1,4 @@
-import { EVERY_RUN, type RunSource, type UsedBelow } from "../rows/run-source.ts";
+import { type DescendantsWithUsage, EVERY_RUN, type RunSource } from "../rows/run-source.ts";
 import type { RunView } from "../rows/run-view.ts";
 import type { Usage } from "../usage.ts";
 import { hasAll, hasUsage, ownUsage, TraceUsage, type UsageRun, withBelow } from "./trace-usage.ts";
@@ -9,12 +9,12 @@ const MAX_TRACES = 2000;
 /** Caches the usage of traces. Valid until a run changes. */
 export class UsageIndex {
   readonly #source: RunSource;
-  readonly #usedBelow: UsedBelow;
+  readonly #descendantsWithUsage: DescendantsWithUsage;
   readonly #traces = new Map<string, TraceUsage>();
 
   constructor(source: RunSource) {
     this.#source = source;
-    this.#usedBelow = source.usedBelow();
+    this.#descendantsWithUsage = source.descendantsWithUsage();
   }
 
   /** Returns the usage of a run: its own, else of the model calls below it. */
@@ -24,7 +24,7 @@ export class UsageIndex {
 
   /** @returns `null` when the run's own usage is all */
   summed(run: RunView): Usage | null {
-    const below = this.#usedBelow(run);
+    const below = this.#descendantsWithUsage(run);
     if (below?.length === 0 || hasAll(run)) return null;
     return below === null ? this.trace(run.trace_id).summed(run) : withBelow(run, below);
   }

@@ -14,7 +14,7 @@ export type RunSelection = {
   /** Exclusive start in the given order. */
   after: Position | null;
   max_seq: number | null;
-  /** Every match has a term in one of the ranges of each list. */
+  /** A match has, for each inner list, a term in at least one of its ranges. Others may have too. */
   candidates: TermRange[][];
 };
 
@@ -32,24 +32,25 @@ export const EVERY_RUN: RunSelection = {
 };
 
 /**
- * Finds the runs with usage below a run in its trace.
+ * Finds the descendants of a run, in its trace, that have token usage of their own.
  * @returns `null` when that takes a read of the whole trace
  */
-export type UsedBelow = (run: RunView) => RunView[] | null;
+export type DescendantsWithUsage = (run: RunView) => RunView[] | null;
 
-/** Number of the runs that start before `from_us`. */
+/** Number of the runs that start before `from_us`: all others are read from there. */
 export type FirstRuns = { runs: number; from_us: number };
 
-/** Live runs of one partition. Each run occurs once, in its newest version. */
+/** Runs of one partition that are not deleted. Each occurs once, in its newest version. */
 export interface RunSource {
   live(selection: RunSelection): Iterable<RunView>;
   ofTrace(trace_id: string): RunView[];
   byId(id: string): RunView | null;
   /**
-   * Counts the first runs of an ascending selection without ids and candidates, fewer than `limit`.
-   * @returns `null` when it counts none
+   * Counts runs without decoding them, from the start of an ascending selection without ids and candidates: whole
+   * segments, as long as their sum is below `limit`.
+   * @returns `null` when no segment can be counted
    */
   countFirst(selection: RunSelection, limit: number): FirstRuns | null;
   /** Returns a lookup that is valid until a run changes. */
-  usedBelow(): UsedBelow;
+  descendantsWithUsage(): DescendantsWithUsage;
 }

@@ -1,4 +1,4 @@
-import type { FirstRuns, RunSelection, UsedBelow } from "../rows/run-source.ts";
+import type { DescendantsWithUsage, FirstRuns, RunSelection } from "../rows/run-source.ts";
 import { type TermRange, termOf } from "../terms.ts";
 import { mayContain } from "./codec/bloom.ts";
 import { compareTexts } from "./codec/uuids.ts";
@@ -51,7 +51,7 @@ export class RunSet {
     return runs;
   }
 
-  usedBelow(): UsedBelow {
+  descendantsWithUsage(): DescendantsWithUsage {
     const usages = new Map<RunSegment, SegmentUsage>();
     return (run) => {
       if (!(run instanceof SegmentRun)) return null;

@@ -7,7 +7,7 @@ import { changeRun, createRun } from "./runs.ts";
 
 /** Changes of one transaction. Collects whole new versions of runs and writes them as one segment. */
 export class ChangeBatch {
-  /** Sequence of the whole batch, so that it never runs ahead of the clock. */
+  /** Sequence of all changes. It is a time in microseconds: a sequence for each run would be ahead of the clock. */
   readonly seq: number;
   readonly #segments: SegmentStore;
   readonly #writer: SegmentWriter;
@@ -32,16 +32,19 @@ export class ChangeBatch {
     return this.#runs.get(id) ?? this.#stored(id);
   }
 
+  /** Creates the run of the change, or merges the change into it. */
   apply(change: RunChange): void {
     const stored = this.find(change.id);
     if (stored !== null) this.put(changeRun(stored, change, this.seq));
     else this.put(createRun(change, { row: this.#counts.nextRow(), seq: this.seq }));
   }
 
+  /** Replaces the whole version of a run. */
   put(run: RunVersion): void {
     this.#runs.set(run.id, run);
   }
 
+  /** Writes all versions at once. A batch is written once. */
   write(): void {
     if (this.#runs.size === 0) return;
     for (const run of this.#runs.values()) this.#counts.track(this.#stored(run.id), run);
@@ -51,8 +54,8 @@ export class ChangeBatch {
   #stored(id: string): RunVersion | null {
     const known = this.#before.get(id);
     if (known !== undefined) return known;
-    const place = this.#segments.find(id);
-    const run = place === null ? null : this.#segments.read(place);
+    const location = this.#segments.find(id);
+    const run = location === null ? null : this.#segments.read(location);
     this.#before.set(id, run);
     return run;
   }

@@ -83,11 +83,11 @@ test("usage of a run is the same when its whole trace is read", async () => {
   const counts = { inSegment: 0, summed: 0, inTrace: 0 };
   const compare = (store: PartitionStore) => {
     const usage = new UsageIndex(store.runs);
-    const usedBelow = store.runs.usedBelow();
+    const descendantsWithUsage = store.runs.descendantsWithUsage();
     for (const run of store.runs.live(EVERY_RUN)) {
       const expected = new TraceUsage(store.runs.ofTrace(run.trace_id)).summed(run);
       expect(usage.summed(run)).toEqual(expected);
-      const isInSegment = usedBelow(run) !== null;
+      const isInSegment = descendantsWithUsage(run) !== null;
       counts[isInSegment ? "inSegment" : "inTrace"] += 1;
       if (isInSegment && expected !== null) counts.summed += 1;
     }

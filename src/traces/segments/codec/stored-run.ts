@@ -12,7 +12,7 @@ import {
 import type { Frame } from "./frames.ts";
 import type { Head } from "./head.ts";
 
-/** Decodes all columns of a run. */
+/** Decodes run `n` of a segment: short columns are in the head, texts of payloads in the frame. */
 export function readStored(head: Head, frame: Frame, n: number): RunVersion {
   return {
     id: head.id("id", n),
