@@ -1,5 +1,5 @@
-// Runs a command for as long as this process's stdin stays open. However the stack ends, be it by
-// SIGKILL, its end of the pipe closes and everything the command started goes with it.
+// Runs a command until stdin closes. When the process that started this one ends, even by SIGKILL, the system closes
+// the pipe, and the process group of the command is killed.
 import { spawn } from "node:child_process";
 import { kill } from "./processes.ts";
 
@@ -8,6 +8,7 @@ const GRACE_MS = 3000;
 const [command = "", ...args] = process.argv.slice(2);
 const child = spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit"] });
 
+// Only the pipe ends the command: a signal of the terminal reaches all processes at once.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 process.stdin.on("close", end).resume();
 child.on("exit", (code) => {

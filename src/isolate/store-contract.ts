@@ -1,4 +1,4 @@
-/** RPC contract between the store's object, threads and isolates. Plain data only. */
+/** RPC contract between the store's Durable Objects, threads and isolates. Plain data only. */
 
 export type NamespaceCondition = { match: "prefix" | "suffix"; path: string[] };
 
@@ -14,7 +14,7 @@ export type StoreOp =
       op: "put";
       namespace: string[];
       key: string;
-      /** JSON text of an object. */
+      /** JSON object as text. */
       value: string;
       /** Vectors of the item; none when it is not searchable by meaning. */
       vectors: Float32Array[];
@@ -45,8 +45,9 @@ export type StoredItem = {
   key: string;
   /** JSON text. */
   value: string;
-  /** Milliseconds. */
+  /** Milliseconds since 1970. */
   created_at: number;
+  /** Milliseconds since 1970. */
   updated_at: number;
   /** Cosine similarity to the query, `null` without a query. */
   score: number | null;
@@ -58,16 +59,16 @@ export type StoreResult = StoredItem | StoredItem[] | string[][] | null;
 export type StoreRefusal = {
   code: "bad_request" | "invalid_request" | "forbidden" | "too_large" | "unavailable";
   message: string;
-  /** Whether the namespace of an operation is refused. */
+  /** Whether the namespace is what is refused. */
   is_namespace?: boolean;
 };
 
-/** Atomic while the store is one object: all operations of a batch, or none. A divided store: for each object. */
+/** A batch is atomic in each Durable Object of the store, so wholly atomic before the store is divided. */
 export type StoreAnswer =
   | { ok: true; results: StoreResult[] }
   | { ok: false; refusal: StoreRefusal };
 
-/** `null` indexes the configured fields, false none. */
+/** Fields to index: `null` for the configured ones, `false` for none. */
 export type IndexChoice = string[] | false | null;
 
 export type EmbedCall = {

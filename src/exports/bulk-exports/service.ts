@@ -73,6 +73,10 @@ export async function listBulkExports(
   return { items: await toBulkExports(ctx, rows), total };
 }
 
+function isSchedule({ interval_hours, end_us }: Pick<ExportRow, "interval_hours" | "end_us">) {
+  return interval_hours !== null && end_us === null;
+}
+
 function isOfKind(kind: NonNullable<BulkExportsQuery["kind"]>): SQL | undefined {
   const { source_bulk_export_id, end_us } = bulk_exports;
   if (kind === "window") return isNotNull(source_bulk_export_id);
@@ -82,11 +86,11 @@ function isOfKind(kind: NonNullable<BulkExportsQuery["kind"]>): SQL | undefined 
   );
 }
 
-/** Keeps written files, and writes failed ones to the same keys. */
+/** Restarts the failed files of an export, to the same keys. Files that are written stay. */
 export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExport> {
   assertMayExport(ctx, "start");
   const row = await findExport(ctx, id);
-  if (row.interval_hours !== null && row.end_us === null) {
+  if (isSchedule(row)) {
     throw new AppError("conflict", "A schedule cannot be retried: create a new one.");
   }
   if (!isRetryable(row.status)) {
@@ -99,6 +103,7 @@ export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExp
   return toOne(ctx, again ?? (await findExport(ctx, id)));
 }
 
+/** Returns the limits of the installation, which are the same for all workspaces. */
 export function getLimits(ctx: Context): BulkExportLimits {
   assertMayExport(ctx, "read");
   return {
@@ -117,6 +122,7 @@ export function getLimits(ctx: Context): BulkExportLimits {
   };
 }
 
+/** @throws AppError `not_found` for an export of another workspace too */
 export async function findExport(ctx: Context, id: string): Promise<ExportRow> {
   const [row] = await ctx.db
     .select()
@@ -128,14 +134,14 @@ export async function findExport(ctx: Context, id: string): Promise<ExportRow> {
 
 type KeyedRequest = { idempotency_key: string; request_sha256: string };
 
-/** Compare-and-set by unique key: concurrent requests return the same export. */
+/** A unique index on the idempotency key lets one of several concurrent requests insert: all return its row. */
 async function insertExport(
   ctx: Context,
   bulkExport: NewExport,
   request: KeyedRequest | null,
 ): Promise<ExportRow> {
   const now = new Date().toISOString();
-  const isSchedule = bulkExport.interval_hours !== null;
+  const isRepeated = bulkExport.interval_hours !== null;
   const [made] = await ctx.db
     .insert(bulk_exports)
     .values({
@@ -143,8 +149,8 @@ async function insertExport(
       workspace_id: ctx.caller.workspace_id,
       ...bulkExport,
       ...request,
-      status: isSchedule ? "INTERVAL_SCHEDULED" : "CREATED",
-      next_window_index: isSchedule ? 0 : null,
+      status: isRepeated ? "INTERVAL_SCHEDULED" : "CREATED",
+      next_window_index: isRepeated ? 0 : null,
       next_window_at:
         bulkExport.interval_hours === null
           ? null

@@ -15,23 +15,24 @@ type SendOptions = {
 /** Limit of a response. The longest is one page of a list of uploads. */
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 /** Statuses with which servers reject unknown headers. */
-const REFUSED_HEADER = new Set([400, 411, 415, 417, 422, 501]);
+const HEADER_REFUSED_STATUSES = new Set([400, 411, 415, 417, 422, 501]);
 
 /** Sends each call once, except to adapt to the server's region and checksum support. */
 export function sender(target: S3Target, options: SendOptions) {
   const keys: Keys = new Map();
+  /** Endpoint, region and use of checksums that the server accepts. */
   const manner = {
     endpoint_url: target.endpoint_url,
     region: target.region ?? regionOf(target.endpoint_url),
     is_summed: target.checksums,
   };
 
-  async function attempt(call: Call, manner: Manner): Promise<S3Answer> {
-    const { url, init } = await sign(target, call, manner, options.now(), keys);
+  async function attempt(call: Call, how: Manner): Promise<S3Answer> {
+    const { url, init } = await sign(target, call, how, options.now(), keys);
     return exchange(options, url, init, call.max_bytes);
   }
 
-  async function inItsRegion(call: Call, is_summed: boolean): Promise<S3Answer> {
+  async function sendInRegion(call: Call, is_summed: boolean): Promise<S3Answer> {
     const answer = await attempt(call, { ...manner, is_summed });
     const hint = regionHint(answer);
     if (hint === null || hint === manner.region) return answer;
@@ -42,11 +43,11 @@ export function sender(target: S3Target, options: SendOptions) {
 
   return async function send(call: Call): Promise<S3Answer> {
     const is_summed = manner.is_summed && call.method === "PUT";
-    const answer = await inItsRegion(call, is_summed);
+    const answer = await sendInRegion(call, is_summed);
     const problem = problemOf(call, answer);
     if (problem === null) return answer;
-    if (is_summed && !problem.is_transient && REFUSED_HEADER.has(problem.status)) {
-      const plain = await inItsRegion(call, false);
+    if (is_summed && !problem.is_transient && HEADER_REFUSED_STATUSES.has(problem.status)) {
+      const plain = await sendInRegion(call, false);
       if (problemOf(call, plain) === null) {
         manner.is_summed = false;
         return plain;
@@ -56,13 +57,14 @@ export function sender(target: S3Target, options: SendOptions) {
   };
 }
 
-/** Reads errors in a 200: S3 answers some POSTs before it knows their result. */
+/** Reads errors in a 200: S3 answers some POSTs before their result is known. */
 function problemOf({ method }: Call, answer: S3Answer): S3Problem | null {
   const isOk = answer.status >= 200 && answer.status < 300;
   if (isOk && !(method === "POST" && rootName(answer.text) === "Error")) return null;
   return toProblem(answer);
 }
 
+/** @param max_bytes limit of a binary body. `undefined`: the body is read as text */
 async function exchange(
   options: SendOptions,
   url: string,
@@ -70,6 +72,7 @@ async function exchange(
   max_bytes: number | undefined,
 ): Promise<S3Answer> {
   options.signal?.throwIfAborted();
+  // The answer to HEAD has the length of the object, and no body.
   const limits = {
     timeout_ms: options.attempt_ms,
     max_bytes: init.method === "HEAD" ? Number.MAX_SAFE_INTEGER : (max_bytes ?? MAX_ANSWER_BYTES),

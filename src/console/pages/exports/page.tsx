@@ -101,6 +101,7 @@ function List({ rows, offset }: { rows: BulkExport[]; offset: number }) {
 }
 
 const KINDS = [
+  // The page lists these by default.
   { kind: undefined, word: "Once" },
   { kind: "schedule", word: "Schedules" },
   { kind: "window", word: "Windows of schedules" },

@@ -7,7 +7,7 @@ import type { ThreadsSearch } from "./search.ts";
 import { StatusFilter, type useCounts } from "./status-filter.tsx";
 
 const route = getRouteApi("/w/$workspace/threads");
-/** Filter of threads without this key of metadata, which each thread of a cron has. */
+/** Leaves out the threads that a cron has created: they have this key of metadata. */
 const NO_CRONS = /(^|\s)-cron_id(?=\s|$)/;
 
 type FiltersProps = {
@@ -45,8 +45,8 @@ export function Filters({ deployment, counts, change }: FiltersProps) {
   );
 }
 
-/** Texts of a conversation are searched in its traces. */
-export function Unread({ word, project }: { word: string; project: string | null }) {
+/** Shown for a word that the filter does not understand: texts of a conversation are searched in its traces. */
+export function UnreadWord({ word, project }: { word: string; project: string | null }) {
   const workspace = useWorkspaceId();
   return (
     <p className="note mb-3" role="status">

@@ -13,7 +13,7 @@ import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
 import { parseFilter } from "./filter.ts";
-import { Filters, Unread } from "./filters.tsx";
+import { Filters, UnreadWord } from "./filters.tsx";
 import { PAGE, Pages } from "./pages.tsx";
 import type { ThreadsSearch } from "./search.ts";
 import { useCounts } from "./status-filter.tsx";
@@ -68,7 +68,7 @@ function Threads({ id: deployment, tracing_project_id: project }: Deployment) {
       <LiveBar query={query} isPaused={live === "off"} change={change} />
       <PageHeader title="Threads" actions={<NewThread deployment={deployment} />} />
       <Filters deployment={deployment} counts={counts} change={change} />
-      {unread !== null && <Unread word={unread} project={project} />}
+      {unread !== null && <UnreadWord word={unread} project={project} />}
       <QueryState query={query} what="The threads could not be read">
         {(rows) => (
           <Listed

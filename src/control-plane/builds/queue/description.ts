@@ -11,15 +11,15 @@ const ANSWER = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(false), error: FAILURE }),
 ]);
 
-/** Structured clone keeps shared references, so a kilobyte may stand for gigabytes of JSON. */
+/** Refuses values whose JSON is far larger: structured clone keeps shared references, so 1 KB can be a GB of JSON. */
 const Plain = plainData();
 
 /** The result of an agent's load check, within limits. */
 export type BuildDescription = z.infer<typeof ANSWER>;
 
 /**
- * Checks what `describe()` returned, which an agent's own code can replace. A value that D1 refuses would end each
- * attempt as an error of the platform.
+ * Validates the result of `describe()`, which an agent's own code can replace. A bad value fails the build here: in D1
+ * each attempt would fail as an error of the platform.
  */
 export function checkDescription(answer: unknown): BuildDescription {
   const parsed = ANSWER.safeParse(answer);

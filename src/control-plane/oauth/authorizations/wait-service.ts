@@ -14,7 +14,7 @@ const SLOWEST_POLL_MS = 1000;
 
 type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
-/** Returns when the consent has ended, or after the timeout. */
+/** Returns when the authorization has ended, or after the timeout. */
 export async function waitAuthorization(
   ctx: Context,
   auth_id: string,
@@ -25,9 +25,9 @@ export async function waitAuthorization(
   const until = Date.now() + timeout_seconds * 1000;
   for (let pause = POLL_MS; ; pause = Math.min(pause * 1.2, SLOWEST_POLL_MS)) {
     const row = await findAuthorization(ctx, auth_id, owner);
-    const ended = row ? await endOf(ctx, row) : waited("not_found");
+    const ended = row ? await responseIfEnded(ctx, row) : waitResponse("not_found");
     if (ended !== null) return ended;
-    if (Date.now() >= until) return waited(timeout_seconds === 0 ? "pending" : "timeout");
+    if (Date.now() >= until) return waitResponse(timeout_seconds === 0 ? "pending" : "timeout");
     await scheduler.wait(Math.min(pause, until - Date.now()));
   }
 }
@@ -46,26 +46,27 @@ async function findAuthorization(ctx: Context, auth_id: string, owner: string) {
   return row;
 }
 
-async function endOf(ctx: Context, row: AuthorizationRow): Promise<WaitResponse | null> {
-  if (row.status === "failed") return waited("failed", row.error);
-  if (row.status === "completed") return waitedToken(ctx, row);
+/** @returns `null` while the authorization is pending */
+async function responseIfEnded(ctx: Context, row: AuthorizationRow): Promise<WaitResponse | null> {
+  if (row.status === "failed") return waitResponse("failed", row.error);
+  if (row.status === "completed") return completedResponse(ctx, row);
   if (row.expires_at > new Date().toISOString()) return null;
-  return waited("failed", "The authorization expired: authenticate again.");
+  return waitResponse("failed", "The authorization expired: authenticate again.");
 }
 
-async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<WaitResponse> {
+async function completedResponse(ctx: Context, row: AuthorizationRow): Promise<WaitResponse> {
   const [token] = await ctx.db
     .select()
     .from(oauth_tokens)
     .where(and(eq(oauth_tokens.id, row.token_id), inWorkspace(ctx, oauth_tokens)));
-  if (!token) return waited("not_found");
+  if (!token) return waitResponse("not_found");
   const provider = await needProvider(ctx, row.provider_id);
   const answer = await readToken(ctx.env, ctx.db, token, provider);
-  if (answer.ok) return { ...waited("completed"), token: answer.access_token };
-  if (answer.reason === "ended") return waited("failed", answer.message);
+  if (answer.ok) return { ...waitResponse("completed"), token: answer.access_token };
+  if (answer.reason === "ended") return waitResponse("failed", answer.message);
   throw toError(answer);
 }
 
-function waited(status: WaitResponse["status"], error: string | null = null): WaitResponse {
+function waitResponse(status: WaitResponse["status"], error: string | null = null): WaitResponse {
   return { status, token: null, error };
 }

@@ -4,16 +4,17 @@ import type { Grant, ProviderAccess, ProviderFailure } from "./provider-access.t
 import { basic, callProvider, signed } from "./provider-client.ts";
 import { judge, overall, refusalText, revocationForm, type Verdict } from "./revocation.ts";
 
-/** `revoked`: the provider has taken it back, or never knew it. `unsupported`: it takes nothing back. */
+/** `revoked`: the token is revoked, or unknown to the provider. `unsupported`: the provider has no revocation. */
 export type RevocationResult = {
   ok: true;
   outcome: "revoked" | "unsupported";
   revocation_url: string | null;
 };
 
-type Way = { kind: "rfc7009" | "slack" | "github"; url: string };
-type Part = { token: string; hint: "refresh_token" | "access_token" };
+type RevocationEndpoint = { kind: "rfc7009" | "slack" | "github"; url: string };
+type TokenToRevoke = { token: string; hint: "refresh_token" | "access_token" };
 
+/** Revokes the tokens of a grant at its provider. */
 export async function revokeGrant(
   env: Env,
   provider: ProviderAccess,
@@ -28,38 +29,38 @@ export async function revokeGrant(
   return revokeParts(env, provider, grant, { kind: "rfc7009", url: found.value });
 }
 
-/** The refresh token first: without it no new access token can come between. */
+/** Revokes the refresh token first: no new access token is issued in between. */
 async function revokeParts(
   env: Env,
   provider: ProviderAccess,
   { access_token, refresh_token }: Pick<Grant, "access_token" | "refresh_token">,
-  way: Way,
+  endpoint: RevocationEndpoint,
 ): Promise<RevocationResult | ProviderFailure> {
-  const access: Part = { token: access_token, hint: "access_token" };
-  const takesBoth = way.kind === "rfc7009" && refresh_token !== null;
-  const parts: Part[] = takesBoth
+  const access: TokenToRevoke = { token: access_token, hint: "access_token" };
+  const takesBoth = endpoint.kind === "rfc7009" && refresh_token !== null;
+  const parts: TokenToRevoke[] = takesBoth
     ? [{ token: refresh_token, hint: "refresh_token" }, access]
     : [access];
   const verdicts: Verdict[] = [];
   for (const part of parts) {
-    const verdict = await revokePart(env, provider, way, part);
+    const verdict = await revokePart(env, provider, endpoint, part);
     if (typeof verdict !== "string") return verdict;
     verdicts.push(verdict);
   }
   const outcome = overall(verdicts) === "gone" ? "revoked" : "unsupported";
-  return { ok: true, outcome, revocation_url: way.kind === "rfc7009" ? way.url : null };
+  return { ok: true, outcome, revocation_url: endpoint.kind === "rfc7009" ? endpoint.url : null };
 }
 
 async function revokePart(
   env: Env,
   provider: ProviderAccess,
-  way: Way,
-  part: Part,
+  endpoint: RevocationEndpoint,
+  part: TokenToRevoke,
 ): Promise<Verdict | ProviderFailure> {
-  const answer = await callProvider(env, toRequest(provider, way, part));
+  const answer = await callProvider(env, toRequest(provider, endpoint, part));
   if (!answer.ok) return answer;
   const { host, status, body } = answer;
-  const verdict = judge(way.kind, status, body);
+  const verdict = judge(endpoint.kind, status, body);
   if (verdict === "unavailable") {
     const message = `${host} answers ${status}: the token is not revoked: retry.`;
     const after = retryAfter(answer.headers.get("retry-after"), Date.now());
@@ -69,7 +70,11 @@ async function revokePart(
   return { ok: false, reason: "refused", message: refusalText(host, status, body) };
 }
 
-function toRequest(provider: ProviderAccess, { kind, url }: Way, { token, hint }: Part) {
+function toRequest(
+  provider: ProviderAccess,
+  { kind, url }: RevocationEndpoint,
+  { token, hint }: TokenToRevoke,
+) {
   if (kind === "slack") {
     const headers = { ...provider.token_request_headers, Authorization: `Bearer ${token}` };
     return { method: "POST", url, headers } as const;

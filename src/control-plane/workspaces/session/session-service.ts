@@ -24,7 +24,7 @@ export const MAX_WORKSPACES = 1000;
 
 type SignedIn = { me: Me; cookie: string };
 
-/** Exchanges a key for a session, which ends with the key at the latest. */
+/** Exchanges a key for a session, which expires after 12 hours, or when the key does. */
 export function createSession(
   env: Env,
   headers: Headers,
@@ -40,6 +40,7 @@ export function createSession(
   });
 }
 
+/** Seals a session for a principal that is known. */
 export async function signIn(
   env: Env,
   credential: Credential,
@@ -52,6 +53,7 @@ export async function signIn(
   return { me, cookie: sessionCookie(token, SESSION_S) };
 }
 
+/** Describes the caller of the request. @throws AppError `unauthenticated` */
 export async function getMe(env: Env, headers: Headers): Promise<Me> {
   const found = await resolvePrincipal(env, headers, MAX_WORKSPACES);
   return describe(env, found.credential, found.session_expires_at);

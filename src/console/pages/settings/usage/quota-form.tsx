@@ -43,7 +43,8 @@ export function QuotaForm({ meter, quotas, onClose }: Props) {
     });
   };
   const problems = problemsOf(save.error);
-  const fieldOf = (period: QuotaPeriod) =>
+  // Paths of errors are indexes of the sent list, in which the quotas of this meter are first.
+  const errorPathOf = (period: QuotaPeriod) =>
     `quotas.${settingsOf(meter, limits).findIndex((each) => each.period === period)}.limit`;
   return (
     <Dialog title={`Quota: ${label}`} onClose={onClose}>
@@ -55,7 +56,7 @@ export function QuotaForm({ meter, quotas, onClose }: Props) {
               meter={meter}
               period={period}
               text={limits[period]}
-              problem={problems[fieldOf(period)]}
+              problem={problems[errorPathOf(period)]}
               onChange={(text) => {
                 save.reset();
                 setLimits({ ...limits, [period]: text });
@@ -67,7 +68,7 @@ export function QuotaForm({ meter, quotas, onClose }: Props) {
           <FormError
             what="The quota was not saved"
             error={save.error}
-            fields={periods.map(fieldOf)}
+            fields={periods.map(errorPathOf)}
           />
         </div>
         <FormFooter act="Save quota" busy="Saving" isBusy={save.isPending} onClose={onClose} />
