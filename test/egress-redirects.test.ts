@@ -12,7 +12,7 @@ import { BuildStorage } from "../src/control-plane/builds/queue/storage.ts";
 import { fetchByGit } from "../src/control-plane/builds/source/git.ts";
 import { toRepository } from "../src/control-plane/builds/source/hosts.ts";
 import { fetchSource } from "../src/control-plane/builds/source/source.ts";
-import { reportCommit } from "../src/control-plane/deployments/git/commit-status-service.ts";
+import { reportCommitStatus } from "../src/control-plane/deployments/git/commit-status-service.ts";
 import { deployments } from "../src/control-plane/deployments/table.ts";
 import type { ProviderAccess } from "../src/control-plane/oauth/client/provider-access.ts";
 import { requestGrant } from "../src/control-plane/oauth/client/provider-client.ts";
@@ -243,7 +243,7 @@ const LEADS: Record<string, Lead> = {
       .where(eq(deployments.id, deployment.id));
     const revision = await revisionRow(deployment, { repo_commit_sha: "c".repeat(40) });
     answer = () => to(inside, 308);
-    await reportCommit(cautious, revision.id);
+    await reportCommitStatus(cautious, revision.id);
     return "refused, which keeps no build";
   },
   "the exchange of a code": async (inside) => {

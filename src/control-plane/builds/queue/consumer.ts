@@ -4,7 +4,7 @@ import { withDeadline } from "../../../shared/work/deadline.ts";
 import { startHeartbeat } from "../../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../../shared/work/lease.ts";
 import { sendAllOrLeave } from "../../../shared/work/queue.ts";
-import { reportCommit } from "../../deployments/git/commit-status-service.ts";
+import { reportCommitStatus } from "../../deployments/git/commit-status-service.ts";
 import { readToken } from "../../deployments/git/integration-service.ts";
 import {
   claimBuild,
@@ -47,13 +47,13 @@ class IsolateLost extends Error {}
 export async function consumeBuild(env: Env, message: { revision_id: string }): Promise<void> {
   const { revision_id } = message;
   const build = await claimBuild(env, revision_id, new Date());
-  if (build === null) return reportCommit(env, revision_id);
+  if (build === null) return reportCommitStatus(env, revision_id);
   const lease = startHeartbeat({
     interval_ms: HEARTBEAT_MS,
     renew: () => renewLease(env, build, new Date()),
     lost: () => leaseLost(build),
   });
-  const begun = reportCommit(env, revision_id);
+  const begun = reportCommitStatus(env, revision_id);
   try {
     await Promise.race([lease.lost, runAttempt(env, build)]);
   } catch (error) {
@@ -62,7 +62,7 @@ export async function consumeBuild(env: Env, message: { revision_id: string }): 
     lease.stop();
     await sendNextBuild(env, build, new Date());
     await begun;
-    await reportCommit(env, revision_id);
+    await reportCommitStatus(env, revision_id);
   }
 }
 

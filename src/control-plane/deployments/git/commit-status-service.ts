@@ -10,21 +10,22 @@ import { findIntegration, tokenOf } from "./integration-service.ts";
 const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024 };
 
 /** Reports the status of a revision to the repository host. Best effort: a build never fails for it. */
-export async function reportCommit(env: Env, revision_id: string): Promise<void> {
+export async function reportCommitStatus(env: Env, revision_id: string): Promise<void> {
   try {
-    await report(env, revision_id);
+    await sendStatus(env, revision_id);
   } catch (error) {
     log.error("commit_status_not_sent", error, { revision_id });
   }
 }
 
-async function report(env: Env, revision_id: string): Promise<void> {
-  const row = await read(env, revision_id);
+async function sendStatus(env: Env, revision_id: string): Promise<void> {
+  const row = await readRevision(env, revision_id);
   const { integration_id, repo_url } = row?.source_config ?? {};
   if (!row?.sha || integration_id === undefined || repo_url === undefined) return;
   const integration = await findIntegration(database(env), row.workspace_id, integration_id);
   if (!integration || !isHostOf(integration.api_url, repo_url)) return;
   const { api_url } = integration;
+  // No request is at hand whose origin the URL could have.
   const target_url = env.BASE_URL ? revisionUrl(env, "", { ...row, revision_id }) : null;
   const { name, sha, status, message } = row;
   const description = message ?? `Revision ${revision_id} is ${status}`;
@@ -37,7 +38,7 @@ async function report(env: Env, revision_id: string): Promise<void> {
   if (!response.ok) log.warn("commit_status_refused", { revision_id, status: response.status });
 }
 
-async function read(env: Env, revision_id: string) {
+async function readRevision(env: Env, revision_id: string) {
   const [row] = await database(env)
     .select({
       deployment_id: deployments.id,

@@ -6,7 +6,7 @@ import { log } from "../../../shared/log.ts";
 import { reachesWorkspace } from "../access.ts";
 import { findUser } from "../credentials.ts";
 import { cookieOf, openToken, sealToken, setCookie } from "../session-token.ts";
-import { consentUrl, type IssuerEnv, newConsent, personOf } from "./issuer.ts";
+import { exchangeCode, type IssuerEnv, newSignIn, signInUrl } from "./issuer.ts";
 import type { SignInProblem, SignInWays } from "./session-schema.ts";
 import { MAX_WORKSPACES, signIn } from "./session-service.ts";
 
@@ -41,10 +41,10 @@ export async function beginSignIn(
 ): Promise<Redirect> {
   const wanted = ownPath(to);
   if (!isConfigured(env)) return refused("not_configured", wanted);
-  const consent = newConsent(`${baseUrl(env, origin)}${CALLBACK_PATH}`);
+  const consent = newSignIn(`${baseUrl(env, origin)}${CALLBACK_PATH}`);
   const expires_at = new Date(Date.now() + PENDING_S * 1000).toISOString();
   try {
-    const location = await consentUrl(env, consent);
+    const location = await signInUrl(env, consent);
     const pending = await sealToken(env, { ...consent, to: wanted, expires_at }, OWNER);
     // Lax: the return from the issuer is a navigation that another site begins.
     return { location, cookies: [setCookie(COOKIE, pending, PENDING_S, "Lax")] };
@@ -59,7 +59,7 @@ export async function finishSignIn(env: Env, headers: Headers, url: URL): Promis
   const pending = await openPending(env, headers);
   if (pending?.state !== url.searchParams.get("state")) return refused("expired", HOME);
   try {
-    const person = await personOf(env, pending, url);
+    const person = await exchangeCode(env, pending, url);
     const found = await findUser(database(env), person, null, MAX_WORKSPACES);
     if (found?.actor.type !== "user") return refused("unknown_user", pending.to);
     if (!reachesWorkspace(found)) return refused("no_workspace", pending.to);

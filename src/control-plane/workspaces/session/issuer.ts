@@ -7,13 +7,13 @@ import type { Person } from "../session-token.ts";
 export type IssuerEnv = Pick<Env, "OIDC_ISSUER" | "OIDC_CLIENT_ID"> & {
   OIDC_CLIENT_SECRET?: string;
 };
-type Consent = { state: string; nonce: string; verifier: string; redirect_uri: string };
+type SignInAttempt = { state: string; nonce: string; verifier: string; redirect_uri: string };
 
 const TIMEOUT_MS = 10_000;
 const SCOPE = "openid email";
 
-/** New secrets of one sign-in. The browser keeps them sealed until it returns. */
-export function newConsent(redirect_uri: string): Consent {
+/** Creates the secrets of one sign-in, which a sealed cookie keeps until the callback. */
+export function newSignIn(redirect_uri: string): SignInAttempt {
   return {
     state: oauth.generateRandomState(),
     nonce: oauth.generateRandomNonce(),
@@ -23,18 +23,18 @@ export function newConsent(redirect_uri: string): Consent {
 }
 
 /** Returns the address of the issuer's sign-in page (authorization code with PKCE). */
-export async function consentUrl(env: IssuerEnv, consent: Consent): Promise<string> {
+export async function signInUrl(env: IssuerEnv, attempt: SignInAttempt): Promise<string> {
   const { authorization_endpoint } = await discover(env);
   if (authorization_endpoint === undefined) throw unavailable("publishes no authorization page");
   const url = new URL(authorization_endpoint);
   const parameters = {
     response_type: "code",
     client_id: env.OIDC_CLIENT_ID,
-    redirect_uri: consent.redirect_uri,
+    redirect_uri: attempt.redirect_uri,
     scope: SCOPE,
-    state: consent.state,
-    nonce: consent.nonce,
-    code_challenge: await oauth.calculatePKCECodeChallenge(consent.verifier),
+    state: attempt.state,
+    nonce: attempt.nonce,
+    code_challenge: await oauth.calculatePKCECodeChallenge(attempt.verifier),
     code_challenge_method: "S256",
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
@@ -45,20 +45,24 @@ export async function consentUrl(env: IssuerEnv, consent: Consent): Promise<stri
  * Exchanges the code of the browser's return for the person. The token endpoint itself sends the ID token, so
  * its signature adds nothing (OpenID Connect Core 3.1.3.7).
  */
-export async function personOf(env: IssuerEnv, consent: Consent, returned: URL): Promise<Person> {
+export async function exchangeCode(
+  env: IssuerEnv,
+  attempt: SignInAttempt,
+  callback_url: URL,
+): Promise<Person> {
   const server = await discover(env);
   const client = { client_id: env.OIDC_CLIENT_ID };
-  const parameters = oauth.validateAuthResponse(server, client, returned, consent.state);
+  const parameters = oauth.validateAuthResponse(server, client, callback_url, attempt.state);
   const response = await oauth.authorizationCodeGrantRequest(
     server,
     client,
     authenticationOf(env),
     parameters,
-    consent.redirect_uri,
-    consent.verifier,
+    attempt.redirect_uri,
+    attempt.verifier,
     optionsOf(env),
   );
-  const expected = { expectedNonce: consent.nonce, requireIdToken: true };
+  const expected = { expectedNonce: attempt.nonce, requireIdToken: true };
   const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, expected);
   const claims = oauth.getValidatedIdTokenClaims(tokens);
   if (claims === undefined) throw unavailable("sent no ID token");
@@ -77,11 +81,11 @@ function provenEmail({ email, email_verified }: Record<string, unknown>): string
 
 type Discovery = { server: oauth.AuthorizationServer } | { error: unknown };
 
-const DISCOVERY_MS = 600_000;
-/** Requests of strangers do not repeat the call to an issuer that fails. */
-const FAILURE_MS = 5_000;
+const DISCOVERY_TTL_MS = 600_000;
+/** Failures are cached too: requests without a caller must not call an issuer that fails each time. */
+const FAILURE_TTL_MS = 5_000;
 const discoveries = new TtlCache<Discovery>((found) =>
-  "server" in found ? DISCOVERY_MS : FAILURE_MS,
+  "server" in found ? DISCOVERY_TTL_MS : FAILURE_TTL_MS,
 );
 
 async function discover(env: IssuerEnv): Promise<oauth.AuthorizationServer> {

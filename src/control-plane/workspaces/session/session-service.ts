@@ -47,7 +47,8 @@ export async function signIn(
   principal: ConsoleSession["principal"],
 ): Promise<SignedIn> {
   const ends = new Date(Date.now() + SESSION_S * 1000).toISOString();
-  const expires_at = [ends, credential.expires_at ?? ends].sort()[0] ?? ends;
+  const { expires_at: key_ends } = credential;
+  const expires_at = key_ends !== null && key_ends < ends ? key_ends : ends;
   const token = await sealSession(env, { principal, expires_at });
   const me = await describe(env, credential, expires_at);
   return { me, cookie: sessionCookie(token, SESSION_S) };

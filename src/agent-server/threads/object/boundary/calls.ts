@@ -1,11 +1,10 @@
+// Arguments of the calls of agents' code to its host: they are not valid until they are parsed here.
 import { z } from "zod";
 import type { CheckpointQuery } from "../../../../isolate/checkpoint-contract.ts";
 import { plainObject } from "../../../../shared/plain.ts";
 import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS } from "../../contract/sizes.ts";
 import { parse } from "./answers.ts";
 import { MAX_AUTHENTICATE_CHARACTERS, MAX_PAGE_CHECKPOINTS } from "./limits.ts";
-
-/** Arguments of the calls of agents' code to its host. */
 
 const Name = z.string().max(MAX_NAME_CHARACTERS);
 const Path = z.string().max(MAX_PATH_CHARACTERS);
@@ -18,8 +17,8 @@ const Query = z.object({
   metadata: plainObject({ nodes: 1000, characters: 64 * 1024, depth: 32 }).optional(),
 });
 
-/** A page has at most 16 checkpoints, whatever the limit. */
-export function parseQuery(value: unknown): CheckpointQuery & { limit: number } {
+/** Limits a page of checkpoints to its maximum. */
+export function parseCheckpointQuery(value: unknown): CheckpointQuery & { limit: number } {
   const {
     ns,
     checkpoint_id,
@@ -38,12 +37,12 @@ export function parseQuery(value: unknown): CheckpointQuery & { limit: number } 
 
 const Ref = z.tuple([Path, Name.nullable()]);
 
-export function parseRef(ns: unknown, checkpoint_id: unknown) {
+export function parseCheckpointRef(ns: unknown, checkpoint_id: unknown) {
   return parse("checkpoint", Ref, [ns, checkpoint_id]);
 }
 
 const Body = z.string().max(MAX_AUTHENTICATE_CHARACTERS);
 
-export function parseBody(body: unknown): string {
+export function parseAuthenticateBody(body: unknown): string {
   return parse("body", Body, body);
 }

@@ -5,7 +5,11 @@ import type { StoreAnswer } from "../../../../isolate/store-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { applyToStore } from "../../../store/service.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { parseBody, parseQuery, parseRef } from "../boundary/calls.ts";
+import {
+  parseAuthenticateBody,
+  parseCheckpointQuery,
+  parseCheckpointRef,
+} from "../boundary/calls.ts";
 import { ReadPace } from "../boundary/read-pace.ts";
 import type { ThreadStore } from "../storage/store.ts";
 
@@ -61,12 +65,12 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   }
 
   async readCheckpoint(ns: unknown, checkpoint_id: unknown): Promise<LoadedCheckpoint | null> {
-    const ref = parseRef(ns, checkpoint_id);
+    const ref = parseCheckpointRef(ns, checkpoint_id);
     return this.#paced(() => this.#store.checkpoints.read(...ref));
   }
 
   async listCheckpoints(query: unknown): Promise<LoadedCheckpoint[]> {
-    const parsed = parseQuery(query);
+    const parsed = parseCheckpointQuery(query);
     return this.#paced(() => this.#store.checkpoints.list(parsed));
   }
 
@@ -76,7 +80,7 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
 
   async authenticate(body: unknown): Promise<AuthAnswer> {
     if (!this.#authenticate) throw new AppError("conflict", "This call has no run.");
-    return this.#authenticate(parseBody(body));
+    return this.#authenticate(parseAuthenticateBody(body));
   }
 
   async store(ops: unknown): Promise<StoreAnswer> {
