@@ -1,5 +1,5 @@
 import { ROOT } from "../../../shared/storage/slots.ts";
-import { Gatherer } from "../../../shared/work/gatherer.ts";
+import { Batcher } from "../../../shared/work/batcher.ts";
 import { learnGeneration } from "../contract/directory-slots.ts";
 import type { DirectoryChange, PublishResult } from "./calls.ts";
 import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
@@ -18,7 +18,7 @@ export const DIRECTORY_BATCHING = {
 };
 
 /** Threads of one deployment in an isolate share a call. */
-const gatherer = new Gatherer<DirectoryChange>(DIRECTORY_BATCHING);
+const batcher = new Batcher<DirectoryChange>(DIRECTORY_BATCHING);
 
 /**
  * Generation that an entry must move to. A directory has several Durable Objects: a full one refuses new threads, and
@@ -32,7 +32,7 @@ const generationOfRefused = new WeakMap<DirectoryChange, number>();
  */
 export async function publishEntry(env: Env, entry: DirectoryEntry): Promise<number | null> {
   const { metadata, digest } = entry;
-  await gather(env, entry, metadata.length + (digest?.length ?? 0));
+  await addToBatch(env, entry, metadata.length + (digest?.length ?? 0));
   return generationOfRefused.get(entry) ?? null;
 }
 
@@ -44,17 +44,17 @@ export async function publishEntryNow(env: Env, entry: DirectoryEntry): Promise<
 
 /** Removes an entry in the next batch. Resolves when the directory does not have it. */
 export function publishRemoval(env: Env, key: DirectoryKey): Promise<void> {
-  return gather(env, toRemoval(key), 0);
+  return addToBatch(env, toRemoval(key), 0);
 }
 
-function gather(env: Env, change: DirectoryChange, characters: number): Promise<void> {
+function addToBatch(env: Env, change: DirectoryChange, characters: number): Promise<void> {
   const send = (changes: DirectoryChange[]) => publishChanges(env, changes);
-  return gatherer.add(keyOf(change), [change], characters + ENTRY_CHARACTERS, send);
+  return batcher.add(keyOf(change), [change], characters + ENTRY_CHARACTERS, send);
 }
 
 /** Read-your-writes within an isolate: each read of the directory begins with it. */
 export function flushEntries(env: Env): Promise<void> {
-  return gatherer.flush((changes) => publishChanges(env, changes));
+  return batcher.flush((changes) => publishChanges(env, changes));
 }
 
 /** Changes of one Durable Object share calls. */
@@ -83,7 +83,7 @@ export async function publishChanges(env: Env, changes: DirectoryChange[]): Prom
 export async function forgetThread(env: Env, key: DirectoryKey): Promise<void> {
   const removal = toRemoval(key);
   const { thread_id, seq } = removal;
-  gatherer.drop(keyOf(removal), (each) => each.thread_id === thread_id && each.seq <= seq);
+  batcher.drop(keyOf(removal), (each) => each.thread_id === thread_id && each.seq <= seq);
   await publishChanges(env, [removal]);
 }
 

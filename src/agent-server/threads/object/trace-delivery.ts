@@ -2,7 +2,7 @@ import { tracingProject } from "../../../control-plane/deployments/api/service.t
 import { type Context, jobContext } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
-import { Gatherer } from "../../../shared/work/gatherer.ts";
+import { Batcher } from "../../../shared/work/batcher.ts";
 import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import { ingestInternal } from "../../../traces/ingest/ingest-service.ts";
 import { enqueueTraceExports } from "../../webhooks/trace-export.ts";
@@ -10,7 +10,7 @@ import { charactersOfRow, type TraceRow } from "./boundary/trace-texts.ts";
 import type { ThreadHeader } from "./storage/thread-rows.ts";
 
 /** Threads of one deployment in an isolate share a delivery: one call, one transaction of ingestion. */
-const gatherer = new Gatherer<TraceRow>({
+const batcher = new Batcher<TraceRow>({
   window_ms: 200,
   poll_ms: 100,
   timeout_ms: 10_000,
@@ -20,7 +20,7 @@ const gatherer = new Gatherer<TraceRow>({
 /** Resolves when the rows are durable. */
 export function deliver(env: Env, thread: ThreadHeader, rows: TraceRow[]): Promise<void> {
   const characters = rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
-  return gatherer.add(thread.deployment_id, rows, characters, (all) => ingest(env, thread, all));
+  return batcher.add(thread.deployment_id, rows, characters, (all) => ingest(env, thread, all));
 }
 
 async function ingest(env: Env, thread: ThreadHeader, page: TraceRow[]): Promise<void> {

@@ -1,6 +1,6 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
-import { Gatherer } from "../../../shared/work/gatherer.ts";
+import { Batcher } from "../../../shared/work/batcher.ts";
 import { agentLog } from "./agent-log.ts";
 import { sourceMapOf } from "./source-map-service.ts";
 import {
@@ -33,7 +33,7 @@ const MAX_STACKS = 20;
 /** A message of RPC has at most 32 MiB, and a character up to two bytes there. */
 const MAX_CALL_CHARACTERS = 4 * 1024 * 1024;
 /** Calls of one deployment in an isolate share a call of its log, whose object serves about 1,000 a second. */
-const gatherer = new Gatherer<AgentLine>({
+const batcher = new Batcher<AgentLine>({
   window_ms: 100,
   poll_ms: 50,
   timeout_ms: 10_000,
@@ -46,7 +46,7 @@ export async function appendLines(env: Env, props: TailProps, lines: AgentLine[]
   const { deployment_id } = props;
   const mapped = await mapLines(env, props, lines);
   const characters = mapped.reduce((sum, { message }) => sum + message.length, 0);
-  await gatherer.add(deployment_id, mapped, characters, (all) =>
+  await batcher.add(deployment_id, mapped, characters, (all) =>
     agentLog(env, deployment_id).append(deployment_id, all),
   );
 }

@@ -1,5 +1,5 @@
 type Limits = {
-  /** Time in which items are gathered. */
+  /** Time in which items of a batch are collected. */
   window_ms: number;
   /** Interval at which the other objects poll the outcome. */
   poll_ms: number;
@@ -25,10 +25,10 @@ const FLUSH_POLL_MS = 5;
 const MAX_FLUSH_MS = 1000;
 
 /**
- * Gathers the items that the Durable Objects of an isolate send under one key within a short time, for one call.
+ * Collects the items that the Durable Objects of an isolate send under one key within a short time, for one call.
  * Nothing is stored: each object keeps its items until their batch was sent.
  */
-export class Gatherer<T> {
+export class Batcher<T> {
   readonly #limits: Limits;
   readonly #open = new Map<string, Batch<T>>();
   readonly #unsent = new Set<Batch<T>>();
@@ -47,13 +47,13 @@ export class Gatherer<T> {
     }
     if (!batch.isClaimed) await this.#send(key, batch, send);
     while (batch.outcome === null) {
-      if (Date.now() > batch.until + timeout_ms) throw new Error("A gathered call timed out");
+      if (Date.now() > batch.until + timeout_ms) throw new Error("The call of a batch timed out");
       await scheduler.wait(poll_ms);
     }
     if (batch.outcome.error !== undefined) throw batch.outcome.error;
   }
 
-  /** Sends what is gathered, and waits for what is being sent. Failures are left to the objects. */
+  /** Sends the open batches, and waits for those that are being sent. Failures are left to the objects. */
   async flush(send: Send<T>): Promise<void> {
     await Promise.all([...this.#open].map(([key, batch]) => this.#send(key, batch, send)));
     const deadline = Date.now() + MAX_FLUSH_MS;
@@ -63,7 +63,7 @@ export class Gatherer<T> {
     }
   }
 
-  /** Removes gathered items that were not sent yet. */
+  /** Removes items that were not sent yet. */
   drop(key: string, isDropped: (item: T) => boolean) {
     const batch = this.#open.get(key);
     if (batch) batch.items = batch.items.filter((item) => !isDropped(item));
