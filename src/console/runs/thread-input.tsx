@@ -31,9 +31,9 @@ export function ThreadInput({ view, actions, assistant_id, checkpoint_id, onStar
   if (assistant_id === undefined) return null;
   const run = async (input: unknown) => {
     const multitask_strategy = queued > 0 ? strategy : "enqueue";
-    const order = { assistant_id, input, checkpoint_id, multitask_strategy };
-    // This callback is left out when the reader has gone to another page.
-    await start.mutateAsync(order, { onSuccess: onStarted });
+    const request = { assistant_id, input, checkpoint_id, multitask_strategy };
+    // `onSuccess` of this call is not called once the page is left.
+    await start.mutateAsync(request, { onSuccess: onStarted });
   };
   const isChat = messagesOf(view.values) !== null;
   return (
@@ -58,6 +58,7 @@ export function ThreadInput({ view, actions, assistant_id, checkpoint_id, onStar
           act="Run"
           initial=""
           isBusy={start.isPending}
+          // A failure is shown above.
           onSend={(input) => void run(input).catch(() => {})}
         />
       )}

@@ -6,13 +6,14 @@ import { formatCount } from "../../ui/formats.ts";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { Bytes, Quantity } from "../../ui/values.tsx";
 
+/** `isLate`: its rows arrived too late for the earlier exports of the schedule. */
 type WrittenFile = BulkExportManifest["files"][number] & { isLate: boolean };
 
 const route = getRouteApi("/w/$workspace/exports/$export");
 const SHOWN = 200;
 const HASH_CHARS = 8;
 
-/** Written files with their hashes. A row leads to the first rows of the file. */
+/** Written files with their hashes. A row of the table opens the first rows of its file. */
 export function Files({ manifest }: { manifest: BulkExportManifest }) {
   const { file } = route.useSearch();
   const files = [

@@ -11,12 +11,15 @@ import {
   listInvitations,
 } from "./invitation-service.ts";
 
-/** Routes of a person, which need no workspace. */
+/** Routes of a signed-in person, outside of any workspace. */
 export const invitationRoutes = router();
 
-/** Ids are validated for callers only. */
+/** The credential alone is checked here, so its workspaces are not read. */
+const MAX_WORKSPACES = 1;
+
+/** Checks the credential before ids are validated. */
 const requirePrincipal = createMiddleware<AppEnv>(async (c, next) => {
-  await resolvePrincipal(c.env, c.req.raw.headers, 1);
+  await resolvePrincipal(c.env, c.req.raw.headers, MAX_WORKSPACES);
   await next();
 });
 invitationRoutes.use("/v1/invitations/*", requirePrincipal);
