@@ -73,7 +73,10 @@ export function isAppFirst({ enable_custom_route_auth, middleware_order }: HttpS
 
 type Headers = Record<string, string>;
 
-/** Returns the request headers that graphs read from `configurable`: those of `http.configurable_headers`, never credentials. */
+/**
+ * Returns the request headers that graphs read from `configurable`: those of `http.configurable_headers`, and those of a
+ * trace of LangSmith's SDKs that the request continues. Never credentials.
+ */
 export function configurableHeaders(
   headers: Headers,
   { configurable_headers }: Pick<HttpSettings, "configurable_headers">,
@@ -81,10 +84,18 @@ export function configurableHeaders(
   const includes = configurable_headers?.includes ?? ["x-*", "user-agent"];
   const excludes = configurable_headers?.excludes ?? [];
   const shown = Object.entries(headers).filter(
-    ([name]) => isAmong(includes, name) && !isAmong(excludes, name) && !HIDDEN_HEADERS.has(name),
+    ([name]) =>
+      isOfTrace(name, headers) ||
+      (isAmong(includes, name) && !isAmong(excludes, name) && !HIDDEN_HEADERS.has(name)),
   );
   return Object.fromEntries(shown);
 }
+
+function isOfTrace(name: string, headers: Headers): boolean {
+  return TRACE_HEADERS.includes(name) && headers["langsmith-trace"] !== undefined;
+}
+
+const TRACE_HEADERS = ["langsmith-trace", "baggage"];
 
 /** A name may end with a `*`. */
 function isAmong(names: string[], header: string): boolean {

@@ -175,4 +175,29 @@ describe("headers of a request in a graph's configurable", () => {
     const found = Object.entries(seen).filter(([name]) => names.includes(name));
     expect(Object.fromEntries(found)).toEqual(shown);
   });
+
+  test("has the trace that the request continues, with its baggage, whatever the settings", async () => {
+    const { call } = await agentWith({ configurable_headers: { includes: [] } });
+    const seenWith = async (sent: Record<string, string>) => {
+      const json = { assistant_id: "config", input: {} };
+      const answer = await call("/runs/wait", { headers: sent, json });
+      return (answer.json as { seen: Record<string, unknown> }).seen;
+    };
+    const metadata = encodeURIComponent(JSON.stringify({ user: "ä" }));
+    const baggage = `langsmith-metadata=${metadata}, langsmith-tags=a%2Cb,langsmith-project=p,other=1`;
+    const trace = "20261128T040000000000Z019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
+    const seen = await seenWith({ "Langsmith-Trace": trace, Baggage: baggage });
+    expect(seen).toMatchObject({
+      ...{ "langsmith-trace": trace, "langsmith-metadata": { user: "ä" } },
+      ...{ "langsmith-tags": ["a", "b"], "langsmith-project": "p", baggage },
+    });
+    expect(seen).not.toHaveProperty("other");
+    const broken = await seenWith({
+      "Langsmith-Trace": trace,
+      Baggage: "langsmith-metadata=%7B,%",
+    });
+    expect(broken).toHaveProperty("langsmith-trace", trace);
+    expect(broken).not.toHaveProperty("langsmith-metadata");
+    expect(await seenWith({ Baggage: baggage })).not.toHaveProperty("langsmith-project");
+  });
 });

@@ -11,6 +11,7 @@ import type {
 import type { RunCreate } from "../../contract/requests/run-schema.ts";
 import { resumedInterrupts } from "../../contract/resumed-interrupts.ts";
 import type { KeyedRun } from "./idempotency.ts";
+import { tracingFields } from "./tracing-headers.ts";
 
 /** Fields that come from lookups and from the HTTP request. */
 type Resolved = {
@@ -98,6 +99,7 @@ function toConfig(input: RunCreate, headers: Record<string, string>): WireConfig
   const id = input.checkpoint_id ?? checkpoint_id;
   const configurable = {
     ...headers,
+    ...tracingFields(headers),
     ...input.config?.configurable,
     ...toTracer(input),
     ...(id && { checkpoint_id: id }),
