@@ -98,8 +98,14 @@ export type RunCall = GraphCall & {
     start_time: string;
     dotted_order: string;
     metadata: Record<string, string>;
+    /** Header of the calls of the run's code, absent when its caller has sent none. */
+    traceparent?: string;
     /** Metadata of the root alone. */
-    root_metadata: { queue_wait_ms: number };
+    root_metadata: {
+      queue_wait_ms: number;
+      otel_trace_id?: string | undefined;
+      otel_parent_span_id?: string | undefined;
+    };
   };
 };
 

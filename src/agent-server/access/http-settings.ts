@@ -75,7 +75,7 @@ type Headers = Record<string, string>;
 
 /**
  * Returns the request headers that graphs read from `configurable`: those of `http.configurable_headers`, and those of a
- * trace of LangSmith's SDKs that the request continues. Never credentials.
+ * trace that the request continues. Never credentials.
  */
 export function configurableHeaders(
   headers: Headers,
@@ -92,10 +92,9 @@ export function configurableHeaders(
 }
 
 function isOfTrace(name: string, headers: Headers): boolean {
-  return TRACE_HEADERS.includes(name) && headers["langsmith-trace"] !== undefined;
+  if (name === "baggage") return headers["langsmith-trace"] !== undefined;
+  return name === "langsmith-trace" || name === "traceparent";
 }
-
-const TRACE_HEADERS = ["langsmith-trace", "baggage"];
 
 /** A name may end with a `*`. */
 function isAmong(names: string[], header: string): boolean {

@@ -58,7 +58,7 @@ async function runGraph(
   };
   const limit = { start: call.trace.start_time, seconds: limitOf(process.env) };
   const end = await attempt(() => {
-    const work = asRun(host, async () => {
+    const work = asRun({ host, traceparent: call.trace.traceparent ?? null }, async () => {
       const engine = await open(call, "threads.create_run");
       await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
     });

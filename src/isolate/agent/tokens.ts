@@ -5,21 +5,26 @@ import type { Host } from "../contract.ts";
 const HERE = "https://heddle.internal";
 const AUTHENTICATE = "/v2/auth/authenticate";
 
-type TokenHost = Pick<Host, "authenticate">;
+/** Run whose code makes a call. */
+type CallingRun = {
+  host: Pick<Host, "authenticate">;
+  /** Header of its calls, `null` when its caller has sent none. */
+  traceparent: string | null;
+};
 
-const run = new AsyncLocalStorage<TokenHost>();
+const run = new AsyncLocalStorage<CallingRun>();
 const outside = globalThis.fetch;
 
 process.env.LANGSMITH_API_URL ??= HERE;
 
 /**
  * Answers `POST {LANGSMITH_API_URL}/v2/auth/authenticate` of published clients by the thread of the
- * calling run. No key exists that could leak to another run.
+ * calling run. No key exists that could leak to another run. Other calls continue the trace of the run's caller.
  */
 globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
-  if (!isHere(input)) return outside(input, init);
+  if (!isHere(input)) return fetchOutside(input, init);
   const request = new Request(input, init);
-  const host = run.getStore();
+  const host = run.getStore()?.host;
   if (new URL(request.url).pathname !== AUTHENTICATE || request.method !== "POST") {
     return refuse(404, `Agents may call POST ${AUTHENTICATE} here, and nothing else.`);
   }
@@ -30,9 +35,17 @@ globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise
   return new Response(body, { status, headers });
 };
 
+function fetchOutside(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const traceparent = run.getStore()?.traceparent ?? null;
+  if (traceparent === null) return outside(input, init);
+  const request = new Request(input, init);
+  if (!request.headers.has("traceparent")) request.headers.set("traceparent", traceparent);
+  return outside(request);
+}
+
 /** Binds all calls of `work` to this run. */
-export function asRun<T>(host: TokenHost, work: () => T): T {
-  return run.run(host, work);
+export function asRun<T>(calling: CallingRun, work: () => T): T {
+  return run.run(calling, work);
 }
 
 function isHere(input: RequestInfo | URL): boolean {

@@ -199,5 +199,7 @@ describe("headers of a request in a graph's configurable", () => {
     expect(broken).toHaveProperty("langsmith-trace", trace);
     expect(broken).not.toHaveProperty("langsmith-metadata");
     expect(await seenWith({ Baggage: baggage })).not.toHaveProperty("langsmith-project");
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    expect(await seenWith({ Traceparent: traceparent })).toMatchObject({ traceparent });
   });
 });

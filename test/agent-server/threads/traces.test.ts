@@ -56,6 +56,36 @@ test("the runs of a thread are found by its id", async () => {
   expect(roots[0]).toMatchObject({ inputs: { text: "a" }, outputs: { count: 0 } });
 });
 
+test.each([
+  ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "0af7651916cd43dd8448eb211c80319c"],
+  [
+    "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+    "0af7651916cd43dd8448eb211c80319c",
+  ],
+  ["ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", undefined],
+  ["00-00000000000000000000000000000000-b7ad6b7169203331-01", undefined],
+  ["00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", undefined],
+])(
+  "the root names the span of its caller by the traceparent %s",
+  async (traceparent, otel_trace_id) => {
+    const thread = await testThread();
+    const { run_id } = await thread.create("steps", {
+      input: {},
+      config: { configurable: { traceparent } },
+    });
+    await thread.join(run_id);
+    const runs = await treeOf(thread, run_id);
+    const idsOf = ({ extra }: (typeof runs)[number]) => {
+      const metadata = Object(extra?.metadata);
+      return [metadata.otel_trace_id, metadata.otel_parent_span_id];
+    };
+    const span = otel_trace_id && "b7ad6b7169203331";
+    expect(runs.filter(({ id }) => id === run_id).map(idsOf)).toEqual([[otel_trace_id, span]]);
+    const others = runs.filter(({ id }) => id !== run_id).map(idsOf);
+    expect(others.flat().every((id) => id === undefined)).toBe(true);
+  },
+);
+
 test("a failure and a cancel are written to the root, which ends", async () => {
   const thread = await testThread();
   const failing = await thread.create("fails", { input: {} });

@@ -1,5 +1,6 @@
 import type { RunCall } from "../../../../isolate/contract.ts";
 import type { TraceOp } from "../../../../isolate/trace-contract.ts";
+import { parseTraceparent, traceparentOf } from "../../../../shared/metrics/trace-context.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 
 /** State of a trace that is not complete. */
@@ -54,12 +55,29 @@ function dottedOrder(run_id: string, { start_time }: OpenTrace): string {
 export function toTrace(run: StoredRun, trace: OpenTrace): RunCall["trace"] {
   const { start_time } = trace;
   const dotted_order = dottedOrder(run.run_id, trace);
-  return { start_time, dotted_order, metadata: idsOf(run), root_metadata: waitOf(run, trace) };
+  const root_metadata = rootMetadataOf(run, trace);
+  const caller = callerOf(run);
+  return {
+    ...{ start_time, dotted_order, metadata: idsOf(run), root_metadata },
+    ...(caller && { traceparent: traceparentOf(caller, run.run_id) }),
+  };
 }
 
-/** Time that the run waited before its first attempt, for other runs of its thread or a free isolate. */
-function waitOf({ created_at }: StoredRun, { start_time }: OpenTrace) {
-  return { queue_wait_ms: Math.max(0, Date.parse(start_time) - Date.parse(created_at)) };
+/** `queue_wait_ms`: the run waited before its first attempt, for other runs of its thread or a free isolate. */
+function rootMetadataOf(run: StoredRun, { start_time }: OpenTrace) {
+  const queue_wait_ms = Math.max(0, Date.parse(start_time) - Date.parse(run.created_at));
+  return { queue_wait_ms, ...callerSpanOf(run) };
+}
+
+/** Names the span of the program whose request created the run. */
+function callerSpanOf(run: StoredRun) {
+  const caller = callerOf(run);
+  if (caller === null) return {};
+  return { otel_trace_id: caller.trace_id, otel_parent_span_id: caller.span_id };
+}
+
+function callerOf({ kwargs }: StoredRun) {
+  return parseTraceparent(kwargs.config.configurable?.traceparent);
 }
 
 function idsOf({ thread_id, run_id, assistant_id, graph_id, revision }: StoredRun) {
@@ -96,7 +114,9 @@ export function endTrace(run: StoredRun, trace: OpenTrace, now: string): TraceOp
     start_time: trace.start_time,
     inputs: typeof input === "object" && !Array.isArray(input) ? (input ?? {}) : { input },
     tags: kwargs.config.tags,
-    extra: { metadata: { ...kwargs.config.metadata, ...idsOf(run), ...waitOf(run, trace) } },
+    extra: {
+      metadata: { ...kwargs.config.metadata, ...idsOf(run), ...rootMetadataOf(run, trace) },
+    },
   };
   return [...ops, toOp("post", trace, { ...root, ...end })];
 }
