@@ -1,4 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
 import { build, exampleUrl } from "./support/deployments.ts";
@@ -106,4 +108,38 @@ test("a deployment's traces arrive whole at the OTLP endpoint that its variables
     url: "/otel/v1/traces",
     headers: { "content-type": "application/x-protobuf", "langsmith-project": PROJECT },
   });
+});
+
+test("a program's span, the run that it calls and what the agent does are one trace", async () => {
+  const exporter = new OTLPTraceExporter({
+    url: `${stack.base_url}/otel/v1/traces`,
+    headers: { "x-api-key": theirs["x-api-key"] ?? "", "Langsmith-Project": PROJECT },
+  });
+  const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
+  const span = provider.getTracer("caller").startSpan("checkout");
+  const { traceId, spanId } = span.spanContext();
+  const input = { messages: [{ role: "user", content: "What is 6 * 7?" }] };
+  const run = { assistant_id: "chat", input };
+  const headers = { traceparent: `00-${traceId}-${spanId}-01` };
+  const path = `/agents/${chat}/runs/wait`;
+  expect((await request("POST", path, run, headers)).status).toBe(200);
+  span.end();
+  await provider.shutdown();
+  const trace_id = traceId.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const runs = await until(
+    "The whole trace",
+    () => traceOf(trace_id, theirs),
+    (found) => found.some(({ run_type }) => run_type === "llm"),
+  );
+  const parents = new Map(runs.map(({ id, name }) => [id, name]));
+  const parentOf = (name: string) => {
+    const found = runs.find((each) => each.name === name);
+    return parents.get(found?.parent_run_id ?? "") ?? null;
+  };
+  expect([parentOf("checkout"), parentOf("chat"), parentOf("model")]).toEqual([
+    null,
+    "checkout",
+    "chat",
+  ]);
+  expect(new Set(runs.map((each) => each.trace_id))).toEqual(new Set([trace_id]));
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { parseTraceparent } from "../../src/shared/metrics/trace-context.ts";
 import { encodeSpans } from "../../src/traces/otlp/outgoing/encode.ts";
 import { toSpan } from "../../src/traces/otlp/outgoing/from-run.ts";
 import { isExportOn, otlpTarget } from "../../src/traces/otlp/outgoing/target.ts";
@@ -129,6 +130,20 @@ test("a child names the span of its parent, in the trace of its root", () => {
   expect(root).toMatchObject({ trace_id: ROOT.replaceAll("-", ""), parent_span_id: "" });
   expect(child).toMatchObject({ trace_id: root.trace_id, parent_span_id: root.span_id });
   expect(root.span_id).toMatch(/^[0-9a-f]{16}$/);
+});
+
+test("a run that was called from a span is in the trace of its caller, below that span", () => {
+  const caller = parseTraceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  const span = (run: object) => toSpan({ ...BASE, name: "x", run_type: "chain", ...run }, caller);
+  const [root, child] = [
+    span({ id: ROOT, parent_run_id: null }),
+    span({ id: MODEL, parent_run_id: ROOT }),
+  ];
+  expect(root).toMatchObject({
+    trace_id: "0af7651916cd43dd8448eb211c80319c",
+    parent_span_id: "b7ad6b7169203331",
+  });
+  expect(child).toMatchObject({ trace_id: root.trace_id, parent_span_id: root.span_id });
 });
 
 describe("variables of an exporter", () => {

@@ -1,4 +1,5 @@
 import { isRecord } from "../../../shared/guards.ts";
+import { type CallerSpan, spanIdOf } from "../../../shared/metrics/trace-context.ts";
 import { toMicros } from "../../../shared/times.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Attributes, OtlpSpan, SpanEvent } from "../span.ts";
@@ -12,7 +13,6 @@ export const SPAN_FIELDS = [
 
 const [OK, ERROR] = [1, 2];
 const NS_PER_US = 1000n;
-const SPAN_CHARACTERS = 16;
 
 const OPERATIONS: Record<string, string> = {
   llm: "chat",
@@ -30,14 +30,17 @@ const PARAMETERS: [attribute: string, ...names: string[]][] = [
   ["gen_ai.request.stop_sequences", "stop"],
 ];
 
-/** Converts a run of an API answer to a span, the inverse of `toRun` for Heddle's own traces. */
-export function toSpan(run: JsonObject): OtlpSpan {
+/**
+ * Converts a run of an API answer to a span, the inverse of `toRun` for Heddle's own traces.
+ * @param caller span of the program that called the agent, in whose trace the span is then
+ */
+export function toSpan(run: JsonObject, caller: CallerSpan | null = null): OtlpSpan {
   const error = textOf(run.error);
   const end_time = run.end_time ?? run.start_time;
   return {
-    trace_id: hexOf(run.trace_id),
-    span_id: hexOf(run.id).slice(-SPAN_CHARACTERS),
-    parent_span_id: hexOf(run.parent_run_id).slice(-SPAN_CHARACTERS),
+    trace_id: caller?.trace_id ?? textOf(run.trace_id)?.replaceAll("-", "") ?? "",
+    span_id: spanIdOf(String(run.id)),
+    parent_span_id: parentOf(run, caller),
     name: textOf(run.name) ?? "",
     start_ns: toNanos(run.start_time),
     end_ns: toNanos(end_time),
@@ -138,8 +141,8 @@ function lineOf(text: string): string {
   return text.split("\n", 1)[0] ?? "";
 }
 
-function hexOf(id: unknown): string {
-  return typeof id === "string" ? id.replaceAll("-", "") : "";
+function parentOf({ parent_run_id }: JsonObject, caller: CallerSpan | null): string {
+  return typeof parent_run_id === "string" ? spanIdOf(parent_run_id) : (caller?.span_id ?? "");
 }
 
 function toNanos(time: unknown): bigint {

@@ -1,6 +1,7 @@
 import type { Context } from "../../../shared/context.ts";
-import type { JsonObject } from "../../json.ts";
+import { type CallerSpan, parseTraceparent } from "../../../shared/metrics/trace-context.ts";
 import { findPage } from "../../query/query-service.ts";
+import type { OtlpSpan } from "../span.ts";
 import { encodeSpans } from "./encode.ts";
 import { SPAN_FIELDS, toSpan } from "./from-run.ts";
 
@@ -15,27 +16,36 @@ export async function* requestBodies(
   trace_id: string,
   resource: Record<string, string>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const caller = await callerOf(ctx, trace_id);
   let cursor: string | undefined;
   do {
     const query = { trace: trace_id, select: FIELDS, limit: PAGE, order: "asc" as const, cursor };
     const { runs, next } = await findPage(ctx, query);
-    yield* split(runs, new Map(Object.entries(resource)));
+    const spans = runs.map((run) => toSpan(run, caller));
+    yield* split(spans, new Map(Object.entries(resource)));
     cursor = next ?? undefined;
   } while (cursor !== undefined);
 }
 
-/** Halves pages that are too large. A run that is too large by itself is sent alone. */
+/** Returns the span of the program that called the agent, which the root of the trace names. */
+async function callerOf(ctx: Context, trace_id: string): Promise<CallerSpan | null> {
+  const { runs } = await findPage(ctx, { id: [trace_id], select: ["extra"], limit: 1 });
+  const { otel_trace_id, otel_parent_span_id } = Object(Object(runs[0]?.extra).metadata);
+  return parseTraceparent(`00-${otel_trace_id}-${otel_parent_span_id}-01`);
+}
+
+/** Halves pages that are too large. A span that is too large by itself is sent alone. */
 function* split(
-  runs: JsonObject[],
+  spans: OtlpSpan[],
   resource: Map<string, unknown>,
 ): Generator<Uint8Array<ArrayBuffer>> {
-  if (runs.length === 0) return;
-  const body = encodeSpans(resource, "heddle", runs.map(toSpan));
-  if (body.byteLength <= MAX_BYTES || runs.length === 1) {
+  if (spans.length === 0) return;
+  const body = encodeSpans(resource, "heddle", spans);
+  if (body.byteLength <= MAX_BYTES || spans.length === 1) {
     yield body;
     return;
   }
-  const half = Math.ceil(runs.length / 2);
-  yield* split(runs.slice(0, half), resource);
-  yield* split(runs.slice(half), resource);
+  const half = Math.ceil(spans.length / 2);
+  yield* split(spans.slice(0, half), resource);
+  yield* split(spans.slice(half), resource);
 }
