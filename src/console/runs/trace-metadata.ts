@@ -2,7 +2,13 @@ import { useApiQuery } from "../api/hooks.ts";
 import { apiPath } from "../api/path.ts";
 
 /** Ids that an agent leaves in the metadata of its traces. Others may write anything there. */
-type TraceMetadata = { deployment_id?: unknown; revision_id?: unknown; thread_id?: unknown };
+type TraceMetadata = {
+  deployment_id?: unknown;
+  revision_id?: unknown;
+  thread_id?: unknown;
+  /** Trace of the program that called the agent, as 32 digits. */
+  otel_trace_id?: unknown;
+};
 
 type Answer = { extra?: { metadata?: TraceMetadata } | null };
 

@@ -1,8 +1,11 @@
 import { Link } from "@tanstack/react-router";
+import type { Lookup } from "../../../control-plane/lookup/lookup-schema.ts";
 import type { TraceSpan } from "../../../traces/live/trace-schema.ts";
-import { useWorkspaceId } from "../../api/hooks.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { useTraceMetadata } from "../../runs/trace-metadata.ts";
 import { pathTo } from "../../state/path.ts";
+import { isId } from "../../state/search.ts";
 import { firstTokenMs, kindOf, statusOf } from "../../traces/span-kind.ts";
 import type { TraceTree } from "../../traces/tree.ts";
 import type { TraceData } from "../../traces/use-trace.ts";
@@ -86,7 +89,7 @@ function Figures({ root, tree }: { root: TraceSpan | null; tree: TraceTree }) {
 
 function Links({ root_id, at }: { root_id: string; at: string }) {
   const workspace = useWorkspaceId();
-  const { deployment_id, revision_id, thread_id } = useTraceMetadata(root_id) ?? {};
+  const { deployment_id, revision_id, thread_id, otel_trace_id } = useTraceMetadata(root_id) ?? {};
   if (typeof deployment_id !== "string") return null;
   const deployment = pathTo(workspace, `/deployments/${encodeURIComponent(deployment_id)}`);
   const rev = typeof revision_id === "string" ? revision_id : undefined;
@@ -97,6 +100,7 @@ function Links({ root_id, at }: { root_id: string; at: string }) {
           <Icon name="thread" small /> Open thread
         </Link>
       )}
+      {typeof otel_trace_id === "string" && <CallerLink otel_trace_id={otel_trace_id} />}
       <Link to={deployment} search={{ rev }} className="btn sm">
         <Icon name="layers" small /> Revision
       </Link>
@@ -104,6 +108,19 @@ function Links({ root_id, at }: { root_id: string; at: string }) {
         <Icon name="menu" small /> Server log
       </Link>
     </>
+  );
+}
+
+/** Leads to the trace of the program that called the agent, if its root span is stored here. */
+function CallerLink({ otel_trace_id }: { otel_trace_id: string }) {
+  const workspace = useWorkspaceId();
+  const id = otel_trace_id.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const { data } = useApiQuery<Lookup>(isId(id) ? apiPath`/v1/lookup/${id}` : null);
+  if (!data?.matches.some(({ kind }) => kind === "traced_run")) return null;
+  return (
+    <Link to={pathTo(workspace, `/traces/${id}`)} className="btn sm">
+      <Icon name="up-down" small /> Caller's trace
+    </Link>
   );
 }
 
