@@ -33,16 +33,14 @@ export function Webhooks() {
       />
       <div className="stack">
         <SigningSecret />
+        <div className="bar">
+          <KindFilter />
+        </div>
         <QueryState query={query} what="The deliveries could not be read">
           {({ resources, next_cursor }) => (
             <Panel
               title="Deliveries"
-              end={
-                <>
-                  <KindFilter />
-                  <StatusFilter />
-                </>
-              }
+              end={<StatusFilter />}
               footer={
                 <CursorPager
                   noun="delivery"
