@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium } from "playwright-core";
+import { watchPages } from "./page-states.ts";
 
 /** Where systems install Chromium or Chrome. */
 const INSTALLED = [
@@ -42,7 +43,10 @@ const PATIENCE_MS = 240_000;
 
 export async function startBrowser(): Promise<Browser> {
   const browser = await launch();
-  browser.on("context", (context) => context.setDefaultTimeout(PATIENCE_MS));
+  browser.on("context", (context) => {
+    context.setDefaultTimeout(PATIENCE_MS);
+    watchPages(context);
+  });
   return browser;
 }
 
