@@ -25,7 +25,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 let host;
 const run = AsyncLocalStorage.prototype.run;
 AsyncLocalStorage.prototype.run = function (store, ...rest) {
-  if (typeof store?.commit === "function") host = store;
+  if (typeof store?.host?.commit === "function") host = store.host;
   return Reflect.apply(run, this, [store, ...rest]);
 };
 const MIB = 1024 * 1024;
