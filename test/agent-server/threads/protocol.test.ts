@@ -363,7 +363,7 @@ describe("interrupts", () => {
     expect(seen.map(inShort)).not.toContain("lifecycle interrupted");
     const [{ interrupt_id } = {}] = dataOf(seen, "input.requested");
     const answer = await command("input.respond", { interrupt_id, response: "yes" });
-    expect(answer).toMatchObject({ type: "success" });
+    expect(answer, JSON.stringify(answer)).toMatchObject({ type: "success" });
     const [first, second] = dataOf(await events(endOfRun(2)), "input.requested");
     expect([first, second]).toMatchObject([{ payload: "left?" }, { payload: "right?" }]);
   });

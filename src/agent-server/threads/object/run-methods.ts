@@ -18,7 +18,7 @@ import { EMPTY_QUEUE, type QueueState } from "./storage/run-queue.ts";
 import { type RunQuery, toRecord } from "./storage/run-rows.ts";
 
 /** Maximum wait of an answer for the end of the run that it answers. */
-const ENDING_MS = 2000;
+const ENDING_MS = 30_000;
 
 /** `interrupts` is `null` when they are too large. */
 export type WaitingState = Pick<ThreadRecord, "metadata"> & { interrupts: Interrupts | null };
