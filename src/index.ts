@@ -34,6 +34,7 @@ import type { ExportMessage, FileMessage } from "./exports/messages.ts";
 import { consumeExport, consumeFile } from "./exports/progress/consumer.ts";
 import { spawnWindows } from "./exports/progress/schedule.ts";
 import { resealDestinations, sweepExports, sweepFiles } from "./exports/progress/sweep.ts";
+import { isBeingExported } from "./exports/rows.ts";
 import { served } from "./served.ts";
 import { type Job, runJobs, settleMessage } from "./shared/work/jobs.ts";
 import { consumeTraceExpiry, sweepExpiredTraces } from "./traces/deletion/expiry.ts";
@@ -71,6 +72,10 @@ const CLEANERS: Cleaner[] = [
   deleteTasksOf,
 ];
 
+function sweepTraceExpiry(env: Env, now: Date): Promise<void> {
+  return sweepExpiredTraces(env, now, isBeingExported);
+}
+
 const JOBS: Record<string, Job[]> = {
   "* * * * *": [
     sweepBuilds,
@@ -79,7 +84,7 @@ const JOBS: Record<string, Job[]> = {
     sweepUploads,
     sweepEndedSessions,
     sweepProjectDeletions,
-    sweepExpiredTraces,
+    sweepTraceExpiry,
     spawnWindows,
     sweepExports,
     sweepFiles,
@@ -132,7 +137,7 @@ function consume(message: QueueMessage, env: Env): Promise<void> {
     case "project_deletion":
       return consumeProjectDeletion(env, message);
     case "trace_expiry":
-      return consumeTraceExpiry(env, message);
+      return consumeTraceExpiry(env, message, isBeingExported);
     case "export":
       return consumeExport(env, message);
     case "export_file":

@@ -1,4 +1,6 @@
 // The main script's entry for `npm run soak:traces`: a client does at once what partitions do after hours and days.
+
+import { isBeingExported } from "../../src/exports/rows.ts";
 import { TracePartition as Product, type QueueMessage } from "../../src/index.ts";
 import type { PartitionKey } from "../../src/traces/changes.ts";
 import { consumeTraceExpiry } from "../../src/traces/deletion/expiry.ts";
@@ -50,7 +52,7 @@ async function handle(what: string, env: Env, { project_id, day }: PartitionKey)
   // The binding is typed as the product's class; what runs is the one above.
   const object = env.PARTITIONS.getByName(`${project_id}/${day}/0`) as unknown as Stub;
   if (what === "ring") return object.ring();
-  if (what === "expire") return consumeTraceExpiry(env, partition);
+  if (what === "expire") return consumeTraceExpiry(env, partition, isBeingExported);
   if (what === "keys") return object.keys();
   return listObjects(env, tracePrefix(project_id));
 }

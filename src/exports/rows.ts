@@ -1,7 +1,8 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, type Column, eq, type SQL, sql } from "drizzle-orm";
 import { type Context, database } from "../shared/context.ts";
 import { among, inWorkspace } from "../shared/storage/sql.ts";
-import { toIso } from "../shared/times.ts";
+import { DAY_US, toIso } from "../shared/times.ts";
+import { EXPORT_TIMEOUT_HOURS } from "./limits.ts";
 import { BulkExport } from "./schema.ts";
 import { progressOf, type Tally } from "./states.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "./table.ts";
@@ -61,4 +62,22 @@ function toBulkExport(row: ExportRow, tally: Tally): BulkExport {
 export async function readExport(env: Env, id: string): Promise<ExportRow | null> {
   const [row] = await database(env).select().from(bulk_exports).where(eq(bulk_exports.id, id));
   return row ?? null;
+}
+
+/** An export that waits and writes for as long as it may. */
+const MAX_USE_MS = 2 * EXPORT_TIMEOUT_HOURS * 3_600_000;
+
+type DayColumns = { workspace_id: Column; project_id: Column; day: Column };
+
+/** Condition on the row of a day of traces: an export that is not over reads it. */
+export function isBeingExported({ workspace_id, project_id, day }: DayColumns, now: Date): SQL {
+  const { status, session_id, start_us, end_us, created_at } = bulk_exports;
+  const midnight_us = sql`unixepoch(${day}) * 1000000`;
+  const since = new Date(now.getTime() - MAX_USE_MS).toISOString();
+  return sql`exists (
+    select 1 from ${bulk_exports}
+    where ${status} in ('CREATED', 'RUNNING') and ${bulk_exports.workspace_id} = ${workspace_id}
+      and ${session_id} = ${project_id} and ${created_at} > ${since}
+      and ${start_us} < ${midnight_us} + ${DAY_US} and ${end_us} > ${midnight_us}
+  )`;
 }

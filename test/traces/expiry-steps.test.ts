@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
+import { isBeingExported } from "../../src/exports/rows.ts";
 import { consumeTraceExpiry, sweepExpiredTraces } from "../../src/traces/deletion/expiry.ts";
 import { deleteShareLinks } from "../../src/traces/links/share-links.ts";
 import { deleteTraces } from "../../src/traces/storage/deletion.ts";
@@ -161,7 +162,7 @@ describe("the sweep", () => {
     );
     const sweep = async () => {
       const { calls, env: watched } = counted();
-      await sweepExpiredTraces(watched, new Date());
+      await sweepExpiredTraces(watched, new Date(), isBeingExported);
       return calls;
     };
     await withEmptyTables(["partitions"], async () => {
@@ -178,7 +179,7 @@ describe("the sweep", () => {
     await send(one, wireRun(one.name, {}, { at: daysAgo(20) }));
     const sent = async (ms: number) => {
       const now = new Date(Date.now() + ms);
-      await sweepExpiredTraces(env, now);
+      await sweepExpiredTraces(env, now, isBeingExported);
       const [row] = (await catalogue(one.project_id)).results as { expiry_sent_at?: string }[];
       return row?.expiry_sent_at === now.toISOString();
     };
@@ -196,7 +197,11 @@ describe("the sweep", () => {
     await send(one, run);
     const configured = { ...env, [name]: days } as Env;
     for (const { day, slot } of (await catalogue(one.project_id)).results) {
-      await consumeTraceExpiry(configured, { project_id: one.project_id, day, slot });
+      await consumeTraceExpiry(
+        configured,
+        { project_id: one.project_id, day, slot },
+        isBeingExported,
+      );
     }
     expect(await isStored(one, run)).toBe(isKept);
   });
@@ -209,8 +214,8 @@ describe("the sweep", () => {
     { DEFAULT_TRACE_TIER: "short" },
   ])("deletes nothing with %j", async (fields) => {
     const [name = ""] = Object.keys(fields);
-    await expect(sweepExpiredTraces({ ...env, ...fields } as Env, new Date())).rejects.toThrow(
-      name,
-    );
+    await expect(
+      sweepExpiredTraces({ ...env, ...fields } as Env, new Date(), isBeingExported),
+    ).rejects.toThrow(name);
   });
 });

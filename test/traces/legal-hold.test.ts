@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { isBeingExported } from "../../src/exports/rows.ts";
 import { sweepExpiredTraces } from "../../src/traces/deletion/expiry.ts";
 import { api } from "../support/workspace.ts";
 import { DAY_MS, daysAgo, expire, type Scene, scene, send, stored } from "./support/expiry.ts";
@@ -23,7 +24,7 @@ test.each(["shortlived", "longlived"] as const)(
     const place = await held(tier);
     const run = wireRun(place.name, {}, { at: daysAgo(20) });
     await send(place, run);
-    await sweepExpiredTraces(env, YEARS_LATER);
+    await sweepExpiredTraces(env, YEARS_LATER, isBeingExported);
     await expire(place, YEARS_LATER);
     const [day] = (await catalogue(place.project_id)).results;
     expect(day).toMatchObject({ rows: 1, expiry_sent_at: null });

@@ -1,4 +1,4 @@
-import { and, eq, gte, isNotNull, isNull, lt, lte, not, or, sql } from "drizzle-orm";
+import { and, eq, gte, isNotNull, isNull, lt, lte, not, or, type SQL, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
@@ -14,6 +14,12 @@ import type { ExpiringTraces } from "../reads/tiers.ts";
 
 type PartitionRow = typeof partitions.$inferSelect;
 
+/** Returns the condition by which the traces of a partition expire later. */
+export type InUse = (
+  partition: Pick<typeof partitions, "workspace_id" | "project_id" | "day">,
+  now: Date,
+) => SQL;
+
 /** Partitions of one tick. A step takes up to a few seconds. */
 const BATCH = 100;
 /** Longer than runs are written to a closed slot. */
@@ -25,13 +31,13 @@ const MAX_PARTITIONS = 400;
 const AT_ONCE = 8;
 
 /** Sends a message for each partition with expired traces. One statement when there is none. */
-export async function sweepExpiredTraces(env: Env, now: Date): Promise<void> {
+export async function sweepExpiredTraces(env: Env, now: Date, isInUse: InUse): Promise<void> {
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
   const isWaiting = or(isNull(partitions.expiry_sent_at), lte(partitions.expiry_sent_at, before));
   const due = database(env)
     .select({ id: sql`rowid` })
     .from(partitions)
-    .where(and(isDue(expiryDays(env, now)), isWaiting))
+    .where(and(isDue(expiryDays(env, now)), isWaiting, not(isInUse(partitions, now))))
     .limit(BATCH);
   const { project_id, day, slot } = partitions;
   const rows = await database(env)
@@ -57,6 +63,7 @@ function isDue({ shortlived, longlived }: ExpiryDays) {
 export async function consumeTraceExpiry(
   env: Env,
   { project_id, day, slot }: Omit<TraceExpiryMessage, "type">,
+  isInUse: InUse,
   now = new Date(),
 ): Promise<void> {
   const partition = { project_id, day, slot };
@@ -64,7 +71,7 @@ export async function consumeTraceExpiry(
   const [row] = await database(env)
     .select()
     .from(partitions)
-    .where(and(isPartition(partition), isDue(days)));
+    .where(and(isPartition(partition), isDue(days), not(isInUse(partitions, now))));
   if (!row) return;
   const tier = day < days.longlived ? "all" : "shortlived";
   const object = tracePartition(env, partition);

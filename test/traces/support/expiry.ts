@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
+import { isBeingExported } from "../../../src/exports/rows.ts";
 import { consumeTraceExpiry } from "../../../src/traces/deletion/expiry.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { batch, catalogue, type WireRun } from "./runs.ts";
@@ -44,7 +45,7 @@ export function stored(scene: Scene, ...runs: WireRun[]): Promise<boolean[]> {
 /** Does one step for each partition, and what the alarms have to do. */
 export async function step({ project_id }: Scene, now = new Date(), on: Env = env): Promise<void> {
   for (const { day, slot } of (await catalogue(project_id)).results) {
-    await consumeTraceExpiry(on, { project_id, day, slot }, now);
+    await consumeTraceExpiry(on, { project_id, day, slot }, isBeingExported, now);
     await runDurableObjectAlarm(env.PARTITIONS.getByName(`${project_id}/${day}/${slot}`));
   }
 }

@@ -1,0 +1,66 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { isBeingExported } from "../../src/exports/rows.ts";
+import type { ExportRow } from "../../src/exports/table.ts";
+import { sweepExpiredTraces } from "../../src/traces/deletion/expiry.ts";
+import { DAY_MS, daysAgo, expire, rows } from "../traces/support/expiry.ts";
+import {
+  cancel,
+  carryOn,
+  contents,
+  type Exporter,
+  exporter,
+  given,
+  ordered,
+} from "./support/exports.ts";
+
+const isoAgo = (days: number) => new Date(daysAgo(days)).toISOString();
+const RANGE = { start_time: isoAgo(401), end_time: isoAgo(399) };
+const DUE = new Date(daysAgo(-1));
+
+/** Runs of a day whose traces are due in a day. */
+async function agedProject(ours: Exporter) {
+  const project_id = await given(ours, { from: isoAgo(400), count: 12 });
+  return { ours, project_id, name: "" };
+}
+
+const order = (ours: Exporter, session_id: string, fields: Partial<ExportRow> = {}) =>
+  ordered(ours, session_id, { ...RANGE, ...fields });
+
+test("traces of a day that an export reads expire when it is over, and the export has them all", async () => {
+  const place = await agedProject(await exporter());
+  const { ours, project_id } = place;
+  const row = await order(ours, project_id);
+  await sweepExpiredTraces(env, DUE, isBeingExported);
+  await expire(place, DUE);
+  const ended = await carryOn(row.id);
+  expect(ended.status).toBe("COMPLETED");
+  const written = await contents(ended);
+  expect(written.reduce((sum, [, count]) => sum + count, 0)).toBe(12);
+  expect(await rows("partitions", place)).toBe(1);
+  await expire(place, DUE);
+  expect(await rows("partitions", place)).toBe(0);
+});
+
+test("an export that was cancelled keeps no trace", async () => {
+  const place = await agedProject(await exporter());
+  const row = await order(place.ours, place.project_id);
+  expect((await cancel(place.ours, row.id)).status).toBe(200);
+  await expire(place, DUE);
+  expect(await rows("partitions", place)).toBe(0);
+});
+
+test.each<[string, Partial<ExportRow>]>([
+  ["of another time", { start_us: daysAgo(399) * 1000, end_us: daysAgo(398) * 1000 }],
+  [
+    "that has not ended for six days",
+    { created_at: new Date(DUE.getTime() - 7 * DAY_MS).toISOString() },
+  ],
+  ["of another workspace", { workspace_id: crypto.randomUUID() }],
+  ["that is a schedule", { status: "INTERVAL_SCHEDULED", interval_hours: 1, end_us: null }],
+])("an export %s keeps no trace", async (_, fields) => {
+  const place = await agedProject(await exporter());
+  await order(place.ours, place.project_id, fields);
+  await expire(place, DUE);
+  expect(await rows("partitions", place)).toBe(0);
+});
