@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
+import { chunks } from "../../src/shared/work/chunks.ts";
 import { forgetSlots } from "../../src/traces/catalogue/slots.ts";
 import { consumeProjectDeletion } from "../../src/traces/deletion/project-deletion.ts";
 import { slotOf } from "../../src/traces/locations/generations.ts";
@@ -109,7 +110,8 @@ describe("expiry", () => {
     const query = { session: [one.project_id], filter: 'eq(trace_tier, "longlived")' };
     const found = await api("/runs/query", { key: one.ours.viewer, json: query });
     const ids = (await found.json<{ runs: WireRun[] }>()).runs.map(({ id }) => id);
-    expect(ids.sort()).toEqual([all[3]?.id, all[4]?.id, all[5]?.id].sort());
+    const kept = all.slice(2, 8).map((run) => run.id);
+    expect(ids.sort()).toEqual(kept.sort());
 
     await expire(one);
     const [no, yes] = [
@@ -125,6 +127,27 @@ describe("expiry", () => {
     expect(await stats.json()).toMatchObject({ run_count: 6 });
     const [row] = (await catalogue(one.project_id)).results;
     expect(row).toMatchObject({ rows: 6, expired_seq: row?.seq, closed_at: null });
+  });
+
+  test("the runs of a trace with feedback have its tier, however large they are and whenever they arrive", async () => {
+    const one = await scene();
+    const at = daysAgo(1);
+    const root = wireRun(one.name, {}, { at });
+    const below = (n: number) =>
+      wireRun(one.name, { inputs: { text: "x".repeat(400_000) } }, { at: at + n, parent: root });
+    const runs = Array.from({ length: 16 }, (_, n) => below(n + 1));
+    const other = wireRun(one.name, {}, { at });
+    await send(one, root, other);
+    for (const some of chunks(runs.slice(0, 15), 5)) await send(one, ...some);
+    await rate(one, runs[3] as WireRun);
+    await send(one, runs[15] as WireRun);
+    const query = { session: [one.project_id], select: ["trace_tier"], limit: 100 };
+    const found = await api("/runs/query", { key: one.ours.viewer, json: query });
+    const body = await found.json<{ runs: WireRun[] }>();
+    const tiers = new Map(body.runs.map((run) => [run.id, run.trace_tier]));
+    expect(tiers.size).toBe(18);
+    for (const { id } of [root, ...runs]) expect(tiers.get(id)).toBe("longlived");
+    expect(tiers.get(other.id)).toBe("shortlived");
   });
 
   test.each([

@@ -104,6 +104,17 @@ export class FeedbackTable {
     return new Set([...rows].map(({ run_id }) => run_id));
   }
 
+  /** Returns those of the runs whose feedback extends the retention of their traces. */
+  extendedAmong(run_ids: string[]): Set<string> {
+    const rows = this.#sql.exec<{ run_id: string }>(
+      `SELECT DISTINCT run_id FROM feedback
+       WHERE run_id IN (SELECT value FROM json_each(?))
+         AND json_extract(body, '$.extend_trace_retention') IS NOT 0`,
+      JSON.stringify(run_ids),
+    );
+    return new Set([...rows].map(({ run_id }) => run_id));
+  }
+
   get isEmpty(): boolean {
     return this.#sql.exec("SELECT 1 FROM feedback LIMIT 1").toArray().length === 0;
   }

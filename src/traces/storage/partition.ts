@@ -11,6 +11,7 @@ import { type FarParent, findFarParents } from "./far-parents.ts";
 import { FeedbackTable } from "./feedback.ts";
 import { Leftovers } from "./leftovers.ts";
 import { MIGRATIONS } from "./migrations.ts";
+import { briefRuns, extendSome, runsOfMixedTraces } from "./retention.ts";
 import { SealedFiles } from "./sealed-files.ts";
 import { SpanLinks } from "./span-links.ts";
 
@@ -26,18 +27,6 @@ function tracesOfSpans(changes: RunChange[]): string[] {
     if (span_ids !== undefined && columns.trace_id !== undefined) traces.add(columns.trace_id);
   }
   return [...traces];
-}
-
-/**
- * Marks a run and the root of its trace: a trace is as long-lived as its longest-lived run. Decodes
- * whole runs only to change them.
- */
-function extendTrace(batch: ChangeBatch, runs: RunSet, run_id: string): void {
-  const run = runs.byId(run_id);
-  for (const one of [run, run && runs.byId(run.trace_id)]) {
-    const before = one?.trace_tier === "shortlived" ? batch.find(one.id) : null;
-    if (before) batch.put({ ...before, trace_tier: "longlived", changed_seq: batch.seq });
-  }
 }
 
 export class PartitionStore {
@@ -102,6 +91,7 @@ export class PartitionStore {
       batch.write();
       this.leftovers.addArrivals(changes);
     });
+    this.#extendTraces(runsOfMixedTraces(changes, this.runs, this.feedback));
     const far = findFarParents(this.#storage.sql, this.runs, tracesOfSpans(changes));
     return { unknown, far, rows: this.counts.current.rows };
   }
@@ -140,14 +130,11 @@ export class PartitionStore {
   }
 
   putFeedback(rows: FeedbackRow[]): void {
-    this.change((batch) => {
-      for (const row of rows) {
-        this.feedback.put(row);
-        if (JSON.parse(row.body).extend_trace_retention !== false)
-          extendTrace(batch, this.runs, row.run_id);
-      }
-      batch.write();
+    this.change(() => {
+      for (const row of rows) this.feedback.put(row);
     });
+    const ids = rows.map(({ run_id }) => run_id);
+    this.#extendTraces([...this.feedback.extendedAmong(ids)]);
   }
 
   deleteFeedback(id: string): void {
@@ -179,6 +166,17 @@ export class PartitionStore {
   reset(): void {
     this.segments.reset();
     this.counts.reset();
+  }
+
+  /** A trace is as long-lived as its longest-lived run. Large traces take several transactions. */
+  #extendTraces(run_ids: string[]): void {
+    const brief = briefRuns(this.runs, run_ids);
+    while (brief.length > 0) {
+      this.change((batch) => {
+        extendSome(batch, brief);
+        batch.write();
+      });
+    }
   }
 
   /** Commits nothing that was made without a body in R2. */

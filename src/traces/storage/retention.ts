@@ -1,0 +1,44 @@
+import type { RunChange } from "../changes.ts";
+import type { RunVersion } from "../segments/codec/columns.ts";
+import { charsOf } from "../segments/codec/encode.ts";
+import type { RunSet } from "../segments/run-set.ts";
+import type { ChangeBatch } from "./change-batch.ts";
+import type { FeedbackTable } from "./feedback.ts";
+
+/** Characters of the runs that one transaction rewrites, a run more at most. */
+const MAX_CHARS = 4 * 1024 * 1024;
+
+/** Returns runs of the changes whose traces are long-lived while a run of them is not. */
+export function runsOfMixedTraces(
+  changes: RunChange[],
+  runs: RunSet,
+  feedback: FeedbackTable,
+): string[] {
+  const ids = changes.flatMap(({ id, project_tier }) => (project_tier === "shortlived" ? id : []));
+  const rated = ids.length === 0 ? new Set() : feedback.extendedAmong(ids);
+  return ids.filter((id) => {
+    const run = runs.byId(id);
+    if (run === null) return false;
+    const root = run.trace_id === id ? run : runs.byId(run.trace_id);
+    return rated.has(id) || run.trace_tier === "longlived" || root?.trace_tier === "longlived";
+  });
+}
+
+/** Returns the short-lived runs of the runs' traces. */
+export function briefRuns(runs: RunSet, run_ids: string[]): string[] {
+  const traces = new Set(run_ids.flatMap((id) => runs.byId(id)?.trace_id ?? []));
+  return [...traces].flatMap((trace_id) =>
+    runs.ofTrace(trace_id).flatMap(({ id, trace_tier }) => (trace_tier === "shortlived" ? id : [])),
+  );
+}
+
+/** Makes the last runs of the list long-lived, and removes them from it. */
+export function extendSome(batch: ChangeBatch, ids: string[]): void {
+  let chars = 0;
+  for (let id = ids.pop(); id !== undefined; id = chars < MAX_CHARS ? ids.pop() : undefined) {
+    const run: RunVersion | null = batch.find(id);
+    if (run === null) continue;
+    batch.put({ ...run, trace_tier: "longlived", changed_seq: batch.seq });
+    chars += charsOf(run);
+  }
+}
