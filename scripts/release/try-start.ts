@@ -37,9 +37,13 @@ export async function tryStart(path: string): Promise<string> {
     }
   } finally {
     end(child.pid, "SIGTERM");
-    await Promise.race([exited, sleep(STOP_MS, undefined, { ref: false })]);
-    end(child.pid, "SIGKILL");
-    // Killed processes take a moment to end, and may write until then.
+    const isOver = await Promise.race([
+      exited.then(() => true),
+      sleep(STOP_MS, false, { ref: false }),
+    ]);
+    // The leash of its workerds is of the group too, and ends them: it must not be killed before.
+    if (!isOver) end(child.pid, "SIGKILL");
+    // Ended processes take a moment, and may write until then.
     await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }

@@ -1,14 +1,23 @@
 // An upgrade as docs/guides/self-host.md describes it: the unit runs `current`, and releases are clones of this repository.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort, isFree } from "../../local/processes/ports.ts";
-import { kill } from "../../local/processes/processes.ts";
+import { kill, readProcesses } from "../../local/processes/processes.ts";
 import type { Unit } from "../support/node/restart-unit.ts";
 import { pushRepository } from "./support/repositories.ts";
 import { callService, readUnit } from "./support/service.ts";
@@ -54,6 +63,13 @@ async function ended(words: string): Promise<boolean> {
   return existsSync(unit.log) && (await readFile(unit.log, "utf8")).includes(words);
 }
 
+/** Also those that have lost their parent. */
+async function trialProcesses(): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const commands = (await readProcesses(pids)).map(({ command }) => command);
+  return commands.filter((command) => command.includes("/heddle-try-"));
+}
+
 async function release(...args: string[]): Promise<string> {
   const options = ["--root", join(home, "opt"), "--from", process.cwd(), "--restart", restart];
   const command = ["scripts/release.ts", ...options, ...args];
@@ -67,6 +83,7 @@ test("an upgrade loses no run in flight, and a rollback none after it", async ()
   await service.deployed(deployment);
   const head = (await run("git", ["rev-parse", "HEAD"])).stdout.trim();
   expect(await release("install", head)).toContain("Installed");
+  await until("The end of the trial's processes", trialProcesses, (found) => found.length === 0);
 
   const agent = `/agents/${deployment.id}`;
   const { base_url: origin, api_key: apiKey } = service.info;
