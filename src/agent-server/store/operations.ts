@@ -2,7 +2,7 @@ import type { StoreAnswer, StoreOp, StoreResult } from "../../isolate/store-cont
 import { detachRpcResult } from "../../shared/rpc.ts";
 import { ROOT } from "../../shared/storage/slots.ts";
 import { problemOf } from "./rules.ts";
-import { listSlots, searchSlots } from "./search-slots.ts";
+import { listNamespaces, searchItems } from "./search-items.ts";
 import { nextSlot, type StoreReader, StoreRefused, slotOfNamespace } from "./slots.ts";
 import { isNamed, type NamedOp, type StoreReply } from "./storage/calls.ts";
 import { MAX_ANSWER_BYTES } from "./storage/limits.ts";
@@ -57,11 +57,11 @@ class Batch {
 
   async #search(op: StoreOp): Promise<StoreResult> {
     if (op.op === "search") {
-      const items = await searchSlots(this.#store, op);
+      const items = await searchItems(this.#store, op);
       this.#takeRoom(items);
       return items;
     }
-    return op.op === "namespaces" ? listSlots(this.#store, op) : null;
+    return op.op === "namespaces" ? listNamespaces(this.#store, op) : null;
   }
 
   async #applyNamed(ops: Pending<NamedOp>[]): Promise<void> {

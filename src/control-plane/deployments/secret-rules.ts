@@ -51,12 +51,16 @@ const RESERVED = new Set([
   "LSD_DEPLOYMENT_TYPE",
 ]);
 
+/** @throws AppError 422 for a name that is reserved, repeated or malformed, or values that are too large together */
 export function assertSecrets(secrets: readonly SecretInput[]): void {
   assertEach("secrets", secrets);
   assertTogether("secrets", secrets);
 }
 
-/** `kept` are the deployment's secrets so far. */
+/**
+ * @param kept the deployment's secrets so far
+ * @throws AppError 422, as `assertSecrets` does for what the changes lead to
+ */
 export function assertSecretChanges(
   changes: readonly NamedSecretChange[],
   kept: Readonly<Record<string, string>>,

@@ -37,6 +37,7 @@ export async function packPackage(
   return gzipSync(concat([toHeader(index), ...parts]), { level: 4 });
 }
 
+/** Opens what `packPackage` made. It is unpacked when its files are first read. */
 export function openPackage(packed: Uint8Array): PackageFiles {
   let opened: Map<string, Uint8Array> | null = null;
   return {

@@ -12,7 +12,7 @@ import {
 } from "../../deployments/rollout/build-service.ts";
 import { unsetVariables } from "../config/webhooks-config.ts";
 import type { BuildFailureReason } from "../contract.ts";
-import { type BuildDescription, checkDescription, notLoaded } from "./description.ts";
+import { type BuildDescription, checkDescription, failedDescription } from "./description.ts";
 
 const LOAD_TIMEOUT_MS = 30_000;
 
@@ -37,10 +37,10 @@ async function describe(env: Env, build: RevisionBuild): Promise<BuildDescriptio
   });
   const answer = first.then(checkDescription, (error: unknown) => {
     if (isTransient(error)) throw error;
-    return notLoaded(error instanceof Error ? error.message : String(error));
+    return failedDescription(error instanceof Error ? error.message : String(error));
   });
   return withDeadline(answer, LOAD_TIMEOUT_MS, () =>
-    notLoaded(`The agent did not load within ${LOAD_TIMEOUT_MS / 1000} s.`),
+    failedDescription(`The agent did not load within ${LOAD_TIMEOUT_MS / 1000} s.`),
   );
 }
 

@@ -23,20 +23,23 @@ export type BuildDescription = z.infer<typeof ANSWER>;
  */
 export function checkDescription(answer: unknown): BuildDescription {
   const parsed = ANSWER.safeParse(answer);
-  if (!parsed.success) return notLoaded("describe() of the agent returned no list of graphs.");
+  if (!parsed.success)
+    return failedDescription("describe() of the agent returned no list of graphs.");
   if (!parsed.data.ok) return parsed.data;
   const { error } = Plain.safeParse(parsed.data.value);
-  if (error) return notLoaded(`describe() of the agent ${error.issues[0]?.message}.`);
+  if (error) return failedDescription(`describe() of the agent ${error.issues[0]?.message}.`);
   const json = toJson(parsed.data.value);
-  if (json === null) return notLoaded("describe() of the agent returned graphs that are not JSON.");
+  if (json === null)
+    return failedDescription("describe() of the agent returned graphs that are not JSON.");
   const bytes = Buffer.byteLength(json);
   if (bytes <= DESCRIPTION_BYTES) return { ok: true, value: GRAPHS.parse(JSON.parse(json)) };
   const sizes = `${bytesText(bytes)} as JSON; ${bytesText(DESCRIPTION_BYTES)} are allowed`;
   const remedy = "Make the types of state and context smaller, or deploy fewer graphs together";
-  return notLoaded(`The nodes and schemas of the graphs have ${sizes}. ${remedy}.`);
+  return failedDescription(`The nodes and schemas of the graphs have ${sizes}. ${remedy}.`);
 }
 
-export function notLoaded(message: string): BuildDescription {
+/** An agent that could not be described: its build fails with this message. */
+export function failedDescription(message: string): BuildDescription {
   return { ok: false, error: { error: "Error", message, stack: null } };
 }
 

@@ -106,6 +106,7 @@ export class RunLoop {
     await this.#settle();
   }
 
+  /** Deletes a run that is over. One in flight is cancelled, which deletes it. Resolves when the thread is at rest. */
   async deleteRun(run_id: string): Promise<void> {
     if (this.#store.runs.queue.isInFlight(run_id)) return this.cancel([run_id], "rollback", null);
     this.#store.transaction(() => {

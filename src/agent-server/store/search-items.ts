@@ -11,7 +11,7 @@ type SearchRow = InSlot<FoundRow>;
 type ReadItem = StoredItem & { id: number };
 
 /** Finds a page among the items of all Durable Objects, and then reads those items. */
-export async function searchSlots(store: StoreReader, op: SearchOp): Promise<StoredItem[]> {
+export async function searchItems(store: StoreReader, op: SearchOp): Promise<StoredItem[]> {
   const { offset, limit } = op;
   // Each object returns its first rows, and the merge applies the offset.
   const page = { ...op, offset: 0, limit: Math.min(offset + limit, MAX_FOUND_ROWS) };
@@ -36,7 +36,7 @@ export async function searchSlots(store: StoreReader, op: SearchOp): Promise<Sto
 }
 
 /** Lists the namespaces of all Durable Objects. One that is cut to `max_depth` may be in several. */
-export async function listSlots(store: StoreReader, op: NamespacesOp): Promise<string[][]> {
+export async function listNamespaces(store: StoreReader, op: NamespacesOp): Promise<string[][]> {
   const { offset, limit } = op;
   const page = { ...op, offset: 0, limit: Math.min(offset + limit, MAX_LISTED_ROWS) };
   const sources = await readSlots<string[]>(store, (object, after) =>
