@@ -1,4 +1,4 @@
-import type { KeyboardEvent, ReactNode } from "react";
+import type { KeyboardEvent, MouseEvent as ReactMouseEvent, ReactNode } from "react";
 
 export type TableColumn<T> = {
   id: string;
@@ -22,7 +22,7 @@ type Props<T> = {
 
 const CARD = { hidden: "h", end: "st", full: "full" };
 
-/** A table, and cards on a phone. The first link of a row opens it; `j` and `k` move between rows. */
+/** A table, and cards on a phone. A click on a row opens the first link of it; `j` and `k` move between rows. */
 export function DataTable<T>({ label, columns, rows, keyOf, isFailed, selected = null }: Props<T>) {
   return (
     <table className="tbl cards" aria-label={label}>
@@ -35,7 +35,7 @@ export function DataTable<T>({ label, columns, rows, keyOf, isFailed, selected =
           ))}
         </tr>
       </thead>
-      <tbody onKeyDown={moveBetweenRows}>
+      <tbody {...ROW_EVENTS}>
         {rows.map((row) => (
           <tr
             key={keyOf(row)}
@@ -56,7 +56,7 @@ export function DataTable<T>({ label, columns, rows, keyOf, isFailed, selected =
 
 const STEPS: Record<string, number> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
 
-export function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
+function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
   const step = STEPS[event.key];
   const isTyping =
     event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
@@ -67,3 +67,17 @@ export function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
   links[current + step]?.focus();
   event.preventDefault();
 }
+
+/** The whole row is a target for the pointer; words that are being selected, and other controls, stay what they are. */
+function openRow(event: ReactMouseEvent<HTMLElement>): void {
+  const target = event.target as HTMLElement;
+  if (target.closest("a, button, input, select, label, summary")) return;
+  if (getSelection()?.type === "Range") return;
+  const { ctrlKey, metaKey, shiftKey } = event;
+  const click = { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey };
+  const link = target.closest("tr")?.querySelector("td:first-child a");
+  link?.dispatchEvent(new MouseEvent("click", click));
+}
+
+/** Events of the body of a table whose rows are links. */
+export const ROW_EVENTS = { onKeyDown: moveBetweenRows, onClick: openRow };

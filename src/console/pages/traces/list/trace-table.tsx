@@ -1,6 +1,6 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState } from "react";
-import { moveBetweenRows } from "../../../ui/data-table.tsx";
+import { ROW_EVENTS } from "../../../ui/data-table.tsx";
 import { OUTPUT_CLASS, TraceRowCells } from "./trace-cells.tsx";
 import type { TraceListRow } from "./trace-row.ts";
 
@@ -66,7 +66,7 @@ export function TraceTable({ rows, pick, onPick }: Props) {
           ))}
         </tr>
       </thead>
-      <tbody onKeyDown={moveBetweenRows}>
+      <tbody {...ROW_EVENTS}>
         <Spacer height={before} />
         {items.map(({ index, key }) => {
           const row = rows[index];
