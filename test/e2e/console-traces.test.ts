@@ -114,6 +114,21 @@ test("an empty project names what will appear, and the newest run appears by its
   await page.setViewportSize({ width: 1280, height: 800 });
 });
 
+test("words that another project has lead there, and a click anywhere on a row opens its trace", async () => {
+  const word = `w${crypto.randomUUID().slice(0, 8)}`;
+  const seed = { name: "quote", start: 0, end: 900, more: { error: `CurrencyError: ${word}` } };
+  const at = new Date(Date.now() - 3 * 24 * 3_600_000);
+  const [span] = toWireSpans(`elsewhere-${word}`, at, [seed]);
+  await sendSpans((path, body) => request("POST", path, body), span ? [span] : []);
+  await page.goto(traces(`&q=${encodeURIComponent(`search("${word}")`)}`));
+  await page.getByRole("heading", { name: "No trace matches" }).waitFor();
+  const link = page.getByRole("list", { name: "Found elsewhere" }).getByRole("link");
+  expect(await link.allTextContents()).toEqual([`elsewhere-${word}: 1 in 30 days`]);
+  await link.click();
+  await rows().getByText(`CurrencyError: ${word}`).click();
+  await page.waitForURL(`**/traces/${span?.trace_id}*`);
+});
+
 test("a filter is completed and checked while it is typed, and stays in the address", async () => {
   await send(RESEARCH);
   await page.goto(traces());

@@ -52,7 +52,7 @@ export function TraceSearchView({ project, projects }: Props) {
         <Facets facets={facets} filter={q ?? ""} change={change} />
         <Chart window={window} body={body} search={search} change={change} />
       </div>
-      <TraceList query={list} pick={search.pick} change={change} />
+      <TraceList query={list} projects={projects} pick={search.pick} change={change} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
+import type { Project } from "../../../../traces/projects/schema.ts";
 import { useInvalidate, useWorkspaceId } from "../../../api/hooks.ts";
 import { TopBar } from "../../../shell/top-bar.tsx";
 import { pathTo } from "../../../state/path.ts";
@@ -9,19 +10,21 @@ import { formatNumber } from "../../../ui/formats.ts";
 import { LivePill, liveStateOf } from "../../../ui/live-pill.tsx";
 import { Empty } from "../../../ui/panel.tsx";
 import { ErrorState, Skeleton } from "../../../ui/states.tsx";
+import { Elsewhere } from "./elsewhere.tsx";
 import { mergeChanges, type TraceListRow } from "./trace-row.ts";
 import { TraceTable } from "./trace-table.tsx";
 import { type ListQuery, useTraceChanges, useTraceList } from "./use-trace-list.ts";
 
 type Props = {
   query: ListQuery;
+  projects: Project[];
   pick: string | undefined;
   change: (search: TracesSearch) => void;
 };
 
 const TOP_PX = 40;
 
-export function TraceList({ query, pick, change }: Props) {
+export function TraceList({ query, projects, pick, change }: Props) {
   const [isPaused, setPaused] = useState(false);
   const isLive = !isPaused && query.end_time === undefined;
   const changes = useTraceChanges(query, isLive);
@@ -67,7 +70,7 @@ export function TraceList({ query, pick, change }: Props) {
           </>
         )}
       </TopBar>
-      <Content list={list} rows={rows} pick={pick} query={query} onPick={compare} />
+      <Content {...{ list, rows, pick, query, projects }} onPick={compare} />
     </>
   );
 }
@@ -95,10 +98,11 @@ type ContentProps = {
   rows: TraceListRow[];
   pick: string | undefined;
   query: ListQuery;
+  projects: Project[];
   onPick: (id: string) => void;
 };
 
-function Content({ list, rows, pick, query, onPick }: ContentProps) {
+function Content({ list, rows, pick, query, projects, onPick }: ContentProps) {
   const { error, data, refetch, hasNextPage, isFetchingNextPage } = list;
   const what = "The traces could not be read";
   if (data === undefined) {
@@ -119,7 +123,7 @@ function Content({ list, rows, pick, query, onPick }: ContentProps) {
         />
       )}
       {rows.length === 0 ? (
-        <None query={query} />
+        <None query={query} projects={projects} />
       ) : (
         <div className={`traces-box ${list.isPlaceholderData ? "stale" : ""}`}>
           <TraceTable rows={rows} pick={pick} onPick={onPick} />
@@ -145,10 +149,14 @@ function Content({ list, rows, pick, query, onPick }: ContentProps) {
   );
 }
 
-function None({ query: { filter, end_time } }: { query: ListQuery }) {
+function None({ query, projects }: { query: ListQuery; projects: Project[] }) {
+  const { filter, end_time } = query;
   if (filter !== undefined || end_time !== undefined) {
     return (
-      <Empty title="No trace matches">
+      <Empty
+        title="No trace matches"
+        action={filter !== undefined && <Elsewhere query={query} projects={projects} />}
+      >
         The project has none of this filter in this time. Remove a condition, or choose a longer
         time.
       </Empty>

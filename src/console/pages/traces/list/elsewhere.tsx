@@ -1,0 +1,48 @@
+import { getRouteApi } from "@tanstack/react-router";
+import type { Project } from "../../../../traces/projects/schema.ts";
+import type { RunsPage } from "../../../../traces/query/query-schema.ts";
+import { useApiQuery } from "../../../api/hooks.ts";
+import { apiPath } from "../../../api/path.ts";
+import { windowOf } from "../../../traces/time-range.ts";
+import { formatNumber } from "../../../ui/formats.ts";
+import type { ListQuery } from "./use-trace-list.ts";
+
+const route = getRouteApi("/w/$workspace/traces");
+const LONGEST = "30d";
+const MAX_FOUND = 100;
+
+type Props = { query: ListQuery; projects: Project[] };
+
+/** Links to the projects that have what this one lacks, in the longest time. */
+export function Elsewhere({ query: { filter, is_root }, projects }: Props) {
+  const { data } = useApiQuery<RunsPage>(apiPath`/api/v1/runs/query`, {
+    post: {
+      session: projects.map(({ id }) => id),
+      start_time: windowOf(LONGEST, Date.now()).start,
+      select: ["id", "session_id"],
+      limit: MAX_FOUND,
+      ...{ filter, is_root },
+    },
+  });
+  const runs = data?.runs ?? [];
+  const counts = Map.groupBy(runs, ({ session_id }) => session_id);
+  const found = projects.filter(({ id }) => counts.has(id));
+  if (found.length === 0) return null;
+  const isCut = runs.length === MAX_FOUND;
+  return (
+    <ul className="row wrap justify-center" aria-label="Found elsewhere">
+      {found.map(({ id, name }) => (
+        <li key={id}>
+          <route.Link
+            to="."
+            className="btn sm"
+            search={({ q, runs: level }) => ({ project: id, q, runs: level, range: LONGEST })}
+          >
+            <bdi className="cut">{name}</bdi>: {isCut && "at least "}
+            {formatNumber(counts.get(id)?.length ?? 0)} in 30 days
+          </route.Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
