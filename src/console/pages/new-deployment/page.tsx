@@ -3,14 +3,15 @@ import { type FormEvent, useState } from "react";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
-import { useMay } from "../../api/session.ts";
+import { useMay, useMe } from "../../api/session.ts";
 import { CommandLine } from "../../deployments/command-line.tsx";
+import { DeployExample } from "../../deployments/deploy-example.tsx";
 import { IntegrationFields, integrationOf } from "../../deployments/integration-fields.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { Field } from "../../ui/form/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { Empty, PageHeader } from "../../ui/panel.tsx";
+import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { emptySecret, type SecretRow, SecretRows } from "./secret-rows.tsx";
 
@@ -25,12 +26,33 @@ export function NewDeploymentPage() {
       {mayWrite ? (
         <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_384px] items-start">
           <RepositoryForm />
-          <CommandLine />
+          <div className="stack">
+            <FromExample />
+            <CommandLine />
+          </div>
         </div>
       ) : (
         <Empty title="Your role reads only">Editors and admins create deployments.</Empty>
       )}
     </>
+  );
+}
+
+/** Absent where the service has no examples. */
+function FromExample() {
+  const { examples_url } = useMe();
+  if (examples_url === null) return null;
+  return (
+    <Panel title="From the example">
+      <div className="in-p grid gap-3">
+        <p className="dim">
+          An agent with two tools, one of which waits for an approval. It needs no model.
+        </p>
+        <div>
+          <DeployExample examples_url={examples_url} isMain={false} />
+        </div>
+      </div>
+    </Panel>
   );
 }
 

@@ -1,15 +1,11 @@
-import { Link, useNavigate } from "@tanstack/react-router";
-import type { Deployment } from "../../../control-plane/deployments/schema.ts";
-import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
-import { apiPath } from "../../api/path.ts";
+import { Link } from "@tanstack/react-router";
+import { useWorkspaceId } from "../../api/hooks.ts";
 import { useMay, useMe } from "../../api/session.ts";
 import { CommandLine } from "../../deployments/command-line.tsx";
+import { DeployExample } from "../../deployments/deploy-example.tsx";
 import { pathTo } from "../../state/path.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, Panel } from "../../ui/panel.tsx";
-import { ErrorState } from "../../ui/states.tsx";
-
-const EXAMPLE = "chat";
 
 /** The ways to a first deployment: an example, a repository, a folder. */
 export function FirstSteps() {
@@ -37,51 +33,15 @@ export function FirstSteps() {
 
 function Ways({ examples_url }: { examples_url: string | null }) {
   const workspace = useWorkspaceId();
-  const navigate = useNavigate();
-  const create = useApiChange<string, Deployment>({
-    path: apiPath`/v2/deployments`,
-    body: exampleAt,
-    invalidates: ["/v2/deployments"],
-  });
-  const deploy = (url: string) =>
-    create.mutate(url, {
-      onSuccess: ({ id }) => void navigate({ to: pathTo(workspace, `/deployments/${id}`) }),
-    });
   return (
-    <>
-      <div className="row wrap justify-center">
-        {examples_url !== null && (
-          <button
-            type="button"
-            className="btn pri"
-            disabled={create.isPending}
-            onClick={() => deploy(examples_url)}
-          >
-            <Icon name="play" /> {create.isPending ? "Creating" : "Deploy the example"}
-          </button>
-        )}
-        <Link
-          to={pathTo(workspace, "/deployments/new")}
-          className={`btn ${examples_url === null ? "pri" : ""}`}
-        >
-          <Icon name="plus" /> New deployment
-        </Link>
-      </div>
-      {create.error && <ErrorState what="The example was not deployed" error={create.error} />}
-    </>
+    <div className="row wrap justify-center">
+      {examples_url !== null && <DeployExample examples_url={examples_url} isMain />}
+      <Link
+        to={pathTo(workspace, "/deployments/new")}
+        className={`btn ${examples_url === null ? "pri" : ""}`}
+      >
+        <Icon name="plus" /> New deployment
+      </Link>
+    </div>
   );
-}
-
-function exampleAt(examples_url: string) {
-  return {
-    name: EXAMPLE,
-    source: "github",
-    source_config: {
-      repo_url: `${examples_url}/${EXAMPLE}.git`,
-      deployment_type: "dev",
-      build_on_push: false,
-    },
-    source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
-    secrets: [],
-  };
 }
