@@ -31,7 +31,7 @@ export function DeploymentsPage() {
       </TopBar>
       <PageHeader
         title="Deployments"
-        sub="A push to the branch builds a revision. The newest good one serves."
+        sub="A push or a person builds a revision. The newest good one serves, unless you roll back."
         actions={<NewButton />}
       />
       <div className="bar">

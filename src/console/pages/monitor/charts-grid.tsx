@@ -111,7 +111,7 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen, onZoom }: ChartP
       <header>
         <h2>{kind.title}</h2>
         <span className="push m cut" title={values.join(", ")}>
-          <small>{cursor === null ? "now" : time}</small> {headValue(kind, plotted, at)}
+          <small>{cursor === null ? "last" : time}</small> {headValue(kind, plotted, at)}
         </span>
       </header>
       <div className="in-p">

@@ -133,7 +133,7 @@ export const CHARTS: ChartKind[] = [
 ];
 
 function formatRate(value: number): string {
-  return value > 0 && value < 0.01 ? value.toPrecision(2) : formatNumber(value);
+  return value > 0 && value < 0.01 ? "under 0.01" : formatNumber(value);
 }
 
 export type PlotLine = {

@@ -37,7 +37,7 @@ export function RevisionLegend({ marks, error }: { marks: RevisionMark[]; error:
             <code>{name}</code>
           </Link>
           <span className="dim">
-            serves since <Time at={at} exact />
+            began to serve <Time at={at} exact />
           </span>
         </li>
       ))}

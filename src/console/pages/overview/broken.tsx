@@ -46,13 +46,13 @@ export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
         </p>
       ) : (
         <ul>
-          {problems.slice(0, SHOWN).map(({ key, title, detail, at, to }) => (
+          {problems.slice(0, SHOWN).map(({ key, title, detail, at, isRough, to }) => (
             <li key={key} className="in-p border-b border-line-soft">
               <Link to={to} className="m cut block" title={title}>
                 {title}
               </Link>
               <div className="dim sm row">
-                <code className="cut">{detail}</code> <Time at={at} />
+                <code className="cut">{detail}</code> {!isRough && <Time at={at} />}
               </div>
             </li>
           ))}
@@ -90,6 +90,7 @@ function useFailedRuns(deployments: Deployment[]): OverviewProblem[] {
         title: `${errors} of ${formatCount(runs, "run")} failed in ${name}`,
         detail: "last 24 hours",
         at: failed_at,
+        isRough: true,
         to: `${pathTo(workspace, "/traces")}?${search}`,
       },
     ];

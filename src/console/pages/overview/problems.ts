@@ -12,6 +12,8 @@ export type OverviewProblem = {
   detail: string;
   /** When it began, `null` for a state without a beginning. */
   at: string | null;
+  /** Whether it began within the half hour from `at`. */
+  isRough?: boolean;
   to: string;
 };
 

@@ -175,14 +175,14 @@ function unavailable(repository: RepositoryAddress, status: number): BuildFailur
 function hidden(repository: RepositoryAddress): BuildFailure {
   const text =
     `No public repository ${repository.name} on ${repository.origin}. ` +
-    "Correct repo_url, or set an integration_id whose token can read it.";
+    "If the URL is right, choose an integration whose token can read it; if not, create a deployment with the right one.";
   return new BuildFailure("source_not_found", text);
 }
 
 function notFound(repository: RepositoryAddress): BuildFailure {
   const text =
     `The integration's token cannot read the repository ${repository.name} on ${repository.origin}. ` +
-    "Correct repo_url, or grant the token access to it.";
+    "If the URL is right, grant the token access to it; if not, create a deployment with the right one.";
   return new BuildFailure("source_not_found", text);
 }
 
