@@ -7,7 +7,7 @@ import {
   toProbe,
 } from "../../src/console/exports/draft.ts";
 import { dueText, nextWindow, rangeText } from "../../src/console/exports/windows.ts";
-import { toDayBars } from "../../src/console/pages/export/days.ts";
+import { daysText, toDayBars } from "../../src/console/pages/export/days.ts";
 import { expiryText, keyName, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
 import { parseFields } from "../../src/console/ui/conversation/fields.ts";
 
@@ -111,6 +111,7 @@ test("the days of a long export are bars of several days, which show the worst s
     { key: "day-2", label: "3 Nov to 4 Nov", rows: 50, state: "failed", height: 1 },
     { key: "day-4", label: "5 Nov", rows: 40, state: "written", height: 0.8 },
   ]);
+  expect(daysText(days)).toBe("5 days: 4 written, 1 failed or ended; 1 without runs");
 });
 
 describe("a key", () => {

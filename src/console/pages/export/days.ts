@@ -1,5 +1,5 @@
 import type { BulkExportRun } from "../../../exports/bulk-exports/run-schema.ts";
-import { formatDate } from "../../ui/formats.ts";
+import { formatCount, formatDate } from "../../ui/formats.ts";
 
 export type DayState = "written" | "working" | "waiting" | "failed";
 
@@ -71,5 +71,9 @@ export function daysText(runs: BulkExportRun[]): string {
     const count = states.filter((each) => each === state).length;
     return count === 0 ? [] : [`${count} ${WORDS[state]}`];
   });
-  return `${runs.length === 1 ? "1 day" : `${runs.length} days`}: ${parts.join(", ")}`;
+  const idle = runs.filter(({ status, metadata }) => {
+    return STATES[status] === "written" && metadata.result.rows_written === 0;
+  }).length;
+  const without = idle === 0 ? "" : `; ${idle} without runs`;
+  return `${formatCount(runs.length, "day")}: ${parts.join(", ")}${without}`;
 }

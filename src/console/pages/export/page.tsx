@@ -102,6 +102,7 @@ function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) 
   return (
     <>
       {order.progress && <Progress order={order} progress={order.progress} />}
+      {order.status === "COMPLETED" && <FirstRows id={order.id} />}
       <div className="g2 g2-even">
         <div className="stack">
           <DayChart id={order.id} poll={poll} />
@@ -119,7 +120,6 @@ function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) 
           )}
         </QueryState>
       </div>
-      {order.status === "COMPLETED" && <FirstRows id={order.id} />}
       {order.source_bulk_export_id !== null && (
         <SourceSchedule id={order.source_bulk_export_id} order={order} polling={polling} />
       )}

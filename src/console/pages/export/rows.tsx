@@ -49,7 +49,7 @@ function RowTable({ preview }: { preview: BulkExportPreview }) {
   const columns = readable(preview.columns);
   return (
     <section
-      className="overflow-x-auto"
+      className="overflow-auto max-h-72"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the keyboard
       tabIndex={0}
       aria-label="First rows"
