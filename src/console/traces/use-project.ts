@@ -2,6 +2,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { Project } from "../../traces/projects/schema.ts";
 import { useApiQuery } from "../api/hooks.ts";
 import { apiPath } from "../api/path.ts";
+import { lastListOf } from "./last-list.ts";
 
 const PAGE = 100;
 
@@ -12,7 +13,7 @@ export type Projects = {
   project: Project | undefined;
 };
 
-/** The project of the address, else the one that was traced last. */
+/** The project of the address, else the last one of this tab, else the one that was traced last. */
 export function useProject(id: string | undefined): Projects {
   const listed = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, { query: { limit: PAGE } });
   const isBeyond = id !== undefined && listed.data?.every((one) => one.id !== id) === true;
@@ -20,11 +21,12 @@ export function useProject(id: string | undefined): Projects {
     query: { id },
   });
   const projects = [...(isBeyond ? (beyond.data ?? []) : []), ...(listed.data ?? [])];
+  const named = id ?? lastListOf(undefined).project;
   const byTime = [...projects].sort((a, b) => timeOf(b) - timeOf(a));
   return {
     query: isBeyond ? beyond : listed,
     projects,
-    project: id === undefined ? byTime[0] : projects.find((one) => one.id === id),
+    project: projects.find((one) => one.id === named) ?? (id === undefined ? byTime[0] : undefined),
   };
 }
 
