@@ -1,5 +1,8 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { apiPath } from "../../api/path.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
 import { useRevisions } from "../../deployments/use-revisions.ts";
 import { DeploymentSelect } from "../../runs/deployment-select.tsx";
@@ -51,6 +54,9 @@ type RevisionProps = { deployment: string; onChange: (revision: string | undefin
 
 function RevisionSelect({ deployment, onChange }: RevisionProps) {
   const { revision = "" } = route.useSearch();
+  const { data: found } = useApiQuery<Deployment>(apiPath`/v2/deployments/${deployment}`);
+  const isSplit = (found?.traffic.length ?? 0) > 1;
+  const active = isSplit ? null : found?.active_revision;
   const built = useRevisions(deployment).filter(({ status }) => status === "DEPLOYED");
   return (
     <select
@@ -59,7 +65,7 @@ function RevisionSelect({ deployment, onChange }: RevisionProps) {
       value={revision}
       onChange={(event) => onChange(event.target.value || undefined)}
     >
-      <option value="">What serves</option>
+      <option value="">{active ? `${nameOf(active)}, which serves` : "What serves"}</option>
       {built.map((each) => (
         <option key={each.id} value={each.id}>
           {nameOf(each)}
