@@ -50,7 +50,7 @@ function RailFoot() {
   return (
     <div className="rail-foot">
       <div className="nav">
-        <a href="/docs" title="API reference">
+        <a href="/docs" target="_blank" rel="noreferrer" title="API reference, in a new tab">
           <Icon name="book" />
           <span className="txt">API reference</span>
         </a>
