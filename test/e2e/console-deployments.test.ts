@@ -25,7 +25,10 @@ afterAll(() => browser?.close());
 async function fillForm(name: string, ref: string) {
   await page.goto(consoleUrl("/deployments/new"));
   await page.getByLabel("Repository URL").fill(`${stack.git.url}/examples/chat.git`);
-  await page.getByLabel("Name", { exact: true }).fill(name);
+  await page.getByRole("button", { name: "Deploy the example" }).waitFor();
+  const named = page.getByLabel("Name", { exact: true });
+  expect(await named.inputValue()).toBe("chat");
+  await named.fill(name);
   await page.getByLabel("Branch, tag or commit").fill(ref);
   await page.getByRole("button", { name: "Create and build" }).click();
   await page.waitForURL(/deployments\/[0-9a-f-]{36}/);

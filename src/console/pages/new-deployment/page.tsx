@@ -99,6 +99,8 @@ function RepositoryForm() {
 }
 
 function RepositoryFields() {
+  const [url, setUrl] = useState("");
+  const [name, setName] = useState<string | null>(null);
   return (
     <>
       <Field
@@ -107,6 +109,8 @@ function RepositoryFields() {
         type="url"
         required
         placeholder="https://github.com/acme/support-agent"
+        value={url}
+        onChange={(event) => setUrl(event.target.value)}
       >
         Any git host that answers over HTTPS.
       </Field>
@@ -117,6 +121,8 @@ function RepositoryFields() {
           required
           pattern="[a-z0-9\-]{1,63}"
           placeholder="support-agent"
+          value={name ?? nameOfRepository(url)}
+          onChange={(event) => setName(event.target.value)}
         >
           1 to 63 characters of a-z, 0-9 and -. Part of the URL.
         </Field>
@@ -129,6 +135,13 @@ function RepositoryFields() {
       </Field>
     </>
   );
+}
+
+/** The last part of the URL, as a name of a deployment has it. */
+function nameOfRepository(url: string): string {
+  const path = url.trim().split("/").slice(3).filter(Boolean);
+  const name = (path.at(-1) ?? "").replace(/\.git$/, "").toLowerCase();
+  return name.replace(/[^a-z0-9-]+/g, "-").slice(0, 63);
 }
 
 function toRequest(form: FormData, secrets: SecretRow[]) {

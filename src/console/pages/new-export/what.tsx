@@ -85,7 +85,7 @@ function Times({ draft, onChange }: Pick<Props, "draft" | "onChange">) {
         value={from}
         onChange={(event) => onChange({ from: event.target.value })}
       >
-        Included.
+        Included. What began earlier is left out.
       </Field>
       {when === "once" ? (
         <Field
