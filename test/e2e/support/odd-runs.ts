@@ -195,10 +195,10 @@ function namesOf(n: number): Piece {
 
 const hasFeedback = (n: number) => n < plainCount && n % 1000 === 9;
 
-/** Feedback extends the retention of its run and of the root. */
+/** Feedback extends the retention of all runs of the trace. */
 function isExtended(n: number): boolean {
-  const below = Array.from({ length: RUNS_OF_TRACE }, (_, k) => n + k);
-  return hasFeedback(n) || (n % RUNS_OF_TRACE === 0 && below.some(hasFeedback));
+  const root = n - (n % RUNS_OF_TRACE);
+  return Array.from({ length: RUNS_OF_TRACE }, (_, k) => root + k).some(hasFeedback);
 }
 
 const idTail = (n: number) => n.toString(16).padStart(12, "0");
