@@ -8,6 +8,9 @@ import { ErrorState } from "../ui/states.tsx";
 
 const EXAMPLE = "chat";
 
+export const EXAMPLE_NOTE =
+  "The example has two tools, one of which waits for an approval, and needs no model.";
+
 /** A button that deploys the example, and opens its deployment. */
 export function DeployExample({ examples_url, isMain }: { examples_url: string; isMain: boolean }) {
   const workspace = useWorkspaceId();

@@ -14,6 +14,9 @@ export type FeedbackRowQuery = {
 
 export type FeedbackPosition = Pick<FeedbackRow, "id" | "created_at">;
 
+/** Condition on feedback that extends the retention of its run's trace. */
+const EXTENDS = "json_extract(body, '$.extend_trace_retention') IS NOT 0";
+
 /** Feedback with one row per id; a repeated id updates its row. */
 export class FeedbackTable {
   readonly #sql: SqlStorage;
@@ -98,8 +101,7 @@ export class FeedbackTable {
   /** Returns runs whose feedback extends the retention of their traces. */
   extendedRuns(): Set<string> {
     const rows = this.#sql.exec<{ run_id: string }>(
-      `SELECT DISTINCT run_id FROM feedback
-       WHERE json_extract(body, '$.extend_trace_retention') IS NOT 0`,
+      `SELECT DISTINCT run_id FROM feedback WHERE ${EXTENDS}`,
     );
     return new Set([...rows].map(({ run_id }) => run_id));
   }
@@ -108,8 +110,7 @@ export class FeedbackTable {
   extendedAmong(run_ids: string[]): Set<string> {
     const rows = this.#sql.exec<{ run_id: string }>(
       `SELECT DISTINCT run_id FROM feedback
-       WHERE run_id IN (SELECT value FROM json_each(?))
-         AND json_extract(body, '$.extend_trace_retention') IS NOT 0`,
+       WHERE run_id IN (SELECT value FROM json_each(?)) AND ${EXTENDS}`,
       JSON.stringify(run_ids),
     );
     return new Set([...rows].map(({ run_id }) => run_id));

@@ -1,5 +1,4 @@
 import type { RunChange } from "../changes.ts";
-import type { RunVersion } from "../segments/codec/columns.ts";
 import { charsOf } from "../segments/codec/encode.ts";
 import type { RunSet } from "../segments/run-set.ts";
 import type { ChangeBatch } from "./change-batch.ts";
@@ -8,7 +7,7 @@ import type { FeedbackTable } from "./feedback.ts";
 /** Characters of the runs that one transaction rewrites, a run more at most. */
 const MAX_CHARS = 4 * 1024 * 1024;
 
-/** Returns runs of the changes whose traces are long-lived while a run of them is not. */
+/** Returns runs of the changes whose traces are long-lived: other runs of them, or they themselves, may not be yet. */
 export function runsOfMixedTraces(
   changes: RunChange[],
   runs: RunSet,
@@ -34,9 +33,10 @@ export function briefRuns(runs: RunSet, run_ids: string[]): string[] {
 
 /** Makes the last runs of the list long-lived, and removes them from it. */
 export function extendSome(batch: ChangeBatch, ids: string[]): void {
-  let chars = 0;
-  for (let id = ids.pop(); id !== undefined; id = chars < MAX_CHARS ? ids.pop() : undefined) {
-    const run: RunVersion | null = batch.find(id);
+  for (let chars = 0; chars < MAX_CHARS; ) {
+    const id = ids.pop();
+    if (id === undefined) return;
+    const run = batch.find(id);
     if (run === null) continue;
     batch.put({ ...run, trace_tier: "longlived", changed_seq: batch.seq });
     chars += charsOf(run);

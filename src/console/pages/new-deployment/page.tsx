@@ -5,7 +5,7 @@ import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay, useMe } from "../../api/session.ts";
 import { CommandLine } from "../../deployments/command-line.tsx";
-import { DeployExample } from "../../deployments/deploy-example.tsx";
+import { DeployExample, EXAMPLE_NOTE } from "../../deployments/deploy-example.tsx";
 import { IntegrationFields, integrationOf } from "../../deployments/integration-fields.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
@@ -45,9 +45,7 @@ function FromExample() {
   return (
     <Panel title="From the example">
       <div className="in-p grid gap-3">
-        <p className="dim">
-          An agent with two tools, one of which waits for an approval. It needs no model.
-        </p>
+        <p className="dim">{EXAMPLE_NOTE}</p>
         <div>
           <DeployExample examples_url={examples_url} isMain={false} />
         </div>

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useWorkspaceId } from "../../api/hooks.ts";
 import { useMay, useMe } from "../../api/session.ts";
 import { CommandLine } from "../../deployments/command-line.tsx";
-import { DeployExample } from "../../deployments/deploy-example.tsx";
+import { DeployExample, EXAMPLE_NOTE } from "../../deployments/deploy-example.tsx";
 import { pathTo } from "../../state/path.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, Panel } from "../../ui/panel.tsx";
@@ -21,9 +21,7 @@ export function FirstSteps() {
           Threads that wait for a person, and builds, runs and exports that failed, appear here once
           an agent runs.
           {!mayWrite && " Editors and admins create deployments."}
-          {mayWrite &&
-            examples_url !== null &&
-            " The example has two tools, one of which waits for an approval, and needs no model."}
+          {mayWrite && examples_url !== null && ` ${EXAMPLE_NOTE}`}
         </Empty>
       </Panel>
       {mayWrite && <CommandLine />}
