@@ -669,7 +669,7 @@ test("a repository that is not there, and one that needs a token", async () => {
   expect(missing.reason).toBe("source_not_found");
   expect(missing.message).toContain("No public repository acme/nothing on");
   const name = await repository(agentFiles(), "private");
-  expect(failed(await buildRepository(name)).message).toContain("integration_id");
+  expect(failed(await buildRepository(name)).message).toContain("choose an integration");
   deployed(await buildRepository(name, { token: TOKEN }));
   const rejected = failed(await buildRepository(name, { token: "stale" }));
   expect(rejected.reason).toBe("source_unauthorized");
