@@ -129,6 +129,18 @@ test("words that another project has lead there, and a click anywhere on a row o
   await page.waitForURL(`**/traces/${span?.trace_id}*`);
 });
 
+test("the list and the totals of a range leave out what is older", async () => {
+  const name = `old ${crypto.randomUUID().slice(0, 8)}`;
+  const day_ms = 24 * 3_600_000;
+  for (const age_ms of [day_ms - 3_600_000, day_ms + 5000]) {
+    await send([{ name, start: 0, end: 900 }], new Date(Date.now() - age_ms));
+  }
+  await page.goto(traces(`&q=${encodeURIComponent(`eq(name, "${name}")`)}`));
+  await rows().first().waitFor();
+  expect(await rows().count()).toBe(1);
+  await page.getByText(/^1 run$/).waitFor();
+});
+
 test("a filter is completed and checked while it is typed, and stays in the address", async () => {
   await send(RESEARCH);
   await page.goto(traces());

@@ -253,9 +253,9 @@ describe("times and axes", () => {
     },
   );
 
-  test("a range is aligned to its buckets, and an earlier choice extends it", () => {
+  test("a range begins at its exact time, and an earlier choice extends it", () => {
     const now = START.getTime() + 1234;
-    expect(windowOf("1h", now)).toEqual({ start: "2026-11-20T07:00:00.000Z", stride_s: 60 });
+    expect(windowOf("1h", now)).toEqual({ start: "2026-11-20T07:00:01.234Z", stride_s: 60 });
     expect(windowOf("1h", now, "2026-11-18T00:00:00Z").start).toBe("2026-11-18T00:00:00.000Z");
   });
 

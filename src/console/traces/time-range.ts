@@ -35,15 +35,13 @@ export function toStride(seconds: number): Stride {
 export type TimeWindow = { start: string; stride_s: number };
 
 /**
- * Start of a range that ends now, aligned to its buckets.
+ * Exact start of a range that ends now. The first bucket of a series may begin before it.
  * @param from a chosen time before the range, which extends it
  */
 export function windowOf(range: RangeName, now: number, from?: string): TimeWindow {
   const least = now - SECONDS[range] * 1000;
-  const wanted = from === undefined ? least : Math.min(least, Date.parse(from));
-  const stride_s = strideOf((now - wanted) / 1000);
-  const start = Math.floor(wanted / 1000 / stride_s) * stride_s * 1000;
-  return { start: new Date(start).toISOString(), stride_s };
+  const start = from === undefined ? least : Math.min(least, Date.parse(from));
+  return { start: new Date(start).toISOString(), stride_s: strideOf((now - start) / 1000) };
 }
 
 /** A time on an axis, with its date where the buckets are long. */

@@ -1,5 +1,4 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
 import type { RunSeries } from "../../../traces/stats/series-schema.ts";
 import { MonitorTabs } from "../../alerts/monitor-tabs.tsx";
 import { useApiQuery } from "../../api/hooks.ts";
@@ -18,6 +17,7 @@ import type { MonitorSearch, TimePart } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const POLL_MS = 10_000;
+const MINUTE_MS = 60_000;
 const DEFAULT_RANGE = "24h";
 const MAX_GROUPS = 5;
 
@@ -90,7 +90,7 @@ type FiguresProps = { project_id: string; change: (search: MonitorSearch) => voi
 
 function Figures({ project_id, change }: FiguresProps) {
   const { range = DEFAULT_RANGE, group, key, runs, from, to } = route.useSearch();
-  const { start, end, stride_s } = useMemo(() => timeOf(range, { from, to }), [range, from, to]);
+  const { start, end, stride_s } = timeOf(range, { from, to });
   const path = group === "revision" ? "revision_id" : key;
   const isReady = group !== "metadata" || path !== undefined;
   const attribute = group === "revision" ? "metadata" : group;
@@ -133,9 +133,11 @@ function partOf({ from, to }: MonitorSearch): TimePart | null {
   return Date.parse(from) < Date.parse(to) ? { from, to } : null;
 }
 
+/** In whole minutes, so that a page that stays open moves on with a new read each minute. */
 function timeOf(range: RangeName, search: MonitorSearch) {
   const part = partOf(search);
-  if (part === null) return { ...windowOf(range, Date.now()), end: undefined };
+  const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
+  if (part === null) return { ...windowOf(range, now), end: undefined };
   const { from, to } = part;
   return { start: from, end: to, stride_s: strideOf((Date.parse(to) - Date.parse(from)) / 1000) };
 }

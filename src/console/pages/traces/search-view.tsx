@@ -12,7 +12,7 @@ import { type TimeWindow, toStride, windowOf } from "../../traces/time-range.ts"
 import { Icon } from "../../ui/icon.tsx";
 import { ErrorState, QueryState } from "../../ui/states.tsx";
 import { FilterBar } from "./filter/filter-bar.tsx";
-import { Figures, Histogram } from "./histogram/histogram.tsx";
+import { Figures, Histogram, TOTALS, type Totals } from "./histogram/histogram.tsx";
 import { TraceList } from "./list/trace-list.tsx";
 import type { ListQuery } from "./list/use-trace-list.ts";
 import { type FacetChoice, useFacets } from "./use-facets.ts";
@@ -144,18 +144,20 @@ function Chart({ window, body, search: { from, to }, change }: ChartProps) {
     poll: POLL_MS,
     keepPrevious: true,
   });
-  const chosen = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
-    post: { ...body, stride: toStride(window.stride_s) },
+  // The buckets of a series begin before the time and end after it, so its totals would cover more than the list.
+  const totals = useApiQuery<Totals>(apiPath`/api/v1/runs/stats`, {
+    post: { ...body, select: TOTALS },
     poll: POLL_MS,
     keepPrevious: true,
   });
+  const start = Date.parse(window.start);
   const end = query.data === undefined ? 0 : Date.parse(query.data.end_time);
   return (
     <QueryState query={query} what="The histogram could not be read" rows={2}>
       {(series) => (
         <>
-          {chosen.data?.series[0] && <Figures totals={chosen.data.series[0].totals} />}
-          {chosen.error && <ErrorState what="The figures could not be read" error={chosen.error} />}
+          {totals.data && <Figures totals={totals.data} />}
+          {totals.error && <ErrorState what="The figures could not be read" error={totals.error} />}
           <Histogram
             series={series}
             chosen={
@@ -165,7 +167,7 @@ function Chart({ window, body, search: { from, to }, change }: ChartProps) {
             }
             onChoose={(next) =>
               change({
-                from: next ? new Date(next.from).toISOString() : undefined,
+                from: next && next.from > start ? new Date(next.from).toISOString() : undefined,
                 to: next && next.to < end ? new Date(next.to).toISOString() : undefined,
               })
             }

@@ -1,4 +1,5 @@
 import type { RunSeries } from "../../../../traces/stats/series-schema.ts";
+import type { RunStats } from "../../../../traces/stats/stats-schema.ts";
 import { formatTick } from "../../../traces/time-range.ts";
 import { axisOf } from "../../../ui/chart/axis.ts";
 import { formatCost, formatDuration, formatNumber } from "../../../ui/formats.ts";
@@ -98,9 +99,19 @@ function Bars({ x, width, bucket, max }: BarsProps) {
   );
 }
 
-/** The figures of the whole series. */
-export function Figures({ totals }: { totals: RunSeries["series"][number]["totals"] }) {
-  const { run_count, error_count, latency_p50, latency_p99, total_cost } = totals;
+export const TOTALS = [
+  "run_count",
+  "error_rate",
+  "latency_p50",
+  "latency_p99",
+  "total_cost",
+] as const satisfies (keyof RunStats)[];
+export type Totals = Pick<RunStats, (typeof TOTALS)[number]>;
+
+/** The figures of the listed runs. */
+export function Figures({ totals }: { totals: Totals }) {
+  const { run_count, error_rate, latency_p50, latency_p99, total_cost } = totals;
+  const error_count = Math.round((error_rate ?? 0) * run_count);
   return (
     <div className="row sm wrap mb-2">
       <span>

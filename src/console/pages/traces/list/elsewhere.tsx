@@ -1,4 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
 import type { Project } from "../../../../traces/projects/schema.ts";
 import type { RunsPage } from "../../../../traces/query/query-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
@@ -15,10 +16,11 @@ type Props = { query: ListQuery; projects: Project[] };
 
 /** Links to the projects that have what this one lacks, in the longest time. */
 export function Elsewhere({ query: { filter, is_root }, projects }: Props) {
+  const [start_time] = useState(() => windowOf(LONGEST, Date.now()).start);
   const { data } = useApiQuery<RunsPage>(apiPath`/api/v1/runs/query`, {
     post: {
       session: projects.map(({ id }) => id),
-      start_time: windowOf(LONGEST, Date.now()).start,
+      start_time,
       select: ["id", "session_id"],
       limit: MAX_FOUND,
       ...{ filter, is_root },
