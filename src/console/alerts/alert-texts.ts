@@ -1,7 +1,7 @@
 import type { Alert } from "../../control-plane/alerts/alert-schema.ts";
 import type { TracesSearch } from "../traces/search.ts";
 import { formatDuration, formatNumber, formatPercent } from "../ui/formats.ts";
-import type { StatusKind } from "../ui/status.tsx";
+import type { StatusKind } from "../ui/icons/status-kind.ts";
 
 export type Metric = Alert["metric"];
 

@@ -1,5 +1,5 @@
 import type { RevisionStatus } from "../../control-plane/deployments/schema.ts";
-import type { StatusKind } from "../ui/status.tsx";
+import type { StatusKind } from "../ui/icons/status-kind.ts";
 
 type Shown = { kind: StatusKind; word: string; isBuilding: boolean };
 

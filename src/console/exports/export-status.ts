@@ -1,5 +1,5 @@
 import type { BulkExport, BulkExportStatus } from "../../exports/schema.ts";
-import type { StatusKind } from "../ui/status.tsx";
+import type { StatusKind } from "../ui/icons/status-kind.ts";
 
 type Shown = { kind: StatusKind; word: string };
 

@@ -1,5 +1,6 @@
 import type { DestinationProbe } from "../../exports/destination-schema.ts";
-import { StatusIcon, type StatusKind, toneOf } from "../ui/status.tsx";
+import type { StatusKind } from "../ui/icons/status-kind.ts";
+import { StatusIcon, toneOf } from "../ui/status.tsx";
 
 type RightOfProbe = DestinationProbe["rights"][number];
 

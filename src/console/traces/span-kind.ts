@@ -1,6 +1,6 @@
 import type { TraceSpan } from "../../traces/live/trace-schema.ts";
 import type { IconName } from "../ui/icon.tsx";
-import type { StatusKind } from "../ui/status.tsx";
+import type { StatusKind } from "../ui/icons/status-kind.ts";
 
 export type SpanKind = { word: string; icon: IconName; tone: string };
 

@@ -1,19 +1,6 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "./icon.tsx";
-
-export type StatusKind =
-  | "ok"
-  | "failed"
-  | "running"
-  | "waiting"
-  | "queued"
-  | "idle"
-  | "skipped"
-  | "cancelled"
-  | "timed-out"
-  | "preview"
-  | "canary"
-  | "partial";
+import type { StatusKind } from "./icons/status-kind.ts";
 
 const TONES: Record<StatusKind, string> = {
   ok: "ok",

@@ -1,6 +1,7 @@
 import type { Revision, RevisionStep } from "../../../control-plane/deployments/revision-schema.ts";
 import { formatDuration } from "../../ui/formats.ts";
-import { StatusIcon, type StatusKind } from "../../ui/status.tsx";
+import type { StatusKind } from "../../ui/icons/status-kind.ts";
+import { StatusIcon } from "../../ui/status.tsx";
 import { Duration, Elapsed } from "../../ui/values.tsx";
 
 const NAMES: Record<RevisionStep["name"], string> = {

@@ -1,4 +1,4 @@
-import type { StatusKind } from "../../ui/status.tsx";
+import type { StatusKind } from "../../ui/icons/status-kind.ts";
 import type { RunItem, ThreadItem } from "./agent.ts";
 
 type Shown = { kind: StatusKind; word: string };

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import type { DeliveriesList } from "../../../agent-server/webhooks/schema.ts";
 import { formatCount } from "../formats.ts";
-import { Status, type StatusKind } from "../status.tsx";
+import type { StatusKind } from "../icons/status-kind.ts";
+import { Status } from "../status.tsx";
 import { Duration, Time } from "../values.tsx";
 
 type DeliveryOfList = DeliveriesList["resources"][number];
