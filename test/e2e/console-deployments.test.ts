@@ -84,6 +84,10 @@ test("a newcomer deploys a repository, watches its build and rolls back, without
   await page.getByRole("button", { name: "Roll back now" }).click();
   await page.getByText(/^Rolled back to \w{7} #\d+ in /).waitFor();
   await shown("Serving").waitFor();
+  const list = await opened.context.newPage();
+  await list.goto(consoleUrl(`/deployments?q=${NAME}`));
+  await list.getByRole("row", { name: NAME }).getByText("Replaced", { exact: true }).waitFor();
+  await list.close();
   await page.getByRole("button", { name: "Move forward again" }).click();
   await page.getByText(/^Moved forward in /).waitFor();
   expect(await violationsOf(page)).toEqual([]);

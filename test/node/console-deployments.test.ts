@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { activityOf, activityText } from "../../src/console/deployments/activity.ts";
+import { roleOf } from "../../src/console/deployments/revision-role.ts";
+import type { Deployment } from "../../src/control-plane/deployments/schema.ts";
 import type { RunSeries } from "../../src/traces/stats/series-schema.ts";
 
 const START = Date.parse("2026-11-22T12:00:00Z");
@@ -55,4 +57,19 @@ test("a deployment without runs is idle, one outside of the largest groups is un
   expect(idle && activityText(idle)).toBe("No runs in the last 24 hours");
   const busy = answer(seriesOf("a", [[0, 2, 0]]), seriesOf(null, [[0, 1, 0]]));
   expect(activityOf(busy, "b")).toBeNull();
+});
+
+test.each([
+  [{ number: 2, id: "active" }, "Serving"],
+  [{ number: 1, id: "older" }, "Replaced"],
+  [{ number: 1, id: "built late", updated_at: at(2) }, "Replaced"],
+  [{ number: 3, id: "rolled back" }, "Replaced"],
+  [{ number: 3, id: "just built", updated_at: at(2) }, "Built"],
+  [{ number: 3, id: "preview", is_preview: true }, "Preview"],
+  [{ number: 3, id: "failed", status: "BUILD_FAILED" as const }, "Build failed"],
+])("the revision %j of a deployment that serves its second one is %s", (revision, word) => {
+  const active_revision = { number: 2 } as Deployment["active_revision"];
+  const serving = { active_revision_id: "active", active_revision, traffic: [], updated_at: at(1) };
+  const built = { status: "DEPLOYED" as const, is_preview: false, updated_at: at(0), ...revision };
+  expect(roleOf(serving, built).word).toBe(word);
 });

@@ -9,6 +9,7 @@ import { Status } from "../ui/status.tsx";
 import { Elapsed, Quantity, Time } from "../ui/values.tsx";
 import { type Activity, activityText } from "./activity.ts";
 import { nameOf } from "./revision-name.ts";
+import { roleOf } from "./revision-role.ts";
 import { showStatus } from "./revision-status.ts";
 import { useActivity } from "./use-activity.ts";
 
@@ -83,14 +84,15 @@ function Serving({ deployment: { active_revision, traffic } }: { deployment: Dep
 }
 
 function Newest({ deployment }: { deployment: Deployment }) {
-  const { latest_revision: newest, latest_revision_id, active_revision_id } = deployment;
-  if (newest === null) return null;
-  const { kind, word, isBuilding } = showStatus(newest.status);
-  const isServing = latest_revision_id === active_revision_id;
+  const { latest_revision: newest, latest_revision_id: id } = deployment;
+  if (newest === null || id === null) return null;
+  const { isBuilding } = showStatus(newest.status);
+  // A preview is never the newest revision of its deployment.
+  const { kind, word } = roleOf(deployment, { ...newest, id, is_preview: false });
   return (
     <div className="grid justify-items-start">
-      <Status kind={kind} plain={kind === "ok"}>
-        {isServing ? "Serving" : word}
+      <Status kind={kind} plain={kind === "ok" || kind === "idle"}>
+        {word}
       </Status>
       {newest.status_reason && <code className="sm dim">{newest.status_reason}</code>}
       {isBuilding && (

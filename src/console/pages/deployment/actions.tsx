@@ -5,12 +5,12 @@ import { useApiChange } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
+import { roleOf } from "../../deployments/revision-role.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatDuration } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { roleOf } from "./revision-list.tsx";
 
 type Props = { deployment: Deployment; revision: Revision };
 

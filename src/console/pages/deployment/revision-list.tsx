@@ -2,10 +2,11 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
+import { type RevisionRole, roleOf } from "../../deployments/revision-role.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { StatusIcon, type StatusKind, toneOf } from "../../ui/status.tsx";
+import { StatusIcon, toneOf } from "../../ui/status.tsx";
 import { Elapsed, Time } from "../../ui/values.tsx";
 import { NewRevision } from "./new-revision.tsx";
 
@@ -79,25 +80,4 @@ function Row({ revision, role }: { revision: Revision; role: RevisionRole }) {
       </span>
     </>
   );
-}
-
-type RevisionRole = { kind: StatusKind; word: string; percent: number };
-
-/** Names the part of a revision in its deployment: it serves, is a canary, was replaced, or builds. */
-export function roleOf(deployment: Deployment, revision: Revision): RevisionRole {
-  const shown = showStatus(revision.status);
-  if (revision.status !== "DEPLOYED") return { kind: shown.kind, word: shown.word, percent: 0 };
-  const share = deployment.traffic.find(({ revision_id }) => revision_id === revision.id);
-  if (share !== undefined && share.percent < 100) {
-    const isActive = deployment.active_revision_id === revision.id;
-    const { percent } = share;
-    return { kind: isActive ? "ok" : "canary", word: `Serving ${percent}%`, percent };
-  }
-  if (deployment.active_revision_id === revision.id) {
-    return { kind: "ok", word: "Serving", percent: 100 };
-  }
-  if (revision.is_preview) return { kind: "preview", word: "Preview", percent: 0 };
-  // The deployment was read before this revision was built, so that it may serve by now.
-  const word = revision.updated_at > deployment.updated_at ? "Built" : "Replaced";
-  return { kind: "idle", word, percent: 0 };
 }

@@ -1,6 +1,7 @@
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
+import { roleOf } from "../../deployments/revision-role.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
@@ -12,7 +13,6 @@ import { Failure } from "./failure.tsx";
 import { figuresText, useFigures } from "./figures.tsx";
 import { Logs } from "./logs/logs.tsx";
 import { useBuildLog } from "./logs/use-build-log.ts";
-import { roleOf } from "./revision-list.tsx";
 import { BuildSteps } from "./steps.tsx";
 
 const TRIGGERS: Record<NonNullable<Revision["trigger"]>, string> = {

@@ -1,0 +1,32 @@
+import type { Revision } from "../../control-plane/deployments/revision-schema.ts";
+import type { Deployment } from "../../control-plane/deployments/schema.ts";
+import type { StatusKind } from "../ui/icons/status-kind.ts";
+import { showStatus } from "./revision-status.ts";
+
+export type RevisionRole = { kind: StatusKind; word: string; percent: number };
+
+type Serving = Pick<Deployment, "active_revision_id" | "active_revision" | "traffic">;
+type Built = Pick<Revision, "id" | "number" | "status" | "is_preview" | "updated_at">;
+
+/** Names the part of a revision in its deployment: it serves, is a canary, was replaced, or builds. */
+export function roleOf(
+  deployment: Serving & { updated_at: string },
+  revision: Built,
+): RevisionRole {
+  const shown = showStatus(revision.status);
+  if (revision.status !== "DEPLOYED") return { kind: shown.kind, word: shown.word, percent: 0 };
+  const share = deployment.traffic.find(({ revision_id }) => revision_id === revision.id);
+  if (share !== undefined && share.percent < 100) {
+    const isActive = deployment.active_revision_id === revision.id;
+    const { percent } = share;
+    return { kind: isActive ? "ok" : "canary", word: `Serving ${percent}%`, percent };
+  }
+  if (deployment.active_revision_id === revision.id) {
+    return { kind: "ok", word: "Serving", percent: 100 };
+  }
+  if (revision.is_preview) return { kind: "preview", word: "Preview", percent: 0 };
+  // The deployment was read before this revision was built, so that it may serve by now.
+  const isNewer = revision.number > (deployment.active_revision?.number ?? 0);
+  const word = isNewer && revision.updated_at > deployment.updated_at ? shown.word : "Replaced";
+  return { kind: "idle", word, percent: 0 };
+}
