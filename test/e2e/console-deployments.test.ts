@@ -90,6 +90,13 @@ test("a newcomer deploys a repository, watches its build and rolls back, without
   await list.close();
   await page.getByRole("button", { name: "Move forward again" }).click();
   await page.getByText(/^Moved forward in /).waitFor();
+  await page.locator("a.rev").nth(0).filter({ hasText: "Serving" }).click();
+  await page.getByRole("button", { name: /^Roll back to \w{7} #\d+$/ }).click();
+  await page.getByRole("button", { name: "Roll back now" }).click();
+  await page.locator("a.rev").nth(1).filter({ hasText: "Serving" }).click();
+  await page.getByRole("button", { name: /^Promote \w{7} #\d+$/ }).click();
+  await page.getByRole("button", { name: "Promote now" }).click();
+  await page.getByText(/^Promoted \w{7} #\d+ in /).waitFor();
   expect(await violationsOf(page)).toEqual([]);
 });
 

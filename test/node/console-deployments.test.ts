@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { activityOf, activityText } from "../../src/console/deployments/activity.ts";
-import { roleOf } from "../../src/console/deployments/revision-role.ts";
+import { moveOf, othersOf, roleOf } from "../../src/console/deployments/revision-role.ts";
 import type { Deployment } from "../../src/control-plane/deployments/schema.ts";
 import type { RunSeries } from "../../src/traces/stats/series-schema.ts";
 
@@ -72,4 +72,23 @@ test.each([
   const serving = { active_revision_id: "active", active_revision, traffic: [], updated_at: at(1) };
   const built = { status: "DEPLOYED" as const, is_preview: false, updated_at: at(0), ...revision };
   expect(roleOf(serving, built).word).toBe(word);
+});
+
+test("the traffic moves from the revision that serves to the newest one and to the one before", () => {
+  const revision = (number: number, more = {}) => {
+    const status = "DEPLOYED" as const;
+    return { id: `${number}`, number, status, is_preview: false, updated_at: at(0), ...more };
+  };
+  const failed = revision(4, { status: "BUILD_FAILED" });
+  const revisions = [revision(7, { is_preview: true }), revision(6), revision(5), failed];
+  const all = [...revisions, revision(3), revision(2)];
+  const namesFrom = (number: number) => {
+    const active_revision = { number } as Deployment["active_revision"];
+    const others = othersOf(all, { number });
+    return others.map((other) => `${moveOf({ active_revision }, other)} ${other.number}`);
+  };
+  expect(namesFrom(6)).toEqual(["Roll back 5"]);
+  expect(namesFrom(5)).toEqual(["Promote 6", "Roll back 3"]);
+  expect(namesFrom(2)).toEqual(["Promote 6"]);
+  expect(othersOf([revision(1)], { number: 1 })).toEqual([]);
 });

@@ -30,3 +30,26 @@ export function roleOf(
   const word = isNewer && revision.updated_at > deployment.updated_at ? shown.word : "Replaced";
   return { kind: "idle", word, percent: 0 };
 }
+
+export type MoveName = "Promote" | "Roll back";
+
+/** Names the move of all traffic to a revision: an earlier one is rolled back to. */
+export function moveOf(
+  { active_revision }: Pick<Serving, "active_revision">,
+  revision: Built,
+): MoveName {
+  const isEarlier = revision.number < (active_revision?.number ?? 0);
+  return isEarlier && !revision.is_preview ? "Roll back" : "Promote";
+}
+
+/**
+ * Returns the revisions that can take the traffic of the one that serves: the newest one if it is not that, and the
+ * last one before it.
+ * @param revisions the newest first
+ */
+export function othersOf<R extends Built>(revisions: R[], { number }: Pick<Built, "number">): R[] {
+  const built = revisions.filter(({ status, is_preview }) => status === "DEPLOYED" && !is_preview);
+  const newer = built.filter((each) => each.number > number).slice(0, 1);
+  const former = built.filter((each) => each.number < number).slice(0, 1);
+  return [...newer, ...former];
+}

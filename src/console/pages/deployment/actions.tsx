@@ -5,7 +5,7 @@ import { useApiChange } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
-import { roleOf } from "../../deployments/revision-role.ts";
+import { type MoveName, moveOf, othersOf, roleOf } from "../../deployments/revision-role.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatDuration } from "../../ui/formats.ts";
@@ -14,24 +14,47 @@ import { useToast } from "../../ui/toasts.tsx";
 
 type Props = { deployment: Deployment; revision: Revision };
 
-/** The one act that fits the state of a revision. Absent for viewers. */
-export function RevisionActions({ deployment, revision }: Props) {
+/** The acts that fit the state of a revision. Absent for viewers. */
+export function RevisionActions({
+  deployment,
+  revision,
+  revisions,
+}: Props & { revisions: Revision[] }) {
   const mayWrite = useMay("write");
-  const [isOpen, setOpen] = useState(false);
   const role = roleOf(deployment, revision);
   const { isBuilding, kind } = showStatus(revision.status);
   if (!mayWrite) return null;
   if (isBuilding) return <CancelBuild revision={revision} />;
   if (kind !== "ok") return <BuildAgain revision={revision} />;
-  if (role.percent === 100) return <BuildAgain revision={revision} />;
-  const act = revision.is_preview || role.percent > 0 ? "Promote" : "Roll back";
+  if (role.percent === 100) {
+    return (
+      <>
+        <BuildAgain revision={revision} />
+        {othersOf(revisions, revision).map((other) => (
+          <Move key={other.id} deployment={deployment} revision={other} isOther />
+        ))}
+      </>
+    );
+  }
   return (
     <>
       {deployment.traffic.length === 0 && (
         <StartCanary deployment={deployment} revision={revision} />
       )}
-      <button type="button" className="btn pri" onClick={() => setOpen(true)}>
+      <Move deployment={deployment} revision={revision} />
+    </>
+  );
+}
+
+/** Moves all traffic to a revision, which the button names when the page shows another one. */
+function Move({ deployment, revision, isOther = false }: Props & { isOther?: boolean }) {
+  const [isOpen, setOpen] = useState(false);
+  const act = moveOf(deployment, revision);
+  return (
+    <>
+      <button type="button" className={`btn ${isOther ? "" : "pri"}`} onClick={() => setOpen(true)}>
         <Icon name={act === "Promote" ? "up" : "undo"} /> {act}
+        {isOther && (act === "Promote" ? ` ${nameOf(revision)}` : ` to ${nameOf(revision)}`)}
       </button>
       {isOpen && (
         <MoveTraffic
@@ -84,7 +107,7 @@ function StartCanary({ deployment, revision }: Props) {
   );
 }
 
-type MoveProps = Props & { act: "Promote" | "Roll back"; onClose: () => void };
+type MoveProps = Props & { act: MoveName; onClose: () => void };
 
 function MoveTraffic({ act, deployment, revision, onClose }: MoveProps) {
   const move = useMove(deployment);
