@@ -61,6 +61,7 @@ test("an export is started from a form that probes the bucket, and its rows are 
 
   await page.waitForURL(/exports\/[0-9a-f-]{36}/);
   await page.getByText("Completed", { exact: true }).waitFor();
+  expect(await page.title()).toMatch(/^Export of <img.*, 10 Nov to 11 Nov - Heddle$/);
   await page.getByText("20 of 30 rows of").waitFor();
   const rows = page.getByRole("region", { name: "First rows" });
   expect((await rows.getByRole("columnheader").allInnerTexts()).slice(0, 3)).toEqual([

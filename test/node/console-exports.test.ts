@@ -6,7 +6,7 @@ import {
   toOrder,
   toProbe,
 } from "../../src/console/exports/draft.ts";
-import { dueText, nextWindow, rangeText } from "../../src/console/exports/windows.ts";
+import { dueText, exportName, nextWindow, rangeText } from "../../src/console/exports/windows.ts";
 import { daysText, toDayBars } from "../../src/console/pages/export/days.ts";
 import { expiryText, keyName, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
 import { parseFields } from "../../src/console/ui/conversation/fields.ts";
@@ -88,6 +88,17 @@ describe("the windows of a schedule", () => {
   ])("the range from %s to %s is %s", (start_time, end_time, text) => {
     expect(rangeText({ start_time, end_time }, NOW)).toBe(text);
   });
+});
+
+test.each([
+  [{ end_time: "2026-11-22T00:00:00Z", interval_hours: null }, "Export of chat, 1 Nov to 22 Nov"],
+  [
+    { end_time: "2026-11-01T06:00:00Z", interval_hours: 6 },
+    "Export of chat, 1 Nov to 1 Nov, 06:00",
+  ],
+  [{ end_time: null, interval_hours: 6 }, "Export schedule of chat, every 6 h"],
+])("the export %j is named %s", (order, name) => {
+  expect(exportName({ start_time: "2026-11-01T00:00:00Z", ...order }, "chat", NOW)).toBe(name);
 });
 
 test("a key without a description is named by the beginning of its secret", () => {

@@ -1,5 +1,6 @@
 import type { BulkExport } from "../../exports/schema.ts";
 import { formatDate, formatDuration } from "../ui/formats.ts";
+import { isSchedule } from "./export-status.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 /** Delay of the service, for runs that arrive late. */
@@ -36,4 +37,13 @@ function boundText(iso: string, now: Date): string {
   if (Number.isNaN(at.getTime())) return iso;
   const time = at.toISOString().slice(11, 16);
   return `${formatDate(at, now)}${time === "00:00" ? "" : `, ${time}`}`;
+}
+
+type NamedExport = Pick<BulkExport, "start_time" | "end_time" | "interval_hours">;
+
+/** `Export of chat, 1 Nov to 22 Nov`, and of a schedule `Export schedule of chat, every 6 h`. */
+export function exportName(order: NamedExport, project: string, now = new Date()): string {
+  return isSchedule(order)
+    ? `Export schedule of ${project}, every ${order.interval_hours} h`
+    : `Export of ${project}, ${rangeText(order, now)}`;
 }

@@ -7,7 +7,7 @@ import { under } from "../../api/path.ts";
 import { isExportActive, isSchedule } from "../../exports/export-status.ts";
 import { bucketUrl, EXPORTS, useDestinations, useProjectNames } from "../../exports/names.ts";
 import { ExportStatus } from "../../exports/table.tsx";
-import { rangeText } from "../../exports/windows.ts";
+import { exportName, rangeText } from "../../exports/windows.ts";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
@@ -35,7 +35,7 @@ export function ExportPage() {
     poll: (order) => pollOf(order, polling),
   });
   const projectOf = useProjectNames(query.data ? [query.data] : []);
-  const title = query.data ? projectOf(query.data.session_id) : "Export";
+  const title = query.data ? exportName(query.data, projectOf(query.data.session_id)) : "Export";
   return (
     <>
       <TopBar above={ABOVE} title={title}>

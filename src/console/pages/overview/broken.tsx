@@ -6,6 +6,8 @@ import { apiPath } from "../../api/path.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
 import { useActivity } from "../../deployments/use-activity.ts";
+import { useProjectNames } from "../../exports/names.ts";
+import { exportName } from "../../exports/windows.ts";
 import { pathTo } from "../../state/path.ts";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
@@ -103,13 +105,14 @@ function useFailedExports(): OverviewProblem[] {
     query: { status: "FAILED", limit: SHOWN },
     poll: POLL_MS,
   });
+  const projectOf = useProjectNames(data);
   return data
     .filter(({ finished_at }) => Date.now() - Date.parse(finished_at ?? "") < DAY_MS)
-    .map(({ id, finished_at }) => ({
-      key: id,
-      title: "An export failed",
-      detail: id,
-      at: finished_at ?? "",
-      to: pathTo(workspace, `/exports/${id}`),
+    .map((order) => ({
+      key: order.id,
+      title: `${exportName(order, projectOf(order.session_id))} failed`,
+      detail: order.error ?? order.id,
+      at: order.finished_at ?? "",
+      to: pathTo(workspace, `/exports/${order.id}`),
     }));
 }
