@@ -141,6 +141,10 @@ test("a file or an export that cannot be read is explained with the next step", 
   await page.goto(consoleUrl(`/exports/${crypto.randomUUID()}`));
   await page.getByText("The export could not be read.").waitFor();
   await page.getByText("It was deleted, or it belongs to another workspace.").waitFor();
+  await page.goto(consoleUrl("/exports"));
+  const row = page.getByRole("table", { name: "Exports" }).getByRole("row").nth(1);
+  await row.getByText("1 of 1 file").waitFor();
+  expect(await page.getByRole("columnheader", { name: "Took" }).count()).toBe(1);
   await page.goto(consoleUrl("/exports?status=TIMEDOUT"));
   await page.getByRole("heading", { name: "No export is of this kind and status" }).waitFor();
 });

@@ -6,6 +6,7 @@ import {
   toOrder,
   toProbe,
 } from "../../src/console/exports/draft.ts";
+import { filesText } from "../../src/console/exports/export-status.ts";
 import { dueText, exportName, nextWindow, rangeText } from "../../src/console/exports/windows.ts";
 import { daysText, toDayBars } from "../../src/console/pages/export/days.ts";
 import { expiryText, keyName, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
@@ -99,6 +100,16 @@ test.each([
   [{ end_time: null, interval_hours: 6 }, "Export schedule of chat, every 6 h"],
 ])("the export %j is named %s", (order, name) => {
   expect(exportName({ start_time: "2026-11-01T00:00:00Z", ...order }, "chat", NOW)).toBe(name);
+});
+
+test.each([
+  [{ phase: "writing", files_written: 5, files_total: 13 }, "5 of 13 files"],
+  [{ phase: "finished", files_written: 1, files_total: 1 }, "1 of 1 file"],
+  [{ phase: "finished", files_written: 0, files_total: 0 }, "0 of 0 files"],
+  [{ phase: "planning", files_written: 0, files_total: null }, "planning"],
+  [{ phase: "finished", files_written: 0, files_total: null }, "ended before its plan"],
+] as const)("the progress of an export with %j is %s", (progress, text) => {
+  expect(filesText(progress)).toBe(text);
 });
 
 test("a key without a description is named by the beginning of its secret", () => {

@@ -1,4 +1,5 @@
 import type { BulkExport, BulkExportStatus } from "../../exports/schema.ts";
+import { formatCount, formatNumber } from "../ui/formats.ts";
 import type { StatusKind } from "../ui/icons/status-kind.ts";
 
 type Shown = { kind: StatusKind; word: string };
@@ -34,4 +35,13 @@ export function canRetry(order: BulkExport): boolean {
 
 export function canCancel(order: BulkExport): boolean {
   return isExportActive(order) || order.status === "INTERVAL_SCHEDULED";
+}
+
+type Files = Pick<NonNullable<BulkExport["progress"]>, "phase" | "files_written" | "files_total">;
+
+/** `5 of 13 files`, and before the plan the phase. */
+export function filesText({ phase, files_written, files_total }: Files): string {
+  if (files_total !== null)
+    return `${formatNumber(files_written)} of ${formatCount(files_total, "file")}`;
+  return phase === "finished" ? "ended before its plan" : phase;
 }

@@ -7,7 +7,7 @@ import { DataTable, type TableColumn } from "../ui/data-table.tsx";
 import { formatPercent, shortId } from "../ui/formats.ts";
 import { Status } from "../ui/status.tsx";
 import { Bytes, Elapsed, Quantity } from "../ui/values.tsx";
-import { isSchedule, showExportStatus } from "./export-status.ts";
+import { filesText, isSchedule, showExportStatus } from "./export-status.ts";
 import { useDestinations, useProjectNames } from "./names.ts";
 import { rangeText } from "./windows.ts";
 
@@ -38,6 +38,13 @@ export function ExportTable({ rows }: { rows: BulkExport[] }) {
     { id: "status", header: "Status", cell: (row) => <ExportStatus order={row} />, card: "end" },
     { id: "progress", header: "Progress", cell: (row) => <Work order={row} />, card: "full" },
     {
+      id: "took",
+      header: "Took",
+      cell: (row) => <Took order={row} />,
+      isNumber: true,
+      card: "hidden",
+    },
+    {
       id: "rows",
       header: "Rows",
       cell: ({ progress }) => <Quantity value={progress?.rows_written ?? null} />,
@@ -52,15 +59,8 @@ export function ExportTable({ rows }: { rows: BulkExport[] }) {
       card: "hidden",
     },
   ];
-  return (
-    <DataTable
-      label="Exports"
-      columns={columns}
-      rows={rows}
-      keyOf={({ id }) => id}
-      isFailed={({ status }) => status === "FAILED" || status === "TIMEDOUT"}
-    />
-  );
+  const isFailed = ({ status }: BulkExport) => status === "FAILED" || status === "TIMEDOUT";
+  return <DataTable label="Exports" {...{ columns, rows, isFailed }} keyOf={({ id }) => id} />;
 }
 
 function Name({ order, project }: { order: BulkExport; project: string }) {
@@ -86,27 +86,30 @@ export function ExportStatus({ order: { status } }: { order: BulkExport }) {
   );
 }
 
-/** The bar of a running export, the reason of a failed one, the duration of another. */
+function Took({ order: { created_at, finished_at } }: { order: BulkExport }) {
+  return finished_at === null ? null : <Elapsed start={created_at} end={finished_at} />;
+}
+
+/** The files of an export, after its bar while it runs, with the reason of a failure. */
 function Work({ order }: { order: BulkExport }) {
-  const { status, error, progress, created_at, finished_at } = order;
-  if (status === "RUNNING") return <Bar fraction={progress?.fraction ?? null} />;
-  if (error !== null) {
-    return (
-      <span className="sm cut block max-w-90" title={error}>
-        {error}
-      </span>
-    );
-  }
-  if (progress === null || finished_at === null) return null;
+  const { error, progress } = order;
+  if (progress === null) return null;
   return (
-    <span className="sm dim">
-      <Elapsed start={created_at} end={finished_at} />
-    </span>
+    <div className="grid">
+      {order.status === "RUNNING" && progress.fraction !== null && (
+        <Bar fraction={progress.fraction} />
+      )}
+      <span className="sm dim nw">{filesText(progress)}</span>
+      {error !== null && (
+        <span className="sm cut block max-w-90" title={error}>
+          {error}
+        </span>
+      )}
+    </div>
   );
 }
 
-function Bar({ fraction }: { fraction: number | null }) {
-  if (fraction === null) return <span className="sm dim">planning</span>;
+function Bar({ fraction }: { fraction: number }) {
   return (
     <span className="row">
       <ProgressBar fraction={fraction} label="Progress of the export" />
