@@ -57,6 +57,8 @@ test("an export is started from a form that probes the bucket, and its rows are 
   await page.getByText(/SignatureDoesNotMatch/).waitFor();
   await page.getByLabel("Secret access key").fill(s3.secret_access_key);
   await page.getByText("May write", { exact: true }).waitFor();
+  const rights = page.getByRole("list", { name: "Rights" });
+  expect(await rights.getByText("s3:PutObject", { exact: true }).count()).toBe(1);
   await page.getByRole("button", { name: "Start export" }).click();
 
   await page.waitForURL(/exports\/[0-9a-f-]{36}/);

@@ -7,6 +7,7 @@ import {
   toProbe,
 } from "../../src/console/exports/draft.ts";
 import { filesText } from "../../src/console/exports/export-status.ts";
+import { toRightRows } from "../../src/console/exports/right-rows.ts";
 import { dueText, exportName, nextWindow, rangeText } from "../../src/console/exports/windows.ts";
 import { daysText, toDayBars } from "../../src/console/pages/export/days.ts";
 import { expiryText, keyName, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
@@ -110,6 +111,16 @@ test.each([
   [{ phase: "finished", files_written: 0, files_total: null }, "ended before its plan"],
 ] as const)("the progress of an export with %j is %s", (progress, text) => {
   expect(filesText(progress)).toBe(text);
+});
+
+test("a right that two checks use is one row, with the worst result", () => {
+  const check = (right: string, status: "granted" | "refused", needed_for: string) => {
+    const error = status === "refused" ? `AccessDenied: ${needed_for}` : null;
+    return { right, status, needed_for, error, is_required: right === "put", remedy: null };
+  };
+  const [files, parts] = [check("put", "granted", "files"), check("put", "refused", "parts")];
+  const get = check("get", "granted", "previews");
+  expect(toRightRows([files, parts, get])).toEqual([{ ...parts, needed_for: "files; parts" }, get]);
 });
 
 test("a key without a description is named by the beginning of its secret", () => {

@@ -11,7 +11,8 @@ import { Status } from "../ui/status.tsx";
 import { useToast } from "../ui/toasts.tsx";
 import { Time } from "../ui/values.tsx";
 import { bucketUrl, DESTINATIONS, useDestinations, useMayExport } from "./names.ts";
-import { Rights, showProbe } from "./rights.tsx";
+import { showProbe } from "./right-rows.ts";
+import { Rights } from "./rights.tsx";
 import { RotateCredentials } from "./rotate.tsx";
 
 /** Buckets that exports write to. Each can be probed again. */

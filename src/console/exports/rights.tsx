@@ -1,38 +1,14 @@
 import type { DestinationProbe } from "../../exports/destination-schema.ts";
-import type { StatusKind } from "../ui/icons/status-kind.ts";
 import { StatusIcon, toneOf } from "../ui/status.tsx";
-
-type RightOfProbe = DestinationProbe["rights"][number];
-
-const KINDS: Record<RightOfProbe["status"], StatusKind> = {
-  granted: "ok",
-  refused: "failed",
-  not_checked: "skipped",
-};
-const WORDS: Record<RightOfProbe["status"], string> = {
-  granted: "granted",
-  refused: "refused",
-  not_checked: "not checked",
-};
-
-export function showProbe({ is_usable, rights }: DestinationProbe): {
-  kind: StatusKind;
-  word: string;
-} {
-  if (!is_usable) return { kind: "failed", word: "May not write" };
-  if (rights.some(({ status }) => status === "refused")) {
-    return { kind: "partial", word: "May write, not clean up" };
-  }
-  return { kind: "ok", word: "May write" };
-}
+import { KINDS, toRightRows, WORDS } from "./right-rows.ts";
 
 /** Each right with its result, its purpose and its remedy. */
 export function Rights({ probe: { rights, leftovers } }: { probe: DestinationProbe }) {
   return (
     <>
       <ul aria-label="Rights">
-        {rights.map(({ right, needed_for, status, error, remedy, is_required }) => (
-          <li key={needed_for} className="right">
+        {toRightRows(rights).map(({ right, needed_for, status, error, remedy, is_required }) => (
+          <li key={right} className="right">
             <span className={toneOf(KINDS[status])}>
               <StatusIcon kind={KINDS[status]} />
             </span>
