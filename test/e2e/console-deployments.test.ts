@@ -12,6 +12,9 @@ const HOSTILE = '<img src=x onerror="document.title=1"> \u202Eright to left\u202
   "w",
 );
 
+/** Options of a closed select are in the document, but not visible. */
+const HIDDEN = { state: "attached" } as const;
+
 let browser: Browser;
 let opened: ConsolePage;
 let page: Page;
@@ -139,6 +142,10 @@ test("a failed build shows the reason first, its line of the log, and what users
   await act.click();
   await page.waitForURL(/deployments$/);
   await page.getByRole("link", { name, exact: true }).waitFor({ state: "detached" });
+  await page.goto(consoleUrl("/traces"));
+  const choice = page.getByRole("combobox", { name: "Project" });
+  await choice.locator("optgroup[label='Deployments'] option", { hasText: NAME }).waitFor(HIDDEN);
+  await choice.locator("optgroup").last().locator("option", { hasText: name }).waitFor(HIDDEN);
 });
 
 test("a branch is built as a preview, gets a share as a canary, and gives it back", async () => {

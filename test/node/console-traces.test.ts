@@ -18,6 +18,7 @@ import {
   readError,
 } from "../../src/console/traces/completion.ts";
 import { FUNCTIONS as FUNCTION_HELP, FIELDS as HELP } from "../../src/console/traces/language.ts";
+import { groupProjects } from "../../src/console/traces/project-groups.ts";
 import { strideOf, toStride, windowOf } from "../../src/console/traces/time-range.ts";
 import { buildTree, toMs } from "../../src/console/traces/tree.ts";
 import { axisOf } from "../../src/console/ui/chart/axis.ts";
@@ -266,6 +267,18 @@ describe("times and axes", () => {
   ])("an axis up to %d has round ticks", (largest, ticks) => {
     expect(axisOf(largest, 2).ticks.map((tick) => Number(tick.toFixed(6)))).toEqual(ticks);
   });
+});
+
+test("projects without a deployment are the last group of a choice, if there are others", () => {
+  const projects = ["deleted", "chat", "sdk"].map((name) => ({ id: name, name }));
+  const groups = groupProjects(projects, [{ tracing_project_id: "chat" }]);
+  expect(groups?.map(({ label, projects: all }) => [label, all.map(({ id }) => id)])).toEqual([
+    ["Deployments", ["chat"]],
+    ["Without a deployment", ["deleted", "sdk"]],
+  ]);
+  expect(groupProjects(projects, [])).toBeNull();
+  const many = Array.from({ length: 100 }, () => ({ tracing_project_id: "chat" }));
+  expect(groupProjects(projects, many)).toBeNull();
 });
 
 test("changes replace the rows they are about, and new runs are counted", () => {

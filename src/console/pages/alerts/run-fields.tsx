@@ -3,12 +3,12 @@ import type { FilterValidation } from "../../../traces/query/filter-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { readError } from "../../traces/completion.ts";
+import { ProjectOptions } from "../../traces/project-options.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { useDebounced } from "../../ui/form/use-debounced.ts";
 import type { DraftProps } from "./alert-draft.ts";
 
 const PROJECTS_SHOWN = 100;
-const MAX_NAME = 100;
 const PAUSE_MS = 400;
 
 /** Which runs an alert watches. */
@@ -68,11 +68,7 @@ function ProjectField({ draft: { session_id }, onChange }: Omit<DraftProps, "pro
     >
       <option value="">Choose a project</option>
       {!isListed && <option value={session_id}>{session_id}</option>}
-      {projects.map(({ id, name }) => (
-        <option key={id} value={id}>
-          {name.slice(0, MAX_NAME)}
-        </option>
-      ))}
+      <ProjectOptions projects={projects} />
     </SelectField>
   );
 }

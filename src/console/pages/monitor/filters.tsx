@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Project } from "../../../traces/projects/schema.ts";
+import { ProjectOptions } from "../../traces/project-options.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import type { GroupName, MonitorSearch } from "./search.ts";
 
@@ -28,11 +29,7 @@ export function Filters({ projects, project, change }: Props) {
         value={project.id}
         onChange={(event) => change({ project: event.target.value })}
       >
-        {projects.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
+        <ProjectOptions projects={projects} />
       </select>
       <select
         className="in auto"

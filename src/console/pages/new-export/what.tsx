@@ -2,6 +2,7 @@ import type { Project } from "../../../traces/projects/schema.ts";
 import type { ExportDraft } from "../../exports/draft.ts";
 import { MAX_PROJECTS } from "../../exports/names.ts";
 import { FormSection } from "../../exports/section.tsx";
+import { ProjectOptions } from "../../traces/project-options.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 
 type Props = {
@@ -25,11 +26,7 @@ export function What({ projects, draft, onChange, filterProblem }: Props) {
       >
         <option value="">Choose a project</option>
         {isUnlisted && <option value={project}>{project}</option>}
-        {projects.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
+        <ProjectOptions projects={projects} />
       </SelectField>
       <Field
         label={<Optional>Filter</Optional>}

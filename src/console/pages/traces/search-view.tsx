@@ -6,6 +6,7 @@ import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { addCondition, type KnownValues } from "../../traces/completion.ts";
 import { keepList } from "../../traces/last-list.ts";
+import { ProjectOptions } from "../../traces/project-options.tsx";
 import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
 import type { TracesSearch } from "../../traces/search.ts";
 import { type TimeWindow, toStride, windowOf } from "../../traces/time-range.ts";
@@ -73,11 +74,7 @@ function QueryRow({ project, projects, search, known, range, change }: RowProps)
         value={project.id}
         onChange={(event) => change({ project: event.target.value, pick: undefined })}
       >
-        {projects.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
+        <ProjectOptions projects={projects} />
       </select>
       <FilterBar
         value={search.q ?? ""}

@@ -1,0 +1,33 @@
+import type { Deployment } from "../../control-plane/deployments/schema.ts";
+
+type Project = { id: string; name: string };
+
+export type ProjectGroup<P> = {
+  /** Label of an `optgroup`. */
+  label: string;
+  projects: P[];
+};
+
+/** Deployments of a read. With as many there may be more, which trace to any project. */
+export const MAX_DEPLOYMENTS = 100;
+
+/**
+ * Returns the projects of deployments first. The others are of a deleted deployment, or of a program that sends traces
+ * itself.
+ * @param deployments all deployments of the workspace
+ * @returns `null` when one group would have all of them, or when the deployments are not all known
+ */
+export function groupProjects<P extends Project>(
+  projects: P[],
+  deployments: Pick<Deployment, "tracing_project_id">[],
+): ProjectGroup<P>[] | null {
+  if (deployments.length >= MAX_DEPLOYMENTS) return null;
+  const traced = new Set(deployments.map(({ tracing_project_id }) => tracing_project_id));
+  const deployed = projects.filter(({ id }) => traced.has(id));
+  const others = projects.filter(({ id }) => !traced.has(id));
+  if (deployed.length === 0 || others.length === 0) return null;
+  return [
+    { label: "Deployments", projects: deployed },
+    { label: "Without a deployment", projects: others },
+  ];
+}

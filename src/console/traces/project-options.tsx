@@ -1,0 +1,30 @@
+import type { DeploymentsList } from "../../control-plane/deployments/schema.ts";
+import type { Project } from "../../traces/projects/schema.ts";
+import { useApiQuery } from "../api/hooks.ts";
+import { apiPath } from "../api/path.ts";
+import { cutText } from "../ui/formats.ts";
+import { groupProjects, MAX_DEPLOYMENTS } from "./project-groups.ts";
+
+const MAX_NAME = 100;
+
+/** The options of a choice of a project. Those that no deployment traces to are a group of their own, the last one. */
+export function ProjectOptions({ projects }: { projects: Project[] }) {
+  const { data } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
+    query: { limit: MAX_DEPLOYMENTS },
+  });
+  const groups = groupProjects(projects, data?.resources ?? []);
+  if (groups === null) return <Options projects={projects} />;
+  return groups.map((group) => (
+    <optgroup key={group.label} label={group.label}>
+      <Options projects={group.projects} />
+    </optgroup>
+  ));
+}
+
+function Options({ projects }: { projects: Project[] }) {
+  return projects.map(({ id, name }) => (
+    <option key={id} value={id}>
+      {cutText(name, MAX_NAME)}
+    </option>
+  ));
+}
