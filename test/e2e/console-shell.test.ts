@@ -107,6 +107,21 @@ test("a viewer has no button to create a deployment, and reads which role may", 
   });
 });
 
+test("each icon of the narrow rail has a name, which is also its tooltip", async () => {
+  const narrow = await openConsole(browser, "/deployments", { width: 1000 });
+  const rail = narrow.page.locator(".slim .rail");
+  await rail.getByRole("link", { name: "Deployments", exact: true }).waitFor();
+  const controls = await rail.locator("a:not(.opt), button:not(.opt)").all();
+  expect(controls.length).toBeGreaterThan(12);
+  for (const control of controls) {
+    const text = (await control.locator(".txt").textContent()) ?? "";
+    expect(text).not.toBe("");
+    expect(await control.getAttribute("title")).toContain(text);
+  }
+  expect(await rail.locator(".who").getAttribute("title")).toMatch(/, admin$/);
+  await narrow.context.close();
+});
+
 test("times are in UTC until the person chooses the own zone, which the browser remembers", async () => {
   // The audit log is empty on a new stack.
   await createKey("viewer");

@@ -14,7 +14,7 @@ export function Rail({ onPalette }: Props) {
   return (
     <nav className="rail" aria-label="Sections">
       <WorkspaceMenu />
-      <button type="button" className="jump" onClick={onPalette}>
+      <button type="button" className="jump" title="Search or jump to, Ctrl K" onClick={onPalette}>
         <Icon name="search" small />
         <span className="txt">Search or jump to</span>
         <kbd>Ctrl K</kbd>
@@ -54,12 +54,16 @@ function RailFoot() {
           <Icon name="book" />
           <span className="txt">API reference</span>
         </a>
-        <button type="button" title="Theme" onClick={() => setTheme(switchTheme())}>
+        <button
+          type="button"
+          title={theme ? `Theme: ${theme}` : "Theme"}
+          onClick={() => setTheme(switchTheme())}
+        >
           <Icon name="sun" />
           <span className="txt">Theme{theme && `: ${theme}`}</span>
         </button>
       </div>
-      <div className="who">
+      <div className="who" title={`${actor.name}, ${role}`}>
         <span className="avatar" aria-hidden="true">
           {actor.name.slice(0, 2)}
         </span>
