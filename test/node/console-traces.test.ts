@@ -17,9 +17,11 @@ import {
   meantFilter,
   readError,
 } from "../../src/console/traces/completion.ts";
+import { choiceText, readRange } from "../../src/console/traces/custom-range.ts";
 import { FUNCTIONS as FUNCTION_HELP, FIELDS as HELP } from "../../src/console/traces/language.ts";
 import { groupProjects } from "../../src/console/traces/project-groups.ts";
-import { strideOf, toStride, windowOf } from "../../src/console/traces/time-range.ts";
+import { tracesSearch } from "../../src/console/traces/search.ts";
+import { choiceOf, strideOf, toStride, windowOf } from "../../src/console/traces/time-range.ts";
 import { buildTree, toMs } from "../../src/console/traces/tree.ts";
 import { axisOf } from "../../src/console/ui/chart/axis.ts";
 import { findMessages, toConversation } from "../../src/console/ui/conversation/model.ts";
@@ -254,10 +256,50 @@ describe("times and axes", () => {
     },
   );
 
-  test("a range begins at its exact time, and an earlier choice extends it", () => {
+  test("a range begins at its exact time, and an earlier choice replaces it", () => {
     const now = START.getTime() + 1234;
-    expect(windowOf("1h", now)).toEqual({ start: "2026-11-20T07:00:01.234Z", stride_s: 60 });
-    expect(windowOf("1h", now, "2026-11-18T00:00:00Z").start).toBe("2026-11-18T00:00:00.000Z");
+    const hour = { start: "2026-11-20T07:00:01.234Z", stride_s: 60, isChosen: false };
+    expect(windowOf("1h", now)).toEqual(hour);
+    const [within, to] = ["2026-11-20T07:30:00.000Z", "2026-11-20T07:40:00.000Z"];
+    expect(windowOf("1h", now, { from: within, to })).toEqual(hour);
+    const [start, end] = ["2026-11-18T00:00:00.000Z", "2026-11-18T01:00:00.000Z"];
+    const chosen = { start, end, stride_s: 60, isChosen: true };
+    expect(windowOf("1h", now, { from: start, to: end })).toEqual(chosen);
+    const inFirstBucket = "2026-11-20T07:00:00.000Z";
+    expect(windowOf("1h", now, { from: inFirstBucket, to })).toEqual({
+      ...hour,
+      start: inFirstBucket,
+    });
+  });
+
+  test("a part of a window keeps the bounds of the window", () => {
+    const [start, end] = ["2026-11-18T00:00:00.000Z", "2026-11-18T01:00:00.000Z"];
+    const window = { start, end, stride_s: 60, isChosen: true };
+    const all = { from: Date.parse(start), to: Date.parse(end) + 60_000 };
+    expect(choiceOf(all, window, all.to)).toEqual({ from: start, to: end });
+    const live = { start, stride_s: 60, isChosen: false };
+    expect(choiceOf(all, live, all.to)).toEqual({});
+    const from = Date.parse("2026-11-18T00:30:00Z");
+    expect(choiceOf({ ...all, from }, live, all.to)).toEqual({ from: "2026-11-18T00:30:00.000Z" });
+  });
+
+  test.each([
+    ["", "", { problems: { from: "From must be a date and a time" } }],
+    ["2026-11-20T07:00", "soon", { problems: { to: expect.stringMatching(/^To must be/) } }],
+    ["2026-11-20T09:00", "", { problems: { from: "From must be before now" } }],
+    ["2026-11-20T07:00", "2026-11-20T06:00", { problems: { to: "To must be after From" } }],
+    ["2026-11-20T07:00", "", { range: { from: "2026-11-20T07:00:00.000Z", to: undefined } }],
+  ])("the range from %j to %j is read, or its wrong field is named", (from, to, read) => {
+    expect(readRange({ from, to }, START.getTime())).toEqual(read);
+  });
+
+  test("a range whose end is before its start is left out of an address", () => {
+    const [from, to] = ["2026-11-20T08:00:00Z", "2026-11-20T07:00:00Z"];
+    expect(tracesSearch({ from, to })).not.toHaveProperty("from");
+    expect(tracesSearch({ from: to, to: from })).toMatchObject({ from: to, to: from });
+    const now = new Date("2026-11-21T08:00:00Z");
+    expect(choiceText({ from: to }, now)).toBe("20 Nov, 07:00 to now");
+    expect(choiceText({ to: from }, now)).toBe("Until 20 Nov, 08:00");
   });
 
   test.each([

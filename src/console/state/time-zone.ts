@@ -11,6 +11,12 @@ export function zonedIso(at: Date): string {
   return new Date(at.getTime() - offset * MINUTE_MS).toISOString().slice(0, -1);
 }
 
+/** @returns milliseconds since 1970 of ISO fields of the zone, `null` for an empty or partial text */
+export function fromZonedIso(text: string): number | null {
+  const ms = Date.parse(isLocal ? text : `${text}Z`);
+  return Number.isNaN(ms) ? null : ms;
+}
+
 /** Switches between UTC and the zone of the browser from the next load of the page. */
 export function switchZone(): void {
   localStorage.setItem(KEY, isLocal ? "UTC" : "local");

@@ -7,7 +7,7 @@ export type TracesSearch = {
   /** A filter of the filter language. */
   q?: string | undefined;
   range?: RangeName | undefined;
-  /** The part of the range that is chosen in the histogram. */
+  /** A time that is chosen in the histogram or by its bounds, within the range or before it. */
   from?: string | undefined;
   to?: string | undefined;
   /** Runs of each level, not only root runs. */
@@ -17,12 +17,13 @@ export type TracesSearch = {
 };
 
 export function tracesSearch(search: RawSearch): TracesSearch {
+  const [from, to] = [timeParam(search, "from"), timeParam(search, "to")];
+  const isRange = from === undefined || to === undefined || Date.parse(from) < Date.parse(to);
   return {
     project: idParam(search, "project"),
     q: textParam(search, "q"),
     range: choiceParam(search, "range", RANGE_NAMES),
-    from: timeParam(search, "from"),
-    to: timeParam(search, "to"),
+    ...(isRange ? { from, to } : {}),
     runs: choiceParam(search, "runs", ["all"]),
     pick: textParam(search, "pick"),
   };

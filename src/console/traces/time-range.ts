@@ -1,5 +1,6 @@
 import type { Stride } from "../../traces/stats/series-schema.ts";
 import { zonedIso } from "../state/time-zone.ts";
+import type { TimeChoice } from "./custom-range.ts";
 import type { RangeName } from "./range-names.ts";
 
 const MINUTE = 60;
@@ -32,16 +33,44 @@ export function toStride(seconds: number): Stride {
   return { unit: "SECOND", value: seconds };
 }
 
-export type TimeWindow = { start: string; stride_s: number };
+export type TimeWindow = {
+  start: string;
+  /** `undefined` for now. */
+  end?: string | undefined;
+  stride_s: number;
+  /** Whether it is a chosen time instead of a range that ends now. */
+  isChosen: boolean;
+};
 
 /**
  * Exact start of a range that ends now. The first bucket of a series may begin before it.
- * @param from a chosen time before the range, which extends it
+ * @param choice a chosen time, which replaces the range when it begins before its first bucket
  */
-export function windowOf(range: RangeName, now: number, from?: string): TimeWindow {
+export function windowOf(range: RangeName, now: number, choice: TimeChoice = {}): TimeWindow {
   const least = now - SECONDS[range] * 1000;
-  const start = from === undefined ? least : Math.min(least, Date.parse(from));
-  return { start: new Date(start).toISOString(), stride_s: strideOf((now - start) / 1000) };
+  const from = choice.from === undefined ? least : Date.parse(choice.from);
+  const isChosen = from < least - strideOf(SECONDS[range]) * 1000;
+  const end = isChosen ? choice.to : undefined;
+  const start = Math.min(from, least);
+  const seconds = ((end === undefined ? now : Date.parse(end)) - start) / 1000;
+  return { start: new Date(start).toISOString(), end, stride_s: strideOf(seconds), isChosen };
+}
+
+/**
+ * Returns the choice of a part of a window. A bound of the window itself is kept as it is.
+ * @param end the end of the last bucket, in milliseconds
+ */
+export function choiceOf(
+  part: { from: number; to: number },
+  window: TimeWindow,
+  end: number,
+): TimeChoice {
+  const start = window.isChosen ? window.start : undefined;
+  const isFirst = part.from <= Date.parse(window.start);
+  return {
+    from: isFirst ? start : new Date(part.from).toISOString(),
+    to: part.to < end ? new Date(part.to).toISOString() : window.end,
+  };
 }
 
 /** A time on an axis, with its date where the buckets are long. */

@@ -137,7 +137,7 @@ function partOf({ from, to }: MonitorSearch): TimePart | null {
 function timeOf(range: RangeName, search: MonitorSearch) {
   const part = partOf(search);
   const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
-  if (part === null) return { ...windowOf(range, now), end: undefined };
+  if (part === null) return windowOf(range, now);
   const { from, to } = part;
   return { start: from, end: to, stride_s: strideOf((Date.parse(to) - Date.parse(from)) / 1000) };
 }

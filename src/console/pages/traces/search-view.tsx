@@ -9,7 +9,7 @@ import { keepList } from "../../traces/last-list.ts";
 import { ProjectOptions } from "../../traces/project-options.tsx";
 import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
 import type { TracesSearch } from "../../traces/search.ts";
-import { type TimeWindow, toStride, windowOf } from "../../traces/time-range.ts";
+import { choiceOf, type TimeWindow, toStride, windowOf } from "../../traces/time-range.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { ErrorState, QueryState } from "../../ui/states.tsx";
 import { FilterBar } from "./filter/filter-bar.tsx";
@@ -35,7 +35,7 @@ export function TraceSearchView({ project, projects }: Props) {
   );
   useEffect(() => keepList({ ...search, project: project.id }), [search, project.id]);
   const { range = DEFAULT_RANGE, from, to, q, runs } = search;
-  const window = useMemo(() => windowOf(range, Date.now(), from), [range, from]);
+  const window = useMemo(() => windowOf(range, Date.now(), { from, to }), [range, from, to]);
   const list: ListQuery = {
     project: project.id,
     filter: q,
@@ -137,7 +137,7 @@ type ChartProps = { window: TimeWindow; body: object; search: TracesSearch; chan
 function Chart({ window, body, search: { from, to }, change }: ChartProps) {
   const stride = toStride(window.stride_s);
   const query = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
-    post: { ...body, start_time: window.start, end_time: undefined, stride },
+    post: { ...body, start_time: window.start, end_time: window.end, stride },
     poll: POLL_MS,
     keepPrevious: true,
   });
@@ -147,8 +147,8 @@ function Chart({ window, body, search: { from, to }, change }: ChartProps) {
     poll: POLL_MS,
     keepPrevious: true,
   });
-  const start = Date.parse(window.start);
   const end = query.data === undefined ? 0 : Date.parse(query.data.end_time);
+  const isWhole = window.isChosen || (from === undefined && to === undefined);
   return (
     <QueryState query={query} what="The histogram could not be read" rows={2}>
       {(series) => (
@@ -158,15 +158,12 @@ function Chart({ window, body, search: { from, to }, change }: ChartProps) {
           <Histogram
             series={series}
             chosen={
-              from === undefined && to === undefined
+              isWhole
                 ? null
                 : { from: Date.parse(from ?? window.start), to: to ? Date.parse(to) : end }
             }
             onChoose={(next) =>
-              change({
-                from: next && next.from > start ? new Date(next.from).toISOString() : undefined,
-                to: next && next.to < end ? new Date(next.to).toISOString() : undefined,
-              })
+              change(next ? choiceOf(next, window, end) : { from: undefined, to: undefined })
             }
           />
         </>

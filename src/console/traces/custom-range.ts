@@ -1,0 +1,38 @@
+import { fromZonedIso, zonedIso } from "../state/time-zone.ts";
+import { formatTime } from "../ui/formats.ts";
+
+/** A chosen time in ISO 8601. Without an end it lasts until now. */
+export type TimeChoice = { from?: string | undefined; to?: string | undefined };
+type Fields = { from: string; to: string };
+export type RangeProblems = Partial<Fields>;
+
+const SECONDS_END = 19;
+
+/** Returns a time as a field has it, in the zone of the page. */
+export function toField(iso: string | undefined): string {
+  return iso === undefined ? "" : zonedIso(new Date(iso)).slice(0, SECONDS_END);
+}
+
+/**
+ * Reads the fields of a range. An empty end is now.
+ * @returns the problem of each wrong field, or the range
+ */
+export function readRange(
+  fields: Fields,
+  now: number,
+): { problems: RangeProblems } | { range: TimeChoice } {
+  const from = fromZonedIso(fields.from);
+  const to = fields.to === "" ? now : fromZonedIso(fields.to);
+  if (from === null) return { problems: { from: "From must be a date and a time" } };
+  if (to === null) return { problems: { to: "To must be a date and a time, or empty for now" } };
+  if (from >= now) return { problems: { from: "From must be before now" } };
+  if (to <= from) return { problems: { to: "To must be after From" } };
+  const end = fields.to === "" ? undefined : new Date(to).toISOString();
+  return { range: { from: new Date(from).toISOString(), to: end } };
+}
+
+/** `20 Nov, 07:00 to now`. */
+export function choiceText({ from, to }: TimeChoice, now = new Date()): string {
+  const end = to === undefined ? "now" : formatTime(to, now);
+  return from === undefined ? `Until ${end}` : `${formatTime(from, now)} to ${end}`;
+}
