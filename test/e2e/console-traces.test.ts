@@ -129,16 +129,35 @@ test("words that another project has lead there, and a click anywhere on a row o
   await page.waitForURL(`**/traces/${span?.trace_id}*`);
 });
 
-test("the list and the totals of a range leave out what is older", async () => {
+test("the list and the totals cover the time that is chosen, and nothing older", async () => {
   const name = `old ${crypto.randomUUID().slice(0, 8)}`;
   const day_ms = 24 * 3_600_000;
-  for (const age_ms of [day_ms - 3_600_000, day_ms + 5000]) {
-    await send([{ name, start: 0, end: 900 }], new Date(Date.now() - age_ms));
-  }
+  await send([{ name, start: 0, end: 900 }], new Date(Date.now() - day_ms + 3_600_000));
+  const older: SpanSeed = { name, start: 0, end: 900, more: { error: "an older failure" } };
+  await send([older], new Date(Date.now() - day_ms - 5000));
   await page.goto(traces(`&q=${encodeURIComponent(`eq(name, "${name}")`)}`));
   await rows().first().waitFor();
   expect(await rows().count()).toBe(1);
   await page.getByText(/^1 run$/).waitFor();
+
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+  await page.getByRole("button", { name: "Custom", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("From, UTC").fill(hoursAgo(26).slice(0, 19));
+  await dialog.getByLabel("To, UTC").fill(hoursAgo(27).slice(0, 19));
+  await dialog.getByRole("button", { name: "Show" }).click();
+  await dialog.getByText("To must be after From").waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await dialog.getByLabel("To, UTC").fill(hoursAgo(23.5).slice(0, 19));
+  await dialog.getByRole("button", { name: "Show" }).click();
+  await page.waitForURL((url) => url.searchParams.has("from") && url.searchParams.has("to"));
+  await page.getByText("Custom range").waitFor({ state: "attached" });
+  await rows().getByText("an older failure").waitFor();
+  await expect.poll(() => rows().count()).toBe(1);
+  const range = page.getByRole("combobox", { name: "Time range" });
+  await range.selectOption("Last 7 days");
+  await page.waitForURL((url) => !url.searchParams.has("from"));
+  await expect.poll(() => rows().count()).toBe(2);
 });
 
 test("a filter is completed and checked while it is typed, and stays in the address", async () => {

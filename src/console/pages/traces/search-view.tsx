@@ -7,7 +7,7 @@ import { apiPath } from "../../api/path.ts";
 import { addCondition, type KnownValues } from "../../traces/completion.ts";
 import { keepList } from "../../traces/last-list.ts";
 import { ProjectOptions } from "../../traces/project-options.tsx";
-import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
+import type { RangeName } from "../../traces/range-names.ts";
 import type { TracesSearch } from "../../traces/search.ts";
 import { choiceOf, type TimeWindow, toStride, windowOf } from "../../traces/time-range.ts";
 import { Icon } from "../../ui/icon.tsx";
@@ -16,6 +16,7 @@ import { FilterBar } from "./filter/filter-bar.tsx";
 import { Figures, Histogram, TOTALS, type Totals } from "./histogram/histogram.tsx";
 import { TraceList } from "./list/trace-list.tsx";
 import type { ListQuery } from "./list/use-trace-list.ts";
+import { TimeChoice } from "./time-choice.tsx";
 import { type FacetChoice, useFacets } from "./use-facets.ts";
 import { SavedViews } from "./views/saved-views.tsx";
 
@@ -49,7 +50,7 @@ export function TraceSearchView({ project, projects }: Props) {
   return (
     <>
       <div className="trace-query">
-        <QueryRow {...{ project, projects, search, known, change, range }} />
+        <QueryRow {...{ project, projects, search, known, change, range, window }} />
         <Facets facets={facets} filter={q ?? ""} change={change} />
         <Chart window={window} body={body} search={search} change={change} />
       </div>
@@ -62,10 +63,11 @@ type RowProps = Props & {
   search: TracesSearch;
   known: KnownValues;
   range: RangeName;
+  window: TimeWindow;
   change: Change;
 };
 
-function QueryRow({ project, projects, search, known, range, change }: RowProps) {
+function QueryRow({ project, projects, search, known, change, ...time }: RowProps) {
   return (
     <div className="trace-query-row">
       <select
@@ -81,20 +83,7 @@ function QueryRow({ project, projects, search, known, range, change }: RowProps)
         known={known}
         onApply={(filter) => change({ q: filter || undefined })}
       />
-      <select
-        className="in auto"
-        aria-label="Time range"
-        value={range}
-        onChange={(event) =>
-          change({ range: event.target.value as RangeName, from: undefined, to: undefined })
-        }
-      >
-        {RANGE_NAMES.map((name) => (
-          <option key={name} value={name}>
-            Last {name.replace("h", " h").replace("d", " days")}
-          </option>
-        ))}
-      </select>
+      <TimeChoice {...time} {...{ search, change }} />
       <select
         className="in auto"
         aria-label="Runs"
