@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
 import { manySpans, type SpanSeed, sendSpans, toWireSpans } from "../support/node/trace-spans.ts";
@@ -158,6 +158,22 @@ test("the list and the totals cover the time that is chosen, and nothing older",
   await range.selectOption("Last 7 days");
   await page.waitForURL((url) => !url.searchParams.has("from"));
   await expect.poll(() => rows().count()).toBe(2);
+});
+
+test("the columns of a long list fill its width", async () => {
+  const name = `long ${crypto.randomUUID().slice(0, 8)}`;
+  const spans = Array.from({ length: 60 }, (_, n) =>
+    toWireSpans(PROJECT, new Date(Date.now() - n * 1000 - 60_000), [{ name, start: 0, end: 900 }]),
+  );
+  await sendSpans((path, body) => request("POST", path, body), spans.flat());
+  await page.goto(traces(`&q=${encodeURIComponent(`eq(name, "${name}")`)}`));
+  await page.locator(".traces .spacer").first().waitFor({ state: "attached" });
+  const rightOf = async (locator: Locator) => {
+    const box = await locator.boundingBox();
+    return box === null ? null : Math.round(box.x + box.width);
+  };
+  const table = page.getByRole("table", { name: "Traces" });
+  expect(await rightOf(table.getByRole("columnheader").last())).toBe(await rightOf(table));
 });
 
 test("a filter is completed and checked while it is typed, and stays in the address", async () => {

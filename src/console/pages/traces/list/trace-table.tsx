@@ -89,12 +89,13 @@ export function TraceTable({ rows, pick, onPick }: Props) {
   );
 }
 
+/** A single cell: a span over a column that is hidden at this width would add an empty one. */
 function Spacer({ height }: { height: number }) {
   if (height <= 0) return null;
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: an empty row, which takes no focus
     <tr aria-hidden="true" className="spacer">
-      <td colSpan={HEADERS.length} style={{ height }} />
+      <td style={{ height }} />
     </tr>
   );
 }
