@@ -34,28 +34,45 @@ export function toFrame({ id, event, data }: SentEvent): string {
   return `event: ${event}\ndata: ${data}\nid: ${id}\n\n`;
 }
 
+type StreamListener = {
+  onCancel?: () => void;
+  /** Called once, after the last chunk, an error or `onCancel`. */
+  onEnd?: () => void;
+};
+
 /** Cancelling the stream calls `onCancel`, then ends the generator. */
 export function toByteStream(
   chunks: AsyncGenerator<string, void>,
-  onCancel: () => void = () => {},
+  { onCancel, onEnd }: StreamListener = {},
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
-      let { done, value } = await chunks.next();
-      // Byte streams reject empty chunks.
-      while (value === "") ({ done, value } = await chunks.next());
-      if (done || value === undefined) {
-        controller.close();
-        controller.byobRequest?.respond(0);
-      } else controller.enqueue(encoder.encode(value));
+      const value = await nextText(chunks).catch((error: unknown) => {
+        onEnd?.();
+        throw error;
+      });
+      if (value !== null) return controller.enqueue(encoder.encode(value));
+      onEnd?.();
+      controller.close();
+      controller.byobRequest?.respond(0);
     },
     async cancel() {
-      onCancel();
+      onCancel?.();
+      onEnd?.();
       await chunks.return();
     },
   });
+}
+
+/** Byte streams reject empty chunks. @returns `null` at the end */
+async function nextText(chunks: AsyncGenerator<string, void>): Promise<string | null> {
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (done || value === undefined) return null;
+    if (value !== "") return value;
+  }
 }
 
 export function sseResponse(stream: ReadableStream, headers: Record<string, string>) {

@@ -2,8 +2,10 @@ import { endThreadCrons } from "../callbacks.ts";
 import type { NewThread, ThreadRecord } from "../contract/records.ts";
 import { threadNotFound } from "../contract/state-answers.ts";
 import { toTraceRows } from "./boundary/trace-texts.ts";
+import { GRACE_PERIOD_MS, isAtRest } from "./loop/deletion-time.ts";
 import { RunLoop } from "./loop/run-loop.ts";
 import { Followers } from "./readers/followers.ts";
+import { OpenStreams } from "./readers/open-streams.ts";
 import { ProtocolReaders } from "./sockets/readers.ts";
 import { ThreadStore } from "./storage/store.ts";
 import { ThreadAlarm } from "./thread-alarm.ts";
@@ -13,6 +15,7 @@ export class LiveThread {
   readonly store: ThreadStore;
   readonly loop: RunLoop;
   readonly followers: Followers;
+  readonly streams = new OpenStreams();
   readonly protocol: ProtocolReaders;
   readonly alarm: ThreadAlarm;
   #isAwake = false;
@@ -31,7 +34,8 @@ export class LiveThread {
     this.store = store;
     this.loop = loop;
     this.followers = followers;
-    this.protocol = new ProtocolReaders({ ctx, store, followers, isOver, isThere });
+    const { streams } = this;
+    this.protocol = new ProtocolReaders({ ctx, store, followers, streams, isOver, isThere });
     this.alarm = new ThreadAlarm(ctx, env, store, loop);
   }
 
@@ -57,6 +61,14 @@ export class LiveThread {
   /** @returns `false` also for a thread that waits for its deletion */
   openVisible(): boolean {
     return this.open() && this.store.thread.endedAt() === null;
+  }
+
+  /** Makes room for another thread, if this one is over and no one reads it. @returns `false` when it stays */
+  vacate(): boolean {
+    const { store, loop, streams, protocol } = this;
+    if (!loop.isQuiet || !streams.isEmpty || protocol.sockets.hasAny || !isAtRest(store))
+      return false;
+    return store.vacate(store.thread.endedAt() ?? 0, Date.now() - GRACE_PERIOD_MS);
   }
 
   changed(run_ids?: string[]) {

@@ -1,9 +1,11 @@
-import { toByteStream } from "../../../shared/http/sse.ts";
+import { toFrame } from "../../../shared/http/sse.ts";
 import type { StreamChoice } from "../contract/records.ts";
 import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
+import type { EventRow } from "../events/event-row.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunLoop } from "./loop/run-loop.ts";
-import type { Followers } from "./readers/followers.ts";
+import { type Followers, isOfCheckpoint } from "./readers/followers.ts";
+import type { OpenStreams } from "./readers/open-streams.ts";
 import { ThreadStream } from "./readers/thread-stream.ts";
 import { eventFilter, resultText } from "./result.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -18,18 +20,32 @@ export class RunReaders {
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
   readonly #followers: Followers;
+  readonly #streams: OpenStreams;
 
-  constructor({ store, loop, followers }: Pick<LiveThread, "store" | "loop" | "followers">) {
+  constructor({ store, loop, followers, streams }: LiveThread) {
     this.#store = store;
     this.#loop = loop;
     this.#followers = followers;
+    this.#streams = streams;
   }
 
   events(run_id: string, choice: StreamChoice): ReadableStream {
     const { after, checkpoint_id } = choice;
     const checkpoint = checkpoint_id ? this.#followers.eventOf(run_id, checkpoint_id) : -1;
     const frames = this.#followers.events(run_id, Math.max(after, checkpoint), eventFilter(choice));
-    return toByteStream(frames, () => this.#onDisconnect(run_id, choice.cancel_on_disconnect));
+    return this.#streams.open(frames, () =>
+      this.#onDisconnect(run_id, choice.cancel_on_disconnect),
+    );
+  }
+
+  /** The events of a run whose thread has left its object. */
+  ended(events: EventRow[], choice: StreamChoice): ReadableStream {
+    const { after, checkpoint_id } = choice;
+    const of = checkpoint_id ? events.findLast((row) => isOfCheckpoint(row, checkpoint_id)) : null;
+    const keeps = eventFilter(choice);
+    const since = Math.max(after, of?.id ?? -1);
+    const wanted = events.filter(({ id, event }) => id > since && keeps(event));
+    return new Blob([wanted.map(toFrame).join("")]).stream();
   }
 
   /** Returns the result of a run that ends at once, or a stream of it. */
@@ -44,12 +60,13 @@ export class RunReaders {
 
   result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean): ReadableStream {
     const text = this.#followers.result(run_id, () => resultText(this.#store, run_id, kind));
-    return toByteStream(text, () => this.#onDisconnect(run_id, cancel_on_disconnect));
+    return this.#streams.open(text, () => this.#onDisconnect(run_id, cancel_on_disconnect));
   }
 
   all(choice: ThreadStreamChoice): ReadableStream {
     const isOver = (run_id: string) => this.#loop.isOver(run_id);
-    return toByteStream(new ThreadStream(this.#store, this.#followers, isOver, choice).frames());
+    const stream = new ThreadStream(this.#store, this.#followers, isOver, choice);
+    return this.#streams.open(stream.frames());
   }
 
   #onDisconnect(run_id: string, cancels: boolean) {

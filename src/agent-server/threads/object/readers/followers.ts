@@ -127,7 +127,7 @@ const CheckpointFields = z.object({
 const CheckpointEvent = CheckpointFields.extend({ payload: CheckpointFields.nullish() });
 
 /** Matches the long form, the form of `debug`, and the short form of the v2 protocol. */
-function isOfCheckpoint({ event, data }: EventRow, checkpoint_id: string): boolean {
+export function isOfCheckpoint({ event, data }: EventRow, checkpoint_id: string): boolean {
   if (!/^(checkpoints|debug)(\||$)/.test(event) || !data.includes(checkpoint_id)) return false;
   const { success, data: read } = CheckpointEvent.safeParse(JSON.parse(data));
   if (!success) return false;

@@ -1,4 +1,3 @@
-import { toByteStream } from "../../../../shared/http/sse.ts";
 import { threadSession } from "../../callbacks.ts";
 import type { EventFilter } from "../../events/filter.ts";
 import type { AgentTree } from "../../events/namespaces.ts";
@@ -6,6 +5,7 @@ import type { Session, SessionRefusal } from "../../events/session.ts";
 import { eventStream } from "../readers/event-stream.ts";
 import type { Followers } from "../readers/followers.ts";
 import { treeOf } from "../readers/log-reader.ts";
+import type { OpenStreams } from "../readers/open-streams.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { Sockets } from "./sockets.ts";
 
@@ -13,6 +13,7 @@ type Thread = {
   ctx: DurableObjectState;
   store: ThreadStore;
   followers: Followers;
+  streams: OpenStreams;
   isOver: (run_id: string) => boolean;
   isThere: () => boolean;
 };
@@ -41,7 +42,7 @@ export class ProtocolReaders {
 
   stream(filter: EventFilter, since: number, session: Session): ReadableStream {
     const checkAccess = () => threadSession(session).mayRead();
-    return toByteStream(eventStream({ ...this.#thread, filter, since, checkAccess }));
+    return this.#thread.streams.open(eventStream({ ...this.#thread, filter, since, checkAccess }));
   }
 
   /** @returns `tree`: `null` when the run does not exist; `last_event`: the id of the thread's last event */

@@ -32,6 +32,10 @@ export class Sockets {
     });
   }
 
+  get hasAny(): boolean {
+    return this.#thread.ctx.getWebSockets().length > 0;
+  }
+
   accept(session: Session): Response {
     const { 0: client, 1: server } = new WebSocketPair();
     const { ctx } = this.#thread;
