@@ -60,10 +60,19 @@ export function deletionOf<T extends object>(storage: DurableObjectStorage): T |
 }
 
 function dropTables({ sql, kv }: DurableObjectStorage) {
+  for (const name of tablesOf(sql)) sql.exec(`DROP TABLE "${name}"`);
+  kv.delete(DELETION);
+}
+
+/** Deletes the rows of all other tables. */
+export function clearTables(sql: SqlStorage, kept: readonly string[]): void {
+  for (const name of tablesOf(sql)) if (!kept.includes(name)) sql.exec(`DELETE FROM "${name}"`);
+}
+
+function tablesOf(sql: SqlStorage): string[] {
   const tables = sql.exec<{ name: string }>(
     `SELECT name FROM sqlite_master WHERE type = 'table'
        AND name NOT GLOB 'sqlite[_]*' AND name NOT GLOB '[_]cf[_]*'`,
   );
-  for (const { name } of tables.toArray()) sql.exec(`DROP TABLE "${name}"`);
-  kv.delete(DELETION);
+  return tables.toArray().map(({ name }) => name);
 }

@@ -94,7 +94,7 @@ async function updateDirectory(
   if (store.thread.hasUnwrittenStart) store.transaction(() => store.thread.writeStart());
   const generation = await write(entry);
   // A deletion may have overtaken this write.
-  if (!store.exists) return forgetThread(env, entry);
+  if (!hasThread(store, entry)) return forgetThread(env, entry);
   const { listing } = store.thread;
   if (generation !== null) {
     store.transaction(() => listing.moveTo(generation));
@@ -105,8 +105,14 @@ async function updateDirectory(
 }
 
 async function removeEntry(env: Env, store: ThreadStore) {
-  await publishRemoval(env, store.thread.listing.key);
-  if (store.exists) markPublished(store, null);
+  const { key } = store.thread.listing;
+  await publishRemoval(env, key);
+  if (hasThread(store, key)) markPublished(store, null);
+}
+
+/** The object may have another thread by then. */
+function hasThread(store: ThreadStore, { thread_id }: { thread_id: string }): boolean {
+  return store.exists && store.thread.id === thread_id;
 }
 
 function markPublished(store: ThreadStore, seq: number | null) {

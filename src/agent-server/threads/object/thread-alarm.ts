@@ -2,7 +2,7 @@ import { log } from "../../../shared/log.ts";
 import type { Outbox } from "../../../shared/work/outbox.ts";
 import { nextWake } from "../contract/run-decisions.ts";
 import type { TraceRow } from "./boundary/trace-texts.ts";
-import { deletionAt, isDeletable } from "./loop/deletion-time.ts";
+import { deletionAt, GRACE_PERIOD_MS, isDeletable } from "./loop/deletion-time.ts";
 import type { RunLoop } from "./loop/run-loop.ts";
 import { DirectoryPublisher, traceOutbox, webhookOutbox } from "./outboxes.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -128,6 +128,10 @@ export class ThreadAlarm {
       log.warn("traces_dropped", { thread_id: header.thread_id, error: "too many to hold" });
     this.#deletedThread = header;
     for (const page of pages) this.deliverOrphans(page);
+    if (this.#store.endedRuns.hasSince(Date.now() - GRACE_PERIOD_MS)) {
+      this.#store.endEmpty();
+      return this.arm();
+    }
     this.#alarmAt = null;
     if (header.temporary && !this.#store.thread.listing.isPublished) await this.#store.deleteAll();
     else await deleteListed(this.#ctx.storage, this.#env, this.#store);

@@ -29,7 +29,7 @@ export async function unlistDeleted(
   store: ThreadStore,
 ): Promise<void> {
   const thread = deletionOf<DirectoryKey>(storage);
-  if (thread === null) return;
+  if (thread === null) return store.isVacant ? store.deleteAll() : undefined;
   await forgetThread(env, thread);
   // The id may be used again.
   if (!store.exists) await store.deleteAll();

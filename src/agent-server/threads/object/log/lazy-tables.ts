@@ -64,6 +64,13 @@ export const LAZY_TABLES = {
      payload TEXT,
      user TEXT
    )`,
+  ended_runs: `CREATE TABLE IF NOT EXISTS ended_runs (
+     run_id TEXT PRIMARY KEY,
+     thread_id TEXT NOT NULL,
+     metadata TEXT NOT NULL,
+     ended_at INTEGER NOT NULL,
+     events TEXT NOT NULL
+   ) WITHOUT ROWID`,
 };
 
 export type ThreadTables = LazyTables<keyof typeof LAZY_TABLES>;

@@ -1,7 +1,7 @@
 import type { ThreadStore } from "../storage/store.ts";
 
 /** Time in which readers of a temporary thread can reconnect after its run. */
-const GRACE_PERIOD_MS = 2 * 60 * 1000;
+export const GRACE_PERIOD_MS = 2 * 60 * 1000;
 /** A cron or a client with a key may repeat its request for this long: the run, which must start once, still exists. */
 const REPEAT_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
 /** Maximum time a deletion waits for undelivered traces and the directory. */
@@ -22,6 +22,13 @@ export function deletionAt(store: ThreadStore, now: number): number | null {
   const at = ended_at + gracePeriodMs(store);
   if (at > now || !(store.webhooks.hasPending || hasUndelivered(store))) return at;
   return at + MAX_DELETION_DELAY_MS > now ? at + MAX_DELETION_DELAY_MS : null;
+}
+
+/** Whether nothing of a temporary thread is under way in its storage, and no repeated request will look for its run. */
+export function isAtRest(store: ThreadStore): boolean {
+  if (store.thread.endedAt() === null || store.webhooks.hasPending || hasUndelivered(store))
+    return false;
+  return gracePeriodMs(store) === GRACE_PERIOD_MS && store.runs.withOpenTrace().length === 0;
 }
 
 function hasUndelivered({ traces, thread }: ThreadStore): boolean {

@@ -55,6 +55,11 @@ export class RunLoop {
     return this.#live !== null || this.#retryTimer.isPending || this.#settling.isPending;
   }
 
+  /** Whether isolates have sent all that they will. */
+  get isQuiet(): boolean {
+    return !this.isLive && !this.#traces.isCollecting;
+  }
+
   /** Whether the run, its thread and their state are final. */
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;

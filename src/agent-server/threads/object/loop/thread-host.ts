@@ -35,6 +35,8 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   readonly #authenticate: Authenticate | null;
   readonly #applyToStore: ApplyToStore | null;
   readonly #pace = new ReadPace();
+  /** The thread of the call: its object may have another one later. */
+  readonly #thread_id: string;
 
   constructor(
     store: ThreadStore,
@@ -45,6 +47,7 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   ) {
     super();
     this.#store = store;
+    this.#thread_id = store.thread.id;
     this.#commit = commit;
     this.#cancelled = cancelled;
     this.#authenticate = authenticate;
@@ -74,7 +77,9 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
     return this.#paced(() => this.#store.checkpoints.list(parsed));
   }
 
-  #paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(read: () => T): Promise<T> {
+  async #paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(read: () => T): Promise<T> {
+    if (!this.#store.exists || this.#store.thread.id !== this.#thread_id)
+      throw new AppError("conflict", "The thread of this call was deleted.");
     return this.#pace.read(this.#store.thread.header().workspace_id, read);
   }
 

@@ -44,6 +44,11 @@ export class TraceCollector {
     else traces.setOpen(run_id, beginTrace(run, now));
   }
 
+  /** Whether an isolate may send more. */
+  get isCollecting(): boolean {
+    return this.#tracked.size > 0;
+  }
+
   track(attempt: RunAttempt) {
     this.#tracked.add(attempt);
   }

@@ -18,6 +18,10 @@ export class CachedThreadRow {
     this.#sql = sql;
   }
 
+  get exists(): boolean {
+    return this.#cached !== null || this.#sql.exec("SELECT 1 FROM thread").toArray().length > 0;
+  }
+
   get(): Readonly<ThreadRow> {
     return this.#row();
   }

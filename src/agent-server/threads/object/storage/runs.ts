@@ -58,6 +58,11 @@ export class Runs {
     return keyed.toArray().length > 0;
   }
 
+  ids(): string[] {
+    const rows = this.#sql.exec<Pick<RunRow, "run_id">>("SELECT run_id FROM runs");
+    return rows.toArray().map(({ run_id }) => run_id);
+  }
+
   newest(): StoredRun | null {
     const row = newestRow(this.#sql);
     return row && this.queue.toRun(row);

@@ -1,5 +1,6 @@
 import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import {
+  clearTables,
   deletionOf,
   isMigrated,
   markDeleted,
@@ -10,6 +11,7 @@ import type { NewThread, ThreadSnapshot } from "../../contract/records.ts";
 import { threadStatusAfter } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { DirectoryKey } from "../../directory/entry.ts";
+import type { EventRow } from "../../events/event-row.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
 import {
   type CopiedPage,
@@ -22,6 +24,7 @@ import {
   insertCopies,
 } from "../checkpoints/copy.ts";
 import { CarriedTraces } from "../log/carried-traces.ts";
+import { EndedRuns } from "../log/ended-runs.ts";
 import { Events } from "../log/events.ts";
 import { type ThreadTables, threadTables } from "../log/lazy-tables.ts";
 import { Parts } from "../log/parts.ts";
@@ -41,6 +44,8 @@ export class ThreadStore {
   readonly checkpoints: Checkpoints;
   readonly traces: Traces;
   readonly webhooks: Webhooks;
+  /** Runs of the threads that the object had before this one. */
+  readonly endedRuns: EndedRuns;
   readonly #storage: DurableObjectStorage;
   readonly #tables: ThreadTables;
   readonly #log: BatchLog;
@@ -51,8 +56,8 @@ export class ThreadStore {
     const parts = new Parts(tables);
     this.#storage = storage;
     this.#tables = tables;
-    this.#exists = isMigrated(storage);
-    if (this.#exists) migrate(storage, MIGRATIONS);
+    const hasTables = isMigrated(storage);
+    if (hasTables) migrate(storage, MIGRATIONS);
     this.thread = new StoredThread(storage.sql, parts);
     this.runs = new Runs(storage.sql, parts, this.thread);
     const carried = new CarriedTraces(storage.sql);
@@ -61,6 +66,8 @@ export class ThreadStore {
     const mark = this.thread.traceMark;
     this.traces = new Traces(tables, parts, { runs: this.runs, mark, carried });
     this.webhooks = new Webhooks(tables, parts);
+    this.endedRuns = new EndedRuns(tables);
+    this.#exists = hasTables && this.thread.exists;
     this.#log = new BatchLog(this);
   }
 
@@ -72,10 +79,57 @@ export class ThreadStore {
     // The directory may have the entry of a deleted thread with this id, which the new entry replaces.
     const deleted = deletionOf<Partial<DirectoryKey>>(this.#storage);
     const slot = slotOfNewThread(thread, deleted);
+    if (!this.isVacant) this.#tables.startEmpty();
     migrate(this.#storage, MIGRATIONS, SCHEMA);
     this.#exists = true;
     for (const part of this.#parts) part.startEmpty();
     this.transaction(() => this.thread.insert(thread, slot));
+  }
+
+  /** Whether the object had threads, and has none. */
+  get isVacant(): boolean {
+    return !this.#exists && isMigrated(this.#storage);
+  }
+
+  /**
+   * Makes room for another thread. Those who read the runs of the present one, which have ended, can still do so.
+   * @returns `false` when they have more events than the object keeps beside another thread
+   */
+  vacate(ended_at: number, since: number): boolean {
+    const { thread_id, metadata } = this.thread.outline();
+    const ended = { thread_id, ended_at, metadata: JSON.stringify(metadata) };
+    const isKept = this.#storage.transactionSync(() => {
+      const runs = this.runs.ids().map((run_id) => ({ run_id, events: this.#eventsOf(run_id) }));
+      if (!this.endedRuns.add(runs, ended, since)) return false;
+      clearTables(this.#storage.sql, ["ended_runs"]);
+      return true;
+    });
+    if (!isKept) return false;
+    this.#exists = false;
+    this.#clearCaches();
+    return true;
+  }
+
+  /** Deletes the runs of a temporary thread and ends it, for an object that keeps those of others. */
+  endEmpty() {
+    this.#storage.transactionSync(() => {
+      clearTables(this.#storage.sql, ["ended_runs", "thread"]);
+      for (const part of this.#parts) part.startEmpty();
+      this.thread.markEnded();
+      this.thread.flush();
+    });
+  }
+
+  /** Yields the events of a run, which count from 0. */
+  *#eventsOf(run_id: string): Iterable<EventRow> {
+    const first = this.runs.firstEvent(run_id);
+    if (first === null) return;
+    for (let after = first - 1; ; ) {
+      const page = this.events.page(run_id, after);
+      if (page.length === 0) return;
+      for (const row of page) yield { ...row, id: row.id - first };
+      after = page.at(-1)?.id ?? after;
+    }
   }
 
   /** Writes the caches at the end, or drops them when the work fails. */
@@ -191,10 +245,10 @@ export class ThreadStore {
   /** Parts with a cache. */
   get #parts() {
     const { runs, events, checkpoints, traces, webhooks } = this;
-    return [this.#tables, runs.queue, events, checkpoints, traces, webhooks];
+    return [runs.queue, events, checkpoints, traces, webhooks];
   }
 
   #clearCaches() {
-    for (const part of [this.thread, ...this.#parts]) part.clearCache();
+    for (const part of [this.thread, this.#tables, ...this.#parts]) part.clearCache();
   }
 }

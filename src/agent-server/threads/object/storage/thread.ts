@@ -53,6 +53,10 @@ export class StoredThread {
     this.#row.clear();
   }
 
+  get exists(): boolean {
+    return this.#row.exists;
+  }
+
   get id(): string {
     return this.#row.get().thread_id;
   }

@@ -1,0 +1,77 @@
+import type { EventRow } from "../../events/event-row.ts";
+import { insertRows } from "./insert.ts";
+import type { ThreadTables } from "./lazy-tables.ts";
+
+/** Events of one run that a row holds: a run with more keeps its object. */
+const MAX_CHARACTERS = 256 * 1024;
+
+type EndedRun = { run_id: string; events: Iterable<EventRow> };
+type EndedThread = { thread_id: string; metadata: string; ended_at: number };
+
+/** Runs of temporary threads that this object had before its present one, for readers that reconnect. */
+export class EndedRuns {
+  readonly #sql: SqlStorage;
+  readonly #tables: ThreadTables;
+
+  constructor(tables: ThreadTables) {
+    this.#sql = tables.sql;
+    this.#tables = tables;
+  }
+
+  /**
+   * Adds the runs of a thread, whose events count from 0, and deletes those of threads that ended before `since`. The
+   * caller opens the transaction.
+   * @returns `false` when one has more events than a row holds
+   */
+  add(runs: EndedRun[], { thread_id, metadata, ended_at }: EndedThread, since: number): boolean {
+    const texts = runs.map(({ events }) => toText(events));
+    if (texts.includes(null)) return false;
+    this.#tables.create("ended_runs");
+    this.#sql.exec("DELETE FROM ended_runs WHERE ended_at < ?", since);
+    insertRows(
+      this.#sql,
+      "INSERT OR REPLACE INTO ended_runs (run_id, thread_id, metadata, ended_at, events)",
+      runs.map(({ run_id }, n) => [run_id, thread_id, metadata, ended_at, texts[n] ?? "[]"]),
+    );
+    return true;
+  }
+
+  hasSince(ended_at: number): boolean {
+    if (!this.#tables.has("ended_runs")) return false;
+    const sql = "SELECT 1 FROM ended_runs WHERE ended_at >= ? LIMIT 1";
+    return this.#sql.exec(sql, ended_at).toArray().length > 0;
+  }
+
+  /** @returns `null` when the object had no such thread, or has forgotten it */
+  metadataOf(thread_id: string): Record<string, unknown> | null {
+    if (!this.#tables.has("ended_runs")) return null;
+    const [row] = this.#sql.exec<{ metadata: string }>(
+      "SELECT metadata FROM ended_runs WHERE thread_id = ? LIMIT 1",
+      thread_id,
+    );
+    return row ? JSON.parse(row.metadata) : null;
+  }
+
+  /** @returns `null` when the thread had no such run */
+  eventsOf(thread_id: string, run_id: string): EventRow[] | null {
+    if (!this.#tables.has("ended_runs")) return null;
+    const [row] = this.#sql.exec<{ events: string }>(
+      "SELECT events FROM ended_runs WHERE run_id = ? AND thread_id = ?",
+      run_id,
+      thread_id,
+    );
+    return row ? JSON.parse(row.events) : null;
+  }
+}
+
+/** @returns `null` for more than a row holds */
+function toText(events: Iterable<EventRow>): string | null {
+  const rows: EventRow[] = [];
+  let characters = 0;
+  for (const row of events) {
+    characters += row.event.length + row.data.length;
+    if (characters > MAX_CHARACTERS) return null;
+    rows.push(row);
+  }
+  return JSON.stringify(rows);
+}
