@@ -34,10 +34,30 @@ export type Attachment = {
 };
 
 const SESSION_HEADER = "Heddle-Session";
+/** Set when the object may have another thread. */
+const SHARED_HEADER = "Heddle-Shared";
+const MISDIRECTED = 421;
 
-export function socketHeaders(session: Session): Record<string, string> {
+export function socketHeaders(session: Session, isShared: boolean): Record<string, string> {
   const text = encodeURIComponent(JSON.stringify(session));
-  return { Upgrade: "websocket", [SESSION_HEADER]: text };
+  return {
+    Upgrade: "websocket",
+    [SESSION_HEADER]: text,
+    ...(isShared && { [SHARED_HEADER]: "1" }),
+  };
+}
+
+export function isToShared(request: Request): boolean {
+  return request.headers.has(SHARED_HEADER);
+}
+
+/** The object does not have the thread of the session. */
+export function elsewhereResponse(): Response {
+  return new Response(null, { status: MISDIRECTED });
+}
+
+export function isElsewhere({ status }: Response): boolean {
+  return status === MISDIRECTED;
 }
 
 export function sessionOf(request: Request): Session {

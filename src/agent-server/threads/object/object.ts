@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { allows, type Filters } from "../../../shared/filters.ts";
 import { runAlarm } from "../../../shared/work/alarm.ts";
-import { sessionOf } from "../events/session.ts";
+import { elsewhereResponse, isToShared, sessionOf } from "../events/session.ts";
 import { LiveThread } from "./live-thread.ts";
 import { packRecord } from "./packed-record.ts";
 import { RunMethods } from "./run-methods.ts";
@@ -9,11 +9,14 @@ import { RunReaders } from "./run-readers.ts";
 import { EventMethods } from "./sockets/event-methods.ts";
 import { StateMethods } from "./state-methods.ts";
 import { threadWithFilters } from "./stub.ts";
-import { notFoundResult, type ThreadCall } from "./thread-calls.ts";
+import { beginsTemporary, ELSEWHERE, notFoundResult, type ThreadCall } from "./thread-calls.ts";
 import { ThreadMethods } from "./thread-methods.ts";
 import { unlistDeleted } from "./unlisted-thread.ts";
 
-/** The Durable Object of a thread, named `{deployment_id}/{thread_id}`. */
+/**
+ * The Durable Object of a thread, named `{deployment_id}/{thread_id}`, or `{deployment_id}/shared/{number}` of temporary
+ * threads, one after the other. Calls of the latter name their thread.
+ */
 export class ThreadObject extends DurableObject<Env> {
   readonly #thread = new LiveThread(this.ctx, this.env);
   readonly #readers = new RunReaders(this.#thread);
@@ -25,13 +28,43 @@ export class ThreadObject extends DurableObject<Env> {
     new StateMethods(this.env, this.#thread),
     new EventMethods(this.#thread.protocol),
   ];
+  #calls = 0;
 
   /** Checks the filters in the turn that reads: metadata may change between two turns. */
   async call(filters: Filters | null, { method, args }: ThreadCall): Promise<unknown> {
     const hidden = notFoundResult(method);
     if (filters !== null && !this.#isVisibleTo(filters)) return hidden;
     const methods = this.#methods.find((each) => method in each);
-    return packRecord(await Reflect.apply(Reflect.get(methods ?? {}, method), methods, args));
+    this.#calls += 1;
+    try {
+      return packRecord(await Reflect.apply(Reflect.get(methods ?? {}, method), methods, args));
+    } finally {
+      this.#calls -= 1;
+    }
+  }
+
+  /** @returns `ELSEWHERE` when another object may have the thread */
+  async callShared(thread_id: string, filters: Filters | null, call: ThreadCall): Promise<unknown> {
+    if (this.#has(thread_id) || this.#takes(thread_id, call)) return this.call(filters, call);
+    const { endedRuns } = this.#thread.store;
+    const metadata = endedRuns.metadataOf(thread_id);
+    if (metadata === null) return ELSEWHERE;
+    const isVisible = filters === null || allows(filters, metadata);
+    if (!isVisible || !(call.method === "followRun" || call.method === "hasRun"))
+      return notFoundResult(call.method);
+    const events = endedRuns.eventsOf(thread_id, call.args[0]);
+    if (call.method === "hasRun") return events !== null;
+    return events && this.#readers.ended(events, call.args[1]);
+  }
+
+  #has(thread_id: string): boolean {
+    return this.#thread.open() && this.#thread.store.thread.id === thread_id;
+  }
+
+  /** Whether the call begins a thread for which this object is free. */
+  #takes(thread_id: string, call: ThreadCall): boolean {
+    if (!beginsTemporary(thread_id, call)) return false;
+    return !this.#thread.store.exists || (this.#calls === 0 && this.#thread.vacate());
   }
 
   #isVisibleTo(filters: Filters): boolean {
@@ -50,7 +83,9 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   override async fetch(request: Request): Promise<Response> {
-    return this.#thread.protocol.sockets.accept(sessionOf(request));
+    const session = sessionOf(request);
+    const isHere = !isToShared(request) || this.#has(session.thread_id);
+    return isHere ? this.#thread.protocol.sockets.accept(session) : elsewhereResponse();
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer) {

@@ -48,6 +48,15 @@ type Method = keyof typeof NOT_FOUND_RESULTS;
 
 export type ThreadCall = { [M in Method]: { method: M; args: Parameters<ThreadCalls[M]> } }[Method];
 
+/** Result of an object that several threads share, and that does not have this one. */
+export const ELSEWHERE = "elsewhere";
+
+export function beginsTemporary(thread_id: string, { method, args }: ThreadCall): boolean {
+  if (method !== "createRun" && method !== "streamRun" && method !== "waitRun") return false;
+  const thread = args[0].create_thread;
+  return thread?.temporary === true && thread.thread_id === thread_id;
+}
+
 /** @throws for a name that is not in the table: a caller can name any method */
 export function notFoundResult(method: Method): unknown {
   if (Object.hasOwn(NOT_FOUND_RESULTS, method)) return NOT_FOUND_RESULTS[method];

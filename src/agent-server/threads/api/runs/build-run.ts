@@ -16,6 +16,7 @@ import { toAssistantId } from "../../contract/assistant-ids.ts";
 import type { Principal, RunTarget } from "../../contract/records.ts";
 import type { RunCreate } from "../../contract/requests/run-schema.ts";
 import { RunConfig } from "../../contract/requests/schema.ts";
+import { newTemporaryId } from "../../contract/shared-objects.ts";
 import { threadObject } from "../../object/stub.ts";
 import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
@@ -29,7 +30,7 @@ import { toRunRequest } from "./run-request.ts";
  */
 export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const keyed = toKeyedRun(ctx, target, input);
-  const run_id = target.run_id ?? keyed?.run_ids[0] ?? v7();
+  const run_id = target.run_id ?? keyed?.run_ids[0] ?? newRunId(target, input);
   // A threadless run has a thread with its own id, so that the id alone finds it.
   const thread_id = target.thread_id ?? run_id;
   const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
@@ -55,6 +56,11 @@ export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate
     keyed,
   });
   return { deployment_id: agent.deployment_id, thread_id, request, filters: allowed.filters };
+}
+
+function newRunId({ thread_id, deployment_id }: RunTarget, input: RunCreate): string {
+  const isTemporary = thread_id === null && !isKept(input);
+  return isTemporary ? newTemporaryId(deployment_id) : v7();
 }
 
 /** Refuses a new run over a quota of the workspace. A repeated request gets the run that exists. */

@@ -1,0 +1,82 @@
+import { v7 } from "uuid";
+
+/** Numbers of the objects that the temporary threads of a deployment share. */
+const OBJECTS = 1024;
+/** The most that one isolate of the Worker uses for a deployment: further threads have objects of their own. */
+const MAX_USED = 256;
+const MAX_DEPLOYMENTS = 1000;
+/** An object is free again when the traces of its short run are delivered. */
+const PAUSE_MS = 1000;
+/** Longest pause after an object was not free, which doubles each time. */
+const MAX_PAUSE_MS = 64_000;
+
+type SharedObject = { ready_at: number; pause_ms: number };
+type UsedObjects = { first: number; objects: SharedObject[] };
+
+/** The objects that this isolate has used, and when each may be free: the object decides. */
+const used = new Map<string, UsedObjects>();
+
+/** Returns the id of a new temporary thread and of its run. It names the object that may be free for it, if any. */
+export function newTemporaryId(deployment_id: string): string {
+  const number = takeObject(deployment_id, Date.now());
+  return number === null ? v7() : idWithNumber(number);
+}
+
+/** Remembers that the object was not free for the thread. */
+export function avoidObject(deployment_id: string, number: number): void {
+  const { first, objects } = usedOf(deployment_id);
+  const object = objects[(number - first + OBJECTS) % OBJECTS];
+  if (!object) return;
+  object.pause_ms = Math.min(object.pause_ms * 2, MAX_PAUSE_MS);
+  object.ready_at = Date.now() + object.pause_ms;
+}
+
+/** The lowest that may be free, so that few objects are in memory. @returns `null` when all are in use */
+function takeObject(deployment_id: string, now: number): number | null {
+  const { first, objects } = usedOf(deployment_id);
+  let at = objects.findIndex(({ ready_at }) => ready_at <= now);
+  if (at < 0 && objects.length === MAX_USED) return null;
+  if (at < 0) at = objects.push({ ready_at: 0, pause_ms: PAUSE_MS }) - 1;
+  const object = objects[at];
+  if (object) object.ready_at = now + PAUSE_MS;
+  return (first + at) % OBJECTS;
+}
+
+/** Isolates begin at different numbers, so that few of them want the same object. */
+function usedOf(deployment_id: string): UsedObjects {
+  const known = used.get(deployment_id);
+  if (known) return known;
+  const fresh = { first: Math.floor(Math.random() * OBJECTS), objects: [] };
+  used.set(deployment_id, fresh);
+  const [oldest] = used.keys();
+  if (oldest !== undefined && used.size > MAX_DEPLOYMENTS) used.delete(oldest);
+  return fresh;
+}
+
+/** The last eight digits of an id with a number: three of the number, after a mark of five that other ids lack. */
+const NUMBER_DIGITS = 3;
+const MARK_DIGITS = 5;
+
+export function idWithNumber(number: number): string {
+  const begin = v7().slice(0, -NUMBER_DIGITS - MARK_DIGITS);
+  return begin + markOf(begin) + number.toString(16).padStart(NUMBER_DIGITS, "0");
+}
+
+/**
+ * Returns the number of the object that may have the thread.
+ * @returns `null` for all but a millionth of the ids that have no number, which are looked for in their own object too
+ */
+export function sharedObjectOf(thread_id: string): number | null {
+  const begin = thread_id.slice(0, -NUMBER_DIGITS - MARK_DIGITS);
+  if (thread_id.slice(begin.length, -NUMBER_DIGITS) !== markOf(begin)) return null;
+  return Number.parseInt(thread_id.slice(-NUMBER_DIGITS), 16);
+}
+
+/** FNV-1a. */
+function markOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return (hash >>> 12).toString(16).padStart(MARK_DIGITS, "0");
+}
