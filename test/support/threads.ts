@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { toRunRequest } from "../../src/agent-server/threads/api/runs/run-request.ts";
 import { systemAssistant } from "../../src/agent-server/threads/contract/assistant-ids.ts";
 import { RunCreate } from "../../src/agent-server/threads/contract/requests/run-schema.ts";
+import { sharedObjectOf } from "../../src/agent-server/threads/contract/shared-objects.ts";
 import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
 import type { ThreadCalls } from "../../src/agent-server/threads/object/thread-calls.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
@@ -16,6 +17,12 @@ export const EVERYTHING = {
 };
 
 type Body = Record<string, unknown>;
+
+/** The name of the object that has a thread, unless that object was not free for it. */
+export function objectNameOf(deployment_id: string, thread_id: string): string {
+  const number = sharedObjectOf(thread_id);
+  return number === null ? `${deployment_id}/${thread_id}` : `${deployment_id}/shared/${number}`;
+}
 
 /** A stub is dead once its object crashed; like requests, each call of a test takes its own. */
 function freshStubs(stub: () => ThreadCalls): ThreadCalls {

@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { idWithNumber } from "../../../src/agent-server/threads/contract/shared-objects.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
@@ -8,7 +9,7 @@ import { systemContext } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { pendingTraces } from "../../support/pending-traces.ts";
 import { countedExec } from "../../support/rows-written.ts";
-import { ownRevision, readText, testThread } from "../../support/threads.ts";
+import { objectNameOf, ownRevision, readText, testThread } from "../../support/threads.ts";
 
 type TestThread = Awaited<ReturnType<typeof testThread>>["place"];
 
@@ -95,6 +96,35 @@ test("the tables of a thread with a short run write 8 rows, and its first long v
   await readText(next.body);
   await eventually(() => expect(created()).toBe(16));
   counted.stop();
+});
+
+test("a threadless run in an object that had others before writes at most 16 rows there", async () => {
+  const { place, order } = await testThread(ownRevision());
+  const run = async () => {
+    const thread_id = idWithNumber(0);
+    const { kwargs, ...request } = order("echo", { input: { messages: [] } }, thread_id);
+    const create_thread = { ...place, thread_id, temporary: true };
+    const object = threadObject(env, place.deployment_id, thread_id);
+    const accepted = await object.waitRun(
+      { ...request, create_thread, kwargs: { ...kwargs, temporary: true } },
+      "continue",
+    );
+    if (!accepted.ok) throw new Error(accepted.refusal);
+    await readText(accepted.body);
+    const stub = env.THREADS.getByName(objectNameOf(place.deployment_id, thread_id));
+    return runInDurableObject(stub as DurableObjectStub<ThreadObject>, (_, { storage }) =>
+      eventually(() => {
+        expect(pendingTraces(storage.sql)).toBe(0);
+        return storage.sql;
+      }),
+    );
+  };
+  await run();
+  const counted = countRows([await run()]);
+  await run();
+  const rows = counted.stop();
+  expect(rows).toHaveProperty("INSERT OR REPLACE");
+  expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(16);
 });
 
 test("a run that has just ended is not read again for its result", async () => {

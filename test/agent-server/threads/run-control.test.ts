@@ -10,7 +10,7 @@ import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
 import { directoryRows } from "../../support/directory.ts";
 import { eventually } from "../../support/eventually.ts";
-import { testThread } from "../../support/threads.ts";
+import { objectNameOf, testThread } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
@@ -395,7 +395,7 @@ describe("over HTTP", () => {
       const answer = await post("/runs", { assistant_id: "echo", input: hi });
       const { run_id } = await answer.json<{ run_id: string }>();
       await (await api(`${agent}/runs/${run_id}/stream`, { key: ours.viewer })).text();
-      const stub = env.THREADS.getByName(`${idOf()}/${run_id}`);
+      const stub = env.THREADS.getByName(objectNameOf(idOf(), run_id));
       const marked = await runInDurableObject(stub, (_thread, { storage }) =>
         storage.sql.exec("SELECT 1 FROM thread WHERE directory_sent IS NOT NULL").toArray(),
       );
@@ -407,7 +407,7 @@ describe("over HTTP", () => {
       const answer = await post("/runs", { assistant_id: "steps", input: { delay_ms: 700 } });
       const { run_id } = await answer.json<{ run_id: string }>();
       await eventually(async () => expect(await listed(idOf())).toEqual([run_id]));
-      const stub = env.THREADS.getByName(`${idOf()}/${run_id}`);
+      const stub = env.THREADS.getByName(objectNameOf(idOf(), run_id));
       await runInDurableObject(stub, (_thread, state) => state.abort("crash")).catch(() => {});
       expect(await listed(idOf())).toEqual([run_id]);
       await (await api(`${agent}/runs/${run_id}/stream`, { key: ours.viewer })).text();
