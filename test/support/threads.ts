@@ -79,7 +79,7 @@ export async function testThread(of = sharedRevision()) {
   const stream = async (graph_id: string, body: Body = {}) => {
     const answer = await object.streamRun(order(graph_id, body), EVERYTHING);
     if (!answer.ok) throw new Error(answer.refusal);
-    return readEvents(answer.stream);
+    return readEvents(answer.events);
   };
   const wait = async (graph_id: string, body: Body = {}, run_id = newId()) => {
     const answer = await object.waitRun(order(graph_id, body, run_id), "continue");
@@ -110,7 +110,7 @@ export async function readText(stream: string | ReadableStream): Promise<string>
 
 export type SentEvent = { id: number; event: string; data: unknown };
 
-export async function readEvents(stream: ReadableStream): Promise<SentEvent[]> {
+export async function readEvents(stream: string | ReadableStream): Promise<SentEvent[]> {
   const frames = (await readText(stream)).split("\n\n").filter((frame) => frame.includes("data: "));
   return frames.map((frame) => {
     const lines = frame.split("\n");

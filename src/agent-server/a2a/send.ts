@@ -54,7 +54,7 @@ export async function streamMessage(
 ): Promise<A2aAnswer> {
   const sendParams = rpcParams(SendParams, params);
   const { row, run, target: at } = await plan(ctx, target, sendParams);
-  const { stream, run: made } = await streamRun(ctx, at, run, null);
+  const { events, run: made } = await streamRun(ctx, at, run, null);
   await saveTask(ctx, row);
   const { task_id, thread_id } = row;
   const { updated_at } = made;
@@ -62,7 +62,7 @@ export async function streamMessage(
     ...{ task_id, thread_id, status: "pending", updated_at },
     ...{ error: null, values: null, questions: [] },
   };
-  return { events: toTaskEvents(id, task, stream, () => readTask(ctx, row), wire) };
+  return { events: toTaskEvents(id, task, toStream(events), () => readTask(ctx, row), wire) };
 }
 
 /** Callers save the row after the run is accepted, so that refused messages leave no task. */

@@ -75,7 +75,7 @@ async function nextText(chunks: AsyncGenerator<string, void>): Promise<string | 
   }
 }
 
-export function sseResponse(stream: ReadableStream, headers: Record<string, string>) {
+export function sseResponse(stream: string | ReadableStream, headers: Record<string, string>) {
   return new Response(stream, {
     headers: {
       "Content-Type": "text/event-stream",

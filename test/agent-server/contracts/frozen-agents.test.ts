@@ -52,7 +52,7 @@ test.each(CONTRACTS)(
     const first = order("frozen", { input: { log: [] }, stream_mode });
     const started = await object.streamRun(first, EVERYTHING);
     if (!started.ok) throw new Error(started.refusal);
-    const events = await readEvents(started.stream);
+    const events = await readEvents(started.events);
     expect(namesOf(events)).not.toContain("error");
     expect(events).toContainEqual(
       expect.objectContaining({ event: "custom", data: { noted: "a" } }),

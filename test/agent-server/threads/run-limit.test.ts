@@ -24,7 +24,7 @@ async function limitedThread(seconds: string) {
     const order = { ...thread.order(graph_id, body), revision };
     const answer = await thread.object.streamRun(order, EVERYTHING);
     if (!answer.ok) throw new Error(answer.refusal);
-    return { run_id: order.run_id, events: await readEvents(answer.stream) };
+    return { run_id: order.run_id, events: await readEvents(answer.events) };
   };
   return { ...thread, stream };
 }

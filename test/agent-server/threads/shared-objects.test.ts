@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
+import { toStream } from "../../../src/agent-server/threads/api/run-http.ts";
 import {
   avoidObject,
   idWithNumber,
@@ -42,7 +43,7 @@ async function sharedObject() {
     const object = threadObject(env, deployment_id, run_id);
     const accepted = await object.streamRun(request, EVERYTHING);
     if (!accepted.ok) throw new Error(accepted.refusal);
-    return { run_id, object, stream: accepted.stream };
+    return { run_id, object, stream: toStream(accepted.events) };
   };
   const run = async (graph_id = "echo", body: object = { input: SAY }, metadata = {}) => {
     const begun = await begin(graph_id, body, metadata);

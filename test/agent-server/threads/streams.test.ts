@@ -360,3 +360,28 @@ test("the result of a run that is over is a text, and of one that is not a strea
   expect(slow.body).toBeInstanceOf(ReadableStream);
   expect(JSON.parse(await readText(slow.body))).toMatchObject({ log: ["a", "b", "c"] });
 });
+
+test("the events of a run that is over are a text, and those of one that is not, or has many, a stream", async () => {
+  const { object, order, follow } = await testThread();
+  const begin = async (run: ReturnType<typeof order>) => {
+    const answer = await object.streamRun(run, EVERYTHING);
+    if (!answer.ok) throw new Error(answer.refusal);
+    return answer.events;
+  };
+  const over = order("echo", { input: hi });
+  const events = await readEvents(await begin(over));
+  const again = await begin(over);
+  expect(again).toBeTypeOf("string");
+  expect(await readEvents(again)).toEqual(events);
+  expect(events).toEqual(await follow(over.run_id));
+
+  const slow = await begin(order("steps", { input: { delay_ms: 200 } }));
+  expect(slow).toBeInstanceOf(ReadableStream);
+  expect(namesOf(await readEvents(slow))).toContain("values");
+
+  const content = "x".repeat(300_000);
+  const large = order("echo", { input: { messages: [{ role: "user", content }] } });
+  const whole = await readEvents(await begin(large));
+  expect(await begin(large)).toBeInstanceOf(ReadableStream);
+  expect(whole).toEqual(await follow(large.run_id));
+});

@@ -40,9 +40,12 @@ export class RunMethods {
   async streamRun(
     request: RunRequest,
     choice: StreamChoice,
-  ): Promise<RunAcceptance<{ stream: ReadableStream }>> {
+  ): Promise<RunAcceptance<{ events: string | ReadableStream }>> {
     await this.#endOfInterrupting(request);
-    return this.#accept(request, (run) => ({ stream: this.#readers.events(run.run_id, choice) }));
+    const accepted = this.#accept(request, () => ({}));
+    if (!accepted.ok) return accepted;
+    const events = await this.#readers.stream(accepted.run.run_id, choice);
+    return { ...accepted, events };
   }
 
   async waitRun(

@@ -38,6 +38,15 @@ export class RunReaders {
     );
   }
 
+  /** Returns the events of a run that ends at once, or a stream of them. */
+  async stream(run_id: string, choice: StreamChoice): Promise<string | ReadableStream> {
+    if (await this.#followers.isOverWithin(run_id, SHORT_MS)) {
+      const text = await this.#followers.text(run_id, eventFilter(choice), MAX_SHORT_CHARACTERS);
+      if (text !== null) return text;
+    }
+    return this.events(run_id, choice);
+  }
+
   /** The events of a run whose thread has left its object. */
   ended(events: EventRow[], choice: StreamChoice): ReadableStream {
     const { after, checkpoint_id } = choice;

@@ -68,8 +68,8 @@ runRoutes.openapi(
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const namespaces = toNamespaces(c.req.valid("query").namespace);
-    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
-    return sseResponse(stream, runHeaders(run));
+    const { run, events } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
+    return sseResponse(events, runHeaders(run));
   },
 );
 

@@ -60,9 +60,17 @@ export class Followers {
       // Events must be durable before a client receives them.
       await this.#store.durable();
       after = page.at(-1)?.id ?? after;
-      const frames = page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
-      yield heartbeat.frame(frames);
+      yield heartbeat.frame(framesOf(page, keeps));
     }
+  }
+
+  /** Returns all events of a run that is over. @returns `null` when they are more than a page, or than `max` characters */
+  async text(run_id: string, keeps: (event: string) => boolean, max: number) {
+    const page = this.#page(run_id, -1);
+    if (this.#page(run_id, page.at(-1)?.id ?? -1).length > 0) return null;
+    await this.#store.durable();
+    const frames = framesOf(page, keeps);
+    return frames.length > max ? null : frames;
   }
 
   /** @returns the last event of a checkpoint, or -1 */
@@ -118,6 +126,10 @@ export class Followers {
       this.#waiting.set(run_id, waiting.add(resume));
     });
   }
+}
+
+function framesOf(page: EventRow[], keeps: (event: string) => boolean): string {
+  return page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
 }
 
 const CheckpointFields = z.object({
