@@ -110,7 +110,7 @@ async function removeEntry(env: Env, store: ThreadStore) {
   if (hasThread(store, key)) markPublished(store, null);
 }
 
-/** The object may have another thread by then. */
+/** The object may have another thread after a call. */
 function hasThread(store: ThreadStore, { thread_id }: { thread_id: string }): boolean {
   return store.exists && store.thread.id === thread_id;
 }
