@@ -27,6 +27,8 @@ export type Serving = {
   inspector_port: number | undefined;
   /** Pause between two ticks of the cron. */
   tick_ms: number;
+  /** Whether agents run in this process. */
+  agents_in_main: boolean;
   /** Over those of wrangler.toml. */
   variables: Record<string, string>;
 };
@@ -95,7 +97,9 @@ async function mainWorker({ versionMetadata: _, ...options }: Bound, script: Scr
     bindings: { ...bindings, VERSION: versionOf(modules) },
     serviceBindings: {
       ...options.serviceBindings,
-      PROCESSES: await agentProcesses(path, userService(options), bindings),
+      ...(!serving.agents_in_main && {
+        PROCESSES: await agentProcesses(path, userService(options), bindings),
+      }),
     },
     unsafeBindings: [debugPortBinding("DEBUG_PORT")],
     // pool/workerd.sh names the socket.

@@ -36,6 +36,8 @@ type StackOptions = {
   inspector_port?: number;
   /** Pause between two ticks of the cron; none: so short that no test waits for them. */
   tick_ms?: number;
+  /** Runs all agents in the Worker's process, which each of them can then end. */
+  agents_in_main?: boolean;
   /** Called for each finished step of the start. */
   onStep?(label: string, ms: number): void;
 };
@@ -105,11 +107,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 async function raise(
   folder: Folder,
-  { port: wantedPort = 0, main, inspector_port, tick_ms = TICK_MS, variables = {} }: StackOptions,
+  options: StackOptions,
   { print, onStep }: { print: Print; onStep: OnStep },
   closers: Closers,
   stop: () => Promise<void>,
 ): Promise<Stack> {
+  const { port: wantedPort = 0, main, inspector_port, tick_ms = TICK_MS, variables = {} } = options;
+  const { agents_in_main = false } = options;
   const [, , npm] = await Promise.all([
     step(onStep, "Worker is built", bundle(folder.path, main)),
     step(onStep, "Database is up to date", configure(folder)),
@@ -119,7 +123,7 @@ async function raise(
   assertAgentHosts(variables.EGRESS_AGENT_HOSTS, port);
   // Runs that the process before has left continue once the Worker answers. Only builds and exports need the hosts.
   const git_port = await freePort(folder.kept.git_port);
-  const served = { port, inspector_port, tick_ms, git_port, variables };
+  const served = { port, inspector_port, tick_ms, agents_in_main, git_port, variables };
   const [worker, git, s3] = await Promise.all([
     step(onStep, "Worker answers", serve(folder, served, npm, print, closers)),
     step(onStep, "Examples are repositories of the git host", startGit(folder, git_port, closers)),
@@ -208,13 +212,14 @@ type Served = {
   port: number;
   inspector_port: number | undefined;
   tick_ms: number;
+  agents_in_main: boolean;
   git_port: number;
   variables: Variables;
 };
 
 async function serve(
   folder: Folder,
-  { port, inspector_port, tick_ms, git_port, variables }: Served,
+  { port, inspector_port, tick_ms, agents_in_main, git_port, variables }: Served,
   { registry_url, ca_file }: Npm,
   print: Print,
   closers: Closers,
@@ -223,7 +228,7 @@ async function serve(
   const url = `http://127.0.0.1:${port}`;
   const onError: Print = (line) => print(paint("red", line));
   const launch = async () => {
-    const place = { path, port, inspector_port, tick_ms };
+    const place = { path, port, inspector_port, tick_ms, agents_in_main };
     // A machine is where it is: workerd has no jurisdictions and refuses them.
     const usual = {
       DATA_JURISDICTION: "",

@@ -40,7 +40,7 @@ export const LOCAL_SWITCHES = {
 
 const PREFIX = "HEDDLE_";
 /** Settings of the stack, which the Worker does not receive. */
-const OTHERS = ["DIR", "REGION"];
+const OTHERS = ["DIR", "REGION", "AGENTS_IN_MAIN"];
 
 /** Reads the environment. An unknown name is an error: a misspelt one would be a silent default. */
 export function readVariables(environment: NodeJS.ProcessEnv): Variables {
@@ -58,6 +58,12 @@ export function readVariables(environment: NodeJS.ProcessEnv): Variables {
     variables[known] = value;
   }
   return variables;
+}
+
+/** Whether all agents run in the Worker's process. */
+export function readAgentsInMain({ HEDDLE_AGENTS_IN_MAIN: wanted = "false" }: NodeJS.ProcessEnv) {
+  if (wanted === "true" || wanted === "false") return wanted === "true";
+  throw new Error(`HEDDLE_AGENTS_IN_MAIN is "${wanted}"; give true or false.`);
 }
 
 /** An agent that reaches the Worker's port reaches the emulated storage of every tenant behind it. */

@@ -28,13 +28,15 @@ else
 /** Imports what compiles for long once there is a place for compiled modules. */
 async function start() {
   enableCompileCache(compileCacheOf(resolve(dir)));
-  const [{ startStack }, { readVariables }] = await Promise.all([
+  const [{ startStack }, { readAgentsInMain, readVariables }] = await Promise.all([
     import("../local/stack.ts"),
     import("../local/variables.ts"),
   ]);
   const region = readRegion();
   const variables = readVariables(process.env);
-  const stack = await startStack({ port, dir, region, variables, tick_ms: TICK_MS });
+  const agents_in_main = readAgentsInMain(process.env);
+  const options = { port, dir, region, variables, agents_in_main, tick_ms: TICK_MS };
+  const stack = await startStack(options);
   flushCompileCache();
   return stack;
 }

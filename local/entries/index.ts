@@ -1,5 +1,5 @@
 // The main script's entry on one machine: the product's, with agents in other processes.
-
+import { env } from "cloudflare:workers";
 import { runIsolatesElsewhere } from "../../src/control-plane/deployments/isolate/isolate.ts";
 import { separateWriters } from "../../src/exports/files/writer-memory.ts";
 import worker, { type QueueMessage } from "../../src/index.ts";
@@ -11,7 +11,8 @@ import { resumeRuns } from "./resume.ts";
 export * from "../../src/index.ts";
 export { IsolateBackend } from "./isolate-backend.ts";
 
-runIsolatesElsewhere(isolateProxy);
+// Without it the operator has all agents in this process.
+if ("PROCESSES" in env) runIsolatesElsewhere(isolateProxy);
 separateWriters();
 
 export default {

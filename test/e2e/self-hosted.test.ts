@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort, isFree } from "../../local/processes/ports.ts";
+import { listAgents } from "../../local/processes/processes.ts";
 import { BASE_URL, HOST, type Service, startService } from "./support/service.ts";
 import { until } from "./support/stack.ts";
 
@@ -88,6 +89,27 @@ test("acknowledged data survives SIGKILL, and runs in flight continue", async ()
   await service.deployed(second);
   await service.converse(agent, ended, "and again");
   await service.answerTo(agent, ended, "and again");
+});
+
+test("agents run in the main process where the operator wants it, and its runs survive SIGKILL", async () => {
+  const agents = () => listAgents(service.child.pid ?? 0);
+  expect(await agents()).not.toEqual([]);
+  await service.stop();
+  const settings = { HEDDLE_AGENTS_IN_MAIN: "true" };
+  service = await startService({ dir, port, settings });
+  const third = await service.createDeployment("third");
+  await service.deployed(third);
+  const agent = `/agents/${third.id}`;
+  const [ended, due] = [await service.createThread(agent), await service.createThread(agent)];
+  await service.converse(agent, ended, "in one process");
+  await service.answerTo(agent, ended, "in one process");
+  expect(await agents()).toEqual([]);
+  await service.converse(agent, due, "due after it", { after_seconds: 2 });
+  await service.kill();
+  service = await startService({ dir, port, settings });
+  await service.answerTo(agent, due, "due after it");
+  await service.stop();
+  service = await startService({ dir, port });
 });
 
 test("SIGTERM to npm ends everything that npm start runs", async () => {

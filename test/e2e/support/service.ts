@@ -22,6 +22,8 @@ type ServiceOptions = {
   release?: string;
   /** Another command than that of the unit. */
   command?: string[];
+  /** Variables as /etc/heddle.env has them. */
+  settings?: Record<string, string>;
 };
 
 /** Runs the unit like systemd, with another folder, port and git host. */
@@ -62,7 +64,8 @@ export async function startService(options: ServiceOptions) {
 }
 
 /** How systemd would start the unit. */
-export async function readUnit({ dir, port, release = process.cwd(), command }: ServiceOptions) {
+export async function readUnit(options: ServiceOptions) {
+  const { dir, port, release = process.cwd(), command, settings } = options;
   const unit = await readFile("examples/self-host/heddle.service", "utf8");
   const all = (name: string) =>
     [...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) =>
@@ -75,6 +78,7 @@ export async function readUnit({ dir, port, release = process.cwd(), command }: 
     HEDDLE_BASE_URL: BASE_URL,
     HEDDLE_EGRESS_PRIVATE_BUILDS: "true",
     HEDDLE_EGRESS_PRIVATE_EXPORTS: "true",
+    ...settings,
   };
   return {
     folder: all("WorkingDirectory")[0] ?? "",
