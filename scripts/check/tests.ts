@@ -19,6 +19,11 @@ type Report = {
 const UNHANDLED =
   / Unhandled (?:Error|Exception|Rejection) [^\n]*\n([\s\S]*?)This error originated in "([^"]+)"/g;
 
+const UNFINISHED = "The file did not finish: its process ended, or was ended.";
+/** Lines about the end of a process, which no test reports. */
+const PROCESS_END = /exited unexpectedly|terminated|crash|out of memory|fatal error|\bSIG[A-Z]+\b/i;
+const MAX_PROCESS_LINES = 20;
+
 type Attempt = { code: number; passed: number; failures: TestFailure[] };
 
 export async function runTests(projects: readonly string[], log: string): Promise<Outcome> {
@@ -53,6 +58,7 @@ async function attempt(
   const code = await runCommand("vitest", args, log);
   const report = await readReport(json);
   const failures = report.testResults.flatMap(failuresOf);
+  if (failures.some(({ error }) => error === UNFINISHED)) await printProcessEnds(log);
   if (code !== 0) failures.push(...(await unhandledErrors(log)));
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
   const passed = tests.filter(({ status }) => status === "passed").length;
@@ -68,10 +74,17 @@ async function readReport(json: string): Promise<Report> {
 function failuresOf({ name, status, message, assertionResults }: Report["testResults"][number]) {
   const file = relative(process.cwd(), name);
   const failed = assertionResults.filter((test) => test.status === "failed");
-  if (failed.length === 0 && status === "failed") return [{ file, test: "", error: message }];
+  if (failed.length === 0 && status === "failed")
+    return [{ file, test: "", error: message || UNFINISHED }];
   return failed.map(({ fullName, failureMessages }) => {
     return { file, test: fullName, error: (failureMessages ?? []).join("\n") };
   });
+}
+
+async function printProcessEnds(log: string): Promise<void> {
+  const text = stripVTControlCharacters(await readFile(log, "utf8"));
+  const lines = text.split("\n").filter((line) => PROCESS_END.test(line));
+  console.log(lines.slice(-MAX_PROCESS_LINES).join("\n"));
 }
 
 /** The JSON reporter omits them. */
