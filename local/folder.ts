@@ -18,6 +18,8 @@ export type StackFolder = {
   /** The first workspace; null until it is in the database. */
   tenant_id: string | null;
   api_key: string | null;
+  /** Whether its bucket was made a destination of exports. */
+  has_destination?: boolean;
 };
 
 export type Folder = { path: string; kept: StackFolder; release(): Promise<void> };

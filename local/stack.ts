@@ -14,6 +14,7 @@ import { type Npm, readNpm } from "./processes/npm.ts";
 import { freePort } from "./processes/ports.ts";
 import { formatStep, paint } from "./processes/terminal.ts";
 import { ping, watch } from "./processes/watchdog.ts";
+import { addDestination } from "./s3/destination.ts";
 import { startS3 } from "./s3/server.ts";
 import { assertAgentHosts, LOCAL_SWITCHES, type Variables } from "./variables.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
@@ -36,6 +37,8 @@ type StackOptions = {
   inspector_port?: number;
   /** Pause between two ticks of the cron; none: so short that no test waits for them. */
   tick_ms?: number;
+  /** Makes the bucket a destination of the first workspace. */
+  adds_destination?: boolean;
   /** Runs all agents in the Worker's process, which each of them can then end. */
   agents_in_main?: boolean;
   /** Called for each finished step of the start. */
@@ -138,6 +141,11 @@ async function raise(
     s3,
   };
   await writeWhole(join(folder.path, "local.json"), `${JSON.stringify(info, null, 2)}\n`);
+  if (options.adds_destination && !folder.kept.has_destination) {
+    await step(onStep, "Bucket is a destination of exports", addDestination(info));
+    // A destination that the Worker refuses, or a person deletes, does not come back.
+    await keep(folder, { has_destination: true });
+  }
   return { info, stop, killWorker: worker.kill };
 }
 

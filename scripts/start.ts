@@ -36,7 +36,7 @@ async function start() {
   const variables = readVariables(process.env);
   const agents_in_main = readAgentsInMain(process.env);
   const options = { port, dir, region, variables, agents_in_main, tick_ms: TICK_MS };
-  const stack = await startStack(options);
+  const stack = await startStack({ ...options, adds_destination: true });
   flushCompileCache();
   return stack;
 }

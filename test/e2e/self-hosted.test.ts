@@ -47,6 +47,18 @@ test("the journal gets no key", () => {
   expect(service.printed.join("")).not.toContain(service.info.api_key);
 });
 
+test("the first workspace can export to the bucket of the machine", async () => {
+  const path = "/api/v1/bulk-exports/destinations";
+  const { body } = await service.call<{ id: string; display_name: string }[]>("GET", path);
+  expect(body.map(({ display_name }) => display_name)).toEqual(["Bucket of this machine"]);
+  const probe = await service.call("POST", `${path}/${body[0]?.id}/probe`, {});
+  expect(probe.status).toBe(200);
+  await service.call("DELETE", `${path}/${body[0]?.id}`);
+  await service.stop();
+  service = await startService({ dir, port });
+  expect((await service.call("GET", path)).body).toEqual([]);
+});
+
 test("behind a proxy the control plane is under /api-host, and URLs are those of BASE_URL", async () => {
   const listed = await behindProxy("/api-host/v2/deployments");
   expect([listed.status, JSON.parse(listed.text).resources]).toEqual([200, []]);
