@@ -231,3 +231,28 @@ test("counts what an isolate reads from D1 in a second, for each deployment and 
   // An isolate that has run other tests was seen to read the feed twice for each request.
   await expectCounts("second_of_an_isolate", reads, { reads_of_runs: 1, reads_of_batches: 0.5 });
 }, 60_000);
+
+test("a hundred runs within a moment make at most ten statements of D1", async () => {
+  const ours = await workspace();
+  const { deployment_id } = await testDeployment(ours.workspace_id);
+  const agent = `/agents/${deployment_id}`;
+  const call = { key: ours.editor, json: {} };
+  const { thread_id } = await (await api(`${agent}/threads`, call)).json<{ thread_id: string }>();
+  const json = { assistant_id: "echo", input: { messages: [] } };
+  const run = async (path: string) => {
+    const answer = await api(`${agent}${path}/runs/wait`, { ...call, json });
+    expect(answer.status).toBe(200);
+    await answer.text();
+  };
+  await run(`/threads/${thread_id}`);
+  await run("");
+  const now = Date.now();
+  vi.spyOn(Date, "now").mockImplementation(() => now);
+  const counted = await countWork([ours.workspace_id, deployment_id], OF_DELIVERIES);
+  for (let n = 0; n < 50; n++) {
+    await run(`/threads/${thread_id}`);
+    await run("");
+  }
+  const { d1_reads, catalogue_writes } = counted.stop();
+  expect(d1_reads + catalogue_writes).toBeLessThanOrEqual(10);
+}, 60_000);

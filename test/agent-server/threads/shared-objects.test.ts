@@ -1,4 +1,4 @@
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { toStream } from "../../../src/agent-server/threads/api/run-http.ts";
@@ -11,6 +11,7 @@ import {
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject, threadWithFilters } from "../../../src/agent-server/threads/object/stub.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
+import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { pendingTraces } from "../../support/pending-traces.ts";
 import {
@@ -21,6 +22,7 @@ import {
   readText,
   testThread,
 } from "../../support/threads.ts";
+import { api, workspace } from "../../support/workspace.ts";
 
 const NUMBER = 7;
 const SAY = { messages: [{ role: "user", content: "hi" }] };
@@ -186,6 +188,23 @@ test("the deletion of a thread leaves the runs of the one before, and then the o
     storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'thread'").toArray(),
   );
   expect(tables).toEqual([]);
+});
+
+test("runs that follow each other leave no more objects", async () => {
+  const ours = await workspace();
+  const { deployment_id } = await testDeployment(ours.workspace_id);
+  const json = { assistant_id: "echo", input: SAY };
+  const run = async () => {
+    const answer = await api(`/agents/${deployment_id}/runs/wait`, { key: ours.editor, json });
+    expect(answer.status).toBe(200);
+    await answer.text();
+  };
+  // The first rounds make as many objects as have runs at once, and while traces are delivered.
+  await eventually(async () => {
+    const before = (await listDurableObjectIds(env.THREADS)).length;
+    for (let n = 0; n < 20; n++) await run();
+    expect(await listDurableObjectIds(env.THREADS)).toHaveLength(before);
+  });
 });
 
 describe("the ids of temporary threads", () => {
