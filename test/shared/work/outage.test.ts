@@ -7,6 +7,7 @@ import { testDeployment } from "../../support/agent-deployment.ts";
 import { directoryStub } from "../../support/directory.ts";
 import { eventually } from "../../support/eventually.ts";
 import { failD1, failR2 } from "../../support/outage.ts";
+import { objectNameOf } from "../../support/threads.ts";
 import { api, workspace } from "../../support/workspace.ts";
 import { batch, projectId, wireRun } from "../../traces/support/runs.ts";
 
@@ -54,7 +55,7 @@ const WORK: Record<string, Begin> = {
       const { run_id } = await send<{ run_id: string }>("POST", "/runs", run);
       const names = [ids.kept, ids.expiring, run_id];
       return {
-        stubs: names.map((id) => env.THREADS.getByName(`${deployment_id}/${id}`)),
+        stubs: names.map((id) => env.THREADS.getByName(objectNameOf(deployment_id, id))),
         whenDone: async () => {
           const found = await send<{ thread_id: string; status: string }[]>(
             "POST",
