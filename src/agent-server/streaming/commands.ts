@@ -9,14 +9,14 @@ import {
   invalidArgument,
 } from "../threads/events/envelope.ts";
 import type { Command, CommandAnswer } from "../threads/events/schema.ts";
-import type { Session } from "../threads/events/session.ts";
+import type { EventSession } from "../threads/events/session.ts";
 import { respond, startRun } from "./run-commands.ts";
 import { assertVisible } from "./service.ts";
 import { getTree, readState } from "./state-commands.ts";
 
 type CommandHandler = (
   ctx: Context,
-  session: Session,
+  session: EventSession,
   call: CommandCall,
 ) => Promise<CommandOutcome>;
 
@@ -40,7 +40,7 @@ const COMMAND_ERRORS = ["bad_request", "invalid_request", "conflict", "not_found
 /** @throws AppError for failures that have an HTTP status */
 export async function answerCommand(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   { id, method, params }: Command,
 ): Promise<CommandAnswer> {
   await openAgent(ctx, session.deployment_id, "read");
@@ -56,7 +56,7 @@ export async function answerCommand(
 
 async function outcomeOf(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
   const answer = Object.hasOwn(COMMANDS, call.method) ? COMMANDS[call.method] : undefined;
@@ -77,7 +77,7 @@ async function outcomeOf(
 
 async function notSupported(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   message: string,
 ): Promise<CommandOutcome> {
   await assertVisible(ctx, session);

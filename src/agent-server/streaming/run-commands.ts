@@ -15,14 +15,14 @@ import {
 } from "../threads/events/envelope.ts";
 import { lastSeqOf } from "../threads/events/event.ts";
 import { InputRespond, RunStart } from "../threads/events/schema.ts";
-import type { Session } from "../threads/events/session.ts";
+import type { EventSession } from "../threads/events/session.ts";
 
 /** The modes of a command's run: those that have a channel in the protocol. */
 const MODES = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"];
 
 export async function startRun(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
   const params = readParams(RunStart, call);
@@ -47,7 +47,7 @@ export async function startRun(
 
 export async function respond(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
   const params = readParams(InputRespond, call);
@@ -78,7 +78,7 @@ function resumeOf({ interrupt_id, response, responses }: InputRespond): Record<s
 }
 
 /** The assistant of the thread's last run. */
-async function boundAssistant(ctx: Context, session: Session): Promise<string | null> {
+async function boundAssistant(ctx: Context, session: EventSession): Promise<string | null> {
   const thread = await nullIfNotFound(getThread(ctx, session.deployment_id, session.thread_id));
   const assistant_id = thread?.metadata.assistant_id;
   return typeof assistant_id === "string" ? assistant_id : null;
@@ -91,7 +91,7 @@ function toRunCreate(body: Record<string, unknown>): ReadResult<RunCreate> {
 }
 
 function toTarget(
-  { deployment_id, thread_id, headers, origin }: Session,
+  { deployment_id, thread_id, headers, origin }: EventSession,
   answers: string[] | "input",
 ): RunTarget {
   return { deployment_id, thread_id, headers, origin, protocol: "v2", answers };

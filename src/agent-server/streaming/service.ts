@@ -5,13 +5,13 @@ import { configurableHeaders, httpSettings } from "../access/service.ts";
 import { openThread } from "../threads/api/threads/service.ts";
 import { threadNotFound } from "../threads/contract/state-answers.ts";
 import type { EventFilter } from "../threads/events/filter.ts";
-import type { Session } from "../threads/events/session.ts";
+import type { EventSession } from "../threads/events/session.ts";
 import { threadSocket } from "../threads/object/stub.ts";
 
 /** Streams the matching events of a thread after `since`, until the client leaves. */
 export async function followEvents(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   filter: EventFilter,
   since: number,
 ): Promise<ReadableStream> {
@@ -24,7 +24,7 @@ export async function followEvents(
 /** The server's half of a socket lives in the thread's object, which may sleep between events. */
 export async function openSocket(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   isUpgrade: boolean,
 ): Promise<Response> {
   const agent = await assertVisible(ctx, session);
@@ -37,19 +37,19 @@ export async function openSocket(
 }
 
 /** @throws not_found when the caller may not see the thread. A thread that does not exist yet can be waited for. */
-export async function assertVisible(ctx: Context, session: Session): Promise<ActiveRevision> {
+export async function assertVisible(ctx: Context, session: EventSession): Promise<ActiveRevision> {
   const { object, agent } = await openThread(ctx, session, "read", {});
   if (await object.isVisible()) return agent;
   throw threadNotFound(session.thread_id);
 }
 
 /** Returns the graphs and nodes of a run, by default of the newest, and the id of the thread's last event. */
-export async function readTree(ctx: Context, session: Session, run_id: string | null) {
+export async function readTree(ctx: Context, session: EventSession, run_id: string | null) {
   const { object } = await openThread(ctx, session, "read", {});
   return object.readTree(run_id);
 }
 
 /** Keeps only the headers that graphs may read. */
-function toKept(session: Session, { config }: ActiveRevision): Session {
+function toKept(session: EventSession, { config }: ActiveRevision): EventSession {
   return { ...session, headers: configurableHeaders(session.headers, httpSettings(config)) };
 }

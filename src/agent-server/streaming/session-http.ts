@@ -1,7 +1,7 @@
 import { credentialEndOf } from "../../control-plane/workspaces/auth.ts";
 import type { Caller, Context } from "../../shared/context.ts";
 import type { EventFilter } from "../threads/events/filter.ts";
-import type { Session } from "../threads/events/session.ts";
+import type { EventSession } from "../threads/events/session.ts";
 
 /** How long a session is trusted whose expiry only the agent's own code knows, or the app in front of the agent. */
 const USER_SESSION_MS = 60 * 60 * 1000;
@@ -10,7 +10,7 @@ export function toSession(
   { caller, access }: Context,
   { deployment_id, thread_id }: { deployment_id: string; thread_id: string },
   { headers, url }: Request,
-): Session {
+): EventSession {
   return {
     caller,
     user: access?.user ?? null,

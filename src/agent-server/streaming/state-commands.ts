@@ -10,12 +10,12 @@ import {
 } from "../threads/events/envelope.ts";
 import { lastSeqOf } from "../threads/events/event.ts";
 import { GetTree, StateGet } from "../threads/events/schema.ts";
-import type { Session } from "../threads/events/session.ts";
+import type { EventSession } from "../threads/events/session.ts";
 import { readTree } from "./service.ts";
 
 export async function getTree(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
   const params = readParams(GetTree, call);
@@ -35,7 +35,7 @@ type State = {
 
 export async function readState(
   ctx: Context,
-  session: Session,
+  session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
   const params = readParams(StateGet, call);

@@ -4,7 +4,7 @@ import { type Context, contextFor } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { accessOf } from "../access/service.ts";
 import { readCommand } from "../threads/events/envelope.ts";
-import type { Session, SessionRefusal } from "../threads/events/session.ts";
+import type { EventSession, SessionRefusal } from "../threads/events/session.ts";
 import { answerCommand } from "./commands.ts";
 import { assertVisible } from "./service.ts";
 
@@ -13,7 +13,7 @@ const DENIED = ["unauthenticated", "forbidden", "not_found"];
 const ENDED: SessionRefusal = { status: 408, message: "The session has expired: connect again." };
 
 /** Carries out the commands of a session. Checks what its principal may do at the time of each command. */
-export class ThreadSession extends WorkerEntrypoint<Env, Session> {
+export class ThreadSession extends WorkerEntrypoint<Env, EventSession> {
   /** The answer to a command, as JSON text. */
   async command(text: string): Promise<string> {
     const read = readCommand(text);

@@ -2,7 +2,7 @@ import type { AgentUser, Caller } from "../../../shared/context.ts";
 import type { EventFilter } from "./filter.ts";
 
 /** Caller of a connection to one thread, with the fields of its request that runs use. */
-export type Session = {
+export type EventSession = {
   caller: Caller;
   /** User of the agent, `null` when the workspace authenticates. */
   user: AgentUser | null;
@@ -25,7 +25,7 @@ export type Subscription = EventFilter & {
 
 /** State of a socket that survives hibernation. */
 export type Attachment = {
-  session: Session;
+  session: EventSession;
   subscriptions: Subscription[];
   /** Number of the next subscription. */
   next: number;
@@ -38,7 +38,7 @@ const SESSION_HEADER = "Heddle-Session";
 const SHARED_HEADER = "Heddle-Shared";
 const MISDIRECTED = 421;
 
-export function socketHeaders(session: Session, isShared: boolean): Record<string, string> {
+export function socketHeaders(session: EventSession, isShared: boolean): Record<string, string> {
   const text = encodeURIComponent(JSON.stringify(session));
   return {
     Upgrade: "websocket",
@@ -60,7 +60,7 @@ export function isElsewhere({ status }: Response): boolean {
   return status === MISDIRECTED;
 }
 
-export function sessionOf(request: Request): Session {
+export function sessionOf(request: Request): EventSession {
   const text = request.headers.get(SESSION_HEADER) ?? "";
-  return JSON.parse(decodeURIComponent(text)) as Session;
+  return JSON.parse(decodeURIComponent(text)) as EventSession;
 }

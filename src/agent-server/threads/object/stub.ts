@@ -1,7 +1,7 @@
 import type { Filters } from "../../../shared/filters.ts";
 import { inRegion } from "../../../shared/storage/objects.ts";
 import { avoidObject, sharedObjectOf } from "../contract/shared-objects.ts";
-import { isElsewhere, type Session, socketHeaders } from "../events/session.ts";
+import { type EventSession, isElsewhere, socketHeaders } from "../events/session.ts";
 import { unpackRecord } from "./packed-record.ts";
 import { beginsTemporary, ELSEWHERE, type ThreadCall, type ThreadCalls } from "./thread-calls.ts";
 
@@ -52,7 +52,7 @@ function sharedObject({ env, deployment_id }: ThreadAddress, number: number) {
 export async function threadSocket(
   env: Env,
   deployment_id: string,
-  session: Session,
+  session: EventSession,
 ): Promise<Response> {
   const { thread_id } = session;
   const place = { env, deployment_id, thread_id };

@@ -1,5 +1,5 @@
 import type { EventFilter } from "../../events/filter.ts";
-import type { Session } from "../../events/session.ts";
+import type { EventSession } from "../../events/session.ts";
 import type { ProtocolReaders } from "./readers.ts";
 
 /** RPC methods of a thread for the v2 protocol of events. A thread can be followed before it exists. */
@@ -17,7 +17,7 @@ export class EventMethods {
   async followEvents(
     filter: EventFilter,
     since: number,
-    session: Session,
+    session: EventSession,
   ): Promise<ReadableStream | null> {
     return this.#protocol.stream(filter, since, session);
   }

@@ -1,7 +1,7 @@
 import { threadSession } from "../../callbacks.ts";
 import type { EventFilter } from "../../events/filter.ts";
 import type { AgentTree } from "../../events/namespaces.ts";
-import type { Session, SessionRefusal } from "../../events/session.ts";
+import type { EventSession, SessionRefusal } from "../../events/session.ts";
 import { eventStream } from "../readers/event-stream.ts";
 import type { Followers } from "../readers/followers.ts";
 import { treeOf } from "../readers/log-reader.ts";
@@ -40,7 +40,7 @@ export class ProtocolReaders {
     this.sockets.closeAll(refused);
   }
 
-  stream(filter: EventFilter, since: number, session: Session): ReadableStream {
+  stream(filter: EventFilter, since: number, session: EventSession): ReadableStream {
     const checkAccess = () => threadSession(session).mayRead();
     return this.#thread.streams.open(eventStream({ ...this.#thread, filter, since, checkAccess }));
   }

@@ -5,7 +5,7 @@ import { invalidArgument, readCommand } from "../../events/envelope.ts";
 import type { ProtocolEvent } from "../../events/event.ts";
 import { channelsOf } from "../../events/filter.ts";
 import { MAX_COMMAND_CHARACTERS, MAX_SOCKETS, RECHECK_MS } from "../../events/limits.ts";
-import type { Session, SessionRefusal } from "../../events/session.ts";
+import type { EventSession, SessionRefusal } from "../../events/session.ts";
 import { LogReader } from "../readers/log-reader.ts";
 import { textsOf, upToEnd } from "../readers/replay.ts";
 import { attach, attachmentOf, refuse, send, sendWithin } from "./socket-io.ts";
@@ -36,7 +36,7 @@ export class Sockets {
     return this.#thread.ctx.getWebSockets().length > 0;
   }
 
-  accept(session: Session): Response {
+  accept(session: EventSession): Response {
     const { 0: client, 1: server } = new WebSocketPair();
     const { ctx } = this.#thread;
     const isFull = ctx.getWebSockets().length >= MAX_SOCKETS;
