@@ -17,7 +17,7 @@ const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 /** Statuses with which servers reject unknown headers. */
 const HEADER_REFUSED_STATUSES = new Set([400, 411, 415, 417, 422, 501]);
 
-/** Sends each call once, except to adapt to the server's region and checksum support. */
+/** Returns a function that sends a call once, except to adapt to the server's region and checksum support. */
 export function sender(target: S3Target, options: SendOptions) {
   const keys: Keys = new Map();
   /** Endpoint, region and use of checksums that the server accepts. */

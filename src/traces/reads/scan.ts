@@ -58,7 +58,7 @@ function skipRuns(
 ): number | null {
   if (cuts.open === null || filter !== null || min_seq !== null) return null;
   const range = { order: "asc", after, max_seq, max_start_us: cuts.open.to_us - 1 } as const;
-  const found = source.countFirst({ ...EVERY_RUN, ...range }, cuts.rest);
+  const found = source.countBySegments({ ...EVERY_RUN, ...range }, cuts.rest);
   cuts.open.rows += found?.runs ?? 0;
   return found?.from_us ?? null;
 }

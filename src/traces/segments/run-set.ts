@@ -1,9 +1,9 @@
-import type { DescendantsWithUsage, FirstRuns, RunSelection } from "../rows/run-source.ts";
+import type { CountedRuns, DescendantsWithUsage, RunSelection } from "../rows/run-source.ts";
 import { type TermRange, termOf } from "../terms.ts";
 import { mayContain } from "./codec/bloom.ts";
 import { compareTexts } from "./codec/uuids.ts";
 import { conditionOf, overlaps, type SegmentTest } from "./conditions.ts";
-import { countFirst } from "./first-runs.ts";
+import { countBySegments } from "./counted-runs.ts";
 import { type MergeInput, mergeSorted, type SortedRuns } from "./merge-order.ts";
 import { runOf } from "./run-ids.ts";
 import type { RunSegment } from "./segment.ts";
@@ -81,8 +81,8 @@ export class RunSet {
     return this.#inOrder(segments, candidates, isWanted, order === "asc" ? 1 : -1);
   }
 
-  countFirst(selection: RunSelection, limit: number): FirstRuns | null {
-    return countFirst(this.#store, selection, limit);
+  countBySegments(selection: RunSelection, limit: number): CountedRuns | null {
+    return countBySegments(this.#store, selection, limit);
   }
 
   /** Yields runs that changed at or after a sequence, in the order of their changes. */

@@ -1,5 +1,5 @@
 import type { Position } from "../rows/rows.ts";
-import type { FirstRuns, RunSelection } from "../rows/run-source.ts";
+import type { CountedRuns, RunSelection } from "../rows/run-source.ts";
 import type { Head } from "./codec/head.ts";
 import { compareTexts } from "./codec/uuids.ts";
 import { conditionOf, overlaps, passesWhole } from "./conditions.ts";
@@ -11,11 +11,11 @@ import type { SegmentStore } from "./store.ts";
  * only segments that are not counted whole.
  * @returns `null` when no segment can be counted
  */
-export function countFirst(
+export function countBySegments(
   store: SegmentStore,
   selection: RunSelection,
   limit: number,
-): FirstRuns | null {
+): CountedRuns | null {
   const segments = store.all.filter((segment) => overlaps(segment, selection));
   segments.sort((a, b) => a.info.min_us - b.info.min_us);
   const end = endOfFirst(segments, limit);
