@@ -190,6 +190,21 @@ test("the deletion of a thread leaves the runs of the one before, and then the o
   expect(tables).toEqual([]);
 });
 
+test("a run that ended two minutes ago is gone, also while its object has a long one", async () => {
+  const { name, run, begin, follow, delivered } = await sharedObject();
+  const first = await run();
+  await delivered();
+  const second = await begin("steps", { input: { delay_ms: 60_000 } });
+  await runInDurableObject(stubOf(name), (_, { storage }) => {
+    storage.sql.exec("UPDATE ended_runs SET ended_at = ended_at - 121000");
+  });
+  await runDurableObjectAlarm(stubOf(name));
+  expect(await follow(first.run_id)).toBeNull();
+  expect(await second.object.getRun(second.run_id)).toMatchObject({ status: "running" });
+  await second.object.deleteThread();
+  await readText(second.stream);
+});
+
 test("runs that follow each other leave no more objects", async () => {
   const ours = await workspace();
   const { deployment_id } = await testDeployment(ours.workspace_id);

@@ -68,7 +68,8 @@ export class LiveThread {
     const { store, loop, streams, protocol } = this;
     if (!loop.isQuiet || !streams.isEmpty || protocol.sockets.hasAny || !isAtRest(store))
       return false;
-    return store.vacate(store.thread.endedAt() ?? 0, Date.now() - GRACE_PERIOD_MS);
+    store.endedRuns.deleteBefore(Date.now() - GRACE_PERIOD_MS);
+    return store.vacate(store.thread.endedAt() ?? 0);
   }
 
   changed(run_ids?: string[]) {

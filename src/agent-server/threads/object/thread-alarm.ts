@@ -78,6 +78,7 @@ export class ThreadAlarm {
     await this.publish();
     // The thread may have been deleted during the calls.
     if (!this.#store.exists) return;
+    this.#store.endedRuns.deleteBefore(Date.now() - GRACE_PERIOD_MS);
     this.#webhooks.schedule();
     const header = this.#store.thread.header();
     if (isDeletable(this.#store)) return this.deleteAll(header);

@@ -19,21 +19,25 @@ export class EndedRuns {
   }
 
   /**
-   * Adds the runs of a thread, whose events count from 0, and deletes those of threads that ended before `since`. The
-   * caller opens the transaction.
+   * Adds the runs of a thread, whose events count from 0. The caller opens the transaction.
    * @returns `false` when one has more events than a row holds
    */
-  add(runs: EndedRun[], { thread_id, metadata, ended_at }: EndedThread, since: number): boolean {
+  add(runs: EndedRun[], { thread_id, metadata, ended_at }: EndedThread): boolean {
     const texts = runs.map(({ events }) => toText(events));
     if (texts.includes(null)) return false;
     this.#tables.create("ended_runs");
-    this.#sql.exec("DELETE FROM ended_runs WHERE ended_at < ?", since);
     insertRows(
       this.#sql,
       "INSERT OR REPLACE INTO ended_runs (run_id, thread_id, metadata, ended_at, events)",
       runs.map(({ run_id }, n) => [run_id, thread_id, metadata, ended_at, texts[n] ?? "[]"]),
     );
     return true;
+  }
+
+  /** Deletes the runs of threads that ended earlier. */
+  deleteBefore(ended_at: number) {
+    if (!this.#tables.has("ended_runs")) return;
+    this.#sql.exec("DELETE FROM ended_runs WHERE ended_at < ?", ended_at);
   }
 
   hasSince(ended_at: number): boolean {

@@ -95,12 +95,12 @@ export class ThreadStore {
    * Makes room for another thread. Those who read the runs of the present one, which have ended, can still do so.
    * @returns `false` when they have more events than the object keeps beside another thread
    */
-  vacate(ended_at: number, since: number): boolean {
+  vacate(ended_at: number): boolean {
     const { thread_id, metadata } = this.thread.outline();
     const ended = { thread_id, ended_at, metadata: JSON.stringify(metadata) };
     const isKept = this.#storage.transactionSync(() => {
       const runs = this.runs.ids().map((run_id) => ({ run_id, events: this.#eventsOf(run_id) }));
-      if (!this.endedRuns.add(runs, ended, since)) return false;
+      if (!this.endedRuns.add(runs, ended)) return false;
       clearTables(this.#storage.sql, ["ended_runs"]);
       return true;
     });
