@@ -58,17 +58,16 @@ test("an export is started from a form that probes the bucket, and its rows are 
   await page.getByLabel("Secret access key").fill(s3.secret_access_key);
   await page.getByText("May write", { exact: true }).waitFor();
   const rights = page.getByRole("list", { name: "Rights" });
-  expect(await rights.getByText("s3:PutObject", { exact: true }).count()).toBe(1);
+  await expect.poll(() => rights.getByText("s3:PutObject", { exact: true }).count()).toBe(1);
   await page.getByRole("button", { name: "Start export" }).click();
 
   await page.waitForURL(/exports\/[0-9a-f-]{36}/);
   await page.getByText("Completed", { exact: true }).waitFor();
-  expect(await page.title()).toMatch(/^Export of <img.*, 10 Nov to 11 Nov - Heddle$/);
+  await expect.poll(() => page.title()).toMatch(/^Export of <img.*, 10 Nov to 11 Nov - Heddle$/);
   await page.getByText("20 of 30 rows of").waitFor();
   const rows = page.getByRole("region", { name: "First rows" });
-  expect((await rows.getByRole("columnheader").allInnerTexts()).slice(0, 3)).toEqual([
-    ...["name", "run_type", "status"],
-  ]);
+  const columns = async () => (await rows.getByRole("columnheader").allInnerTexts()).slice(0, 3);
+  await expect.poll(columns).toEqual(["name", "run_type", "status"]);
   await page.getByRole("cell", { name: "run 0", exact: true }).waitFor();
   await page.getByText("1 day: 1 written").waitFor();
   await page.getByRole("region", { name: "SQL for DuckDB" }).getByText("read_parquet").waitFor();
