@@ -38,7 +38,7 @@ export const EVERY_RUN: RunSelection = {
 export type DescendantsWithUsage = (run: RunView) => RunView[] | null;
 
 /** Number of the runs that start before `from_us`: all others are read from there. */
-export type CountedRuns = { runs: number; from_us: number };
+export type SegmentCount = { runs: number; from_us: number };
 
 /** Runs of one partition that are not deleted. Each occurs once, in its newest version. */
 export interface RunSource {
@@ -50,7 +50,7 @@ export interface RunSource {
    * segments, as long as their sum is below `limit`.
    * @returns `null` when no segment can be counted
    */
-  countBySegments(selection: RunSelection, limit: number): CountedRuns | null;
+  countBySegments(selection: RunSelection, limit: number): SegmentCount | null;
   /** Returns a lookup that is valid until a run changes. */
   descendantsWithUsage(): DescendantsWithUsage;
 }

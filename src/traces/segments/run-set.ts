@@ -1,12 +1,12 @@
-import type { CountedRuns, DescendantsWithUsage, RunSelection } from "../rows/run-source.ts";
+import type { DescendantsWithUsage, RunSelection, SegmentCount } from "../rows/run-source.ts";
 import { type TermRange, termOf } from "../terms.ts";
 import { mayContain } from "./codec/bloom.ts";
 import { compareTexts } from "./codec/uuids.ts";
 import { conditionOf, overlaps, type SegmentTest } from "./conditions.ts";
-import { countBySegments } from "./counted-runs.ts";
 import { type MergeInput, mergeSorted, type SortedRuns } from "./merge-order.ts";
 import { runOf } from "./run-ids.ts";
 import type { RunSegment } from "./segment.ts";
+import { countBySegments } from "./segment-count.ts";
 import { SegmentRun } from "./segment-run.ts";
 import type { SegmentUsage } from "./segment-usage.ts";
 import type { SegmentStore } from "./store.ts";
@@ -81,7 +81,7 @@ export class RunSet {
     return this.#inOrder(segments, candidates, isWanted, order === "asc" ? 1 : -1);
   }
 
-  countBySegments(selection: RunSelection, limit: number): CountedRuns | null {
+  countBySegments(selection: RunSelection, limit: number): SegmentCount | null {
     return countBySegments(this.#store, selection, limit);
   }
 

@@ -1,5 +1,5 @@
 import type { Position } from "../rows/rows.ts";
-import type { CountedRuns, RunSelection } from "../rows/run-source.ts";
+import type { RunSelection, SegmentCount } from "../rows/run-source.ts";
 import type { Head } from "./codec/head.ts";
 import { compareTexts } from "./codec/uuids.ts";
 import { conditionOf, overlaps, passesWhole } from "./conditions.ts";
@@ -15,7 +15,7 @@ export function countBySegments(
   store: SegmentStore,
   selection: RunSelection,
   limit: number,
-): CountedRuns | null {
+): SegmentCount | null {
   const segments = store.all.filter((segment) => overlaps(segment, selection));
   segments.sort((a, b) => a.info.min_us - b.info.min_us);
   const end = endOfFirst(segments, limit);
