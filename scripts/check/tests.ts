@@ -26,14 +26,16 @@ const MAX_PROCESS_LINES = 20;
 
 type Attempt = { code: number; passed: number; failures: TestFailure[] };
 
-export async function runTests(projects: readonly string[], log: string): Promise<Outcome> {
-  const first = await attempt(projects, [], `${log}.json`, log);
+/** `shards`: runs of Vitest, one after the other, that divide the files. */
+export async function runTests(project: string, log: string, shards = 1): Promise<Outcome> {
+  const first = await attemptShards(project, shards, log);
   const { passed } = first;
   if (first.code === 0) return { passed, failures: [], flaky: [] };
   const files = [...new Set(first.failures.map(({ file }) => file))];
   if (files.length === 0) return { passed, failures: [await unknownFailure(log)], flaky: [] };
   console.log(`Again, alone: ${files.join(" ")}`);
-  const second = await attempt(projects, files, `${log}.again.json`, log);
+  const alone = ["--maxWorkers", "1", ...files];
+  const second = await attempt(project, alone, `${log}.again.json`, log);
   const failing = new Set(second.failures.map(({ file }) => file));
   const unknown = second.code !== 0 && failing.size === 0 ? [await unknownFailure(log)] : [];
   return {
@@ -43,17 +45,28 @@ export async function runTests(projects: readonly string[], log: string): Promis
   };
 }
 
+async function attemptShards(project: string, shards: number, log: string): Promise<Attempt> {
+  const all: Attempt = { code: 0, passed: 0, failures: [] };
+  for (let n = 1; n <= shards; n++) {
+    const one = await attempt(project, [`--shard=${n}/${shards}`], `${log}.${n}.json`, log);
+    all.code ||= one.code;
+    all.passed += one.passed;
+    all.failures.push(...one.failures);
+  }
+  return all;
+}
+
 async function attempt(
-  projects: readonly string[],
-  files: readonly string[],
+  project: string,
+  options: readonly string[],
   json: string,
   log: string,
 ): Promise<Attempt> {
   const args = [
     "run",
-    ...projects.flatMap((project) => ["--project", project]),
+    ...["--project", project],
     ...["--reporter", "default", "--reporter", "json", `--outputFile.json=${json}`],
-    ...(files.length > 0 ? ["--maxWorkers", "1", ...files] : []),
+    ...options,
   ];
   const code = await runCommand("vitest", args, log);
   const report = await readReport(json);
