@@ -1,4 +1,5 @@
 import { v7 } from "uuid";
+import { fnv1a } from "../../../shared/fnv.ts";
 
 /** Numbers of the objects that the temporary threads of a deployment share. */
 const OBJECTS = 1024;
@@ -72,11 +73,6 @@ export function sharedObjectOf(thread_id: string): number | null {
   return Number.parseInt(thread_id.slice(-NUMBER_DIGITS), 16);
 }
 
-/** FNV-1a. */
 function markOf(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  }
-  return (hash >>> 12).toString(16).padStart(MARK_DIGITS, "0");
+  return (fnv1a(text) >>> 12).toString(16).padStart(MARK_DIGITS, "0");
 }
