@@ -196,3 +196,29 @@ test("the palette opens what has a pasted id, and searches the traces for any ot
     await tab.waitForURL(consoleUrl("/deployments/new"));
   });
 });
+
+test("a dialog that Enter closes stays closed, and its opener has the focus again", async () => {
+  await request("POST", "/api/v1/sessions", { name: uniqueName("focus") });
+  await withConsole("/traces", {}, async ({ page }) => {
+    const dialogs = page.getByRole("dialog");
+    const jump = page.getByRole("button", { name: "Search or jump to" });
+    await page.getByRole("combobox", { name: "Project" }).waitFor();
+    await jump.click();
+    await page.getByRole("combobox", { name: "Search or jump to" }).fill("refund");
+    await page.getByRole("option", { name: "Search traces for" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/q=search/);
+    expect(await dialogs.count()).toBe(0);
+    expect(await page.locator(":focus").count()).toBe(1);
+    const custom = page.getByRole("button", { name: "Custom" });
+    await custom.click();
+    await dialogs.getByLabel(/^From/).waitFor();
+    // The second one is the repetition of a key that is held.
+    await page.keyboard.down("Enter");
+    await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    await page.waitForURL(/from=/);
+    expect(await dialogs.count()).toBe(0);
+    await page.locator("button:focus", { hasText: "to now" }).waitFor();
+  });
+});

@@ -8,11 +8,9 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    const opener = document.activeElement;
+    const giveBack = keepOpener();
     ref.current?.showModal();
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus();
-    };
+    return giveBack;
   }, []);
   return (
     <dialog
@@ -33,6 +31,33 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
       {children}
     </dialog>
   );
+}
+
+/**
+ * Returns a function that gives the focus back to the opener. When Enter closes the dialog, it waits for the release
+ * of the key: the browser clicks a button that gets the focus while Enter is down.
+ */
+function keepOpener(): () => void {
+  const opener = document.activeElement;
+  const leave = new AbortController();
+  let isEnterDown = false;
+  const notice = ({ type, key }: KeyboardEvent) => {
+    if (key === "Enter") isEnterDown = type === "keydown";
+  };
+  for (const type of ["keydown", "keyup"] as const) {
+    document.addEventListener(type, notice, { capture: true, signal: leave.signal });
+  }
+  const focus = () => {
+    if (opener instanceof HTMLElement) opener.focus();
+  };
+  const focusIfLost = () => {
+    if (document.activeElement === document.body) focus();
+  };
+  return () => {
+    leave.abort();
+    if (isEnterDown) document.addEventListener("keyup", focusIfLost, { capture: true, once: true });
+    else focus();
+  };
 }
 
 type ConfirmProps = {
