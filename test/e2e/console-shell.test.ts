@@ -205,7 +205,9 @@ test("a dialog that Enter closes stays closed, and its opener has the focus agai
     await page.getByRole("combobox", { name: "Project" }).waitFor();
     await jump.click();
     await page.getByRole("combobox", { name: "Search or jump to" }).fill("refund");
-    await page.getByRole("option", { name: "Search traces for" }).waitFor();
+    await page
+      .getByRole("option", { name: /^Search traces for "refund" in \S+, last 24 h$/ })
+      .waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(/q=search/);
     expect(await dialogs.count()).toBe(0);

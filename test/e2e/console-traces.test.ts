@@ -123,7 +123,9 @@ test("words that another project has lead there, and a click anywhere on a row o
   await page.goto(traces(`&q=${encodeURIComponent(`search("${word}")`)}`));
   await page.getByRole("heading", { name: "No trace matches" }).waitFor();
   const link = page.getByRole("list", { name: "Found elsewhere" }).getByRole("link");
-  await expect.poll(() => link.allTextContents()).toEqual([`elsewhere-${word}: 1 in 30 days`]);
+  await expect
+    .poll(() => link.allTextContents())
+    .toEqual([`1 trace in elsewhere-${word}, last 30 days`]);
   await link.click();
   await rows().getByText(`CurrencyError: ${word}`).click();
   await page.waitForURL(`**/traces/${span?.trace_id}*`);

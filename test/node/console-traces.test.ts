@@ -17,7 +17,7 @@ import {
   meantFilter,
   readError,
 } from "../../src/console/traces/completion.ts";
-import { choiceText, readRange } from "../../src/console/traces/custom-range.ts";
+import { choiceText, readRange, wordSearch } from "../../src/console/traces/custom-range.ts";
 import { FUNCTIONS as FUNCTION_HELP, FIELDS as HELP } from "../../src/console/traces/language.ts";
 import { groupProjects } from "../../src/console/traces/project-groups.ts";
 import { tracesSearch } from "../../src/console/traces/search.ts";
@@ -410,4 +410,23 @@ describe("messages are found in", () => {
     ["text"],
     [{ messages: [{ type: "human", content: "a" }, { b: 1 }] }],
   ])("no payload such as %j", (payload) => expect(findMessages(payload)).toBeNull());
+});
+
+test("a search for a word names its project and its time, which the list had last", () => {
+  const pricing = { id: "p1", name: "pricing" };
+  const q = { q: 'search("a \\"b\\"")', runs: "all" };
+  expect(wordSearch('a "b"', pricing, {})).toEqual({
+    label: 'Search traces for "a "b"" in pricing, last 24 h',
+    search: { project: "p1", ...q },
+  });
+  expect(wordSearch("x", pricing, { range: "7d" })).toMatchObject({
+    label: 'Search traces for "x" in pricing, last 7 days',
+    search: { project: "p1", range: "7d" },
+  });
+  const [from, to] = ["2020-11-20T07:00:00Z", "2020-11-21T07:00:00Z"];
+  expect(wordSearch("x", pricing, { range: "7d", from, to })).toMatchObject({
+    label: 'Search traces for "x" in pricing, 20 Nov 2020 to 21 Nov 2020',
+    search: { range: "7d", from, to },
+  });
+  expect(wordSearch("x", undefined, {}).label).toBe('Search traces for "x"');
 });

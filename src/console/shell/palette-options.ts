@@ -7,6 +7,9 @@ import { useMay } from "../api/session.ts";
 import { useMayExport } from "../exports/names.ts";
 import { questionOf } from "../runs/question.ts";
 import { isId } from "../state/search.ts";
+import { wordSearch } from "../traces/custom-range.ts";
+import { lastListOf } from "../traces/last-list.ts";
+import { useProject } from "../traces/use-project.ts";
 import { formatAge } from "../ui/formats.ts";
 import type { IconName } from "../ui/icon.tsx";
 import { PLACES } from "./places.ts";
@@ -35,6 +38,7 @@ export function usePaletteGroups(text: string): PaletteAnswer {
   const lookup = useApiQuery<Lookup>(id === null ? null : apiPath`/v1/lookup/${id}`);
   const { deployments, waiting } = useNamed();
   const actions = useActions();
+  const search = useSearchOption(wanted);
   const isSearching = lookup.isLoading;
   if (id !== null) {
     const options = (lookup.data?.matches ?? []).map(showMatch);
@@ -49,7 +53,7 @@ export function usePaletteGroups(text: string): PaletteAnswer {
     { name: "Waiting for a person", options: waiting.filter(isWanted).slice(0, SHOWN) },
     { name: "Deployments", options: deployments.filter(isWanted).slice(0, SHOWN) },
     ...(isPlace ? [] : [places]),
-    { name: "Actions", options: [...actions.filter(isWanted), ...searchOf(wanted)] },
+    { name: "Actions", options: [...actions.filter(isWanted), ...search] },
   ]);
   return { groups, isSearching };
 }
@@ -101,10 +105,12 @@ function action(label: string, path: string): PaletteOption {
   return { label, icon: "plus", path };
 }
 
-function searchOf(text: string): PaletteOption[] {
+/** A search in the project and the time that the list of traces had last. */
+function useSearchOption(text: string): PaletteOption[] {
+  const { project } = useProject(undefined);
   if (text === "") return [];
-  const search = new URLSearchParams({ q: `search(${JSON.stringify(text)})`, runs: "all" });
-  return [{ label: `Search traces for "${text}"`, icon: "search", path: `/traces?${search}` }];
+  const { label, search } = wordSearch(text, project, lastListOf(project?.id));
+  return [{ label, icon: "search", path: `/traces?${new URLSearchParams(search)}` }];
 }
 
 function showMatch({ kind, id, deployment_id, trace_id }: LookupMatch): PaletteOption {

@@ -1,5 +1,7 @@
 import { fromZonedIso, zonedIso } from "../state/time-zone.ts";
-import { formatTime } from "../ui/formats.ts";
+import { cutText, formatTime } from "../ui/formats.ts";
+import { DEFAULT_RANGE, rangeLength } from "./range-names.ts";
+import type { TracesSearch } from "./search.ts";
 
 /** A chosen time in ISO 8601. Without an end it lasts until now. */
 export type TimeChoice = { from?: string | undefined; to?: string | undefined };
@@ -35,4 +37,25 @@ export function readRange(
 export function choiceText({ from, to }: TimeChoice, now = new Date()): string {
   const end = to === undefined ? "now" : formatTime(to, now);
   return from === undefined ? `Until ${end}` : `${formatTime(from, now)} to ${end}`;
+}
+
+const MAX_NAME = 40;
+
+/** A search for a word in one project and one time, as the list of traces had them last. */
+export function wordSearch(
+  word: string,
+  project: { id: string; name: string } | undefined,
+  { range, from, to }: TracesSearch,
+): { label: string; search: Record<string, string> } {
+  const isChosen = from !== undefined || to !== undefined;
+  const time = isChosen ? choiceText({ from, to }) : `last ${rangeLength(range ?? DEFAULT_RANGE)}`;
+  const place = project === undefined ? "" : ` in ${cutText(project.name, MAX_NAME)}, ${time}`;
+  const kept = Object.entries({ project: project?.id, range, from, to });
+  const search = Object.fromEntries(
+    kept.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+  return {
+    label: `Search traces for "${word}"${place}`,
+    search: { ...search, q: `search(${JSON.stringify(word)})`, runs: "all" },
+  };
 }

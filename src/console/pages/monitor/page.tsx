@@ -4,7 +4,7 @@ import { MonitorTabs } from "../../alerts/monitor-tabs.tsx";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
-import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
+import { DEFAULT_RANGE, RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
 import { strideOf, toStride, windowOf } from "../../traces/time-range.ts";
 import { useProject } from "../../traces/use-project.ts";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
@@ -18,7 +18,6 @@ import type { MonitorSearch, TimePart } from "./search.ts";
 const route = getRouteApi("/w/$workspace/monitor");
 const POLL_MS = 10_000;
 const MINUTE_MS = 60_000;
-const DEFAULT_RANGE = "24h";
 const MAX_GROUPS = 5;
 
 export function MonitorPage() {

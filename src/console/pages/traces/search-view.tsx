@@ -7,7 +7,7 @@ import { apiPath } from "../../api/path.ts";
 import { addCondition, type KnownValues } from "../../traces/completion.ts";
 import { keepList } from "../../traces/last-list.ts";
 import { ProjectOptions } from "../../traces/project-options.tsx";
-import type { RangeName } from "../../traces/range-names.ts";
+import { DEFAULT_RANGE, type RangeName } from "../../traces/range-names.ts";
 import type { TracesSearch } from "../../traces/search.ts";
 import { choiceOf, type TimeWindow, toStride, windowOf } from "../../traces/time-range.ts";
 import { Icon } from "../../ui/icon.tsx";
@@ -21,7 +21,6 @@ import { type FacetChoice, useFacets } from "./use-facets.ts";
 import { SavedViews } from "./views/saved-views.tsx";
 
 const route = getRouteApi("/w/$workspace/traces");
-const DEFAULT_RANGE = "24h";
 const POLL_MS = 10_000;
 
 type Props = { project: Project; projects: Project[] };

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { ZONE } from "../../state/time-zone.ts";
 import { choiceText, type RangeProblems, readRange, toField } from "../../traces/custom-range.ts";
-import { RANGE_NAMES, type RangeName } from "../../traces/range-names.ts";
+import { RANGE_NAMES, type RangeName, rangeLength } from "../../traces/range-names.ts";
 import type { TracesSearch } from "../../traces/search.ts";
 import type { TimeWindow } from "../../traces/time-range.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -33,7 +33,7 @@ export function TimeChoice({ range, search: { from, to }, window, change }: Prop
         {isChosen && <option value="">Custom range</option>}
         {RANGE_NAMES.map((name) => (
           <option key={name} value={name}>
-            Last {name.replace("h", " h").replace("d", " days")}
+            Last {rangeLength(name)}
           </option>
         ))}
       </select>

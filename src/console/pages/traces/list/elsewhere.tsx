@@ -5,12 +5,13 @@ import type { RunsPage } from "../../../../traces/query/query-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
 import { windowOf } from "../../../traces/time-range.ts";
-import { formatNumber } from "../../../ui/formats.ts";
+import { cutText, formatCount } from "../../../ui/formats.ts";
 import type { ListQuery } from "./use-trace-list.ts";
 
 const route = getRouteApi("/w/$workspace/traces");
 const LONGEST = "30d";
 const MAX_FOUND = 100;
+const MAX_NAME = 100;
 
 type Props = { query: ListQuery; projects: Project[] };
 
@@ -32,16 +33,17 @@ export function Elsewhere({ query: { filter, is_root }, projects }: Props) {
   if (found.length === 0) return null;
   const isCut = runs.length === MAX_FOUND;
   return (
-    <ul className="row wrap justify-center" aria-label="Found elsewhere">
+    <ul className="grid justify-items-center gap-2" aria-label="Found elsewhere">
       {found.map(({ id, name }) => (
         <li key={id}>
           <route.Link
             to="."
-            className="btn sm"
+            className="m underline break-words"
             search={({ q, runs: level }) => ({ project: id, q, runs: level, range: LONGEST })}
           >
-            <bdi className="cut">{name}</bdi>: {isCut && "at least "}
-            {formatNumber(counts.get(id)?.length ?? 0)} in 30 days
+            {isCut && "at least "}
+            {formatCount(counts.get(id)?.length ?? 0, is_root ? "trace" : "run")} in{" "}
+            <bdi>{cutText(name, MAX_NAME)}</bdi>, last 30 days
           </route.Link>
         </li>
       ))}
