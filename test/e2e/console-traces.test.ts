@@ -42,6 +42,13 @@ const rows = () => page.getByRole("table", { name: "Traces" }).locator("tbody tr
 /** Pixels of a name that are not shown. */
 const cutOf = ({ scrollWidth, clientWidth }: { scrollWidth?: number; clientWidth?: number }) =>
   (scrollWidth ?? 0) - (clientWidth ?? 0);
+/** Pixels of a placeholder beyond the width of its field. */
+const HIDDEN_PLACEHOLDER = `(() => {
+  const field = document.querySelector("[aria-label=Filter]");
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = getComputedStyle(field).font;
+  return pen.measureText(field.placeholder).width - field.clientWidth;
+})()`;
 const spanNamed = (name: string) => page.getByRole("treeitem").filter({ hasText: name });
 
 const QUESTION = [
@@ -183,6 +190,8 @@ test("a filter is completed and checked while it is typed, and stays in the addr
   await page.goto(traces());
   const field = page.getByRole("combobox", { name: "Filter" });
   await field.click();
+  expect(await field.getAttribute("placeholder")).toMatch(/^A word, or a filter such as eq\(/);
+  expect(await page.evaluate(HIDDEN_PLACEHOLDER)).toBeLessThanOrEqual(0);
   await field.pressSequentially("eq(sta");
   await page.getByRole("option", { name: /^status/ }).waitFor();
   await page.keyboard.press("Tab");

@@ -115,7 +115,7 @@ function Field({ id, text, edit, check: { error, applyNow }, completion, input }
         aria-activedescendant={isOpen ? `${id}-${chosen}` : undefined}
         aria-invalid={error !== null}
         aria-describedby={`${id}-error`}
-        placeholder={'eq(status, "error")'}
+        placeholder={'A word, or a filter such as eq(status, "error")'}
         spellCheck={false}
         autoComplete="off"
         value={text}
