@@ -10,7 +10,7 @@ import {
   toTime,
   toX,
 } from "../../src/console/pages/trace/model/scale.ts";
-import { mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
+import { countText, mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
 import {
   addCondition,
   completionsAt,
@@ -429,4 +429,12 @@ test("a search for a word names its project and its time, which the list had las
     search: { range: "7d", from, to },
   });
   expect(wordSearch("x", undefined, {}).label).toBe('Search traces for "x"');
+});
+
+test.each([
+  [1, false, "1 trace, all shown"],
+  [1200, false, "1,200 traces, all shown"],
+  [50, true, "50 traces shown, and there are more"],
+] as const)("a list of %d traces, more: %s, names its length", (count, hasMore, text) => {
+  expect(countText(count, "trace", hasMore)).toBe(text);
 });

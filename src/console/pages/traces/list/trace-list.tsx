@@ -11,7 +11,7 @@ import { LivePill, liveStateOf } from "../../../ui/live-pill.tsx";
 import { Empty } from "../../../ui/panel.tsx";
 import { ErrorState, Skeleton } from "../../../ui/states.tsx";
 import { Elsewhere } from "./elsewhere.tsx";
-import { mergeChanges, type TraceListRow } from "./trace-row.ts";
+import { countText, mergeChanges, type TraceListRow } from "./trace-row.ts";
 import { TraceTable } from "./trace-table.tsx";
 import { type ListQuery, useTraceChanges, useTraceList } from "./use-trace-list.ts";
 
@@ -130,10 +130,7 @@ function Content({ list, rows, pick, query, projects, onPick }: ContentProps) {
         </div>
       )}
       <div className="trace-more dim sm">
-        <span>
-          {formatNumber(rows.length)} shown
-          {hasNextPage ? ", and there are more" : ", which are all"}
-        </span>
+        <span>{countText(rows.length, query.is_root ? "trace" : "run", hasNextPage)}</span>
         {hasNextPage && (
           <button
             type="button"

@@ -1,5 +1,5 @@
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
-import { cutText } from "../../../ui/formats.ts";
+import { cutText, formatCount } from "../../../ui/formats.ts";
 
 /** Fields of a row of the list. */
 export type TraceListRow = Pick<
@@ -71,4 +71,10 @@ export function mergeChanges(
   const known = new Set(listed.map(({ id }) => id));
   const newCount = [...changed.keys()].filter((id) => !known.has(id)).length;
   return { rows, newCount };
+}
+
+/** `1 trace, all shown`, `50 runs shown, and there are more`. */
+export function countText(count: number, noun: string, hasMore: boolean): string {
+  const counted = formatCount(count, noun);
+  return hasMore ? `${counted} shown, and there are more` : `${counted}, all shown`;
 }
