@@ -291,6 +291,7 @@ test("the overview leads to a quota that is used up and to an alert that fires",
     ...{ operator: "gte", threshold: 0.8, webhook: "https://alerts.invalid/hook" },
   });
   await page.goto(urlOf(""));
+  await page.getByRole("heading", { name: /^Failing, last 24 hours/ }).waitFor();
   await page.getByRole("link", { name: "Quota reached: Time of runs" }).waitFor();
   await page.getByRole("link", { name: "Alert: Out of quota" }).click();
   await page.getByText("Used share of a quota ≥ 80%").first().waitFor();

@@ -10,7 +10,7 @@ import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Invitations } from "../../workspace/invitations.tsx";
-import { BrokenNow } from "./broken.tsx";
+import { Failing } from "./failing.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { Waiting } from "./waiting.tsx";
 
@@ -39,7 +39,7 @@ export function OverviewPage() {
             <div className="stack">
               <div className="g2">
                 <Waiting deployments={resources} />
-                <BrokenNow deployments={resources} />
+                <Failing deployments={resources} />
               </div>
               <RunningExports />
               <Panel title="Deployments">

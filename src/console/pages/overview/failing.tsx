@@ -3,12 +3,14 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
+import { CELL_MS } from "../../deployments/activity.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
 import { useActivity } from "../../deployments/use-activity.ts";
 import { useProjectNames } from "../../exports/names.ts";
 import { exportName } from "../../exports/windows.ts";
 import { pathTo } from "../../state/path.ts";
+import { formatTick } from "../../traces/time-range.ts";
 import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { StatusIcon } from "../../ui/status.tsx";
@@ -20,7 +22,7 @@ const SHOWN = 5;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Used-up quotas first, then firing alerts, failed newest revisions, and runs and exports that failed within a day. */
-export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
+export function Failing({ deployments }: { deployments: Deployment[] }) {
   const quotas = useUsedUpQuotas();
   const dated = [
     ...useFiringAlerts(),
@@ -36,7 +38,7 @@ export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
           <span className={problems.length > 0 ? "err" : "dim"}>
             <StatusIcon kind={problems.length > 0 ? "failed" : "ok"} />
           </span>
-          Broken now
+          Failing, last 24 hours
           {problems.length > 0 && <span className="count">{problems.length}</span>}
         </span>
       }
@@ -90,13 +92,18 @@ function useFailedRuns(deployments: Deployment[]): OverviewProblem[] {
       {
         key: `runs of ${id}`,
         title: `${errors} of ${formatCount(runs, "run")} failed in ${name}`,
-        detail: "last 24 hours",
+        detail: `the newest between ${timeOf(failed_at)} and ${timeOf(failed_at, CELL_MS)}`,
         at: failed_at,
         isRough: true,
         to: `${pathTo(workspace, "/traces")}?${search}`,
       },
     ];
   });
+}
+
+/** `14:30`. */
+function timeOf(iso: string, later_ms = 0): string {
+  return formatTick(Date.parse(iso) + later_ms, DAY_MS);
 }
 
 function useFailedExports(): OverviewProblem[] {
