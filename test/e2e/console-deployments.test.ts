@@ -89,8 +89,12 @@ test("a newcomer deploys a repository, watches its build and rolls back, without
   await shown("Serving").waitFor();
   const list = await opened.context.newPage();
   await list.goto(consoleUrl(`/deployments?q=${NAME}`));
-  await list.getByRole("row", { name: NAME }).getByText("Replaced", { exact: true }).waitFor();
+  await list.getByRole("row", { name: NAME }).getByText("#2, replaced", { exact: true }).waitFor();
   await list.close();
+  await page.locator("a.rev").nth(0).click();
+  await page
+    .getByText(/^A rollback replaced this revision: \w{7} #1, which is older, serves\.$/)
+    .waitFor();
   await page.getByRole("button", { name: "Move forward again" }).click();
   await page.getByText(/^Moved forward in /).waitFor();
   await page.locator("a.rev").nth(0).filter({ hasText: "Serving" }).click();
@@ -218,7 +222,11 @@ test("a list of deployments reads none of them by itself", async () => {
   page.on("request", (request) => reads.push(new URL(request.url()).pathname));
   for (const path of ["", "/deployments"]) {
     await page.goto(consoleUrl(path));
-    await page.getByRole("table", { name: "Deployments" }).getByText("Serving").first().waitFor();
+    await page
+      .getByRole("table", { name: "Deployments" })
+      .getByText(/^#\d+, serving$/)
+      .first()
+      .waitFor();
   }
   expect(reads.filter((path) => path === "/v2/deployments").length).toBeGreaterThan(1);
   expect(reads.filter((path) => path.startsWith("/v2/deployments/"))).toEqual([]);

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { activityOf, activityText } from "../../src/console/deployments/activity.ts";
-import { moveOf, othersOf, roleOf } from "../../src/console/deployments/revision-role.ts";
+import {
+  isRolledBack,
+  moveOf,
+  othersOf,
+  roleOf,
+} from "../../src/console/deployments/revision-role.ts";
 import type { Deployment } from "../../src/control-plane/deployments/schema.ts";
 import type { RunSeries } from "../../src/traces/stats/series-schema.ts";
 
@@ -72,6 +77,7 @@ test.each([
   const serving = { active_revision_id: "active", active_revision, traffic: [], updated_at: at(1) };
   const built = { status: "DEPLOYED" as const, is_preview: false, updated_at: at(0), ...revision };
   expect(roleOf(serving, built).word).toBe(word);
+  expect(isRolledBack(serving, built)).toBe(built.id === "rolled back");
 });
 
 test("the traffic moves from the revision that serves to the newest one and to the one before", () => {

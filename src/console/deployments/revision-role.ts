@@ -5,6 +5,8 @@ import { showStatus } from "./revision-status.ts";
 
 export type RevisionRole = { kind: StatusKind; word: string; percent: number };
 
+const REPLACED = "Replaced";
+
 type Serving = Pick<Deployment, "active_revision_id" | "active_revision" | "traffic">;
 type Built = Pick<Revision, "id" | "number" | "status" | "is_preview" | "updated_at">;
 
@@ -27,8 +29,17 @@ export function roleOf(
   if (revision.is_preview) return { kind: "preview", word: "Preview", percent: 0 };
   // The deployment was read before this revision was built, so that it may serve by now.
   const isNewer = revision.number > (deployment.active_revision?.number ?? 0);
-  const word = isNewer && revision.updated_at > deployment.updated_at ? shown.word : "Replaced";
+  const word = isNewer && revision.updated_at > deployment.updated_at ? shown.word : REPLACED;
   return { kind: "idle", word, percent: 0 };
+}
+
+/** Whether the traffic went from a revision back to an older one. */
+export function isRolledBack(
+  deployment: Serving & { updated_at: string },
+  revision: Built,
+): boolean {
+  const isNewer = revision.number > (deployment.active_revision?.number ?? revision.number);
+  return isNewer && roleOf(deployment, revision).word === REPLACED;
 }
 
 export type MoveName = "Promote" | "Roll back";

@@ -92,7 +92,7 @@ function Newest({ deployment }: { deployment: Deployment }) {
   return (
     <div className="grid justify-items-start">
       <Status kind={kind} plain={kind === "ok" || kind === "idle"}>
-        {word}
+        #{newest.number}, {word.toLowerCase()}
       </Status>
       {newest.status_reason && <code className="sm dim">{newest.status_reason}</code>}
       {isBuilding && (

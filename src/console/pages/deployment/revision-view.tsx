@@ -3,7 +3,6 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
 import { roleOf } from "../../deployments/revision-role.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
-import { CopyButton } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Elapsed, Time } from "../../ui/values.tsx";
@@ -13,6 +12,7 @@ import { Failure } from "./failure.tsx";
 import { figuresText, useFigures } from "./figures.tsx";
 import { Logs } from "./logs/logs.tsx";
 import { useBuildLog } from "./logs/use-build-log.ts";
+import { PreviewUrl, RevisionNotes } from "./revision-notes.tsx";
 import { BuildSteps } from "./steps.tsx";
 
 const TRIGGERS: Record<NonNullable<Revision["trigger"]>, string> = {
@@ -54,6 +54,7 @@ export function RevisionView({ deployment, revision, revisions }: Props) {
       </div>
       {repo_commit_message && <p className="break-words">{repo_commit_message}</p>}
       <RevisionChanges revision={revision} revisions={revisions} />
+      <RevisionNotes deployment={deployment} revision={revision} />
       {figures && revision.status === "DEPLOYED" && (
         <p className="sm dim">{figuresText(figures.get(revision.id))}</p>
       )}
@@ -74,21 +75,6 @@ export function RevisionView({ deployment, revision, revisions }: Props) {
       <BuildSteps revision={revision} revisions={revisions} />
       {revision.is_preview && <PreviewUrl url={revision.url} />}
       <Logs revision={revision} build={build} />
-    </div>
-  );
-}
-
-function PreviewUrl({ url }: { url: string }) {
-  return (
-    <div className="note run">
-      <Icon name="info" />
-      <div>
-        A preview serves at this URL alone and takes no traffic until you promote it.
-        <div className="row">
-          <code className="sm cut">{url}</code>
-          <CopyButton text={url} label="Copy the URL of the preview" />
-        </div>
-      </div>
     </div>
   );
 }
