@@ -53,14 +53,14 @@ async function deploy() {
   await button("Deploy the example").click();
   await page.getByRole("log", { name: "Build log" }).getByText("Fetched examples/chat").waitFor();
   await shown("Serving").waitFor();
+  await link("Try it in the playground").waitFor();
   const lines = (await page.getByText(/^\d+ lines$/).textContent()) ?? "";
   await page.reload();
   await page.getByText(lines).waitFor();
 }
 
 async function chat() {
-  const tabs = page.getByRole("navigation", { name: "Deployment", exact: true });
-  await tabs.getByRole("link", { name: "Playground" }).click();
+  await link("Try it in the playground").click();
   await send("What is 6 * 7?");
   await messages().getByText("Done: 42").waitFor();
   await page.getByRole("img", { name: /model done, tools done/ }).waitFor();

@@ -42,6 +42,16 @@ export function isRolledBack(
   return isNewer && roleOf(deployment, revision).word === REPLACED;
 }
 
+/** Whether a revision takes all traffic, and no other one was ever built. */
+export function isFirstToServe<R extends Built>(
+  { active_revision_id }: Pick<Serving, "active_revision_id">,
+  revision: R,
+  revisions: R[],
+): boolean {
+  const built = revisions.filter(({ status }) => status === "DEPLOYED");
+  return active_revision_id === revision.id && built.every(({ id }) => id === revision.id);
+}
+
 export type MoveName = "Promote" | "Roll back";
 
 /** Names the move of all traffic to a revision: an earlier one is rolled back to. */

@@ -54,7 +54,7 @@ export function RevisionView({ deployment, revision, revisions }: Props) {
       </div>
       {repo_commit_message && <p className="break-words">{repo_commit_message}</p>}
       <RevisionChanges revision={revision} revisions={revisions} />
-      <RevisionNotes deployment={deployment} revision={revision} />
+      <RevisionNotes {...{ deployment, revision, revisions, figures }} />
       {figures && revision.status === "DEPLOYED" && (
         <p className="sm dim">{figuresText(figures.get(revision.id))}</p>
       )}
