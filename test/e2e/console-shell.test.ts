@@ -1,4 +1,4 @@
-import type { Browser } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest as test } from "../support/node/browser-test.ts";
@@ -107,20 +107,35 @@ test("a viewer has no button to create a deployment, and reads which role may", 
   });
 });
 
-test("each icon of the narrow rail has a name, which is also its tooltip", async () => {
+test("each icon of the narrow rail shows its name beside it, under the pointer and on focus", async () => {
   const narrow = await openConsole(browser, "/deployments", { width: 1000 });
   const rail = narrow.page.locator(".slim .rail");
   await rail.getByRole("link", { name: "Deployments", exact: true }).waitFor();
   const controls = await rail.locator("a:not(.opt), button:not(.opt)").all();
   expect(controls.length).toBeGreaterThan(12);
   for (const control of controls) {
-    const text = (await control.locator(".txt").textContent()) ?? "";
-    expect(text).not.toBe("");
-    expect(await control.getAttribute("title")).toContain(text);
+    const name = control.locator(".txt");
+    expect(await name.textContent()).not.toBe("");
+    expect((await name.boundingBox())?.width).toBe(1);
+    await control.hover();
+    await expect.poll(() => isBeside(control)).toBe(true);
+    await narrow.page.mouse.move(500, 400);
   }
+  const deployments = rail.getByRole("link", { name: "Deployments", exact: true });
+  await deployments.press("Shift+Tab");
+  await narrow.page.keyboard.press("Tab");
+  await expect.poll(() => isBeside(deployments)).toBe(true);
   expect(await rail.locator(".who").getAttribute("title")).toMatch(/, admin$/);
   await narrow.context.close();
 });
+
+/** Whether the name of an icon is right of it, at its height, and in front of the page. */
+async function isBeside(control: Locator): Promise<boolean> {
+  const [icon, name] = [await control.boundingBox(), await control.locator(".txt").boundingBox()];
+  if (icon === null || name === null || name.width < 20) return false;
+  const middle = (box: typeof icon) => box.y + box.height / 2;
+  return name.x > icon.x + icon.width && Math.abs(middle(icon) - middle(name)) < 3;
+}
 
 test("times are in UTC until the person chooses the own zone, which the browser remembers", async () => {
   // The audit log is empty on a new stack.

@@ -14,7 +14,7 @@ export function Rail({ onPalette }: Props) {
   return (
     <nav className="rail" aria-label="Sections">
       <WorkspaceMenu />
-      <button type="button" className="jump" title="Search or jump to, Ctrl K" onClick={onPalette}>
+      <button type="button" className="jump" onClick={onPalette}>
         <Icon name="search" small />
         <span className="txt">Search or jump to</span>
         <kbd>Ctrl K</kbd>
@@ -29,7 +29,6 @@ export function Rail({ onPalette }: Props) {
                 to={pathTo(id, path)}
                 activeOptions={{ exact: path === "", includeSearch: false }}
                 activeProps={{ "aria-current": "page" }}
-                title={label}
               >
                 <Icon name={icon} />
                 <span className="txt">{label}</span>
@@ -50,15 +49,11 @@ function RailFoot() {
   return (
     <div className="rail-foot">
       <div className="nav">
-        <a href="/docs" target="_blank" rel="noreferrer" title="API reference, in a new tab">
+        <a href="/docs" target="_blank" rel="noreferrer">
           <Icon name="book" />
           <span className="txt">API reference</span>
         </a>
-        <button
-          type="button"
-          title={theme ? `Theme: ${theme}` : "Theme"}
-          onClick={() => setTheme(switchTheme())}
-        >
+        <button type="button" onClick={() => setTheme(switchTheme())}>
           <Icon name="sun" />
           <span className="txt">Theme{theme && `: ${theme}`}</span>
         </button>

@@ -14,7 +14,7 @@ export function WorkspaceMenu() {
   const leave = useSignOut();
   return (
     <>
-      <button type="button" className="ws" title={`Workspace ${name}`} popoverTarget={menu}>
+      <button type="button" className="ws" popoverTarget={menu}>
         <Icon name="mark" className="mark" />
         <span className="sr">Workspace</span>
         <span className="txt cut">{name}</span>
