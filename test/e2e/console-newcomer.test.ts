@@ -69,6 +69,7 @@ async function chat() {
   await card.getByText('"1042"').waitFor();
   await card.getByRole("button", { name: "Approve refund_order" }).click();
   await messages().getByText("Done: Refunded 19.90 for order 1042.").waitFor();
+  await page.getByText("A person approved refund_order", { exact: true }).waitFor();
 }
 
 async function openTrace() {

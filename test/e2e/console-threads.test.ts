@@ -138,6 +138,10 @@ test("a waiting thread is opened from the overview and its refund approved, by k
   await page.keyboard.press("Enter");
   await messages(page).getByText("Done: Refunded 19.90 for order 1042.").waitFor();
   await card.waitFor({ state: "detached" });
+  const runs = page.getByRole("region", { name: "Runs" });
+  await runs.getByText("approved refund_order", { exact: true }).waitFor();
+  await page.reload();
+  await runs.getByText("approved refund_order", { exact: true }).waitFor();
   expect(await violationsOf(page)).toEqual([]);
 });
 

@@ -12,8 +12,10 @@ import {
   toMarks,
 } from "../../src/console/runs/checkpoints.ts";
 import { inputFields, isChatSchema, readInput } from "../../src/console/runs/input/input-schema.ts";
+import { answerText } from "../../src/console/runs/interrupts/answers.ts";
 import {
   answerOf,
+  type InterruptRequest,
   interruptsOf,
   optionsOf,
   resumeOf,
@@ -473,10 +475,34 @@ test("tags of a thread leave out what the service writes, and a cut one ends wit
 
 test.each([
   [{ input: { messages: [{ role: "user", content: "Hi" }] } }, "“Hi”"],
-  [{ command: { resume: { ok: true } } }, 'answer {"ok":true}'],
   [{ input: null }, "continues"],
   [{ input: { city: "Bern" } }, '{"city":"Bern"}'],
-])("a run with %j is in short %s", (kwargs, text) => expect(summaryOf({ kwargs })).toBe(text));
+])("a run with %j is in short %s", (kwargs, text) => expect(summaryOf(kwargs)).toBe(text));
+
+const INTERRUPT_ID = "d3c18257a0b1c2d3e4f5061728394a5b";
+const refund = { actions: [{ name: "refund_order" }] } as InterruptRequest;
+
+test.each([
+  [{ [INTERRUPT_ID]: { decisions: [{ type: "approve" }] } }, "approved refund_order"],
+  [
+    { [INTERRUPT_ID]: { decisions: [{ type: "reject", message: "too late" }] } },
+    "rejected refund_order: “too late”",
+  ],
+  [{ decisions: [{ type: "approve" }, { type: "reject" }] }, "approved, rejected"],
+  [{ decisions: [{ type: "edit", edited_action: { name: "pay", args: {} } }] }, "edited pay"],
+  [{ [INTERRUPT_ID]: [{ type: "accept", args: null }] }, "approved refund_order"],
+  [[{ type: "response", args: "not now" }], "answered: “not now”"],
+  [{ [INTERRUPT_ID]: "yes" }, "answered “yes”"],
+  [{ ok: true }, 'answered {"ok":true}'],
+  [[{ type: "toString" }], 'answered [{"type":"toString"}]'],
+])("the answer %j is in words %s", (resume, text) => {
+  const requests = [{ ...refund, id: INTERRUPT_ID }];
+  expect(answerText({ command: { resume } }, requests)).toBe(text);
+});
+
+test("a run with an input answers nothing", () => {
+  expect(answerText({ input: { resume: 1 } }, [])).toBeNull();
+});
 
 describe("an assistant's configuration", () => {
   const schemas = {

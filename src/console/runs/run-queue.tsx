@@ -7,6 +7,8 @@ import { ConfirmDialog } from "../ui/dialog.tsx";
 import { formatCount } from "../ui/formats.ts";
 import { StatusIcon, toneOf } from "../ui/status.tsx";
 import { Elapsed, Time } from "../ui/values.tsx";
+import { answerText } from "./interrupts/answers.ts";
+import type { InterruptRequest } from "./interrupts/interrupts.ts";
 import type { RunItem } from "./stream/agent.ts";
 import { isActive, showRun } from "./stream/run-status.ts";
 import { runName } from "./use-thread.ts";
@@ -17,13 +19,15 @@ type Props = {
   runs: RunItem[];
   /** A state with a pending interrupt ends its run. */
   isWaiting: boolean;
+  /** Requests that the runs may have answered. */
+  requests: InterruptRequest[];
   onCancel: ((run_id: string, action: CancelMode) => Promise<unknown>) | undefined;
 };
 
 const ENDED_SHOWN = 4;
 
 /** Runs in the order in which they run: those that ended, the one in progress, and the queue. */
-export function RunQueue({ runs, isWaiting, onCancel }: Props) {
+export function RunQueue({ runs, isWaiting, requests, onCancel }: Props) {
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState<RunItem | null>(null);
   const ended = runs.filter((run) => !isActive(run));
@@ -47,6 +51,7 @@ export function RunQueue({ runs, isWaiting, onCancel }: Props) {
             key={run.run_id}
             run={run}
             name={runName(runs, run.run_id)}
+            text={answerText(run.kwargs, requests) ?? summaryOf(run.kwargs)}
             isWaiting={isWaiting && run.run_id === last}
             onCancel={onCancel && (() => setChosen(run))}
           />
@@ -67,11 +72,13 @@ export function RunQueue({ runs, isWaiting, onCancel }: Props) {
 type RowProps = {
   run: RunItem;
   name: string;
+  /** Its input, or the answer that it continues with. */
+  text: string;
   isWaiting: boolean;
   onCancel: (() => void) | undefined;
 };
 
-function Row({ run, name, isWaiting, onCancel }: RowProps) {
+function Row({ run, name, text, isWaiting, onCancel }: RowProps) {
   const workspace = useWorkspaceId();
   const { run_id, status, created_at } = run;
   const shown = showRun(status);
@@ -89,8 +96,8 @@ function Row({ run, name, isWaiting, onCancel }: RowProps) {
       >
         {name}
       </Link>
-      <span className="dim cut grow" title={summaryOf(run)}>
-        {isWaiting ? "waits for a person" : summaryOf(run)}
+      <span className="dim cut grow" title={text}>
+        {isWaiting ? "waits for a person" : text}
       </span>
       <span className="sm dim nw">
         {isActive(run) ? <Elapsed start={created_at} end={null} /> : <Time at={created_at} />}

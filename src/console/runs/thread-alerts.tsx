@@ -1,8 +1,9 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { ApiError } from "../api/errors.ts";
 import { useMay } from "../api/session.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Time } from "../ui/values.tsx";
+import { answerText } from "./interrupts/answers.ts";
 import { InterruptCard } from "./interrupts/interrupt-card.tsx";
 import { type InterruptRequest, resumeOf } from "./interrupts/interrupts.ts";
 import { RunFailure } from "./run-failure.tsx";
@@ -20,9 +21,15 @@ export function ThreadAlerts({ view, actions }: Props) {
   const open = openQuestions(view);
   const newest = inOrder.at(-1);
   const { isElsewhere, answer } = useAnswers(actions, newest);
+  const given = answerText(newest?.kwargs ?? {}, useSeen(open));
   return (
     <>
       {failure !== null && <RunFailure view={view} actions={actions} failure={failure} />}
+      {given !== null && (
+        <p className="dim sm break-words" role="status">
+          A person {given}
+        </p>
+      )}
       {isElsewhere && (
         <div className="note" role="status">
           <Icon name="status-waiting" />
@@ -46,6 +53,13 @@ export function ThreadAlerts({ view, actions }: Props) {
       ))}
     </>
   );
+}
+
+/** Requests that this page has shown: the state of a thread no longer has those that were answered. */
+function useSeen(open: InterruptRequest[]): InterruptRequest[] {
+  const seen = useRef(new Map<string, InterruptRequest>());
+  for (const request of open) if (request.id !== null) seen.current.set(request.id, request);
+  return [...seen.current.values()];
 }
 
 /** Another person, or another tab, may answer between what this page shows and the click. */

@@ -154,6 +154,7 @@ function Side({ view, thread_id, checkpoints, actions, isWaiting }: SideProps) {
       <RunQueue
         runs={view.inOrder}
         isWaiting={isWaiting}
+        requests={checkpoints.requests}
         onCancel={
           mayWrite ? (run_id, action) => actions.cancel.mutateAsync({ run_id, action }) : undefined
         }

@@ -1,6 +1,7 @@
 import { useApiQuery } from "../../api/hooks.ts";
 import type { PathTag } from "../../api/path.ts";
 import { type CheckpointMark, toMarks } from "../../runs/checkpoints.ts";
+import { type InterruptRequest, interruptsOf } from "../../runs/interrupts/interrupts.ts";
 import { type StateItem, threadPath } from "../../runs/stream/agent.ts";
 
 export const HISTORY_SHOWN = 100;
@@ -14,6 +15,8 @@ export type CheckpointView = {
   /** The state at the checkpoint that is shown, and at the one before it. */
   state: StateItem | undefined;
   former: StateItem | undefined;
+  /** Requests of all checkpoints, also those that were answered. */
+  requests: InterruptRequest[];
 };
 
 /** Reads the history without its values, and the two states that are compared. */
@@ -26,7 +29,7 @@ export function useCheckpoints(
   const history = useApiQuery<Partial<StateItem>[]>(path`/history`, {
     post: {
       limit: HISTORY_SHOWN,
-      select: ["metadata", "created_at", "checkpoint", "parent_checkpoint", "next"],
+      select: ["metadata", "created_at", "checkpoint", "parent_checkpoint", "next", "interrupts"],
     },
     keepPrevious: true,
   });
@@ -37,7 +40,10 @@ export function useCheckpoints(
   const shown = marks[index];
   const state = useStateAt(path, shown?.id);
   const former = useStateAt(path, shown?.parent ?? undefined);
-  return { marks, index, chosen, state, former };
+  const requests = (history.data ?? []).flatMap(({ interrupts }) =>
+    interruptsOf({ tasks: [{ interrupts }] }),
+  );
+  return { marks, index, chosen, state, former, requests };
 }
 
 function useStateAt(path: PathTag, id: string | undefined) {

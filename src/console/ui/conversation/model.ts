@@ -156,12 +156,8 @@ function toCall(fields: Fields, index: number): ToolCall {
 
 const MAX_TEXT = 120;
 
-/** The input of a run in a line: its message, the answer that resumes, or its JSON. */
-export function summaryOf({ kwargs }: { kwargs: Fields }): string {
-  const { input, command } = kwargs;
-  if (isFields(command) && "resume" in command) {
-    return cutText(`answer ${toJson(command.resume)}`, MAX_TEXT);
-  }
+/** The input of a run in a line: its message, or its JSON. */
+export function summaryOf({ input }: Fields): string {
   const text = toConversation(messagesOf(input) ?? []).at(-1)?.text;
   if (text) return `“${cutText(text, MAX_TEXT)}”`;
   return input === null || input === undefined ? "continues" : cutText(toJson(input), MAX_TEXT);
