@@ -19,7 +19,7 @@ export class CachedThreadRow {
   }
 
   get exists(): boolean {
-    return this.#cached !== null || this.#sql.exec("SELECT 1 FROM thread").toArray().length > 0;
+    return this.#find() !== null;
   }
 
   get(): Readonly<ThreadRow> {
@@ -94,10 +94,17 @@ export class CachedThreadRow {
   }
 
   #row(): ThreadRow {
-    if (this.#cached) return this.#cached;
-    const row = { ...this.#sql.exec<ThreadRow>("SELECT * FROM thread").one(), ...this.#later };
-    for (const column of Object.keys(this.#later)) this.#changed.add(column as keyof ThreadRow);
-    this.#cached = row;
+    const row = this.#find();
+    if (row === null) throw new Error("The object has no thread");
     return row;
+  }
+
+  #find(): ThreadRow | null {
+    if (this.#cached) return this.#cached;
+    const [row] = this.#sql.exec<ThreadRow>("SELECT * FROM thread").toArray();
+    if (!row) return null;
+    for (const column of Object.keys(this.#later)) this.#changed.add(column as keyof ThreadRow);
+    this.#cached = { ...row, ...this.#later };
+    return this.#cached;
   }
 }
