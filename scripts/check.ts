@@ -15,7 +15,7 @@ const FUZZ = ["--seed", "1", "--rounds", "4"];
 
 /**
  * A workerd of the tests keeps the isolates of each file that it ran. All heaps of a process share 4 GB, and two
- * processes with all files came to it.
+ * processes with all files needed more.
  */
 const UNIT_SHARDS = 3;
 
