@@ -18,7 +18,7 @@ export type StackFolder = {
   /** The first workspace; null until it is in the database. */
   tenant_id: string | null;
   api_key: string | null;
-  /** Whether its bucket was made a destination of exports. */
+  /** `false` until the bucket was made a destination of exports. Folders of older versions have none. */
   has_destination?: boolean;
 };
 
@@ -64,6 +64,7 @@ function newlyKept(region: Region | undefined): StackFolder {
     secret_access_key: randomBytes(30).toString("base64url"),
     tenant_id: null,
     api_key: null,
+    has_destination: false,
   };
 }
 

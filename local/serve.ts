@@ -24,6 +24,7 @@ export type Serving = {
   /** The stack's folder: state, bundles and what they are bound to live in it. */
   path: string;
   port: number;
+  /** Where V8's inspector listens. 0 or none: any free port. */
   inspector_port: number | undefined;
   /** Pause between two ticks of the cron. */
   tick_ms: number;

@@ -16,6 +16,7 @@ import { formatStep, paint } from "./processes/terminal.ts";
 import { ping, watch } from "./processes/watchdog.ts";
 import { addDestination } from "./s3/destination.ts";
 import { startS3 } from "./s3/server.ts";
+import type { Serving } from "./serve.ts";
 import { assertAgentHosts, LOCAL_SWITCHES, type Variables } from "./variables.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
 import type { MadeWorkspace } from "./workspace.ts";
@@ -33,17 +34,14 @@ type StackOptions = {
   quiet?: boolean;
   /** The Worker's entry, where it is another than the product's. */
   main?: string;
-  /** Where V8's inspector listens. 0 or none: any free port. */
-  inspector_port?: number;
-  /** Pause between two ticks of the cron; none: so short that no test waits for them. */
-  tick_ms?: number;
-  /** Makes the bucket a destination of the first workspace. */
+  /** Makes the bucket a destination of the first workspace when the folder is new. */
   adds_destination?: boolean;
-  /** Runs all agents in the Worker's process, which each of them can then end. */
-  agents_in_main?: boolean;
   /** Called for each finished step of the start. */
   onStep?(label: string, ms: number): void;
-};
+} & Partial<ProcessOptions>;
+
+/** `tick_ms` by default: so short that no test waits for the cron. */
+type ProcessOptions = Pick<Serving, "inspector_port" | "tick_ms" | "agents_in_main">;
 
 /** The content of `.heddle/local.json`. */
 export type StackInfo = {
@@ -115,8 +113,8 @@ async function raise(
   closers: Closers,
   stop: () => Promise<void>,
 ): Promise<Stack> {
-  const { port: wantedPort = 0, main, inspector_port, tick_ms = TICK_MS, variables = {} } = options;
-  const { agents_in_main = false } = options;
+  const { port: wantedPort = 0, main, variables = {} } = options;
+  const { inspector_port, tick_ms = TICK_MS, agents_in_main = false } = options;
   const [, , npm] = await Promise.all([
     step(onStep, "Worker is built", bundle(folder.path, main)),
     step(onStep, "Database is up to date", configure(folder)),
@@ -126,7 +124,8 @@ async function raise(
   assertAgentHosts(variables.EGRESS_AGENT_HOSTS, port);
   // Runs that the process before has left continue once the Worker answers. Only builds and exports need the hosts.
   const git_port = await freePort(folder.kept.git_port);
-  const served = { port, inspector_port, tick_ms, agents_in_main, git_port, variables };
+  const serving = { port, inspector_port, tick_ms, agents_in_main };
+  const served = { serving, git_port, variables };
   const [worker, git, s3] = await Promise.all([
     step(onStep, "Worker answers", serve(folder, served, npm, print, closers)),
     step(onStep, "Examples are repositories of the git host", startGit(folder, git_port, closers)),
@@ -141,10 +140,11 @@ async function raise(
     s3,
   };
   await writeWhole(join(folder.path, "local.json"), `${JSON.stringify(info, null, 2)}\n`);
-  if (options.adds_destination && !folder.kept.has_destination) {
-    await step(onStep, "Bucket is a destination of exports", addDestination(info));
-    // A destination that the Worker refuses, or a person deletes, does not come back.
-    await keep(folder, { has_destination: true });
+  if (options.adds_destination && folder.kept.has_destination === false) {
+    // A destination that the Worker refuses, or a person deletes, does not come back with the next start.
+    const label = "Bucket is a destination of exports";
+    const has_destination = await step(onStep, label, addDestination(info));
+    await keep(folder, { has_destination });
   }
   return { info, stop, killWorker: worker.kill };
 }
@@ -217,26 +217,23 @@ async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo[
 }
 
 type Served = {
-  port: number;
-  inspector_port: number | undefined;
-  tick_ms: number;
-  agents_in_main: boolean;
+  serving: ProcessOptions & { port: number };
   git_port: number;
   variables: Variables;
 };
 
 async function serve(
   folder: Folder,
-  { port, inspector_port, tick_ms, agents_in_main, git_port, variables }: Served,
+  { serving, git_port, variables }: Served,
   { registry_url, ca_file }: Npm,
   print: Print,
   closers: Closers,
 ) {
   const { path } = folder;
+  const { port, inspector_port } = serving;
   const url = `http://127.0.0.1:${port}`;
   const onError: Print = (line) => print(paint("red", line));
   const launch = async () => {
-    const place = { path, port, inspector_port, tick_ms, agents_in_main };
     // A machine is where it is: workerd has no jurisdictions and refuses them.
     const usual = {
       DATA_JURISDICTION: "",
@@ -245,8 +242,8 @@ async function serve(
       REGISTRY_URL: registry_url,
       EXAMPLES_URL: `http://127.0.0.1:${git_port}/examples`,
     };
-    const options = { ...place, ca_file, onError, variables: { ...usual, ...variables } };
-    const started = startWorker(options);
+    const all = { ...usual, ...variables };
+    const started = startWorker({ path, ...serving, ca_file, onError, variables: all });
     await rememberWorker(path, started.pid);
     return started;
   };

@@ -12,7 +12,8 @@ type BucketOwner = {
 
 /**
  * Makes the stack's bucket a destination of its first workspace, so that an export needs no other server.
- * @returns whether the Worker made it: it refuses addresses of this machine where the operator does
+ * @returns whether the Worker made it or refused it, as it does with addresses of this machine where the operator
+ * forbids them; a Worker that failed is to be called again
  */
 export async function addDestination({ base_url, api_key, s3 }: BucketOwner): Promise<boolean> {
   const { bucket, region, endpoint, access_key_id, secret_access_key } = s3;
@@ -25,7 +26,7 @@ export async function addDestination({ base_url, api_key, s3 }: BucketOwner): Pr
       config: { bucket_name: bucket, prefix: "traces", region, endpoint_url: endpoint },
       credentials: { access_key_id, secret_access_key },
     }),
-  });
-  await response.body?.cancel();
-  return response.ok;
+  }).catch(() => null);
+  await response?.body?.cancel();
+  return response !== null && response.status < 500;
 }
