@@ -99,8 +99,18 @@ class RandomRuns {
       );
       // Tasks write onto checkpoints of earlier batches too, and a retry writes again.
       const later = some.flatMap((one) => [this.#laterWritesOf(one), this.#laterWritesOf(one)]);
-      for (const writes of later) checkpoints.put(run_id, [], writes);
+      for (const writes of later) {
+        checkpoints.put(run_id, [], writes);
+        if (this.#pick(2) === 0) this.#verifyNewest(checkpoints);
+      }
     }
+    this.#verifyNewest(checkpoints);
+  }
+
+  /** The newest is in memory, unless it is read by its id. */
+  #verifyNewest(checkpoints: Checkpoints) {
+    const newest = checkpoints.read("", null);
+    expect(newest).toEqual(checkpoints.read("", newest?.checkpoint_id ?? ""));
   }
 
   /** Sometimes a copy of the checkpoint, which has the parent of its original. */
@@ -177,6 +187,7 @@ test.each([1, 2, 3])(
   async (seed) => {
     await withCheckpoints((checkpoints) => {
       const runs = new RandomRuns(seed);
+      checkpoints.startEmpty();
       for (let n = 0; n < 60; n++) {
         runs.put(checkpoints, `run ${n}`);
         if (n % 5 === 4) runs.delete(checkpoints, `run ${(n * 7) % (n + 1)}`);
@@ -277,6 +288,34 @@ test("tasks of a wide fan-out that end one by one do not read the writes of the 
     checkpoints.put("retry", [{ ...checkpoint(1, null, {}), values: [] }], []);
     checkpoints.put("retry", [], outputs(7, "last"));
     expect(textOf(7)).toEqual(["last 7", "last 7"]);
+  });
+});
+
+test("runs that follow each other read no checkpoint", async () => {
+  await withCheckpoints((_, sql) => {
+    const statements: string[] = [];
+    const exec = (query: string, ...bindings: unknown[]) => {
+      statements.push(query);
+      return sql.exec(query, ...bindings);
+    };
+    const tables = threadTables({ exec, databaseSize: 1 } as unknown as SqlStorage);
+    const checkpoints = new Checkpoints(tables, new Parts(threadTables(sql)));
+    const value = (version: number): StoredValue => ({
+      ...{ channel: "a", version, type: "json", data: bytes(`${version}`) },
+    });
+    checkpoints.startEmpty();
+    for (let n = 1; n < 20; n += 2) {
+      const [first, second] = [n, n + 1].map((id) => ({
+        ...checkpoint(id, id === 1 ? null : id - 1, { kept: 1, a: id }),
+        values: id === 1 ? [value(1), { ...value(1), channel: "kept" }] : [value(id)],
+      }));
+      if (first && second) checkpoints.put(`run ${n}`, [first, second], [write(n, "task", 0, "x")]);
+      const texts = checkpoints
+        .read("", null)
+        ?.values.map(({ data }) => new TextDecoder().decode(data));
+      expect([texts, checkpoints.headBytes()]).toEqual([["1", `${n + 1}`], 0]);
+    }
+    expect(statements.filter((statement) => !statement.startsWith("INSERT"))).toEqual([]);
   });
 });
 

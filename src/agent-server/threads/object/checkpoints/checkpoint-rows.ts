@@ -6,6 +6,7 @@ import { SEGMENTED_BYTES } from "../log/segments.ts";
 import type { ChannelValues } from "./channel-values.ts";
 import { ByteBudget, ENTRY_BYTES } from "./checkpoint-page.ts";
 import { InlineSources, type NewCheckpoint } from "./inline-sources.ts";
+import type { NewestHead } from "./newest-head.ts";
 import type { NewWrite } from "./replaced-writes.ts";
 import { REPLACE_CHECKPOINT, toBody } from "./row-format.ts";
 import { keyOfWrite } from "./stored-keys.ts";
@@ -24,34 +25,40 @@ const INSERT_CHECKPOINT =
 export class CheckpointRows {
   readonly #sql: SqlStorage;
   readonly #values: ChannelValues;
+  readonly #head: NewestHead;
 
-  constructor(sql: SqlStorage, values: ChannelValues) {
+  constructor(sql: SqlStorage, values: ChannelValues, head: NewestHead) {
     this.#sql = sql;
     this.#values = values;
+    this.#head = head;
   }
 
-  /** `isEmpty`: the thread has no checkpoint. @returns the writes that are in no row */
-  put(
-    run_id: string | null,
-    checkpoints: NewCheckpoint[],
-    writes: NewWrite[],
-    isEmpty: boolean,
-  ): NewWrite[] {
+  /** @returns the writes that are in no row */
+  put(run_id: string | null, checkpoints: NewCheckpoint[], writes: NewWrite[]): NewWrite[] {
     if (checkpoints.length === 0) return writes;
     const waiting = Map.groupBy(writes, keyOfCheckpoint);
     const budget = new ByteBudget(MAX_SCANNED_CHARACTERS);
     for (const some of chunks(checkpoints, ROWS)) {
-      const sources = new InlineSources(this.#sql, budget);
-      if (!isEmpty || some[0] !== checkpoints[0]) sources.read(some);
-      const rows = some.map((checkpoint) => this.#toRow(run_id, checkpoint, sources, waiting));
+      const sources = this.#sourcesOf(some, budget);
+      const stored = some.map((checkpoint) => this.#toRow(run_id, checkpoint, sources, waiting));
       insertRows(
         this.#sql,
         INSERT_CHECKPOINT,
-        rows,
+        stored.map(({ row }) => row),
         `ON CONFLICT DO UPDATE SET ${REPLACE_CHECKPOINT}`,
       );
+      const newest = some.findLastIndex(({ ns }) => ns === "");
+      this.#head.follow(some, stored[newest]?.inline ?? []);
     }
     return [...waiting.values()].flat();
+  }
+
+  #sourcesOf(checkpoints: NewCheckpoint[], budget: ByteBudget): InlineSources {
+    const sources = new InlineSources(this.#sql, budget);
+    const inline = this.#head.inlineBefore(checkpoints);
+    if (inline) sources.add("", inline);
+    else if (!this.#head.isNone) sources.read(checkpoints);
+    return sources;
   }
 
   #toRow(
@@ -74,7 +81,7 @@ export class CheckpointRows {
     const writes = sources.writesOf(next) ?? takeWrites(waiting, keyOfCheckpoint(next), max);
     sources.setWrites(next, writes);
     const body = toBody({ checkpoint, metadata, inline_values: values, inline_writes: writes });
-    return [ns, checkpoint_id, parent_id, run_id, "", "", body];
+    return { row: [ns, checkpoint_id, parent_id, run_id, "", "", body], inline: values };
   }
 }
 

@@ -7,6 +7,7 @@ import { ChannelValues } from "./channel-values.ts";
 import { ByteBudget, checkpointTooLarge, matching } from "./checkpoint-page.ts";
 import { CheckpointRows } from "./checkpoint-rows.ts";
 import type { NewCheckpoint } from "./inline-sources.ts";
+import { NewestHead } from "./newest-head.ts";
 import { PendingWrites } from "./pending-writes.ts";
 import { keepLatest } from "./prune.ts";
 import type { NewWrite } from "./replaced-writes.ts";
@@ -30,24 +31,23 @@ export class Checkpoints {
   readonly #values: ChannelValues;
   readonly #rows: CheckpointRows;
   readonly #writes: PendingWrites;
-  /** Saves a query for threads without checkpoints. */
-  #isEmpty = false;
+  readonly #head = new NewestHead();
 
   constructor(tables: ThreadTables, parts: Parts) {
     this.#sql = tables.sql;
     this.#tables = tables;
     this.#values = new ChannelValues(tables, parts);
-    this.#rows = new CheckpointRows(tables.sql, this.#values);
+    this.#rows = new CheckpointRows(tables.sql, this.#values, this.#head);
     this.#writes = new PendingWrites(tables, parts);
   }
 
   /** Skips the first read: the tables are new. */
   startEmpty() {
-    this.#isEmpty = true;
+    this.#head.startEmpty();
   }
 
   clearCache() {
-    this.#isEmpty = false;
+    this.#head.forget();
     this.#writes.clearCache();
   }
 
@@ -64,26 +64,37 @@ export class Checkpoints {
   }
 
   put(run_id: string | null, checkpoints: NewCheckpoint[], writes: NewWrite[]) {
-    const others = this.#rows.put(run_id, checkpoints, writes, this.#isEmpty);
-    if (checkpoints.length > 0) this.#isEmpty = false;
+    const others = this.#rows.put(run_id, checkpoints, writes);
     this.#writes.put(run_id, others);
+    this.#head.forgetWhenIn(writes);
   }
 
   keepLatest() {
-    this.#writes.clearCache();
+    this.clearCache();
     keepLatest(this.#tables);
   }
 
   has(ns: string, checkpoint_id: string): boolean {
-    if (this.#isEmpty) return false;
+    if (this.#head.isNone) return false;
     const sql = "SELECT 1 FROM checkpoints WHERE ns = ? AND checkpoint_id = ?";
     return this.#tables.sql.exec(sql, ns, checkpoint_id).toArray().length > 0;
   }
 
   /** Returns a checkpoint of a namespace, the newest without an id. */
   read(ns: string, checkpoint_id: string | null): LoadedCheckpoint | null {
+    if (ns === "" && checkpoint_id === null) return this.#head.loaded ?? this.#readHead();
     const [loaded] = this.list({ ns, limit: 1, ...(checkpoint_id && { checkpoint_id }) });
     return loaded ?? null;
+  }
+
+  #readHead(): LoadedCheckpoint | null {
+    if (this.#head.isNone) return null;
+    const [row] = this.#newest({ ns: "" });
+    if (!row) return null;
+    const loaded = this.#load(row, new ByteBudget(MAX_CHECKPOINT_BYTES));
+    if (!loaded) throw checkpointTooLarge(row);
+    this.#head.keep(loaded, row.inline_values);
+    return loaded;
   }
 
   /**
@@ -92,7 +103,7 @@ export class Checkpoints {
    * @throws AppError when the first of them alone does not fit
    */
   list({ limit, metadata, ...query }: PageQuery): LoadedCheckpoint[] {
-    if (this.#isEmpty) return [];
+    if (this.#head.isNone) return [];
     const page: LoadedCheckpoint[] = [];
     const budget = new ByteBudget(MAX_CHECKPOINT_BYTES);
     for (const row of matching(this.#newest(query), metadata)) {
@@ -135,10 +146,15 @@ export class Checkpoints {
    * holds values of 4 KB and more as they are, so a small database has no large state.
    */
   headBytes(): number {
-    if (this.#isEmpty || this.#sql.databaseSize < SMALL_DATABASE_BYTES) return 0;
+    if (this.#isSmall()) return 0;
     const [head] = this.#newest({ ns: "" });
     const bytes = head === undefined ? 0 : this.#values.bytesOf(head);
     return bytes < SMALL_STATE_BYTES ? 0 : bytes;
+  }
+
+  #isSmall(): boolean {
+    const isKept = this.#head.isNone || this.#head.loaded !== null;
+    return isKept || this.#sql.databaseSize < SMALL_DATABASE_BYTES;
   }
 
   hasAnyOf(run_id: string): boolean {
@@ -156,6 +172,7 @@ export class Checkpoints {
    * checkpoints use stay.
    */
   deleteOf(run_id: string) {
+    this.#head.forget();
     this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
     this.#values.deleteUnused(run_id);
     this.#writes.deleteOf(run_id);
