@@ -63,11 +63,22 @@ export class LiveThread {
     return this.open() && this.store.thread.endedAt() === null;
   }
 
+  /** Whether only its caller would see a run that is not written. */
+  get isUnwatched(): boolean {
+    return this.streams.isEmpty && !this.protocol.sockets.hasAny;
+  }
+
+  /** Writes the run that was accepted in memory, before anything is answered about it. */
+  writeDeferred() {
+    if (!this.store.isDeferring) return;
+    this.store.writeDeferred();
+    this.changed([]);
+  }
+
   /** Makes room for another thread, if this one is over and no one reads it. @returns `false` when it stays */
   vacate(): boolean {
-    const { store, loop, streams, protocol } = this;
-    if (!loop.isQuiet || !streams.isEmpty || protocol.sockets.hasAny || !isAtRest(store))
-      return false;
+    const { store, loop } = this;
+    if (!loop.isQuiet || !this.isUnwatched || !isAtRest(store)) return false;
     store.endedRuns.deleteBefore(Date.now() - GRACE_PERIOD_MS);
     return store.vacate(store.thread.endedAt() ?? 0);
   }

@@ -32,6 +32,7 @@ export class ThreadObject extends DurableObject<Env> {
 
   /** Checks the filters in the turn that reads: metadata may change between two turns. */
   async call(filters: Filters | null, { method, args }: ThreadCall): Promise<unknown> {
+    this.#thread.writeDeferred();
     const hidden = notFoundResult(method);
     if (filters !== null && !this.#isVisibleTo(filters)) return hidden;
     const methods = this.#methods.find((each) => method in each);
@@ -74,6 +75,7 @@ export class ThreadObject extends DurableObject<Env> {
 
   override async alarm() {
     const thread = this.#thread;
+    thread.writeDeferred();
     await runAlarm(this.ctx.storage, "ThreadObject", async () => {
       if (thread.open() && thread.alarm.isExpired) await thread.delete();
       else if (thread.store.exists) await thread.alarm.handle();
@@ -83,6 +85,7 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   override async fetch(request: Request): Promise<Response> {
+    this.#thread.writeDeferred();
     const session = sessionOf(request);
     const isHere = !isToShared(request) || this.#has(session.thread_id);
     return isHere ? this.#thread.protocol.sockets.accept(session) : elsewhereResponse();

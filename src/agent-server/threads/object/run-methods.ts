@@ -20,6 +20,9 @@ import { type RunQuery, toRecord } from "./storage/run-rows.ts";
 /** Maximum wait of an answer for the end of the run that it answers. */
 const ENDING_MS = 30_000;
 
+/** Accepts a run whose answer waits for its end, or for its row. */
+const IN_MEMORY = { inMemory: true };
+
 /** `interrupts` is `null` when they are too large. */
 export type WaitingState = Pick<ThreadRecord, "metadata"> & { interrupts: Interrupts | null };
 
@@ -42,7 +45,7 @@ export class RunMethods {
     choice: StreamChoice,
   ): Promise<RunAcceptance<{ events: string | ReadableStream }>> {
     await this.#endOfInterrupting(request);
-    const accepted = this.#accept(request, () => ({}));
+    const accepted = this.#accept(request, () => ({}), IN_MEMORY);
     if (!accepted.ok) return accepted;
     const events = await this.#readers.stream(accepted.run.run_id, choice);
     return { ...accepted, events };
@@ -53,7 +56,7 @@ export class RunMethods {
     on_leave: "cancel" | "continue",
   ): Promise<RunAcceptance<{ body: string | ReadableStream }>> {
     await this.#endOfInterrupting(request);
-    const accepted = this.#accept(request, () => ({}));
+    const accepted = this.#accept(request, () => ({}), IN_MEMORY);
     if (!accepted.ok) return accepted;
     const body = await this.#readers.wait(accepted.run.run_id, on_leave === "cancel");
     return { ...accepted, body };
@@ -184,17 +187,22 @@ export class RunMethods {
     return Array.isArray(request.answers) ? "no_pending_interrupt" : null;
   }
 
-  #accept<T>(request: RunRequest, withRun: (run: RunRecord) => T): RunAcceptance<T> {
+  #accept<T>(
+    request: RunRequest,
+    withRun: (run: RunRecord) => T,
+    { inMemory } = { inMemory: false },
+  ): RunAcceptance<T> {
     const known = this.#thread.open() ? this.#knownRun(request) : null;
     if (known === "key_reused") return { ok: false, refusal: known };
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
     const refusal = this.#refusalOf(request);
     if (refusal) return { ok: false, refusal };
-    if (!this.#thread.openVisible() && request.create_thread)
-      this.#thread.create(request.create_thread);
+    const isNew = !this.#thread.openVisible();
+    if (isNew && request.create_thread) this.#thread.create(request.create_thread);
     const answering = resolveAnswer(request, this.#thread.store);
     if (typeof answering === "string") return { ok: false, refusal: answering };
-    const run = this.#thread.loop.accept(answering);
+    const canDefer = inMemory && !isNew && this.#thread.isUnwatched;
+    const run = this.#thread.loop.accept(answering, { canDefer });
     if (typeof run === "string") return { ok: false, refusal: run };
     return { ok: true, run: toRecord(run), ...withRun(run) };
   }

@@ -17,12 +17,15 @@ const MAX_SHORT_CHARACTERS = 256 * 1024;
 
 /** Streams of runs and threads. A disconnect may cancel the run. */
 export class RunReaders {
+  readonly #thread: LiveThread;
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
   readonly #followers: Followers;
   readonly #streams: OpenStreams;
 
-  constructor({ store, loop, followers, streams }: LiveThread) {
+  constructor(thread: LiveThread) {
+    const { store, loop, followers, streams } = thread;
+    this.#thread = thread;
     this.#store = store;
     this.#loop = loop;
     this.#followers = followers;
@@ -40,7 +43,7 @@ export class RunReaders {
 
   /** Returns the events of a run that ends at once, or a stream of them. */
   async stream(run_id: string, choice: StreamChoice): Promise<string | ReadableStream> {
-    if (await this.#followers.isOverWithin(run_id, SHORT_MS)) {
+    if (await this.#isShort(run_id)) {
       const text = await this.#followers.text(run_id, eventFilter(choice), MAX_SHORT_CHARACTERS);
       if (text !== null) return text;
     }
@@ -59,12 +62,18 @@ export class RunReaders {
 
   /** Returns the result of a run that ends at once, or a stream of it. */
   async wait(run_id: string, cancel_on_disconnect: boolean): Promise<string | ReadableStream> {
-    if (await this.#followers.isOverWithin(run_id, SHORT_MS)) {
+    if (await this.#isShort(run_id)) {
       const text = resultText(this.#store, run_id, "wait");
       await this.#store.durable();
       if (text.length <= MAX_SHORT_CHARACTERS) return text;
     }
     return this.result(run_id, "wait", cancel_on_disconnect);
+  }
+
+  async #isShort(run_id: string): Promise<boolean> {
+    const isShort = await this.#followers.isOverWithin(run_id, SHORT_MS);
+    this.#thread.writeDeferred();
+    return isShort;
   }
 
   result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean): ReadableStream {

@@ -47,7 +47,7 @@ export class ThreadAlarm {
 
   /** Sets the alarm and schedules the flushes. */
   arm() {
-    if (!this.#store.exists) return;
+    if (!this.#store.exists || this.#store.isDeferring) return;
     const wake = this.#nextWake();
     clearTimeout(this.#idleTimer);
     if (wake !== null && (this.#alarmAt === null || wake < this.#alarmAt)) this.#setAlarm(wake);

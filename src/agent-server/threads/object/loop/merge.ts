@@ -9,14 +9,25 @@ import { withoutRun } from "../storage/thread-rows.ts";
 
 type ThreadState = Pick<ThreadStore, "runs" | "thread">;
 
+export type RunPlan = {
+  cancel: { run_id: string; action: CancelAction }[];
+  merged: ReturnType<typeof mergeRun>;
+  reason: string;
+};
+
 /** Decides about a new run, and merges it with the thread as the runs that it cancels leave it. */
-export function planRun(store: ThreadState, request: RunRequest) {
+export function planRun(store: ThreadState, request: RunRequest): RunPlan | RunRefusal {
   const verdict = decideMultitask(store.runs.queue.inFlight(), request.multitask_strategy);
   if (!verdict.accept) return "busy";
   const merged = mergeRun(request, outlineWithout(store, verdict.cancel));
   if (!isKeepable(merged.metadata, merged.kwargs.config)) return "too_large";
   const reason = `multitask: run ${request.run_id} came with multitask_strategy "${request.multitask_strategy}"`;
   return { cancel: verdict.cancel, merged, reason };
+}
+
+/** Whether nothing but its caller waits for a run on a free thread. */
+export function startsAtOnce({ after_seconds, kwargs }: RunRequest): boolean {
+  return after_seconds === 0 && kwargs.webhook === null;
 }
 
 /**

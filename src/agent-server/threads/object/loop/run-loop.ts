@@ -12,7 +12,7 @@ import { lost } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
-import { planRun, repeatStart } from "./merge.ts";
+import { planRun, type RunPlan, repeatStart, startsAtOnce } from "./merge.ts";
 import { Settling } from "./settling.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
@@ -66,22 +66,30 @@ export class RunLoop {
     return !this.#settling.isPending && !this.#store.runs.queue.isInFlight(run_id);
   }
 
-  /** Stores a run, and starts it when the thread is free. @returns why it is refused, else the run */
-  accept(request: RunRequest): StoredRun | RunRefusal {
+  /**
+   * Accepts a run, and starts it when the thread is free. `canDefer`: a run that starts at once may be written later.
+   * @returns why it is refused, else the run
+   */
+  accept(request: RunRequest, { canDefer } = { canDefer: false }): StoredRun | RunRefusal {
     const plan = planRun(this.#store, request);
     if (typeof plan === "string") return plan;
-    const { cancel, merged, reason } = plan;
-    const { runs, thread } = this.#store;
-    this.#store.transaction(() => {
-      for (const { run_id, action } of cancel) this.#stop(run_id, action, reason);
-      const isFree = runs.queue.isEmpty;
-      runs.insert(request, merged, isFree ? thread.snapshot() : null);
-      if (isFree) thread.assign({ metadata: merged.threadMetadata, config: merged.kwargs.config });
-      this.#startNext();
-      if (!runs.queue.running()) thread.writeStart();
-    });
+    const { runs } = this.#store;
+    const isDeferred = canDefer && runs.queue.isEmpty && startsAtOnce(request);
+    const insert = () => this.#insert(request, plan);
+    if (isDeferred) this.#store.defer(insert);
+    else this.#store.transaction(insert);
     this.#notify();
     return runs.get(request.run_id) ?? "thread_missing";
+  }
+
+  #insert(request: RunRequest, { cancel, merged, reason }: RunPlan) {
+    const { runs, thread } = this.#store;
+    for (const { run_id, action } of cancel) this.#stop(run_id, action, reason);
+    const isFree = runs.queue.isEmpty;
+    runs.insert(request, merged, isFree ? thread.snapshot() : null);
+    if (isFree) thread.assign({ metadata: merged.threadMetadata, config: merged.kwargs.config });
+    this.#startNext();
+    if (!runs.queue.running()) thread.writeStart();
   }
 
   /** Starts the next run that is due. */

@@ -29,6 +29,8 @@ export class RunQueue {
   readonly #thread: StoredThread;
   #cached: Map<string, QueuedRun> | null = null;
   #lastSeq = 0;
+  /** A new run that no transaction has written. */
+  #unwritten: RunRow | null = null;
   /** The run that ended last, whose result is read next. */
   #ended: RunRow | null = null;
 
@@ -53,6 +55,19 @@ export class RunQueue {
   startEmpty() {
     this.#cached = new Map();
     this.#lastSeq = 0;
+    this.#unwritten = null;
+  }
+
+  /** Keeps the only run, which is new, for the next transaction: one that fails does not drop it. */
+  defer(): Readonly<RunRow> | null {
+    const [run] = this.#runs().values();
+    this.#unwritten = run ? { ...run.row } : null;
+    return this.#unwritten;
+  }
+
+  /** Called when a transaction has succeeded. */
+  endDeferral() {
+    this.#unwritten = null;
   }
 
   /** Drops the cache after a failed transaction: it may hold what was not written. */
@@ -187,10 +202,10 @@ export class RunQueue {
     const { seq } = this.#sql
       .exec<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM runs")
       .one();
-    this.#lastSeq = seq;
-    this.#cached = new Map(
-      rows.map((row) => [row.run_id, { row, isNew: false, isChanged: false }]),
-    );
+    const runs: QueuedRun[] = rows.map((row) => ({ row, isNew: false, isChanged: false }));
+    if (this.#unwritten) runs.push({ row: { ...this.#unwritten }, isNew: true, isChanged: false });
+    this.#lastSeq = Math.max(seq, this.#unwritten?.seq ?? 0);
+    this.#cached = new Map(runs.map((run) => [run.row.run_id, run]));
     return this.#cached;
   }
 

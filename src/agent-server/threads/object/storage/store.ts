@@ -50,6 +50,7 @@ export class ThreadStore {
   readonly #tables: ThreadTables;
   readonly #log: BatchLog;
   #exists: boolean;
+  #isDeferring = false;
 
   constructor(storage: DurableObjectStorage) {
     const tables = threadTables(storage.sql);
@@ -134,14 +135,47 @@ export class ThreadStore {
 
   /** Writes the caches at the end, or drops them when the work fails. */
   transaction<T>(work: () => T): T {
-    try {
-      return this.#storage.transactionSync(() => {
+    return this.#clearingOnError(() => {
+      const done = this.#storage.transactionSync(() => {
         const result = work();
         this.events.flush((run_id) => this.runs.queue.row(run_id)?.status === "running");
         this.thread.flush();
         this.runs.queue.flush();
         return result;
       });
+      this.#isDeferring = false;
+      this.runs.queue.endDeferral();
+      return done;
+    });
+  }
+
+  /**
+   * Accepts the only run of the thread without a write: the next transaction, or `writeDeferred`, writes it. A crash
+   * before loses the run, so nothing may be sent about it.
+   */
+  defer(accept: () => void) {
+    this.#clearingOnError(() => {
+      accept();
+      this.thread.flush();
+      const run = this.runs.queue.defer();
+      this.#isDeferring = true;
+      // The rest of it is in parts, which are written.
+      if (run?.kwargs === null) this.writeDeferred();
+    });
+  }
+
+  /** Whether a run was accepted that is not written. */
+  get isDeferring(): boolean {
+    return this.#isDeferring;
+  }
+
+  writeDeferred() {
+    if (this.#isDeferring) this.transaction(() => {});
+  }
+
+  #clearingOnError<T>(work: () => T): T {
+    try {
+      return work();
     } catch (error) {
       this.#clearCaches();
       throw error;

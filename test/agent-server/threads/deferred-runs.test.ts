@@ -1,0 +1,132 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { planRun } from "../../../src/agent-server/threads/object/loop/merge.ts";
+import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { EVERYTHING, namesOf, readEvents, readText, testThread } from "../../support/threads.ts";
+
+type TestThread = Awaited<ReturnType<typeof testThread>>;
+
+const STEPS = { input: { delay_ms: 300 } };
+
+function stubOf({ place }: TestThread) {
+  const name = `${place.deployment_id}/${place.thread_id}`;
+  return env.THREADS.getByName(name) as DurableObjectStub<ThreadObject>;
+}
+
+/** Ends the object as a crash does: memory, calls and streams are gone, storage stays. */
+async function crash(thread: TestThread) {
+  await runInDurableObject(stubOf(thread), (_, state) => state.abort("crash")).catch(() => {});
+}
+
+/** Defers a run in a store over the storage of the thread. */
+function withDeferred(
+  thread: TestThread,
+  input: object,
+  use: (store: ThreadStore, run_id: string, stored: () => number) => void,
+) {
+  const request = thread.order("echo", { input });
+  return runInDurableObject(stubOf(thread), (_, { storage }) => {
+    const store = new ThreadStore(storage);
+    const plan = planRun(store, request);
+    if (typeof plan === "string") throw new Error(plan);
+    store.defer(() => store.runs.insert(request, plan.merged, store.thread.snapshot()));
+    const stored = () => storage.sql.exec("SELECT run_id FROM runs").toArray().length;
+    use(store, request.run_id, stored);
+  });
+}
+
+test("a deferred run is written by the next transaction, and survives one that fails", async () => {
+  await withDeferred(await testThread(), {}, (store, run_id, stored) => {
+    expect([stored(), store.isDeferring]).toEqual([0, true]);
+    const fail = () => {
+      store.runs.start(run_id, "version");
+      throw new Error("full");
+    };
+    expect(() => store.transaction(fail)).toThrow("full");
+    expect([stored(), store.runs.get(run_id)?.status]).toEqual([0, "pending"]);
+    store.transaction(() => store.runs.start(run_id, "version"));
+    expect([stored(), store.isDeferring]).toEqual([1, false]);
+    store.writeDeferred();
+    expect([stored(), store.runs.queue.inFlight()]).toEqual([1, [run_id]]);
+  });
+});
+
+test("a run whose input takes several rows is written at once", async () => {
+  await withDeferred(await testThread(), { text: "x".repeat(400_000) }, (store, _, stored) =>
+    expect([stored(), store.isDeferring]).toEqual([1, false]),
+  );
+});
+
+test("a run that ends at once is one row, which is written with its end", async () => {
+  const thread = await testThread();
+  const defer = vi.spyOn(ThreadStore.prototype, "defer");
+  onTestFinished(() => defer.mockRestore());
+  const run_id = newId();
+  await thread.wait("echo", { input: { messages: [] } }, run_id);
+  expect(defer).toHaveBeenCalledTimes(1);
+  await crash(thread);
+  expect(await thread.object.getRun(run_id)).toMatchObject({ status: "success" });
+});
+
+test("a crash before the first write loses a run without an answer, whose request can be repeated", async () => {
+  const thread = await testThread();
+  // `abort` throws.
+  const state = await runInDurableObject(stubOf(thread), (_, each) => each);
+  const { defer } = ThreadStore.prototype;
+  const crashing = vi.spyOn(ThreadStore.prototype, "defer").mockImplementationOnce(function (
+    this: ThreadStore,
+    accept,
+  ) {
+    defer.call(this, accept);
+    state.abort("crash");
+  });
+  onTestFinished(() => crashing.mockRestore());
+  const run_id = newId();
+  await expect(thread.wait("steps", STEPS, run_id)).rejects.toThrow();
+  expect(await thread.object.getRun(run_id)).toBeNull();
+  expect(await thread.object.getThread()).toMatchObject({ status: "idle" });
+  expect((await thread.wait("steps", STEPS, run_id)).log).toEqual(["a", "b", "c"]);
+});
+
+test("a second caller sees the run, which a crash does not lose then", async () => {
+  const thread = await testThread();
+  const run_id = newId();
+  const waiting = thread.wait("steps", STEPS, run_id).catch(() => null);
+  const following = await thread.object.followRun(run_id, EVERYTHING);
+  expect(following).not.toBeNull();
+  await following?.cancel();
+  await crash(thread);
+  await waiting;
+  expect((await thread.join(run_id)).log).toEqual(["a", "b", "c"]);
+});
+
+test("a run that is queued behind a deferred one runs after it, also after a crash", async () => {
+  const thread = await testThread();
+  const first = thread.wait("steps", STEPS).catch(() => null);
+  const { run_id } = await thread.create("steps", STEPS);
+  await crash(thread);
+  await first;
+  expect((await thread.join(run_id)).log.join("")).toBe("abcabc");
+});
+
+test("two requests with one id have one run", async () => {
+  const thread = await testThread();
+  const run_id = newId();
+  const answers = [1, 2].map(() => thread.wait("steps", STEPS, run_id));
+  for (const { log } of await Promise.all(answers)) expect(log).toEqual(["a", "b", "c"]);
+});
+
+test("a stream of a short run and one of a long run begin with the same events", async () => {
+  const thread = await testThread();
+  for (const delay_ms of [0, 50]) {
+    const request = thread.order("steps", { input: { delay_ms }, stream_mode: "updates" });
+    const accepted = await thread.object.streamRun(request, EVERYTHING);
+    if (!accepted.ok) throw new Error(accepted.refusal);
+    const events = await readEvents(await readText(accepted.events));
+    expect(namesOf(events)).toEqual(["metadata", "updates", "updates", "updates"]);
+    expect(events.map(({ id }) => id)).toEqual([0, 1, 2, 3]);
+  }
+});
