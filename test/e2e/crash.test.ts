@@ -61,6 +61,29 @@ test("runs that were queued when the Worker was killed all run, once, in order",
   expect(values.log.join("")).toBe("abc".repeat(5));
 });
 
+test("a run that the killed Worker has not answered runs once when its request is repeated", async () => {
+  const { thread_id } = await client(deployment_id).threads.create();
+  const wait = (key: string) => {
+    const body = { assistant_id: "steps", input: { delay_ms: 0 } };
+    const path = `/agents/${deployment_id}/threads/${thread_id}/runs/wait`;
+    const headers = { "idempotency-key": key };
+    return request<Log>("POST", path, body, headers).catch(() => ({ status: 0, body: null }));
+  };
+  for (let n = 1; n <= 6; n++) {
+    const sent = wait(`run ${n}`);
+    await new Promise((sleep) => setTimeout(sleep, 4 * n));
+    await killWorker();
+    await sent;
+    await aliveAgain();
+    const answer = await until(
+      "The run",
+      () => wait(`run ${n}`),
+      ({ status }) => status === 200,
+    );
+    expect(answer.body?.log.join("")).toBe("abc".repeat(n));
+  }
+});
+
 test("the SDK's own retries and its reconnect bridge a crash", async () => {
   const { threads, runs } = client(deployment_id, { maxRetries: 4 });
   const { thread_id } = await threads.create();
