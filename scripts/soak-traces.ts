@@ -1,4 +1,4 @@
-// `npm run soak:traces`: the traces of two old days while they are sealed, compacted, moved to R2 and expired, and the Worker is killed at fifty moments of that. Exit 1 when a run is lost, doubled or stale, or an object in R2 belongs to nothing.
+// `npm run soak:traces`: the traces of two old days while they are sealed, compacted, moved to R2, deleted and expired, and the Worker is killed at eighty moments of that. Exit 1 when a run is lost, doubled, stale or back, or an object in R2 belongs to nothing.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startStack } from "../local/stack.ts";
@@ -12,11 +12,12 @@ const DOWN_MS = 60_000;
 const AFTER_MS = 2_000;
 const CHECK_EVERY = 10;
 /** Longest time from the start of a step to the kill: about as long as the step takes. */
-const STEPS = { seal: 2_500, ring: 400, expire: 150 };
+const STEPS = { seal: 2_500, ring: 400, expire: 150, delete: 150 };
+const WEIGHTS = { seal: 2, ring: 4, expire: 4, delete: 4 };
 
 const { values } = readOptions({
   seed: { type: "string", default: String(Date.now() % 2 ** 31) },
-  kills: { type: "string", default: "50" },
+  kills: { type: "string", default: "80" },
 });
 const seed = Number(values.seed);
 const kills = Number(values.kills);
@@ -28,10 +29,10 @@ try {
   const random = randomOf(seed);
   const server = new Server(stack.info.base_url, stack.info.api_key, false);
   const days = await OldDays.open(server, stack.info, random.fork());
-  const done = { seal: 0, ring: 0, expire: 0 };
+  const done = { seal: 0, ring: 0, expire: 0, delete: 0 };
   for (let n = 1; n <= kills; n++) {
     await days.ingest();
-    const step = random.pick({ seal: 3, ring: 5, expire: 2 });
+    const step = random.pick(WEIGHTS);
     done[step] += 1;
     const work = days[step]();
     await pause(random.upTo(STEPS[step]));
@@ -48,7 +49,7 @@ try {
   const findings = [...days.findings, ...server.broken];
   for (const finding of findings) console.log(finding);
   console.log(
-    `Killed in ${done.seal} exports, ${done.ring} alarms, ${done.expire} expiries; ${days.size} runs`,
+    `Killed in ${done.seal} exports, ${done.ring} alarms, ${done.expire} expiries, ${done.delete} deletions; ${days.size} runs`,
   );
   console.log(`${findings.length} findings, seed ${seed}`);
   process.exitCode = findings.length === 0 ? 0 : 1;

@@ -16,6 +16,7 @@ const FIRST_RUNS = 2400;
 const LONG = 80;
 const SHORT = 40;
 const PATCHES = 60;
+const DELETED = 20;
 const BATCH = 400;
 const TEXT_BYTES = 900;
 const EXPORT_MS = 240_000;
@@ -136,6 +137,16 @@ export class OldDays {
 
   async expire(): Promise<void> {
     for (const day of this.#days) await this.#call("expire", day);
+  }
+
+  /** Deletes long-lived traces of both days, which no later read may find. */
+  async delete(): Promise<void> {
+    const first = this.#random.upTo(Math.max(0, this.size - DELETED));
+    const trace_ids = this.#long.splice(first, DELETED).map(({ id }) => id);
+    await this.#server.json("POST", "/api/v1/runs/delete", {
+      session_id: this.#project,
+      trace_ids,
+    });
   }
 
   #call<T>(what: string, day = ""): Promise<T> {
