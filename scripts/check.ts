@@ -17,15 +17,15 @@ const FUZZ = ["--seed", "1", "--rounds", "4"];
  * A workerd of the tests keeps the isolates of each file that it ran. All heaps of a process share 4 GB, and two
  * processes with all files needed more.
  */
-const UNIT_SHARDS = 3;
+const UNIT_SHARDS = 6;
 
 /** Parts of a stage run beside each other: one computes while the other waits. */
 const STAGES: Part[][] = [
   [npm("advisories"), npm("static"), npm("python-env")],
   [tests("node", "node")],
-  [tests("unit", "workerd", UNIT_SHARDS)],
+  [tests("unit", "workerd", UNIT_SHARDS), tests("s3", "s3")],
   [tests("e2e", "e2e")],
-  [tests("s3", "s3"), npm("demo"), npm("lint:api"), npm("fuzz", ...FUZZ)],
+  [npm("demo"), npm("lint:api"), npm("fuzz", ...FUZZ)],
 ];
 
 /** Parts whose failures end the check. */
@@ -56,7 +56,7 @@ process.exitCode = is_passed ? 0 : 1;
 
 async function runPart({ name, run }: Part) {
   const log = join(dir, `${name.replace(":", "-")}.log`);
-  console.log(`${name}: started, ${log}`);
+  console.log(`${name}: started, ${log}*`);
   const started = performance.now();
   const outcome = await run(log);
   const seconds = Math.round((performance.now() - started) / 1000);

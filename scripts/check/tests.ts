@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { mapConcurrent } from "../../src/shared/work/chunks.ts";
 import { lastLines, runCommand } from "./command.ts";
 import type { Outcome, TestFailure } from "./outcome.ts";
 
@@ -23,10 +24,11 @@ const UNFINISHED = "The file did not finish: its process ended, or was ended.";
 /** Lines about the end of a process, which no test reports. */
 const PROCESS_END = /exited unexpectedly|terminated|crash|out of memory|fatal error|\bSIG[A-Z]+\b/i;
 const MAX_PROCESS_LINES = 20;
+const LANES = 2;
 
 type Attempt = { code: number; passed: number; failures: TestFailure[] };
 
-/** `shards`: runs of Vitest, one after the other, that divide the files. */
+/** `shards`: runs of Vitest with a worker each that divide the files; two are under way at a time. */
 export async function runTests(project: string, log: string, shards = 1): Promise<Outcome> {
   const first = await attemptShards(project, shards, log);
   const { passed } = first;
@@ -46,14 +48,17 @@ export async function runTests(project: string, log: string, shards = 1): Promis
 }
 
 async function attemptShards(project: string, shards: number, log: string): Promise<Attempt> {
-  const all: Attempt = { code: 0, passed: 0, failures: [] };
-  for (let n = 1; n <= shards; n++) {
-    const one = await attempt(project, [`--shard=${n}/${shards}`], `${log}.${n}.json`, log);
-    all.code ||= one.code;
-    all.passed += one.passed;
-    all.failures.push(...one.failures);
-  }
-  return all;
+  if (shards === 1) return attempt(project, [], `${log}.json`, log);
+  const numbers = Array.from({ length: shards }, (_, n) => n + 1);
+  const attempts = await mapConcurrent(numbers, LANES, (n) => {
+    const options = [`--shard=${n}/${shards}`, "--maxWorkers", "1"];
+    return attempt(project, options, `${log}.${n}.json`, `${log}.${n}`);
+  });
+  return {
+    code: Math.max(...attempts.map(({ code }) => code)),
+    passed: attempts.reduce((sum, { passed }) => sum + passed, 0),
+    failures: attempts.flatMap(({ failures }) => failures),
+  };
 }
 
 async function attempt(
