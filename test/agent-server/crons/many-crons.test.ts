@@ -19,8 +19,13 @@ beforeAll(async () => {
   owner = await workspace();
 });
 
-afterEach(() => {
+/** A thread goes on with a thousand runs, which would delay the tests of other files. */
+const threads: string[] = [];
+
+afterEach(async () => {
   vi.restoreAllMocks();
+  const options = { key: owner.admin, method: "DELETE" };
+  for (const path of threads.splice(0)) expect((await api(path, options)).status).toBe(204);
 });
 
 async function agent() {
@@ -31,11 +36,11 @@ async function agent() {
     expect([path, response.status]).toEqual([path, 200]);
     return response.json<T>();
   };
-  /** Its runs wait for one that begins in an hour. */
   const busyThread = async () => {
     const { thread_id } = await call<{ thread_id: string }>("/threads", {});
     const order = { assistant_id: "echo", input: {}, after_seconds: 3600 };
     await call(`/threads/${thread_id}/runs`, order);
+    threads.push(`/agents/${deployment_id}/threads/${thread_id}`);
     return thread_id;
   };
   const cronOn = async (thread_id: string, json: Json = {}) =>
