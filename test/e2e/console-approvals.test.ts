@@ -69,6 +69,17 @@ test("of two people who answer one question, the second answers no other", async
   expect(values).toMatchObject({ log: ["yes", "yes"] });
 });
 
+test("the question that waits stays in view when the window gets smaller", async () => {
+  const page = await openThread(await waitingThread());
+  await page.setViewportSize({ width: 1280, height: 380 });
+  const messages = page.getByRole("region", { name: "Messages" });
+  const hidden = () => messages.evaluate((box) => box.scrollHeight - box.clientHeight);
+  const below = () =>
+    messages.evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop);
+  await expect.poll(hidden).toBeGreaterThan(0);
+  await expect.poll(below).toBeLessThan(2);
+});
+
 test("Esc closes the palette and does not stop the run behind it", async () => {
   const { page } = await openConsole(browser);
   const { threads, runs } = client(graphs);
