@@ -72,10 +72,10 @@ test("of two people who answer one question, the second answers no other", async
 test("the question that waits stays in view when the window gets smaller", async () => {
   const page = await openThread(await waitingThread());
   await page.setViewportSize({ width: 1280, height: 380 });
-  const messages = page.getByRole("region", { name: "Messages" });
-  const hidden = () => messages.evaluate((box) => box.scrollHeight - box.clientHeight);
-  const below = () =>
-    messages.evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop);
+  const numberOf = (script: string) => page.evaluate(`(() => { ${script} })()`);
+  const box = `const box = document.querySelector('[aria-label="Messages"]');`;
+  const hidden = () => numberOf(`${box} return box.scrollHeight - box.clientHeight`);
+  const below = () => numberOf(`${box} return box.scrollHeight - box.clientHeight - box.scrollTop`);
   await expect.poll(hidden).toBeGreaterThan(0);
   await expect.poll(below).toBeLessThan(2);
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
   owner = await workspace();
 });
 
-/** A thread goes on with a thousand runs, which would delay the tests of other files. */
+/** A thread has a thousand runs to do, which would delay the tests of other files. */
 const threads: string[] = [];
 
 afterEach(async () => {
