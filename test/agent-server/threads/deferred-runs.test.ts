@@ -71,6 +71,30 @@ test("a run that ends at once is one row, which is written with its end", async 
   expect(await thread.object.getRun(run_id)).toMatchObject({ status: "success" });
 });
 
+test("a thread in an object that had others is written with its run, and survives a transaction that fails", async () => {
+  const thread = await testThread();
+  await runInDurableObject(stubOf(thread), (_, { storage }) => {
+    const store = new ThreadStore(storage);
+    expect(store.vacate(0)).toBe(true);
+    const place = { ...thread.place, thread_id: newId(), temporary: true };
+    store.create(place, { canDefer: true });
+    const stored = () => storage.sql.exec("SELECT thread_id FROM thread").toArray();
+    expect([stored(), store.thread.id, store.isDeferring]).toEqual([[], place.thread_id, true]);
+    const fail = () => {
+      store.thread.markEnded();
+      throw new Error("full");
+    };
+    expect(() => store.transaction(fail)).toThrow("full");
+    expect([store.exists, store.thread.id, store.thread.endedAt()]).toEqual([
+      ...[true, place.thread_id, null],
+    ]);
+    expect(new ThreadStore(storage).isVacant).toBe(true);
+    store.writeDeferred();
+    expect(stored()).toEqual([{ thread_id: place.thread_id }]);
+    expect(new ThreadStore(storage).thread.id).toBe(place.thread_id);
+  });
+});
+
 test("a crash before the first write loses a run without an answer, whose request can be repeated", async () => {
   const thread = await testThread();
   // `abort` throws.

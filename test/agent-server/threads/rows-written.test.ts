@@ -45,7 +45,7 @@ function countRows(databases: SqlStorage[]) {
   return { rows, stop };
 }
 
-test("a traced run on a thread writes at most 10 rows, those of its trace included", async () => {
+test("a traced run on a thread writes at most 8 rows, those of its trace included", async () => {
   const thread = await testThread(ownRevision());
   const databases = await databasesOf(thread.place);
   const run = () => thread.wait("echo", { input: { messages: [{ role: "user", content: "hi" }] } });
@@ -69,7 +69,7 @@ test("a traced run on a thread writes at most 10 rows, those of its trace includ
   await waitForDelivery(second.rows);
   const rows = second.stop();
   expect(rows).toHaveProperty("INSERT INTO checkpoints");
-  expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(10);
+  expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(8);
 });
 
 test("the tables of a thread with a short run write 8 rows, and its first long value 8 more", async () => {
@@ -98,7 +98,7 @@ test("the tables of a thread with a short run write 8 rows, and its first long v
   counted.stop();
 });
 
-test("a threadless run in an object that had others before writes at most 16 rows there", async () => {
+test("a threadless run in an object that had others before writes at most 14 rows there", async () => {
   const { place, order } = await testThread(ownRevision());
   const run = async () => {
     const thread_id = idWithNumber(0);
@@ -124,7 +124,7 @@ test("a threadless run in an object that had others before writes at most 16 row
   await run();
   const rows = counted.stop();
   expect(rows).toHaveProperty("INSERT OR REPLACE");
-  expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(16);
+  expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(14);
 });
 
 test("a run that has just ended is not read again for its result", async () => {

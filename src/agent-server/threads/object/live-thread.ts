@@ -39,8 +39,8 @@ export class LiveThread {
     this.alarm = new ThreadAlarm(ctx, env, store, loop);
   }
 
-  create(thread: NewThread) {
-    this.store.create(thread);
+  create(thread: NewThread, { canDefer } = { canDefer: false }) {
+    this.store.create(thread, { canDefer });
     this.#isAwake = true;
   }
 

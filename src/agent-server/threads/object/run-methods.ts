@@ -187,6 +187,14 @@ export class RunMethods {
     return Array.isArray(request.answers) ? "no_pending_interrupt" : null;
   }
 
+  /** Creates the thread of the request if there is none. @returns whether the run may be accepted in memory */
+  #openFor({ create_thread }: RunRequest, inMemory: boolean): boolean {
+    const canDefer = inMemory && this.#thread.isUnwatched;
+    if (this.#thread.openVisible()) return canDefer;
+    if (create_thread) this.#thread.create(create_thread, { canDefer });
+    return this.#thread.store.isDeferring;
+  }
+
   #accept<T>(
     request: RunRequest,
     withRun: (run: RunRecord) => T,
@@ -197,11 +205,9 @@ export class RunMethods {
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
     const refusal = this.#refusalOf(request);
     if (refusal) return { ok: false, refusal };
-    const isNew = !this.#thread.openVisible();
-    if (isNew && request.create_thread) this.#thread.create(request.create_thread);
+    const canDefer = this.#openFor(request, inMemory);
     const answering = resolveAnswer(request, this.#thread.store);
     if (typeof answering === "string") return { ok: false, refusal: answering };
-    const canDefer = inMemory && !isNew && this.#thread.isUnwatched;
     const run = this.#thread.loop.accept(answering, { canDefer });
     if (typeof run === "string") return { ok: false, refusal: run };
     return { ok: true, run: toRecord(run), ...withRun(run) };

@@ -68,6 +68,8 @@ export class ThreadAlarm {
 
   #isTooEarly(wake: number | null): boolean {
     if (this.#loop.isLive || wake === null || this.#alarmAt === null) return false;
+    // Its object has another thread soon, and one alarm serves many.
+    if (this.#store.thread.endedAt() !== null) return false;
     return wake > this.#alarmAt + HEARTBEAT_MS;
   }
 

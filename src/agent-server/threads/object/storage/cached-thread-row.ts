@@ -11,6 +11,8 @@ export class CachedThreadRow {
   #isNew = false;
   readonly #changed = new Set<keyof ThreadRow>();
   #mustWrite = false;
+  /** A new row that no transaction has written. */
+  #unwritten: ThreadRow | null = null;
   /** Values of committed transactions that wait for the next change. A failed one does not drop them. */
   #later: Partial<ThreadRow> = {};
 
@@ -79,6 +81,17 @@ export class CachedThreadRow {
     this.#reset();
   }
 
+  /** Keeps a new row for the next transaction: one that fails does not drop it. */
+  defer() {
+    if (this.#isNew && this.#cached) this.#unwritten = { ...this.#cached };
+    else this.flush();
+  }
+
+  /** Called when a transaction has succeeded. */
+  endDeferral() {
+    this.#unwritten = null;
+  }
+
   /** Drops the cache after a failed transaction, whose changes it may hold. */
   clear() {
     const later = this.#later;
@@ -101,6 +114,11 @@ export class CachedThreadRow {
 
   #find(): ThreadRow | null {
     if (this.#cached) return this.#cached;
+    if (this.#unwritten) {
+      this.#isNew = true;
+      this.#cached = { ...this.#unwritten };
+      return this.#cached;
+    }
     const [row] = this.#sql.exec<ThreadRow>("SELECT * FROM thread").toArray();
     if (!row) return null;
     for (const column of Object.keys(this.#later)) this.#changed.add(column as keyof ThreadRow);

@@ -76,15 +76,21 @@ export class ThreadStore {
     return this.#exists;
   }
 
-  create(thread: NewThread) {
+  /** `canDefer`: the thread is written with its first run, when a crash before leaves nothing behind. */
+  create(thread: NewThread, { canDefer } = { canDefer: false }) {
     // The directory may have the entry of a deleted thread with this id, which the new entry replaces.
     const deleted = deletionOf<Partial<DirectoryKey>>(this.#storage);
     const slot = slotOfNewThread(thread, deleted);
+    const isDeferred = canDefer && this.isVacant;
     if (!this.isVacant) this.#tables.startEmpty();
     migrate(this.#storage, MIGRATIONS, SCHEMA);
     this.#exists = true;
     for (const part of this.#parts) part.startEmpty();
-    this.transaction(() => this.thread.insert(thread, slot));
+    const insert = () => this.thread.insert(thread, slot);
+    if (!isDeferred) return this.transaction(insert);
+    insert();
+    this.thread.defer();
+    this.#isDeferring = true;
   }
 
   /** Whether the object had threads, and has none. */
@@ -144,7 +150,7 @@ export class ThreadStore {
         return result;
       });
       this.#isDeferring = false;
-      this.runs.queue.endDeferral();
+      for (const part of [this.thread, this.runs.queue]) part.endDeferral();
       return done;
     });
   }
@@ -156,7 +162,7 @@ export class ThreadStore {
   defer(accept: () => void) {
     this.#clearingOnError(() => {
       accept();
-      this.thread.flush();
+      this.thread.defer();
       const run = this.runs.queue.defer();
       this.#isDeferring = true;
       // The rest of it is in parts, which are written.
@@ -164,7 +170,7 @@ export class ThreadStore {
     });
   }
 
-  /** Whether a run was accepted that is not written. */
+  /** Whether a run, or its thread, is not written. */
   get isDeferring(): boolean {
     return this.#isDeferring;
   }

@@ -49,6 +49,14 @@ export class StoredThread {
     this.#row.flush();
   }
 
+  defer() {
+    this.#row.defer();
+  }
+
+  endDeferral() {
+    this.#row.endDeferral();
+  }
+
   clearCache() {
     this.#row.clear();
   }
