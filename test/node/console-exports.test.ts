@@ -8,7 +8,13 @@ import {
 } from "../../src/console/exports/draft.ts";
 import { filesText } from "../../src/console/exports/export-status.ts";
 import { toRightRows } from "../../src/console/exports/right-rows.ts";
-import { dueText, exportName, nextWindow, rangeText } from "../../src/console/exports/windows.ts";
+import {
+  dueText,
+  exportName,
+  nextWindow,
+  pastWindows,
+  rangeText,
+} from "../../src/console/exports/windows.ts";
 import { daysText, toDayBars } from "../../src/console/pages/export/days.ts";
 import { expiryText, keyName, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
 import { parseFields } from "../../src/console/ui/conversation/fields.ts";
@@ -83,10 +89,19 @@ describe("the windows of a schedule", () => {
     expect(dueText(nextWindow(schedule, started), NOW.getTime())).toBe(text);
   });
 
+  test("a schedule from the past has windows that are due at once", () => {
+    const start = Date.parse("2026-11-20T00:00:00Z");
+    const at = (time: string) => pastWindows(start, 24, Date.parse(time));
+    const next = (day: number) => Date.parse(`2026-11-${day}T00:00:00Z`);
+    expect(at("2026-11-19T12:00:00Z")).toEqual({ count: 0, next_end: next(21) });
+    expect(at("2026-11-22T00:09:59Z")).toEqual({ count: 1, next_end: next(22) });
+    expect(at("2026-11-22T00:10:00Z")).toEqual({ count: 2, next_end: next(23) });
+  });
+
   test.each([
     ["2026-11-01T00:00:00.000000Z", "2026-11-22T00:00:00Z", "1 Nov to 22 Nov"],
     ["2025-12-31T00:00:00Z", "2026-11-22T08:30:00Z", "31 Dec 2025 to 22 Nov, 08:30"],
-    ["2026-11-22T00:00:00Z", null, "from 22 Nov on"],
+    ["2026-11-22T00:00:00Z", null, "since 22 Nov"],
   ])("the range from %s to %s is %s", (start_time, end_time, text) => {
     expect(rangeText({ start_time, end_time }, NOW)).toBe(text);
   });

@@ -19,6 +19,13 @@ export function nextWindow(
   return { start, end: start + length, due: start + length + DELAY_MS };
 }
 
+/** How many windows of a new schedule are due at once, and the end of the first one that is not. */
+export function pastWindows(start: number, hours: number, now: number) {
+  const length = hours * HOUR_MS;
+  const count = Math.max(0, Math.floor((now - DELAY_MS - start) / length));
+  return { count, next_end: start + (count + 1) * length };
+}
+
 export function dueText({ due }: ScheduleWindow, now: number): string {
   return due <= now ? "next one is due" : `next in ${formatDuration(due - now)}`;
 }
@@ -29,10 +36,11 @@ export function rangeText(
   now = new Date(),
 ): string {
   const start = boundText(start_time, now);
-  return end_time === null ? `from ${start} on` : `${start} to ${boundText(end_time, now)}`;
+  return end_time === null ? `since ${start}` : `${start} to ${boundText(end_time, now)}`;
 }
 
-function boundText(iso: string, now: Date): string {
+/** `1 Nov`, with its time where it is not the start of a day. */
+export function boundText(iso: string, now: Date): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;
   const time = at.toISOString().slice(11, 16);

@@ -14,7 +14,7 @@ const SHOWN = 200;
 const HASH_CHARS = 8;
 
 /** Written files with their hashes. A row of the table opens the first rows of its file. */
-export function Files({ manifest }: { manifest: BulkExportManifest }) {
+export function Files({ manifest, isDone }: { manifest: BulkExportManifest; isDone: boolean }) {
   const { file } = route.useSearch();
   const files = [
     ...manifest.files.map((each) => ({ ...each, isLate: false })),
@@ -23,9 +23,7 @@ export function Files({ manifest }: { manifest: BulkExportManifest }) {
   return (
     <Panel title="Files" footer={countText(files.length)}>
       {files.length === 0 ? (
-        <Empty title="No file is written yet">
-          A file appears here when the bucket has confirmed it. An export without runs has none.
-        </Empty>
+        <NoFiles isDone={isDone} />
       ) : (
         <DataTable
           label="Files"
@@ -36,6 +34,15 @@ export function Files({ manifest }: { manifest: BulkExportManifest }) {
         />
       )}
     </Panel>
+  );
+}
+
+function NoFiles({ isDone }: { isDone: boolean }) {
+  if (isDone) return <Empty title="No files">No run matched, so no file was written.</Empty>;
+  return (
+    <Empty title="No file is written yet">
+      A file appears here when the bucket has confirmed it.
+    </Empty>
   );
 }
 

@@ -85,7 +85,7 @@ function Head({ order, title }: { order: BulkExport; title: string }) {
       facts={<ExportStatus order={order} />}
       sub={
         <span className="row wrap">
-          <span>Runs {rangeText(order)} UTC</span>
+          <span>{`Runs ${rangeText(order)}, UTC`}</span>
           {isSchedule(order) && <span>every {order.interval_hours} h</span>}
           <code className="sm break-all">{to ? bucketUrl(to) : "a deleted destination"}</code>
         </span>
@@ -99,15 +99,16 @@ function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) 
   const poll = isExportActive(order) && pollOf(order, polling);
   const manifest = useApiQuery<BulkExportManifest>(under(EXPORTS)`/${order.id}/manifest`, { poll });
   useReadAgainAtEnd(order);
+  const isDone = order.status === "COMPLETED";
   return (
     <>
       {order.progress && <Progress order={order} progress={order.progress} />}
-      {order.status === "COMPLETED" && <FirstRows id={order.id} />}
+      {isDone && <FirstRows id={order.id} />}
       <div className="g2 g2-even">
         <div className="stack">
           <DayChart id={order.id} poll={poll} />
           <QueryState query={manifest} what="The manifest could not be read">
-            {(data) => <Files manifest={data} />}
+            {(data) => <Files manifest={data} isDone={isDone} />}
           </QueryState>
         </div>
         <QueryState query={manifest} what="The manifest could not be read">
@@ -115,7 +116,7 @@ function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) 
             <div className="stack">
               {data.table !== null && <ReadTable table={data.table} />}
               <ReadIt manifest={data} />
-              <Manifest manifest={data} isDone={order.status === "COMPLETED"} />
+              <Manifest manifest={data} isDone={isDone} />
             </div>
           )}
         </QueryState>

@@ -50,7 +50,8 @@ export function Progress({ order, progress }: { order: BulkExport; progress: Exp
 }
 
 function leftText({ seconds_left }: ExportProgress): string {
-  return seconds_left === null ? "" : `, about ${formatDuration(seconds_left * 1000)} left`;
+  if (seconds_left === null || seconds_left < 1) return "";
+  return `, about ${formatDuration(seconds_left * 1000)} left`;
 }
 
 type Props = { label: string; children: ReactNode; detail?: ReactNode };

@@ -14,6 +14,8 @@ export function FirstRows({ id }: { id: string }) {
   const { file } = route.useSearch();
   const query = useApiQuery<BulkExportPreview>(under(EXPORTS)`/${id}/preview`, {
     query: { limit: LIMIT, key: file },
+    // A page that gets shorter in between would scroll elsewhere.
+    keepPrevious: true,
   });
   return (
     <div id="rows">
