@@ -75,15 +75,22 @@ export const EMPTY_BUCKET: BucketDraft = {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_DAYS = 7;
 
-type Prefill = { project?: string | undefined; filter?: string | undefined };
+type Prefill = {
+  project?: string | undefined;
+  filter?: string | undefined;
+  when?: ExportDraft["when"] | undefined;
+};
 
 /** All runs of the last seven days and of today. */
-export function emptyDraft({ project = "", filter = "" }: Prefill, now = new Date()): ExportDraft {
+export function emptyDraft(
+  { project = "", filter = "", when = "once" }: Prefill,
+  now = new Date(),
+): ExportDraft {
   const today = now.toISOString().slice(0, 10);
   return {
     project,
     filter,
-    when: "once",
+    when,
     from: toField(new Date(Date.parse(today) - DEFAULT_DAYS * DAY_MS)),
     until: "",
     hours: "24",

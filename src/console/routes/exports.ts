@@ -5,12 +5,12 @@ import { idParam, type RawSearch, textParam } from "../state/search.ts";
 import { requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 
-/** The fields that a link fills in; the rest of a form is not part of the address. */
-type NewExportSearch = { project?: string | undefined; filter?: string | undefined };
-
-function newExportSearch(search: RawSearch): NewExportSearch {
-  return { project: idParam(search, "project"), filter: textParam(search, "filter") };
-}
+/** The fields that a link fills in, and what the list showed; the rest of a form is not part of the address. */
+const newExportSearch = (search: RawSearch) => ({
+  ...exportsSearch(search),
+  project: idParam(search, "project"),
+  filter: textParam(search, "filter"),
+});
 
 const exports = createRoute({
   getParentRoute: () => workspace,

@@ -27,15 +27,24 @@ export function Timeline({ schedule, isPaused, current }: Props) {
           footer={<TimelineText schedule={schedule} windows={windows} />}
         >
           {windows.length === 0 ? (
-            <Empty title="No window has ended yet">
-              A window is exported ten minutes after its end, so that late runs are in it.
-            </Empty>
+            <NoWindows schedule={schedule} />
           ) : (
             <Cells windows={windows} current={current} />
           )}
         </Panel>
       )}
     </QueryState>
+  );
+}
+
+function NoWindows({ schedule }: { schedule: BulkExport }) {
+  const now = useNow();
+  if (nextWindow(schedule, []).due <= now)
+    return <Empty title="The first window is due">Its export begins within a minute.</Empty>;
+  return (
+    <Empty title="No window has ended yet">
+      A window is exported ten minutes after its end, so that late runs are in it.
+    </Empty>
   );
 }
 

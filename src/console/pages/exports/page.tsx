@@ -13,7 +13,7 @@ import { Pager } from "../../ui/blocks/pager.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { SHOWN_STATUSES } from "./search.ts";
+import { type ExportsSearch, SHOWN_STATUSES } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/exports");
 const ACTIVE_POLL_MS = 2000;
@@ -92,7 +92,7 @@ function List({ rows, offset }: { rows: BulkExport[]; offset: number }) {
       }
     >
       {rows.length === 0 ? (
-        <NoExports isFiltered={status !== undefined || kind !== undefined} />
+        <NoExports kind={kind} isFiltered={status !== undefined || kind !== undefined} />
       ) : (
         <ExportTable rows={rows} />
       )}
@@ -141,17 +141,21 @@ function Filters() {
   );
 }
 
-function NoExports({ isFiltered }: { isFiltered: boolean }) {
+type NoExportsProps = { kind: ExportsSearch["kind"]; isFiltered: boolean };
+
+function NoExports({ kind, isFiltered }: NoExportsProps) {
   const workspace = useWorkspaceId();
   const mayExport = useMayExport();
-  if (isFiltered) return <Empty title="No export is of this kind and status">Choose others.</Empty>;
+  const schedule = kind === "schedule" ? kind : undefined;
+  if (isFiltered && schedule === undefined)
+    return <Empty title="No export is of this kind and status">Choose others.</Empty>;
   return (
     <Empty
-      title="No exports yet"
+      title={schedule ? "No schedules" : "No exports yet"}
       action={
         mayExport && (
-          <Link to={pathTo(workspace, "/exports/new")} className="btn">
-            <Icon name="plus" /> New export
+          <Link to={pathTo(workspace, "/exports/new")} search={{ kind: schedule }} className="btn">
+            <Icon name="plus" /> {schedule ? "New schedule" : "New export"}
           </Link>
         )
       }

@@ -4,8 +4,9 @@ import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { type ExportDraft, toEstimate } from "../../exports/draft.ts";
 import { EXPORTS } from "../../exports/names.ts";
+import { boundText, pastWindows } from "../../exports/windows.ts";
 import { useDebounced } from "../../ui/form/use-debounced.ts";
-import { formatBytes, formatNumber } from "../../ui/formats.ts";
+import { formatBytes, formatCount, formatNumber } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 
@@ -39,6 +40,13 @@ export function Estimate({ draft, query }: Props) {
   );
 }
 
+function windowsText({ from, hours }: ExportDraft): string {
+  const { count, next_end } = pastWindows(Date.parse(`${from}Z`), Number(hours), Date.now());
+  const past = count === 0 ? "No window has ended" : `${formatCount(count, "window")} at once`;
+  const next = boundText(new Date(next_end).toISOString(), new Date());
+  return `Counted from the start until now. ${past}; the next ends ${next} UTC and is written ten minutes later.`;
+}
+
 function Figures({ estimate, draft }: { estimate: BulkExportEstimate; draft: ExportDraft }) {
   const { rows, bytes, days, is_exact } = estimate;
   const about = is_exact ? "" : "about ";
@@ -53,9 +61,7 @@ function Figures({ estimate, draft }: { estimate: BulkExportEstimate; draft: Exp
         <dd>about {formatBytes(bytes)} before compression</dd>
       </dl>
       {rows === 0 && <p className="mid sm mt-2">No run matches: the export would have no file.</p>}
-      {draft.when === "schedule" && (
-        <p className="mid sm mt-2">Counted from the start until now. Each window is an export.</p>
-      )}
+      {draft.when === "schedule" && <p className="mid sm mt-2">{windowsText(draft)}</p>}
     </>
   );
 }

@@ -61,10 +61,14 @@ export function NewExportPage() {
 type FormProps = { destinations: Destination[]; projects: Project[] };
 
 function ExportForm({ destinations, projects }: FormProps) {
-  const { project, filter } = route.useSearch();
+  const { project, filter, kind } = route.useSearch();
   const [draft, setDraft] = useState(() => {
     const only = projects.length === 1 ? projects[0]?.id : undefined;
-    return emptyDraft({ project: project ?? only, filter });
+    return emptyDraft({
+      project: project ?? only,
+      filter,
+      when: kind === "schedule" ? kind : "once",
+    });
   });
   const [bucket, setBucket] = useState(EMPTY_BUCKET);
   const estimate = useEstimate(draft);

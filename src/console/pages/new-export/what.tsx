@@ -47,7 +47,7 @@ export function What({ projects, draft, onChange, filterProblem }: Props) {
         />
         <When
           label="On a schedule"
-          hint="A set of files for each window"
+          hint="The runs of each period, when it has ended"
           isChosen={when === "schedule"}
           onChoose={() => onChange({ when: "schedule" })}
         />
@@ -97,7 +97,7 @@ function Times({ draft, onChange }: Pick<Props, "draft" | "onChange">) {
       ) : (
         <>
           <Field
-            label="Hours of a window"
+            label="Hours of a period"
             type="number"
             required
             min={1}
@@ -105,7 +105,7 @@ function Times({ draft, onChange }: Pick<Props, "draft" | "onChange">) {
             value={hours}
             onChange={(event) => onChange({ hours: event.target.value })}
           >
-            1 to 168. A window is exported ten minutes after its end.
+            1 to 168. Each period is a window, which is exported ten minutes after its end.
           </Field>
           <label className="check full">
             <input
