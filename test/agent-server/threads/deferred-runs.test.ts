@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { planRun } from "../../../src/agent-server/threads/object/loop/merge.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
+import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { EVERYTHING, namesOf, readEvents, readText, testThread } from "../../support/threads.ts";
 
@@ -93,6 +94,54 @@ test("a thread in an object that had others is written with its run, and survive
     expect(stored()).toEqual([{ thread_id: place.thread_id }]);
     expect(new ThreadStore(storage).thread.id).toBe(place.thread_id);
   });
+});
+
+/** Storage that refuses rows of runs, as an object does that is full. */
+const FULL = "CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(FAIL, 'full'); END";
+
+for (const [length, body] of Object.entries({ short: { input: { delay_ms: 0 } }, long: STEPS })) {
+  test(`a ${length} run whose row storage refuses is dropped, and only its caller gets the error`, async () => {
+    const thread = await testThread();
+    await runInDurableObject(stubOf(thread), (_, { storage }) => void storage.sql.exec(FULL));
+    const run_id = newId();
+    await expect(thread.wait("steps", body, run_id)).rejects.toThrow("full");
+    expect(await thread.object.getRun(run_id)).toBeNull();
+    const waiting = expect(thread.wait("steps", body, run_id)).rejects.toThrow("full");
+    expect(await thread.object.getThread()).toMatchObject({ status: "idle" });
+    await waiting;
+    await runInDurableObject(
+      stubOf(thread),
+      (_, { storage }) => void storage.sql.exec("DROP TRIGGER full"),
+    );
+    expect((await thread.wait("steps", STEPS, run_id)).log).toEqual(["a", "b", "c"]);
+  });
+}
+
+test("a thread that storage refuses with its first run does not exist", async () => {
+  const thread = await testThread();
+  const request = thread.order("steps");
+  await runInDurableObject(stubOf(thread), (_, { storage }) => {
+    const store = new ThreadStore(storage);
+    store.vacate(0);
+    store.create({ ...thread.place, thread_id: newId(), temporary: true }, { canDefer: true });
+    const plan = planRun(store, request);
+    if (typeof plan === "string") throw new Error(plan);
+    store.defer(() => store.runs.insert(request, plan.merged, store.thread.snapshot()));
+    storage.sql.exec(FULL);
+    expect(() => store.writeDeferred()).toThrow("full");
+    expect([store.exists, store.isVacant, store.isDeferring]).toEqual([false, true, false]);
+  });
+});
+
+test("a run that is refused makes no thread", async () => {
+  const thread = await testThread();
+  const thread_id = newId();
+  const stub = threadObject(env, thread.place.deployment_id, thread_id);
+  const metadata = { text: "x".repeat(200_000) };
+  const create_thread = { ...thread.place, thread_id, metadata };
+  const run = { ...thread.order("steps"), create_thread, metadata: { more: metadata.text } };
+  expect(await stub.waitRun(run, "continue")).toMatchObject({ ok: false, refusal: "too_large" });
+  expect(await stub.getThread()).toBeNull();
 });
 
 test("a crash before the first write loses a run without an answer, whose request can be repeated", async () => {

@@ -19,6 +19,8 @@ export class LiveThread {
   readonly protocol: ProtocolReaders;
   readonly alarm: ThreadAlarm;
   #isAwake = false;
+  /** The newest run that storage refused. */
+  #refused: { run_id: string; error: unknown } | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     const store = new ThreadStore(ctx.storage);
@@ -68,11 +70,30 @@ export class LiveThread {
     return this.streams.isEmpty && !this.protocol.sockets.hasAny;
   }
 
-  /** Writes the run that was accepted in memory, before anything is answered about it. */
+  /**
+   * Writes the run that was accepted in memory, before anything is answered about it. One that storage refuses is
+   * dropped: only its caller knows it, who gets the error by `assertWritten`.
+   */
   writeDeferred() {
-    if (!this.store.isDeferring) return;
-    this.store.writeDeferred();
+    const { store, loop } = this;
+    if (!store.isDeferring) return;
+    const [run_id = ""] = store.runs.queue.inFlight();
+    try {
+      store.writeDeferred();
+    } catch (error) {
+      this.#refused = { run_id, error };
+      loop.abandonUnwritten();
+      return this.protocol.wake([run_id]);
+    }
     this.changed([]);
+  }
+
+  /** @throws what storage answered when it refused the row of a run that was accepted in memory */
+  assertWritten(run_id: string) {
+    this.writeDeferred();
+    if (this.#refused?.run_id !== run_id) return;
+    // A later request with its id may have succeeded.
+    if (!this.store.exists || !this.store.runs.get(run_id)) throw this.#refused.error;
   }
 
   /** Makes room for another thread, if this one is over and no one reads it. @returns `false` when it stays */

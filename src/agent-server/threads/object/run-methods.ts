@@ -12,7 +12,7 @@ import type {
 import { type CancelAction, chooseRuns } from "../contract/run-decisions.ts";
 import type { StoredRun } from "../contract/stored-run.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { resolveAnswer } from "./loop/merge.ts";
+import { refusalOfFirst, resolveAnswer } from "./loop/merge.ts";
 import type { RunReaders } from "./run-readers.ts";
 import { EMPTY_QUEUE, type QueueState } from "./storage/run-queue.ts";
 import { type RunQuery, toRecord } from "./storage/run-rows.ts";
@@ -184,7 +184,7 @@ export class RunMethods {
     }
     // The thread of a threadless run that ended is hidden, and its id is taken until it is deleted.
     if (!request.create_thread || store.exists) return "thread_missing";
-    return Array.isArray(request.answers) ? "no_pending_interrupt" : null;
+    return refusalOfFirst(request, request.create_thread);
   }
 
   /** Creates the thread of the request if there is none. @returns whether the run may be accepted in memory */

@@ -1,5 +1,11 @@
 import type { WireConfig } from "../../../../isolate/contract.ts";
-import type { RunKwargs, RunRefusal, RunRequest, ThreadRecord } from "../../contract/records.ts";
+import type {
+  NewThread,
+  RunKwargs,
+  RunRefusal,
+  RunRequest,
+  ThreadRecord,
+} from "../../contract/records.ts";
 import { resumedInterrupts } from "../../contract/resumed-interrupts.ts";
 import { type CancelAction, decideMultitask } from "../../contract/run-decisions.ts";
 import { isKeepable } from "../../contract/sizes.ts";
@@ -20,9 +26,22 @@ export function planRun(store: ThreadState, request: RunRequest): RunPlan | RunR
   const verdict = decideMultitask(store.runs.queue.inFlight(), request.multitask_strategy);
   if (!verdict.accept) return "busy";
   const merged = mergeRun(request, outlineWithout(store, verdict.cancel));
-  if (!isKeepable(merged.metadata, merged.kwargs.config)) return "too_large";
+  if (isTooLarge(merged)) return "too_large";
   const reason = `multitask: run ${request.run_id} came with multitask_strategy "${request.multitask_strategy}"`;
   return { cancel: verdict.cancel, merged, reason };
+}
+
+/** Returns why a run cannot begin the thread that would be made for it. */
+export function refusalOfFirst(
+  request: RunRequest,
+  { thread_id, metadata }: NewThread,
+): RunRefusal | null {
+  if (Array.isArray(request.answers)) return "no_pending_interrupt";
+  return isTooLarge(mergeRun(request, { thread_id, metadata, config: {} })) ? "too_large" : null;
+}
+
+function isTooLarge({ metadata, kwargs }: RunPlan["merged"]): boolean {
+  return !isKeepable(metadata, kwargs.config);
 }
 
 /** Whether nothing but its caller waits for a run on a free thread. */

@@ -76,8 +76,10 @@ export class RunLoop {
     const { runs } = this.#store;
     const isDeferred = canDefer && runs.queue.isEmpty && startsAtOnce(request);
     const insert = () => this.#insert(request, plan);
-    if (isDeferred) this.#store.defer(insert);
-    else this.#store.transaction(insert);
+    this.#restoringLive(() => {
+      if (isDeferred) this.#store.defer(insert);
+      else this.#store.transaction(insert);
+    });
     this.#notify();
     return runs.get(request.run_id) ?? "thread_missing";
   }
@@ -94,7 +96,7 @@ export class RunLoop {
 
   /** Starts the next run that is due. */
   advance() {
-    this.#store.transaction(() => this.#startNext());
+    this.#transaction(() => this.#startNext());
     this.#notify();
   }
 
@@ -110,7 +112,7 @@ export class RunLoop {
 
   /** Ends runs and resolves when the thread is settled. */
   async cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
-    this.#store.transaction(() => {
+    this.#transaction(() => {
       for (const run_id of run_ids) this.#stop(run_id, action, reason);
       this.#startNext();
     });
@@ -149,6 +151,29 @@ export class RunLoop {
     });
   }
 
+  /** Ends the attempt at a run whose row storage refused. */
+  abandonUnwritten() {
+    const { exists, runs } = this.#store;
+    const run_id = this.#live?.run.run_id;
+    if (run_id && !(exists && runs.queue.isInFlight(run_id))) this.#abandon({ grace: false });
+  }
+
+  #transaction<T>(work: () => T): T {
+    return this.#restoringLive(() => this.#store.transaction(work));
+  }
+
+  /** An attempt that begins in a transaction that fails has no row; one that ends in it has not ended. */
+  #restoringLive<T>(write: () => T): T {
+    const live = this.#live;
+    try {
+      return write();
+    } catch (error) {
+      if (this.#live !== live) this.#live?.cancel({ grace: false });
+      this.#live = live;
+      throw error;
+    }
+  }
+
   #abandon(options: { grace: boolean }) {
     this.#live?.cancel(options);
     this.#clearLive();
@@ -181,7 +206,7 @@ export class RunLoop {
 
   #endStop(run_id: string, ops: Op[], hasWholeTrace = false) {
     this.#touched.add(run_id);
-    this.#store.transaction(() => {
+    this.#transaction(() => {
       this.#store.apply(run_id, ops);
       this.#markInterrupted(run_id);
       if (hasWholeTrace) this.#store.traces.close(run_id);
@@ -244,7 +269,7 @@ export class RunLoop {
   #startAgain(run: StoredRun, losses: number, next: "retry" | "quarantine") {
     const { exists, runs } = this.#store;
     if (!exists || runs.queue.running()?.run_id !== run.run_id) return this.#notify();
-    this.#store.transaction(() => {
+    this.#transaction(() => {
       runs.queue.setLosses(run.run_id, losses);
       this.#start(run, next === "quarantine");
     });
@@ -253,9 +278,9 @@ export class RunLoop {
 
   #end(run: StoredRun, outcome: RunOutcome, { hasWholeTrace } = { hasWholeTrace: false }) {
     if (this.#live?.isStopping) return this.#endStop(run.run_id, outcome.ops, hasWholeTrace);
-    this.#live = null;
     this.#touched.add(run.run_id);
-    this.#store.transaction(() => {
+    this.#transaction(() => {
+      this.#live = null;
       this.#store.endRun(run, outcome);
       if (hasWholeTrace) this.#store.traces.close(run.run_id);
       this.#startNext();

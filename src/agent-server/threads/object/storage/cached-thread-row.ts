@@ -15,6 +15,7 @@ export class CachedThreadRow {
   #unwritten: ThreadRow | null = null;
   /** Values of committed transactions that wait for the next change. A failed one does not drop them. */
   #later: Partial<ThreadRow> = {};
+  #laterBeforeDeferral: Partial<ThreadRow> = {};
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -83,8 +84,16 @@ export class CachedThreadRow {
 
   /** Keeps a new row for the next transaction: one that fails does not drop it. */
   defer() {
+    this.#laterBeforeDeferral = this.#later;
     if (this.#isNew && this.#cached) this.#unwritten = { ...this.#cached };
     else this.flush();
+  }
+
+  /** Drops what waits for the next transaction since `defer`. */
+  dropDeferred() {
+    this.#later = this.#laterBeforeDeferral;
+    this.endDeferral();
+    this.clear();
   }
 
   /** Called when a transaction has succeeded. */

@@ -149,8 +149,7 @@ export class ThreadStore {
         this.runs.queue.flush();
         return result;
       });
-      this.#isDeferring = false;
-      for (const part of [this.thread, this.runs.queue]) part.endDeferral();
+      this.#endDeferral();
       return done;
     });
   }
@@ -175,8 +174,23 @@ export class ThreadStore {
     return this.#isDeferring;
   }
 
+  /** Drops the run, and the thread that was to be written with it, when storage refuses them, and throws its error. */
   writeDeferred() {
-    if (this.#isDeferring) this.transaction(() => {});
+    if (!this.#isDeferring) return;
+    try {
+      this.transaction(() => {});
+    } catch (error) {
+      this.thread.dropDeferred();
+      this.#endDeferral();
+      this.#clearCaches();
+      this.#exists = this.thread.exists;
+      throw error;
+    }
+  }
+
+  #endDeferral() {
+    this.#isDeferring = false;
+    for (const part of [this.thread, this.runs.queue]) part.endDeferral();
   }
 
   #clearingOnError<T>(work: () => T): T {

@@ -53,6 +53,10 @@ export class StoredThread {
     this.#row.defer();
   }
 
+  dropDeferred() {
+    this.#row.dropDeferred();
+  }
+
   endDeferral() {
     this.#row.endDeferral();
   }
