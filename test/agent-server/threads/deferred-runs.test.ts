@@ -3,6 +3,10 @@ import { env } from "cloudflare:workers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { planRun } from "../../../src/agent-server/threads/object/loop/merge.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import {
+  isLongGraph,
+  noteRun,
+} from "../../../src/agent-server/threads/object/readers/long-graphs.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -190,6 +194,18 @@ test("two requests with one id have one run", async () => {
   const run_id = newId();
   const answers = [1, 2].map(() => thread.wait("steps", STEPS, run_id));
   for (const { log } of await Promise.all(answers)) expect(log).toEqual(["a", "b", "c"]);
+});
+
+test("a stream does not wait for the end of a run whose graph took long the last time", async () => {
+  const thread = await testThread();
+  const defer = vi.spyOn(ThreadStore.prototype, "defer");
+  onTestFinished(() => defer.mockRestore());
+  const order = thread.order("steps");
+  noteRun(order, { isShort: true });
+  await thread.stream("steps", STEPS);
+  expect([defer.mock.calls.length, isLongGraph(order)]).toEqual([1, true]);
+  await thread.stream("steps", STEPS);
+  expect([defer.mock.calls.length, isLongGraph(order)]).toEqual([1, true]);
 });
 
 test("a stream of a short run and one of a long run begin with the same events", async () => {

@@ -13,15 +13,13 @@ import { type CancelAction, chooseRuns } from "../contract/run-decisions.ts";
 import type { StoredRun } from "../contract/stored-run.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { refusalOfFirst, resolveAnswer } from "./loop/merge.ts";
+import { isLongGraph } from "./readers/long-graphs.ts";
 import type { RunReaders } from "./run-readers.ts";
 import { EMPTY_QUEUE, type QueueState } from "./storage/run-queue.ts";
 import { type RunQuery, toRecord } from "./storage/run-rows.ts";
 
 /** Maximum wait of an answer for the end of the run that it answers. */
 const ENDING_MS = 30_000;
-
-/** Accepts a run whose answer waits for its end, or for its row. */
-const IN_MEMORY = { inMemory: true };
 
 /** `interrupts` is `null` when they are too large. */
 export type WaitingState = Pick<ThreadRecord, "metadata"> & { interrupts: Interrupts | null };
@@ -45,9 +43,9 @@ export class RunMethods {
     choice: StreamChoice,
   ): Promise<RunAcceptance<{ events: string | ReadableStream }>> {
     await this.#endOfInterrupting(request);
-    const accepted = this.#accept(request, () => ({}), IN_MEMORY);
+    const accepted = this.#accept(request, () => ({}), { inMemory: !isLongGraph(request) });
     if (!accepted.ok) return accepted;
-    const events = await this.#readers.stream(accepted.run.run_id, choice);
+    const events = await this.#readers.stream(accepted.run.run_id, request, choice);
     return { ...accepted, events };
   }
 
@@ -56,9 +54,10 @@ export class RunMethods {
     on_leave: "cancel" | "continue",
   ): Promise<RunAcceptance<{ body: string | ReadableStream }>> {
     await this.#endOfInterrupting(request);
-    const accepted = this.#accept(request, () => ({}), IN_MEMORY);
+    const accepted = this.#accept(request, () => ({}), { inMemory: true });
     if (!accepted.ok) return accepted;
-    const body = await this.#readers.wait(accepted.run.run_id, on_leave === "cancel");
+    const { run_id } = accepted.run;
+    const body = await this.#readers.wait(run_id, request, on_leave === "cancel");
     return { ...accepted, body };
   }
 

@@ -4,6 +4,7 @@ import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
 import type { EventRow } from "../events/event-row.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { isOfCheckpoint } from "./readers/followers.ts";
+import { type GraphOfRun, isLongGraph, noteRun } from "./readers/long-graphs.ts";
 import { ThreadStream } from "./readers/thread-stream.ts";
 import { eventFilter, resultText } from "./result.ts";
 
@@ -28,9 +29,14 @@ export class RunReaders {
     return streams.open(frames, () => this.#onDisconnect(run_id, choice.cancel_on_disconnect));
   }
 
-  /** Returns the events of a run that ends at once, or a stream of them. */
-  async stream(run_id: string, choice: StreamChoice): Promise<string | ReadableStream> {
-    if (await this.#isShort(run_id)) {
+  /** Returns the events of a run that ends at once, or a stream of them, which begins at once for a long graph. */
+  async stream(
+    run_id: string,
+    graph: GraphOfRun,
+    choice: StreamChoice,
+  ): Promise<string | ReadableStream> {
+    if (isLongGraph(graph)) void this.#isOverSoon(run_id, graph);
+    else if (await this.#isShort(run_id, graph)) {
       const { followers } = this.#thread;
       const text = await followers.text(run_id, eventFilter(choice), MAX_SHORT_CHARACTERS);
       if (text !== null) return text;
@@ -49,8 +55,12 @@ export class RunReaders {
   }
 
   /** Returns the result of a run that ends at once, or a stream of it. */
-  async wait(run_id: string, cancel_on_disconnect: boolean): Promise<string | ReadableStream> {
-    if (await this.#isShort(run_id)) {
+  async wait(
+    run_id: string,
+    graph: GraphOfRun,
+    cancel_on_disconnect: boolean,
+  ): Promise<string | ReadableStream> {
+    if (await this.#isShort(run_id, graph)) {
       const { store } = this.#thread;
       const text = resultText(store, run_id, "wait");
       await store.durable();
@@ -59,9 +69,15 @@ export class RunReaders {
     return this.result(run_id, "wait", cancel_on_disconnect);
   }
 
-  async #isShort(run_id: string): Promise<boolean> {
-    const isShort = await this.#thread.followers.isOverWithin(run_id, SHORT_MS);
+  async #isShort(run_id: string, graph: GraphOfRun): Promise<boolean> {
+    const isShort = await this.#isOverSoon(run_id, graph);
     this.#thread.assertWritten(run_id);
+    return isShort;
+  }
+
+  async #isOverSoon(run_id: string, graph: GraphOfRun): Promise<boolean> {
+    const isShort = await this.#thread.followers.isOverWithin(run_id, SHORT_MS);
+    noteRun(graph, { isShort });
     return isShort;
   }
 
