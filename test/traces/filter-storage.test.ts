@@ -317,7 +317,7 @@ const PHASES: Record<string, [number, (one: PartitionStore, runs: TestRun[]) => 
 const EVERYTHING: RunsQuery = {
   ...{ project_id: "p", columns: [], ids: null, order: "asc", limit: 1, after: null },
   ...{ max_seq: null, min_start_us: null, max_start_us: null, is_root: null, has_error: null },
-  ...{ run_type: null, trace_id: null, parent_run_id: null, execution_order: null },
+  ...{ run_type: null, trace_ids: null, parent_run_id: null, execution_order: null },
   ...{ reference_example_ids: null, trace_filter: null, tree_filter: null, filter: null },
   ...{ trace_matches: [], tree_matches: [] },
 };

@@ -44,7 +44,7 @@ function traceOf(trace: number): Sent[] {
 const EVERYTHING: RunsQuery = {
   ...{ project_id: "p", columns: ["id"], ids: null, order: "asc", limit: LIMIT, after: null },
   ...{ max_seq: null, min_start_us: null, max_start_us: null, is_root: null, has_error: null },
-  ...{ run_type: null, trace_id: null, parent_run_id: null, execution_order: null },
+  ...{ run_type: null, trace_ids: null, parent_run_id: null, execution_order: null },
   ...{ reference_example_ids: null, trace_filter: null, tree_filter: null, filter: null },
   ...{ trace_matches: [], tree_matches: [] },
 };

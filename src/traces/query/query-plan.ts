@@ -44,7 +44,7 @@ function toTests(input: RunsQueryRequest) {
     ...toPosition(input),
     has_error: error ?? null,
     run_type: input.run_type ?? null,
-    trace_id: input.trace ?? null,
+    trace_ids: input.trace ? [input.trace] : null,
     parent_run_id: input.parent_run ?? null,
     reference_example_ids: reference_example ?? null,
   };
@@ -96,7 +96,7 @@ export function toQuery(
 export function scopeOf(plan: QueryPlan, session: string[] | null): Scope {
   return {
     session,
-    trace: plan.trace_id,
+    trace: plan.trace_ids?.[0] ?? null,
     parent_run: plan.parent_run_id,
     reference_example: plan.reference_example_ids,
     min_start_us: plan.min_start_us,

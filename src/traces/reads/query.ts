@@ -19,7 +19,7 @@ export type RunsQuery = {
   is_root: boolean | null;
   has_error: boolean | null;
   run_type: string | null;
-  trace_id: string | null;
+  trace_ids: string[] | null;
   parent_run_id: string | null;
   execution_order: number | null;
   reference_example_ids: string[] | null;
@@ -43,9 +43,9 @@ export function selectionOf(
   order: RunSelection["order"],
   { ids, min_start_us, max_start_us, candidates }: SelectedByFilter,
 ): RunSelection {
-  const { trace_id, is_root, after, max_seq } = query;
+  const { trace_ids, is_root, after, max_seq } = query;
   return {
-    ...{ order, trace_id, is_root, max_seq, candidates },
+    ...{ order, trace_ids, is_root, max_seq, candidates },
     ids: query.ids ?? ids,
     min_start_us: strictest(Math.max, query.min_start_us, min_start_us),
     max_start_us: strictest(Math.min, query.max_start_us, max_start_us),
@@ -67,11 +67,15 @@ export function toPlainTest(query: RunsQuery): RunTest {
   return (run) => tests.every((test) => test(run));
 }
 
-function listTests({ ids, reference_example_ids }: RunsQuery): RunTest[] {
+function listTests({ ids, trace_ids, reference_example_ids }: RunsQuery): RunTest[] {
   const tests: RunTest[] = [];
   if (ids !== null) {
     const wanted = new Set(ids);
     tests.push(({ id }) => wanted.has(id));
+  }
+  if (trace_ids !== null) {
+    const wanted = new Set(trace_ids);
+    tests.push((run) => wanted.has(run.trace_id));
   }
   if (reference_example_ids !== null) {
     const wanted = new Set<string | null>(reference_example_ids);
@@ -85,7 +89,7 @@ function equalityTests(query: RunsQuery): RunTest[] {
   const tests: RunTest[] = [];
   if (is_root !== null) tests.push((run) => (run.is_root === 1) === is_root);
   if (has_error !== null) tests.push(({ status }) => (status === "error") === has_error);
-  for (const name of ["run_type", "trace_id", "parent_run_id", "execution_order"] as const) {
+  for (const name of ["run_type", "parent_run_id", "execution_order"] as const) {
     const wanted = query[name];
     if (wanted !== null) tests.push((run) => run[name] === wanted);
   }

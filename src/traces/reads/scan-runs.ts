@@ -8,7 +8,7 @@ export type ScanFilter = Pick<RunsQuery, "project_id" | "filter">;
 
 const ALL_RUNS = {
   ...{ columns: [], ids: null, order: "asc", limit: 0, is_root: null, has_error: null },
-  ...{ run_type: null, trace_id: null, parent_run_id: null, execution_order: null },
+  ...{ run_type: null, trace_ids: null, parent_run_id: null, execution_order: null },
   ...{ reference_example_ids: null, trace_filter: null, tree_filter: null },
   ...{ trace_matches: [], tree_matches: [] },
 } satisfies Partial<RunsQuery>;

@@ -7,7 +7,7 @@ export type RunSelection = {
   /** Order of start time and id. `null`: any order. */
   order: "asc" | "desc" | null;
   ids: string[] | null;
-  trace_id: string | null;
+  trace_ids: string[] | null;
   is_root: boolean | null;
   min_start_us: number | null;
   max_start_us: number | null;
@@ -22,7 +22,7 @@ export type RunSelection = {
 export const EVERY_RUN: RunSelection = {
   order: null,
   ids: null,
-  trace_id: null,
+  trace_ids: null,
   is_root: null,
   min_start_us: null,
   max_start_us: null,

@@ -68,8 +68,10 @@ export class RunSet {
 
   /** Yields at least the runs that the selection describes. */
   live(selection: RunSelection): Iterable<SegmentRun> {
-    if (selection.trace_id !== null)
-      return this.#sorted(this.ofTrace(selection.trace_id), selection.order);
+    if (selection.trace_ids !== null) {
+      const runs = [...new Set(selection.trace_ids)].flatMap((id) => this.ofTrace(id));
+      return this.#sorted(runs, selection.order);
+    }
     if (selection.ids !== null) {
       const runs = [...new Set(selection.ids)].flatMap((id) => this.byId(id) ?? []);
       return this.#sorted(runs, selection.order);
