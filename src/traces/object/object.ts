@@ -7,7 +7,13 @@ import type { PartitionKey, RunChange } from "../changes.ts";
 import type { Filter } from "../filter/tree.ts";
 import type { ChangePosition } from "../reads/changed-runs.ts";
 import type { RunsQuery } from "../reads/query.ts";
-import { findFarTraces, findTracesWith, type MetadataPair, readBelow } from "../reads/reads.ts";
+import {
+  findCalled,
+  findFarTraces,
+  findTracesWith,
+  type MetadataPair,
+  readBelow,
+} from "../reads/reads.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
 import type { RunReader, WhichTraces } from "../reads/run-reader.ts";
 import type { ScanPlanPage } from "../reads/scan.ts";
@@ -148,6 +154,14 @@ export class TracePartition extends DurableObject<Env> {
 
   async findTraces(pairs: MetadataPair[]): Promise<string[]> {
     return this.#read([], (reader) => findTracesWith(reader, pairs));
+  }
+
+  async findCalled(otel_trace_id: string) {
+    return this.#read([], (reader) => findCalled(reader, otel_trace_id));
+  }
+
+  async findPlaces(span_ids: string[]) {
+    return this.#store.findPlaces(span_ids);
   }
 
   /** Returns the number of deleted runs, 0 when none remain. The alarm deletes their leftovers. */

@@ -43,16 +43,25 @@ export class SpanIds {
     return trace_id === toUuid(span.trace_id) ? null : trace_id;
   }
 
-  /** Version 8 of UUID: a time in the id would be read as the day of the run. */
   #runId(trace_id: string, span_id: string): string {
     let prefix = this.#prefixes.get(trace_id);
     if (prefix === undefined) {
-      const hash = sha256Hex(trace_id).slice(0, PREFIX_CHARS);
-      prefix = `${hash.slice(0, 12)}8${hash.slice(13)}`;
+      prefix = prefixOf(trace_id);
       this.#prefixes.set(trace_id, prefix);
     }
     return toUuid(prefix + span_id);
   }
+}
+
+/** Returns the id of the run that a span becomes, or one by which its children name it. */
+export function runIdOfSpan(trace_id: string, span_id: string): string {
+  return toUuid(prefixOf(trace_id) + span_id);
+}
+
+/** Version 8 of UUID: a time in the id would be read as the day of the run. */
+function prefixOf(trace_id: string): string {
+  const hash = sha256Hex(trace_id).slice(0, PREFIX_CHARS);
+  return `${hash.slice(0, 12)}8${hash.slice(13)}`;
 }
 
 /** LangSmith's SDK gives its root span a parent that it never sends: the start of the trace id. */

@@ -6,6 +6,8 @@ import type { RunReader } from "./run-reader.ts";
 
 export type RunBelow = { id: string; parent_run_id: string | null };
 export type MetadataPair = [key: string, value: string];
+/** Trace whose root was called by a span of another trace. */
+export type CalledTrace = { trace_id: string; span_id: string };
 export type FarTrace = { root_day: string; trace_id: string };
 
 /** Runs of the first `read` ids. */
@@ -43,6 +45,20 @@ export function findTracesWith({ source }: RunReader, pairs: MetadataPair[]): st
     if (found.size === MAX_FAR) break;
   }
   return [...found];
+}
+
+/** Returns the traces that a span of this OpenTelemetry trace has called, which their roots name. */
+export function findCalled({ source }: RunReader, otel_trace_id: string): CalledTrace[] {
+  const term = onlyTerm(termOf("m", "otel_trace_id", otel_trace_id));
+  const called: CalledTrace[] = [];
+  for (const run of source.live({ ...EVERY_RUN, is_root: true, candidates: [[term]] })) {
+    const metadata = new Map(run.pairs("m").map(([key, value]) => [key, value]));
+    const span_id = metadata.get("otel_parent_span_id");
+    if (run.is_root !== 1 || metadata.get("otel_trace_id") !== otel_trace_id || !span_id) continue;
+    called.push({ trace_id: run.trace_id, span_id });
+    if (called.length === MAX_FAR) break;
+  }
+  return called;
 }
 
 /** Reads runs in the order of their ids: at least one, then as many as fit a message. */

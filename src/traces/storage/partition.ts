@@ -13,7 +13,7 @@ import { Leftovers } from "./leftovers.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { briefRuns, extendSome, runsOfMixedTraces } from "./retention.ts";
 import { SealedFiles } from "./sealed-files.ts";
-import { SpanLinks } from "./span-links.ts";
+import { findPlaces, SpanLinks, type SpanPlace } from "./span-links.ts";
 
 /**
  * Ids of runs that are not stored here, runs below which spans of later days may belong, and the
@@ -94,6 +94,12 @@ export class PartitionStore {
     this.#extendTraces(runsOfMixedTraces(changes, this.runs, this.feedback));
     const far = findFarParents(this.#storage.sql, this.runs, tracesOfSpans(changes));
     return { unknown, far, rows: this.counts.current.rows };
+  }
+
+  /** Returns the places of spans, by any of their ids. */
+  findPlaces(names: string[]): SpanPlace[] {
+    if (!this.exists) return [];
+    return findPlaces(this.#storage.sql, { byId: (id) => this.runs.byId(id) }, names);
   }
 
   /** Places spans below runs of earlier days. Returns the runs of this day that continue on a later one. */

@@ -1,11 +1,14 @@
 import { dayOf } from "../../shared/times.ts";
 import type { RunChange } from "../changes.ts";
 import { toDottedOrder } from "../dotted-order.ts";
+import type { RunView } from "../rows/run-view.ts";
 import type { ChangeBatch } from "./change-batch.ts";
 import { type FarParent, hasRows } from "./far-parents.ts";
 import { placeRun } from "./runs.ts";
 
 type Parent = { id: string; trace_id: string; dotted_order: string };
+/** Place of a run in its trace, by one of its ids. */
+export type SpanPlace = Parent & { name: string };
 type Link = { run_id: string; trace_id: string; dotted_order: string | null };
 
 /** A level adds 60 characters to the dotted order of each run below. */
@@ -165,13 +168,28 @@ export class SpanLinks {
   }
 
   #findLink(id: string): Link | null {
-    const made = this.#links.get(id);
-    if (made !== undefined) return made;
-    const [link] = this.#sql
-      .exec<Link>("SELECT run_id, trace_id, dotted_order FROM span_parents WHERE id = ?", id)
-      .toArray();
-    return link ?? null;
+    return this.#links.get(id) ?? readLink(this.#sql, id);
   }
+}
+
+function readLink(sql: SqlStorage, id: string): Link | null {
+  const [link] = sql
+    .exec<Link>("SELECT run_id, trace_id, dotted_order FROM span_parents WHERE id = ?", id)
+    .toArray();
+  return link ?? null;
+}
+
+/** Returns the places of the runs that have one, by any of their ids. */
+export function findPlaces(
+  sql: SqlStorage,
+  { byId }: { byId(id: string): Pick<RunView, keyof Parent> | null },
+  names: string[],
+): SpanPlace[] {
+  return names.flatMap((name) => {
+    const run = byId(readLink(sql, name)?.run_id ?? name);
+    if (run === null || run.dotted_order === null) return [];
+    return [{ name, id: run.id, trace_id: run.trace_id, dotted_order: run.dotted_order }];
+  });
 }
 
 /** Returns no dotted order when the run is too deep. */
