@@ -4,16 +4,24 @@ import { decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import type { ChangePosition } from "../reads/changed-runs.ts";
 
-/** Position of a follower: the newest sequence that it has read of each partition. */
-export type TraceCursor = { trace_id: string; home: Home | null; seqs: Record<string, number> };
+/**
+ * Position of a follower: the newest sequence that it has read of each partition, and the traces below this one whose
+ * runs it has.
+ */
+export type TraceCursor = {
+  trace_id: string;
+  home: Home | null;
+  seqs: Record<string, number>;
+  called: string[];
+};
 
-export function writeTraceCursor({ trace_id, home, seqs }: TraceCursor): string {
+export function writeTraceCursor({ trace_id, home, seqs, called }: TraceCursor): string {
   const { project_id, day } = home ?? {};
-  return encodeCursor({ t: trace_id, p: project_id, d: day, w: seqs });
+  return encodeCursor({ t: trace_id, p: project_id, d: day, w: seqs, c: called });
 }
 
 export function readTraceCursor(text: string, trace_id: string): TraceCursor {
-  const { t, p, d, w } = decodeCursor(text);
+  const { t, p, d, w, c } = decodeCursor(text);
   if (t !== trace_id || !isRecord(w)) {
     const rule = "is invalid; send the cursor of an earlier answer about this trace, or none";
     throw invalid(["query", "cursor"], rule);
@@ -21,7 +29,8 @@ export function readTraceCursor(text: string, trace_id: string): TraceCursor {
   const entries = Object.entries(w).filter(([, seq]) => Number.isSafeInteger(seq));
   const seqs = Object.fromEntries(entries.map(([key, seq]) => [key, Number(seq)]));
   const isHome = typeof p === "string" && typeof d === "string";
-  return { trace_id, home: isHome ? { project_id: p, day: d } : null, seqs };
+  const called = Array.isArray(c) ? c.filter((id) => typeof id === "string") : [];
+  return { trace_id, home: isHome ? { project_id: p, day: d } : null, seqs, called };
 }
 
 export function seqKey({ project_id, day, slot }: PartitionKey): string {

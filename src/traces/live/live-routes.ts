@@ -17,7 +17,7 @@ const operation = operationWithTag("Trace runs");
 const trace = operation("get", "/api/v2/traces/{trace_id}/runs", "getTrace", {
   summary: "Get the runs of a trace",
   description:
-    "One line of JSON for each run, without payloads, in the order of `dotted_order`. The last line has a cursor. With the cursor, a later request returns only runs that are new or changed since. One request counts as one query. With `project_id` the answer is one JSON object.",
+    "One line of JSON for each run, without payloads, in the order of `dotted_order`. Runs of agents that a span of the trace has called are below it. The last line has a cursor. With the cursor, a later request returns only runs that are new or changed since. One request counts as one query. With `project_id` the answer is one JSON object.",
   request: { params: TraceParams, query: TraceQuery.extend(TraceRunsQuery.shape) },
   responses: {
     200: {

@@ -1,57 +1,78 @@
-import { and, eq, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
-import { DAY_US, dayOf, nowMicros, toIso, toMicros } from "../../shared/times.ts";
+import { toIso } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
-import { dayOfId, livePartitions } from "../catalogue/catalogue.ts";
 import { settingsOfProject } from "../catalogue/projects.ts";
 import { expiryTime } from "../catalogue/retention.ts";
-import { partitions } from "../catalogue/table.ts";
-import type { Home, PartitionKey } from "../changes.ts";
+import type { PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import { MAX_SPANS, type SpanRow, type TraceListing } from "../reads/spans.ts";
+import {
+  findTracesBelow,
+  MAX_CALLED_TRACES,
+  placeBelow,
+  type TraceBelow,
+} from "../trees/called-traces.ts";
+import { partitionsOfTrace } from "../trees/trace-partitions.ts";
 import { readTraceCursor, seqKey, type TraceCursor, writeTraceCursor } from "./cursors.ts";
 import type { TraceEnd, TraceSpan } from "./trace-schema.ts";
 
-/** Number of days after its root in which a pending trace is searched. */
-const MAX_DAYS = 31;
 const AT_ONCE = 25;
 /** More than fit a page of `readSpans`, which sums the usage of the whole trace. */
 const PAGE_RUNS = 4000;
 
-type Listed = { partition: PartitionKey; listing: TraceListing };
+/** `below`: the trace was called by a span of the one that is read. */
+type Listed = { partition: PartitionKey; listing: TraceListing; below: TraceBelow | null };
 
 /** Reads a trace in the order of `dotted_order`, one page of each partition in memory. */
 export async function readTrace(
   ctx: Context,
   trace_id: string,
-  cursor: string | undefined,
+  after: string | undefined,
 ): Promise<AsyncGenerator<TraceSpan | TraceEnd>> {
   assertMay(ctx, "read");
   assertReadRate(ctx, "query_week");
-  const since = cursor === undefined ? null : readTraceCursor(cursor, trace_id);
+  const since = after === undefined ? null : readTraceCursor(after, trace_id);
   const home = since?.home ?? (await findHomes(ctx, [{ id: trace_id }])).get(trace_id) ?? null;
   const keys = await partitionsOfTrace(ctx, trace_id, home);
-  const listed = await mapConcurrent(keys, AT_ONCE, async (partition) => {
-    const min_seq = since?.seqs[seqKey(partition)] ?? 0;
-    return {
-      partition,
-      listing: await tracePartition(ctx.env, partition).listTrace(trace_id, min_seq),
-    };
-  });
-  const ours = listed.filter(({ listing }) => listing.exists);
+  const list = (id: string, since_seqs: TraceCursor["seqs"], below: TraceBelow | null) =>
+    mapConcurrent(keys, AT_ONCE, async (partition) => {
+      const min_seq = since_seqs[seqKey(partition)] ?? 0;
+      const listing = await tracePartition(ctx.env, partition).listTrace(id, min_seq);
+      return { partition, listing, below };
+    });
+  const ours = (await list(trace_id, since?.seqs ?? {}, null)).filter(exists);
   if (ours.length === 0) throw notFound("Trace", trace_id);
-  const seqs = ours.map(({ partition, listing }) => [seqKey(partition), listing.seq]);
-  return linesOf(ctx, ours, { trace_id, home, seqs: Object.fromEntries(seqs) });
+  const all = home === null ? [] : await findTracesBelow(ctx, trace_id, keys);
+  const called = all.slice(0, MAX_CALLED_TRACES);
+  const below: Listed[] = [];
+  for (const one of called) {
+    const seqs = since?.called.includes(one.trace_id) ? since.seqs : {};
+    below.push(...(await list(one.trace_id, seqs, one)).filter(exists));
+  }
+  const ids = called.map((one) => one.trace_id);
+  const cursor = { trace_id, home, seqs: seqsOf([...ours, ...below]), called: ids };
+  return linesOf(ctx, [...ours, ...below], cursor, all.length > called.length);
+}
+
+function exists({ listing }: Listed): boolean {
+  return listing.exists;
+}
+
+/** The first listing of a partition is the oldest: a change after it is read again. */
+function seqsOf(listed: Listed[]): TraceCursor["seqs"] {
+  const entries = listed.map(({ partition, listing }) => [seqKey(partition), listing.seq]);
+  return Object.fromEntries(entries.reverse());
 }
 
 async function* linesOf(
   ctx: Context,
   listed: Listed[],
   cursor: TraceCursor,
+  isCut: boolean,
 ): AsyncGenerator<TraceSpan | TraceEnd> {
   let run_count = 0;
   for await (const span of merge(listed.map((one) => spansOf(ctx, one)))) {
@@ -63,12 +84,12 @@ async function* linesOf(
   yield {
     cursor: writeTraceCursor(cursor),
     run_count,
-    is_truncated: found > MAX_SPANS,
+    is_truncated: isCut || found > MAX_SPANS,
     project_id: cursor.home?.project_id ?? null,
     expires_at: await expiryOf(
       ctx,
       cursor,
-      listed.map(({ partition }) => partition),
+      listed.flatMap(({ partition, below }) => (below === null ? partition : [])),
     ),
   };
 }
@@ -87,11 +108,14 @@ async function expiryOf(
   return expiryTime(ctx.env, tier, home.day);
 }
 
-async function* spansOf(ctx: Context, { partition, listing }: Listed): AsyncGenerator<SpanRow> {
+async function* spansOf(
+  ctx: Context,
+  { partition, listing, below }: Listed,
+): AsyncGenerator<SpanRow> {
   const object = tracePartition(ctx.env, partition);
   for (let at = 0; at < listing.ids.length; ) {
     const { spans, read } = await object.readSpans(listing.ids.slice(at, at + PAGE_RUNS));
-    yield* spans;
+    yield* below === null ? spans : spans.map((span) => placeBelow(span, below));
     at += read;
   }
 }
@@ -119,31 +143,6 @@ async function next(source: AsyncGenerator<SpanRow>): Promise<{ span: SpanRow | 
 function isBefore(a: SpanRow | null, b: SpanRow | null): boolean {
   if (a?.dotted_order == null || b?.dotted_order == null) return a?.dotted_order != null;
   return a.dotted_order < b.dotted_order;
-}
-
-/** Returns partitions from the day before the root until the day after its end. */
-async function partitionsOfTrace(
-  ctx: Context,
-  trace_id: string,
-  home: Home | null,
-): Promise<PartitionKey[]> {
-  const day = home?.day ?? dayOfId(trace_id);
-  if (day === null) return [];
-  const midnight = toMicros(`${day}T00:00:00Z`) ?? 0;
-  const end_us = home === null ? null : await endOf(ctx, trace_id, home);
-  const last_us = Math.min((end_us ?? nowMicros()) + DAY_US, midnight + MAX_DAYS * DAY_US);
-  const isNear = sql`${partitions.day} between ${dayOf(midnight - DAY_US)} and ${dayOf(last_us)}`;
-  const isOurs = home === null ? undefined : eq(partitions.project_id, home.project_id);
-  return livePartitions(ctx, and(isOurs, isNear));
-}
-
-async function endOf(ctx: Context, trace_id: string, home: Home): Promise<number | null> {
-  const isHome = and(eq(partitions.project_id, home.project_id), eq(partitions.day, home.day));
-  const keys = await livePartitions(ctx, isHome);
-  const reads = await mapConcurrent(keys, AT_ONCE, (partition) =>
-    tracePartition(ctx.env, partition).getRuns([trace_id], ["id", "end_us"]),
-  );
-  return reads.flatMap(({ runs }) => runs)[0]?.end_us ?? null;
 }
 
 function toSpan({ start_us, end_us, first_token_us, tags, ...row }: SpanRow): TraceSpan {

@@ -37,7 +37,9 @@ export const RunsQueryRequest = Shared.extend({
     description: "Ids of projects",
     example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
   }),
-  trace: Id.nullish().describe("Id of the trace"),
+  trace: Id.nullish().describe(
+    "Id of the trace, with the runs of agents that its spans have called",
+  ),
   parent_run: Id.nullish().describe("Id of the parent run"),
   run_type: z.enum(RUN_TYPES).nullish().describe("Type of the runs"),
   reference_example: Ids.nullish().describe("Ids of dataset examples"),

@@ -10,8 +10,9 @@ import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
 import type { Columns, TraceRunRow } from "../rows/rows.ts";
+import { placeBelow, type TraceBelow, tracesBelow } from "../trees/called-traces.ts";
 import { type RunMatch, searchPartitions } from "./page-search.ts";
-import { columnsOf, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
+import { columnsOf, type QueryPlan, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
 import { partitionsInScope } from "./scope.ts";
 import { toRun } from "./to-run.ts";
@@ -46,7 +47,9 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
     const found = await findByIds(ctx, input.id, columnsOf(select));
     return { runs: await toRuns(ctx, found, select), next: null };
   }
-  const plan = toPlan(input);
+  // The root of a called trace is not a root of the trace that has called it.
+  const below = input.trace && input.is_root !== true ? await tracesBelow(ctx, input.trace) : [];
+  const plan = withTraces(toPlan(input), below);
   const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
   // Another row shows whether a next page exists. Large columns are read for the rows of the page alone.
   const withoutLarge = { ...plan, columns: smallColumns(plan.columns), limit: input.limit + 1 };
@@ -56,7 +59,20 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   const last = found.length > page.length ? (page.at(-1)?.row ?? null) : stopped;
   const max_seq = plan.max_seq ?? seq;
   const next = last && writeCursor({ start_us: last.start_us, id: last.id, max_seq });
-  return { runs: await toRuns(ctx, page, select), next };
+  return { runs: await toRuns(ctx, placedBelow(page, below), select), next };
+}
+
+function withTraces(plan: QueryPlan, below: TraceBelow[]): QueryPlan {
+  const ids = below.map(({ trace_id }) => trace_id);
+  return plan.trace_ids ? { ...plan, trace_ids: [...plan.trace_ids, ...ids] } : plan;
+}
+
+function placedBelow(page: RunMatch[], below: TraceBelow[]): RunMatch[] {
+  const byTrace = new Map(below.map((one) => [one.trace_id, one]));
+  return page.map((match) => {
+    const one = byTrace.get(match.row.trace_id);
+    return one ? { ...match, row: placeBelow(match.row, one) } : match;
+  });
 }
 
 /** Returns runs by id. @throws AppError `too_large` when they do not fit a response */

@@ -1,0 +1,72 @@
+import type { Context } from "../../shared/context.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
+import type { PartitionKey } from "../changes.ts";
+import { findHomes } from "../ingest/placement.ts";
+import { tracePartition } from "../object/stub.ts";
+import { runIdOfSpan } from "../otlp/span-ids.ts";
+import type { CalledTrace } from "../reads/reads.ts";
+import { partitionsOfTrace } from "./trace-partitions.ts";
+
+/** Trace of an agent's run, and the run of the trace that has called the agent. */
+export type TraceBelow = {
+  trace_id: string;
+  parent: { id: string; trace_id: string; dotted_order: string };
+};
+
+type PlacedRun = {
+  trace_id: string;
+  parent_run_id: string | null;
+  dotted_order: string | null;
+  is_root: number;
+};
+
+const AT_ONCE = 25;
+/** Traces of agents that are shown below one. */
+export const MAX_CALLED_TRACES = 100;
+
+/**
+ * Finds the traces that spans of a trace have called, among those of these partitions. Leaves out those whose calling
+ * span is not stored.
+ */
+export async function findTracesBelow(
+  ctx: Context,
+  trace_id: string,
+  keys: PartitionKey[],
+): Promise<TraceBelow[]> {
+  const otel_trace_id = trace_id.replaceAll("-", "");
+  const found = await mapConcurrent(keys, AT_ONCE, (partition) =>
+    tracePartition(ctx.env, partition).findCalled(otel_trace_id),
+  );
+  const called = found.flat().filter((one) => one.trace_id !== trace_id);
+  if (called.length === 0) return [];
+  const nameOf = ({ span_id }: CalledTrace) => runIdOfSpan(otel_trace_id, span_id);
+  const names = [...new Set(called.map(nameOf))];
+  const places = await mapConcurrent(keys, AT_ONCE, (partition) =>
+    tracePartition(ctx.env, partition).findPlaces(names),
+  );
+  const ours = places.flat().filter((place) => place.trace_id === trace_id);
+  const parents = new Map(ours.map(({ name, ...parent }) => [name, parent]));
+  return called.flatMap((one) => {
+    const parent = parents.get(nameOf(one));
+    return parent ? [{ trace_id: one.trace_id, parent }] : [];
+  });
+}
+
+/** Finds the traces that spans of a trace have called, if the root of that is stored. */
+export async function tracesBelow(ctx: Context, trace_id: string): Promise<TraceBelow[]> {
+  const home = (await findHomes(ctx, [{ id: trace_id }])).get(trace_id);
+  if (home === undefined) return [];
+  return findTracesBelow(ctx, trace_id, await partitionsOfTrace(ctx, trace_id, home));
+}
+
+/** Returns a run of a called trace with its place in the trace that has called it. */
+export function placeBelow<Run extends Partial<PlacedRun>>(run: Run, { parent }: TraceBelow): Run {
+  const { parent_run_id, dotted_order } = run;
+  return {
+    ...run,
+    ...(run.trace_id !== undefined && { trace_id: parent.trace_id }),
+    ...(parent_run_id === null && { parent_run_id: parent.id }),
+    ...(run.is_root !== undefined && { is_root: 0 }),
+    ...(dotted_order && { dotted_order: `${parent.dotted_order}.${dotted_order}` }),
+  };
+}
