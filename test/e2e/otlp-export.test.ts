@@ -110,10 +110,11 @@ test("a deployment's traces arrive whole at the OTLP endpoint that its variables
   });
 });
 
-test("a program's span, the run that it calls and what the agent does are one trace", async () => {
+/** Sends the span of a program that calls the agent to a project. Returns the id of its trace. */
+async function callFromProgram(key: string, project: string): Promise<string> {
   const exporter = new OTLPTraceExporter({
     url: `${stack.base_url}/otel/v1/traces`,
-    headers: { "x-api-key": theirs["x-api-key"] ?? "", "Langsmith-Project": PROJECT },
+    headers: { "x-api-key": key, "Langsmith-Project": project },
   });
   const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
   const span = provider.getTracer("caller").startSpan("checkout");
@@ -125,21 +126,25 @@ test("a program's span, the run that it calls and what the agent does are one tr
   expect((await request("POST", path, run, headers)).status).toBe(200);
   span.end();
   await provider.shutdown();
-  const trace_id = traceId.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-  const runs = await until(
-    "The whole trace",
-    () => traceOf(trace_id, theirs),
-    (found) => found.some(({ run_type }) => run_type === "llm"),
-  );
-  const parents = new Map(runs.map(({ id, name }) => [id, name]));
-  const parentOf = (name: string) => {
-    const found = runs.find((each) => each.name === name);
-    return parents.get(found?.parent_run_id ?? "") ?? null;
-  };
-  expect([parentOf("checkout"), parentOf("chat"), parentOf("model")]).toEqual([
-    null,
-    "checkout",
-    "chat",
-  ]);
-  expect(new Set(runs.map((each) => each.trace_id))).toEqual(new Set([trace_id]));
-});
+  return traceId.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+for (const place of ["the receiver", "the deployment's own project"]) {
+  test(`a program's span, the run that it calls and what the agent does are one trace in ${place}`, async () => {
+    const isOwn = place !== "the receiver";
+    const key = isOwn ? stack.api_key : (theirs["x-api-key"] ?? "");
+    const trace_id = await callFromProgram(key, isOwn ? "chat" : PROJECT);
+    const runs = await until(
+      "The whole trace",
+      () => traceOf(trace_id, { "x-api-key": key }),
+      (found) => found.some(({ run_type }) => run_type === "llm"),
+    );
+    const names = new Map(runs.map(({ id, name }) => [id, name]));
+    const parentOf = (name: string) => {
+      const found = runs.find((each) => each.name === name);
+      return names.get(found?.parent_run_id ?? "") ?? null;
+    };
+    expect(["checkout", "chat", "model"].map(parentOf)).toEqual([null, "checkout", "chat"]);
+    expect(new Set(runs.map((each) => each.trace_id))).toEqual(new Set([trace_id]));
+  });
+}
