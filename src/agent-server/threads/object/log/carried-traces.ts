@@ -1,17 +1,18 @@
 import { compressPieces, decompressPieces } from "./compressed.ts";
 
-/** Limit of a row: carried traces stay until the events of their run expire. */
+/** Limit of a row: carried operations stay in it until the events of their run expire. */
 const MAX_CARRIED_CHARACTERS = 32 * 1024;
 
+/** A row of events: the id of its last event, and the operations that it carries. */
 type CarriedRow = { last_id: number; texts: string[] };
 
 /**
- * Trace operations in the rows of the events of their batch, as JSON texts. A mark of the last delivered row replaces
- * their deletion, so that they write no row.
+ * Trace operations in the rows of the events of their batch, as JSON texts. Delivery deletes none of them, which would
+ * write a row: it moves a mark to the last event whose row has only delivered operations.
  */
 export class CarriedTraces {
   readonly #sql: SqlStorage;
-  /** The newest row, with the texts that may not be delivered. */
+  /** The newest row, without the texts that are known to be delivered. */
   #newest: CarriedRow | null = null;
   #changes = 0;
 
@@ -35,37 +36,37 @@ export class CarriedTraces {
   }
 
   /**
-   * Returns the new column of the newest row. `sent`: the last row that is delivered.
+   * Returns the new column of the newest row. `sent_event_id`: the mark of delivery.
    * @returns `null` when the row has no room
    */
-  extend(last_id: number, text: string, sent: number): Uint8Array | null {
+  extend(last_id: number, text: string, sent_event_id: number): Uint8Array | null {
     if (this.#newest?.last_id !== last_id) return null;
-    const texts = [...(last_id > sent ? this.#newest.texts : []), text];
+    const texts = [...(last_id > sent_event_id ? this.#newest.texts : []), text];
     if (!canCarry(texts)) return null;
     this.#newest = { last_id, texts };
     this.#changes += 1;
     return toColumn(texts);
   }
 
-  /** Forgets the texts of delivered rows. */
-  drop(sent: number) {
-    if (this.#newest && this.#newest.last_id <= sent) this.#newest.texts = [];
+  /** Drops the newest row's texts from memory when they are delivered. */
+  forgetSent(sent_event_id: number) {
+    if (this.#newest && this.#newest.last_id <= sent_event_id) this.#newest.texts = [];
   }
 
-  hasAfter(sent: number): boolean {
+  hasAfter(sent_event_id: number): boolean {
     const found = this.#sql.exec(
       "SELECT 1 FROM events WHERE last_id > ? AND traces IS NOT NULL LIMIT 1",
-      sent,
+      sent_event_id,
     );
     return found.toArray().length > 0;
   }
 
-  /** `run_id`: of this run only. */
-  *after(sent: number, run_id: string | null = null): Iterable<CarriedRow> {
+  /** Yields the rows after the mark. `run_id`: only those of this run. */
+  *after(sent_event_id: number, run_id: string | null = null): Iterable<CarriedRow> {
     const rows = this.#sql.exec<{ last_id: number; traces: ArrayBuffer }>(
       `SELECT last_id, traces FROM events
        WHERE last_id > ?1 AND traces IS NOT NULL AND (?2 IS NULL OR run_id = ?2) ORDER BY last_id`,
-      ...[sent, run_id],
+      ...[sent_event_id, run_id],
     );
     for (const { last_id, traces } of rows) yield { last_id, texts: toTexts(traces) };
   }

@@ -108,8 +108,9 @@ export class Traces {
   }
 
   #readPending(): boolean {
-    const sent = this.#mark.event;
-    return !this.#outbox.isEmpty || (sent !== null && this.#carried.hasAfter(sent));
+    const sent_event_id = this.#mark.event;
+    if (!this.#outbox.isEmpty) return true;
+    return sent_event_id !== null && this.#carried.hasAfter(sent_event_id);
   }
 
   /** Returns the operations after a position, up to the limits of a delivery. */
@@ -161,9 +162,9 @@ export class Traces {
   remove({ last, parts, isLast, changes }: OutboxPage) {
     this.#outbox.deleteUpTo(last.seq, parts);
     // The newest row may have more operations since the page was read.
-    const sent = changes === this.#carried.changes ? last.event : last.event - 1;
-    this.#mark.advance(sent, { now: this.#runs.queue.isEmpty });
-    this.#carried.drop(sent);
+    const sent_event_id = changes === this.#carried.changes ? last.event : last.event - 1;
+    this.#mark.advance(sent_event_id, { now: this.#runs.queue.isEmpty });
+    this.#carried.forgetSent(sent_event_id);
     this.#hasPending = isLast && !this.#isDirty ? false : null;
   }
 
