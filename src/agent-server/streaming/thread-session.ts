@@ -45,7 +45,7 @@ export class ThreadSession extends WorkerEntrypoint<Env, EventSession> {
   async #context(): Promise<Context> {
     const { caller, deployment_id, user } = this.ctx.props;
     const ctx = contextFor(this.env, caller);
-    await assertCachedPrincipal(this.env, caller);
+    await assertCachedPrincipal(this.env, caller, 0);
     const access = await accessOf(this.env, deployment_id, { caller, user });
     return access ? { ...ctx, access } : ctx;
   }

@@ -30,7 +30,7 @@ export const callers = new RecordCache<CachedCaller>({
   ...OPTIONS,
   scopeOf: ({ caller }) => caller.organization_id,
 });
-/** Principals of earlier requests, with the role that they have now. */
+/** Principals of earlier requests, with the role that they have now. Each read gives its own maximum age. */
 export const principals = new RecordCache<CachedPrincipal>({
   ...OPTIONS,
   scopeOf: ({ organization_id }) => organization_id,

@@ -10,7 +10,7 @@ import { api_keys, organizations, users, workspaces } from "./table.ts";
 
 type Plan = (typeof organizations.$inferSelect)["plan"];
 
-/** `name` is the email of a user, or the prefix of a service key. */
+/** `name` is the email of a user, or a label with the prefix of an API key. */
 export type Identity = { name: string; workspace: string; organization: string };
 
 export async function findWorkspace(
@@ -33,11 +33,11 @@ export async function assertPrincipalActive(db: Database, caller: Caller): Promi
   assertRole(caller, await findActivePrincipal(db, caller));
 }
 
-/** Like assertPrincipalActive, from the cache of findCachedPrincipal. */
+/** Asserts the same as assertPrincipalActive, from the cache of findCachedPrincipal. */
 export async function assertCachedPrincipal(
   env: Env,
   caller: Caller,
-  max_age_ms = 0,
+  max_age_ms: number,
 ): Promise<void> {
   assertRole(caller, await findCachedPrincipal(env, caller, max_age_ms));
 }
@@ -54,11 +54,14 @@ export async function findActivePrincipal(db: Database, caller: Caller): Promise
   return withLowerRole(caller, await readPrincipal(db, caller));
 }
 
-/** Like findActivePrincipal, from a cache of which D1 shows that it is current. For a while it answers without D1. */
+/**
+ * Returns the same as findActivePrincipal, from a cache. `max_age_ms`: greatest age of the last poll for changes. While
+ * D1 is down, the cache answers for at most 5 minutes.
+ */
 export async function findCachedPrincipal(
   env: Env,
   caller: Caller,
-  max_age_ms = 0,
+  max_age_ms: number,
 ): Promise<Caller> {
   if (!isRevocable(caller)) return caller;
   const key = `${JSON.stringify(caller.actor)}:${caller.workspace_id}`;
@@ -104,7 +107,7 @@ export async function findIdentity(
       .from(workspaces)
       .innerJoin(organizations, eq(organizations.id, workspaces.organization_id))
       .where(eq(workspaces.id, workspace_id)),
-    "user_id" in actor ? emailOf(db, actor.user_id) : prefixOf(db, actor.key_id),
+    "user_id" in actor ? emailOf(db, actor.user_id) : keyLabelOf(db, actor.key_id),
   ]);
   return place && name !== null ? { name, ...place } : null;
 }
@@ -114,7 +117,7 @@ async function emailOf(db: Database, user_id: string): Promise<string | null> {
   return row?.email ?? null;
 }
 
-async function prefixOf(db: Database, key_id: string): Promise<string | null> {
+async function keyLabelOf(db: Database, key_id: string): Promise<string | null> {
   const [row] = await db
     .select({ prefix: api_keys.prefix })
     .from(api_keys)
