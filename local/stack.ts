@@ -9,7 +9,7 @@ import type { Configuring } from "./configure.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git/git-host.ts";
 import { publishExamples } from "./git/repositories.ts";
-import { killWorkerOf, rememberWorker } from "./processes/kill.ts";
+import { killWorkerOf, rememberRoot } from "./processes/kill.ts";
 import { type Npm, readNpm } from "./processes/npm.ts";
 import { freePort } from "./processes/ports.ts";
 import { formatStep, paint } from "./processes/terminal.ts";
@@ -244,7 +244,7 @@ async function serve(
     };
     const all = { ...usual, ...variables };
     const started = startWorker({ path, ...serving, ca_file, onError, variables: all });
-    await rememberWorker(path, started.pid);
+    await rememberRoot(path, started.pid);
     return started;
   };
   let worker = await launch();

@@ -1,34 +1,35 @@
-// The Worker's process, found from the stack's folder: tests live in other processes than the stack.
+// The processes of a stack, found from its folder: tests run in other processes than the stack.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findWorker, isAlive, kill, listBuilders } from "./processes.ts";
 
-const FILE = "worker.json";
+const ROOT_FILE = "root.json";
 
-export function rememberWorker(path: string, pid: number): Promise<void> {
-  return writeFile(join(path, FILE), JSON.stringify({ pid }));
+/** Saves the id of the process that starts workerd, below which the processes of the stack run. */
+export function rememberRoot(path: string, pid: number): Promise<void> {
+  return writeFile(join(path, ROOT_FILE), JSON.stringify({ pid }));
 }
 
-/** SIGKILL to the process that runs the Worker, as a crash would. Once it is gone Miniflare starts it again. */
+/** Ends the process that runs the Worker with SIGKILL, like a crash. Miniflare starts it again. */
 export async function killWorkerOf(path: string): Promise<void> {
   await killAndWait(await workerPidOf(path));
 }
 
 export async function workerPidOf(path: string): Promise<number> {
-  const worker = await findWorker(await readPid(path));
+  const worker = await findWorker(await readRootPid(path));
   if (!worker) throw new Error(`No workerd process runs the Worker of ${path}`);
   return worker.pid;
 }
 
 /** Sends SIGKILL to the processes that run builds and returns how many there were. */
 export async function killBuildersOf(path: string): Promise<number> {
-  const builders = await listBuilders(await readPid(path));
+  const builders = await listBuilders(await readRootPid(path));
   await Promise.all(builders.map((builder) => killAndWait(builder.pid)));
   return builders.length;
 }
 
-async function readPid(path: string): Promise<number> {
-  const { pid } = JSON.parse(await readFile(join(path, FILE), "utf8")) as { pid: number };
+async function readRootPid(path: string): Promise<number> {
+  const { pid } = JSON.parse(await readFile(join(path, ROOT_FILE), "utf8")) as { pid: number };
   return pid;
 }
 
