@@ -2,7 +2,12 @@ import { database } from "../../../../shared/context.ts";
 import { log } from "../../../../shared/log.ts";
 import { someThreadsOf } from "../../directory/directory.ts";
 import { deleteListed } from "../threads/deletion.ts";
-import { type AssistantRow, deleteSomeOf, endPurge, unfinishedPurges } from "./assistant-rows.ts";
+import {
+  type AssistantRow,
+  deleteSomeOf,
+  endPurge,
+  listUnfinishedPurges,
+} from "./assistant-rows.ts";
 
 /** Maximum number of threads that one call deletes. */
 const THREADS = 200;
@@ -13,8 +18,10 @@ const ROWS = 1000;
 export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<void> {
   const { deployment_id, assistant_id, purge_at } = assistant;
   const threads = await someThreadsOf(env, deployment_id, {
-    ...{ metadata: { assistant_id }, created_until: purge_at ?? "" },
-    ...{ sort_order: "asc", limit: THREADS },
+    metadata: { assistant_id },
+    created_until: purge_at ?? "",
+    sort_order: "asc",
+    limit: THREADS,
   });
   await deleteListed(env, threads);
   if (threads.length < THREADS) await endPurge(database(env), assistant);
@@ -22,7 +29,7 @@ export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<v
 
 /** Continues purges that a request did not finish. */
 export async function sweepAssistants(env: Env, now: Date): Promise<void> {
-  for (const assistant of await unfinishedPurges(database(env), now.toISOString(), PURGES)) {
+  for (const assistant of await listUnfinishedPurges(database(env), now.toISOString(), PURGES)) {
     await purgeThreads(env, assistant).catch((error: unknown) =>
       log.error("assistant_purge_failed", error, { assistant_id: assistant.assistant_id }),
     );

@@ -10,15 +10,14 @@ import { assistant_versions, assistants } from "./table.ts";
 export type AssistantRow = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistant_versions.$inferSelect;
 
-export type AssistantsOwner = Pick<ActiveRevision, "deployment_id" | "graphs">;
+/** An assistant belongs to one deployment. */
+type AssistantOwner = Pick<AssistantRow, "deployment_id" | "workspace_id">;
 
-type Owner = Pick<AssistantRow, "deployment_id" | "workspace_id">;
-
-export function ownerAt({ caller }: Context, { deployment_id }: AssistantsOwner): Owner {
+export function ownerOf({ caller }: Context, { deployment_id }: ActiveRevision): AssistantOwner {
   return { deployment_id, workspace_id: caller.workspace_id };
 }
 
-function isOf({ deployment_id, workspace_id }: Owner, assistant_id: string) {
+function isOf({ deployment_id, workspace_id }: AssistantOwner, assistant_id: string) {
   return and(
     eq(assistants.deployment_id, deployment_id),
     eq(assistants.workspace_id, workspace_id),
@@ -26,7 +25,7 @@ function isOf({ deployment_id, workspace_id }: Owner, assistant_id: string) {
   );
 }
 
-export function isVersionOf({ deployment_id, workspace_id }: Owner, assistant_id: string) {
+export function isVersionOf({ deployment_id, workspace_id }: AssistantOwner, assistant_id: string) {
   return and(
     eq(assistant_versions.deployment_id, deployment_id),
     eq(assistant_versions.workspace_id, workspace_id),
@@ -36,7 +35,7 @@ export function isVersionOf({ deployment_id, workspace_id }: Owner, assistant_id
 
 export async function findAssistantRow(
   ctx: Context,
-  deployment: AssistantsOwner,
+  agent: ActiveRevision,
   assistant_id: string,
   filters: Filters | null = null,
 ): Promise<AssistantRow | null> {
@@ -45,7 +44,7 @@ export async function findAssistantRow(
     .from(assistants)
     .where(
       and(
-        isOf(ownerAt(ctx, deployment), assistant_id),
+        isOf(ownerOf(ctx, agent), assistant_id),
         isNull(assistants.deleted_at),
         fulfils(assistants.metadata, filters),
       ),
@@ -55,7 +54,7 @@ export async function findAssistantRow(
 
 export async function findVersion(
   ctx: Context,
-  deployment: AssistantsOwner,
+  agent: ActiveRevision,
   assistant_id: string,
   version: number,
 ): Promise<VersionRow | null> {
@@ -63,23 +62,17 @@ export async function findVersion(
     .select()
     .from(assistant_versions)
     .where(
-      and(
-        isVersionOf(ownerAt(ctx, deployment), assistant_id),
-        eq(assistant_versions.version, version),
-      ),
+      and(isVersionOf(ownerOf(ctx, agent), assistant_id), eq(assistant_versions.version, version)),
     );
   return row ?? null;
 }
 
-export async function greatestVersion(
-  ctx: Context,
-  deployment: AssistantsOwner,
-  assistant_id: string,
-) {
+/** @returns 0 when the assistant has no versions */
+export async function greatestVersion(ctx: Context, agent: ActiveRevision, assistant_id: string) {
   const [row] = await ctx.db
     .select({ version: sql<number | null>`max(${assistant_versions.version})` })
     .from(assistant_versions)
-    .where(isVersionOf(ownerAt(ctx, deployment), assistant_id));
+    .where(isVersionOf(ownerOf(ctx, agent), assistant_id));
   return row?.version ?? 0;
 }
 
@@ -116,7 +109,10 @@ export async function insertSystemAssistants(db: Database, rows: AssistantRow[])
 export async function insertVersion(ctx: Context, row: AssistantRow): Promise<boolean> {
   const { db } = ctx;
   try {
-    await db.batch([db.insert(assistant_versions).values(toVersionRow(row)), updateOf(db, row)]);
+    await db.batch([
+      db.insert(assistant_versions).values(toVersionRow(row)),
+      updateStatement(db, row),
+    ]);
     return true;
   } catch (error) {
     if (isUniqueViolation(error, "assistant_versions")) return false;
@@ -125,24 +121,27 @@ export async function insertVersion(ctx: Context, row: AssistantRow): Promise<bo
 }
 
 export async function updateRow(ctx: Context, row: AssistantRow): Promise<void> {
-  await updateOf(ctx.db, row);
+  await updateStatement(ctx.db, row);
 }
 
-function updateOf(db: Database, row: AssistantRow) {
+function updateStatement(db: Database, row: AssistantRow) {
   const { version, graph_id, name, description, config, context, metadata, updated_at } = row;
   const shown = { version, graph_id, name, description, config, context, metadata, updated_at };
   return db.update(assistants).set(shown).where(isOf(row, row.assistant_id));
 }
 
-/** Hides the assistant. A purge deletes its threads, then its rows. */
-export async function markDeleted(ctx: Context, row: AssistantRow, at: string): Promise<void> {
+/**
+ * Begins to delete the threads that were created until `at`. Hides the assistant, unless it is a system assistant: those
+ * are never deleted.
+ */
+export async function beginPurge(ctx: Context, row: AssistantRow, at: string): Promise<void> {
   await ctx.db
     .update(assistants)
     .set({ purge_at: at, ...(row.is_system ? {} : { deleted_at: at }) })
     .where(isOf(row, row.assistant_id));
 }
 
-/** Deletes the rows of an assistant. `fresh` recreates a system assistant. */
+/** Deletes the rows of an assistant. `fresh`: the row that recreates a system assistant. */
 export async function deleteRows(db: Database, row: AssistantRow, fresh: AssistantRow | null) {
   await batch(db, [
     db.delete(assistant_versions).where(isVersionOf(row, row.assistant_id)),
@@ -156,12 +155,13 @@ export async function deleteRows(db: Database, row: AssistantRow, fresh: Assista
   ]);
 }
 
+/** Called when the threads are deleted. Deletes the rows of a hidden assistant. */
 export async function endPurge(db: Database, row: AssistantRow): Promise<void> {
   if (row.deleted_at !== null) return deleteRows(db, row, null);
   await db.update(assistants).set({ purge_at: null }).where(isOf(row, row.assistant_id));
 }
 
-export async function unfinishedPurges(db: Database, now: string, limit: number) {
+export async function listUnfinishedPurges(db: Database, now: string, limit: number) {
   return db
     .select()
     .from(assistants)
@@ -170,6 +170,7 @@ export async function unfinishedPurges(db: Database, now: string, limit: number)
     .limit(limit);
 }
 
+/** Deletes some assistants of a deployment. @returns whether all are deleted */
 export async function deleteSomeOf(db: Database, deployment_id: string, limit: number) {
   const isOfVersions = eq(assistant_versions.deployment_id, deployment_id);
   if (!(await deleteSome(db, assistant_versions, isOfVersions, limit))) return false;

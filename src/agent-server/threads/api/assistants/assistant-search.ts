@@ -1,16 +1,11 @@
 import { and, asc, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
 import type { Context } from "../../../../shared/context.ts";
 import type { Filters } from "../../../../shared/filters.ts";
 import { contains, fulfils } from "../../../../shared/storage/containment.ts";
 import { containsText } from "../../../../shared/storage/letter-case.ts";
 import { inWorkspace } from "../../../../shared/storage/sql.ts";
-import {
-  type AssistantRow,
-  type AssistantsOwner,
-  isVersionOf,
-  ownerAt,
-  type VersionRow,
-} from "./assistant-rows.ts";
+import { type AssistantRow, isVersionOf, ownerOf, type VersionRow } from "./assistant-rows.ts";
 import type {
   AssistantCount,
   AssistantSearch,
@@ -20,7 +15,7 @@ import { assistant_versions, assistants } from "./table.ts";
 
 export async function searchRows(
   ctx: Context,
-  deployment: AssistantsOwner,
+  agent: ActiveRevision,
   query: AssistantSearch,
   filters: Filters | null,
 ): Promise<AssistantRow[]> {
@@ -29,7 +24,7 @@ export async function searchRows(
   return ctx.db
     .select()
     .from(assistants)
-    .where(and(matches(ctx, deployment, query), fulfils(assistants.metadata, filters)))
+    .where(and(matches(ctx, agent, query), fulfils(assistants.metadata, filters)))
     .orderBy(order(assistants[sort_by]), order(assistants.assistant_id))
     .limit(limit + 1)
     .offset(offset);
@@ -37,28 +32,28 @@ export async function searchRows(
 
 export async function countRows(
   ctx: Context,
-  deployment: AssistantsOwner,
+  agent: ActiveRevision,
   query: AssistantCount,
   filters: Filters | null,
 ) {
   const [row] = await ctx.db
     .select({ count: sql<number>`count(*)` })
     .from(assistants)
-    .where(and(matches(ctx, deployment, query), fulfils(assistants.metadata, filters)));
+    .where(and(matches(ctx, agent, query), fulfils(assistants.metadata, filters)));
   return row?.count ?? 0;
 }
 
 /** Hides system assistants of graphs that the revision does not have. */
 function matches(
   ctx: Context,
-  deployment: AssistantsOwner,
+  agent: ActiveRevision,
   { graph_id, name, metadata }: AssistantCount,
 ) {
   const conditions: (SQL | undefined)[] = [
-    eq(assistants.deployment_id, deployment.deployment_id),
+    eq(assistants.deployment_id, agent.deployment_id),
     inWorkspace(ctx, assistants),
     isNull(assistants.deleted_at),
-    or(eq(assistants.is_system, false), inArray(assistants.graph_id, deployment.graphs)),
+    or(eq(assistants.is_system, false), inArray(assistants.graph_id, agent.graphs)),
     graph_id === undefined ? undefined : eq(assistants.graph_id, graph_id),
     name === undefined ? undefined : containsText(assistants.name, name),
     metadata === undefined ? undefined : contains(assistants.metadata, metadata),
@@ -68,7 +63,7 @@ function matches(
 
 export async function findVersions(
   ctx: Context,
-  deployment: AssistantsOwner,
+  agent: ActiveRevision,
   assistant_id: string,
   { limit, offset, metadata }: AssistantVersionsQuery,
 ): Promise<VersionRow[]> {
@@ -77,7 +72,7 @@ export async function findVersions(
     .from(assistant_versions)
     .where(
       and(
-        isVersionOf(ownerAt(ctx, deployment), assistant_id),
+        isVersionOf(ownerOf(ctx, agent), assistant_id),
         metadata === undefined ? undefined : contains(assistant_versions.metadata, metadata),
       ),
     )

@@ -13,7 +13,7 @@ import {
   openAssistant,
 } from "./assistant-access.ts";
 import { purgeThreads } from "./assistant-purge.ts";
-import { deleteRows, findAssistantRow, insertAssistant, markDeleted } from "./assistant-rows.ts";
+import { beginPurge, deleteRows, findAssistantRow, insertAssistant } from "./assistant-rows.ts";
 import {
   Assistant,
   type AssistantCount,
@@ -103,7 +103,7 @@ export async function deleteAssistant(
     await deleteRows(ctx.db, row, row.is_system ? systemRow(agent, row.graph_id) : null);
   }
   if (delete_threads) {
-    await markDeleted(ctx, row, at);
+    await beginPurge(ctx, row, at);
     const purged = row.is_system
       ? { ...row, purge_at: at }
       : { ...row, purge_at: at, deleted_at: at };
