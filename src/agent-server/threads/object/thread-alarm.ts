@@ -170,7 +170,7 @@ export class ThreadAlarm {
   #expireEvents() {
     const { runs, events } = this.#store;
     let areUnused = false;
-    for (const run_id of runs.endedBefore(Date.now() - EVENT_RETENTION_MS)) {
+    for (const run_id of runs.someWithEventsEndedBefore(Date.now() - EVENT_RETENTION_MS)) {
       this.#store.transaction(() => {
         areUnused = events.deleteOf(run_id) || areUnused;
         runs.markEventsDeleted(run_id);

@@ -86,7 +86,7 @@ export class LogReader {
     const last = events.lastId();
     if (last <= this.#after) return null;
     this.#after = last;
-    const isExpired = runs.newestStarted()?.hasEvents === false;
+    const isExpired = runs.newestStartedHasEvents() === false;
     if (isExpired || !runs.queue.isEmpty || !this.#wants.has("lifecycle")) return [];
     const rowEvents = new RowEvents(last, Date.now());
     const data = JSON.stringify({ event: "interrupted" });

@@ -68,14 +68,14 @@ export class Runs {
     return row && this.queue.toRun(row);
   }
 
-  /** Returns the newest run that has started. */
-  newestStarted(): { hasEvents: boolean } | null {
+  /** @returns whether the newest run that has started has events, `null` when no run has started */
+  newestStartedHasEvents(): boolean | null {
     const [newest] = this.#sql
       .exec<Pick<RunRow, "event_characters">>(
         "SELECT event_characters FROM runs WHERE started_at IS NOT NULL ORDER BY seq DESC LIMIT 1",
       )
       .toArray();
-    return newest ? { hasEvents: newest.event_characters > 0 } : null;
+    return newest ? newest.event_characters > 0 : null;
   }
 
   start(run_id: string, version: string) {
@@ -136,9 +136,13 @@ export class Runs {
     return this.#rowOf(run_id)?.trace ?? null;
   }
 
-  /** Ended runs too: isolates send the rest of a trace after the outcome. */
+  /** Changes ended runs too: isolates send the rest of a trace after the outcome. */
   setTrace(run_id: string, trace: string | null) {
-    if (this.queue.patch(run_id, { trace })) return void this.queue.advance(run_id, {});
+    if (this.queue.patch(run_id, { trace })) {
+      // The row of the run must be newer than its last batch, whose trace `withProgress` would return.
+      this.queue.advance(run_id, {});
+      return;
+    }
     this.queue.forgetEnded();
     this.#sql.exec("UPDATE runs SET trace = ? WHERE run_id = ?", trace, run_id);
   }
@@ -159,8 +163,8 @@ export class Runs {
     this.#sql.exec("DELETE FROM runs WHERE run_id = ?", run_id);
   }
 
-  /** Runs that ended before `time` and still have events. */
-  endedBefore(time: number): string[] {
+  /** Returns at most 100 runs that ended before `time` and still have events. */
+  someWithEventsEndedBefore(time: number): string[] {
     return this.#sql
       .exec<{ run_id: string }>(
         "SELECT run_id FROM runs WHERE ended_at < ? AND event_characters > 0 LIMIT 100",
