@@ -22,8 +22,11 @@ export function isRetryable(status: BulkExportStatus): boolean {
   return RETRYABLE.includes(status);
 }
 
-/** Returns the status of a planned day; a day without rows is complete. */
-export function statusOfRun(files: FileCounts, exportStatus: BulkExportStatus): ExportRunStatus {
+/** Returns the status of an export run, which is one day. A day without rows has no files and is complete. */
+export function exportRunStatus(
+  files: FileCounts,
+  exportStatus: BulkExportStatus,
+): ExportRunStatus {
   const count = (status: FileStatus) => files[status] ?? 0;
   if (count("FAILED") > 0) return "FAILED";
   if (count("TIMEDOUT") > 0) return "TIMEDOUT";
@@ -34,12 +37,12 @@ export function statusOfRun(files: FileCounts, exportStatus: BulkExportStatus): 
   return count("COMPLETED") > 0 ? "RUNNING" : "CREATED";
 }
 
-export type WriteOutcome = "open" | "FAILED" | "written";
+/** `pending` while a file can still be written: failed files do not stop the others. */
+export type WriteOutcome = "pending" | "failed" | "written";
 
-/** Waits for all files: failed ones do not stop the others. */
-export function outcomeOf(files: FileCounts): WriteOutcome {
-  if ((files.WAITING ?? 0) + (files.RUNNING ?? 0) > 0) return "open";
-  return (files.FAILED ?? 0) > 0 ? "FAILED" : "written";
+export function writeOutcomeOf(files: FileCounts): WriteOutcome {
+  if ((files.WAITING ?? 0) + (files.RUNNING ?? 0) > 0) return "pending";
+  return (files.FAILED ?? 0) > 0 ? "failed" : "written";
 }
 
 export type Progress = {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { dayFolder, manifestKey, partKey } from "../../src/exports/keys.ts";
-import { outcomeOf, progressOf, statusOfRun } from "../../src/exports/states.ts";
+import { exportRunStatus, progressOf, writeOutcomeOf } from "../../src/exports/states.ts";
 import { countDays, daysOf, dueAt, windowOf } from "../../src/exports/windows.ts";
 import { DAY_US, toMicros } from "../../src/shared/times.ts";
 
@@ -61,17 +61,17 @@ test.each([
   [{ COMPLETED: 1, CANCELLED: 1 }, "CANCELLED", "CANCELLED"],
   [{ COMPLETED: 1, TIMEDOUT: 1 }, "TIMEDOUT", "TIMEDOUT"],
 ] as const)("a day with the files %j of an export that is %s is %s", (files, status, expected) => {
-  expect(statusOfRun(files, status)).toBe(expected);
+  expect(exportRunStatus(files, status)).toBe(expected);
 });
 
 test.each([
   [{}, "written"],
   [{ COMPLETED: 1 }, "written"],
-  [{ COMPLETED: 1, FAILED: 1 }, "FAILED"],
-  [{ FAILED: 1, WAITING: 1 }, "open"],
-  [{ RUNNING: 1 }, "open"],
+  [{ COMPLETED: 1, FAILED: 1 }, "failed"],
+  [{ FAILED: 1, WAITING: 1 }, "pending"],
+  [{ RUNNING: 1 }, "pending"],
 ] as const)("an export with the files %j is %s", (files, expected) => {
-  expect(outcomeOf(files)).toBe(expected);
+  expect(writeOutcomeOf(files)).toBe(expected);
 });
 
 test("progress estimates the remaining time from the rows written", () => {

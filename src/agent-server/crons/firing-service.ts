@@ -25,7 +25,7 @@ export async function listCronFirings(
   if (found === null) throw cronMissing(cron_id);
   return mapConcurrent(found, AT_ONCE, async (firing) => ({
     ...toFiring(firing),
-    run_status: await statusOfRun(ctx, deployment_id, firing),
+    run_status: await firedRunStatus(ctx, deployment_id, firing),
   }));
 }
 
@@ -49,7 +49,7 @@ export async function fireCron(
   return Run.parse(run);
 }
 
-async function statusOfRun(
+async function firedRunStatus(
   { env }: Context,
   deployment_id: string,
   { thread_id, run_id }: FiringRow,

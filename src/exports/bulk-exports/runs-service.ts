@@ -5,7 +5,7 @@ import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { toIso } from "../../shared/times.ts";
 import { assertMayExport } from "../access.ts";
 import { dayFolder, rootOf } from "../keys.ts";
-import { type FileCounts, isFinal, statusOfRun } from "../states.ts";
+import { exportRunStatus, type FileCounts, isFinal } from "../states.ts";
 import {
   bulk_export_files,
   bulk_export_runs,
@@ -83,7 +83,7 @@ async function filesOf(ctx: Context, pairs: Pair[]): Promise<Map<string | null, 
 function toRun({ run, bulkExport }: Pair, files: FileRow[]): BulkExportRun {
   const counts: FileCounts = {};
   for (const { status } of files) counts[status] = (counts[status] ?? 0) + 1;
-  const status = statusOfRun(counts, bulkExport.status);
+  const status = exportRunStatus(counts, bulkExport.status);
   const window = { start_time: toIso(run.start_us), end_time: toIso(run.end_us) };
   const written = files.filter((file) => file.status === "COMPLETED");
   const folder = dayFolder(rootOf(bulkExport), run.start_us);

@@ -6,7 +6,7 @@ import { toFailure } from "../files/failure.ts";
 import { backOff } from "../files/postponement.ts";
 import { EXPORT_TIMEOUT_HOURS, HEARTBEAT_MS, LEASE_MS, MAX_ACTIVE_EXPORTS } from "../limits.ts";
 import { readExport } from "../rows.ts";
-import { isFinal, outcomeOf } from "../states.ts";
+import { isFinal, writeOutcomeOf } from "../states.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endExport, sendNext } from "./ending.ts";
@@ -52,9 +52,9 @@ async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
 
 async function write(env: Env, row: ExportRow, now: Date): Promise<Step> {
   await sendNextFiles(env, row.workspace_id);
-  const outcome = outcomeOf(await countFiles(env, row.id));
-  if (outcome === "open") return "continues";
-  if (outcome === "FAILED") {
+  const outcome = writeOutcomeOf(await countFiles(env, row.id));
+  if (outcome === "pending") return "continues";
+  if (outcome === "failed") {
     return end(env, row, "FAILED", await firstError(env, row.id), now);
   }
   const result = await whileRunning(env, row.id, (signal) => finishExport(env, row, signal));
