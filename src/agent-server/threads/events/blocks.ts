@@ -1,6 +1,6 @@
 type Fields = Record<string, unknown>;
 
-/** Part of a message that extends the block with the same key. */
+/** Part of a message. Pieces with the same key, as `text` or `call 0`, make up one content block of the message. */
 export type Piece = { key: string; block: Fields & { type: string } };
 
 /** A LangChain message on the wire: complete, or a chunk of a stream. */
@@ -83,40 +83,40 @@ function callPieces({ tool_calls = [], invalid_tool_calls = [] }: WireMessage): 
   ];
 }
 
-/** Returns a block without the text that deltas add. */
-export function emptied(block: Piece["block"]): Piece["block"] {
+/** Returns the start of a block: without the text that deltas add. */
+export function startOfBlock(block: Piece["block"]): Piece["block"] {
   switch (block.type) {
     case "text":
       return { ...block, text: "" };
     case "reasoning":
       return { ...block, reasoning: "" };
     case "tool_call_chunk":
-      return { ...named(block), args: "" };
+      return { ...identityOf(block), args: "" };
     default:
       return block;
   }
 }
 
-type Grown = { block: Piece["block"]; delta: Fields | null };
+type Extension = { block: Piece["block"]; delta: Fields | null };
 
 /** Appends a piece to a block. `delta` is `null` when nothing changes for clients. */
-export function grown(block: Piece["block"], piece: Piece["block"]): Grown {
-  if (block.type === "tool_call_chunk") return grownCall(block, piece);
-  if (block.type === "text") return grownText(block, piece, "text") ?? merged(block, piece);
+export function extendBlock(block: Piece["block"], piece: Piece["block"]): Extension {
+  if (block.type === "tool_call_chunk") return extendCall(block, piece);
+  if (block.type === "text") return extendText(block, piece, "text") ?? mergeFields(block, piece);
   if (block.type === "reasoning") {
-    return grownText(block, piece, "reasoning") ?? merged(block, piece);
+    return extendText(block, piece, "reasoning") ?? mergeFields(block, piece);
   }
   const { data, ...fields } = piece;
-  if (typeof data !== "string" || typeof block.data !== "string") return merged(block, piece);
+  if (typeof data !== "string" || typeof block.data !== "string") return mergeFields(block, piece);
   const delta = { type: "data-delta", data, encoding: "base64" };
   return { block: { ...block, ...fields, data: block.data + data }, delta };
 }
 
-function grownText(
+function extendText(
   block: Piece["block"],
   piece: Piece["block"],
   kind: "text" | "reasoning",
-): Grown | null {
+): Extension | null {
   const { [kind]: more, ...fields } = piece;
   if (typeof more !== "string") return null;
   const all = { ...block, ...fields, [kind]: `${block[kind] ?? ""}${more}` };
@@ -124,19 +124,19 @@ function grownText(
 }
 
 // Clients replace fields by those of the delta, so it has all arguments so far.
-function grownCall(block: Piece["block"], piece: Piece["block"]): Grown {
+function extendCall(block: Piece["block"], piece: Piece["block"]): Extension {
   const args = `${block.args ?? ""}${piece.args ?? ""}`;
-  const all = { ...block, ...named({ ...piece, type: block.type }), args };
+  const all = { ...block, ...identityOf({ ...piece, type: block.type }), args };
   return { block: all, delta: { type: "block-delta", fields: all } };
 }
 
-function merged(block: Piece["block"], piece: Piece["block"]): Grown {
+function mergeFields(block: Piece["block"], piece: Piece["block"]): Extension {
   const fields = { ...piece, type: block.type };
   return { block: { ...block, ...fields }, delta: { type: "block-delta", fields } };
 }
 
 /** Returns the final block, with parsed tool arguments. */
-export function finished(block: Piece["block"]): Piece["block"] {
+export function finishBlock(block: Piece["block"]): Piece["block"] {
   if (block.type !== "tool_call_chunk") return block;
   const { id = null, name = null } = block;
   const text = String(block.args ?? "");
@@ -148,7 +148,7 @@ export function finished(block: Piece["block"]): Piece["block"] {
   }
 }
 
-function named({ type, id, name }: Fields & { type: string }): Piece["block"] {
+function identityOf({ type, id, name }: Fields & { type: string }): Piece["block"] {
   return {
     type,
     ...(typeof id === "string" && { id }),

@@ -24,11 +24,14 @@ export type ProtocolEvent = {
   data: string;
 };
 
-/** Kinds of events that one row of the log can produce, in order. */
+/**
+ * Kinds of events that one row of the log can produce, in order. `_before`: end of what a lost attempt left open.
+ * `_at_end`: end of what is open when the run ends.
+ */
 const STAGES = [
-  "abandoned",
-  "left",
-  "running",
+  "abandoned_before",
+  "ended_before",
+  "root_started",
   "started",
   "closed",
   "requested",
@@ -37,7 +40,7 @@ const STAGES = [
   "closed_at_end",
   "ended_at_end",
   "requested_at_end",
-  "over",
+  "root_ended",
 ] as const;
 type Stage = (typeof STAGES)[number];
 

@@ -1,4 +1,11 @@
-import { emptied, finished, grown, type Piece, piecesOf, type WireMessage } from "./blocks.ts";
+import {
+  extendBlock,
+  finishBlock,
+  type Piece,
+  piecesOf,
+  startOfBlock,
+  type WireMessage,
+} from "./blocks.ts";
 import type { RowEvents } from "./event.ts";
 import { isWithin } from "./namespaces.ts";
 
@@ -12,7 +19,7 @@ type OpenMessage = {
   at: number | null;
   ending: Record<string, unknown>;
 };
-type Stage = "main" | "closed" | "closed_at_end" | "abandoned";
+type Stage = "main" | "closed" | "closed_at_end" | "abandoned_before";
 
 const ROLES: Record<string, string> = { ai: "ai", human: "human", system: "system", tool: "tool" };
 const SHOWN = { ls_provider: "provider", ls_model_name: "model", ls_model_type: "model_type" };
@@ -78,7 +85,7 @@ export class Messages {
   }
 
   /** Ends open messages with an error. */
-  abandonAll(message: string, events: RowEvents, stage: "abandoned" | "closed_at_end") {
+  abandonAll(message: string, events: RowEvents, stage: "abandoned_before" | "closed_at_end") {
     for (const open of this.#open.values()) {
       this.#emit(open, { event: "error", message, code: "aborted" }, stage, events);
       this.#done.add(open.id);
@@ -137,7 +144,7 @@ export class Messages {
     let index = open.blocks.findIndex((existing) => existing.key === key);
     if (open.at !== null && open.at !== index) this.#finishBlock(open, "main", events);
     if (index === -1) {
-      index = open.blocks.push({ key, block: emptied(piece) }) - 1;
+      index = open.blocks.push({ key, block: startOfBlock(piece) }) - 1;
       const content = open.blocks[index]?.block;
       this.#emit(open, { event: "content-block-start", index, content }, "main", events);
       if (content === piece) {
@@ -148,7 +155,7 @@ export class Messages {
     open.at = index;
     const existing = open.blocks[index];
     if (!existing) return;
-    const { block, delta } = grown(existing.block, piece);
+    const { block, delta } = extendBlock(existing.block, piece);
     existing.block = block;
     if (delta) this.#emit(open, { event: "content-block-delta", index, delta }, "main", events);
   }
@@ -158,7 +165,7 @@ export class Messages {
     const existing = index === null ? undefined : open.blocks[index];
     open.at = null;
     if (!existing) return;
-    const content = finished(existing.block);
+    const content = finishBlock(existing.block);
     this.#emit(open, { event: "content-block-finish", index, content }, stage, events);
   }
 

@@ -56,7 +56,7 @@ export class Namespaces {
     this.#end(statusOfTask(task), events, "ended", (node) => isWithin(node.namespace, prefix));
   }
 
-  endAll(status: AgentStatus, events: RowEvents, stage: "left" | "ended_at_end") {
+  endAll(status: AgentStatus, events: RowEvents, stage: "ended_before" | "ended_at_end") {
     this.#end(status, events, stage, () => true);
   }
 
@@ -78,7 +78,7 @@ export class Namespaces {
   #end(
     status: AgentStatus,
     events: RowEvents,
-    stage: "left" | "ended" | "ended_at_end",
+    stage: "ended_before" | "ended" | "ended_at_end",
     isMatch: (node: AgentNode) => boolean,
   ) {
     const open = [...this.#nodes.values()].filter((node) => node.status === "started");
@@ -98,14 +98,14 @@ export class Namespaces {
 
 function addLifecycle(
   events: RowEvents,
-  stage: "started" | "left" | "ended" | "ended_at_end",
+  stage: "started" | "ended_before" | "ended" | "ended_at_end",
   namespace: string[],
   data: object,
 ) {
   events.add(stage, { method: "lifecycle", namespace, data: JSON.stringify(data) });
 }
 
-export function statusOfRun({
+export function agentStatusOf({
   status,
   interrupts,
 }: Pick<StoredRun, "status" | "interrupts">): AgentStatus {

@@ -2,18 +2,25 @@ import { isRecord } from "../../../shared/guards.ts";
 
 type Fields = Record<string, unknown>;
 
-/** @returns the JSON text of values, `null` when they are only interrupts */
+const INTERRUPT_OR_EMPTY_FIELD = /"__interrupt__"|"(additional_kwargs|response_metadata)":\{\}/;
+
+/**
+ * Removes interrupts from values, and empty fields from their messages.
+ * @returns JSON text, `null` when the values are only interrupts
+ */
 export function toValues(text: string): string | null {
-  if (!/"__interrupt__"|"(additional_kwargs|response_metadata)":\{\}/.test(text)) return text;
+  if (!INTERRUPT_OR_EMPTY_FIELD.test(text)) return text;
   const values: unknown = JSON.parse(text);
   if (!isRecord(values)) return text;
-  const { __interrupt__, ...shown } = values;
-  const entries = Object.entries(shown);
+  const { __interrupt__, ...others } = values;
+  const entries = Object.entries(others);
   if (__interrupt__ !== undefined && entries.length === 0) return null;
-  return JSON.stringify(Object.fromEntries(entries.map(([key, value]) => [key, tidied(value)])));
+  return JSON.stringify(
+    Object.fromEntries(entries.map(([key, value]) => [key, withoutEmptyFields(value)])),
+  );
 }
 
-function tidied(value: unknown): unknown {
+function withoutEmptyFields(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   return value.map((item: unknown) => {
     if (!isRecord(item) || typeof item.type !== "string" || !("content" in item)) return item;
@@ -42,7 +49,7 @@ export function toUpdates(text: string): { node: string; data: string }[] {
 }
 
 /** Converts a row whose content does not depend on other rows. */
-export function toSimple(
+export function toIndependent(
   name: "checkpoints" | "custom" | "tools",
   text: string,
   namespace: string[],

@@ -8,11 +8,11 @@ import {
   type AgentStatus,
   type AgentTree,
   agentNameOf,
+  agentStatusOf,
   Namespaces,
-  statusOfRun,
   type TaskUpdate,
 } from "./namespaces.ts";
-import { toSimple, toTask, toUpdates, toValues } from "./payloads.ts";
+import { toIndependent, toTask, toUpdates, toValues } from "./payloads.ts";
 
 type Row = Pick<EventRow, "id" | "event" | "data">;
 type Part = { name: string; namespace: string[]; data: string };
@@ -33,8 +33,10 @@ export class RunEvents {
   readonly #inputs: InputRequests | null;
   /** Latest values of each graph. */
   readonly #latest = new Map<string, string>();
-  #isAgain = false;
-  #isOdd = false;
+  /** Whether an attempt of the run has started. */
+  #hasStarted = false;
+  /** Only the first skipped row is logged. */
+  #hasLoggedSkip = false;
 
   constructor(
     { run_id, graph_id }: { run_id: string; graph_id: string },
@@ -49,7 +51,7 @@ export class RunEvents {
   toProtocolEvents(row: Row, at: number): ProtocolEvent[] {
     const events = new RowEvents(row.id, at);
     const [name = "", ...namespace] = row.event.split("|");
-    this.#tolerate(() => {
+    this.#skipInvalid(() => {
       if (name === "metadata") this.#emitStart(events);
       else this.#emitPart({ name, namespace, data: row.data }, events);
     });
@@ -59,8 +61,8 @@ export class RunEvents {
   /** Emits the end of a run. `run` is `null` after a rollback. */
   end(run: StoredRun | null, row_id: number, at: number): ProtocolEvent[] {
     const events = new RowEvents(row_id, run?.ended_at ?? at);
-    const status = run === null ? "interrupted" : statusOfRun(run);
-    this.#tolerate(() => {
+    const status = run === null ? "interrupted" : agentStatusOf(run);
+    this.#skipInvalid(() => {
       if (!this.#wants.has("messages")) return;
       if (status === "completed") this.#messages.closeAll(events);
       else this.#messages.abandonAll(CUT_OFF, events, "closed_at_end");
@@ -68,17 +70,18 @@ export class RunEvents {
     if (this.#wants.has("lifecycle")) this.#namespaces.endAll(status, events, "ended_at_end");
     const interrupts = Object.values(run?.interrupts ?? {}).flatMap(toPendingInterrupts);
     this.#inputs?.request([], interrupts, events, "requested_at_end");
-    this.#emitRootLifecycle("over", status, events, run?.error ?? null);
+    this.#emitRootLifecycle("root_ended", status, events, run?.error ?? null);
     return events.inOrder();
   }
 
   /** Skips invalid rows: the agent's code can write any JSON. */
-  #tolerate(work: () => void) {
+  #skipInvalid(work: () => void) {
     try {
       work();
     } catch (error) {
-      if (!this.#isOdd) log.warn("event_skipped", { run_id: this.#runId, error: String(error) });
-      this.#isOdd = true;
+      if (this.#hasLoggedSkip) return;
+      log.warn("event_skipped", { run_id: this.#runId, error: String(error) });
+      this.#hasLoggedSkip = true;
     }
   }
 
@@ -88,25 +91,26 @@ export class RunEvents {
 
   // Each attempt begins with a metadata row, which ends what the previous attempt left open.
   #emitStart(events: RowEvents) {
-    if (this.#isAgain) {
+    if (this.#hasStarted) {
       const message = "The attempt of the run that emitted this message was lost.";
-      if (this.#wants.has("messages")) this.#messages.abandonAll(message, events, "abandoned");
-      if (this.#wants.has("lifecycle")) this.#namespaces.endAll("failed", events, "left");
+      if (this.#wants.has("messages"))
+        this.#messages.abandonAll(message, events, "abandoned_before");
+      if (this.#wants.has("lifecycle")) this.#namespaces.endAll("failed", events, "ended_before");
       this.#namespaces.clear();
     }
-    this.#isAgain = true;
-    this.#emitRootLifecycle("running", "running", events, null);
+    this.#hasStarted = true;
+    this.#emitRootLifecycle("root_started", "running", events, null);
   }
 
   #emitRootLifecycle(
-    stage: "running" | "over",
-    event: AgentStatus,
+    stage: "root_started" | "root_ended",
+    status: AgentStatus,
     events: RowEvents,
     error: StoredRun["error"],
   ) {
     if (!this.#wants.has("lifecycle")) return;
     const failure = error && JSON.stringify({ error: error.error, message: error.message });
-    const data = { event, graph_name: this.#graphName, ...(failure && { error: failure }) };
+    const data = { event: status, graph_name: this.#graphName, ...(failure && { error: failure }) };
     const content = { method: "lifecycle", namespace: [], data: JSON.stringify(data) };
     events.add(stage, content, this.#runId);
   }
@@ -127,7 +131,7 @@ export class RunEvents {
       case "custom":
       case "tools":
         if (this.#wants.has(name)) {
-          const content = toSimple(name, data, namespace);
+          const content = toIndependent(name, data, namespace);
           events.add("main", { method: name, namespace, ...content });
         }
         return;
@@ -154,7 +158,7 @@ export class RunEvents {
   }
 
   #emitTask({ namespace, data }: Part, events: RowEvents) {
-    const task = this.#wantsTasks(data) ? (JSON.parse(data) as TaskUpdate) : null;
+    const task = this.#mustParseTask(data) ? (JSON.parse(data) as TaskUpdate) : null;
     if (task && "result" in task) this.#endTask(namespace, task, events);
     else if (task) this.#namespaces.beginTask(task);
     if (!this.#wants.has("tasks")) return;
@@ -163,7 +167,7 @@ export class RunEvents {
   }
 
   // Starts of tasks matter only for tool calls.
-  #wantsTasks(data: string): boolean {
+  #mustParseTask(data: string): boolean {
     if (data.includes('"result":')) {
       return ["messages", "lifecycle", "input"].some((name) => this.#wants.has(name as Channel));
     }

@@ -1,7 +1,7 @@
 import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "../../events/event.ts";
 import type { EventRow } from "../../events/event-row.ts";
 import type { AgentTree } from "../../events/namespaces.ts";
-import { statusOfRun } from "../../events/namespaces.ts";
+import { agentStatusOf } from "../../events/namespaces.ts";
 import { RunEvents } from "../../events/run-events.ts";
 import type { ThreadStore } from "../storage/store.ts";
 
@@ -90,7 +90,7 @@ export class LogReader {
     if (isExpired || !runs.queue.isEmpty || !this.#wants.has("lifecycle")) return [];
     const rowEvents = new RowEvents(last, Date.now());
     const data = JSON.stringify({ event: "interrupted" });
-    rowEvents.add("over", { method: "lifecycle", namespace: [], data }, "undone");
+    rowEvents.add("root_ended", { method: "lifecycle", namespace: [], data }, "undone");
     return rowEvents.inOrder();
   }
 }
@@ -106,5 +106,5 @@ export function treeOf({ runs, events }: ThreadStore, run_id: string | null): Ag
     after = page.at(-1)?.id ?? after;
     page = events.page(run.run_id, after);
   }
-  return log.tree(statusOfRun(run));
+  return log.tree(agentStatusOf(run));
 }
