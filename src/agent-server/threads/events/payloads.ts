@@ -89,10 +89,12 @@ function toolData(event: string, { tool_name, input, output, error, data }: Fiel
       const delta = typeof data === "string" ? data : JSON.stringify(data ?? "");
       return { event: "tool-output-delta", tool_call_id: id, delta };
     }
-    default: {
+    case "on_tool_error": {
       const message = isRecord(error) ? error.message : error;
       return { event: "tool-error", tool_call_id: id, message: String(message ?? "unknown error") };
     }
+    default:
+      throw new Error(`Unknown tool event ${event}`);
   }
 }
 
