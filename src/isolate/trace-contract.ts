@@ -13,8 +13,9 @@ export type TraceOp = {
 export type TracePayload = "inputs" | "outputs";
 
 /** JSON text, or its difference to an earlier one of the same batch. */
-export type TraceText =
-  | { id: number; text: string }
-  | { of: number; before: string; from: number; chars: number; rest: string };
+export type TraceText = { id: number; text: string } | DiffText;
+
+/** `before`, then the `chars` characters of the text with the id `of` that begin at `from`, then `rest`. */
+export type DiffText = { of: number; before: string; from: number; chars: number; rest: string };
 
 export type TraceBatch = { ops: TraceOp[]; isLast: boolean };

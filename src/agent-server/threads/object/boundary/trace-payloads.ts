@@ -1,11 +1,10 @@
 import type { Op } from "../../../../isolate/contract.ts";
-import type { TraceOp, TraceText } from "../../../../isolate/trace-contract.ts";
+import type { DiffText, TraceOp, TraceText } from "../../../../isolate/trace-contract.ts";
 import { MAX_PAYLOAD_CHARACTERS, MAX_PAYLOADS_CHARACTERS } from "./limits.ts";
 import { mapTexts } from "./trace-texts.ts";
 
-type SharedText = Exclude<TraceText, { id: number }>;
-
-const OMITTED: SharedText = {
+/** Replaces a payload over a limit. No text has the id -1, and of that one it takes nothing. */
+const OMITTED: DiffText = {
   of: -1,
   before: JSON.stringify({
     heddle_omitted: `Payloads of a trace run have at most ${MAX_PAYLOAD_CHARACTERS} characters, and ${MAX_PAYLOADS_CHARACTERS} in one batch.`,
@@ -20,14 +19,14 @@ export function sizeOfTrace({ data, texts = {} }: TraceOp): number {
   return textsOf(texts).reduce((sum, text) => sum + ownSizeOf(text), data.length);
 }
 
-/** Characters that its payloads share with others: delivery reads them too. */
+/** Characters that its payloads take from those of other operations: delivery reads them too. */
 export function sharedSizeOf({ texts = {} }: TraceOp): number {
   return textsOf(texts).reduce((sum, text) => sum + ("of" in text ? text.chars : 0), 0);
 }
 
 /**
- * A few characters may name megabytes of another payload. Payloads over the limit are replaced by a note and
- * longer runs are left out, and the run continues: a trace never fails its run.
+ * Limits payloads by their whole size: a difference of a few characters may repeat megabytes. A payload over the limit
+ * is replaced by a note, a trace run whose `data` is over it is left out. The agent's run continues without an error.
  */
 export function limitPayloads(ops: Op[]): Op[] {
   const budget = new PayloadBudget();
@@ -39,28 +38,31 @@ export function limitPayloads(ops: Op[]): Op[] {
 }
 
 class PayloadBudget {
-  readonly #wholes = new Map<number, number>();
+  /** Characters of the texts of the batch so far, by id. */
+  readonly #sizes = new Map<number, number>();
   #left = MAX_PAYLOADS_CHARACTERS;
 
   limit(text: TraceText): TraceText {
-    const kept = "id" in text ? text : this.#clamp(text);
-    const size = kept ? sizeOfText(kept) : Number.POSITIVE_INFINITY;
-    if (!kept || size > MAX_PAYLOAD_CHARACTERS || size > this.#left) return OMITTED;
+    const valid = "id" in text ? text : this.#clamp(text);
+    if (valid === null) return OMITTED;
+    const size = wholeSizeOf(valid);
+    if (size > MAX_PAYLOAD_CHARACTERS || size > this.#left) return OMITTED;
     this.#left -= size;
-    if ("id" in kept) this.#wholes.set(kept.id, size);
-    return kept;
+    if ("id" in valid) this.#sizes.set(valid.id, size);
+    return valid;
   }
 
-  /** @returns `null` when the batch has no text of that id */
-  #clamp(text: SharedText): SharedText | null {
-    const whole = this.#wholes.get(text.of);
-    if (whole === undefined) return null;
-    const from = Math.min(text.from, whole);
-    return { ...text, from, chars: Math.min(text.chars, whole - from) };
+  /** Limits the shared part to the text that it is from. @returns `null` when the batch has no text of that id */
+  #clamp(text: DiffText): DiffText | null {
+    const size = this.#sizes.get(text.of);
+    if (size === undefined) return null;
+    const from = Math.min(text.from, size);
+    return { ...text, from, chars: Math.min(text.chars, size - from) };
   }
 }
 
-function sizeOfText(text: TraceText): number {
+/** Characters of the text once a difference is expanded. */
+function wholeSizeOf(text: TraceText): number {
   return ownSizeOf(text) + ("of" in text ? text.chars : 0);
 }
 

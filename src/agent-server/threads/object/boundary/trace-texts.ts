@@ -1,10 +1,8 @@
-import type { TraceOp, TracePayload, TraceText } from "../../../../isolate/trace-contract.ts";
+import type { DiffText, TraceOp, TracePayload } from "../../../../isolate/trace-contract.ts";
 
 /** Create or update of a trace run: JSON text, with long payloads separate. */
 export type TraceRow = Pick<TraceOp, "kind" | "data"> & { texts: TracePayloads };
 export type TracePayloads = Partial<Record<TracePayload, string>>;
-
-type Shared = Exclude<TraceText, { id: number }>;
 
 /** Expands the texts that the isolate sends as differences. `ops` is one batch. */
 export function toTraceRows(ops: Pick<TraceOp, keyof TraceRow>[]): TraceRow[] {
@@ -25,7 +23,10 @@ export function toTraceRow(
   return { kind, data, texts: expanded };
 }
 
-export function joinText({ before, from, chars, rest }: Omit<Shared, "of">, whole: string): string {
+export function joinText(
+  { before, from, chars, rest }: Omit<DiffText, "of">,
+  whole: string,
+): string {
   return `${before}${whole.slice(from, from + chars)}${rest}`;
 }
 
