@@ -36,7 +36,8 @@ async function callIsolate<T>(
   const address = await claimProcess(env, key);
   try {
     const client = env.DEBUG_PORT.connect(address);
-    // Answers of the host and this call take one connection, in order.
+    // RPC does not show when the isolate has received the answers of the host. They and the ping take one connection,
+    // in order: its process answers the ping after it has received them.
     const confirm = async () => {
       const pong = await client.getEntrypoint(HOST_SERVICE).fetch("http://ping");
       await pong.text();
