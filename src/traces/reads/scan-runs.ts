@@ -6,7 +6,8 @@ import type { ScanRange } from "./scan-types.ts";
 
 export type ScanFilter = Pick<RunsQuery, "project_id" | "filter">;
 
-const ALL_RUNS = {
+/** The fields of a query that a scan does not use. */
+const NO_CONDITIONS = {
   ...{ columns: [], ids: null, order: "asc", limit: 0, is_root: null, has_error: null },
   ...{ run_type: null, trace_ids: null, parent_run_id: null, execution_order: null },
   ...{ reference_example_ids: null, trace_filter: null, tree_filter: null },
@@ -22,7 +23,7 @@ export function* scanRuns(
   const runs =
     filter.filter === null
       ? allRuns(reader, range)
-      : reader.matching({ ...ALL_RUNS, ...range, ...filter }, "asc");
+      : reader.matching({ ...NO_CONDITIONS, ...range, ...filter }, "asc");
   for (const run of runs) {
     if (until !== null && isBehind(run, until)) return;
     if (min_seq === null || run.seq > min_seq) yield run;
