@@ -2,10 +2,10 @@ import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/chec
 import { AppError } from "../../../../shared/errors.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
 
-/** Bytes of a value's channel, version and type, or of a write's columns beside its data. */
+/** Estimated bytes of the columns of a value or a write other than its data. */
 export const ENTRY_BYTES = 64;
 
-/** Counts the bytes of a page. */
+/** Limits the bytes that one read loads: of a page, or of a checkpoint. */
 export class ByteBudget {
   readonly #max: number;
   used = 0;
@@ -14,7 +14,7 @@ export class ByteBudget {
     this.#max = max;
   }
 
-  /** @returns whether so much was left */
+  /** Counts bytes. @returns `false` when they are over the limit */
   take(bytes: number): boolean {
     this.used += bytes;
     return this.used <= this.#max;

@@ -3,15 +3,15 @@ import type { ThreadTables } from "../log/lazy-tables.ts";
 
 export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 
-type WriteKey = { ns: string; checkpoint_id: string; task_id: string; idx: number };
-type Replaced = WriteKey & { rowid: number; taken_by: string | null };
+/** `replaced_by`: run of the write that now has the same key, `null` when there is none. */
+type ReplacedRow = { rowid: number; replaced_by: string | null };
 
 const COLUMNS = "ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data";
 const WHERE_KEY = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
 
 /**
- * Resumes, interrupts and errors that a later run replaced with its own. A rollback of that run restores
- * them. Writes larger than a row are not saved.
+ * Resumes, interrupts and errors that a later run, in the column `by_run`, replaced with its own. A rollback of that run
+ * restores them. Writes larger than a row are not saved.
  */
 export class ReplacedWrites {
   readonly #sql: SqlStorage;
@@ -41,8 +41,8 @@ export class ReplacedWrites {
     if (!this.#tables.has("replaced_writes")) return;
     this.#sql.exec("DELETE FROM replaced_writes WHERE run_id = ?", run_id);
     const rows = this.#sql
-      .exec<Replaced>(
-        `SELECT old.rowid, old.ns, old.checkpoint_id, old.task_id, old.idx, now.run_id AS taken_by
+      .exec<ReplacedRow>(
+        `SELECT old.rowid, now.run_id AS replaced_by
          FROM replaced_writes AS old LEFT JOIN writes AS now
            ON now.ns = old.ns AND now.checkpoint_id = old.checkpoint_id
              AND now.task_id = old.task_id AND now.idx = old.idx
@@ -50,9 +50,9 @@ export class ReplacedWrites {
         run_id,
       )
       .toArray();
-    for (const { rowid, taken_by } of rows) {
-      if (taken_by !== null) {
-        this.#sql.exec("UPDATE replaced_writes SET by_run = ? WHERE rowid = ?", taken_by, rowid);
+    for (const { rowid, replaced_by } of rows) {
+      if (replaced_by !== null) {
+        this.#sql.exec("UPDATE replaced_writes SET by_run = ? WHERE rowid = ?", replaced_by, rowid);
         continue;
       }
       this.#sql.exec(

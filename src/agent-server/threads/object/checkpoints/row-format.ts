@@ -22,7 +22,7 @@ export type CheckpointColumns = StoredCheckpoint & {
 export const CHECKPOINT_COLUMNS =
   "ns, checkpoint_id, parent_id, checkpoint, metadata, inline_values, inline_writes, body";
 
-/** Sets the columns beside the key, the parent and the run. */
+/** Sets all columns except the key, the parent and the run, which stay. */
 export const REPLACE_CHECKPOINT = `checkpoint = excluded.checkpoint, metadata = excluded.metadata,
   inline_values = NULL, inline_writes = NULL, body = excluded.body`;
 
