@@ -1,3 +1,4 @@
+// Plain records that pass between the service, the ThreadObject and its storage.
 import type {
   AgentFailure,
   StreamMode,
@@ -9,10 +10,12 @@ import type { RunAssistant } from "./assistant-ids.ts";
 import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./run-decisions.ts";
 import type { ShownTtl, Ttl } from "./ttl.ts";
 
-/** Plain records that pass between the service, the ThreadObject and its storage. */
-
 export type RevisionRef = { deployment_id: string; revision_id: string; secrets_version: number };
 
+/** Identity that created a run or a cron, the origin of its request, and the user of the agent. */
+export type Principal = { caller: Caller; origin: string; user?: AgentUser };
+
+/** Interrupts of the thread's state, by task. */
 export type Interrupts = Record<string, unknown[]>;
 
 export type ThreadRecord = {
@@ -27,6 +30,23 @@ export type ThreadRecord = {
   interrupts: Interrupts;
   error: AgentFailure | null;
   ttl: ShownTtl | null;
+};
+
+export type NewThread = {
+  thread_id: string;
+  /** `null` or absent when the thread does not expire. */
+  ttl?: Ttl | null;
+  deployment_id: string;
+  workspace_id: string;
+  metadata: Record<string, unknown>;
+  temporary: boolean;
+};
+
+/** Fields of a thread that a run changes, as they were before it: a rollback restores them. */
+export type ThreadSnapshot = Pick<ThreadRecord, "status" | "config" | "error"> & {
+  /** Graph and assistant of the previous run. */
+  served_by: { graph_id?: unknown; assistant_id?: unknown };
+  revision: RevisionRef | null;
 };
 
 /** The request of a run, returned as `kwargs`. */
@@ -64,32 +84,31 @@ export type RunRecord = {
   error: AgentFailure | null;
 };
 
-export type NewThread = {
-  thread_id: string;
-  /** `null` or absent when the thread does not expire. */
-  ttl?: Ttl | null;
+/** Parameters of a request that creates a run, apart from its body. */
+export type RunTarget = {
   deployment_id: string;
-  workspace_id: string;
-  metadata: Record<string, unknown>;
-  temporary: boolean;
+  /** `null` for a threadless run. */
+  thread_id: string | null;
+  /** The run stores those that the agent's `http.configurable_headers` selects. */
+  headers: Record<string, string>;
+  origin: string;
+  /** Given by internal callers: a retry with the same id creates no second run. */
+  run_id?: string;
+  idempotency_key?: string | undefined;
+  /** `If-Match`: see `RunRequest`. */
+  after_run_id?: string | undefined;
+  /** Set by commands of the v2 protocol. */
+  protocol?: "v2";
+  /** See `RunRequest`. */
+  answers?: string[] | "input";
 };
 
-/** Fields of a thread that a run changes, before the change. */
-export type ThreadSnapshot = Pick<ThreadRecord, "status" | "config" | "error"> & {
-  /** Graph and assistant of the previous run. */
-  served_by: { graph_id?: unknown; assistant_id?: unknown };
-  revision: RevisionRef | null;
-};
-
-/** Identity that created a run or a cron, the origin of its request, and the user of the agent. */
-export type Principal = { caller: Caller; origin: string; user?: AgentUser };
-
-/** A run as the service hands it over: assistant resolved, defaults filled in, not yet merged with the thread. */
+/** The call that creates a run. The object merges it with the metadata and the config of the thread. */
 export type RunRequest = {
   run_id: string;
   assistant_id: string;
   graph_id: string;
-  /** Defaults below those of the thread and the run. */
+  /** Its config and metadata have a lower priority than those of the thread and the request. */
   assistant: Pick<RunAssistant, "config" | "metadata">;
   revision: RevisionRef;
   created_by: Principal;
@@ -97,37 +116,17 @@ export type RunRequest = {
   kwargs: RunKwargs;
   multitask_strategy: MultitaskStrategy;
   after_seconds: number;
-  /** Thread to create when it does not exist. */
+  /** Thread that is created when it does not exist. `null`: the run is refused then. */
   create_thread: NewThread | null;
-  /** Ids of the interrupts to resume. `"input"`: resumes a pending interrupt with the run's input. */
+  /** Ids of the interrupts that the run resumes. `"input"`: the run's input resumes any pending interrupt. */
   answers?: string[] | "input";
-  /** The newest run of the thread, without which this one is refused. */
+  /** The run is refused as outdated unless this is the newest run of the thread. */
   after_run_id?: string;
-  /** Set when a client gave an idempotency key. `earlier_id`: the id that the key gave the day before. */
+  /**
+   * Set for a request with an idempotency key, of which `run_id` is derived for one day. `earlier_id`: the id for the day
+   * before.
+   */
   keyed?: { earlier_id: string; request_sha256: string };
-};
-
-export type CancelChoice = {
-  run_ids: string[] | null;
-  /** Applies when `run_ids` is `null`. */
-  status: "pending" | "running" | "all";
-};
-
-/** `thread_id` is `null` for threadless runs. Runs store the configurable headers. */
-export type RunTarget = {
-  deployment_id: string;
-  thread_id: string | null;
-  headers: Record<string, string>;
-  origin: string;
-  /** Given by internal callers, which repeat a request with the same id. */
-  run_id?: string;
-  /** Given by clients. */
-  idempotency_key?: string | undefined;
-  /** The run that the client saw as the newest one of the thread. */
-  after_run_id?: string | undefined;
-  /** Set by commands of the v2 protocol. */
-  protocol?: "v2";
-  answers?: string[] | "input";
 };
 
 export type RunRefusal =
@@ -140,14 +139,21 @@ export type RunRefusal =
   | "no_pending_interrupt"
   | "unknown_interrupt";
 
-/** A read or a change of a thread, which can be too large. */
+export type RunAcceptance<T> =
+  | ({ ok: true; run: RunRecord } & T)
+  | { ok: false; refusal: RunRefusal };
+
+/** Result of a read or a change of a thread. `too_large`: it is over a limit. */
 export type ThreadResult<T> =
   | ({ ok: true } & T)
   | { ok: false; refusal: "thread_missing" | "too_large" };
 
-export type RunAcceptance<T> =
-  | ({ ok: true; run: RunRecord } & T)
-  | { ok: false; refusal: RunRefusal };
+/** Runs to cancel. */
+export type CancelChoice = {
+  run_ids: string[] | null;
+  /** Chooses runs when `run_ids` is `null`. */
+  status: "pending" | "running" | "all";
+};
 
 export type StreamChoice = {
   /** Id of the last event received, -1 for all events. */
