@@ -11,13 +11,10 @@ import {
   toX,
 } from "../../src/console/pages/trace/model/scale.ts";
 import { countText, mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
-import {
-  addCondition,
-  completionsAt,
-  meantFilter,
-  readError,
-} from "../../src/console/traces/completion.ts";
+import { completionsAt } from "../../src/console/traces/completion.ts";
 import { choiceText, readRange, wordSearch } from "../../src/console/traces/custom-range.ts";
+import { addCondition, meantFilter } from "../../src/console/traces/filter-edit.ts";
+import { readError } from "../../src/console/traces/filter-error.ts";
 import { FUNCTIONS as FUNCTION_HELP, FIELDS as HELP } from "../../src/console/traces/language.ts";
 import { groupProjects } from "../../src/console/traces/project-groups.ts";
 import { tracesSearch } from "../../src/console/traces/search.ts";

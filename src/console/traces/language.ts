@@ -70,3 +70,12 @@ export const FUNCTIONS: Record<string, string> = {
   or: "any of",
   not: "none of",
 };
+
+export type TypedToken = { text: string; at: number };
+
+const TOKEN = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[A-Za-z_][\w.]*|[()[\],]|[^\s()[\],"']+/g;
+
+/** Divides a filter, which may be unfinished, into words, texts in quotes and punctuation. */
+export function tokensOf(text: string): TypedToken[] {
+  return [...text.matchAll(TOKEN)].map(({ 0: found, index }) => ({ text: found, at: index }));
+}

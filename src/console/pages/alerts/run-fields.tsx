@@ -2,7 +2,7 @@ import type { Project } from "../../../traces/projects/schema.ts";
 import type { FilterValidation } from "../../../traces/query/filter-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
-import { readError } from "../../traces/completion.ts";
+import { readError } from "../../traces/filter-error.ts";
 import { ProjectOptions } from "../../traces/project-options.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { useDebounced } from "../../ui/form/use-debounced.ts";

@@ -1,5 +1,6 @@
 import { type RefObject, useEffect, useId, useRef, useState } from "react";
-import type { FilterError, KnownValues } from "../../../traces/completion.ts";
+import type { KnownValues } from "../../../traces/completion.ts";
+import type { FilterError } from "../../../traces/filter-error.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { Highlight } from "./highlight.tsx";
 import { type FilterCheck, useCheck } from "./use-check.ts";

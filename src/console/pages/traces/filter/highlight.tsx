@@ -1,5 +1,6 @@
 import { type RefObject, useEffect, useRef } from "react";
-import { type FilterError, tokensOf } from "../../../traces/completion.ts";
+import type { FilterError } from "../../../traces/filter-error.ts";
+import { tokensOf } from "../../../traces/language.ts";
 
 type Props = {
   text: string;

@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from "react";
 import type { FilterValidation } from "../../../../traces/query/filter-schema.ts";
 import { useApiQuery } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
-import { type FilterError, meantFilter, readError } from "../../../traces/completion.ts";
+import { meantFilter } from "../../../traces/filter-edit.ts";
+import { type FilterError, readError } from "../../../traces/filter-error.ts";
 
 const WAIT_MS = 250;
 
