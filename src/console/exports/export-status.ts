@@ -29,12 +29,14 @@ export function isSchedule({
   return interval_hours !== null && end_time === null;
 }
 
-export function canRetry(order: BulkExport): boolean {
-  return !isSchedule(order) && (order.status === "FAILED" || order.status === "TIMEDOUT");
+export function canRetry(bulkExport: BulkExport): boolean {
+  return (
+    !isSchedule(bulkExport) && (bulkExport.status === "FAILED" || bulkExport.status === "TIMEDOUT")
+  );
 }
 
-export function canCancel(order: BulkExport): boolean {
-  return isExportActive(order) || order.status === "INTERVAL_SCHEDULED";
+export function canCancel(bulkExport: BulkExport): boolean {
+  return isExportActive(bulkExport) || bulkExport.status === "INTERVAL_SCHEDULED";
 }
 
 type Files = Pick<NonNullable<BulkExport["progress"]>, "phase" | "files_written" | "files_total">;

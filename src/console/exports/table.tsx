@@ -21,7 +21,7 @@ export function ExportTable({ rows }: { rows: BulkExport[] }) {
     {
       id: "project",
       header: "Project",
-      cell: (row) => <Name order={row} project={projectOf(row.session_id)} />,
+      cell: (row) => <Name bulkExport={row} project={projectOf(row.session_id)} />,
     },
     {
       id: "range",
@@ -35,12 +35,17 @@ export function ExportTable({ rows }: { rows: BulkExport[] }) {
       cell: (row) => <span className="cut">{destinationOf(row.bulk_export_destination_id)}</span>,
       card: "hidden",
     },
-    { id: "status", header: "Status", cell: (row) => <ExportStatus order={row} />, card: "end" },
-    { id: "progress", header: "Progress", cell: (row) => <Work order={row} />, card: "full" },
+    {
+      id: "status",
+      header: "Status",
+      cell: (row) => <ExportStatus bulkExport={row} />,
+      card: "end",
+    },
+    { id: "progress", header: "Progress", cell: (row) => <Work bulkExport={row} />, card: "full" },
     {
       id: "took",
       header: "Took",
-      cell: (row) => <Took order={row} />,
+      cell: (row) => <Took bulkExport={row} />,
       isNumber: true,
       card: "hidden",
     },
@@ -63,21 +68,21 @@ export function ExportTable({ rows }: { rows: BulkExport[] }) {
   return <DataTable label="Exports" {...{ columns, rows, isFailed }} keyOf={({ id }) => id} />;
 }
 
-function Name({ order, project }: { order: BulkExport; project: string }) {
+function Name({ bulkExport, project }: { bulkExport: BulkExport; project: string }) {
   const workspace = useWorkspaceId();
-  const { id, source_bulk_export_id } = order;
+  const { id, source_bulk_export_id } = bulkExport;
   return (
     <div className="row">
       <Link to={pathTo(workspace, `/exports/${id}`)} className="cut m text-ink" title={project}>
         {project}
       </Link>
       {source_bulk_export_id !== null && <span className="tag">window</span>}
-      {isSchedule(order) && <span className="tag">every {order.interval_hours} h</span>}
+      {isSchedule(bulkExport) && <span className="tag">every {bulkExport.interval_hours} h</span>}
     </div>
   );
 }
 
-export function ExportStatus({ order: { status } }: { order: BulkExport }) {
+export function ExportStatus({ bulkExport: { status } }: { bulkExport: BulkExport }) {
   const { kind, word } = showExportStatus(status);
   return (
     <Status kind={kind} plain={["ok", "idle", "cancelled"].includes(kind)}>
@@ -86,17 +91,17 @@ export function ExportStatus({ order: { status } }: { order: BulkExport }) {
   );
 }
 
-function Took({ order: { created_at, finished_at } }: { order: BulkExport }) {
+function Took({ bulkExport: { created_at, finished_at } }: { bulkExport: BulkExport }) {
   return finished_at === null ? null : <Elapsed start={created_at} end={finished_at} />;
 }
 
 /** The files of an export, after its bar while it runs, with the reason of a failure. */
-function Work({ order }: { order: BulkExport }) {
-  const { error, progress } = order;
+function Work({ bulkExport }: { bulkExport: BulkExport }) {
+  const { error, progress } = bulkExport;
   if (progress === null) return null;
   return (
     <div className="grid">
-      {order.status === "RUNNING" && progress.fraction !== null && (
+      {bulkExport.status === "RUNNING" && progress.fraction !== null && (
         <Bar fraction={progress.fraction} />
       )}
       <span className="sm dim nw">{filesText(progress)}</span>

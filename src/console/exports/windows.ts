@@ -50,8 +50,8 @@ export function boundText(iso: string, now: Date): string {
 type NamedExport = Pick<BulkExport, "start_time" | "end_time" | "interval_hours">;
 
 /** `Export of chat, 1 Nov to 22 Nov`, and of a schedule `Export schedule of chat, every 6 h`. */
-export function exportName(order: NamedExport, project: string, now = new Date()): string {
-  return isSchedule(order)
-    ? `Export schedule of ${project}, every ${order.interval_hours} h`
-    : `Export of ${project}, ${rangeText(order, now)}`;
+export function exportName(bulkExport: NamedExport, project: string, now = new Date()): string {
+  return isSchedule(bulkExport)
+    ? `Export schedule of ${project}, every ${bulkExport.interval_hours} h`
+    : `Export of ${project}, ${rangeText(bulkExport, now)}`;
 }

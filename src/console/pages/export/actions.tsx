@@ -8,17 +8,17 @@ import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 
-type Props = { order: BulkExport };
+type Props = { bulkExport: BulkExport };
 
-/** The one act that fits the state of an export. */
-export function ExportActions({ order }: Props) {
+/** The one action that fits the state of an export. */
+export function ExportActions({ bulkExport }: Props) {
   const mayExport = useMayExport();
   if (!mayExport) return null;
-  if (canRetry(order)) return <Retry order={order} />;
-  return canCancel(order) ? <Cancel order={order} /> : null;
+  if (canRetry(bulkExport)) return <Retry bulkExport={bulkExport} />;
+  return canCancel(bulkExport) ? <Cancel bulkExport={bulkExport} /> : null;
 }
 
-function Retry({ order: { id } }: Props) {
+function Retry({ bulkExport: { id } }: Props) {
   const toast = useToast();
   const retry = useApiChange<void, BulkExport>({
     path: under(EXPORTS)`/${id}/retry`,
@@ -43,12 +43,12 @@ function Retry({ order: { id } }: Props) {
   );
 }
 
-function Cancel({ order }: Props) {
+function Cancel({ bulkExport }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const noun = isSchedule(order) ? "schedule" : "export";
+  const noun = isSchedule(bulkExport) ? "schedule" : "export";
   const { mutateAsync } = useApiChange({
     method: "PATCH",
-    path: under(EXPORTS)`/${order.id}`,
+    path: under(EXPORTS)`/${bulkExport.id}`,
     body: () => ({ status: "CANCELLED" }),
     invalidates: [EXPORTS],
   });

@@ -3,8 +3,9 @@ import { Id } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 
 /** Settings of an export or a schedule. */
-export function Details({ order }: { order: BulkExport }) {
-  const { id, filter, export_fields, compression, format_version, late_rows, table_format } = order;
+export function Details({ bulkExport }: { bulkExport: BulkExport }) {
+  const { id, filter, export_fields, compression, format_version, late_rows, table_format } =
+    bulkExport;
   return (
     <section className="panel" aria-label="Order">
       <dl className="kv in-p">

@@ -32,7 +32,7 @@ export function ExportPage() {
   const { export: id } = route.useParams();
   const polling = usePolling();
   const query = useApiQuery<BulkExport>(under(EXPORTS)`/${id}`, {
-    poll: (order) => pollOf(order, polling),
+    poll: (bulkExport) => pollOf(bulkExport, polling),
   });
   const projectOf = useProjectNames(query.data ? [query.data] : []);
   const title = query.data ? exportName(query.data, projectOf(query.data.session_id)) : "Export";
@@ -46,23 +46,23 @@ export function ExportPage() {
         />
       </TopBar>
       <QueryState query={query} what="The export could not be read">
-        {(order) => (
+        {(bulkExport) => (
           <>
-            <Head order={order} title={title} />
+            <Head bulkExport={bulkExport} title={title} />
             <div className="stack">
-              {order.error !== null && <Failure error={order.error} />}
-              {isSchedule(order) ? (
+              {bulkExport.error !== null && <Failure error={bulkExport.error} />}
+              {isSchedule(bulkExport) ? (
                 <>
-                  <Timeline schedule={order} isPaused={polling.isPaused} />
-                  {order.table_format !== null && (
-                    <ScheduleTable schedule={order} poll={pollOf(order, polling)} />
+                  <Timeline schedule={bulkExport} isPaused={polling.isPaused} />
+                  {bulkExport.table_format !== null && (
+                    <ScheduleTable schedule={bulkExport} poll={pollOf(bulkExport, polling)} />
                   )}
-                  <WindowTable schedule={order} isPaused={polling.isPaused} />
+                  <WindowTable schedule={bulkExport} isPaused={polling.isPaused} />
                 </>
               ) : (
-                <OneExport order={order} polling={polling} />
+                <OneExport bulkExport={bulkExport} polling={polling} />
               )}
-              <Details order={order} />
+              <Details bulkExport={bulkExport} />
             </div>
           </>
         )}
@@ -71,42 +71,44 @@ export function ExportPage() {
   );
 }
 
-function pollOf(order: BulkExport | undefined, { isPaused }: Polling): number | false {
+function pollOf(bulkExport: BulkExport | undefined, { isPaused }: Polling): number | false {
   if (isPaused) return false;
-  return order === undefined || isExportActive(order) ? ACTIVE_POLL_MS : POLL_MS;
+  return bulkExport === undefined || isExportActive(bulkExport) ? ACTIVE_POLL_MS : POLL_MS;
 }
 
-function Head({ order, title }: { order: BulkExport; title: string }) {
+function Head({ bulkExport, title }: { bulkExport: BulkExport; title: string }) {
   const { data: destinations = [] } = useDestinations();
-  const to = destinations.find(({ id }) => id === order.bulk_export_destination_id);
+  const to = destinations.find(({ id }) => id === bulkExport.bulk_export_destination_id);
   return (
     <PageHeader
       title={title}
-      facts={<ExportStatus order={order} />}
+      facts={<ExportStatus bulkExport={bulkExport} />}
       sub={
         <span className="row wrap">
-          <span>{`Runs ${rangeText(order)}, UTC`}</span>
-          {isSchedule(order) && <span>every {order.interval_hours} h</span>}
+          <span>{`Runs ${rangeText(bulkExport)}, UTC`}</span>
+          {isSchedule(bulkExport) && <span>every {bulkExport.interval_hours} h</span>}
           <code className="sm break-all">{to ? bucketUrl(to) : "a deleted destination"}</code>
         </span>
       }
-      actions={<ExportActions order={order} />}
+      actions={<ExportActions bulkExport={bulkExport} />}
     />
   );
 }
 
-function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) {
-  const poll = isExportActive(order) && pollOf(order, polling);
-  const manifest = useApiQuery<BulkExportManifest>(under(EXPORTS)`/${order.id}/manifest`, { poll });
-  useReadAgainAtEnd(order);
-  const isDone = order.status === "COMPLETED";
+function OneExport({ bulkExport, polling }: { bulkExport: BulkExport; polling: Polling }) {
+  const poll = isExportActive(bulkExport) && pollOf(bulkExport, polling);
+  const manifest = useApiQuery<BulkExportManifest>(under(EXPORTS)`/${bulkExport.id}/manifest`, {
+    poll,
+  });
+  useReadAgainAtEnd(bulkExport);
+  const isDone = bulkExport.status === "COMPLETED";
   return (
     <>
-      {order.progress && <Progress order={order} progress={order.progress} />}
-      {isDone && <FirstRows id={order.id} />}
+      {bulkExport.progress && <Progress bulkExport={bulkExport} progress={bulkExport.progress} />}
+      {isDone && <FirstRows id={bulkExport.id} />}
       <div className="g2 g2-even">
         <div className="stack">
-          <DayChart id={order.id} poll={poll} />
+          <DayChart id={bulkExport.id} poll={poll} />
           <QueryState query={manifest} what="The manifest could not be read">
             {(data) => <Files manifest={data} isDone={isDone} />}
           </QueryState>
@@ -121,8 +123,12 @@ function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) 
           )}
         </QueryState>
       </div>
-      {order.source_bulk_export_id !== null && (
-        <SourceSchedule id={order.source_bulk_export_id} order={order} polling={polling} />
+      {bulkExport.source_bulk_export_id !== null && (
+        <SourceSchedule
+          id={bulkExport.source_bulk_export_id}
+          bulkExport={bulkExport}
+          polling={polling}
+        />
       )}
     </>
   );
@@ -139,9 +145,9 @@ function useReadAgainAtEnd({ id, status }: BulkExport): void {
   }, [id, status]);
 }
 
-type SourceProps = { id: string; order: BulkExport; polling: Polling };
+type SourceProps = { id: string; bulkExport: BulkExport; polling: Polling };
 
-function SourceSchedule({ id, order, polling }: SourceProps) {
+function SourceSchedule({ id, bulkExport, polling }: SourceProps) {
   const workspace = useWorkspaceId();
   const { data: schedule } = useApiQuery<BulkExport>(under(EXPORTS)`/${id}`);
   if (schedule === undefined) return null;
@@ -154,7 +160,7 @@ function SourceSchedule({ id, order, polling }: SourceProps) {
           Open schedule
         </Link>
       </div>
-      <Timeline schedule={schedule} isPaused={polling.isPaused} current={order.id} />
+      <Timeline schedule={schedule} isPaused={polling.isPaused} current={bulkExport.id} />
     </section>
   );
 }

@@ -7,7 +7,13 @@ import { Bytes, Quantity, Time } from "../../ui/values.tsx";
 type ExportProgress = NonNullable<BulkExport["progress"]>;
 
 /** A bar, then rows, files, bytes and late rows. */
-export function Progress({ order, progress }: { order: BulkExport; progress: ExportProgress }) {
+export function Progress({
+  bulkExport,
+  progress,
+}: {
+  bulkExport: BulkExport;
+  progress: ExportProgress;
+}) {
   const { rows_written, rows_total, files_written, files_total, fraction, phase } = progress;
   return (
     <section className="panel" aria-label="Progress">
@@ -19,8 +25,8 @@ export function Progress({ order, progress }: { order: BulkExport; progress: Exp
             {leftText(progress)}
           </span>
           <span className="push sm dim">
-            {order.finished_at === null ? "created " : "ended "}
-            <Time at={order.finished_at ?? order.created_at} />
+            {bulkExport.finished_at === null ? "created " : "ended "}
+            <Time at={bulkExport.finished_at ?? bulkExport.created_at} />
           </span>
         </div>
         <ProgressBar fraction={fraction ?? 0} label="Progress of the export" />
@@ -38,7 +44,7 @@ export function Progress({ order, progress }: { order: BulkExport; progress: Exp
         >
           <Quantity value={files_written} />
         </Tile>
-        <Tile label="Written" detail={order.compression}>
+        <Tile label="Written" detail={bulkExport.compression}>
           <Bytes value={progress.bytes_written} />
         </Tile>
         <Tile label="Late rows" detail="of earlier windows">

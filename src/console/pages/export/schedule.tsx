@@ -121,8 +121,8 @@ export function WindowTable({ schedule, isPaused }: Props) {
 }
 
 const COLUMNS: TableColumn<BulkExport>[] = [
-  { id: "window", header: "Window", cell: (row) => <WindowLink order={row} /> },
-  { id: "status", header: "Status", cell: (row) => <ExportStatus order={row} />, card: "end" },
+  { id: "window", header: "Window", cell: (row) => <WindowLink bulkExport={row} /> },
+  { id: "status", header: "Status", cell: (row) => <ExportStatus bulkExport={row} />, card: "end" },
   {
     id: "rows",
     header: "Rows",
@@ -146,11 +146,11 @@ const COLUMNS: TableColumn<BulkExport>[] = [
   },
 ];
 
-function WindowLink({ order }: { order: BulkExport }) {
+function WindowLink({ bulkExport }: { bulkExport: BulkExport }) {
   const workspace = useWorkspaceId();
   return (
-    <Link to={pathTo(workspace, `/exports/${order.id}`)} className="nw m text-ink">
-      {rangeText(order)}
+    <Link to={pathTo(workspace, `/exports/${bulkExport.id}`)} className="nw m text-ink">
+      {rangeText(bulkExport)}
     </Link>
   );
 }
