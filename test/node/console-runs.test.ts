@@ -446,9 +446,9 @@ test("a filter of threads is read as it is typed", () => {
       without_metadata: ["cron_id"],
       values: { city: "Bern" },
     },
-    unread: "words",
+    unparsed: "words",
   });
-  expect(parseFilter("")).toEqual({ filter: {}, unread: null });
+  expect(parseFilter("")).toEqual({ filter: {}, unparsed: null });
 });
 
 test.each([

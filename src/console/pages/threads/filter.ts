@@ -18,10 +18,10 @@ const STATE = "values.";
  * state, or ids of threads.
  * @returns the conditions that could be read, and the first word that could not
  */
-export function parseFilter(text: string): { filter: ThreadFilter; unread: string | null } {
+export function parseFilter(text: string): { filter: ThreadFilter; unparsed: string | null } {
   const filter: ThreadFilter = {};
-  const unread = (text.match(TOKENS) ?? []).filter((token) => !addToken(filter, token));
-  return { filter, unread: unread[0] ?? null };
+  const unparsed = (text.match(TOKENS) ?? []).filter((token) => !addToken(filter, token));
+  return { filter, unparsed: unparsed[0] ?? null };
 }
 
 function addToken(filter: ThreadFilter, token: string): boolean {

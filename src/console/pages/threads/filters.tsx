@@ -46,7 +46,7 @@ export function Filters({ deployment, counts, change }: FiltersProps) {
 }
 
 /** Shown for a word that the filter does not understand: texts of a conversation are searched in its traces. */
-export function UnreadWord({ word, project }: { word: string; project: string | null }) {
+export function UnparsedWord({ word, project }: { word: string; project: string | null }) {
   const workspace = useWorkspaceId();
   return (
     <p className="note mb-3" role="status">

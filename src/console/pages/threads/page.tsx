@@ -13,8 +13,8 @@ import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
 import { parseFilter } from "./filter.ts";
-import { Filters, UnreadWord } from "./filters.tsx";
-import { PAGE, Pages } from "./pages.tsx";
+import { Filters, UnparsedWord } from "./filters.tsx";
+import { PAGE_SIZE, Pages } from "./pages.tsx";
 import type { ThreadsSearch } from "./search.ts";
 import { useCounts } from "./status-filter.tsx";
 import { useSteady } from "./steady.ts";
@@ -57,7 +57,7 @@ type Change = (search: Partial<ThreadsSearch>) => void;
 function Threads({ id: deployment, tracing_project_id: project }: Deployment) {
   const { q = "", page = 1, status, live } = route.useSearch();
   const navigate = route.useNavigate();
-  const { filter, unread } = parseFilter(q);
+  const { filter, unparsed } = parseFilter(q);
   const poll = live === "off" ? false : POLL_MS;
   const counts = useCounts(deployment, filter, poll);
   const query = useThreads(deployment, filter, poll);
@@ -68,7 +68,7 @@ function Threads({ id: deployment, tracing_project_id: project }: Deployment) {
       <LiveBar query={query} isPaused={live === "off"} change={change} />
       <PageHeader title="Threads" actions={<NewThread deployment={deployment} />} />
       <Filters deployment={deployment} counts={counts} change={change} />
-      {unread !== null && <UnreadWord word={unread} project={project} />}
+      {unparsed !== null && <UnparsedWord word={unparsed} project={project} />}
       <QueryState query={query} what="The threads could not be read">
         {(rows) => (
           <Listed
@@ -129,8 +129,8 @@ function useThreads(deployment: string, filter: object, poll: number | false) {
     post: {
       ...filter,
       status,
-      limit: PAGE,
-      offset: (page - 1) * PAGE,
+      limit: PAGE_SIZE,
+      offset: (page - 1) * PAGE_SIZE,
       sort_by: "updated_at",
       sort_order: "desc",
       select: ["thread_id", "status", "updated_at", "metadata", "interrupts", "error"],

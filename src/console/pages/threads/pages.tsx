@@ -1,6 +1,7 @@
 import { formatCount, formatNumber } from "../../ui/formats.ts";
 
-export const PAGE = 50;
+/** Number of threads on one page. */
+export const PAGE_SIZE = 50;
 
 type PagesProps = {
   page: number;
@@ -11,7 +12,7 @@ type PagesProps = {
 
 /** Numbers of the page and of all that match. */
 export function Pages({ page, shown, total, onChange }: PagesProps) {
-  const first = (page - 1) * PAGE;
+  const first = (page - 1) * PAGE_SIZE;
   const text =
     total === undefined || total <= shown
       ? formatCount(shown, "thread")
@@ -19,7 +20,7 @@ export function Pages({ page, shown, total, onChange }: PagesProps) {
   return (
     <>
       <span>{text}</span>
-      {(page > 1 || shown === PAGE) && (
+      {(page > 1 || shown === PAGE_SIZE) && (
         <span className="push row">
           <button
             type="button"
@@ -32,7 +33,7 @@ export function Pages({ page, shown, total, onChange }: PagesProps) {
           <button
             type="button"
             className="btn sm"
-            disabled={shown < PAGE}
+            disabled={shown < PAGE_SIZE}
             onClick={() => onChange(page + 1)}
           >
             Older

@@ -1,6 +1,6 @@
 import { useRef, useState } from "react";
 import type { ThreadItem } from "../../runs/stream/agent.ts";
-import { PAGE } from "./pages.tsx";
+import { PAGE_SIZE } from "./pages.tsx";
 
 export type Steady = {
   rows: ThreadItem[];
@@ -21,7 +21,7 @@ export function useSteady(read: ThreadItem[], view: string): Steady {
   const ids = isOther ? [...now.keys()] : places.ids;
   if (isOther) setPlaces({ view, ids });
   // A thread that a full page leaves out may be on the next one; one that another page leaves out has left the list.
-  const kept = read.length < PAGE ? ids.filter((id) => now.has(id)) : ids;
+  const kept = read.length < PAGE_SIZE ? ids.filter((id) => now.has(id)) : ids;
   const rows = kept.flatMap((id) => now.get(id) ?? former.current.get(id) ?? []);
   former.current = new Map(rows.map((row) => [idOf(row), row]));
   return {
