@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { alignSpans } from "../../src/console/pages/compare/align.ts";
 import { CHARTS, filterOf, stack, toPlotted } from "../../src/console/pages/monitor/charts.ts";
-import { toMarks } from "../../src/console/pages/monitor/revision-marks.ts";
+import { toRevisionMarks } from "../../src/console/pages/monitor/revision-marks.ts";
 import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/trace/model/rows.ts";
 import {
   findGaps,
@@ -360,7 +360,7 @@ test("revisions are marked where they began to serve, without previews and faile
   const commit = { deployment_id: "d", repo_commit_sha: "c535954aaa" };
   const revision = (id: string, status: string, updated_at: string, is_preview = false) =>
     ({ ...commit, id, number: id.length, status, updated_at, is_preview }) as never;
-  const marks = toMarks(
+  const marks = toRevisionMarks(
     [
       revision("later-of-two", "DEPLOYED", "2026-11-20T08:02:00Z"),
       revision("earlier", "DEPLOYED", "2026-11-20T08:01:00Z"),

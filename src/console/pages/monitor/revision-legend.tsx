@@ -6,7 +6,7 @@ import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { pathTo } from "../../state/path.ts";
 import { Time } from "../../ui/values.tsx";
-import { type RevisionMark, toMarks } from "./revision-marks.ts";
+import { type RevisionMark, toRevisionMarks } from "./revision-marks.ts";
 
 const SHOWN = 100;
 
@@ -20,7 +20,10 @@ export function useRevisionMarks(project_id: string, answer: RunSeries) {
   );
   const path = found ? apiPath`/v2/deployments/${found.id}/revisions` : null;
   const { data, error } = useApiQuery<RevisionsList>(path, { query: { limit: SHOWN } });
-  return { marks: toMarks(data?.resources ?? [], answer), error: deployments.error ?? error };
+  return {
+    marks: toRevisionMarks(data?.resources ?? [], answer),
+    error: deployments.error ?? error,
+  };
 }
 
 /** Lists what the diamonds of the charts are. */

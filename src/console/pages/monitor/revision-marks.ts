@@ -6,12 +6,15 @@ export type RevisionMark = {
   id: string;
   deployment_id: string;
   name: string;
-  /** When it began to serve. */
+  /** Time at which it began to serve. */
   at: string;
 };
 
-/** Nothing updates a revision after its deployment: a rollback creates another one. */
-export function toMarks(
+/**
+ * Returns the revisions that began to serve between the two times, the oldest first. `updated_at` is when a revision
+ * began to serve: nothing changes it later, and a rollback creates another revision.
+ */
+export function toRevisionMarks(
   revisions: Revision[],
   { start_time, end_time }: Pick<RunSeries, "start_time" | "end_time">,
 ): RevisionMark[] {
