@@ -65,7 +65,7 @@ function RevisionSelect({ deployment, onChange }: RevisionProps) {
       value={revision}
       onChange={(event) => onChange(event.target.value || undefined)}
     >
-      <option value="">{active ? `${nameOf(active)}, which serves` : "What serves"}</option>
+      <option value="">{active ? `${nameOf(active)}, which serves` : "Serving revision"}</option>
       {built.map((each) => (
         <option key={each.id} value={each.id}>
           {nameOf(each)}

@@ -6,7 +6,7 @@ import { useMay } from "../../../api/session.ts";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 
-/** Whether nothing of a project is deleted, which admins begin and end. */
+/** Shows whether a project is on legal hold: nothing of it is deleted. Admins can change that. */
 export function LegalHold({ project: { id, name, legal_hold } }: { project: Project }) {
   const mayDelete = useMay("delete");
   const [isOpen, setOpen] = useState(false);
@@ -20,7 +20,7 @@ export function LegalHold({ project: { id, name, legal_hold } }: { project: Proj
   if (!mayDelete) return legal_hold ? "on hold" : "no";
   const change = async () => {
     await mutateAsync(!legal_hold);
-    toast(legal_hold ? "The hold has ended" : "Nothing of the project is deleted");
+    toast(legal_hold ? "The legal hold has ended" : "The project is on legal hold");
   };
   return (
     <>
