@@ -1,8 +1,8 @@
 import { lt } from "semver";
 import type { BuildLog } from "../build-log.ts";
 import { BuildFailure } from "../failure.ts";
-import { HARNESS } from "../packages/carried.ts";
 import type { Dependencies } from "../packages/dependencies.ts";
+import { HARNESS } from "../packages/embedded.ts";
 import type { NpmProject } from "../packages/project.ts";
 
 /** The first version whose checkpoints are in a package of their own. */

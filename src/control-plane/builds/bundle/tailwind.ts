@@ -1,5 +1,5 @@
 import { compile } from "tailwindcss";
-import { TAILWIND_SHEETS } from "../packages/carried.ts";
+import { TAILWIND_SHEETS } from "../packages/embedded.ts";
 import { directoryOf } from "../paths.ts";
 
 /** The path and the text of an imported style sheet. */

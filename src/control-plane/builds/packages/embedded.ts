@@ -4,8 +4,11 @@ import langgraph_agent from "../../../../dist/isolate/langgraph-agent.txt";
 import plain_agent from "../../../../dist/isolate/plain-agent.txt";
 import tailwind from "../../../../dist/styles/tailwind.txt";
 
-/** The modules that every artifact begins with, built by `npm run build`. */
+/**
+ * Texts of the modules that run an agent, embedded in the Worker. An artifact has one of the three agents, and the
+ * globals.
+ */
 export const HARNESS = { langgraph_agent, early_langgraph_agent, plain_agent, globals };
 
-/** Tailwind's style sheets by their names. */
+/** Tailwind's own style sheets by file name, embedded in the Worker. */
 export const TAILWIND_SHEETS = JSON.parse(tailwind) as Record<string, string>;
