@@ -1,5 +1,5 @@
-// LangGraph and the packages around it as split ES modules, so that builds need not bundle them. The versions are
-// those that package.json names: another line of LangGraph is one more alias among the devDependencies.
+// Bundles LangGraph and the packages around it as split ES modules, so that builds of agents do not. Each version in
+// package.json becomes a unit: an alias among the devDependencies adds one.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
@@ -15,14 +15,15 @@ import {
 } from "../../src/control-plane/builds/prebuilt/unit.ts";
 
 type Manifest = { name: string; version: string; exports: unknown };
-type Own = Record<"dependencies" | "devDependencies", Record<string, string>>;
+type Dependencies = Record<"dependencies" | "devDependencies", Record<string, string>>;
 type Lock = { packages: Record<string, { integrity?: string }> };
 
+/** Writes a compressed file for each unit, and the module that exports all of them by name and version. */
 export async function buildPrebuilt(outdir: string): Promise<void> {
   rmSync(outdir, { recursive: true, force: true });
   mkdirSync(outdir, { recursive: true });
   const { packages } = readJson<Lock>("package-lock.json");
-  const { dependencies, devDependencies } = readJson<Own>("package.json");
+  const { dependencies, devDependencies } = readJson<Dependencies>("package.json");
   const units = await Promise.all(
     Object.keys({ ...dependencies, ...devDependencies })
       .map((alias) => `node_modules/${alias}`)
@@ -30,13 +31,16 @@ export async function buildPrebuilt(outdir: string): Promise<void> {
       .filter(({ manifest }) => PREBUILT_PACKAGES.includes(manifest.name))
       .map(({ path, manifest }) => buildUnit(path, manifest, packages[path]?.integrity ?? null)),
   );
-  const lines = units.map(({ name, version, ...rest }, n) => {
-    const file = `${entryFile(name).slice(0, -".js".length)}-${version}.bin`;
-    writeFileSync(`${outdir}/${file}`, gzipSync(JSON.stringify({ name, version, ...rest })));
-    return { import: `import u${n} from "./${file}";`, entry: `"${name}@${version}": u${n}` };
-  });
-  const entries = lines.map(({ entry }) => entry).join(", ");
-  const code = [...lines.map((line) => line.import), `export const UNITS = { ${entries} };`, ""];
+  const imports: string[] = [];
+  const entries: string[] = [];
+  for (const [n, unit] of units.entries()) {
+    const { name, version } = unit;
+    const file = `${withoutExtension(entryFile(name))}-${version}.bin`;
+    writeFileSync(`${outdir}/${file}`, gzipSync(JSON.stringify(unit)));
+    imports.push(`import unit${n} from "./${file}";`);
+    entries.push(`"${name}@${version}": unit${n}`);
+  }
+  const code = [...imports, `export const UNITS = { ${entries.join(", ")} };`, ""];
   writeFileSync(`${outdir}/units.js`, code.join("\n"));
 }
 
@@ -50,7 +54,7 @@ async function buildUnit(
     ...UNIT_OPTIONS,
     entryPoints: specifiers.map((specifier) => ({
       in: path.slice("node_modules/".length) + specifier.slice(name.length),
-      out: entryFile(specifier).slice(0, -".js".length),
+      out: withoutExtension(entryFile(specifier)),
     })),
     outdir: "rt",
     chunkNames: chunkNames(name),
@@ -61,6 +65,12 @@ async function buildUnit(
   return toUnit({ name, version, integrity }, specifiers, outputFiles, metafile.outputs);
 }
 
+/** esbuild adds the extension to names of entry points. */
+function withoutExtension(file: string): string {
+  return file.slice(0, -".js".length);
+}
+
+/** Keeps imports of other shared packages as imports of their entry files. */
 function sharedPackages(name: string): Plugin {
   const shared = SHARED_PACKAGES.filter((other) => other !== name);
   return {
