@@ -43,8 +43,14 @@ export async function fireCron(
   const target = { deployment_id, thread_id: cron.thread_id, headers: {}, origin, run_id };
   const run = await createRun(ctx, target, toInput(cron));
   await cronObject(ctx.env, cron.deployment_id).recordFiring({
-    ...{ cron_id, at, fired_at: now, is_manual: true, outcome: "started", message: null },
-    ...{ run_id: run.run_id, thread_id: run.thread_id },
+    cron_id,
+    at,
+    fired_at: now,
+    is_manual: true,
+    outcome: "started",
+    message: null,
+    run_id: run.run_id,
+    thread_id: run.thread_id,
   });
   return Run.parse(run);
 }

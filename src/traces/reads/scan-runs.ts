@@ -8,10 +8,21 @@ export type ScanFilter = Pick<RunsQuery, "project_id" | "filter">;
 
 /** The fields of a query that a scan does not use. */
 const NO_CONDITIONS = {
-  ...{ columns: [], ids: null, order: "asc", limit: 0, is_root: null, has_error: null },
-  ...{ run_type: null, trace_ids: null, parent_run_id: null, execution_order: null },
-  ...{ reference_example_ids: null, trace_filter: null, tree_filter: null },
-  ...{ trace_matches: [], tree_matches: [] },
+  columns: [],
+  ids: null,
+  order: "asc",
+  limit: 0,
+  is_root: null,
+  has_error: null,
+  run_type: null,
+  trace_ids: null,
+  parent_run_id: null,
+  execution_order: null,
+  reference_example_ids: null,
+  trace_filter: null,
+  tree_filter: null,
+  trace_matches: [],
+  tree_matches: [],
 } satisfies Partial<RunsQuery>;
 
 /** Yields the runs of a range in the order of start time and id. */

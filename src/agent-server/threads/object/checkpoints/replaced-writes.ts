@@ -31,7 +31,8 @@ export class ReplacedWrites {
       this.#tables.create("replaced_writes");
       this.#sql.exec(
         `INSERT INTO replaced_writes (${COLUMNS}, by_run) SELECT ${COLUMNS}, ? ${ofOthers}`,
-        ...[run_id, ...values],
+        run_id,
+        ...values,
       );
     }
   }

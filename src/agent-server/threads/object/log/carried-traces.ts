@@ -66,7 +66,8 @@ export class CarriedTraces {
     const rows = this.#sql.exec<{ last_id: number; traces: ArrayBuffer }>(
       `SELECT last_id, traces FROM events
        WHERE last_id > ?1 AND traces IS NOT NULL AND (?2 IS NULL OR run_id = ?2) ORDER BY last_id`,
-      ...[sent_event_id, run_id],
+      sent_event_id,
+      run_id,
     );
     for (const { last_id, traces } of rows) yield { last_id, texts: toTexts(traces) };
   }
