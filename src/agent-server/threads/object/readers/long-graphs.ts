@@ -1,6 +1,6 @@
 import type { RunRequest } from "../../contract/records.ts";
 
-/** Of more graphs, the ones that were added first are forgotten. */
+/** The graph that was added first makes room for one more. */
 const MAX_GRAPHS = 10_000;
 
 /** Graphs whose newest run was not over within a short wait. All threads of an isolate share them. */
