@@ -53,14 +53,6 @@ export const SHAPES = {
       <path d="M9 2v3.5h3.5" />
     </>
   ),
-  dots: (
-    <>
-      <circle cx="3.5" cy="8" r=".7" fill="currentColor" />
-      <circle cx="8" cy="8" r=".7" fill="currentColor" />
-      <circle cx="12.5" cy="8" r=".7" fill="currentColor" />
-    </>
-  ),
-  down: <path d="m3.5 6 4.5 4.5L12.5 6" />,
   download: <path d="M8 2.5v7.3M5 7l3 3 3-3M2.5 13h11" />,
   export: (
     <>
@@ -89,9 +81,6 @@ export const SHAPES = {
       <circle cx="8" cy="8" r="5.8" />
       <path d="M8 7.4v3.4M8 5.1v.1" />
     </>
-  ),
-  lamp: (
-    <path d="M5.8 11.200C4.5 10.4 3.8 9 3.8 7.400a4.2 4.2 0 0 1 8.4 0c0 1.6-.7 3-2 3.800M6 11.300h4M6.5 13.700h3" />
   ),
   layers: (
     <>
@@ -125,14 +114,7 @@ export const SHAPES = {
     </>
   ),
   send: <path d="M8 13V3M4 7l4-4 4 4" />,
-  shield: <path d="M8 1.8 13 3.6V8c0 3-2 5.2-5 6.2C5 13.2 3 11 3 8V3.6z" />,
   spark: <path d="M8 2l1.3 4.7L14 8l-4.7 1.3L8 14l-1.3-4.7L2 8l4.7-1.3z" />,
-  split: (
-    <>
-      <path d="M2 8h4l3-4h5M6 8l3 4h5" />
-      <path d="m12 2 2 2-2 2M12 10l2 2-2 2" />
-    </>
-  ),
   step: (
     <>
       <rect x="2.5" y="5" width="4.2" height="6" rx="1" />
@@ -175,7 +157,6 @@ export const SHAPES = {
       <path d="M2.8 13.8c.6-2.6 2.7-4 5.2-4s4.6 1.4 5.2 4" />
     </>
   ),
-  wrap: <path d="M2.5 3.5h11M2.5 8h9a2.2 2.2 0 0 1 0 4.4H8.5M10 10.5l-2 2 2 2M2.5 12.5H5" />,
   wrench: (
     <path d="M13.3 4.4 11 6.6 9.4 5l2.2-2.3a3.6 3.6 0 0 0-4.7 4.6l-4.3 4.2a1.3 1.3 0 0 0 1.9 1.9l4.2-4.3a3.6 3.6 0 0 0 4.6-4.7z" />
   ),
