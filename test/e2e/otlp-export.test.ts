@@ -111,19 +111,17 @@ test("a deployment's traces arrive whole at the OTLP endpoint that its variables
 });
 
 /** Sends the span of a program that calls the agent to a project. Returns the id of its trace. */
-async function callFromProgram(key: string, project: string): Promise<string> {
-  const exporter = new OTLPTraceExporter({
-    url: `${stack.base_url}/otel/v1/traces`,
-    headers: { "x-api-key": key, "Langsmith-Project": project },
-  });
+async function callFromProgram(headers: Record<string, string>): Promise<string> {
+  const url = `${stack.base_url}/otel/v1/traces`;
+  const exporter = new OTLPTraceExporter({ url, headers });
   const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
   const span = provider.getTracer("caller").startSpan("checkout");
   const { traceId, spanId } = span.spanContext();
   const input = { messages: [{ role: "user", content: "What is 6 * 7?" }] };
   const run = { assistant_id: "chat", input };
-  const headers = { traceparent: `00-${traceId}-${spanId}-01` };
+  const traceparent = `00-${traceId}-${spanId}-01`;
   const path = `/agents/${chat}/runs/wait`;
-  expect((await request("POST", path, run, headers)).status).toBe(200);
+  expect((await request("POST", path, run, { traceparent })).status).toBe(200);
   span.end();
   await provider.shutdown();
   return traceId.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
@@ -132,11 +130,13 @@ async function callFromProgram(key: string, project: string): Promise<string> {
 for (const place of ["the receiver", "the deployment's own project"]) {
   test(`a program's span, the run that it calls and what the agent does are one trace in ${place}`, async () => {
     const isOwn = place !== "the receiver";
-    const key = isOwn ? stack.api_key : (theirs["x-api-key"] ?? "");
-    const trace_id = await callFromProgram(key, isOwn ? "chat" : PROJECT);
+    const owner = isOwn ? { "x-api-key": stack.api_key } : theirs;
+    const { body } = await request<{ name: string }>("GET", `/v2/deployments/${chat}`);
+    const project = isOwn ? body.name : PROJECT;
+    const trace_id = await callFromProgram({ ...owner, "Langsmith-Project": project });
     const runs = await until(
       "The whole trace",
-      () => traceOf(trace_id, { "x-api-key": key }),
+      () => traceOf(trace_id, isOwn ? {} : theirs),
       (found) => found.some(({ run_type }) => run_type === "llm"),
     );
     const names = new Map(runs.map(({ id, name }) => [id, name]));
