@@ -104,7 +104,11 @@ describe("errors of a graph", () => {
   });
 
   test.each([
-    ["a question of 600,000 characters", { characters: 600_000 }, "summary.interrupts: must have"],
+    [
+      "a question of 9,000,000 characters",
+      { characters: 9_000_000 },
+      "summary.interrupts: must have",
+    ],
     ["a channel with a long name", {}, "channel: must have at most 2048 characters"],
   ])("%s ends the run and leaves its input and its steps", async (_, input, message) => {
     const { object, stream, revision } = await testThread();

@@ -35,8 +35,8 @@ export const MAX_SCANNED_CHARACTERS = 32 * MIB;
 export const MAX_VALUES_CHARACTERS = 24 * MIB;
 /** Objects and lists of the values, which are parsed to be shown. */
 export const MAX_VALUES_CONTAINERS = 500_000;
-/** Interrupts are in one row with the thread's metadata and config. */
-export const MAX_INTERRUPTS_CHARACTERS = 512 * 1024;
+/** A quarter of the message that ends a run, which has the state too. */
+export const MAX_INTERRUPTS_CHARACTERS = 8 * MIB;
 export const MAX_ANSWER_CHARACTERS = 31 * MIB;
 /** Objects and lists of a state or a history. */
 export const MAX_ANSWER_CONTAINERS = 1_000_000;

@@ -1,7 +1,7 @@
 import { isFinal } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { Parts } from "../log/parts.ts";
-import { kwargsName, toStoredRun } from "./run-rows.ts";
+import { INTERRUPTS_IN_PARTS, interruptsName, kwargsName, toStoredRun } from "./run-rows.ts";
 import {
   insertRun,
   type RunRow,
@@ -210,6 +210,13 @@ export class RunQueue {
   }
 
   toRun(row: RunRow): StoredRun {
-    return toStoredRun(row, this.#thread.id, this.#parts.text(kwargsName(row.run_id), row.kwargs));
+    const { run_id, interrupts } = row;
+    return toStoredRun(row, this.#thread.id, {
+      kwargs: this.#parts.text(kwargsName(run_id), row.kwargs),
+      interrupts:
+        interrupts === INTERRUPTS_IN_PARTS
+          ? this.#parts.text(interruptsName(run_id), null)
+          : interrupts,
+    });
   }
 }

@@ -50,18 +50,30 @@ export function kwargsName(run_id: string): string {
   return `kwargs ${run_id}`;
 }
 
-export function toStoredRun(row: RunRow, thread_id: string, kwargs: string): StoredRun {
+export function interruptsName(run_id: string): string {
+  return `interrupts ${run_id}`;
+}
+
+/** Column of interrupts that are in parts. */
+export const INTERRUPTS_IN_PARTS = "";
+
+/** `texts`: JSON of what may be stored in parts. */
+export function toStoredRun(
+  row: RunRow,
+  thread_id: string,
+  texts: { kwargs: string; interrupts: string | null },
+): StoredRun {
   const { seq: _s, thread_snapshot: _b, webhook: _w, event_characters: _c, ...rest } = row;
   const { trace: _t, first_event: _f, progress: _p, ...fields } = rest;
   return {
     ...fields,
     thread_id,
     metadata: JSON.parse(row.metadata),
-    kwargs: JSON.parse(kwargs),
+    kwargs: JSON.parse(texts.kwargs),
     revision: JSON.parse(row.revision),
     created_by: JSON.parse(row.created_by),
     error: row.error === null ? null : JSON.parse(row.error),
-    interrupts: row.interrupts === null ? null : JSON.parse(row.interrupts),
+    interrupts: texts.interrupts === null ? null : JSON.parse(texts.interrupts),
   };
 }
 

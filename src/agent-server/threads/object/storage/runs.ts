@@ -4,7 +4,15 @@ import { isFinal, type RunStatus } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { Parts } from "../log/parts.ts";
 import { RunQueue } from "./run-queue.ts";
-import { kwargsName, listRecords, newestRow, newRunRow, type RunQuery } from "./run-rows.ts";
+import {
+  INTERRUPTS_IN_PARTS,
+  interruptsName,
+  kwargsName,
+  listRecords,
+  newestRow,
+  newRunRow,
+  type RunQuery,
+} from "./run-rows.ts";
 import { type RunRow, readRuns } from "./run-table.ts";
 import type { StoredThread } from "./thread.ts";
 
@@ -100,7 +108,9 @@ export class Runs {
     // Only a running run can repeat its start.
     this.#thread.writeStart();
     this.#countEnd(this.queue.row(run_id)?.started_at ?? null, status, ended_at);
-    const over = { status, ended_at, thread_snapshot: null, interrupts };
+    const stored =
+      interrupts && (this.#parts.put(interruptsName(run_id), interrupts) ?? INTERRUPTS_IN_PARTS);
+    const over = { status, ended_at, thread_snapshot: null, interrupts: stored };
     this.#change(run_id, { ...over, error: error && JSON.stringify(error) });
   }
 
@@ -160,6 +170,7 @@ export class Runs {
     if (queued && !isFinal(queued.status)) this.#countEnd(queued.started_at, "deleted", Date.now());
     this.queue.remove(run_id);
     this.#parts.delete(kwargsName(run_id));
+    this.#parts.delete(interruptsName(run_id));
     this.#sql.exec("DELETE FROM runs WHERE run_id = ?", run_id);
   }
 

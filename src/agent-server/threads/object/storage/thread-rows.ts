@@ -74,15 +74,18 @@ export function withoutRun(
   return { ...metadata, ...served_by };
 }
 
-/** `values` is JSON text. */
-export function toThreadRecord(row: ThreadRow, values: string | null): ThreadRecord {
+/** `texts`: JSON of what may be stored in parts. */
+export function toThreadRecord(
+  row: ThreadRow,
+  texts: { values: string | null; interrupts: string },
+): ThreadRecord {
   const { thread_id, created_at, updated_at, state_updated_at, status } = row;
   return {
     ...{ thread_id, created_at, updated_at, state_updated_at, status },
     metadata: JSON.parse(row.metadata),
     config: JSON.parse(row.config),
-    values: JSON.parse(values ?? "null"),
-    interrupts: JSON.parse(row.interrupts),
+    values: JSON.parse(texts.values ?? "null"),
+    interrupts: JSON.parse(texts.interrupts),
     error: row.error === null ? null : JSON.parse(row.error),
     ttl: toShownTtl(row),
   };

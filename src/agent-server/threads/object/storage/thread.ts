@@ -22,6 +22,9 @@ import {
 } from "./thread-rows.ts";
 
 const VALUES = "thread values";
+const INTERRUPTS = "thread interrupts";
+/** Column of interrupts that are in parts. */
+const IN_PARTS = "";
 
 /** `isStopped`: a person stopped the run, and no question waits. */
 type Settled = { error?: ThreadRecord["error"]; isStopped?: boolean };
@@ -80,11 +83,21 @@ export class StoredThread {
   }
 
   interrupts(): Interrupts {
-    return JSON.parse(this.#row.get().interrupts);
+    return JSON.parse(this.#interruptsText());
+  }
+
+  #interruptsText(): string {
+    const { interrupts } = this.#row.get();
+    return this.#parts.text(INTERRUPTS, interrupts === IN_PARTS ? null : interrupts);
+  }
+
+  #putInterrupts(text: string): string {
+    return this.#parts.put(INTERRUPTS, text) ?? IN_PARTS;
   }
 
   record(): ThreadRecord {
-    return toThreadRecord(this.#row.get(), this.valuesText());
+    const texts = { values: this.valuesText(), interrupts: this.#interruptsText() };
+    return toThreadRecord(this.#row.get(), texts);
   }
 
   /** @returns `null` unless the run of a temporary thread has ended */
@@ -144,7 +157,7 @@ export class StoredThread {
     this.#row.change({
       metadata: JSON.stringify(metadata),
       config: JSON.stringify(config),
-      interrupts: JSON.stringify(interrupts),
+      interrupts: this.#putInterrupts(JSON.stringify(interrupts)),
       revision: revision && JSON.stringify(revision),
       // The copy has no runs: `recover` reads its status from the last checkpoint.
       status: status === "error" ? "idle" : status,
@@ -218,7 +231,7 @@ export class StoredThread {
     if (!summary) return;
     this.#row.change({
       values: this.#parts.put(VALUES, summary.values),
-      interrupts: summary.interrupts,
+      interrupts: this.#putInterrupts(summary.interrupts),
       state_updated_at: new Date().toISOString(),
     });
   }

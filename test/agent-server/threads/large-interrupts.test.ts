@@ -1,0 +1,35 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { objectNameOf, testThread } from "../../support/threads.ts";
+
+const MIB = 1024 * 1024;
+
+type Waiting = { interrupts: Record<string, { value: string }[]> };
+
+function lengthsOf(record: unknown): number[] {
+  const { interrupts } = record as Waiting;
+  return Object.values(interrupts).flatMap((list) => list.map(({ value }) => value.length));
+}
+
+test("an interrupt of some megabytes is whole in each answer, after a restart and in a copy", async () => {
+  const thread = await testThread();
+  const input = { n: 0, characters: 3 * MIB };
+  const answer = await thread.wait("breaks_oddly", { input });
+  expect(answer.__interrupt__[0].value).toHaveLength(3 * MIB);
+  expect(lengthsOf(await thread.object.getThread())).toEqual([3 * MIB]);
+
+  const { deployment_id, thread_id } = thread.place;
+  const stub = env.THREADS.getByName(objectNameOf(deployment_id, thread_id));
+  await runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => {});
+  expect(lengthsOf(await thread.object.getThread())).toEqual([3 * MIB]);
+  const copy = { ...thread.place, thread_id: newId() };
+  const copied = threadObject(env, deployment_id, copy.thread_id);
+  expect(lengthsOf(await copied.copyThread(thread_id, copy))).toEqual([3 * MIB]);
+
+  const { n } = await thread.wait("breaks_oddly", { command: { resume: { n: 7 } } });
+  expect(n).toBe(7);
+  expect(lengthsOf(await thread.object.getThread())).toEqual([]);
+});
