@@ -93,7 +93,7 @@ export const BulkExportPatchRequest = namedObject("BulkExportUpdate", {
 
 const KINDS = ["once", "schedule", "window"] as const;
 
-export const BulkExportsQuery = z.object({
+export const BulkExportsQuery = z.strictObject({
   limit: queryLimit("exports", 100, 100),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
   session_id: Uuid.optional().describe("Id of the project"),

@@ -87,7 +87,8 @@ function pageOf(items: string): string {
   return `Maximum number of ${items} on a page`;
 }
 
-export const PageQuery = z.object({
+/** Queries of lists refuse unknown parameters: an ignored filter would return everything. */
+export const PageQuery = z.strictObject({
   limit: queryLimit("items", 100, 20),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
 });

@@ -42,7 +42,7 @@ export const Delivery = namedObject("WebhookDelivery", {
   ),
 });
 
-export const DeliveriesQuery = z.object({
+export const DeliveriesQuery = z.strictObject({
   limit: queryLimit("deliveries", 100, 20),
   cursor: Uuid.optional().describe("`next_cursor` of the previous page"),
   status: DeliveryStatuses.optional().describe("Status of the deliveries"),

@@ -24,7 +24,7 @@ export const TokenSummary = namedObject("OAuthTokenSummary", {
 });
 export type TokenSummary = z.infer<typeof TokenSummary>;
 
-export const TokensQuery = z.object({
+export const TokensQuery = z.strictObject({
   provider_id: ProviderId.optional().openapi({
     description: "Provider of the token",
     example: "github-prod",

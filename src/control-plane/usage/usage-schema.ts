@@ -6,7 +6,7 @@ const Day = z.iso.date("must be a day such as 2026-11-20").openapi({ example: "2
 const total = (description: string, example: number) =>
   z.number().openapi({ description, example });
 
-export const UsageQuery = z.object({
+export const UsageQuery = z.strictObject({
   from: Day.optional().describe("First UTC day. Default: 29 days before `to`"),
   to: Day.optional().describe("Last UTC day. Default: today"),
 });

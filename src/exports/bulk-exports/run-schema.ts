@@ -10,7 +10,7 @@ import {
 } from "../../shared/schema.ts";
 import { BulkExportStatus, Count } from "../schema.ts";
 
-export const ExportRunsQuery = z.object({
+export const ExportRunsQuery = z.strictObject({
   limit: queryLimit("runs", 10_000, 10_000),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
 });

@@ -94,7 +94,7 @@ const Moment = z.iso
     new Date(`${text}${/Z|[+-]\d\d:?\d\d$/.test(text) ? "" : "Z"}`).toISOString(),
   );
 
-export const FeedbackQuery = z.object({
+export const FeedbackQuery = z.strictObject({
   run: Ids.optional().describe("Ids of runs"),
   session: Ids.optional().describe("Ids of projects"),
   key: Words.default([]).describe("Names of what is rated"),

@@ -124,7 +124,6 @@ export const ProjectUpdateRequest = namedObject("TracerSessionUpdate", {
 });
 export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
 
-/** Unknown parameters are refused: an ignored filter would return every project. */
 export const ProjectsQuery = z.strictObject({
   id: z
     .union([Uuid.transform((id) => [id]), z.array(Uuid).max(100)])

@@ -67,7 +67,7 @@ export const SharedRunsRequest = namedObject("SharedRunsQuery", {
 });
 export type SharedRunsRequest = z.infer<typeof SharedRunsRequest>;
 
-export const SharedRunsListQuery = z.object({
+export const SharedRunsListQuery = z.strictObject({
   id: z
     .union([Id.transform((id) => [id]), Ids])
     .optional()

@@ -100,7 +100,7 @@ export const ThreadTracesQuery = Filters.extend({
   selects: Selects.optional().describe("Fields to return. Default: all without inputs and outputs"),
   cursor: z.string().max(MAX_CURSOR_CHARS).optional().describe("Cursor of the page"),
   page_size: queryLimit("traces", MAX_PAGE_SIZE, PAGE_SIZE),
-});
+}).strict();
 export type ThreadTracesQuery = z.infer<typeof ThreadTracesQuery>;
 
 export const ThreadTraces = RunsPageV2.extend({

@@ -38,7 +38,7 @@ export const LogStreamQuery = LogQuery.pick({
   query: true,
   start_time: true,
   end_time: true,
-});
+}).strict();
 export type LogStreamQuery = z.infer<typeof LogStreamQuery>;
 
 export const LogLine = namedObject("LogLine", {

@@ -7,7 +7,7 @@ const Time = z
   .refine((text) => toMicros(text) !== null, "must be an ISO 8601 time")
   .openapi({ format: "date-time" });
 
-export const AuditLogsQuery = z.object({
+export const AuditLogsQuery = z.strictObject({
   limit: queryLimit("entries", 100, 20),
   cursor: Uuid.optional().describe("`next_cursor` of the previous page"),
   actor_id: z.string().max(200).optional().describe("Id of the key or of the user"),

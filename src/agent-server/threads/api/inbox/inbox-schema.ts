@@ -4,7 +4,7 @@ import { Interrupt } from "../../contract/requests/schema.ts";
 
 const ID = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
 
-export const InterruptsQuery = z.object({
+export const InterruptsQuery = z.strictObject({
   limit: queryLimit("threads", 50, 25),
   cursor: z.string().max(1000).optional().describe("Cursor of the page"),
 });

@@ -3,7 +3,7 @@ import { caseless, list, QueryBoolean, queryLimit, Uuid } from "../../../../shar
 import { CheckpointName } from "../../contract/requests/checkpoint-schema.ts";
 import { RUN_STATUSES } from "../../contract/requests/run-schema.ts";
 
-export const RunQuery = z.object({
+export const RunQuery = z.strictObject({
   limit: queryLimit("runs", 1000, 10),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
   status: caseless(RUN_STATUSES).optional().describe("Status of the runs, in any case"),
