@@ -41,7 +41,7 @@ function smallDirectory(max_threads: number) {
   const publish = async (change: EntryChange = {}): Promise<DirectoryEntry> => {
     const entry = entryOf({ deployment_id, ...change });
     for (let n = 0; n < 4; n++) {
-      const generation = await publishEntryNow(env, entry);
+      const { move_to: generation } = await publishEntryNow(env, entry);
       if (generation === null) return entry;
       entry.slot = slotOf(entry.thread_id, generation);
     }

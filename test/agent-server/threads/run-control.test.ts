@@ -435,6 +435,27 @@ describe("over HTTP", () => {
       expect(await waited).toEqual({});
     });
 
+    test("are cancelled once the directory has them, which the request does not wait for", async () => {
+      const { deployment_id } = await testDeployment(ours.workspace_id);
+      const start = async () => {
+        const json = { assistant_id: "steps", input: { delay_ms: 600_000 } };
+        const created = await api(`/agents/${deployment_id}/runs`, { key: ours.editor, json });
+        return (await created.json<{ run_id: string }>()).run_id;
+      };
+      const first = await start();
+      await eventually(async () => expect(await listed(deployment_id)).toEqual([first]));
+      await start();
+      const wait = vi.spyOn(scheduler, "wait");
+      onTestFinished(() => wait.mockRestore());
+      const cancel = `/agents/${deployment_id}/runs/cancel`;
+      const all = { key: ours.editor, json: { status: "all" } };
+      expect((await api(cancel, all)).status).toBe(204);
+      expect(wait).not.toHaveBeenCalledWith(1500);
+      const later = await start();
+      await eventually(async () => expect(await listed(deployment_id)).toEqual([later]));
+      expect((await api(cancel, all)).status).toBe(204);
+    });
+
     test("end with their deployment", async () => {
       const { deployment_id } = await testDeployment(ours.workspace_id);
       const json = { assistant_id: "steps", ...slow };

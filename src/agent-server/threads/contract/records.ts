@@ -6,8 +6,9 @@ import type {
   WireConfig,
 } from "../../../isolate/contract.ts";
 import type { AgentUser, Caller } from "../../../shared/context.ts";
+import type { Filters } from "../../../shared/filters.ts";
 import type { RunAssistant } from "./assistant-ids.ts";
-import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./run-decisions.ts";
+import type { CancelAction, MultitaskStrategy, RunStatus, ThreadStatus } from "./run-decisions.ts";
 import type { ShownTtl, Ttl } from "./ttl.ts";
 
 export type RevisionRef = { deployment_id: string; revision_id: string; secrets_version: number };
@@ -153,6 +154,14 @@ export type CancelChoice = {
   run_ids: string[] | null;
   /** Chooses runs when `run_ids` is `null`. */
   status: "pending" | "running" | "all";
+};
+
+/** Cancels runs that were accepted until a time, in threads that the directory did not have then. */
+export type LateCancellation = Pick<CancelChoice, "status"> & {
+  /** Epoch milliseconds. */
+  accepted_until: number;
+  action: CancelAction;
+  filters: Filters | null;
 };
 
 export type StreamChoice = {

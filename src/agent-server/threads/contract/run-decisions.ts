@@ -1,4 +1,5 @@
 /** Decisions about runs, without I/O. */
+import { timeOfId } from "../../../shared/times.ts";
 
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
 export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
@@ -78,19 +79,39 @@ export function decideMultitask(
 }
 
 type RunStatuses = {
-  get(run_id: string): { status: RunStatus } | null;
+  get(run_id: string): { status: RunStatus; due_at: number } | null;
   queue: { inFlight(): string[] };
+};
+
+/** `cancel_reason` of runs that `POST /runs/cancel` ends. */
+export const BULK_REASON = "bulk: cancelled by POST /runs/cancel";
+
+type RunChoice = {
+  run_ids: string[] | null;
+  status: "pending" | "running" | "all";
+  /** Epoch milliseconds. */
+  accepted_until?: number;
 };
 
 /** Returns how many runs match the ids or the status, and which of them are in flight. */
 export function chooseRuns(
   runs: RunStatuses,
-  { run_ids, status }: { run_ids: string[] | null; status: "pending" | "running" | "all" },
+  { run_ids, status, accepted_until = Number.POSITIVE_INFINITY }: RunChoice,
 ): { found: number; inFlight: string[] } {
   const inFlight = runs.queue.inFlight();
-  const isMatch = (id: string) => status === "all" || runs.get(id)?.status === status;
+  const isMatch = (id: string) => {
+    const run = runs.get(id);
+    if (run === null || acceptedAt(id, run) > accepted_until) return false;
+    return status === "all" || run.status === status;
+  };
   const found = run_ids?.filter((id) => runs.get(id)) ?? inFlight.filter(isMatch);
   return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };
+}
+
+/** Ids of version 7 have the time. Other runs have begun to be due. */
+function acceptedAt(run_id: string, { due_at }: { due_at: number }): number {
+  const micros = timeOfId(run_id);
+  return micros === null ? due_at : micros / 1000;
 }
 
 export function threadStatusAfter(

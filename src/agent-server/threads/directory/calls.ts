@@ -1,3 +1,4 @@
+import type { LateCancellation } from "../contract/records.ts";
 import type { StatusCounts } from "./counts.ts";
 import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import type { DirectoryFilter, DirectoryQuery, DirectoryRow, WaitingPosition } from "./search.ts";
@@ -8,8 +9,15 @@ export type DirectoryRemoval = DirectoryKey & { is_removed: true };
 
 /** `generation`: the last one of the directory, as far as the object knows. The root knows it. */
 export type Grown = { generation: number };
-/** `outdated`: entries that are refused for their age. `refused`: new threads that belong to `generation`. */
-export type PublishResult = { outdated: number; refused: string[] } & Grown;
+/**
+ * `outdated`: entries that are refused for their age. `refused`: new threads that belong to `generation`.
+ * `cancellations` are for all busy threads of the call.
+ */
+export type PublishResult = {
+  outdated: number;
+  refused: string[];
+  cancellations: LateCancellation[];
+} & Grown;
 /** `isCut`: more rows match than one message of RPC has. */
 export type DirectoryPage = { rows: DirectoryRow[]; isCut: boolean } & Grown;
 export type WaitingPage = { rows: WaitingPosition[]; total: number } & Grown;
@@ -20,6 +28,8 @@ export type DirectoryEnd = "ended" | "later" | "used";
 export interface DirectoryCalls {
   /** Everything may arrive twice and in any order. The changes are of one object. */
   publish(changes: DirectoryChange[]): Promise<PublishResult>;
+  /** Cancels runs in threads that are published later. */
+  cancelLate(workspace_id: string, cancellation: LateCancellation): Promise<Grown>;
   /** Begins a generation of objects for new threads. It never returns to an earlier one. */
   grow(workspace_id: string, generation: number): Promise<number>;
   find(workspace_id: string | null, query: DirectoryQuery): Promise<DirectoryPage>;

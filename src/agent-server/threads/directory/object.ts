@@ -3,6 +3,7 @@ import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
 import { generationAfter, generationOf, ROOT, slotsUpTo } from "../../../shared/storage/slots.ts";
 import { runAlarm } from "../../../shared/work/alarm.ts";
 import { DIRECTORY_SIZE } from "../contract/directory-slots.ts";
+import type { LateCancellation } from "../contract/records.ts";
 import type {
   DirectoryCalls,
   DirectoryChange,
@@ -32,6 +33,10 @@ type Ending = { deployment_id: string; slot: number };
 const WORKSPACE = "workspace_id";
 /** Generation of new threads. An object of an earlier one takes none: its threads stay. */
 const GENERATION = "generation";
+/** The newest first. */
+const CANCELLATIONS = "cancellations";
+/** Of different filters, statuses or actions. */
+const MAX_CANCELLATIONS = 20;
 /** Set when the deployment is deleted. */
 const ENDING = "ending";
 
@@ -66,7 +71,25 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
       return entries.apply(changes);
     });
     if (isOpen && entry && this.#isFull(entry)) await this.#close(entry);
-    return { outdated, refused, generation: this.#generation(slot) };
+    const cancellations = this.#cancellations();
+    return { outdated, refused, cancellations, generation: this.#generation(slot) };
+  }
+
+  async cancelLate(workspace_id: string, cancellation: LateCancellation): Promise<Grown> {
+    const { kv } = this.ctx.storage;
+    if (!this.#exists) this.#create();
+    if ((kv.get(WORKSPACE) ?? workspace_id) === workspace_id) {
+      const others = this.#cancellations().filter((one) => !isSameChoice(one, cancellation));
+      kv.put(CANCELLATIONS, [cancellation, ...others].slice(0, MAX_CANCELLATIONS));
+    }
+    return { generation: this.#generation(ROOT) };
+  }
+
+  /** Returns those for which a thread may not have been published yet. */
+  #cancellations(): LateCancellation[] {
+    const oldest = Date.now() - MAX_ENTRY_AGE_MS;
+    const all = this.ctx.storage.kv.get<LateCancellation[]>(CANCELLATIONS) ?? [];
+    return all.filter(({ accepted_until }) => accepted_until > oldest);
   }
 
   async grow(workspace_id: string, generation: number): Promise<number> {
@@ -174,4 +197,10 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     if (!this.#exists) return false;
     return workspace_id === null || this.ctx.storage.kv.get(WORKSPACE) === workspace_id;
   }
+}
+
+/** Whether the newer one cancels all that the other does. */
+function isSameChoice(one: LateCancellation, other: LateCancellation): boolean {
+  const [a, b] = [one, other].map(({ accepted_until: _, ...choice }) => JSON.stringify(choice));
+  return a === b;
 }

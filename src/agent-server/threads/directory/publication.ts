@@ -1,6 +1,7 @@
 import { ROOT } from "../../../shared/storage/slots.ts";
 import { Batcher } from "../../../shared/work/batcher.ts";
 import { learnGeneration } from "../contract/directory-slots.ts";
+import type { LateCancellation } from "../contract/records.ts";
 import type { DirectoryChange, PublishResult } from "./calls.ts";
 import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import { directoryObject } from "./stub.ts";
@@ -21,25 +22,29 @@ export const DIRECTORY_BATCHING = {
 const batcher = new Batcher<DirectoryChange>(DIRECTORY_BATCHING);
 
 /**
- * Generation that an entry must move to. A directory has several Durable Objects: a full one refuses new threads, and
- * returns the generation that takes them. One call has the entries of many threads, so the result of each is kept.
+ * `move_to`: `null` when the entry is published, else the generation to move it to, and to publish it there: a full
+ * object refuses new threads.
  */
-const generationOfRefused = new WeakMap<DirectoryChange, number>();
+export type Publication = { move_to: number | null; cancellations: LateCancellation[] };
 
-/**
- * Publishes an entry in the next batch. Resolves when the directory has it.
- * @returns `null` when it is published, else the generation to move the entry to, and to publish it there
- */
-export async function publishEntry(env: Env, entry: DirectoryEntry): Promise<number | null> {
+/** One call has the entries of many threads, so the result of each is kept. */
+const publications = new WeakMap<DirectoryChange, Publication>();
+
+/** Publishes an entry in the next batch. Resolves when the directory has it. */
+export async function publishEntry(env: Env, entry: DirectoryEntry): Promise<Publication> {
   const { metadata, digest } = entry;
   await addToBatch(env, entry, metadata.length + (digest?.length ?? 0));
-  return generationOfRefused.get(entry) ?? null;
+  return publicationOf(entry);
 }
 
 /** Publishes an entry at once, with the result of `publishEntry`. */
-export async function publishEntryNow(env: Env, entry: DirectoryEntry): Promise<number | null> {
+export async function publishEntryNow(env: Env, entry: DirectoryEntry): Promise<Publication> {
   await publishChanges(env, [entry]);
-  return generationOfRefused.get(entry) ?? null;
+  return publicationOf(entry);
+}
+
+function publicationOf(entry: DirectoryEntry): Publication {
+  return publications.get(entry) ?? { move_to: null, cancellations: [] };
 }
 
 /** Removes an entry in the next batch. Resolves when the directory does not have it. */
@@ -70,11 +75,12 @@ export async function publishChanges(env: Env, changes: DirectoryChange[]): Prom
   const directory = directoryObject(env, deployment_id, slot);
   // For an hour after a release an object may run the version before, whose call returns nothing.
   const published: Partial<PublishResult> | undefined = await directory.publish(changes);
-  const { outdated = 0, refused = [], generation = 0 } = published ?? {};
+  const { outdated = 0, refused = [], generation = 0, cancellations = [] } = published ?? {};
   learnGeneration(deployment_id, generation);
-  for (const change of changes)
-    if (refused.includes(change.thread_id)) generationOfRefused.set(change, generation);
-    else generationOfRefused.delete(change);
+  for (const change of changes) {
+    const move_to = refused.includes(change.thread_id) ? generation : null;
+    publications.set(change, { move_to, cancellations });
+  }
   if (outdated > 0)
     throw new Error(`${outdated} entries of the directory are too old: repeat them`);
 }

@@ -1,9 +1,11 @@
 import { log } from "../../../shared/log.ts";
 import { Outbox } from "../../../shared/work/outbox.ts";
 import { enqueueWebhook } from "../../webhooks/service.ts";
+import type { LateCancellation } from "../contract/records.ts";
 import type { DirectoryEntry } from "../directory/entry.ts";
 import {
   forgetThread,
+  type Publication,
   publishEntry,
   publishEntryNow,
   publishRemoval,
@@ -26,6 +28,7 @@ type Outboxes = {
   kv: SyncKvStorage;
   retry_ms: number;
   onFlushed: () => void;
+  onCancelled: (cancellations: LateCancellation[]) => void;
 };
 
 function failuresOf(kv: SyncKvStorage, outbox: string) {
@@ -41,17 +44,19 @@ export class DirectoryPublisher {
   readonly outbox: Outbox;
   readonly #env: Env;
   readonly #store: ThreadStore;
+  readonly #onCancelled: Outboxes["onCancelled"];
   #callers = 0;
 
-  constructor({ env, store, kv, retry_ms, onFlushed }: Outboxes) {
+  constructor({ env, store, kv, retry_ms, onFlushed, onCancelled }: Outboxes) {
     this.#env = env;
     this.#store = store;
+    this.#onCancelled = onCancelled;
     this.outbox = new Outbox({
       retry_ms,
       failures: failuresOf(kv, "directory"),
       hasPending: () => this.#isStale(),
       dueAt: () => this.#dueAt(),
-      deliver: () => updateDirectory(env, store, (entry) => publishEntry(env, entry)),
+      deliver: () => this.#update((entry) => publishEntry(env, entry)),
       onFailed: (error) => log.error("directory_write_failed", error),
       onFlushed,
     });
@@ -71,11 +76,19 @@ export class DirectoryPublisher {
   async publishNow(): Promise<void> {
     if (!this.#isStale()) return;
     this.#callers += 1;
-    await updateDirectory(this.#env, this.#store, (entry) => publishEntryNow(this.#env, entry))
+    await this.#update((entry) => publishEntryNow(this.#env, entry))
       .catch((error: unknown) => log.error("directory_write_failed", error))
       .finally(() => {
         this.#callers -= 1;
       });
+  }
+
+  async #update(write: (entry: DirectoryEntry) => Promise<Publication>): Promise<void> {
+    await updateDirectory(this.#env, this.#store, async (entry) => {
+      const { move_to, cancellations } = await write(entry);
+      if (cancellations.length > 0) this.#onCancelled(cancellations);
+      return move_to;
+    });
   }
 }
 

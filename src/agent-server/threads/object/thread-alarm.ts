@@ -1,5 +1,6 @@
 import { log } from "../../../shared/log.ts";
 import type { Outbox } from "../../../shared/work/outbox.ts";
+import type { LateCancellation } from "../contract/records.ts";
 import { nextWake } from "../contract/run-decisions.ts";
 import type { TraceRow } from "./boundary/trace-texts.ts";
 import { deletionAt, GRACE_PERIOD_MS, isDeletable } from "./loop/deletion-time.ts";
@@ -39,7 +40,9 @@ export class ThreadAlarm {
     this.#store = store;
     this.#loop = loop;
     const { kv } = ctx.storage;
-    const thread = { env, store, kv, retry_ms: RETRY_MS, onFlushed: () => this.arm() };
+    const onFlushed = () => this.arm();
+    const onCancelled = (all: LateCancellation[]) => loop.cancelLate(all);
+    const thread = { env, store, kv, retry_ms: RETRY_MS, onFlushed, onCancelled };
     this.#webhooks = webhookOutbox(thread);
     this.#directory = new DirectoryPublisher(thread);
     this.#traces = traceOutbox(thread);

@@ -1,13 +1,14 @@
 import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { authorize, openAgent } from "../../../access/service.ts";
-import type { CancelChoice } from "../../contract/records.ts";
-import type { CancelAction } from "../../contract/run-decisions.ts";
+import type { CancelChoice, LateCancellation } from "../../contract/records.ts";
+import { BULK_REASON, type CancelAction } from "../../contract/run-decisions.ts";
 import { visitBusyThreads } from "../../directory/busy-threads.ts";
+import { readDirectory } from "../../directory/stub.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import type { CancelRuns } from "./run-query-schema.ts";
 
-/** The directory has a thread as busy within this time after a run was accepted, or the run is over. */
+/** The directory has a thread as busy within this time after a run was accepted. */
 const DIRECTORY_LAG_MS = 1_500;
 
 /** Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. */
@@ -22,30 +23,39 @@ export async function cancelRuns(
   const value = { thread_id, run_ids, action, metadata: {} };
   const { filters } = await authorize(ctx, { resource: "threads", action: "update", value });
   const cancelIn = (id: string, of = choice) =>
-    threadWithFilters(ctx.env, deployment_id, id, filters).cancelRuns(of, action, REASON);
+    threadWithFilters(ctx.env, deployment_id, id, filters).cancelRuns(of, action, BULK_REASON);
   const cancelAll = (ids: string[]) => sum(ids.map((id) => cancelIn(id)));
   // A threadless run's thread shares its id.
   const found = thread_id
     ? await cancelIn(thread_id)
     : run_ids?.length
       ? await sum(run_ids.map((id) => cancelIn(id, { ...choice, run_ids: [id] })))
-      : await cancelBusy(ctx, { deployment_id, filters }, cancelAll);
+      : await cancelBusy(ctx, deployment_id, { ...choice, action, filters }, cancelAll);
   if (found === 0) throw new AppError("not_found", "No run to cancel was found");
 }
 
-const REASON = "bulk: cancelled by POST /runs/cancel";
-
+/** Threads that the directory does not have yet are cancelled when it has them. */
 async function cancelBusy(
   ctx: Context,
-  place: Parameters<typeof visitBusyThreads>[1],
+  deployment_id: string,
+  { status, action, filters }: Omit<LateCancellation, "accepted_until">,
   cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
-  await scheduler.wait(DIRECTORY_LAG_MS);
+  const late = { accepted_until: Date.now(), status, action, filters };
+  await readDirectory(ctx.env, deployment_id, (directory) =>
+    directory.cancelLate(ctx.caller.workspace_id, late),
+  );
   let found = 0;
-  const query = { ...place, with_temporary: true };
-  const wereAll = await visitBusyThreads(ctx, query, async (thread_ids) => {
-    found += await cancel(thread_ids);
-  });
+  const visit = () =>
+    visitBusyThreads(ctx, { deployment_id, filters, with_temporary: true }, async (thread_ids) => {
+      found += await cancel(thread_ids);
+    });
+  let wereAll = await visit();
+  if (found === 0) {
+    // Only a caller that would get a 404 waits for runs that have just begun.
+    await scheduler.wait(DIRECTORY_LAG_MS);
+    wereAll = await visit();
+  }
   if (wereAll) return found;
   const text = `${found} runs are cancelled: call again for the rest.`;
   throw new AppError("unavailable", text, { retry_after_seconds: 1 });

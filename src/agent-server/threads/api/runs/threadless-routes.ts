@@ -94,7 +94,8 @@ threadlessRoutes.openapi(
 threadlessRoutes.openapi(
   operationWithTag("Runs")("post", `${RUNS}/cancel`, "cancelRuns", {
     summary: "Cancel several runs",
-    description: "Selects runs by their ids, or all runs of a status.",
+    description:
+      "Selects runs by their ids, or all runs of a status. Of those, a run that was accepted within the last second may end a second after the answer.",
     request: { params: AgentPath, query: CancelRunsQuery, body: body(CancelRuns) },
     responses: { 204: { description: "Cancelled" } },
   }),

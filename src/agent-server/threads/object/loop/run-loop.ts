@@ -1,9 +1,12 @@
 import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import type { TraceOp } from "../../../../isolate/trace-contract.ts";
-import type { RunRefusal, RunRequest } from "../../contract/records.ts";
+import { allows } from "../../../../shared/filters.ts";
+import type { LateCancellation, RunRefusal, RunRequest } from "../../contract/records.ts";
 import {
   afterLoss,
+  BULK_REASON,
   type CancelAction,
+  chooseRuns,
   countLoss,
   type Loss,
 } from "../../contract/run-decisions.ts";
@@ -119,6 +122,16 @@ export class RunLoop {
     this.#notify();
     await this.#live?.stopped();
     await this.#settle();
+  }
+
+  /** Applies cancellations of a whole deployment, which the directory returned for this thread. */
+  cancelLate(cancellations: LateCancellation[]) {
+    const { exists, runs, thread } = this.#store;
+    for (const { filters, action, ...choice } of exists ? cancellations : []) {
+      if (!allows(filters, thread.outline().metadata)) continue;
+      const { inFlight } = chooseRuns(runs, { run_ids: null, ...choice });
+      if (inFlight.length > 0) void this.cancel(inFlight, action, BULK_REASON);
+    }
   }
 
   /** Deletes a run that is over. One in flight is cancelled, which deletes it. Resolves when the thread is at rest. */
