@@ -27,7 +27,7 @@ await rm(dir, { recursive: true, force: true });
 const stack = await startStack({ dir, quiet: true, main: "local/entries/aged.ts" });
 try {
   const random = randomOf(seed);
-  const server = new Server(stack.info.base_url, stack.info.api_key, false);
+  const server = new Server(stack.info.base_url, stack.info.api_key);
   const days = await OldDays.open(server, stack.info, random.fork());
   const done = { seal: 0, ring: 0, expire: 0, delete: 0 };
   for (let n = 1; n <= kills; n++) {
@@ -36,10 +36,10 @@ try {
     done[step] += 1;
     const work = days[step]();
     await pause(random.upTo(STEPS[step]));
-    server.down(DOWN_MS);
+    server.expectFailures(DOWN_MS);
     await stack.killWorker();
     await server.call("GET", "/ok");
-    server.down(AFTER_MS);
+    server.expectFailures(AFTER_MS);
     await work;
     if (n % CHECK_EVERY > 0) continue;
     await days.check(`after ${n} kills`);

@@ -33,7 +33,9 @@ const stack = await startStack({ dir, quiet: true, ...options });
 try {
   const { base_url, api_key } = stack.info;
   const deployment_id = await deploySoakAgent(stack.info);
-  const server = new Server(`${base_url}/agents/${deployment_id}`, api_key, values.faults);
+  const server = new Server(`${base_url}/agents/${deployment_id}`, api_key, {
+    hasFaults: values.faults,
+  });
   const faults = values.faults ? startFaults(stack.info, FAULTY_SHARE) : null;
   const print = (line: string) => console.log(line);
   const { findings, summary } = await soak(plan, server, stack.killWorker, print, faults);

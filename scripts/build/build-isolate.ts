@@ -1,5 +1,5 @@
-// The code that the builder loads into the isolate of each build, as one module. Texts and esbuild's wasm are
-// modules beside it, which the loader takes as they are.
+// Bundles the code that the builder loads into the isolate of each build. Texts and esbuild's wasm are not bundled: the
+// loader gets them as modules beside it.
 import { isBuiltin } from "node:module";
 import { basename } from "node:path";
 import { build, type Plugin } from "esbuild";
@@ -18,7 +18,7 @@ export async function buildBuildIsolate(outdir: string) {
     alias: { "esbuild-wasm/esm/browser.js": "./dist/bundler/browser.js" },
     external: ["node:*", "cloudflare:*"],
     banner: { js: REQUIRE },
-    plugins: [modules],
+    plugins: [externalModules],
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",
@@ -26,12 +26,12 @@ export async function buildBuildIsolate(outdir: string) {
   });
 }
 
-/** CommonJS packages require Node's modules. */
+/** CommonJS packages load Node's modules by `require`, which a module does not have. */
 const REQUIRE = `import { createRequire } from "node:module"; const require = createRequire("/");`;
 
-/** Must match the names in src/builder.ts. */
-const modules: Plugin = {
-  name: "modules",
+/** Leaves imports of texts, wasm and Node. Their paths must match the names of the modules in src/builder.ts. */
+const externalModules: Plugin = {
+  name: "external-modules",
   setup({ onResolve }) {
     onResolve({ filter: /\.(txt|wasm)$/ }, ({ path }) => ({
       path: `./${basename(path)}`,

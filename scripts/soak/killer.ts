@@ -1,32 +1,36 @@
 import { randomOf } from "./random.ts";
 import { pause, type Server } from "./server.ts";
 
-/** So many runs end between two kills: however slow the machine is, no run meets three, which would rightly end it. */
-const RUNS_BETWEEN = [90, 220] as const;
+/**
+ * Bounds of the number of runs that end between two kills. A count, not a time: on a slow machine too, no run is lost
+ * three times in a row, after which Heddle ends it.
+ */
+const RUNS_BETWEEN_KILLS = [90, 220] as const;
+/** Maximum time of a kill and the restart. */
+const DOWN_MS = 60_000;
 /** Maximum time after the restart for answers of the killed Worker. */
 const AFTER_MS = 2_000;
-const DOWN_MS = 60_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /** Kills the Worker repeatedly until it is stopped. */
 export function startKiller(
   seed: number,
   server: Server,
   kill: () => Promise<void>,
-  ended: () => number,
+  endedRuns: () => number,
 ) {
   const random = randomOf(seed);
   let [isStopped, kills] = [false, 0];
   const work = async () => {
     while (!isStopped) {
-      const next = ended() + random.between(...RUNS_BETWEEN);
-      while (!isStopped && ended() < next) await pause(LOOK_MS);
+      const next = endedRuns() + random.between(...RUNS_BETWEEN_KILLS);
+      while (!isStopped && endedRuns() < next) await pause(POLL_MS);
       if (isStopped) return;
-      server.down(DOWN_MS);
+      server.expectFailures(DOWN_MS);
       await kill();
       kills++;
       await server.call("GET", "/ok");
-      server.down(AFTER_MS);
+      server.expectFailures(AFTER_MS);
     }
   };
   const done = work();

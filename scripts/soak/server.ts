@@ -12,18 +12,18 @@ export class Server {
   /** Answers with 500 or more outside of kills. */
   readonly broken: string[] = [];
   readonly #hasFaults: boolean;
-  #down_until = 0;
+  #failuresUntil = 0;
 
   /** @param hasFaults whether answers of 500 or more are expected at any time */
-  constructor(url: string, api_key: string, hasFaults: boolean) {
+  constructor(url: string, api_key: string, { hasFaults } = { hasFaults: false }) {
     this.#hasFaults = hasFaults;
     this.#url = url;
     this.#headers = { "x-api-key": api_key };
   }
 
-  /** Until this long after a restart, an answer may come from a Worker that was killed. */
-  down(ms: number) {
-    this.#down_until = performance.now() + ms;
+  /** Ignores answers of 500 or more for `ms` from now: the Worker is killed or restarts. */
+  expectFailures(ms: number) {
+    this.#failuresUntil = performance.now() + ms;
   }
 
   /** A single attempt. @returns `null` when the connection broke: the outcome is unknown */
@@ -80,7 +80,7 @@ export class Server {
 
   async #note(what: string, response: Response) {
     const text = await response.text().catch(() => "");
-    if (this.#hasFaults || performance.now() < this.#down_until) return;
+    if (this.#hasFaults || performance.now() < this.#failuresUntil) return;
     this.broken.push(`${what}: ${response.status} ${text.slice(0, 200)}`);
   }
 }

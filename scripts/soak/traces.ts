@@ -13,14 +13,15 @@ type Export = {
   progress: { rows_written: number } | null;
 };
 
-/** Deliveries that fail are repeated with pauses up to 15 seconds, and exports by the sweep of each minute. */
+/** A failed delivery of traces is repeated after at most 15 seconds. */
 const TRACES_MS = 120_000;
+/** A failed export is resumed by the sweep of each minute. */
 const EXPORT_MS = 240_000;
 const POLL_MS = 1000;
 const DAY_MS = 86_400_000;
 const STEPS = ["a", "b", "c"];
 
-type Request = RequestedRun & { thread_id: string };
+type ThreadRun = RequestedRun & { thread_id: string };
 
 /** Returns what is missing, doubled or stuck. `project` is the name of the deployment, whose server is `agent`. */
 export async function checkTraces(
@@ -29,20 +30,20 @@ export async function checkTraces(
   agent: Server,
   cases: readonly ThreadCase[],
 ): Promise<string[]> {
-  const server = new Server(info.base_url, info.api_key, true);
+  const server = new Server(info.base_url, info.api_key, { hasFaults: true });
   const [session] = await server.json<{ id: string }[]>("GET", `/api/v1/sessions?name=${project}`);
   if (session === undefined) return [`the project ${project} does not exist`];
   const requested = cases.flatMap(({ thread_id, runs }) =>
     runs.map((run) => ({ ...run, thread_id })),
   );
-  const whole = requested.filter(({ cancelled }) => cancelled.size === 0);
+  const uncancelled = requested.filter(({ cancelled }) => cancelled.size === 0);
   const deadline = performance.now() + TRACES_MS;
   for (;;) {
     const spans = await listSpans(server, session.id);
-    const checks = await Promise.all(whole.map((run) => checkTrace(agent, run, spans)));
+    const checks = await Promise.all(uncancelled.map((run) => checkTrace(agent, run, spans)));
     const findings = [
       ...checks.flat(),
-      ...checkOthers(spans, new Set(requested.map(({ run_id }) => run_id))),
+      ...checkSpans(spans, new Set(requested.map(({ run_id }) => run_id))),
     ];
     if (findings.length === 0) return checkExport(server, info, session.id, spans.length);
     if (performance.now() > deadline) return findings;
@@ -64,7 +65,7 @@ async function listSpans(server: Server, session_id: string): Promise<Span[]> {
 
 async function checkTrace(
   agent: Server,
-  { tag, run_id, thread_id }: Request,
+  { tag, run_id, thread_id }: ThreadRun,
   spans: readonly Span[],
 ): Promise<string[]> {
   const own = spans.filter(({ trace_id }) => trace_id === run_id);
@@ -79,11 +80,12 @@ async function checkTrace(
   return wasLost ? [] : [`the trace of ${tag} (${run_id}) lacks ${missing}`];
 }
 
-function checkOthers(spans: readonly Span[], known: Set<string>): string[] {
-  const strange = spans.filter(({ trace_id }) => !known.has(trace_id));
+/** Finds spans of unknown traces, and spans that are listed twice. */
+function checkSpans(spans: readonly Span[], trace_ids: Set<string>): string[] {
+  const unexpected = spans.filter(({ trace_id }) => !trace_ids.has(trace_id));
   const doubled = spans.length - new Set(spans.map(({ id }) => id)).size;
   return [
-    ...strange.map(({ id, trace_id }) => `span ${id} of trace ${trace_id} is of no run`),
+    ...unexpected.map(({ id, trace_id }) => `span ${id} of trace ${trace_id} is of no run`),
     ...(doubled === 0 ? [] : [`${doubled} spans are listed twice`]),
   ];
 }
@@ -92,7 +94,7 @@ async function checkExport(
   server: Server,
   { s3 }: StackInfo,
   session_id: string,
-  spans: number,
+  span_count: number,
 ): Promise<string[]> {
   const { bucket: bucket_name, endpoint: endpoint_url, region, ...credentials } = s3;
   const destination = await server.json<{ id: string }>(
@@ -117,7 +119,7 @@ async function checkExport(
     const read = await server.json<Export>("GET", `/api/v1/bulk-exports/${id}`);
     if (read.status === "COMPLETED") {
       const rows = read.progress?.rows_written;
-      return rows === spans ? [] : [`export ${id} has ${rows} rows of ${spans} spans`];
+      return rows === span_count ? [] : [`export ${id} has ${rows} rows of ${span_count} spans`];
     }
     if (!["CREATED", "RUNNING"].includes(read.status) || performance.now() > deadline) {
       return [`export ${id} is ${read.status}: ${JSON.stringify(read.error)}`];

@@ -8,18 +8,19 @@ import { pause } from "../server.ts";
 import { HALF_REQUESTS } from "./half-requests.ts";
 import { startSilentServer } from "./silent-server.ts";
 
-/** Not the address of the honest tenants: limits are of an address. */
-const STRANGER = "127.0.0.9";
-const CONNECTIONS = 900;
-const DRIPPING = 100;
-const READERS = 40;
+/** Not the address of the honest tenants: the limits count by address. */
+const STRANGER_ADDRESS = "127.0.0.9";
+/** Maximum number of open connections of each kind. */
+const HALF_REQUEST_CONNECTIONS = 900;
+const SLOW_CONNECTIONS = 100;
+const UNREAD_STREAMS = 40;
 const SLOW_BODY = JSON.stringify({ api_key: "x".repeat(300) });
-const SLOW = [
+const SLOW_REQUEST = [
   "POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n",
   `Content-Length: ${SLOW_BODY.length}\r\n\r\n${SLOW_BODY}`,
 ].join("");
-const ZEROS = 200 * 1024 * 1024;
-const DEEP = "[".repeat(2_000_000);
+const ZERO_BYTES = 200 * 1024 * 1024;
+const DEEP_JSON = "[".repeat(2_000_000);
 
 export type Target = {
   info: StackInfo;
@@ -29,38 +30,43 @@ export type Target = {
 };
 type Counts = Record<string, number>;
 
-/** Starts all of it. @returns counts of what was sent, by kind and by the status of its answer */
+/** Starts all loads. @returns the number of requests by kind and by the status of the answer */
 export function startLoad(target: Target): { counts: Counts; ended: Promise<unknown> } {
   const counts: Counts = {};
-  const count = (what: string) => {
-    counts[what] = (counts[what] ?? 0) + 1;
+  const count = (kind: string) => {
+    counts[kind] = (counts[kind] ?? 0) + 1;
   };
-  const work = [halves, drips, readers, wrongKeys, bombs, runs, webhooks, builds];
-  return { counts, ended: Promise.all(work.map((each) => each(target, count))) };
+  const loads = [
+    ...[sendHalfRequests, sendSlowRequests, openUnreadStreams, sendWrongKeys, sendBombs],
+    ...[startRuns, startWebhooks, startBuilds],
+  ];
+  return { counts, ended: Promise.all(loads.map((load) => load(target, count))) };
 }
 
-type Count = (what: string) => void;
+type Count = (kind: string) => void;
 
-/** Requests that never become whole. */
-async function halves({ info, random, signal }: Target, count: Count): Promise<void> {
+/** Opens connections with the first part of a request, and never sends the rest. */
+async function sendHalfRequests({ info, random, signal }: Target, count: Count): Promise<void> {
   const open: Socket[] = [];
   while (!signal.aborted) {
     for (let n = 0; n < 50; n++) {
-      open.push(dial(info, HALF_REQUESTS[random.upTo(HALF_REQUESTS.length - 1)]?.[1] ?? ""));
+      const [, bytes = ""] = HALF_REQUESTS[random.upTo(HALF_REQUESTS.length - 1)] ?? [];
+      open.push(dial(info, bytes));
       count("half-sent requests");
     }
-    for (const old of open.splice(0, Math.max(0, open.length - CONNECTIONS))) old.destroy();
+    for (const old of open.splice(0, Math.max(0, open.length - HALF_REQUEST_CONNECTIONS)))
+      old.destroy();
     await pause(500);
   }
   for (const socket of open) socket.destroy();
 }
 
-/** Whole requests, a byte a second. */
-async function drips({ info, signal }: Target, count: Count): Promise<void> {
-  const drip = async () => {
+/** Sends whole requests at one byte a second. */
+async function sendSlowRequests({ info, signal }: Target, count: Count): Promise<void> {
+  const sendSlowly = async () => {
     const socket = dial(info, "");
     count("requests of a byte a second");
-    for (const byte of SLOW) {
+    for (const byte of SLOW_REQUEST) {
       if (signal.aborted || socket.destroyed) break;
       socket.write(byte);
       await pause(1000);
@@ -68,13 +74,16 @@ async function drips({ info, signal }: Target, count: Count): Promise<void> {
     socket.destroy();
   };
   const lane = async () => {
-    while (!signal.aborted) await drip();
+    while (!signal.aborted) await sendSlowly();
   };
-  await Promise.all(Array.from({ length: DRIPPING }, lane));
+  await Promise.all(Array.from({ length: SLOW_CONNECTIONS }, lane));
 }
 
-/** Streams without a reader. */
-async function readers({ info, deployment_id, signal }: Target, count: Count): Promise<void> {
+/** Opens streams of events, and reads none of them. */
+async function openUnreadStreams(
+  { info, deployment_id, signal }: Target,
+  count: Count,
+): Promise<void> {
   const body = JSON.stringify({ assistant_id: "flood", input: {} });
   const request = [
     `POST /agents/${deployment_id}/runs/stream HTTP/1.1`,
@@ -87,13 +96,13 @@ async function readers({ info, deployment_id, signal }: Target, count: Count): P
     socket.pause();
     open.push(socket);
     count("streams that are not read");
-    for (const old of open.splice(0, Math.max(0, open.length - READERS))) old.destroy();
+    for (const old of open.splice(0, Math.max(0, open.length - UNREAD_STREAMS))) old.destroy();
     await pause(1000);
   }
   for (const socket of open) socket.destroy();
 }
 
-async function wrongKeys({ info, random, signal }: Target, count: Count): Promise<void> {
+async function sendWrongKeys({ info, random, signal }: Target, count: Count): Promise<void> {
   while (!signal.aborted) {
     const key = `lsv2_sk_${random.upTo(2 ** 31)}`;
     count(`wrong keys: ${await statusOf({ ...info, api_key: key }, "/v2/deployments")}`);
@@ -101,20 +110,23 @@ async function wrongKeys({ info, random, signal }: Target, count: Count): Promis
   }
 }
 
-/** Bodies that are much larger than they look, and deep ones. */
-async function bombs({ info, random, signal }: Target, count: Count): Promise<void> {
-  const zeros = gzipSync(Buffer.alloc(ZEROS));
+/** Sends small bodies that unpack to large ones, and deeply nested JSON. */
+async function sendBombs({ info, random, signal }: Target, count: Count): Promise<void> {
+  const zeros = gzipSync(Buffer.alloc(ZERO_BYTES));
   while (!signal.aborted) {
     const isZipped = random.chance(0.5);
     const headers: Record<string, string> = isZipped ? { "Content-Encoding": "gzip" } : {};
-    const body = isZipped ? zeros : DEEP;
+    const body = isZipped ? zeros : DEEP_JSON;
     count(`bombs: ${await statusOf(info, "/api/v1/runs/batch", { body, headers })}`);
     await pause(500);
   }
 }
 
-/** Runs that compute, and runs that allocate until their process ends. */
-async function runs({ info, deployment_id, random, signal }: Target, count: Count): Promise<void> {
+/** Starts runs that compute, and runs that allocate until their process ends. */
+async function startRuns(
+  { info, deployment_id, random, signal }: Target,
+  count: Count,
+): Promise<void> {
   const lane = async () => {
     while (!signal.aborted) {
       const assistant_id = random.chance(0.1) ? "hoard" : "spin";
@@ -127,7 +139,7 @@ async function runs({ info, deployment_id, random, signal }: Target, count: Coun
   await Promise.all([lane(), lane()]);
 }
 
-async function webhooks({ info, deployment_id, signal }: Target, count: Count): Promise<void> {
+async function startWebhooks({ info, deployment_id, signal }: Target, count: Count): Promise<void> {
   const receiver = await startSilentServer();
   const run = { assistant_id: "echo", input: { n: 0 }, webhook: receiver.url };
   while (!signal.aborted) {
@@ -138,7 +150,7 @@ async function webhooks({ info, deployment_id, signal }: Target, count: Count): 
   receiver.close();
 }
 
-async function builds({ info, signal }: Target, count: Count): Promise<void> {
+async function startBuilds({ info, signal }: Target, count: Count): Promise<void> {
   const host = await startSilentServer();
   const control: ControlPlane = controlPlane(info);
   for (let n = 0; !signal.aborted; n++) {
@@ -151,20 +163,20 @@ async function builds({ info, signal }: Target, count: Count): Promise<void> {
 
 function dial({ base_url }: StackInfo, bytes: string): Socket {
   const { hostname, port } = new URL(base_url);
-  const socket = connect({ host: hostname, port: Number(port), localAddress: STRANGER });
+  const socket = connect({ host: hostname, port: Number(port), localAddress: STRANGER_ADDRESS });
   socket.on("error", () => socket.destroy());
   socket.resume();
   if (bytes !== "") socket.write(bytes);
   return socket;
 }
 
-type Sent = { body?: string | Buffer; headers?: Record<string, string> };
+type RequestOptions = { body?: string | Buffer; headers?: Record<string, string> };
 
 /** @returns the status of the answer, 0 when there was none */
 async function statusOf(
   { base_url, api_key }: StackInfo,
   path: string,
-  { body, headers }: Sent = {},
+  { body, headers }: RequestOptions = {},
 ): Promise<number> {
   try {
     const response = await fetch(base_url + path, {
