@@ -1,5 +1,5 @@
 import { systemAssistantId } from "../threads/contract/assistant-ids.ts";
-import { type AgentCard, PROTOCOL_VERSION } from "./schema.ts";
+import { type AgentCard, DEFAULT_CARD_VERSION } from "./schema.ts";
 
 type Described = {
   assistant_id: string;
@@ -26,7 +26,7 @@ const SECURITY_SCHEMES_V1 = {
 /** The card of an assistant in A2A 0.3, with the interfaces that clients of 1.0 look for. */
 export function toCard(assistant: Described, graph: string | null, url: string): AgentCard {
   return {
-    protocolVersion: PROTOCOL_VERSION,
+    protocolVersion: DEFAULT_CARD_VERSION,
     url,
     preferredTransport: "JSONRPC",
     ...describe(assistant, graph, url),

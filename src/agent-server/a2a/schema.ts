@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { textField, Uuid } from "../../shared/schema.ts";
 import { AgentPath } from "../threads/contract/requests/schema.ts";
 
-/** The version of a request without the header `A2A-Version`. */
-export const PROTOCOL_VERSION = "0.3.0";
+/** Version of the card for a request without the header `A2A-Version`. */
+export const DEFAULT_CARD_VERSION = "0.3.0";
 
 export const VERSION_HEADER = "A2A-Version";
 

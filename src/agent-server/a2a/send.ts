@@ -16,7 +16,7 @@ import { RunCreate } from "../threads/contract/requests/run-schema.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";
-import { stateOf, type TaskSnapshot, toTask, type Wire } from "./task.ts";
+import { type ResultFormat, stateOf, type TaskSnapshot, toTask } from "./task.ts";
 import { saveTask, type TaskRow } from "./task-rows.ts";
 import { openTask, readTask } from "./task-status.ts";
 
@@ -29,12 +29,12 @@ export async function sendMessage(
   target: A2aTarget,
   id: RpcId,
   params: unknown,
-  wire: Wire,
+  format: ResultFormat,
 ): Promise<A2aAnswer> {
   const sendParams = rpcParams(SendParams, params);
   const { row, run, target: at } = await plan(ctx, target, sendParams);
   const { blocking = true, historyLength } = sendParams.configuration ?? {};
-  const read = async () => wire.event(toTask(await readTask(ctx, row), historyLength));
+  const read = async () => format.event(toTask(await readTask(ctx, row), historyLength));
   if (!blocking) {
     await createRun(ctx, at, run);
     await saveTask(ctx, row);
@@ -50,7 +50,7 @@ export async function streamMessage(
   target: A2aTarget,
   id: RpcId,
   params: unknown,
-  wire: Wire,
+  format: ResultFormat,
 ): Promise<A2aAnswer> {
   const sendParams = rpcParams(SendParams, params);
   const { row, run, target: at } = await plan(ctx, target, sendParams);
@@ -60,9 +60,9 @@ export async function streamMessage(
   const { updated_at } = made;
   const task: TaskSnapshot = {
     ...{ task_id, thread_id, status: "pending", updated_at },
-    ...{ error: null, values: null, questions: [] },
+    ...{ error: null, values: null, interrupts: [] },
   };
-  return { events: toTaskEvents(id, task, toStream(events), () => readTask(ctx, row), wire) };
+  return { events: toTaskEvents(id, task, toStream(events), () => readTask(ctx, row), format) };
 }
 
 /** Callers save the row after the run is accepted, so that refused messages leave no task. */

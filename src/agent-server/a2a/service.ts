@@ -19,7 +19,7 @@ import { isSystem, toCard, toCardV1 } from "./card.ts";
 import { A2A_ERRORS, type AgentCard, TaskParams, VERSION_HEADER } from "./schema.ts";
 import { sendMessage, streamMessage } from "./send.ts";
 import { type A2aAnswer, type A2aTarget, toFrame, toTaskEvents } from "./stream.ts";
-import { isEnded, toTask, V0_3, type Wire } from "./task.ts";
+import { isEnded, type ResultFormat, toTask, V0_3 } from "./task.ts";
 import { openTask, readTask } from "./task-status.ts";
 import { fromV1, isV1, V1, withErrorInfo } from "./v1.ts";
 
@@ -37,13 +37,13 @@ export async function answerA2a(
   skipAuthorization(ctx);
   const request = toRequest(message);
   if (!request) return null;
-  const [call, wire] = isV1(request) ? [fromV1(request), V1] : [request, V0_3];
+  const [call, format] = isV1(request) ? [fromV1(request), V1] : [request, V0_3];
   const answer = await answerRpc<A2aAnswer>(call, () => {
     assertVersion(version);
-    return dispatch(ctx, target, call, wire);
+    return dispatch(ctx, target, call, format);
   });
   if (!("jsonrpc" in answer)) return answer;
-  const written = wire === V1 ? withErrorInfo(answer) : answer;
+  const written = format === V1 ? withErrorInfo(answer) : answer;
   if (!STREAMING.includes(call.method)) return written;
   return { events: new Response(toFrame(written)).body ?? new ReadableStream() };
 }
@@ -59,19 +59,19 @@ async function dispatch(
   ctx: Context,
   target: A2aTarget,
   { id, method, params }: RpcRequest,
-  wire: Wire,
+  format: ResultFormat,
 ): Promise<A2aAnswer> {
   switch (method) {
     case "message/send":
-      return sendMessage(ctx, target, id, params, wire);
+      return sendMessage(ctx, target, id, params, format);
     case "message/stream":
-      return streamMessage(ctx, target, id, params, wire);
+      return streamMessage(ctx, target, id, params, format);
     case "tasks/get":
-      return rpcResult(id, wire.task(await getTask(ctx, target, params)));
+      return rpcResult(id, format.task(await getTask(ctx, target, params)));
     case "tasks/cancel":
-      return rpcResult(id, wire.task(await cancelTask(ctx, target, params)));
+      return rpcResult(id, format.task(await cancelTask(ctx, target, params)));
     case "tasks/resubscribe":
-      return resubscribe(ctx, target, id, params, wire);
+      return resubscribe(ctx, target, id, params, format);
     default:
       throw noMethod(method);
   }
@@ -111,19 +111,19 @@ async function resubscribe(
   { deployment_id }: A2aTarget,
   id: RpcId,
   params: unknown,
-  wire: Wire,
+  format: ResultFormat,
 ): Promise<A2aAnswer> {
   const { id: task_id } = rpcParams(TaskParams, params);
   const agent = await openAgent(ctx, deployment_id, "read");
   const row = await openTask(ctx, agent.deployment_id, task_id);
   const begin = await readTask(ctx, row);
-  if (wire === V1 && isEnded(begin)) {
+  if (format === V1 && isEnded(begin)) {
     const text = `Task ${task_id} has ended: get it instead.`;
     throw new RpcError(A2A_ERRORS.unsupported_operation, text);
   }
   const all = { after: -1, modes: null, namespaces: null, cancel_on_disconnect: false };
   const events = await followRun(ctx, row, all);
-  return { events: toTaskEvents(id, begin, events, () => readTask(ctx, row), wire) };
+  return { events: toTaskEvents(id, begin, events, () => readTask(ctx, row), format) };
 }
 
 /** Defaults to the only graph of the deployment. */

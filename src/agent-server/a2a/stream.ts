@@ -4,13 +4,13 @@ import type { RunTarget } from "../threads/contract/records.ts";
 import { toText } from "./messages.ts";
 import {
   ARTIFACT_ID,
+  type ResultFormat,
   type TaskArtifact,
   type TaskEvent,
   type TaskSnapshot,
   toArtifacts,
   toStatus,
   toTask,
-  type Wire,
 } from "./task.ts";
 
 export type A2aTarget = RunTarget & { assistant_id: string };
@@ -45,14 +45,14 @@ export function toTaskEvents(
   begin: TaskSnapshot,
   events: ReadableStream,
   readEnd: () => Promise<TaskSnapshot>,
-  wire: Wire,
+  format: ResultFormat,
 ): ReadableStream {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const writer = new TaskWriter(begin);
   let rest = "";
   const frames = (results: TaskEvent[]) =>
-    encoder.encode(results.map((result) => toFrame(rpcResult(id, wire.event(result)))).join(""));
+    encoder.encode(results.map((result) => toFrame(rpcResult(id, format.event(result)))).join(""));
   const translation = new TransformStream<Uint8Array, Uint8Array>({
     start(controller) {
       controller.enqueue(frames([toTask(begin)]));

@@ -1,5 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { nullIfNotFound } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { RpcError } from "../../shared/http/json-rpc.ts";
 import { getRun, listRuns } from "../threads/api/runs/run-service.ts";
 import { getHistory } from "../threads/api/state/state-service.ts";
@@ -38,12 +39,12 @@ async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<Task
   return {
     ...{ task_id, thread_id, status, updated_at, error },
     values: isNewest ? thread.values : await valuesAfter(ctx, place, run_id),
-    questions: isNewest ? Object.values(thread.interrupts).flat().map(toQuestion) : [],
+    interrupts: isNewest ? Object.values(thread.interrupts).flat().map(toInterrupt) : [],
   };
 }
 
-function toQuestion(interrupt: unknown): TaskSnapshot["questions"][number] {
-  return typeof interrupt === "object" && interrupt !== null ? interrupt : { value: interrupt };
+function toInterrupt(interrupt: unknown): TaskSnapshot["interrupts"][number] {
+  return isRecord(interrupt) ? interrupt : { value: interrupt };
 }
 
 /** Returns the values after the last step of an earlier run. */

@@ -1,4 +1,3 @@
-import { isRecord } from "../../shared/guards.ts";
 import { type TextPart, toAnswer, toHistory, toPart } from "./messages.ts";
 
 export type TaskState =
@@ -20,7 +19,7 @@ export type TaskSnapshot = {
   error: { error: string; message: string } | null;
   values: unknown;
   /** Pending interrupts. */
-  questions: { id?: string; value?: unknown }[];
+  interrupts: { id?: string; value?: unknown }[];
 };
 
 const STATES = {
@@ -50,16 +49,16 @@ export type TaskEvent =
       lastChunk: boolean;
     });
 
-/** How one version of the protocol writes results. */
-export type Wire = { task: (task: Task) => unknown; event: (event: TaskEvent) => unknown };
+/** Converts results to those of one version of the protocol. */
+export type ResultFormat = { task: (task: Task) => unknown; event: (event: TaskEvent) => unknown };
 
-export const V0_3: Wire = { task: (task) => task, event: (event) => event };
+export const V0_3: ResultFormat = { task: (task) => task, event: (event) => event };
 
 /** Id of the only artifact of a task. Streams send it in chunks. */
 export const ARTIFACT_ID = "answer";
 
-export function stateOf({ status, questions }: TaskSnapshot): TaskState {
-  return status === "success" && questions.length > 0 ? "input-required" : STATES[status];
+export function stateOf({ status, interrupts }: TaskSnapshot): TaskState {
+  return status === "success" && interrupts.length > 0 ? "input-required" : STATES[status];
 }
 
 export function isEnded(task: TaskSnapshot): boolean {
@@ -96,7 +95,7 @@ export function toStatus(task: TaskSnapshot) {
   const message = {
     kind: "message" as const,
     role: "agent" as const,
-    messageId: task.questions[0]?.id ?? `${task_id}-status`,
+    messageId: task.interrupts[0]?.id ?? `${task_id}-status`,
     contextId: thread_id,
     taskId: task_id,
     parts,
@@ -111,7 +110,7 @@ export function toStatus(task: TaskSnapshot) {
 /** Returns the pending interrupts or the error. */
 function toStatusParts(task: TaskSnapshot) {
   if (stateOf(task) === "input-required") {
-    return task.questions.map((question) => toPart(isRecord(question) ? question.value : question));
+    return task.interrupts.map(({ value }) => toPart(value));
   }
   if (task.error === null) return [];
   const { error, message } = task.error;

@@ -2,7 +2,7 @@ import { isRecord } from "../../shared/guards.ts";
 import type { RpcAnswer, RpcRequest } from "../../shared/http/json-rpc.ts";
 import type { DataPart, TextPart } from "./messages.ts";
 import { A2A_ERRORS } from "./schema.ts";
-import type { Status, Task, TaskArtifact, TaskEvent, TaskMessage, Wire } from "./task.ts";
+import type { ResultFormat, Status, Task, TaskArtifact, TaskEvent, TaskMessage } from "./task.ts";
 
 /** Methods of A2A 1.0 by name: the methods of 0.3 that do the same. */
 const METHODS: Record<string, string> = {
@@ -63,7 +63,7 @@ function fromConfiguration(configuration: unknown): unknown {
 }
 
 /** Converts results to 1.0: `kind` and `final` are removed, and enums have protobuf's names. */
-export const V1: Wire = { task: toTask, event: toEvent };
+export const V1: ResultFormat = { task: toTask, event: toEvent };
 
 function toEvent(event: TaskEvent): unknown {
   switch (event.kind) {

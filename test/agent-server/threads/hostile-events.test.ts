@@ -56,7 +56,6 @@ test("an a2a reader reads to the end of the run, whatever its events hold", asyn
     status: "success",
     values: {},
     interrupts: [],
-    questions: [],
     error: null,
   } as never;
   await fc.assert(
