@@ -18,7 +18,7 @@ import { authorize, openAgent } from "../access/service.ts";
 import { embeddedAnswer, parseStoreOps } from "./boundary.ts";
 import { applyOps } from "./operations.ts";
 import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
-import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
+import { type StoreSettings, toSettings, toTtlMs } from "./settings.ts";
 import { storeObject } from "./stub.ts";
 
 type OpenStore = {
@@ -41,7 +41,7 @@ export async function putItem(ctx: Context, deployment_id: string, input: PutIte
     key: allowed.key,
     value,
     vectors: [] as Float32Array[],
-    ttl_ms: toTtl(input.ttl, store.settings),
+    ttl_ms: toTtlMs(input.ttl, store.settings),
   } as const;
   if (!store.settings.is_indexed || index === false) return void (await apply(store, put));
   const { items } = await embed(ctx.env, store.agent, { items: [{ value, index }], query: null });

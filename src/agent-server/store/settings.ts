@@ -27,8 +27,14 @@ export function toSettings(config: unknown): StoreSettings {
   };
 }
 
-/** Absent: the default of the configuration. `null`: never expires. */
-export function toTtl(minutes: number | null | undefined, settings: StoreSettings): number | null {
+/**
+ * Converts the time to live of a request. Without one the default of the agent applies.
+ * @returns `null` for an item that does not expire
+ */
+export function toTtlMs(
+  minutes: number | null | undefined,
+  settings: StoreSettings,
+): number | null {
   if (minutes === undefined) return settings.default_ttl_ms;
   return minutes === null ? null : minutes * MINUTE_MS;
 }

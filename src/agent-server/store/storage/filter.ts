@@ -60,7 +60,7 @@ function isOperator(name: string): name is keyof typeof OPERATORS {
   return Object.hasOwn(OPERATORS, name);
 }
 
-/** Less, equal or greater than 0; NaN, which is none of them, where the two cannot be compared. */
+/** @returns `NaN` for values that cannot be compared: each comparison with it is false */
 function compare(item: unknown, wanted: unknown): number {
   const [a, b] = [toNumber(item), toNumber(wanted)];
   if (!Number.isNaN(a) && !Number.isNaN(b)) return a - b;
