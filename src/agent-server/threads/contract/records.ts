@@ -117,15 +117,15 @@ export type RunRequest = {
   kwargs: RunKwargs;
   multitask_strategy: MultitaskStrategy;
   after_seconds: number;
-  /** Thread that is created when it does not exist. `null`: the run is refused then. */
+  /** Thread that is created when it does not exist. `null`: a missing thread refuses the run. */
   create_thread: NewThread | null;
   /** Ids of the interrupts that the run resumes. `"input"`: the run's input resumes any pending interrupt. */
   answers?: string[] | "input";
   /** The run is refused as outdated unless this is the newest run of the thread. */
   after_run_id?: string;
   /**
-   * Set for a request with an idempotency key, of which `run_id` is derived for one day. `earlier_id`: the id for the day
-   * before.
+   * Set for a request with an idempotency key. `run_id` is derived from the key and the day; `earlier_id` is the id that
+   * the key had on the day before.
    */
   keyed?: { earlier_id: string; request_sha256: string };
 };

@@ -135,7 +135,7 @@ export class ThreadAlarm {
     this.#deletedThread = header;
     for (const page of pages) this.deliverOrphans(page);
     if (this.#store.endedRuns.hasSince(Date.now() - GRACE_PERIOD_MS)) {
-      this.#store.endEmpty();
+      this.#store.clearEnded();
       return this.arm();
     }
     this.#alarmAt = null;

@@ -10,7 +10,7 @@ export function toTraceRows(ops: Pick<TraceOp, keyof TraceRow>[]): TraceRow[] {
   return ops.map((op) => toTraceRow(op, wholes));
 }
 
-/** `wholes`: the texts of the batch so far, by id. */
+/** `wholes`: whole texts of the batch so far, by id. Adds those of this operation. */
 export function toTraceRow(
   { kind, data, texts }: Pick<TraceOp, keyof TraceRow>,
   wholes: Map<number, string>,

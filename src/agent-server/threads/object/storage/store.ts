@@ -76,7 +76,7 @@ export class ThreadStore {
     return this.#exists;
   }
 
-  /** `canDefer`: the thread is written with its first run, when a crash before leaves nothing behind. */
+  /** `canDefer`: the thread may be written later, with its first run, if the object has tables and no thread. */
   create(thread: NewThread, { canDefer } = { canDefer: false }) {
     // The directory may have the entry of a deleted thread with this id, which the new entry replaces.
     const deleted = deletionOf<Partial<DirectoryKey>>(this.#storage);
@@ -85,7 +85,7 @@ export class ThreadStore {
     if (!this.isVacant) this.#tables.startEmpty();
     migrate(this.#storage, MIGRATIONS, SCHEMA);
     this.#exists = true;
-    for (const part of this.#parts) part.startEmpty();
+    for (const table of this.#cachedTables) table.startEmpty();
     const insert = () => this.thread.insert(thread, slot);
     if (!isDeferred) return this.transaction(insert);
     insert();
@@ -99,8 +99,9 @@ export class ThreadStore {
   }
 
   /**
-   * Makes room for another thread. Those who read the runs of the present one, which have ended, can still do so.
-   * @returns `false` when they have more events than the object keeps beside another thread
+   * Moves the ended runs of the thread to `ended_runs`, for readers that reconnect, and deletes the rest of it: the object
+   * can have another thread.
+   * @returns `false` when a run has more events than a row of `ended_runs` holds
    */
   vacate(ended_at: number): boolean {
     const { thread_id, metadata } = this.thread.outline();
@@ -117,11 +118,11 @@ export class ThreadStore {
     return true;
   }
 
-  /** Deletes the runs of a temporary thread and ends it, for an object that keeps those of others. */
-  endEmpty() {
+  /** Deletes the data of the thread except its row, which is marked as ended. Keeps `ended_runs` of earlier threads. */
+  clearEnded() {
     this.#storage.transactionSync(() => {
       clearTables(this.#storage.sql, ["ended_runs", "thread"]);
-      for (const part of this.#parts) part.startEmpty();
+      for (const table of this.#cachedTables) table.startEmpty();
       this.thread.markEnded();
       this.thread.flush();
     });
@@ -164,7 +165,7 @@ export class ThreadStore {
       this.thread.defer();
       const run = this.runs.queue.defer();
       this.#isDeferring = true;
-      // The rest of it is in parts, which are written.
+      // Large kwargs are in `parts`, which is written at once.
       if (run?.kwargs === null) this.writeDeferred();
     });
   }
@@ -190,7 +191,7 @@ export class ThreadStore {
 
   #endDeferral() {
     this.#isDeferring = false;
-    for (const part of [this.thread, this.runs.queue]) part.endDeferral();
+    for (const table of [this.thread, this.runs.queue]) table.endDeferral();
   }
 
   #clearingOnError<T>(work: () => T): T {
@@ -228,6 +229,7 @@ export class ThreadStore {
   apply(run_id: string | null, ops: Op[]): number {
     const { hasRoot } = this.checkpoints.apply(run_id, ops);
     if (run_id === null) return 0;
+    // Only losses without a checkpoint between them count: see `afterLoss`.
     if (hasRoot) this.runs.queue.setLosses(run_id, 0);
     return this.#log.append(run_id, ops);
   }
@@ -252,6 +254,7 @@ export class ThreadStore {
     if (kwargs.temporary && !hasWaiting) this.thread.markEnded();
   }
 
+  /** Returns the end of the history that a copy of the thread reads. */
   copyBounds(): CopyBounds {
     return copyBounds(this.#tables);
   }
@@ -271,7 +274,8 @@ export class ThreadStore {
     const run = url === null ? null : this.runs.get(run_id);
     if (url === null || run === null) return;
     const payload = toWebhookPayload(run, hasResult ? this.thread.valuesText() : null);
-    const user = (url.startsWith("/") && run.created_by.user) || null;
+    const isOfAgent = url.startsWith("/");
+    const user = (isOfAgent && run.created_by.user) || null;
     this.webhooks.add({ run_id, url, payload, user });
   }
 
@@ -285,7 +289,7 @@ export class ThreadStore {
     this.runs.delete(run_id);
   }
 
-  /** Restores the thread, then assigns the next pending run to it. */
+  /** Restores the thread, then assigns the next pending run to it, whose undo would restore the same state. */
   #restoreThread(run_id: string, snapshot: ThreadSnapshot) {
     this.thread.restore(snapshot);
     const next = this.runs.queue.pending().find((run) => run.run_id !== run_id);
@@ -296,13 +300,13 @@ export class ThreadStore {
     this.thread.assign({ metadata, config: kwargs.config });
   }
 
-  /** Parts with a cache. */
-  get #parts() {
+  /** Tables with a cache, without that of the thread. */
+  get #cachedTables() {
     const { runs, events, checkpoints, traces, webhooks } = this;
     return [runs.queue, events, checkpoints, traces, webhooks];
   }
 
   #clearCaches() {
-    for (const part of [this.thread, this.#tables, ...this.#parts]) part.clearCache();
+    for (const table of [this.thread, this.#tables, ...this.#cachedTables]) table.clearCache();
   }
 }
