@@ -19,10 +19,11 @@ export type Grant = {
   access_token: string;
   refresh_token: string | null;
   token_type: string;
-  expires_at: string | null;
-  /** The time of the next refresh, a little before the expiry. */
-  refresh_at: string | null;
   /** `null` when the provider sent no expiry. */
+  expires_at: string | null;
+  /** Time of the next refresh, a little before the expiry. `null` without an expiry. */
+  refresh_at: string | null;
+  /** `null` when the provider sent no scope. */
   scopes: string[] | null;
   account_label: string | null;
 };
