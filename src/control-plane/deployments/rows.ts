@@ -16,13 +16,13 @@ export type RevisionRow = typeof revisions.$inferSelect;
 
 const active = alias(revisions, "active");
 
-/** The deployment as it is answered: with its secrets' names and a line of its latest and its active revision. */
+/** Selects deployments with the names of their secrets, and with summaries of the latest and the active revision. */
 export function selectDeployments({ db }: Pick<Context, "db">) {
   return db
     .select({
       ...getTableColumns(deployments),
-      latest_revision: lineOf(revisions),
-      active_revision: lineOf(active),
+      latest_revision: summaryColumns(revisions),
+      active_revision: summaryColumns(active),
       secrets: sql`(
         select json_group_array(json_object('name', name, 'updated_at', updated_at) order by name)
         from secrets where secrets.deployment_id = ${deployments.id}
@@ -33,7 +33,7 @@ export function selectDeployments({ db }: Pick<Context, "db">) {
     .leftJoin(active, eq(active.id, deployments.active_revision_id));
 }
 
-function lineOf({
+function summaryColumns({
   number,
   status,
   status_reason,
@@ -53,7 +53,8 @@ export async function findDeployment(ctx: Context, deployment_id: string): Promi
   return row;
 }
 
-export function isRevision({ caller }: Context, { deployment_id, revision_id }: RevisionPath) {
+/** Selects a revision of the caller's workspace, unless it is deleted. */
+export function ownRevision({ caller }: Context, { deployment_id, revision_id }: RevisionPath) {
   return and(
     eq(revisions.id, revision_id),
     eq(revisions.deployment_id, deployment_id),
@@ -64,7 +65,7 @@ export function isRevision({ caller }: Context, { deployment_id, revision_id }: 
 
 export async function findRevision(ctx: Context, path: RevisionPath): Promise<RevisionRow> {
   const { deployment_id, revision_id } = path;
-  const [row] = await ctx.db.select().from(revisions).where(isRevision(ctx, path));
+  const [row] = await ctx.db.select().from(revisions).where(ownRevision(ctx, path));
   if (row) return row;
   await findDeployment(ctx, deployment_id);
   throw notFound("Revision", revision_id);
@@ -92,8 +93,8 @@ export function assertChangeable(deployment: DeploymentRow): void {
   if (deployment.status === "AWAITING_DELETE") throw beingDeleted(deployment);
 }
 
-/** After a concurrent deletion the row, or its absence, decides the answer. */
-export async function overtaken(
+/** Returns the error for a change that a concurrent deletion prevented. @throws AppError when no row is left */
+export async function toDeletionError(
   ctx: Context,
   deployment_id: string,
   cause: unknown,
@@ -112,11 +113,14 @@ type RevisionInput = {
   changed_secrets?: string[] | null;
   /** Fields of a preview; `null` for other revisions. */
   preview?: StoredRevisionConfig | null;
-  /** The commit of a push; the build resolves it again. */
+  /** Commit of a push. The build resolves it again. */
   commit?: SourceCommit;
 };
 
-/** The next revision, frozen from the deployment's row as this very batch left it. Fails once that is being deleted. */
+/**
+ * Inserts the next revision of a deployment. Reads the deployment's row inside the batch, so that it has the changes of
+ * earlier statements. Fails on the NOT NULL constraint when the deployment is being deleted.
+ */
 export function insertRevision(
   ctx: Context,
   { id, source }: Pick<DeploymentRow, "id" | "source">,
@@ -127,7 +131,7 @@ export function insertRevision(
   return insertRevisionOf(ctx.db, { id, source, workspace_id }, revision_id, input);
 }
 
-/** The same for a deployment that was found without a caller. */
+/** Does the same for a webhook, which has no caller. */
 export function insertRevisionOf(
   db: Database,
   { id, source, workspace_id }: Pick<DeploymentRow, "id" | "source" | "workspace_id">,
@@ -136,7 +140,7 @@ export function insertRevisionOf(
 ) {
   const config = merged(deployments.source_revision_config, preview ?? {});
   return db.insert(revisions).values({
-    ...place(workspace_id, id, revision_id, now),
+    ...newRevisionColumns(workspace_id, id, revision_id, now),
     source,
     source_revision_config: sql`(
       select ${config} from deployments where id = ${id} and status = 'READY'
@@ -149,7 +153,7 @@ export function insertRevisionOf(
   });
 }
 
-/** Inserts the next revision with the frozen config and build results of an earlier one. */
+/** Inserts the next revision with the config and the build results of an earlier one. Fails like `insertRevision`. */
 export function copyRevision(
   ctx: Context,
   source: RevisionRow,
@@ -160,7 +164,7 @@ export function copyRevision(
   const { artifact_key, artifact_bytes, config, config_env } = source;
   const { graphs, descriptors, deployment_id } = source;
   return ctx.db.insert(revisions).values({
-    ...place(ctx.caller.workspace_id, deployment_id, revision_id, now),
+    ...newRevisionColumns(ctx.caller.workspace_id, deployment_id, revision_id, now),
     source: source.source,
     source_revision_config: sql`(
       select ${JSON.stringify(source.source_revision_config)} from deployments
@@ -174,7 +178,7 @@ export function copyRevision(
   });
 }
 
-function place(workspace_id: string, deployment_id: string, id: string, now: string) {
+function newRevisionColumns(workspace_id: string, deployment_id: string, id: string, now: string) {
   const newest = sql`select max(number) from revisions where deployment_id = ${deployment_id}`;
   return {
     id,

@@ -69,10 +69,10 @@ const NamedSecretChange = z.object({
 });
 export type NamedSecretChange = z.infer<typeof NamedSecretChange>;
 
-export const SECRETS_CHANGE =
+const SECRETS_DESCRIPTION =
   "Replaces all secrets and creates a revision, without a build when the latest revision is deployed. An empty list removes all, except with `source_tarball_path`";
 
-/** A published client sends null or nothing; a list that is not empty could not be honoured. */
+/** Published clients send `null` or omit the field. A list with items is refused rather than ignored. */
 export const NoSecretReferences = z
   .array(z.unknown())
   .max(0, "must be empty: use secrets")
@@ -112,7 +112,7 @@ export const DeploymentPatchRequest = namedObject("DeploymentPatchRequest", {
   source: z.string().nullish().describe("Must be the current kind of the source"),
   source_config: SourceConfigInput.nullish().describe("Source and build"),
   source_revision_config: RevisionConfigInput.nullish().describe("What is built"),
-  secrets: list(SecretInput).nullish().describe(SECRETS_CHANGE),
+  secrets: list(SecretInput).nullish().describe(SECRETS_DESCRIPTION),
   secret_changes: list(NamedSecretChange)
     .nullish()
     .describe(
@@ -124,7 +124,7 @@ export const DeploymentPatchRequest = namedObject("DeploymentPatchRequest", {
 });
 export type DeploymentPatchRequest = z.infer<typeof DeploymentPatchRequest>;
 
-const RevisionLine = z.object({
+const RevisionSummary = z.object({
   number: z.number().int().describe("1, 2, 3 and so on within the deployment"),
   status: RevisionStatus.describe("Status of the build and of the rollout"),
   status_reason: z.string().nullable().describe("Code of the reason, such as `ref_not_found`"),
@@ -156,8 +156,10 @@ export const Deployment = namedObject("Deployment", {
   status: DeploymentStatus.describe("Status of the deployment"),
   latest_revision_id: Uuid.nullable().describe("Id of the newest revision"),
   active_revision_id: Uuid.nullable().describe("Id of the revision that serves requests"),
-  latest_revision: RevisionLine.nullable().describe("The newest revision in short"),
-  active_revision: RevisionLine.nullable().describe("The revision that serves requests, in short"),
+  latest_revision: RevisionSummary.nullable().describe("The newest revision in short"),
+  active_revision: RevisionSummary.nullable().describe(
+    "The revision that serves requests, in short",
+  ),
   tracing_project_id: Uuid.nullable().describe("Id of the project that receives the traces"),
   traffic: Traffic.describe("Split of the traffic between revisions"),
   image_version: z.null().describe("Always `null`: deployments have no image"),

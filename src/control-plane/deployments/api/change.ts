@@ -13,8 +13,8 @@ import {
   copyRevision,
   type DeploymentRow,
   insertRevision,
-  overtaken,
   type RevisionRow,
+  toDeletionError,
 } from "../rows.ts";
 import { changedNames, type SecretsChange, writeSecrets } from "../secrets.ts";
 import type { SourceChange } from "../sources.ts";
@@ -63,7 +63,7 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
       ...(secrets ? await writeSecrets(ctx, id, secrets, now) : []),
     ])
     .catch(async (error: unknown) => {
-      throw isOrphaned(error) ? await overtaken(ctx, id, error) : error;
+      throw isOrphaned(error) ? await toDeletionError(ctx, id, error) : error;
     });
   forgetActive(id);
   // Records of other secrets are never used: the next load replaces what remains after a failure.

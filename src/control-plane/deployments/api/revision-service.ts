@@ -18,7 +18,7 @@ import {
   findDeployment,
   findRevision,
   insertRevision,
-  overtaken,
+  toDeletionError,
 } from "../rows.ts";
 import type { Deployment, RevisionPath } from "../schema.ts";
 import { assertSecrets } from "../secret-rules.ts";
@@ -84,7 +84,7 @@ async function createPreview(
   const input = { now, trigger: triggerOf(ctx.caller, change), preview: config };
   const insert = insertRevision(ctx, before, revision_id, input);
   await ctx.db.batch([insert, ...markUsed(ctx, change)]).catch(async (error: unknown) => {
-    throw isOrphaned(error) ? await overtaken(ctx, before.id, error) : error;
+    throw isOrphaned(error) ? await toDeletionError(ctx, before.id, error) : error;
   });
   await sendBuilds(ctx.env, [revision_id]);
 }
@@ -126,7 +126,7 @@ export async function redeployRevision(
         .where(ownRow(ctx, deployments, deployment_id)),
     ])
     .catch(async (error: unknown) => {
-      throw isOrphaned(error) ? await overtaken(ctx, deployment_id, error) : error;
+      throw isOrphaned(error) ? await toDeletionError(ctx, deployment_id, error) : error;
     });
   forgetActive(deployment_id);
   if (!isServing) await sendBuilds(ctx.env, [revision_id]);

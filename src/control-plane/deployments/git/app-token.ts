@@ -9,17 +9,17 @@ import { apiUrl } from "./git-host.ts";
 export type App = { app_id: string; installation_id: number; private_key: string };
 
 const LIMITS = { timeout_ms: 10_000, max_bytes: 64 * 1024 };
-/** The host allows ten minutes, and its clock may be another. */
+/** The host allows ten minutes from `iat`, which is set back for a host whose clock is behind. */
 const JWT_SECONDS = 540;
 const CLOCK_SKEW_SECONDS = 60;
-/** A build that begins with a token should end with it. */
-const SPARE_MS = 5 * 60_000;
+/** Minimum validity of a cached token, so that it lasts for a build. */
+const MIN_VALIDITY_MS = 5 * 60_000;
 
 const Answer = z.object({ token: z.string(), expires_at: z.iso.datetime({ offset: true }) });
 
-/** Tokens by the encrypted key of their app: a replaced key has no cached token. */
+/** Tokens by the encrypted key of their app: a new key has another ciphertext, and so no cached token. */
 const cache = new TtlCache<z.infer<typeof Answer>>(
-  ({ expires_at }) => Date.parse(expires_at) - SPARE_MS - Date.now(),
+  ({ expires_at }) => Date.parse(expires_at) - MIN_VALIDITY_MS - Date.now(),
 );
 
 /** Returns a token of the app's installation, cached for its hour. */
