@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PackageFiles } from "../../../src/control-plane/builds/packages/package-files.ts";
-import { disk, splitPackagePath } from "../../../src/control-plane/builds/resolve/disk.ts";
+import { createDisk, splitPackagePath } from "../../../src/control-plane/builds/resolve/disk.ts";
 import { emptyTree } from "../../../src/control-plane/builds/tree.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -14,7 +14,7 @@ const tree = emptyTree();
 tree.files.set("src/a.ts", bytes("a"));
 tree.others.add("logo.png");
 
-const files = disk(
+const files = createDisk(
   tree,
   {
     packages: new Map([
@@ -78,7 +78,7 @@ test("a package.json that could make very long paths is not read", () => {
   const exports = { "./*": `./${"*".repeat(1000)}` };
   const packed = packaged({ "package.json": JSON.stringify({ exports }), "index.js": "" });
   const install = { packages: new Map(), links: new Map() };
-  const found = disk(emptyTree(), install, new Map([["/node_modules/stars", packed]]));
+  const found = createDisk(emptyTree(), install, new Map([["/node_modules/stars", packed]]));
   expect(found.manifest("/node_modules/stars")).toBeNull();
   expect(found.isInstalled("/node_modules/stars")).toBe(true);
 });

@@ -3,7 +3,7 @@ import { packTar } from "modern-tar";
 import { expect, test } from "vitest";
 import { readConfig } from "../../../src/control-plane/builds/config/config.ts";
 import { workspacesOf } from "../../../src/control-plane/builds/locks/workspaces.ts";
-import { disk } from "../../../src/control-plane/builds/resolve/disk.ts";
+import { createDisk } from "../../../src/control-plane/builds/resolve/disk.ts";
 import { createResolver } from "../../../src/control-plane/builds/resolve/resolver.ts";
 import { unpackSource } from "../../../src/control-plane/builds/source/archive.ts";
 import { followLinks } from "../../../src/control-plane/builds/source/links.ts";
@@ -29,10 +29,10 @@ async function unpack(links: Record<string, string>, type: "symlink" | "link" = 
   return followLinks(await unpackSource(stream, null));
 }
 
-function resolve(tree: Parameters<typeof disk>[0], specifier: string, directory: string) {
+function resolve(tree: Parameters<typeof createDisk>[0], specifier: string, directory: string) {
   const install = { packages: new Map(), links: new Map() };
   return createResolver({
-    disk: disk(tree, install, new Map()),
+    disk: createDisk(tree, install, new Map()),
     tsconfig: { compilerOptions: {}, base: null, paths: {} },
     provided: new Set(),
     isBuiltin: () => false,

@@ -11,7 +11,7 @@ import { type NpmProject, textOf } from "../packages/project.ts";
 import { inRounds } from "../packages/rounds.ts";
 import { closure, RUNTIME_FOLDER } from "../prebuilt/unit.ts";
 import { isBuiltin } from "../resolve/builtins.ts";
-import { disk } from "../resolve/disk.ts";
+import { createDisk } from "../resolve/disk.ts";
 import { createResolver } from "../resolve/resolver.ts";
 import type { TsConfig } from "../resolve/tsconfig.ts";
 import { filesToRead } from "../source/bundle-files.ts";
@@ -102,7 +102,7 @@ function pluginOptions(
   used: Set<string>,
   wasm: Record<string, ArtifactModule>,
 ): PluginOptions {
-  const files = disk(tree, dependencies.install, installer.installed);
+  const files = createDisk(tree, dependencies.install, installer.installed);
   const { langgraph, provided, runtime } = dependencies;
   const resolver = { disk: files, tsconfig, isBuiltin };
   return {

@@ -7,7 +7,7 @@ import { installer } from "../packages/install.ts";
 import { resolveInstall } from "../packages/registry.ts";
 import { entryFile, SHARED_PACKAGES, specifiersOf, toUnit } from "../prebuilt/unit.ts";
 import { isBuiltin } from "../resolve/builtins.ts";
-import { disk } from "../resolve/disk.ts";
+import { createDisk } from "../resolve/disk.ts";
 import { createResolver } from "../resolve/resolver.ts";
 import { readTsConfig } from "../resolve/tsconfig.ts";
 import { emptyTree } from "../tree.ts";
@@ -31,7 +31,7 @@ export async function prebuildPackage(
   const packages = installer(storage, order, buildLog({ log: async () => undefined }));
   const paths = reachable(install, "", [name], (at) => provided.has(at));
   await packages.install([...paths].flatMap((at) => install.packages.get(at) ?? []));
-  const files = disk(emptyTree(), install, packages.installed);
+  const files = createDisk(emptyTree(), install, packages.installed);
   const specifiers = specifiersOf(name, files.manifest(path)?.exports);
   const resolver = { disk: files, tsconfig: readTsConfig("", files), isBuiltin };
   const bundled = await bundleUnit(

@@ -5,7 +5,7 @@ import { UI_BYTES } from "../limits.ts";
 import { textOf } from "../packages/project.ts";
 import { inRounds } from "../packages/rounds.ts";
 import { isPrefixed } from "../resolve/builtins.ts";
-import { type Disk, disk } from "../resolve/disk.ts";
+import { createDisk, type Disk } from "../resolve/disk.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { bytesText, countText, durationText } from "../text.ts";
 import type { Tree } from "../tree.ts";
@@ -35,8 +35,10 @@ export async function compileUi(log: BuildLog, input: CompileInput): Promise<UiB
     const text = `The components of "ui" are ${bytesText(bytes)}; the limit is ${bytesText(UI_BYTES)}.`;
     throw new BuildFailure("bundle_failed", text);
   }
-  const what = `components of ${countText(entries.length, "agent")}`;
-  log.info(`Bundled the ${what} (${bytesText(bytes)}) in ${durationText(Date.now() - started)}`);
+  const agents = countText(entries.length, "agent");
+  log.info(
+    `Bundled the components of ${agents} (${bytesText(bytes)}) in ${durationText(Date.now() - started)}`,
+  );
   return bundles;
 }
 
@@ -65,25 +67,25 @@ async function compileOne(
 
 function pluginOptions(input: CompileInput, path: string): PluginOptions {
   const { tree, config, dependencies, installer, tsconfig } = input;
-  const files = disk(tree, dependencies.install, installer.installed);
+  const disk = createDisk(tree, dependencies.install, installer.installed);
   const shared = [...HOST_PACKAGES, ...config.ui.shared];
   // Prebuilt modules are for the agent's isolate; a browser gets the packages themselves.
   const resolve = createResolver({
-    disk: files,
+    disk,
     tsconfig,
     provided: new Set(),
     isBuiltin: isPrefixed,
     platform: "browser",
   });
   return {
-    disk: files,
+    disk,
     resolve,
     resolveInstalled: resolve,
     providedModule: () => null,
     virtual: { [UI_ENTRY]: { text: uiModule(path), directory: dependencies.directory } },
     loaders: UI_LOADERS,
     styles: (css, directory) =>
-      compileStyles(css, directory, () => sourcesOf(tree), readStyle(files, resolve)),
+      compileStyles(css, directory, () => scannedTexts(tree), styleReader(disk, resolve)),
     isShared: (specifier) =>
       shared.some((name) => specifier === name || specifier.startsWith(`${name}/`)),
     missing: new Set(),
@@ -91,16 +93,16 @@ function pluginOptions(input: CompileInput, path: string): PluginOptions {
 }
 
 /** Yields the texts that Tailwind scans for class names. */
-function* sourcesOf(tree: Tree): Generator<string> {
+function* scannedTexts(tree: Tree): Generator<string> {
   for (const path of tree.files.keys()) {
     if (/\.([cm]?[jt]sx?|html|mdx?)$/.test(path)) yield textOf(tree, path) ?? "";
   }
 }
 
-function readStyle(files: Disk, resolve: Resolver): StyleReader {
+function styleReader(disk: Disk, resolve: Resolver): StyleReader {
   return (specifier, directory) => {
     const resolved = resolve(specifier, directory, "style");
-    const bytes = resolved.type === "file" ? files.read(resolved.path) : null;
+    const bytes = resolved.type === "file" ? disk.read(resolved.path) : null;
     if (resolved.type !== "file" || bytes === null) {
       throw new Error(resolved.type === "error" ? resolved.text : `"${specifier}" is not there`);
     }

@@ -4,24 +4,24 @@ import { reachable } from "../locks/lockfile.ts";
 import { type Dependencies, installPaths } from "./dependencies.ts";
 import type { Installer } from "./install.ts";
 
-/** Maximum number of bundles. Each may find imports of packages that the manifest does not lead to. */
-const ROUNDS = 6;
+/** Maximum number of attempts. Each may find imports of packages that the manifest does not lead to. */
+const MAX_ROUNDS = 6;
 
-/** A bundle or its errors, and the packages that were missing. */
+/** A bundle or its errors, and the install paths of packages that were missing. */
 type Attempt<T> = { bundled: T | { ok: false; errors: string[] }; missing: Set<string> };
 
 type Needs = { dependencies: Dependencies; installer: Installer };
 
-/** Bundles again as long as packages are missing. */
+/** Bundles, and installs the packages that were missing, until none is missing or other errors remain. */
 export async function inRounds<T extends { ok: true }>(
   log: BuildLog,
   { dependencies, installer }: Needs,
   attempt: () => Promise<Attempt<T>>,
 ): Promise<T | { ok: false; errors: string[] }> {
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const { bundled, missing } = await attempt();
     if (bundled.ok || missing.size === 0) return bundled;
-    const paths = withNeeds(dependencies, missing);
+    const paths = withDependencies(dependencies, missing);
     await installPaths(log, installer, dependencies.install, paths);
   }
   throw new BuildFailure(
@@ -30,7 +30,7 @@ export async function inRounds<T extends { ok: true }>(
   );
 }
 
-function withNeeds({ install, provided }: Dependencies, missing: Set<string>): Set<string> {
+function withDependencies({ install, provided }: Dependencies, missing: Set<string>): Set<string> {
   const paths = new Set(missing);
   for (const path of missing) {
     const names = install.packages.get(path)?.needs ?? [];

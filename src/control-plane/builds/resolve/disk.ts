@@ -8,7 +8,7 @@ import type { Tree } from "../tree.ts";
 /** Source and packages as one file system with absolute paths, for the resolver and the bundler. */
 export type Disk = {
   read(path: string): Uint8Array | null;
-  /** True for files that are there though a bundle cannot hold them. */
+  /** Also true for files of the source that a bundle cannot hold. */
   has(path: string): boolean;
   manifest(directory: string): PackageManifest | null;
   isInstalled(directory: string): boolean;
@@ -38,18 +38,19 @@ export function splitPackagePath(path: string): { directory: string; rest: strin
   return { directory: path.slice(0, end), rest: path.slice(end + 1) };
 }
 
-export function disk(tree: Tree, install: Install, installed: Map<string, PackageFiles>): Disk {
+export function createDisk(
+  tree: Tree,
+  install: Install,
+  installed: Map<string, PackageFiles>,
+): Disk {
   const manifests = new Map<string, PackageManifest | null>();
   const read = (path: string): Uint8Array | null => {
     const home = homeOf(path, installed);
-    if (home === null)
-      return splitPackagePath(path) ? null : (tree.files.get(path.slice(1)) ?? null);
-    return (
-      installed
-        .get(home)
-        ?.files()
-        .get(path.slice(home.length + 1)) ?? null
-    );
+    if (home !== null) {
+      const files = installed.get(home)?.files();
+      return files?.get(path.slice(home.length + 1)) ?? null;
+    }
+    return splitPackagePath(path) ? null : (tree.files.get(path.slice(1)) ?? null);
   };
   const manifest = (directory: string) => {
     const known = manifests.get(directory);
@@ -71,7 +72,7 @@ export function disk(tree: Tree, install: Install, installed: Map<string, Packag
   };
 }
 
-/** The installed package whose tarball has this path: its own, or one that bundles it. */
+/** Returns the directory of the package whose tarball has the path: the innermost one that is installed. */
 function homeOf(path: string, installed: Map<string, PackageFiles>): string | null {
   for (let inside = splitPackagePath(path); inside !== null; ) {
     if (installed.has(inside.directory)) return inside.directory;

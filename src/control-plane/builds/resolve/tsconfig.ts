@@ -8,7 +8,7 @@ import type { Installer } from "../packages/install.ts";
 import type { NpmProject } from "../packages/project.ts";
 import { directoryOf, joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";
-import { type Disk, disk } from "./disk.ts";
+import { createDisk, type Disk } from "./disk.ts";
 import { diskResolver } from "./disk-resolver.ts";
 
 export type TsConfig = {
@@ -56,7 +56,7 @@ export async function loadTsConfig(log: BuildLog, needs: Needs): Promise<TsConfi
   const read = () =>
     readTsConfig(
       project.tsconfig_folder ?? "",
-      disk(tree, dependencies.install, installer.installed),
+      createDisk(tree, dependencies.install, installer.installed),
     );
   let config = read();
   for (let round = 0; config.missing.size > 0 && round < MAX_FILES; round++) {
