@@ -87,7 +87,8 @@ function parseManifest(bytes: Uint8Array | null): PackageManifest | null {
   try {
     const text = new TextDecoder().decode(bytes);
     const value: unknown = JSON.parse(text);
-    const isSafe = isShallow(value) && text.split("*").length <= MANIFEST_STARS;
+    const stars = text.split("*").length - 1;
+    const isSafe = isShallow(value) && stars <= MANIFEST_STARS;
     return isRecord(value) && isSafe ? value : null;
   } catch {
     return null;
