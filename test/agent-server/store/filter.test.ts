@@ -48,7 +48,7 @@ test.each([
 test.each([
   [{ age: { $near: 3 } }, 'filter.age: has no operator "$near"'],
   [{ age: { $gt: 3, plain: 1 } }, 'filter.age: has no operator "plain"'],
-  [{ a: { b: { $in: 3 } } }, "filter.a.b.$in: is a list"],
+  [{ a: { b: { $in: 3 } } }, "filter.a.b.$in: must be a list"],
   [{ $or: [] }, 'filter: has no operator "$or"'],
 ])("filter %j is refused", (filter, text) => {
   expect(filterProblem(filter)?.message).toContain(text);

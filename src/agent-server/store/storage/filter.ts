@@ -44,7 +44,7 @@ function fieldProblem(name: string, inner: unknown, path: string): StoreRefusal 
 function operatorProblem(name: string, operand: unknown, path: string): StoreRefusal | null {
   if (!isOperator(name)) return refuse(path, `has no operator "${name}"`);
   const takesList = name === "$in" || name === "$nin";
-  return takesList && !Array.isArray(operand) ? refuse(`${path}.${name}`, "is a list") : null;
+  return takesList && !Array.isArray(operand) ? refuse(`${path}.${name}`, "must be a list") : null;
 }
 
 function refuse(path: string, what: string): StoreRefusal {
