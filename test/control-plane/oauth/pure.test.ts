@@ -165,6 +165,7 @@ describe("discovery", () => {
   });
 
   test.each([
+    ["https://id.test/", ["https://id.test"]],
     ["https://id.test/token", ["https://id.test"]],
     [
       "https://id.test/realms/x/token",

@@ -41,13 +41,12 @@ export function metadataUrls(issuer: string): string[] {
   ]);
 }
 
-/** Issuers that a token endpoint may belong to: its host, and each folder above it, the nearest last. */
+/** Issuers that a token endpoint may belong to: its host and the folders above it, the host first. */
 export function issuersOf(token_url: string): string[] {
   const { origin, pathname } = new URL(token_url);
   const parts = pathname.split("/").filter((part) => part !== "");
-  return parts.slice(0, MAX_ISSUERS).map((_part, index) => {
-    return `${origin}/${parts.slice(0, index).join("/")}`.replace(/\/$/, "");
-  });
+  const length = Math.min(Math.max(parts.length, 1), MAX_ISSUERS);
+  return Array.from({ length }, (_, depth) => [origin, ...parts.slice(0, depth)].join("/"));
 }
 
 /** RFC 9728 3.1: before the path, then for the whole host. */
