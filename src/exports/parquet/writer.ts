@@ -18,7 +18,7 @@ const GROUP_BYTES = 8 * 1024 * 1024;
 
 export type Compression = keyof typeof CODECS;
 
-/** Columnar: one array, or packed texts, per source, each of `rows` cells. Lists are JSON text of an array of strings, or null. */
+/** Rows by column: `rows` cells for each source. A cell of a list is the JSON text of an array of strings, or null. */
 export type Batch = { rows: number; columns: Record<string, Cells> };
 
 type WriterOptions = {
@@ -29,6 +29,7 @@ type WriterOptions = {
   metadata?: Record<string, string>;
 };
 
+/** Cells of one column in a batch. `fallback`: see `OpenColumn`. */
 type Input = { cells: Cells; fallback: Cells | undefined };
 
 /** A Parquet file that grows by batches. Its bytes depend on the rows alone, however they are batched. */
@@ -76,16 +77,17 @@ export class ParquetWriter {
     }));
     const sizes = new Float64Array(batch.rows);
     for (const { cells } of inputs) addSizes(sizes, cells);
-    let from = 0;
+    let added = 0;
     for (const [row, size] of sizes.entries()) {
       this.#groupBytes += size;
       this.#groupRows++;
       const isFull = this.#groupRows >= GROUP_ROWS || this.#groupBytes >= GROUP_BYTES;
       if (!isFull && row + 1 < batch.rows) continue;
-      this.#add(inputs, from, row + 1);
-      from = row + 1;
+      this.#add(inputs, added, row + 1);
+      added = row + 1;
       if (isFull) this.#closeGroup();
     }
+    // The file begins with bytes that are sent with the first row group.
     return this.#format.row_groups.length > 0 ? this.#file.take() : [];
   }
 
@@ -138,10 +140,10 @@ export class ParquetWriter {
   }
 
   #pushGroup(columns: ColumnChunk[], num_rows: bigint, start: number): void {
-    const raw = columns.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
+    const uncompressed = columns.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
     this.#format.row_groups.push({
       columns,
-      total_byte_size: raw.reduce((sum, size) => sum + size, 0n),
+      total_byte_size: uncompressed.reduce((sum, size) => sum + size, 0n),
       num_rows,
       total_compressed_size: BigInt(this.#file.offset - start),
     });
