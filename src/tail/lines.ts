@@ -1,6 +1,6 @@
 import { textOfError } from "../shared/log.ts";
 
-/** Characters of an object: the isolate holds the events, the text and its compressed form in 128 MB. */
+/** Maximum characters of an R2 object: the isolate holds the events, the text and its compressed form in 128 MB. */
 const MAX_CHARACTERS = 4_000_000;
 const MAX_ERROR_CHARACTERS = 8000;
 const LEVELS = ["info", "warn", "error"];
@@ -10,16 +10,16 @@ const EXPECTED = ["ok", "responseStreamDisconnected"];
 type Fields = Record<string, unknown>;
 
 /**
- * Returns the lines that the region keeps of invocations, as newline-delimited JSON. Pure. Requests are not kept:
+ * Returns the lines that the region keeps of invocations, as newline-delimited JSON. Requests are not kept:
  * URLs, headers and paths may contain credentials.
  * @returns an empty string when nothing is kept
  */
 export function toNdjson(events: readonly TraceItem[]): string {
   const lines = events.flatMap(linesOf).map((line) => redact(JSON.stringify(line)));
-  let room = MAX_CHARACTERS;
+  let charactersLeft = MAX_CHARACTERS;
   const kept = lines.filter((line) => {
-    room -= line.length + 1;
-    return room >= 0;
+    charactersLeft -= line.length + 1;
+    return charactersLeft >= 0;
   });
   const dropped = lines.length - kept.length;
   const time = new Date().toISOString();
@@ -34,26 +34,27 @@ function linesOf(item: TraceItem): Fields[] {
   for (const { timestamp, name, message, stack = "" } of exceptions) {
     const text = textOfError({ message, stack: `${name}: ${message}\n${stack}` });
     const error = text.slice(0, MAX_ERROR_CHARACTERS);
-    lines.push({ ...start(timestamp, "error"), event: "uncaught_exception", error });
+    lines.push({ ...startOfLine(timestamp, "error"), event: "uncaught_exception", error });
   }
   const isExplained = outcome === "exception" && exceptions.length > 0;
   if (!EXPECTED.includes(outcome) && !isExplained) {
     const level = outcome === "canceled" ? "info" : "error";
     const times = { cpu_ms: item.cpuTime, wall_ms: item.wallTime };
     lines.push({
-      ...start(item.eventTimestamp, level),
+      ...startOfLine(item.eventTimestamp, level),
       event: "invocation_failed",
       outcome,
       ...times,
     });
   }
-  if (truncated) lines.push({ ...start(item.eventTimestamp, "warn"), event: "log_truncated" });
+  if (truncated)
+    lines.push({ ...startOfLine(item.eventTimestamp, "warn"), event: "log_truncated" });
   if (lines.length === 0) return [];
   const origin = originOf(item);
   return lines.map((line) => ({ ...line, ...origin }));
 }
 
-function start(timestamp: number | null, level: string) {
+function startOfLine(timestamp: number | null, level: string) {
   return { time: new Date(timestamp ?? Date.now()).toISOString(), level };
 }
 
@@ -63,7 +64,7 @@ function printedLine({ timestamp, message }: TraceLog): Fields[] {
   if (typeof text !== "string" || rest.length > 0 || !text.startsWith("{")) return [];
   const { level, event, ...fields } = parseObject(text);
   if (typeof level !== "string" || !LEVELS.includes(level) || typeof event !== "string") return [];
-  return [{ ...start(timestamp, level), event, ...fields }];
+  return [{ ...startOfLine(timestamp, level), event, ...fields }];
 }
 
 function parseObject(text: string): Fields {
