@@ -14,10 +14,10 @@ export class Heads {
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
   /** Namespaces whose newest checkpoint is too large for the cache. */
   readonly #released = new Set<string>();
-  /** Writes by the id of a checkpoint that LangGraph puts after them, as with durability "exit". */
+  /** Writes that LangGraph puts before their checkpoint, as with durability "exit". */
   readonly #early = new Map<string, StoredWrite[]>();
 
-  /** Whether the namespace may have a checkpoint, or is known to have none. */
+  /** Whether the newest checkpoint of the namespace was read or put, though it may be too large for the cache. */
   has(ns: string): boolean {
     return this.#heads.has(ns) || this.#released.has(ns);
   }
@@ -34,7 +34,7 @@ export class Heads {
   put(loaded: LoadedCheckpoint) {
     const head = this.#heads.get(loaded.ns);
     if (head && head.checkpoint_id >= loaded.checkpoint_id) return;
-    const writes = this.#early.get(`${loaded.ns} ${loaded.checkpoint_id}`) ?? loaded.writes;
+    const writes = this.#early.get(earlyKey(loaded)) ?? loaded.writes;
     this.#early.clear();
     this.#heads.set(loaded.ns, { ...loaded, writes });
     this.releaseLarge(loaded.ns);
@@ -50,26 +50,33 @@ export class Heads {
     if (this.#released.has(ns)) this.#heads.delete(ns);
   }
 
-  addWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
+  addWrites(op: Op & { op: "writes" }) {
+    const { ns, checkpoint_id, writes } = op;
     const head = this.#heads.get(ns);
     if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, writes);
     else if (!this.#released.has(ns) && !(head && head.checkpoint_id > checkpoint_id)) {
-      const place = `${ns} ${checkpoint_id}`;
-      this.#early.set(place, mergeWrites(this.#early.get(place) ?? [], writes));
+      const key = earlyKey(op);
+      this.#early.set(key, mergeWrites(this.#early.get(key) ?? [], writes));
     }
   }
 
   /** Returns the values of a new checkpoint. Unchanged channels keep the bytes of the previous one. */
-  values(ns: string, checkpoint: Checkpoint, changed: StoredValue[]): StoredValue[] {
-    const known = new Map((this.#heads.get(ns)?.values ?? []).map((value) => [key(value), value]));
-    for (const value of changed) known.set(key(value), value);
+  collectValues(ns: string, checkpoint: Checkpoint, changed: StoredValue[]): StoredValue[] {
+    const known = new Map(
+      (this.#heads.get(ns)?.values ?? []).map((value) => [valueKey(value), value]),
+    );
+    for (const value of changed) known.set(valueKey(value), value);
     return Object.entries(checkpoint.channel_versions).flatMap(([channel, version]) => {
-      const value = known.get(`${channel} ${version}`);
+      const value = known.get(valueKey({ channel, version }));
       return value && channel in checkpoint.channel_values ? [value] : [];
     });
   }
 }
 
-function key({ channel, version }: StoredValue): string {
-  return `${channel} ${version}`;
+function earlyKey({ ns, checkpoint_id }: Pick<LoadedCheckpoint, "ns" | "checkpoint_id">): string {
+  return `${ns} ${checkpoint_id}`;
+}
+
+function valueKey(value: { channel: string; version: number | string }): string {
+  return `${value.channel} ${value.version}`;
 }

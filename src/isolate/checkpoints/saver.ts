@@ -142,7 +142,11 @@ export class HostSaver extends BaseCheckpointSaver {
     const values = await dumpValues(channel_values, newVersions);
     const versions = checkpoint.channel_versions as Versions;
     this.#sizes.grow(ns, versions, values, this.#options.max_state_bytes);
-    this.#heads.put({ ...stored, values: this.#heads.values(ns, checkpoint, values), writes: [] });
+    this.#heads.put({
+      ...stored,
+      values: this.#heads.collectValues(ns, checkpoint, values),
+      writes: [],
+    });
     this.#emit({ op: "checkpoint", ...stored, values });
     const { thread_id, sync, outbox } = this.#options;
     if (sync || outbox?.isBehind) await outbox?.flush();

@@ -3,13 +3,13 @@ import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
 import type { RunCall } from "../contract.ts";
 import type { Graph } from "./langgraph.ts";
 
-/** LangGraph's mark in `versions_seen` of what a static breakpoint has stopped at. */
+/** Key in `versions_seen` for the versions at which a static breakpoint has stopped. */
 const INTERRUPT = "__interrupt__";
 /** Channels that start a node. */
 const TRIGGER = /^branch:to:(.+)$/s;
 
 type Versions = Record<string, number | string>;
-type VersionsOf = Pick<Checkpoint, "channel_versions" | "versions_seen">;
+type CheckpointVersions = Pick<Checkpoint, "channel_versions" | "versions_seen">;
 
 /** Error of a run that continues at a node which an earlier revision of the graph had. */
 class NodeRemovedError extends Error {
@@ -39,19 +39,22 @@ function isAnswer(resume: unknown): boolean {
 }
 
 function waitingNodes({ checkpoint, values }: LoadedCheckpoint): string[] {
-  const { channel_versions, versions_seen }: VersionsOf = JSON.parse(checkpoint);
-  // A trigger that started its node is without a value, in a newer version.
-  const set = new Set(values.map(({ channel }) => channel));
+  const { channel_versions, versions_seen }: CheckpointVersions = JSON.parse(checkpoint);
+  // LangGraph clears a trigger that started its node, which makes a newer version without a value.
+  const withValue = new Set(values.map(({ channel }) => channel));
   return Object.entries(channel_versions as Versions).flatMap(([channel, version]) => {
     const name = TRIGGER.exec(channel)?.[1];
-    if (name === undefined || !set.has(channel)) return [];
+    if (name === undefined || !withValue.has(channel)) return [];
     const seen = (versions_seen[name] as Versions | undefined)?.[channel];
     return seen === undefined || version > seen ? [name] : [];
   });
 }
 
 /** Marks channels that the graph does not have as seen: a static breakpoint would stop at their last change for ever. */
-export function withRemovedSeen<T extends VersionsOf>(checkpoint: T, channels: Set<string>): T {
+export function withRemovedSeen<T extends CheckpointVersions>(
+  checkpoint: T,
+  channels: Set<string>,
+): T {
   const removed = Object.entries(checkpoint.channel_versions).filter(
     ([name]) => !channels.has(name),
   );
