@@ -128,9 +128,9 @@ function checkObject(test: FieldTest, of: PairKind): Filter {
 
 function checkProject(test: FieldTest): Filter {
   const condition = conditionOf(test);
-  const operands = "operands" in condition ? condition.operands : [];
-  if ("operand" in condition) operands.push(condition.operand);
-  return { kind: "project", ids: operands.map(String), is: condition.op !== "neq" };
+  const operands = condition.op === "in" ? condition.operands : [];
+  const ids = "operand" in condition ? [condition.operand] : operands;
+  return { kind: "project", ids: ids.map(String), is: condition.op !== "neq" };
 }
 
 function checkCursor({ name, field_name, value }: FieldTest): Filter {

@@ -3,8 +3,6 @@ import type { Columns, Position } from "../rows/rows.ts";
 import type { RunSelection } from "../rows/run-source.ts";
 import type { RunTest, RunView } from "../rows/run-view.ts";
 
-export type { Position } from "../rows/rows.ts";
-
 /** Query of one partition. Missing and `null` fields do not filter. */
 export type RunsQuery = {
   project_id: string;
@@ -13,6 +11,7 @@ export type RunsQuery = {
   order: "asc" | "desc";
   limit: number;
   after: Position | null;
+  /** Skips runs that were stored after the first page. */
   max_seq: number | null;
   min_start_us: number | null;
   max_start_us: number | null;
@@ -37,7 +36,7 @@ export type SelectedByFilter = Pick<
   "ids" | "min_start_us" | "max_start_us" | "candidates"
 >;
 
-/** Returns what a source can skip by. */
+/** Returns the conditions by which a source can skip runs. `order`: order of its reads. */
 export function selectionOf(
   query: RunsQuery,
   order: RunSelection["order"],
@@ -49,6 +48,7 @@ export function selectionOf(
     ids: query.ids ?? ids,
     min_start_us: strictest(Math.max, query.min_start_us, min_start_us),
     max_start_us: strictest(Math.min, query.max_start_us, max_start_us),
+    // A position is a start in the order of the query only.
     after: order === query.order ? after : null,
   };
 }

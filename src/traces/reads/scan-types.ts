@@ -1,7 +1,6 @@
 import type { PartitionKey } from "../changes.ts";
 import type { PackedTexts } from "../rows/packed-texts.ts";
-import type { TraceRunRow } from "../rows/rows.ts";
-import type { Position } from "./query.ts";
+import type { Position, TraceRunRow } from "../rows/rows.ts";
 
 export type { Position };
 

@@ -4,22 +4,23 @@ import type { RowsPart } from "../reads/scan-page.ts";
 import { isNumeric, type RunColumn, type ScanColumns } from "../reads/scan-types.ts";
 import type { PackedTexts } from "../rows/packed-texts.ts";
 
+/** Returns the feedback statistics of each row as JSON text, `null` without feedback. */
 export function feedbackStats(
   { rows, ids }: RowsPart,
   annotations: ScannedRows["annotations"],
 ): (string | null)[] {
   if (annotations === null) return new Array(rows).fill(null);
   const { feedback, values } = annotations;
-  const stats = Map.groupBy(feedback, ({ run_id }) => run_id);
+  const feedbackByRun = Map.groupBy(feedback, ({ run_id }) => run_id);
   const valuesByRun = Map.groupBy(values, ({ run_id }) => run_id);
   return ids.map((id) => {
-    const ours = stats.get(id);
-    if (ours === undefined) return null;
-    return JSON.stringify(statsOf(id, { feedback: ours, values: valuesByRun.get(id) ?? [] }));
+    const ofRun = feedbackByRun.get(id);
+    if (ofRun === undefined) return null;
+    return JSON.stringify(statsOf(id, { feedback: ofRun, values: valuesByRun.get(id) ?? [] }));
   });
 }
 
-/** Returns views of a part. */
+/** Returns the columns as views of the part's buffers, which have text and number columns in the order of `columns`. */
 export function toColumns(
   { rows, numbers, sizes, texts }: Pick<RowsPart, "rows" | "numbers" | "sizes" | "texts">,
   columns: readonly RunColumn[],
