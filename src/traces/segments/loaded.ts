@@ -119,7 +119,7 @@ export class Loaded {
     this.lastNumber = Math.max(this.lastNumber, number);
     for (let n = 0; n < info.runs; n++) {
       const before = this.#ids.set(segment.keys, n, placeOf(handle, n));
-      if (before !== null) this.#segments[handleOf(before)]?.bury(runOf(before));
+      if (before !== null) this.#segments[handleOf(before)]?.markDead(runOf(before));
     }
     return segment;
   }

@@ -39,7 +39,7 @@ export class SegmentRun implements RunView {
   readonly #store: SegmentStore;
   readonly #head: Head;
   #frame: Frame | null = null;
-  #order: string | null | undefined = undefined;
+  #dottedOrder: string | null | undefined = undefined;
 
   constructor(store: SegmentStore, segment: RunSegment, n: number) {
     this.#store = store;
@@ -113,8 +113,9 @@ export class SegmentRun implements RunView {
     return this.#head.isRoot(this.n) ? 1 : 0;
   }
   get dotted_order() {
-    if (this.#order === undefined) this.#order = this.#head.text("dotted_order", this.n);
-    return this.#order;
+    if (this.#dottedOrder === undefined)
+      this.#dottedOrder = this.#head.text("dotted_order", this.n);
+    return this.#dottedOrder;
   }
   get thread_id() {
     return this.#head.text("thread_id", this.n);
@@ -175,7 +176,7 @@ export class SegmentRun implements RunView {
 
   copyText(to: TextPacker, name: TextName): number {
     const kind = KINDS.get(name);
-    if (kind?.of === "long") return this.#frameOf().copyText(to, kind.name, this.n);
+    if (kind?.of === "long") return this.#loadFrame().copyText(to, kind.name, this.n);
     if (kind?.of === "id") return this.#head.copyId(to, kind.name, this.n);
     if (kind?.of === "order") return this.#head.copyOrder(to, this.n);
     if (kind?.of === "short" && this.#head.hasText(kind.name, this.n)) {
@@ -186,10 +187,10 @@ export class SegmentRun implements RunView {
   }
 
   #payload(name: LongName): string | null {
-    return this.#frameOf().text(name, this.n);
+    return this.#loadFrame().text(name, this.n);
   }
 
-  #frameOf(): Frame {
+  #loadFrame(): Frame {
     this.#frame ??= this.#store.frame(this.segment, this.n);
     return this.#frame;
   }

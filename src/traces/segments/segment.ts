@@ -3,15 +3,17 @@ import type { SegmentInfo } from "./codec/encode.ts";
 import type { Frame } from "./codec/frames.ts";
 import type { Head } from "./codec/head.ts";
 
-/** Packed frames of a body from `offset` to its end. */
+/** Packed frames of a body from `offset` to its end. `bytes`: their size, for the cache. */
 export type BodyPart = { packed: Uint8Array; offset: number; bytes: number };
 
-/** Stored segment as memory knows it. */
+/** A stored segment, with what was decoded of it, and which of its versions are live. */
 export class RunSegment {
+  /** Index in `Loaded`. A later segment may have it when this one is removed. */
   readonly handle: number;
   readonly table: string;
   readonly number: number;
   readonly info: SegmentInfo;
+  /** Ids of the runs, `KEY_WORDS` words each. */
   readonly keys: Uint32Array;
   readonly head = new Decoded<Head>();
   /** Frames that were read, in the order of the segment. */
@@ -20,15 +22,17 @@ export class RunSegment {
   readonly body = new Decoded<BodyPart>();
   /** Number of the frame that was read last. */
   lastFrame = -1;
+  /** Number of live versions. */
   live: number;
+  /** 1 for each dead version, `null` without any. */
   #dead: Uint8Array | null = null;
 
-  constructor(handle: number, table: string, number: number, info: SegmentInfo, ids: ArrayBuffer) {
+  constructor(handle: number, table: string, number: number, info: SegmentInfo, keys: ArrayBuffer) {
     this.handle = handle;
     this.table = table;
     this.number = number;
     this.info = info;
-    this.keys = new Uint32Array(ids);
+    this.keys = new Uint32Array(keys);
     this.live = info.runs;
   }
 
@@ -36,7 +40,7 @@ export class RunSegment {
     return this.#dead === null || this.#dead[n] !== 1;
   }
 
-  bury(n: number): void {
+  markDead(n: number): void {
     this.#dead ??= new Uint8Array(this.info.runs);
     if (this.#dead[n] === 1) return;
     this.#dead[n] = 1;

@@ -11,7 +11,7 @@ import {
   type ShortName,
 } from "./columns.ts";
 import type { FrameEntry } from "./frames.ts";
-import { compareIds, IdCells, writeIds, writeKinds } from "./id-cells.ts";
+import { compareIds, IdCells, writeIds, writeIdsWithoutUuids } from "./id-cells.ts";
 import { cutOrder, OrderCells } from "./order-cells.ts";
 import { TermIndex, writeTerms } from "./term-index.ts";
 import type { TextCells } from "./text-cells.ts";
@@ -140,7 +140,7 @@ export function encodeHead(runs: RunVersion[], frames: FrameEntry[]) {
     for (const value of [first, offset, packed, bytes]) writer.u32(value);
   }
   writer.bytes(Uint8Array.from(runs, flagsOf));
-  writeKinds(
+  writeIdsWithoutUuids(
     writer,
     runs.map(({ id }) => id),
   );

@@ -25,7 +25,7 @@ export class IdCells {
     this.bytes = bytes;
   }
 
-  /** @param keys bytes of the UUIDs when they are not in the head */
+  /** @param keys bytes of the UUIDs of a column that `writeIdsWithoutUuids` wrote */
   static read(reader: ByteReader, count: number, keys?: Uint8Array): IdCells {
     const kinds = reader.take(count);
     const texts = reader.texts(count);
@@ -40,7 +40,7 @@ export class IdCells {
     return this.#kinds[n] === UUID;
   }
 
-  /** Returns the UUIDs as words, zeros for other ids. */
+  /** Returns the UUIDs as 32-bit words, zeros for other ids. */
   words(): Uint32Array {
     return new Uint32Array(this.bytes.slice().buffer);
   }
@@ -71,7 +71,7 @@ export function compareIds(a: IdCells, n: number, b: IdCells, m: number): number
 }
 
 export function writeIds(writer: ByteWriter, ids: (string | null)[]): void {
-  const kinds = writeKinds(writer, ids);
+  const kinds = writeIdsWithoutUuids(writer, ids);
   const bytes = new Uint8Array(ID_BYTES * ids.length);
   for (const [n, id] of ids.entries()) {
     if (id !== null && kinds[n] === UUID) writeUuid(id, bytes, ID_BYTES * n);
@@ -79,8 +79,8 @@ export function writeIds(writer: ByteWriter, ids: (string | null)[]): void {
   writer.bytes(bytes);
 }
 
-/** Writes what reads ids whose UUIDs are kept apart. */
-export function writeKinds(writer: ByteWriter, ids: (string | null)[]): Uint8Array {
+/** Writes a column of ids whose UUIDs are stored elsewhere. Returns the kind of each id. */
+export function writeIdsWithoutUuids(writer: ByteWriter, ids: (string | null)[]): Uint8Array {
   const kinds = Uint8Array.from(ids, (id) => (id === null ? NONE : isUuid(id) ? UUID : TEXT));
   writer.bytes(kinds);
   writer.texts(ids.map((id, n) => (kinds[n] === TEXT ? id : null)));
