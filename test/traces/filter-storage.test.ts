@@ -279,7 +279,7 @@ function ingestLate(store: PartitionStore, runs: TestRun[]): void {
 
 /** Merges all small segments, whatever their size. */
 function mergeAll(store: PartitionStore): void {
-  while (store.mergeSmaller(store.segments.loaded.lastNumber, 1));
+  while (store.mergeSmallBodies(store.segments.loaded.lastNumber, 1));
 }
 
 /** Half of the versions of a segment are dead when it is compacted; the last patches come after that. */

@@ -5,19 +5,19 @@ import type { RunSegment } from "./segment.ts";
 const MAX_DEAD_SHARE = 1 / 4;
 /** Fewer dead bytes stay: rewriting their segments costs as much as their storage in weeks. */
 const MIN_DEAD_BYTES = 64 * 1024;
-/** Smaller bodies of an old partition are merged up to the greater size. */
-const SMALLER_BYTES = 256 * 1024;
-const MERGED_BYTES = 768 * 1024;
+/** Bodies of an old partition below the first size are merged, up to the second one. */
+const SMALL_BODY_BYTES = 256 * 1024;
+const MAX_MERGED_BYTES = 768 * 1024;
 
 export type SizedSegment = { segment: RunSegment; bytes: number };
 
 /** Returns adjacent segments with small bodies that fit one segment. */
-export function smallerGroup(segments: SizedSegment[]): RunSegment[] {
+export function groupOfSmallBodies(segments: SizedSegment[]): RunSegment[] {
   const groups: SizedSegment[][] = [[]];
   for (const one of segments) {
     const group = groups.at(-1) ?? [];
     if (fitsSegment([...group, one])) group.push(one);
-    else groups.push(one.bytes < SMALLER_BYTES ? [one] : []);
+    else groups.push(one.bytes < SMALL_BODY_BYTES ? [one] : []);
   }
   const group = groups.find(({ length }) => length > 1) ?? [];
   return group.map(({ segment }) => segment);
@@ -25,8 +25,8 @@ export function smallerGroup(segments: SizedSegment[]): RunSegment[] {
 
 function fitsSegment(group: SizedSegment[]): boolean {
   const [bytes, runs] = [group.map((one) => one.bytes), group.map(({ segment }) => segment.live)];
-  const areSmall = bytes.every((size) => size < SMALLER_BYTES);
-  return areSmall && sum(bytes) <= MERGED_BYTES && sum(runs) <= MAX_SEGMENT_RUNS;
+  const areSmall = bytes.every((size) => size < SMALL_BODY_BYTES);
+  return areSmall && sum(bytes) <= MAX_MERGED_BYTES && sum(runs) <= MAX_SEGMENT_RUNS;
 }
 
 /** Whether dead versions take too great a share of segments. */

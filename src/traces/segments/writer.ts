@@ -3,25 +3,25 @@ import { charsOf, encodeSegment, encodeSegments } from "./codec/encode.ts";
 import { compareTexts } from "./codec/uuids.ts";
 import {
   firstStep,
+  groupOfSmallBodies,
   hasDeadBytes,
   isWasteful,
   type SizedSegment,
-  smallerGroup,
   sum,
 } from "./compaction.ts";
 import type { RunSegment } from "./segment.ts";
 import { SEGMENTS, SegmentTable } from "./segment-table.ts";
 import { GENERATION, type SegmentStore } from "./store.ts";
 
-/** Segments below these sizes are merged with others. */
+/** A batch below both sizes is written to the table of small segments. A segment with fewer live runs is sparse. */
 const SMALL_RUNS = 64;
 const SMALL_CHARS = 128 * 1024;
-/** Small segments are merged when there are so many segments or runs. */
-const MERGED_SEGMENTS = 64;
-const MERGED_RUNS = 2000;
-const MERGED_SPARSE = 32;
-/** Number of segments between two searches for sparse ones. */
-const ROUND = 32;
+/** The table of small segments is merged when it has so many segments or live runs. */
+const MAX_SMALL_SEGMENTS = 64;
+const MAX_SMALL_TABLE_RUNS = 2000;
+/** Sparse segments are merged when there are so many. They are counted once in so many segments. */
+const MIN_SPARSE_SEGMENTS = 32;
+const SPARSE_CHECK_SEGMENTS = 32;
 
 /**
  * Writes segments, inside the caller's transaction. After a failed one the caller resets the store,
@@ -45,10 +45,10 @@ export class SegmentWriter {
   write(runs: RunVersion[], counts: string): void {
     this.#onChange();
     const isSmall = runs.length < SMALL_RUNS && sum(runs.map(charsOf)) < SMALL_CHARS;
-    const before = this.#round;
+    const before = this.#sparseChecks;
     this.#insert(isSmall ? this.#store.smallTable : SEGMENTS, runs, counts);
-    this.#mergeSmall(counts);
-    if (this.#round > before) this.#mergeSparse(counts);
+    this.#mergeSmallTableIfLarge(counts);
+    if (this.#sparseChecks > before) this.#mergeSparse(counts);
   }
 
   /** Removes all versions of runs, so that none of their data remains. */
@@ -74,14 +74,15 @@ export class SegmentWriter {
   }
 
   /**
-   * Merges some segments with small bodies, those up to the number `until` once. No run changes.
+   * Merges the table of small segments when its bodies have `min_bytes`, else a group of other segments with small bodies.
+   * No run changes. `until`: highest number of a segment that is merged; results have higher ones, and stay.
    *
    * @returns whether it merged any
    */
-  mergeSmaller(until: number, min_bytes: number, counts: string): boolean {
+  mergeSmallBodies(until: number, min_bytes: number, counts: string): boolean {
     const sizes = [...this.#table.bodyBytes(this.#store.smallTable).values()];
     if (sum(sizes) >= min_bytes) {
-      this.#mergeAllSmall(counts);
+      this.#mergeSmallTable(counts);
       return true;
     }
     const group = this.#nextGroup(until);
@@ -99,7 +100,7 @@ export class SegmentWriter {
     const { loaded, smallTable, cold } = this.#store;
     const small = loaded.of(smallTable);
     if (isWasteful(small) && hasDeadBytes(this.#sized(smallTable, small))) {
-      this.#mergeAllSmall(counts);
+      this.#mergeSmallTable(counts);
       return true;
     }
     const dead = loaded.of(SEGMENTS).filter((one) => isWasteful([one]));
@@ -116,28 +117,31 @@ export class SegmentWriter {
     const isHot = ({ table, number }: RunSegment) =>
       table === SEGMENTS && number <= until && !copied.has(number);
     const sizes = this.#table.bodyBytes(SEGMENTS);
-    return smallerGroup(sized(this.#store.all.filter(isHot), sizes));
+    return groupOfSmallBodies(sized(this.#store.all.filter(isHot), sizes));
   }
 
   #sized(table: string, segments: RunSegment[]): SizedSegment[] {
     return sized(segments, this.#table.rowBytes(table));
   }
 
-  get #round(): number {
-    return Math.floor(this.#store.loaded.lastNumber / ROUND);
+  /** Number of checks for sparse segments so far. */
+  get #sparseChecks(): number {
+    return Math.floor(this.#store.loaded.lastNumber / SPARSE_CHECK_SEGMENTS);
   }
 
-  /** A dropped table writes no rows, unlike rows that are deleted. */
-  #mergeSmall(counts: string): void {
+  #mergeSmallTableIfLarge(counts: string): void {
     const small = this.#store.loaded.of(this.#store.smallTable);
     const live = sum(small.map((segment) => segment.live));
-    if (small.length >= MERGED_SEGMENTS || live >= MERGED_RUNS) this.#mergeAllSmall(counts);
+    if (small.length >= MAX_SMALL_SEGMENTS || live >= MAX_SMALL_TABLE_RUNS)
+      this.#mergeSmallTable(counts);
   }
 
-  #mergeAllSmall(counts: string): void {
+  /** Writes the live runs to the other table. Drops the table, because deleted rows would count as written ones. */
+  #mergeSmallTable(counts: string): void {
     const dropped = this.#store.smallTable;
     const small = this.#store.loaded.of(dropped);
     const runs = small.flatMap((segment) => this.#store.liveRuns(segment));
+    // The generation is in the name of `smallTable`.
     this.#storage.kv.put(GENERATION, this.#store.generation + 1);
     this.#table.create(this.#store.smallTable);
     this.#insert(SEGMENTS, runs, counts);
@@ -145,10 +149,11 @@ export class SegmentWriter {
     this.#table.drop(dropped);
   }
 
-  /** Merges segments whose runs were changed later, for the most part. */
+  /** Merges segments most of whose runs have newer versions in others. */
   #mergeSparse(counts: string): void {
     const sparse = this.#store.loaded.of(SEGMENTS).filter(isSparse);
-    this.#merge(sparse.length >= MERGED_SPARSE ? sparse : [], counts);
+    // Without any to merge, those that have no live run are deleted.
+    this.#merge(sparse.length >= MIN_SPARSE_SEGMENTS ? sparse : [], counts);
   }
 
   /** Merges segments, and deletes all that have no live run. */

@@ -90,7 +90,7 @@ export class ColdStorage {
         is_done: false,
       };
       this.#storage.kv.put(KEY, state);
-      if (this.#store.mergeSmaller(state.until, MIN_BYTES)) continue;
+      if (this.#store.mergeSmallBodies(state.until, MIN_BYTES)) continue;
       const number = this.#segments.cold.nextHot(MIN_BYTES);
       if (number === null) this.#storage.kv.put(KEY, { ...state, is_done: true });
       else await this.#move(partition, number);

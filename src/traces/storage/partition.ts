@@ -11,13 +11,13 @@ import { type FarParent, findFarParents } from "./far-parents.ts";
 import { FeedbackTable } from "./feedback.ts";
 import { Leftovers } from "./leftovers.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import { briefRuns, extendSome, runsOfMixedTraces } from "./retention.ts";
+import { extendNext, runsOfMixedTraces, shortLivedRuns } from "./retention.ts";
 import { SealedFiles } from "./sealed-files.ts";
 import { findPlaces, SpanLinks, type SpanPlace } from "./span-links.ts";
 
 /**
- * Ids of runs that are not stored here, runs below which spans of later days may belong, and the
- * number of runs.
+ * `unknown`: ids of runs that are not stored here. `far`: runs below which spans of later days may belong. `rows`: number
+ * of runs of the partition.
  */
 export type IngestResult = { unknown: string[]; far: FarParent[]; rows: number };
 
@@ -29,6 +29,7 @@ function tracesOfSpans(changes: RunChange[]): string[] {
   return [...traces];
 }
 
+/** Storage of one partition: its runs, their feedback, and counts. */
 export class PartitionStore {
   readonly feedback: FeedbackTable;
   readonly leftovers: Leftovers;
@@ -96,10 +97,10 @@ export class PartitionStore {
     return { unknown, far, rows: this.counts.current.rows };
   }
 
-  /** Returns the places of spans, by any of their ids. */
-  findPlaces(names: string[]): SpanPlace[] {
+  /** Returns the places of spans. An id may be one of the run, or of a span that the run has. */
+  findPlaces(ids: string[]): SpanPlace[] {
     if (!this.exists) return [];
-    return findPlaces(this.#storage.sql, { byId: (id) => this.runs.byId(id) }, names);
+    return findPlaces(this.#storage.sql, { byId: (id) => this.runs.byId(id) }, ids);
   }
 
   /** Places spans below runs of earlier days. Returns the runs of this day that continue on a later one. */
@@ -115,15 +116,15 @@ export class PartitionStore {
   }
 
   deleteTraces(day: string, trace_ids: string[]): number {
-    let gone = 0;
+    let count = 0;
     this.change(() => {
       const { runs, leftovers } = this;
       const deleted = deleteTraces(this.#storage.sql, { day, trace_ids }, { runs, leftovers });
       this.#writer.remove(new Set(deleted.map(({ id }) => id)));
       this.counts.remove(deleted, this.segments.range);
-      gone = deleted.length;
+      count = deleted.length;
     });
-    return gone;
+    return count;
   }
 
   /** Deletes the runs in one transaction, so that no segment is written anew. */
@@ -149,9 +150,11 @@ export class PartitionStore {
     });
   }
 
-  /** Merges some segments, which changes no run. See `SegmentWriter.mergeSmaller`. */
-  mergeSmaller(until: number, min_bytes: number): boolean {
-    return this.#atomic(() => this.#writer.mergeSmaller(until, min_bytes, this.counts.toText()));
+  /** Merges some segments, which changes no run. See `SegmentWriter.mergeSmallBodies`. */
+  mergeSmallBodies(until: number, min_bytes: number): boolean {
+    return this.#atomic(() =>
+      this.#writer.mergeSmallBodies(until, min_bytes, this.counts.toText()),
+    );
   }
 
   /** Rewrites some segments, which changes no run. See `SegmentWriter.compact`. */
@@ -176,16 +179,16 @@ export class PartitionStore {
 
   /** A trace is as long-lived as its longest-lived run. Large traces take several transactions. */
   #extendTraces(run_ids: string[]): void {
-    const brief = briefRuns(this.runs, run_ids);
-    while (brief.length > 0) {
+    const remaining = shortLivedRuns(this.runs, run_ids);
+    while (remaining.length > 0) {
       this.change((batch) => {
-        extendSome(batch, brief);
+        extendNext(batch, remaining);
         batch.write();
       });
     }
   }
 
-  /** Commits nothing that was made without a body in R2. */
+  /** Rolls back when a body is missing that must be fetched from R2 first. */
   #transaction(work: (batch: ChangeBatch) => void): void {
     this.#atomic(() => {
       work(new ChangeBatch(this.segments, this.#writer, this.counts));
@@ -193,7 +196,7 @@ export class PartitionStore {
     });
   }
 
-  /** Memory follows the storage: after a failure it is read again. */
+  /** Resets the memory after a failure: it may have changes that were rolled back. */
   #atomic<T>(work: () => T): T {
     try {
       return this.#storage.transactionSync(work);

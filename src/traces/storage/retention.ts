@@ -24,15 +24,15 @@ export function runsOfMixedTraces(
 }
 
 /** Returns the short-lived runs of the runs' traces. */
-export function briefRuns(runs: RunSet, run_ids: string[]): string[] {
+export function shortLivedRuns(runs: RunSet, run_ids: string[]): string[] {
   const traces = new Set(run_ids.flatMap((id) => runs.byId(id)?.trace_id ?? []));
   return [...traces].flatMap((trace_id) =>
     runs.ofTrace(trace_id).flatMap(({ id, trace_tier }) => (trace_tier === "shortlived" ? id : [])),
   );
 }
 
-/** Makes the last runs of the list long-lived, and removes them from it. */
-export function extendSome(batch: ChangeBatch, ids: string[]): void {
+/** Makes the last runs of the list long-lived, as many as fit a transaction, and removes them from it. */
+export function extendNext(batch: ChangeBatch, ids: string[]): void {
   for (let chars = 0; chars < MAX_CHARS; ) {
     const id = ids.pop();
     if (id === undefined) return;
