@@ -3,7 +3,7 @@ import {
   EMPTY_BUCKET,
   emptyDraft,
   toEstimate,
-  toOrder,
+  toExportRequest,
   toProbe,
 } from "../../src/console/exports/draft.ts";
 import { filesText } from "../../src/console/exports/export-status.ts";
@@ -27,7 +27,7 @@ describe("the draft of an export", () => {
   const draft = emptyDraft({ project: "p", filter: " eq(is_root, true) " }, NOW);
 
   test("begins with the last seven days until now, and leaves out what is the default", () => {
-    expect(toOrder(draft, "d", NOW)).toEqual({
+    expect(toExportRequest(draft, "d", NOW)).toEqual({
       bulk_export_destination_id: "d",
       session_id: "p",
       start_time: "2026-11-15T00:00:00.000Z",
@@ -40,22 +40,24 @@ describe("the draft of an export", () => {
   });
 
   test("has an interval and no end as a schedule", () => {
-    const order = toOrder({ ...draft, when: "schedule", hours: "6", fields: ["id"] }, "d");
+    const order = toExportRequest({ ...draft, when: "schedule", hours: "6", fields: ["id"] }, "d");
     expect(order).toMatchObject({ interval_hours: 6, late_rows: true, export_fields: ["id"] });
     expect(order).not.toHaveProperty("end_time");
   });
 
   test("has a table as a schedule only", () => {
     const table = { ...draft, is_table: true };
-    expect(toOrder({ ...table, when: "schedule" }, "d")).toMatchObject({ table_format: "iceberg" });
-    expect(toOrder(table, "d")).not.toHaveProperty("table_format");
-    expect(toOrder({ ...draft, when: "schedule" }, "d")).not.toHaveProperty("table_format");
+    expect(toExportRequest({ ...table, when: "schedule" }, "d")).toMatchObject({
+      table_format: "iceberg",
+    });
+    expect(toExportRequest(table, "d")).not.toHaveProperty("table_format");
+    expect(toExportRequest({ ...draft, when: "schedule" }, "d")).not.toHaveProperty("table_format");
   });
 
   test("ends at the chosen time", () => {
     const until = "2026-11-22T08:30";
     const end_time = "2026-11-22T08:30:00.000Z";
-    expect(toOrder({ ...draft, until }, "d", NOW)).toMatchObject({ end_time });
+    expect(toExportRequest({ ...draft, until }, "d", NOW)).toMatchObject({ end_time });
     expect(toEstimate({ ...draft, until })).toMatchObject({ end_time });
     expect(toEstimate({ ...draft, until, when: "schedule" })).toMatchObject({ end_time: null });
   });

@@ -114,7 +114,11 @@ export function toTime(field: string): string | null {
 }
 
 /** The request of an export. Columns are left out when all are chosen. */
-export function toOrder(draft: ExportDraft, bulk_export_destination_id: string, now = new Date()) {
+export function toExportRequest(
+  draft: ExportDraft,
+  bulk_export_destination_id: string,
+  now = new Date(),
+) {
   const { project, filter, when, from, until, fields, ...format } = draft;
   const isOnce = when === "once";
   return {

@@ -12,7 +12,7 @@ import {
   emptyDraft,
   NEW_BUCKET,
   toDestination,
-  toOrder,
+  toExportRequest,
 } from "../../exports/draft.ts";
 import {
   DESTINATIONS,
@@ -27,10 +27,10 @@ import { pathTo } from "../../state/path.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { ErrorState, QueryState } from "../../ui/states.tsx";
+import { DestinationFields } from "./destination-fields.tsx";
 import { Estimate, useEstimate } from "./estimate.tsx";
-import { Shape } from "./shape.tsx";
-import { What } from "./what.tsx";
-import { Where } from "./where.tsx";
+import { FormatFields } from "./format-fields.tsx";
+import { SelectionFields } from "./selection-fields.tsx";
 
 const route = getRouteApi("/w/$workspace/exports/new");
 const ABOVE = [{ label: "Exports", path: "/exports" }];
@@ -38,13 +38,13 @@ const ABOVE = [{ label: "Exports", path: "/exports" }];
 export function NewExportPage() {
   const destinations = useDestinations();
   const projects = useProjects();
-  const why = useWhyNotExport();
+  const reason = useWhyNotExport();
   return (
     <>
       <TopBar above={ABOVE} title="New export" />
       <PageHeader title="New export" />
-      {why !== null ? (
-        <Empty title="No export can be created here">{why}</Empty>
+      {reason !== null ? (
+        <Empty title="No export can be created here">{reason}</Empty>
       ) : (
         <QueryState query={destinations} what="The destinations could not be read">
           {(list) => (
@@ -83,20 +83,20 @@ function ExportForm({ destinations, projects }: FormProps) {
         chosen={chosen}
         onSaved={(destination) => change({ destination })}
       >
-        <What
+        <SelectionFields
           projects={projects}
           draft={draft}
           onChange={change}
           filterProblem={filterProblemOf(estimate.error)}
         />
-        <Where
+        <DestinationFields
           destinations={destinations}
           chosen={chosen}
           onChoose={(destination) => change({ destination })}
           bucket={bucket}
           onChange={(part) => setBucket((former) => ({ ...former, ...part }))}
         />
-        <Shape draft={draft} onChange={change} />
+        <FormatFields draft={draft} onChange={change} />
       </Submit>
       <aside className="stack">
         <Estimate draft={draft} query={estimate} />
@@ -110,7 +110,7 @@ function ExportForm({ destinations, projects }: FormProps) {
   );
 }
 
-/** The part of an error that belongs to the filter's field. */
+/** Returns the text of an error about the filter, for its field. */
 function filterProblemOf(error: Error | null): string | undefined {
   if (!(error instanceof ApiError) || error.status !== 422) return undefined;
   return /^filter: (.*)/s.exec(error.message)?.[1];
@@ -141,9 +141,9 @@ function Submit({ draft, bucket, chosen, onSaved, children }: SubmitProps) {
   const submit = async (): Promise<void> => {
     const id = chosen === NEW_BUCKET ? (await save.mutateAsync(toDestination(bucket))).id : chosen;
     if (id !== chosen) onSaved(id);
-    const onSuccess = (order: BulkExport) =>
-      void navigate({ to: pathTo(workspace, `/exports/${order.id}`) });
-    await create.mutateAsync(toOrder(draft, id), { onSuccess });
+    const onSuccess = (created: BulkExport) =>
+      void navigate({ to: pathTo(workspace, `/exports/${created.id}`) });
+    await create.mutateAsync(toExportRequest(draft, id), { onSuccess });
   };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();

@@ -62,8 +62,8 @@ function toRows(days: UsageDay[]): Row[] {
   const rows = days.map(({ date, ...figures }) => ({ name: date, ...figures })).reverse();
   const [first] = days;
   if (first === undefined) return [];
-  const { date: _, ...names } = first;
-  const sums = Object.keys(names).map((name) => [
+  const { date: _, ...figures } = first;
+  const sums = Object.keys(figures).map((name) => [
     name,
     days.reduce((sum, day) => sum + day[name as keyof Figures], 0),
   ]);

@@ -7,7 +7,7 @@ import { TreeWidth } from "./tree-width.tsx";
 
 type Props = { tree: TraceTree; scale: Scale; label: string; onZoom: (zoom: Zoom) => void };
 
-/** Times of the waterfall. A stretch that is drawn over with the pointer gets the whole width. */
+/** Times of the waterfall. A drag over a part of them zooms to it. */
 export function Axis({ tree, scale, label, onZoom }: Props) {
   const { chosen, ...drag } = useDrag((x0, x1) =>
     onZoom({ from: toTime(scale, x0), to: toTime(scale, x1) }),
@@ -43,15 +43,16 @@ export function Axis({ tree, scale, label, onZoom }: Props) {
   );
 }
 
-/** After the first tick of a zoomed part the times count from it: its own may be long and alike. */
+/** In a zoomed part, ticks after the first are relative to its start: absolute times would be long and look alike. */
 function tickText({ from }: Scale, ms: number): string {
   if (ms === 0) return "0";
   return from > 0 && ms > from ? `+${formatDuration(ms - from)}` : formatDuration(ms);
 }
 
-const LEAST_PART = 0.005;
+/** A shorter drag, as a part of the width, counts as a click. */
+const MIN_PART = 0.005;
 
-/** Calls `onEnd` with the two ends of a drag as parts of the width. A click is none. */
+/** Calls `onEnd` with the two ends of a drag as parts of the width. */
 function useDrag(onEnd: (x0: number, x1: number) => void) {
   const [ends, setEnds] = useState<[number, number] | null>(null);
   const at = (event: PointerEvent<HTMLDivElement>) => {
@@ -73,7 +74,7 @@ function useDrag(onEnd: (x0: number, x1: number) => void) {
       setEnds(null);
       // The last move may not be drawn yet.
       const [from, to] = [ends?.[0] ?? 0, at(event)];
-      if (ends !== null && Math.abs(to - from) > LEAST_PART) {
+      if (ends !== null && Math.abs(to - from) > MIN_PART) {
         onEnd(Math.min(from, to), Math.max(from, to));
       }
     },

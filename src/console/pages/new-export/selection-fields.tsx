@@ -12,7 +12,8 @@ type Props = {
   filterProblem: string | undefined;
 };
 
-export function What({ projects, draft, onChange, filterProblem }: Props) {
+/** Project, filter and times of the runs to export. */
+export function SelectionFields({ projects, draft, onChange, filterProblem }: Props) {
   const { project, filter, when } = draft;
   const isUnlisted = project !== "" && projects.every(({ id }) => id !== project);
   return (

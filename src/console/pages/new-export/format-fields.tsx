@@ -5,7 +5,7 @@ import { SelectField } from "../../ui/form/field.tsx";
 type Props = { draft: ExportDraft; onChange: (change: Partial<ExportDraft>) => void };
 
 /** Columns, compression and version of the files. */
-export function Shape({ draft, onChange }: Props) {
+export function FormatFields({ draft, onChange }: Props) {
   const { compression, format_version } = draft;
   return (
     <FormSection

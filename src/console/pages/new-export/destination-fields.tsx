@@ -13,7 +13,8 @@ type Props = {
   onChange: (change: Partial<BucketDraft>) => void;
 };
 
-export function Where({ destinations, chosen, onChoose, bucket, onChange }: Props) {
+/** A saved destination, or the fields of a new bucket. */
+export function DestinationFields({ destinations, chosen, onChoose, bucket, onChange }: Props) {
   const found = destinations.find(({ id }) => id === chosen);
   return (
     <FormSection
