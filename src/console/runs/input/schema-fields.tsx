@@ -63,7 +63,12 @@ function Control({ field: { kind, choices }, text, isInvalid, onChange }: Contro
   const options = kind === "boolean" ? ["true", "false"] : choices;
   if (kind === "boolean" || kind === "choice") {
     return (
-      <select className="in" value={text} onChange={(event) => onChange(event.target.value)}>
+      <select
+        className="in"
+        aria-invalid={isInvalid}
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      >
         <option value="">Not set</option>
         {options.map((option) => (
           <option key={option}>{option}</option>
