@@ -14,8 +14,8 @@ export class Heads {
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
   /** Namespaces whose newest checkpoint is too large for the cache. */
   readonly #released = new Set<string>();
-  /** Writes that LangGraph puts before their checkpoint, as with durability "exit". */
-  readonly #early = new Map<string, StoredWrite[]>();
+  /** Writes that LangGraph puts before their checkpoint, as with durability "exit", by namespace and checkpoint. */
+  readonly #early = new Map<string, Map<string, StoredWrite[]>>();
 
   /** Whether the newest checkpoint of the namespace was read or put, though it may be too large for the cache. */
   has(ns: string): boolean {
@@ -34,8 +34,8 @@ export class Heads {
   put(loaded: LoadedCheckpoint) {
     const head = this.#heads.get(loaded.ns);
     if (head && head.checkpoint_id >= loaded.checkpoint_id) return;
-    const writes = this.#early.get(earlyKey(loaded)) ?? loaded.writes;
-    this.#early.clear();
+    const writes = this.#early.get(loaded.ns)?.get(loaded.checkpoint_id) ?? loaded.writes;
+    this.#early.delete(loaded.ns);
     this.#heads.set(loaded.ns, { ...loaded, writes });
     this.releaseLarge(loaded.ns);
   }
@@ -50,13 +50,13 @@ export class Heads {
     if (this.#released.has(ns)) this.#heads.delete(ns);
   }
 
-  addWrites(op: Op & { op: "writes" }) {
-    const { ns, checkpoint_id, writes } = op;
+  addWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
     const head = this.#heads.get(ns);
     if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, writes);
     else if (!this.#released.has(ns) && !(head && head.checkpoint_id > checkpoint_id)) {
-      const key = earlyKey(op);
-      this.#early.set(key, mergeWrites(this.#early.get(key) ?? [], writes));
+      const early = this.#early.get(ns) ?? new Map<string, StoredWrite[]>();
+      this.#early.set(ns, early);
+      early.set(checkpoint_id, mergeWrites(early.get(checkpoint_id) ?? [], writes));
     }
   }
 
@@ -71,10 +71,6 @@ export class Heads {
       return value && channel in checkpoint.channel_values ? [value] : [];
     });
   }
-}
-
-function earlyKey({ ns, checkpoint_id }: Pick<LoadedCheckpoint, "ns" | "checkpoint_id">): string {
-  return `${ns} ${checkpoint_id}`;
 }
 
 function valueKey(value: { channel: string; version: number | string }): string {
