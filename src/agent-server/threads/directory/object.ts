@@ -35,7 +35,7 @@ const WORKSPACE = "workspace_id";
 const GENERATION = "generation";
 /** The newest first. */
 const CANCELLATIONS = "cancellations";
-/** Of different filters, statuses or actions. */
+/** Each has other filters, another status or another action. */
 const MAX_CANCELLATIONS = 20;
 /** Set when the deployment is deleted. */
 const ENDING = "ending";

@@ -27,7 +27,7 @@ const batcher = new Batcher<DirectoryChange>(DIRECTORY_BATCHING);
  */
 export type Publication = { move_to: number | null; cancellations: LateCancellation[] };
 
-/** One call has the entries of many threads, so the result of each is kept. */
+/** Results by entry: a call has the entries of many threads. */
 const publications = new WeakMap<DirectoryChange, Publication>();
 
 /** Publishes an entry in the next batch. Resolves when the directory has it. */

@@ -42,20 +42,19 @@ async function cancelBusy(
   cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
   const late = { accepted_until: Date.now(), status, action, filters };
-  await readDirectory(ctx.env, deployment_id, (directory) =>
-    directory.cancelLate(ctx.caller.workspace_id, late),
-  );
   let found = 0;
   const visit = () =>
     visitBusyThreads(ctx, { deployment_id, filters, with_temporary: true }, async (thread_ids) => {
       found += await cancel(thread_ids);
     });
-  let wereAll = await visit();
-  if (found === 0) {
-    // Only a caller that would get a 404 waits for runs that have just begun.
-    await scheduler.wait(DIRECTORY_LAG_MS);
-    wereAll = await visit();
-  }
+  await visit();
+  if (found === 0) await scheduler.wait(DIRECTORY_LAG_MS);
+  else
+    await readDirectory(ctx.env, deployment_id, (directory) =>
+      directory.cancelLate(ctx.caller.workspace_id, late),
+    );
+  // After the wait, or for threads that were published before the directory had the cancellation.
+  const wereAll = await visit();
   if (wereAll) return found;
   const text = `${found} runs are cancelled: call again for the rest.`;
   throw new AppError("unavailable", text, { retry_after_seconds: 1 });
