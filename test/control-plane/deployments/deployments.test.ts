@@ -409,6 +409,7 @@ describe("listing", () => {
     expect([namesOf(first), first.offset]).toEqual([["alpha", "alphabet"], 2]);
     const second = await list("limit=2&offset=2");
     expect([namesOf(second), second.offset]).toEqual([["beta"], 3]);
+    expect(namesOf(await list("name=alpha"))).toEqual(["alpha"]);
     expect(namesOf(await list("name_contains=ALPHA"))).toEqual(["alpha", "alphabet"]);
     expect(namesOf(await list("name_contains=%25"))).toEqual([]);
     expect(namesOf(await list("status=AWAITING_DELETE"))).toEqual([]);
@@ -420,7 +421,8 @@ describe("listing", () => {
     const [alpha, , beta] = (await list("")).resources;
     const ids = `${beta?.id},%20${alpha?.id.toUpperCase()},${UNKNOWN_ID}`;
     expect(namesOf(await list(`deployment_ids=${ids}`))).toEqual(["alpha", "beta"]);
-    for (const none of ["image_version=1", "image_version=", `tag_value_ids=${UNKNOWN_ID}`]) {
+    const absent = ["image_version=1", "image_version=", "agent_id=a", "agent_environment=dev"];
+    for (const none of [...absent, `tag_value_ids=${UNKNOWN_ID}`]) {
       expect(namesOf(await list(none))).toEqual([]);
     }
   });

@@ -61,11 +61,15 @@ export async function deploymentWith({ db, caller }: Context, id: string): Promi
   return row?.deployment_id ?? null;
 }
 
+/** Published clients filter by them, and no deployment has one. */
+const ABSENT_FIELDS = ["tag_value_ids", "image_version", "agent_id", "agent_environment"] as const;
+
 /** Lists deployments in deletion only on request: their names are free. */
 function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
   const { name_contains, status, deployment_type, deployment_ids, remote_reconciled } = query;
   const type = sql`${deployments.source_config} ->> 'deployment_type'`;
   return [
+    query.name === undefined ? undefined : eq(deployments.name, query.name),
     name_contains && containsText(deployments.name, name_contains),
     status === undefined
       ? ne(deployments.status, "AWAITING_DELETE")
@@ -73,7 +77,7 @@ function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
     deployment_type && sql`${type} = ${deployment_type}`,
     deployment_ids && among(deployments.id, deployment_ids),
     isReconciled(remote_reconciled),
-    query.tag_value_ids || query.image_version !== undefined ? sql`false` : undefined,
+    ...ABSENT_FIELDS.map((field) => (query[field] === undefined ? undefined : sql`false`)),
   ].map((filter) => filter || undefined);
 }
 

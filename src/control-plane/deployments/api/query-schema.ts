@@ -12,6 +12,7 @@ const Reconciled = QueryBoolean.optional().describe(
 );
 
 export const DeploymentsQuery = PageQuery.extend({
+  name: z.string().max(MAX_NAME_CHARACTERS).optional().describe("Name of the deployment"),
   name_contains: z
     .string()
     .max(MAX_NAME_CHARACTERS)
@@ -27,6 +28,11 @@ export const DeploymentsQuery = PageQuery.extend({
     Uuid,
     "Ids, separated by commas. Deployments have no tags: no deployment matches",
   ).optional(),
+  agent_id: z.string().optional().describe("Deployments have no such id: no deployment matches"),
+  agent_environment: z
+    .string()
+    .optional()
+    .describe("Deployments have no environment: no deployment matches"),
   image_version: z.string().optional().describe("Deployments have no image: no deployment matches"),
 });
 export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
