@@ -159,7 +159,9 @@ function urlOf(path: string, ids: Ids): string | null {
 function queryOf(path: string, { session_id }: Ids): string {
   if (path.endsWith("/store/items")) return "?namespace=notes&key=first";
   if (!path.startsWith("/api/v2/threads/")) return "";
-  return `?project_id=${session_id}&session_id=${session_id}&selects=TURNS`;
+  return path.endsWith("/stats")
+    ? `?session_id=${session_id}&selects=TURNS`
+    : `?project_id=${session_id}`;
 }
 
 describe.each([
