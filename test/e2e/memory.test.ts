@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -121,7 +121,7 @@ test.each(["messages", "wide"])(
       expect(run).toMatchObject({ status: "success" });
       const events = await (await client.call("GET", `${path}/${run_id}/stream`)).text();
       // A lost isolate is called again: `attempt` counts calls.
-      expect(events.match(/^event: metadata$/gm)).toHaveLength(1);
+      expect(events.match(/^event: metadata$/gm), await lossesOf(run_id)).toHaveLength(1);
     }
     const state = await (await client.call("GET", path.replace(/runs$/, "state"))).text();
     expect(state.length).toBeGreaterThan(LARGEST_CHARACTERS);
@@ -166,6 +166,12 @@ test("states that many clients read at once, and runs on them, are served beside
   ]);
   expect(await workerPidOf(dir)).toBe(pid);
 }, 300_000);
+
+/** Returns the lines of the log about lost attempts at a run. */
+async function lossesOf(run_id: string): Promise<string> {
+  const lines = (await readFile(join(dir, "worker.log"), "utf8")).split("\n");
+  return lines.filter((line) => line.includes("attempt_lost") && line.includes(run_id)).join("\n");
+}
 
 /** Sends a request again for as long as it is refused for the time being, and returns the text of its answer. */
 async function sendUntilServed(path: string, body?: object): Promise<string> {
