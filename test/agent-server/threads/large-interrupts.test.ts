@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { parseOutcome } from "../../../src/agent-server/threads/object/boundary/answers.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { objectNameOf, testThread } from "../../support/threads.ts";
@@ -32,4 +33,22 @@ test("an interrupt of some megabytes is whole in each answer, after a restart an
   const { n } = await thread.wait("breaks_oddly", { command: { resume: { n: 7 } } });
   expect(n).toBe(7);
   expect(lengthsOf(await thread.object.getThread())).toEqual([]);
+});
+
+test("interrupts of more objects and lists than a read may parse end their run", () => {
+  const outcomeOf = (lists: number) => {
+    const interrupts = JSON.stringify({ task: [{ value: new Array(lists).fill([]) }] });
+    const summary = { values: "{}", next: ["ask"], interrupts };
+    return { ops: [], failure: null, is_timeout: false, summary, traces: null };
+  };
+  expect(parseOutcome(outcomeOf(90_000)).summary?.next).toEqual(["ask"]);
+  expect(() => parseOutcome(outcomeOf(100_000))).toThrow(/summary\.interrupts.*100000 objects/);
+});
+
+test("a list of threads refuses one whose interrupts do not fit it", async () => {
+  const thread = await testThread();
+  await thread.wait("breaks_oddly", { input: { n: 0, characters: 3 * MIB } });
+  const refused = await thread.object.getThreadWithin(2 * MIB, 0);
+  expect(refused).toEqual({ ok: false, refusal: "too_large" });
+  expect(await thread.object.getThreadWithin(4 * MIB, 0)).toMatchObject({ ok: true });
 });

@@ -8,12 +8,16 @@ const OPENING_BRACKET = 0x5b;
  * an object of many times its size.
  */
 export function isJsonWithin(text: string, max_containers: number): boolean {
-  let containers = 0;
+  return countBrackets(text) <= max_containers && isJson(text);
+}
+
+function countBrackets(text: string): number {
+  let brackets = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === OPENING_BRACE || code === OPENING_BRACKET) containers += 1;
+    if (code === OPENING_BRACE || code === OPENING_BRACKET) brackets += 1;
   }
-  return containers <= max_containers && isJson(text);
+  return brackets;
 }
 
 function isJson(text: string): boolean {
@@ -25,7 +29,13 @@ function isJson(text: string): boolean {
   }
 }
 
-export function isJsonOf(schema: z.ZodType, text: string): boolean {
+/** `max_containers`: as of `isJsonWithin`. */
+export function isJsonOf(
+  schema: z.ZodType,
+  text: string,
+  max_containers = Number.POSITIVE_INFINITY,
+): boolean {
+  if (countBrackets(text) > max_containers) return false;
   try {
     return schema.safeParse(JSON.parse(text)).success;
   } catch {

@@ -45,11 +45,11 @@ export class ThreadMethods {
     return this.#thread.openVisible() ? this.#thread.store.thread.record() : null;
   }
 
-  /** Does not parse values of more characters. `recent_runs`: number of runs whose statuses are returned. */
+  /** Does not parse values and interrupts of more characters. `recent_runs`: number of runs whose statuses are returned. */
   async getThreadWithin(characters: number, recent_runs: number): Promise<FoundRecord> {
     if (!this.#thread.openVisible()) return { ok: false, refusal: "thread_missing" };
     const { thread, runs } = this.#thread.store;
-    if ((thread.valuesText()?.length ?? 0) > characters) return { ok: false, refusal: "too_large" };
+    if (thread.recordCharacters > characters) return { ok: false, refusal: "too_large" };
     return { ok: true, thread: thread.record(), recent_runs: runs.recentStatuses(recent_runs) };
   }
 

@@ -12,6 +12,7 @@ import {
   MAX_ANSWER_CONTAINERS,
   MAX_ENTRIES,
   MAX_INTERRUPTS_CHARACTERS,
+  MAX_INTERRUPTS_CONTAINERS,
   MAX_VALUES_CHARACTERS,
   MAX_VALUES_CONTAINERS,
 } from "./limits.ts";
@@ -39,7 +40,10 @@ const Summary: z.ZodType<ThreadSummary> = z.object({
   interrupts: z
     .string()
     .max(MAX_INTERRUPTS_CHARACTERS)
-    .refine((text) => isJsonOf(Interrupts, text), "is not JSON text"),
+    .refine(
+      (text) => isJsonOf(Interrupts, text, MAX_INTERRUPTS_CONTAINERS),
+      `is not JSON text of at most ${MAX_INTERRUPTS_CONTAINERS} objects and lists`,
+    ),
 });
 
 // Built once: a schema takes longer to build than to parse with.

@@ -37,6 +37,8 @@ export const MAX_VALUES_CHARACTERS = 24 * MIB;
 export const MAX_VALUES_CONTAINERS = 500_000;
 /** A quarter of the message that ends a run, which has the state too. */
 export const MAX_INTERRUPTS_CHARACTERS = 8 * MIB;
+/** Objects and lists of the interrupts, which each read of the thread parses. */
+export const MAX_INTERRUPTS_CONTAINERS = 100_000;
 export const MAX_ANSWER_CHARACTERS = 31 * MIB;
 /** Objects and lists of a state or a history. */
 export const MAX_ANSWER_CONTAINERS = 1_000_000;

@@ -115,6 +115,11 @@ export class StoredThread {
     };
   }
 
+  /** Characters of the texts that a record parses. */
+  get recordCharacters(): number {
+    return (this.valuesText()?.length ?? 0) + this.#interruptsText().length;
+  }
+
   /** @returns JSON text, `null` before the first state */
   valuesText(): string | null {
     const { state_updated_at, values } = this.#row.get();
