@@ -17,6 +17,11 @@ export function parseTraceparent(value: unknown): CallerSpan | null {
   return { trace_id, span_id, flags };
 }
 
+/** Returns the id of a trace as OpenTelemetry has it. */
+export function otelTraceId(trace_id: string): string {
+  return trace_id.replaceAll("-", "");
+}
+
 /** Returns the id of the span of a run: the last digits of its UUID are random in each version. */
 export function spanIdOf(run_id: string): string {
   return run_id.replaceAll("-", "").slice(-SPAN_CHARACTERS);

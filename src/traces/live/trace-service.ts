@@ -11,9 +11,9 @@ import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import { MAX_SPANS, type SpanRow, type TraceListing } from "../reads/spans.ts";
 import {
-  findTracesBelow,
   MAX_CALLED_TRACES,
   placeBelow,
+  placeCalled,
   type TraceBelow,
 } from "../trees/called-traces.ts";
 import { partitionsOfTrace } from "../trees/trace-partitions.ts";
@@ -44,9 +44,11 @@ export async function readTrace(
       const listing = await tracePartition(ctx.env, partition).listTrace(id, min_seq);
       return { partition, listing, below };
     });
-  const ours = (await list(trace_id, since?.seqs ?? {}, null)).filter(exists);
+  const listed = await list(trace_id, since?.seqs ?? {}, null);
+  const ours = listed.filter(exists);
   if (ours.length === 0) throw notFound("Trace", trace_id);
-  const all = home === null ? [] : await findTracesBelow(ctx, trace_id, keys);
+  const found = home === null ? [] : listed.flatMap(({ listing }) => listing.called);
+  const all = await placeCalled(ctx, trace_id, keys, found);
   const called = all.slice(0, MAX_CALLED_TRACES);
   const below: Listed[] = [];
   for (const one of called) {

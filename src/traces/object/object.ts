@@ -87,7 +87,7 @@ export class TracePartition extends DurableObject<Env> {
   /** Lists runs of a trace that changed after a sequence. */
   async listTrace(trace_id: string, min_seq: number) {
     const { seq } = this.#store.counts.current;
-    const nothing = { seq, exists: false, ids: [] };
+    const nothing = { seq, exists: false, ids: [], called: [] };
     return this.#read(nothing, (reader) => ({ seq, ...listTrace(reader, trace_id, min_seq) }));
   }
 
@@ -156,8 +156,8 @@ export class TracePartition extends DurableObject<Env> {
     return this.#read([], (reader) => findTracesWith(reader, pairs));
   }
 
-  async findCalled(otel_trace_id: string) {
-    return this.#read([], (reader) => findCalled(reader, otel_trace_id));
+  async findCalled(trace_id: string) {
+    return this.#read([], (reader) => findCalled(reader, trace_id));
   }
 
   async findPlaces(span_ids: string[]) {

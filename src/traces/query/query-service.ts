@@ -10,7 +10,7 @@ import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
 import type { Columns, TraceRunRow } from "../rows/rows.ts";
-import { placeBelow, type TraceBelow, tracesBelow } from "../trees/called-traces.ts";
+import { findTracesBelow, placeBelow, type TraceBelow } from "../trees/called-traces.ts";
 import { type RunMatch, searchPartitions } from "./page-search.ts";
 import { columnsOf, type QueryPlan, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
@@ -48,7 +48,8 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
     return { runs: await toRuns(ctx, found, select), next: null };
   }
   // The root of a called trace is not a root of the trace that has called it.
-  const below = input.trace && input.is_root !== true ? await tracesBelow(ctx, input.trace) : [];
+  const below =
+    input.trace && input.is_root !== true ? await findTracesBelow(ctx, input.trace) : [];
   const plan = withTraces(toPlan(input), below);
   const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
   // Another row shows whether a next page exists. Large columns are read for the rows of the page alone.

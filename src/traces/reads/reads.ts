@@ -1,3 +1,4 @@
+import { otelTraceId } from "../../shared/metrics/trace-context.ts";
 import { rootDayOf } from "../dotted-order.ts";
 import type { Columns, TraceRunRow } from "../rows/rows.ts";
 import { EVERY_RUN } from "../rows/run-source.ts";
@@ -14,6 +15,8 @@ export type FarTrace = { root_day: string; trace_id: string };
 export type RunsById = { runs: TraceRunRow[]; read: number };
 
 const MAX_FAR = 10_000;
+/** Each is searched for in the index of its day by every call of a query. */
+const MAX_CALLED = 1000;
 /** A message holds 32 MiB, a character has up to two bytes, and a run up to 1.6 million characters. */
 const MESSAGE_CHARS = 8_000_000;
 
@@ -47,8 +50,9 @@ export function findTracesWith({ source }: RunReader, pairs: MetadataPair[]): st
   return [...found];
 }
 
-/** Returns the traces that a span of this OpenTelemetry trace has called, which their roots name. */
-export function findCalled({ source }: RunReader, otel_trace_id: string): CalledTrace[] {
+/** Returns the traces whose roots name a span of this trace as their caller, by the id of OpenTelemetry. */
+export function findCalled({ source }: RunReader, trace_id: string): CalledTrace[] {
+  const otel_trace_id = otelTraceId(trace_id);
   const term = onlyTerm(termOf("m", "otel_trace_id", otel_trace_id));
   const called: CalledTrace[] = [];
   for (const run of source.live({ ...EVERY_RUN, is_root: true, candidates: [[term]] })) {
@@ -56,7 +60,7 @@ export function findCalled({ source }: RunReader, otel_trace_id: string): Called
     const span_id = metadata.get("otel_parent_span_id");
     if (run.is_root !== 1 || metadata.get("otel_trace_id") !== otel_trace_id || !span_id) continue;
     called.push({ trace_id: run.trace_id, span_id });
-    if (called.length === MAX_FAR) break;
+    if (called.length === MAX_CALLED) break;
   }
   return called;
 }

@@ -1,5 +1,5 @@
 import type { TraceRunRow } from "../rows/rows.ts";
-import { byDottedOrder } from "./reads.ts";
+import { byDottedOrder, type CalledTrace, findCalled } from "./reads.ts";
 import type { RunReader } from "./run-reader.ts";
 
 const COLUMNS = [
@@ -14,8 +14,13 @@ export type SpanRow = Pick<TraceRunRow, (typeof COLUMNS)[number] | "error"> & {
   is_error_cut: number;
 };
 
-/** Changed runs of a trace, in its order. */
-export type TraceListing = { seq: number; exists: boolean; ids: string[] };
+/** Changed runs of a trace, in its order. `called`: see `findCalled`. */
+export type TraceListing = {
+  seq: number;
+  exists: boolean;
+  ids: string[];
+  called: CalledTrace[];
+};
 /** Spans of the first `read` ids of a request. */
 export type SpanPage = { spans: SpanRow[]; read: number };
 
@@ -26,15 +31,19 @@ const PAGE_CHARS = 1_000_000;
 
 /** Sorts ids, so that pages are read without sorting again. */
 export function listTrace(
-  { source }: RunReader,
+  reader: RunReader,
   trace_id: string,
   min_seq: number,
 ): Omit<TraceListing, "seq"> {
-  const runs = source
+  const runs = reader.source
     .ofTrace(trace_id)
     .map(({ id, dotted_order, changed_seq }) => ({ id, dotted_order, changed_seq }));
   const changed = runs.filter(({ changed_seq }) => changed_seq > min_seq).sort(byDottedOrder);
-  return { exists: runs.length > 0, ids: changed.slice(0, MAX_SPANS + 1).map(({ id }) => id) };
+  return {
+    exists: runs.length > 0,
+    ids: changed.slice(0, MAX_SPANS + 1).map(({ id }) => id),
+    called: findCalled(reader, trace_id),
+  };
 }
 
 /** Reads at least one run, then as many as fit a page. Deleted runs are skipped. */

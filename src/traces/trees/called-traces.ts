@@ -1,4 +1,5 @@
 import type { Context } from "../../shared/context.ts";
+import { otelTraceId } from "../../shared/metrics/trace-context.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
@@ -24,22 +25,27 @@ const AT_ONCE = 25;
 /** Traces of agents that are shown below one. */
 export const MAX_CALLED_TRACES = 100;
 
-/**
- * Finds the traces that spans of a trace have called, among those of these partitions. Leaves out those whose calling
- * span is not stored.
- */
-export async function findTracesBelow(
+/** Finds the traces that spans of a trace have called, if the root of that is stored. */
+export async function findTracesBelow(ctx: Context, trace_id: string): Promise<TraceBelow[]> {
+  const home = (await findHomes(ctx, [{ id: trace_id }])).get(trace_id);
+  if (home === undefined) return [];
+  const keys = await partitionsOfTrace(ctx, trace_id, home);
+  const called = await mapConcurrent(keys, AT_ONCE, (partition) =>
+    tracePartition(ctx.env, partition).findCalled(trace_id),
+  );
+  return placeCalled(ctx, trace_id, keys, called.flat());
+}
+
+/** Returns the place of each called trace, without those whose calling span is in none of the partitions. */
+export async function placeCalled(
   ctx: Context,
   trace_id: string,
   keys: PartitionKey[],
+  all: CalledTrace[],
 ): Promise<TraceBelow[]> {
-  const otel_trace_id = trace_id.replaceAll("-", "");
-  const found = await mapConcurrent(keys, AT_ONCE, (partition) =>
-    tracePartition(ctx.env, partition).findCalled(otel_trace_id),
-  );
-  const called = found.flat().filter((one) => one.trace_id !== trace_id);
+  const called = all.filter((one) => one.trace_id !== trace_id);
   if (called.length === 0) return [];
-  const nameOf = ({ span_id }: CalledTrace) => runIdOfSpan(otel_trace_id, span_id);
+  const nameOf = ({ span_id }: CalledTrace) => runIdOfSpan(otelTraceId(trace_id), span_id);
   const names = [...new Set(called.map(nameOf))];
   const places = await mapConcurrent(keys, AT_ONCE, (partition) =>
     tracePartition(ctx.env, partition).findPlaces(names),
@@ -50,13 +56,6 @@ export async function findTracesBelow(
     const parent = parents.get(nameOf(one));
     return parent ? [{ trace_id: one.trace_id, parent }] : [];
   });
-}
-
-/** Finds the traces that spans of a trace have called, if the root of that is stored. */
-export async function tracesBelow(ctx: Context, trace_id: string): Promise<TraceBelow[]> {
-  const home = (await findHomes(ctx, [{ id: trace_id }])).get(trace_id);
-  if (home === undefined) return [];
-  return findTracesBelow(ctx, trace_id, await partitionsOfTrace(ctx, trace_id, home));
 }
 
 /** Returns a run of a called trace with its place in the trace that has called it. */
