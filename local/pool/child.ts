@@ -73,7 +73,7 @@ export class Child {
     this.exited = new Promise((resolve) => {
       this.#process.once("exit", (code, signal) => {
         this.#isAlive = false;
-        this.#why ??= this.#exitReason(signal ?? `exit code ${code}`);
+        this.#why ??= this.#crashOf(signal ?? `exit code ${code}`);
         void Promise.all([this.close(), this.#remove("ping")]).then(() => resolve());
       });
     });
@@ -140,8 +140,10 @@ export class Child {
     return rm(`${this.#name}.${suffix}`, { force: true });
   }
 
-  #exitReason(how: string): string {
+  /** Returns why the process ended by itself. Its last words, such as V8's sizes of the heap, are for the log. */
+  #crashOf(how: string): string {
     const { label, heap_mb, rss_bytes } = this.#limits;
+    process.stderr.write(`The ${label}'s process ended with ${how}:\n${this.#stderr}\n`);
     const megabytes = Math.round(rss_bytes / MEGABYTE);
     const heap = heap_mb === null ? "" : `, and an isolate ${heap_mb} MB of heap`;
     if (/out of memory/i.test(this.#stderr)) {
