@@ -120,11 +120,14 @@ test("a threadless run in an object that had others before writes at most 14 row
     );
   };
   await run();
-  const counted = countRows([await run()]);
-  await run();
-  const rows = counted.stop();
-  expect(rows).toHaveProperty("INSERT OR REPLACE");
-  expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(14);
+  // A run that takes longer than 20 ms on a busy machine is written when it is accepted, too.
+  await eventually(async () => {
+    const counted = countRows([await run()]);
+    await run();
+    const rows = counted.stop();
+    expect(rows).toHaveProperty("INSERT OR REPLACE");
+    expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(14);
+  });
 });
 
 test("a run that has just ended is not read again for its result", async () => {
