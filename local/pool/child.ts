@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { request } from "node:http";
 import { createRequire } from "node:module";
+import { log } from "../../src/shared/log.ts";
 import { kill } from "../processes/processes.ts";
 
 export type ChildOptions = {
@@ -143,7 +144,7 @@ export class Child {
   /** Returns why the process ended by itself. Its last words, such as V8's sizes of the heap, are for the log. */
   #crashOf(how: string): string {
     const { label, heap_mb, rss_bytes } = this.#limits;
-    process.stderr.write(`The ${label}'s process ended with ${how}:\n${this.#stderr}\n`);
+    log.warn("process_ended", { process: label, how, last_words: this.#stderr });
     const megabytes = Math.round(rss_bytes / MEGABYTE);
     const heap = heap_mb === null ? "" : `, and an isolate ${heap_mb} MB of heap`;
     if (/out of memory/i.test(this.#stderr)) {

@@ -169,10 +169,9 @@ test("states that many clients read at once, and runs on them, are served beside
 
 /** Returns the lines of the log about lost attempts at a run. */
 async function lossesOf(run_id: string): Promise<string> {
-  const log = await readFile(join(dir, "worker.log"), "utf8");
-  const lines = log.split("\n");
-  const losses = lines.filter((line) => line.includes("attempt_lost") && line.includes(run_id));
-  return [...losses, ...log.split("The agent's process ended with").slice(1)].join("\n");
+  const lines = (await readFile(join(dir, "worker.log"), "utf8")).split("\n");
+  const isLoss = (line: string) => line.includes("attempt_lost") && line.includes(run_id);
+  return lines.filter((line) => isLoss(line) || line.includes("process_ended")).join("\n");
 }
 
 /** Sends a request again for as long as it is refused for the time being, and returns the text of its answer. */
