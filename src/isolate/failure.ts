@@ -1,4 +1,4 @@
-import type { AgentFailure, Answer } from "./contract.ts";
+import type { AgentFailure } from "./contract.ts";
 import { toWire } from "./wire.ts";
 
 /** RPC drops the class and the stack of an error, so both are read here, inside the isolate. */
@@ -32,13 +32,5 @@ function textOf(thrown: unknown): string {
     return toWire(thrown);
   } catch {
     return String(thrown);
-  }
-}
-
-export async function answer<T>(work: () => Promise<T>): Promise<Answer<T>> {
-  try {
-    return { ok: true, value: await work() };
-  } catch (error) {
-    return { ok: false, error: toFailure(error) };
   }
 }

@@ -6,9 +6,10 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import type { AuthCall, AuthEntrypoint, WireRequest } from "../auth-contract.ts";
 import type { Answer } from "../contract.ts";
 import { type AgentProps, TCP_BINDING } from "../environment-contract.ts";
-import { answer } from "../failure.ts";
 import { withServer } from "../server.ts";
 import type { EmbedCall, EmbeddingResult } from "../store-contract.ts";
+import { asCall, Call } from "../tcp/calls.ts";
+import { answer } from "./answer.ts";
 import { authenticateRequest, authorize } from "./auth.ts";
 import { embed } from "./embedding.ts";
 import { serveApp } from "./http-app.ts";
@@ -20,7 +21,14 @@ export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements 
     if (!builtin) return new Response("404 Not Found", { status: 404 });
     const { [TCP_BINDING]: _, ...env } = Object(this.env);
     const work = () => serveApp(request, { builtin, user }, env, this.ctx);
-    return withServer(server, work);
+    const call = await Call.begin();
+    try {
+      const response = await call.run(() => withServer(server, work));
+      return call.endWith(response);
+    } catch (error) {
+      call.end();
+      throw error;
+    }
   }
 
   async embed(call: EmbedCall): Promise<Answer<EmbeddingResult>> {
@@ -28,7 +36,7 @@ export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements 
   }
 
   async authenticateRequest(request: WireRequest) {
-    return authenticateRequest(request);
+    return asCall(() => authenticateRequest(request));
   }
 
   async matchesPattern(pattern: string, text: string) {
@@ -36,6 +44,6 @@ export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements 
   }
 
   async authorize(call: AuthCall) {
-    return authorize(call);
+    return asCall(() => authorize(call));
   }
 }

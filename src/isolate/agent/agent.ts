@@ -17,12 +17,12 @@ import type {
   ThreadSummary,
   UpdateCall,
 } from "../contract.ts";
-import { answer } from "../failure.ts";
 import { sendable } from "../message-size.ts";
 import { Outbox } from "../outbox.ts";
 import { isTracingOff } from "../tracing/run-tracer.ts";
 import { toWire } from "../wire.ts";
 import { AgentCode } from "./agent-code.ts";
+import { answer } from "./answer.ts";
 import { assertAuth } from "./auth.ts";
 import { type OpenEngine, opener } from "./engine.ts";
 import { assertApp } from "./http-app.ts";

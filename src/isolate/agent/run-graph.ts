@@ -10,6 +10,7 @@ import {
 import { Outbox } from "../outbox.ts";
 import { PendingWork } from "../pending-work.ts";
 import { withServer } from "../server.ts";
+import { Call } from "../tcp/calls.ts";
 import { isTracingOff, RunTracer } from "../tracing/run-tracer.ts";
 import type { Open, RunTools } from "./engine.ts";
 import { streamLogs } from "./lines.ts";
@@ -23,16 +24,18 @@ export async function runInContext(
   host: Host,
 ): Promise<RunOutcome> {
   const { props } = ctx;
+  const serving = await Call.begin();
   const pending = new PendingWork();
   // The given stub is disposed with the call; the run may write to the store after it.
   const held = hold(host);
   const work = () => pending.run(() => runGraph(open, call, held, pending));
   const hasMore = () => pending.isLeft;
   try {
-    return await streamLogs(props, () => withServer(props?.server, work), hasMore);
+    const logged = () => streamLogs(props, () => withServer(props?.server, work), hasMore);
+    return await serving.run(logged);
   } finally {
     const end = pending.isLeft ? pending.settled() : Promise.resolve();
-    ctx.waitUntil(end.finally(() => held[Symbol.dispose]?.()));
+    serving.end(end.finally(() => held[Symbol.dispose]?.()));
   }
 }
 
