@@ -1,6 +1,9 @@
 import { env } from "cloudflare:workers";
 import { TCP_BINDING, type TcpEgress, type TcpSession } from "../environment-contract.ts";
 import { track } from "../pending-work.ts";
+import { Call } from "./calls.ts";
+import { LatePromise } from "./late-promise.ts";
+import type { LiveCall, OwnSocket } from "./lending.ts";
 
 export type LinkOptions = {
   isSecure: boolean;
@@ -21,7 +24,9 @@ const WRITE_BYTES = 128 * 1024;
 
 export function openLink(address: string, options: LinkOptions): Link {
   const egress = Reflect.get(env, TCP_BINDING) as TcpEgress | undefined;
-  return new Link(track(openSession(egress, address, options)), options);
+  const home = Call.current;
+  const session = home.do(() => openSession(egress, address, options));
+  return new Link(home, track(session), options);
 }
 
 async function openSession(
@@ -36,92 +41,150 @@ async function openSession(
   return session;
 }
 
-/** Has the form of the sockets of `cloudflare:sockets`. The egress holds the socket itself. */
-export class Link {
+/**
+ * Has the form of the sockets of `cloudflare:sockets`. The egress holds the socket itself, for the call that opened it:
+ * each step is done there.
+ */
+export class Link implements OwnSocket {
   readonly secureTransport: "on" | "starttls";
   readonly opened: Promise<object>;
-  readonly closed: Promise<void>;
+  readonly closed = new LatePromise();
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
   /** TLS has started: another link has the socket. */
   upgraded = false;
+  /** Closes the socket of `node:net` that uses this link. */
+  onClose: (() => void) | undefined;
+  readonly users = new Set<LiveCall>();
+  isClosed = false;
+  readonly #home: Call;
   readonly #session: Promise<TcpSession>;
   readonly #options: LinkOptions;
-  readonly #over = Promise.withResolvers<void>();
   #lastWrite: Promise<void> = Promise.resolve();
   #bytesRead = 0;
+  /** Disconnected before the owner is notified. */
+  #isSilent = false;
+  /** No bytes have come since some were sent. */
+  #isAwaited = false;
+  #usedAt = Date.now();
 
-  constructor(session: Promise<TcpSession>, options: LinkOptions) {
+  constructor(home: Call, session: Promise<TcpSession>, options: LinkOptions) {
+    this.#home = home;
+    home.own(this);
     this.#session = session;
     this.#options = options;
     this.secureTransport = options.isSecure ? "on" : "starttls";
     this.opened = session.then(() => ({}));
-    this.closed = this.#over.promise;
-    this.opened.catch((error: unknown) => this.#over.reject(error));
-    this.closed.catch(() => {});
+    this.opened.catch((error: unknown) => this.closed.reject(error));
     this.readable = new ReadableStream({ type: "bytes", pull: (at) => this.#pull(at) });
     this.writable = new WritableStream({
       write: (chunk) => {
         this.#lastWrite = this.#write(chunk);
         return this.#lastWrite;
       },
-      close: async () => (await this.#session).end(),
+      close: () => this.#do((session) => session.end()),
       abort: () => this.close(),
     });
   }
 
+  get idle_ms(): number {
+    return this.#isAwaited ? 0 : Date.now() - this.#usedAt;
+  }
+
+  /** Does `work` in the call that opened the socket. */
+  atHome<T>(work: () => Promise<T>): Promise<T> {
+    this.#usedAt = Date.now();
+    this.#home.lend(this);
+    return this.#home.do(work);
+  }
+
+  #do<T>(work: (session: TcpSession) => Promise<T>): Promise<T> {
+    return this.atHome(async () => work(await this.#session));
+  }
+
   startTls(options: TlsOptions = {}): Link {
     this.upgraded = true;
-    const upgrade = async () => {
-      await this.#lastWrite;
-      const session = await this.#session;
-      await session.startTls(options.expectedServerHostname).finally(() => this.#over.resolve());
+    this.isClosed = true;
+    this.#home.disown(this);
+    const upgrade = async (session: TcpSession) => {
+      await session.startTls(options.expectedServerHostname).finally(() => this.closed.resolve());
       return session;
     };
-    return new Link(track(upgrade()), { ...this.#options, isSecure: true });
+    const session = this.#lastWrite.then(() => this.#do(upgrade));
+    return new Link(this.#home, track(session), { ...this.#options, isSecure: true });
   }
 
   async close(): Promise<void> {
-    const session = await this.#session.catch(() => null);
-    await session?.close().catch(() => {});
-    session?.[Symbol.dispose]?.();
-    this.#over.resolve();
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.#home.disown(this);
+    if (!this.#isSilent) await this.#end();
+    this.closed.resolve();
+  }
+
+  async disconnect(): Promise<void> {
+    this.#isSilent = true;
+    await this.#end();
+  }
+
+  notify() {
+    if (this.onClose) this.onClose();
+    else void this.close();
+  }
+
+  async #end(): Promise<void> {
+    const end = async (session: TcpSession) => {
+      await session.close().catch(() => {});
+      session[Symbol.dispose]?.();
+    };
+    await this.#do(end).catch(() => {});
   }
 
   async #pull(controller: ReadableByteStreamController): Promise<void> {
     try {
-      const bytes = await this.#read();
+      const bytes = await this.#unlessSilent(this.#do((session) => this.#read(session)));
       if (bytes !== null) return controller.enqueue(bytes as Uint8Array<ArrayBuffer>);
     } catch (error) {
       if (!this.upgraded) return this.#fail(controller, error);
     }
     controller.close();
     controller.byobRequest?.respond(0);
-    if (this.#options.closesAtEnd) this.#over.resolve();
+    if (this.#options.closesAtEnd) this.closed.resolve();
   }
 
-  async #read(): Promise<Uint8Array | null> {
-    const session = await this.#session;
+  /** Does not settle once the link is silent. */
+  async #unlessSilent<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } finally {
+      if (this.#isSilent) await new Promise(() => {});
+    }
+  }
+
+  async #read(session: TcpSession): Promise<Uint8Array | null> {
     const mayUpgrade = !this.#options.isSecure && this.#bytesRead < PLAIN_BYTES;
     if (mayUpgrade && this.#bytesRead > 0) {
-      await new Promise((resolve) => setTimeout(resolve, BEFORE_READ_MS));
+      await scheduler.wait(BEFORE_READ_MS);
     }
     if (this.upgraded) return null;
     const bytes = await session.read();
+    this.#isAwaited = false;
     this.#bytesRead += bytes?.byteLength ?? 0;
     return bytes;
   }
 
   #fail(controller: ReadableByteStreamController, error: unknown): void {
     controller.error(error);
-    this.#over.reject(error);
+    this.closed.reject(error);
   }
 
   async #write(chunk: Uint8Array | ArrayBuffer): Promise<void> {
     const bytes = new Uint8Array(chunk);
-    const session = await this.#session;
+    this.#isAwaited = true;
+    if (this.#isSilent) throw new Error("The run that opened this socket is over.");
     for (let at = 0; at < bytes.byteLength; at += WRITE_BYTES) {
-      await track(session.write(bytes.slice(at, at + WRITE_BYTES)));
+      const part = bytes.slice(at, at + WRITE_BYTES);
+      await this.#unlessSilent(track(this.#do((session) => session.write(part))));
     }
   }
 }

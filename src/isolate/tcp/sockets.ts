@@ -1,8 +1,9 @@
 // Sockets of `node:net`, `node:tls` and `cloudflare:sockets` connect through the agent's egress.
 import { connect } from "cloudflare:sockets";
 import net from "node:net";
+import { Duplex } from "node:stream";
 import tls from "node:tls";
-import { type Link, openLink } from "./link.ts";
+import { Link, openLink } from "./link.ts";
 
 /** Fields of workerd's `net.Socket` that its own `connect` sets. */
 type NetSocket = net.Socket & {
@@ -11,6 +12,8 @@ type NetSocket = net.Socket & {
   servername?: string | null;
   _host: string;
   _handle: Handle;
+  /** The socket on which a TLSSocket has started. */
+  _parentWrap: net.Socket | null;
   _sockname: null;
   _undestroy(): void;
 };
@@ -84,11 +87,34 @@ function openSocket(socket: NetSocket, host: string, port: number, name: string)
     options: { host, port, addressType },
   };
   socket._undestroy();
-  link.closed.catch((error: Error) => socket.destroy(error));
+  workAtHome(socket, link);
+  link.onClose = () => silence(socket).destroy();
+  link.closed.catch((error) => void socket.destroy(error as Error));
   link.opened.then(
     () => announce(socket),
     () => {},
   );
+}
+
+/** The steps of a stream at which the runtime's socket reads and writes. */
+const STEPS = ["_read", "_write", "_writev", "_final"] as const;
+
+/**
+ * Keeps the loop that reads, and each write, in the call that opened the socket. In that of a run that uses the socket
+ * they would end with this run.
+ */
+function workAtHome(socket: net.Socket, link: Link): void {
+  const { pause, resume, read } = Duplex.prototype;
+  const steps = STEPS.map((name) => {
+    const step = Reflect.get(socket, name) as (...args: unknown[]) => void;
+    const atHome = (...args: unknown[]) => {
+      const work = async () => step.apply(socket, args);
+      link.atHome(work).catch((error: Error) => socket.destroy(error));
+    };
+    return [name, atHome];
+  });
+  // The runtime's own ones start a loop where they are called.
+  Object.assign(socket, { pause, resume, read, ...Object.fromEntries(steps) });
 }
 
 function announce(socket: NetSocket): void {
@@ -98,6 +124,19 @@ function announce(socket: NetSocket): void {
   socket.emit("ready");
   // Starts to read.
   if (!socket.isPaused()) socket.read(0);
+}
+
+/** Drops errors that listeners throw, as an event "error" without a listener does: the run has no part in them. */
+function silence(socket: net.Socket): net.Socket {
+  const emit = socket.emit as (...args: unknown[]) => boolean;
+  const emitQuietly = (...args: unknown[]) => {
+    try {
+      return emit.apply(socket, args);
+    } catch {
+      return true;
+    }
+  };
+  return Object.assign(socket, { emit: emitQuietly });
 }
 
 type WorkerOptions = { secureTransport?: "off" | "on" | "starttls" };
@@ -114,6 +153,27 @@ function connectThroughEgress(
 }
 
 Reflect.set(globalThis, Symbol.for("heddle:connect"), connectThroughEgress);
+
+/** Starts TLS on the link of another socket, which makes a new link. */
+type TlsSocket = tls.TLSSocket &
+  Pick<NetSocket, "_parentWrap"> & { _start(): void; _handle: Handle | null };
+
+const tlsPrototype = tls.TLSSocket.prototype as TlsSocket;
+const startTls = tlsPrototype._start;
+
+tlsPrototype._start = function (this: TlsSocket) {
+  startTls.call(this);
+  const link = this._handle?.socket;
+  if (!(link instanceof Link)) return;
+  const plain = this._parentWrap;
+  if (plain) workAtHome(this, link);
+  // Drivers listen to both.
+  this.once("close", () => plain?.destroy());
+  link.onClose = () => {
+    if (plain) silence(plain);
+    silence(this).destroy();
+  };
+};
 
 // The runtime refuses the option `checkServerIdentity` of `tls.connect`, which mysql2 always sends.
 type ServerCheck = (...args: unknown[]) => Error | undefined;
