@@ -3,12 +3,16 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { databaseTest } from "../support/node/database-test.ts";
 import {
   databaseProblem,
+  mariadbUrl,
+  postgresUrl,
+  redisUrl,
   startMariadb,
   startPostgres,
   startRedis,
 } from "../support/node/databases.ts";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
+import type { Databases } from "./support/global-setup.ts";
 import { stack } from "./support/stack.ts";
 
 const AGENT = `
@@ -95,6 +99,73 @@ export async function databases({ call, url, port }: { call: string; url: string
 }
 `;
 
+/** Pools as agents have them: for all runs, made when the module loads. */
+const POOLS = `
+import { Redis } from "ioredis";
+import mysql from "mysql2/promise";
+import pg from "pg";
+import postgres from "postgres";
+
+const { POSTGRES_URL, MYSQL_URL, REDIS_URL } = process.env;
+const pool = new pg.Pool({ connectionString: POSTGRES_URL, max: 2 });
+const single = new pg.Pool({ connectionString: POSTGRES_URL, max: 1 });
+const sql = postgres(POSTGRES_URL, { max: 2, ssl: "require" });
+const connections = mysql.createPool({ uri: MYSQL_URL, ssl: {}, connectionLimit: 2, disableEval: true });
+const redis = new Redis(REDIS_URL);
+redis.on("error", () => {});
+
+const BACKEND = "SELECT pg_backend_pid() AS id";
+
+const queries = {
+  pg: async () => (await pool.query(BACKEND)).rows[0].id,
+  postgres: async () => (await sql.unsafe(BACKEND))[0].id,
+  mysql2: async () => (await connections.query("SELECT connection_id() AS id"))[0][0].id,
+  ioredis: async () => redis.client("ID"),
+};
+
+/** Queries several times, so that runs which begin together use each other's connections. */
+export async function pools({ driver }) {
+  const ids = new Set();
+  for (let count = 0; count < 5; count++) ids.add(await queries[driver]());
+  return { connections: [...ids] };
+}
+
+const signals = {};
+const signal = (name) => (signals[name] ??= Promise.withResolvers());
+
+export async function lender() {
+  await single.query(BACKEND);
+  signal("opened").resolve();
+  await signal("borrowed").promise;
+}
+
+/** Has a transaction on the lender's connection, before the lender is over and after it. */
+export async function borrower() {
+  await signal("opened").promise;
+  const client = await single.connect();
+  await client.query("BEGIN");
+  const { rows: [before] } = await client.query(BACKEND);
+  signal("borrowed").resolve();
+  await signal("lent").promise;
+  const { rows: [after] } = await client.query(BACKEND);
+  await client.query("COMMIT");
+  client.release();
+  return { before: before.id, after: after.id };
+}
+
+export async function go() {
+  signal("lent").resolve();
+}
+`;
+
+const GRAPHS = {
+  databases: "./agent.ts:databases",
+  pools: "./pools.ts:pools",
+  lender: "./pools.ts:lender",
+  borrower: "./pools.ts:borrower",
+  go: "./pools.ts:go",
+};
+
 const PACKAGES = { mysql2: "3.24.6", pg: "8.23.1", postgres: "3.4.9", ioredis: "6.0.0" };
 
 let id: string;
@@ -109,11 +180,16 @@ beforeAll(async () => {
     return;
   }
   const [deployed, ...started] = await Promise.all([
-    deploy("databases", {
-      "langgraph.json": JSON.stringify({ graphs: { databases: "./agent.ts:databases" } }),
-      "package.json": JSON.stringify({ dependencies: PACKAGES }),
-      "agent.ts": AGENT,
-    }),
+    deploy(
+      "databases",
+      {
+        "langgraph.json": JSON.stringify({ graphs: GRAPHS }),
+        "package.json": JSON.stringify({ dependencies: PACKAGES }),
+        "agent.ts": AGENT,
+        "pools.ts": POOLS,
+      },
+      { secrets: urls(databases) },
+    ),
     startPostgres(databases.postgres_port, databases.certificate, "SELECT 1"),
     startMariadb(databases.mariadb_port, databases.certificate),
     startRedis(databases.redis_port, databases.certificate),
@@ -121,6 +197,15 @@ beforeAll(async () => {
   ({ id } = deployed);
   [postgres, mariadb, redis] = started;
 });
+
+/** Secrets of the deployment, for its pools. */
+function urls({ postgres_port, mariadb_port, redis_port }: Databases) {
+  return [
+    { name: "POSTGRES_URL", value: `${postgresUrl(postgres_port)}?sslmode=require` },
+    { name: "MYSQL_URL", value: mariadbUrl(mariadb_port) },
+    { name: "REDIS_URL", value: redisUrl(redis_port) },
+  ];
+}
 
 afterAll(() => Promise.all([postgres?.stop(), mariadb?.stop(), redis?.stop()]));
 
@@ -180,4 +265,29 @@ databaseTest("a refused address is named in the error", async () => {
   expect(await call("ioredis", url)).toMatchObject({
     error: expect.stringContaining("Heddle refused this connection"),
   });
+});
+
+async function runGraph<Values>(graph: string, input = {}): Promise<Values> {
+  return (await client(id).runs.wait(null, graph, { input })) as Values;
+}
+
+databaseTest.each(["pg", "postgres", "mysql2", "ioredis"])(
+  "a pool of %s in a module serves run after run, and runs at once",
+  async (driver) => {
+    const run = () => runGraph<{ connections: number[] }>("pools", { driver });
+    const one = { connections: [expect.any(Number)] };
+    expect([await run(), await run(), await run()]).toMatchObject([one, one, one]);
+    const many = await Promise.all(Array.from({ length: 8 }, run));
+    const ids = many.flatMap(({ connections }) => connections);
+    expect(ids.length).toBeGreaterThanOrEqual(8);
+    expect(new Set(ids).size).toBeLessThan(8);
+  },
+);
+
+databaseTest("a transaction outlives the run that opened its connection", async () => {
+  const borrower = runGraph<{ before: number; after: number }>("borrower");
+  await runGraph("lender");
+  await runGraph("go");
+  const { before, after } = await borrower;
+  expect(after).toBe(before);
 });

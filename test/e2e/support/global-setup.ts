@@ -35,7 +35,7 @@ type LaneStack = StackInfo & {
 };
 
 /** A certificate that agents trust, and ports of its host. */
-type Databases = {
+export type Databases = {
   certificate: Certificate;
   postgres_port: number;
   mariadb_port: number;

@@ -64,6 +64,12 @@ export async function asPostgres(command: string[], dir: string): Promise<string
   return ["runuser", "-u", "postgres", "--", ...command];
 }
 
+export const postgresUrl = (port: number) =>
+  `postgres://agent:${PASSWORD}@${DATABASE_HOST}:${port}/postgres`;
+export const mariadbUrl = (port: number) =>
+  `mysql://agent:${PASSWORD}@${DATABASE_HOST}:${port}/agent`;
+export const redisUrl = (port: number) => `rediss://:${PASSWORD}@${DATABASE_HOST}:${port}`;
+
 /** Starts Postgres with the tables of `sql`. The URL needs `sslmode` of the test's choice. */
 export async function startPostgres(
   port: number,
@@ -98,8 +104,7 @@ export async function startPostgres(
       env: { ...process.env, PGPASSWORD: PASSWORD },
     });
   await until(server, "Postgres answers", () => psql(sql));
-  const url = `postgres://agent:${PASSWORD}@${DATABASE_HOST}:${port}/postgres`;
-  return { url, stop: () => stop(server, dir) };
+  return { url: postgresUrl(port), stop: () => stop(server, dir) };
 }
 
 /** Starts MariaDB. It accepts connections with TLS and without. */
@@ -124,8 +129,7 @@ export async function startMariadb(
   const tls = [`--ssl-cert=${cert}`, `--ssl-key=${key}`];
   const server = startServer([MARIADB, ...options, ...address, ...tls, `--init-file=${init}`], dir);
   await until(server, "MariaDB answers", () => greeting(port));
-  const url = `mysql://agent:${PASSWORD}@${DATABASE_HOST}:${port}/agent`;
-  return { url, stop: () => stop(server, dir) };
+  return { url: mariadbUrl(port), stop: () => stop(server, dir) };
 }
 
 /** Connects, and waits for the first bytes of the server. */
@@ -149,8 +153,7 @@ export async function startRedis(
   const server = startServer(["redis-server", ...ports, ...tls, ...options], dir);
   const ping = ["-h", DATABASE_HOST, "-p", `${port}`, "--tls", "--cacert", cert, "PING"];
   await until(server, "Redis answers", () => run("redis-cli", ping));
-  const url = `rediss://:${PASSWORD}@${DATABASE_HOST}:${port}`;
-  return { url, stop: () => stop(server, dir) };
+  return { url: redisUrl(port), stop: () => stop(server, dir) };
 }
 
 /** The server ends with this process, however that ends. */
