@@ -9,8 +9,9 @@ import { Lending, type LiveCall, type OwnSocket } from "./lending.ts";
 
 /** Between looks at the calls whose sockets a call uses. The runtime ends a call that waits without a timer. */
 const LOOK_MS = 1000;
-/** Looks at a call that begins no job. It is on the same thread, so it has had its turns. */
-const LOOKS = 5;
+/** In which a call begins a job. Several short waits: after a long turn of another call, a timer would be first. */
+const ANSWER_MS = 200;
+const ANSWER_WAITS = 5;
 
 const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
@@ -20,6 +21,8 @@ type Position = { call: Call; isOwn: boolean };
 
 const position = new AsyncLocalStorage<Position>();
 const live = new Set<Call>();
+/** Calls that do jobs: live ones, and those that lend sockets. */
+const serving = new Set<Call>();
 /** Disconnected sockets. Their owners are notified in the next call, where they can connect again. */
 const disconnected: OwnSocket[] = [];
 /** Gets the work that finds no call. The next one becomes it. */
@@ -35,10 +38,8 @@ export class Call implements LiveCall {
   // A promise belongs to the call in which it is made: this one is made again at the beginning.
   #wake = Promise.withResolvers<void>();
   #isGone = false;
-  /** Calls whose sockets this one uses, with the turns that they had had, and looks since. */
-  readonly #lenders = new Map<Call, { turns: number; looks: number }>();
-  /** Times that it has begun jobs. */
-  #turns = 0;
+  /** Calls whose sockets this one uses. */
+  readonly #lenders = new Set<Call>();
   #looks: ReturnType<typeof setInterval> | undefined;
 
   /** The call in which this code can do its work. */
@@ -53,8 +54,10 @@ export class Call implements LiveCall {
     const call = coming ?? new Call();
     coming = null;
     call.#start();
+    const others = [...serving].filter((other) => other !== call && other.#isNeeded);
+    if (others.length > 0) await Call.#lookAt(others);
     if (disconnected.length > 0) await call.#notifyOwners();
-    if (notifying > 0) await turn();
+    if (notifying > 0) await wait(0);
     return call;
   }
 
@@ -93,25 +96,53 @@ export class Call implements LiveCall {
     const { call, isOwn } = position.getStore() ?? {};
     if (!(call?.isLive && isOwn) || call === this) return;
     socket.users.add(call);
-    if (!call.#lenders.has(this)) call.#lenders.set(this, { turns: this.#turns, looks: 0 });
-    call.#looks ??= setInterval(() => call.#lookAtLenders(), LOOK_MS);
+    call.#lenders.add(this);
+    call.#looks ??= setInterval(() => void call.#lookAtLenders(), LOOK_MS);
+  }
+
+  async #lookAtLenders(): Promise<void> {
+    await Call.#lookAt([...this.#lenders]);
+    if (disconnected.length > 0) await this.#notifyOwners();
   }
 
   /** The runtime ends a call whose caller is gone, without a word. */
-  #lookAtLenders() {
-    for (const [lender, { turns, looks }] of this.#lenders) {
-      const isSilent = lender.#turns === turns;
-      if (isSilent && looks === LOOKS) this.#runForModule(() => lender.#vanish());
-      if (lender.#isGone) this.#lenders.delete(lender);
-      else this.#lenders.set(lender, { turns: lender.#turns, looks: isSilent ? looks + 1 : 0 });
-      void lender.do(async () => {}).catch(() => {});
+  static async #lookAt(calls: Call[]): Promise<void> {
+    const look = async (call: Call) => {
+      if (!(await call.#answers())) call.#vanish();
+    };
+    await Promise.all(calls.map(look));
+  }
+
+  async #answers(): Promise<boolean> {
+    let isAnswered = false;
+    const answer = this.do(async () => {
+      isAnswered = true;
+    }).catch(() => {});
+    for (let waits = 0; waits < ANSWER_WAITS && !isAnswered; waits++) {
+      await Promise.race([answer, wait(ANSWER_MS)]);
     }
+    return isAnswered;
   }
 
   #vanish() {
-    live.delete(this);
+    if (this.#isGone) return;
+    this.#stopServing();
+    disconnected.push(...this.#sockets);
+    this.#leave();
+  }
+
+  #stopServing() {
     this.#isGone = true;
-    for (const socket of this.#sockets) socket.notify();
+    serving.delete(this);
+  }
+
+  /** For sockets and timers of modules. */
+  get #isNeeded(): boolean {
+    return this.#sockets.size > 0 || this.#timersLeft.length > 0;
+  }
+
+  get #timersLeft(): LateTimer[] {
+    return [...this.#timers].filter(({ isOver }) => !isOver);
   }
 
   later(timer: LateTimer) {
@@ -123,7 +154,7 @@ export class Call implements LiveCall {
   end(rest?: Promise<unknown>) {
     if (rest || this.#sockets.size > 0) return waitUntil(this.run(() => this.#end(rest)));
     this.#leave();
-    this.#isGone = true;
+    this.#stopServing();
   }
 
   /** Ends with the last byte of the response, which may come from the sockets. */
@@ -143,12 +174,14 @@ export class Call implements LiveCall {
     const lending = new Lending();
     const close = async (socket: OwnSocket) => {
       await lending.close(socket, live);
+      this.disown(socket);
       if (socket.isClosed) return;
       disconnected.push(socket);
       await socket.disconnect();
     };
-    await Promise.all([...this.#sockets].map(close));
-    this.#isGone = true;
+    // A socket that starts TLS becomes another.
+    while (this.#sockets.size > 0) await Promise.all([...this.#sockets].map(close));
+    this.#stopServing();
     this.#wake.resolve();
   }
 
@@ -157,7 +190,7 @@ export class Call implements LiveCall {
     clearInterval(this.#looks);
     for (const timer of this.#timers) timer.pause();
     coming ??= new Call();
-    const timers = [...this.#timers].filter(({ isOver }) => !isOver);
+    const timers = this.#timersLeft;
     // Where they fire first. The runtime may have ended a call that looks live, without a word.
     coming.#take(timers);
     const newest = [...live].at(-1);
@@ -177,6 +210,7 @@ export class Call implements LiveCall {
 
   #start() {
     live.add(this);
+    serving.add(this);
     this.#wake = Promise.withResolvers();
     if (this.#jobs.length > 0) this.#wake.resolve();
     void this.#runForModule(() => this.#serve());
@@ -189,7 +223,7 @@ export class Call implements LiveCall {
       this.#runForModule(() => {
         for (const socket of disconnected.splice(0)) socket.notify();
       });
-      await turn();
+      await wait(0);
     } finally {
       notifying -= 1;
     }
@@ -199,14 +233,13 @@ export class Call implements LiveCall {
     while (!this.#isGone) {
       await this.#wake.promise;
       this.#wake = Promise.withResolvers();
-      this.#turns += 1;
       for (const job of this.#jobs.splice(0)) job();
     }
   }
 }
 
-function turn(): Promise<void> {
-  return new Promise((resolve) => startTimer(resolve, 0));
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => startTimer(resolve, ms));
 }
 
 /** Does `work` as one call of this isolate. */
