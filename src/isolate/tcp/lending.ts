@@ -48,7 +48,7 @@ export class Lending {
   /** In another call, where the owner may connect again. */
   #notify(other: LiveCall, socket: OwnSocket): Promise<void> {
     return other.do(async () => {
-      if (this.#isDue(socket)) socket.notify();
+      if (other.isLive && this.#isDue(socket)) socket.notify();
     });
   }
 

@@ -123,11 +123,14 @@ export class Link implements OwnSocket {
   }
 
   async disconnect(): Promise<void> {
+    if (this.#isSilent) return;
     this.#isSilent = true;
     await this.#end();
   }
 
   notify() {
+    // Without a wait: until its event "close" a pool would give the socket to runs.
+    void this.disconnect();
     if (this.onClose) this.onClose();
     else void this.close();
   }
