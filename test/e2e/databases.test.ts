@@ -13,7 +13,8 @@ import {
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
 import type { Databases } from "./support/global-setup.ts";
-import { stack } from "./support/stack.ts";
+import { aliveAgain } from "./support/http.ts";
+import { killWorker, stack } from "./support/stack.ts";
 
 const AGENT = `
 import net from "node:net";
@@ -111,7 +112,7 @@ const pool = new pg.Pool({ connectionString: POSTGRES_URL, max: 2 });
 const single = new pg.Pool({ connectionString: POSTGRES_URL, max: 1 });
 const sql = postgres(POSTGRES_URL, { max: 2, ssl: "require" });
 const connections = mysql.createPool({ uri: MYSQL_URL, ssl: {}, connectionLimit: 2, disableEval: true });
-const redis = new Redis(REDIS_URL);
+const redis = new Redis(REDIS_URL, { retryStrategy: () => 1000 });
 redis.on("error", () => {});
 
 const BACKEND = "SELECT pg_backend_pid() AS id";
@@ -156,6 +157,23 @@ export async function borrower() {
 export async function go() {
   signal("lent").resolve();
 }
+
+let attempts = 0;
+
+/** The first attempt waits for its databases, and has a timer that connects again. */
+export async function* interrupted() {
+  attempts += 1;
+  const ids = [];
+  for (const query of Object.values(queries)) ids.push(await query());
+  redis.disconnect(true);
+  yield { attempts, connections: ids.length };
+  if (attempts > 1) return;
+  await Promise.all([
+    pool.query("SELECT pg_sleep(600)"),
+    sql.unsafe("SELECT pg_sleep(600)"),
+    connections.query("SELECT SLEEP(600)"),
+  ]);
+}
 `;
 
 const GRAPHS = {
@@ -164,6 +182,7 @@ const GRAPHS = {
   lender: "./pools.ts:lender",
   borrower: "./pools.ts:borrower",
   go: "./pools.ts:go",
+  interrupted: "./pools.ts:interrupted",
 };
 
 const PACKAGES = { mysql2: "3.24.6", pg: "8.23.1", postgres: "3.4.9", ioredis: "6.0.0" };
@@ -290,4 +309,16 @@ databaseTest("a transaction outlives the run that opened its connection", async 
   await runGraph("go");
   const { before, after } = await borrower;
   expect(after).toBe(before);
+});
+
+databaseTest("a second attempt has new connections for those that the first has lost", async () => {
+  const { threads, runs } = client(id);
+  const { thread_id } = await threads.create();
+  const { run_id } = await runs.create(thread_id, "interrupted", { streamMode: "values" });
+  for await (const { data } of runs.joinStream(thread_id, run_id)) {
+    if ((data as { attempts?: number }).attempts === 1) break;
+  }
+  await killWorker();
+  await aliveAgain();
+  expect(await runs.join(thread_id, run_id)).toEqual({ attempts: 2, connections: 4 });
 });
