@@ -36,6 +36,8 @@ const NOISE = [
   HUNG,
   "An RPC stub was not disposed properly.",
   "An RPC result was not disposed properly.",
+  // Pools of connections in modules wait for sockets in one call and use them in others.
+  "Warning: A promise was resolved or rejected from a different request context",
 ];
 const MAX_MESSAGE_CHARACTERS = 8000;
 const MAX_LINES = 1000;
@@ -116,7 +118,7 @@ function linesOf({ logs, exceptions, outcome, eventTimestamp }: Item): Line[] {
   ];
 }
 
-/** Excludes warnings of workerd about calls between isolates, which an author cannot change. */
+/** Excludes warnings of workerd about Heddle's own ways between calls, which an author cannot change. */
 function isPrinted({ message }: { message: unknown }): boolean {
   const [text] = Array.isArray(message) ? message : [message];
   return typeof text !== "string" || !NOISE.some((start) => text.startsWith(start));
