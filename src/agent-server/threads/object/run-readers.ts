@@ -35,9 +35,9 @@ export class RunReaders {
     graph: GraphOfRun,
     choice: StreamChoice,
   ): Promise<string | ReadableStream> {
-    if (isLongGraph(graph)) void this.#isOverSoon(run_id, graph);
+    const { followers, loop } = this.#thread;
+    if (isLongGraph(graph) && !loop.isOver(run_id)) void this.#isOverSoon(run_id, graph);
     else if (await this.#isShort(run_id, graph)) {
-      const { followers } = this.#thread;
       const text = await followers.text(run_id, eventFilter(choice), MAX_SHORT_CHARACTERS);
       if (text !== null) return text;
     }
@@ -76,8 +76,10 @@ export class RunReaders {
   }
 
   async #isOverSoon(run_id: string, graph: GraphOfRun): Promise<boolean> {
-    const isShort = await this.#thread.followers.isOverWithin(run_id, SHORT_MS);
-    noteRun(graph, { isShort });
+    const { followers, loop } = this.#thread;
+    const isNew = !loop.isOver(run_id);
+    const isShort = await followers.isOverWithin(run_id, SHORT_MS);
+    if (isNew) noteRun(graph, { isShort });
     return isShort;
   }
 
