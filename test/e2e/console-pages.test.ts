@@ -20,7 +20,7 @@ const SHOWN: Record<string, string[]> = {
   overview: ["Support team", "Support agent"],
   deployments: ["Support agent"],
   deployment: ["Support agent"],
-  "deployment-log": ["What is 6 * 7?", "Fail: the parcel service is unknown"],
+  "deployment-log": ["Fail: the parcel service is unknown"],
   playground: ["Support agent", "Polite support", "What is 6 * 7?"],
   threads: ["What is 6 * 7?", "Fail: the parcel service is unknown", "customer: Ada"],
   thread: ["What is 6 * 7?"],

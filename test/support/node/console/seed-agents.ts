@@ -116,13 +116,14 @@ async function seedThreads(access: Access, id: string, words: Words) {
     }
     return thread_id;
   };
-  const [waiting, failed] = await Promise.all([
+  const [waiting] = await Promise.all([
     talk("Ada", words.long("What is 6 * 7?"), "Please refund order 1042 with 19.90"),
-    talk("Grace", words.long("Fail: the parcel service is unknown")),
     talk("Alan", words.text("Where is my parcel?"), "What is 120 / 8?"),
     talk("Edsger", words.text("Good morning!")),
     talk("Barbara", "Please refund order 2210 with 5.00"),
   ]);
+  // The log shows its last lines.
+  const failed = await talk("Grace", words.long("Fail: the parcel service is unknown"));
   return { waiting, failed };
 }
 
