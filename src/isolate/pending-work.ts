@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** Time in which a run that ended may finish its work: the clean-up after an abort, work not awaited. */
 const GRACE_MS = 5000;
+/** With other calls, whose work it may be: a queue in a module starts the next work in the call whose work has ended. */
+const SHARED_GRACE_MS = 25_000;
 const POLL_MS = 50;
 /** Time for work that awaits something untracked, such as the body of a response. */
 const QUIET_MS = 200;
@@ -36,12 +38,13 @@ export class PendingWork {
     return this.#calls > 0 || this.#timers.size > 0;
   }
 
-  /** Resolves when the work is done, or after the grace period. */
-  async settled(): Promise<void> {
-    const end = Date.now() + GRACE_MS;
+  /** Resolves when the work is done, or after the grace period. `isShared`: other calls are live. */
+  async settled(isShared: () => boolean): Promise<void> {
+    const start = Date.now();
     const quiet_ms = this.#isAborted ? QUIET_AFTER_ABORT_MS : QUIET_MS;
-    let quietSince = Date.now();
-    while (Date.now() < end && Date.now() - quietSince < quiet_ms) {
+    let quietSince = start;
+    const hasTime = () => Date.now() - start < (isShared() ? SHARED_GRACE_MS : GRACE_MS);
+    while (hasTime() && Date.now() - quietSince < quiet_ms) {
       await new Promise((resolve) => startTimer(resolve, POLL_MS));
       if (this.#isBusy) quietSince = Date.now();
     }

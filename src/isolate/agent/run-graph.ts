@@ -34,7 +34,7 @@ export async function runInContext(
     const logged = () => streamLogs(props, () => withServer(props?.server, work), hasMore);
     return await serving.run(logged);
   } finally {
-    const end = pending.isLeft ? pending.settled() : Promise.resolve();
+    const end = pending.isLeft ? pending.settled(() => serving.hasOthers) : Promise.resolve();
     serving.end(end.finally(() => held[Symbol.dispose]?.()));
   }
 }

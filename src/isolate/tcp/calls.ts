@@ -65,6 +65,11 @@ export class Call implements LiveCall {
     return live.has(this);
   }
 
+  /** Whether other calls have work in progress. */
+  get hasOthers(): boolean {
+    return live.size > (this.isLive ? 1 : 0);
+  }
+
   run<T>(work: () => T): T {
     return position.run({ call: this, isOwn: true }, work);
   }

@@ -1,0 +1,105 @@
+// Work that runs share by a module's variable: queues with a limit, a value that loads once.
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { client } from "./support/clients.ts";
+import { deploy } from "./support/deployments.ts";
+import { stack, until } from "./support/stack.ts";
+
+const AGENT = `
+import { AsyncCaller } from "@langchain/core/utils/async_caller";
+import pLimit from "p-limit";
+
+const limit = pLimit(1);
+const caller = new AsyncCaller({ maxConcurrency: 1 });
+let loaded;
+
+const ways = {
+  limit: (work) => limit(work),
+  caller: (work) => caller.call(work),
+  once: (work) => (loaded ??= work()),
+};
+
+export async function* question({ way, name, url }) {
+  yield { begun: name };
+  const answer = await ways[way](async () => (await fetch(url + "/" + name)).text());
+  yield { answer };
+}
+`;
+
+/** Requests whose answers are due, by their names. */
+const waiting = new Map<string, ServerResponse>();
+
+let id: string;
+let server: Server;
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    waiting.set(decodeURIComponent(request.url?.slice(1) ?? ""), response);
+  });
+  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  const files = {
+    "langgraph.json": JSON.stringify({ graphs: { question: "./agent.ts:question" } }),
+    "package.json": JSON.stringify({
+      dependencies: { "p-limit": "7.3.3", "@langchain/core": "1.4.0" },
+    }),
+    "agent.ts": AGENT,
+  };
+  ({ id } = await deploy("shared-work", files));
+});
+afterAll(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** Longer than a call whose work is over lives without others. */
+const LATE_MS = 6000;
+
+/** Resolves when the run is about to do its work. */
+async function begin(way: string, name: string) {
+  const { threads, runs } = client(id);
+  const { thread_id } = await threads.create();
+  const input = { way, name, url: `http://127.0.0.1:${stack.agent_port}` };
+  const { run_id } = await runs.create(thread_id, "question", { input, streamMode: "values" });
+  for await (const { data } of runs.joinStream(thread_id, run_id)) {
+    if ((data as { begun?: string }).begun === name) break;
+  }
+  return {
+    end: () => runs.join(thread_id, run_id),
+    cancel: () => runs.cancel(thread_id, run_id, true),
+  };
+}
+
+const requested = (name: string) =>
+  until(
+    `The request of ${name}`,
+    async () => waiting.has(name),
+    (isThere) => isThere,
+  );
+
+async function answerLate(name: string) {
+  await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+  waiting.get(name)?.end(`answer to ${name}`);
+}
+
+test.each(["limit", "caller"])(
+  "a queue starts work of a run in another, whose end it outlives: %s",
+  async (way) => {
+    const [first, second] = [`first of ${way}`, `second of ${way}`];
+    const one = await begin(way, first);
+    await requested(first);
+    const two = await begin(way, second);
+    waiting.get(first)?.end("done");
+    expect(await one.end()).toMatchObject({ answer: "done" });
+    await requested(second);
+    await answerLate(second);
+    expect(await two.end()).toMatchObject({ answer: `answer to ${second}` });
+  },
+);
+
+test("a value that loads once serves the other runs when its own is cancelled", async () => {
+  const one = await begin("once", "value");
+  await requested("value");
+  const two = await begin("once", "other");
+  await one.cancel();
+  await answerLate("value");
+  expect(await two.end()).toMatchObject({ answer: "answer to value" });
+});
