@@ -156,6 +156,33 @@ export async function startRedis(
   return { url: redisUrl(port), stop: () => stop(server, dir) };
 }
 
+/** FerretDB 1.24 speaks the protocol of MongoDB, which Debian does not have. `FERRETDB` is its program, if there is one. */
+export const ferretdb = process.env.FERRETDB;
+
+/** Starts FerretDB, which accepts TLS only. It has no users. */
+export async function startFerretdb(
+  port: number,
+  { cert, key }: Certificate,
+): Promise<Started & { url: string }> {
+  const dir = await mkdtemp(join(tmpdir(), "heddle-ferretdb-"));
+  const tls = [`--listen-tls-cert-file=${cert}`, `--listen-tls-key-file=${key}`];
+  const options = ["--handler=sqlite", `--sqlite-url=file:${dir}/`, `--state-dir=${dir}`];
+  const address = ["--listen-addr=", `--listen-tls=127.0.0.1:${port}`, "--debug-addr=-"];
+  const command = [ferretdb ?? "", ...address, ...tls, ...options, "--telemetry=disable"];
+  const server = startServer(command, dir);
+  await until(server, "FerretDB answers", () => accepts(port));
+  const url = `mongodb://${DATABASE_HOST}:${port}/?tls=true`;
+  return { url, stop: () => stop(server, dir) };
+}
+
+function accepts(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("error", reject);
+    socket.once("connect", () => socket.end(resolve));
+  });
+}
+
 /** The server ends with this process, however that ends. */
 function startServer(command: string[], cwd: string): ChildProcess {
   const stdio = ["pipe", "ignore", "ignore"] as const;
