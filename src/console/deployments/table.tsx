@@ -38,14 +38,14 @@ export function DeploymentTable({ rows }: { rows: Deployment[] }) {
       id: "errors",
       header: "Errors",
       cell: ({ id }) => <Errors activity={activityOf(id)} />,
-      isNumber: true,
+      isRightAligned: true,
       card: "hidden",
     },
     {
       id: "p99",
       header: "p99",
       cell: ({ id }) => <P99 activity={activityOf(id)} />,
-      isNumber: true,
+      isRightAligned: true,
       card: "hidden",
     },
     {

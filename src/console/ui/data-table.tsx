@@ -4,7 +4,7 @@ export type TableColumn<T> = {
   id: string;
   header: ReactNode;
   cell: (row: T) => ReactNode;
-  isNumber?: boolean;
+  isRightAligned?: boolean;
   /** Place on a phone's card: hidden, at the end of the first line, or a separate line. */
   card?: "hidden" | "end" | "full";
   width?: string;
@@ -28,8 +28,8 @@ export function DataTable<T>({ label, columns, rows, keyOf, isFailed, selected =
     <table className="tbl cards" aria-label={label}>
       <thead>
         <tr>
-          {columns.map(({ id, header, isNumber, width }) => (
-            <th key={id} scope="col" className={isNumber ? "num" : ""} style={{ width }}>
+          {columns.map(({ id, header, isRightAligned, width }) => (
+            <th key={id} scope="col" className={isRightAligned ? "num" : ""} style={{ width }}>
               {header}
             </th>
           ))}
@@ -42,8 +42,8 @@ export function DataTable<T>({ label, columns, rows, keyOf, isFailed, selected =
             className={isFailed?.(row) ? "is-err" : ""}
             aria-selected={selected === keyOf(row) || undefined}
           >
-            {columns.map(({ id, cell, isNumber, card }) => (
-              <td key={id} className={`${isNumber ? "num" : ""} ${card ? CARD[card] : ""}`}>
+            {columns.map(({ id, cell, isRightAligned, card }) => (
+              <td key={id} className={`${isRightAligned ? "num" : ""} ${card ? CARD[card] : ""}`}>
                 {cell(row)}
               </td>
             ))}

@@ -40,6 +40,7 @@ export type NewThread = {
   deployment_id: string;
   workspace_id: string;
   metadata: Record<string, unknown>;
+  /** A threadless run made it. It is deleted with the run's end unless the run keeps it. */
   temporary: boolean;
 };
 
@@ -62,11 +63,13 @@ export type RunKwargs = {
   interrupt_before: string[] | "*" | null;
   interrupt_after: string[] | "*" | null;
   durability: "sync" | "async" | "exit";
+  /** Refuses a response that no open interrupt waits for. */
   strict_resume?: boolean;
   /** Started by a command of the v2 protocol. */
   protocol?: "v2";
   webhook: string | null;
   feedback_keys: string[] | null;
+  /** The thread is deleted when the run ends. */
   temporary: boolean;
 };
 

@@ -126,7 +126,7 @@ const COLUMNS: TableColumn<Alert>[] = [
     id: "value",
     header: "Value",
     cell: ({ metric, value }) => (value === null ? null : METRIC_TEXTS[metric].format(value)),
-    isNumber: true,
+    isRightAligned: true,
     card: "hidden",
   },
 ];

@@ -118,7 +118,7 @@ const COLUMNS: TableColumn<Assistant>[] = [
     id: "version",
     header: "Version",
     cell: ({ version }) => version,
-    isNumber: true,
+    isRightAligned: true,
     card: "end",
   },
   {

@@ -74,7 +74,7 @@ const COLUMNS: TableColumn<Provider>[] = [
     id: "actions",
     header: <span className="sr">Actions</span>,
     cell: (provider) => <Actions provider={provider} />,
-    isNumber: true,
+    isRightAligned: true,
     card: "full",
   },
 ];

@@ -82,7 +82,7 @@ const COLUMNS: TableColumn<TokenSummary>[] = [
         account.
       </Remove>
     ),
-    isNumber: true,
+    isRightAligned: true,
     card: "full",
   },
 ];

@@ -48,12 +48,17 @@ function NoFiles({ isDone }: { isDone: boolean }) {
 
 const COLUMNS: TableColumn<WrittenFile>[] = [
   { id: "file", header: "File", cell: (row) => <FileName file={row} />, card: "full" },
-  { id: "rows", header: "Rows", cell: ({ rows }) => <Quantity value={rows} />, isNumber: true },
+  {
+    id: "rows",
+    header: "Rows",
+    cell: ({ rows }) => <Quantity value={rows} />,
+    isRightAligned: true,
+  },
   {
     id: "bytes",
     header: "Bytes",
     cell: ({ bytes }) => <Bytes value={bytes} />,
-    isNumber: true,
+    isRightAligned: true,
     card: "end",
   },
   {

@@ -39,7 +39,7 @@ export function ThreadTable({ deployment, rows }: Props) {
       id: "changed",
       header: "Changed",
       cell: (row) => <Time at={row.updated_at ?? null} />,
-      isNumber: true,
+      isRightAligned: true,
       card: "hidden",
     },
   ];

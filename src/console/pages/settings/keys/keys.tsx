@@ -106,7 +106,7 @@ function KeyList({ path, title, onSecret }: ListProps) {
       id: "actions",
       header: <span className="sr">Actions</span>,
       cell: (key) => <KeyActions path={path} apiKey={key} onSecret={onSecret} />,
-      isNumber: true,
+      isRightAligned: true,
       card: "full",
     },
   ];

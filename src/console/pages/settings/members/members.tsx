@@ -95,7 +95,7 @@ const COLUMNS: TableColumn<MemberRow>[] = [
     id: "actions",
     header: <span className="sr">Actions</span>,
     cell: (row) => <RemoveMember member={row} />,
-    isNumber: true,
+    isRightAligned: true,
     card: "full",
   },
 ];

@@ -83,7 +83,7 @@ const COLUMNS: TableColumn<Row>[] = [
 ];
 
 function column(header: string, cell: TableColumn<Row>["cell"]): TableColumn<Row> {
-  return { id: header, header, cell, isNumber: true, card: "hidden" };
+  return { id: header, header, cell, isRightAligned: true, card: "hidden" };
 }
 
 /** On a phone, where the columns are hidden, a sentence has their values. */

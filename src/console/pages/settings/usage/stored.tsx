@@ -65,7 +65,7 @@ const COLUMNS: TableColumn<Kind>[] = [
     id: "bytes",
     header: "Stored",
     cell: ({ bytes }) => <Bytes value={bytes} />,
-    isNumber: true,
+    isRightAligned: true,
     card: "end",
   },
 ];

@@ -173,7 +173,7 @@ function MeterTable({ quotas, meters, days, onEdit }: TableProps) {
       cell: (meter) => (
         <EditButton label={`quota: ${METER_TEXTS[meter].label}`} onClick={() => onEdit(meter)} />
       ),
-      isNumber: true,
+      isRightAligned: true,
       card: "end",
     });
   }
