@@ -11,9 +11,9 @@ import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import { MAX_SPANS, type SpanRow, type TraceListing } from "../reads/spans.ts";
 import {
+  findCallers,
   MAX_CALLED_TRACES,
-  placeBelow,
-  placeCalled,
+  moveBelow,
   type TraceBelow,
 } from "../trees/called-traces.ts";
 import { partitionsOfTrace } from "../trees/trace-partitions.ts";
@@ -48,7 +48,7 @@ export async function readTrace(
   const ours = listed.filter(exists);
   if (ours.length === 0) throw notFound("Trace", trace_id);
   const found = home === null ? [] : listed.flatMap(({ listing }) => listing.called);
-  const all = await placeCalled(ctx, trace_id, keys, found);
+  const all = await findCallers(ctx, trace_id, keys, found);
   const called = all.slice(0, MAX_CALLED_TRACES);
   const below: Listed[] = [];
   for (const one of called) {
@@ -117,7 +117,7 @@ async function* spansOf(
   const object = tracePartition(ctx.env, partition);
   for (let at = 0; at < listing.ids.length; ) {
     const { spans, read } = await object.readSpans(listing.ids.slice(at, at + PAGE_RUNS));
-    yield* below === null ? spans : spans.map((span) => placeBelow(span, below));
+    yield* below === null ? spans : spans.map((span) => moveBelow(span, below));
     at += read;
   }
 }

@@ -160,8 +160,8 @@ export class TracePartition extends DurableObject<Env> {
     return this.#read([], (reader) => findCalled(reader, trace_id));
   }
 
-  async findPlaces(span_ids: string[]) {
-    return this.#store.findPlaces(span_ids);
+  async findParents(span_ids: string[]) {
+    return this.#store.findParents(span_ids);
   }
 
   /** Returns the number of deleted runs, 0 when none remain. The alarm deletes their leftovers. */

@@ -10,7 +10,7 @@ import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
 import type { Columns, TraceRunRow } from "../rows/rows.ts";
-import { findTracesBelow, placeBelow, type TraceBelow } from "../trees/called-traces.ts";
+import { findTracesBelow, moveBelow, type TraceBelow } from "../trees/called-traces.ts";
 import { type RunMatch, searchPartitions } from "./page-search.ts";
 import { columnsOf, type QueryPlan, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
@@ -72,7 +72,7 @@ function placedBelow(page: RunMatch[], below: TraceBelow[]): RunMatch[] {
   const byTrace = new Map(below.map((one) => [one.trace_id, one]));
   return page.map((match) => {
     const one = byTrace.get(match.row.trace_id);
-    return one ? { ...match, row: placeBelow(match.row, one) } : match;
+    return one ? { ...match, row: moveBelow(match.row, one) } : match;
   });
 }
 

@@ -13,7 +13,7 @@ import { Leftovers } from "./leftovers.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { extendNext, runsOfMixedTraces, shortLivedRuns } from "./retention.ts";
 import { SealedFiles } from "./sealed-files.ts";
-import { findPlaces, SpanLinks, type SpanPlace } from "./span-links.ts";
+import { findParents, type NamedParent, SpanLinks } from "./span-links.ts";
 
 /**
  * `unknown`: ids of runs that are not stored here. `far`: runs below which spans of later days may belong. `rows`: number
@@ -97,10 +97,10 @@ export class PartitionStore {
     return { unknown, far, rows: this.counts.current.rows };
   }
 
-  /** Returns the places of spans. An id may be one of the run, or of a span that the run has. */
-  findPlaces(ids: string[]): SpanPlace[] {
+  /** Returns runs as parents. An id may be one of the run, or of a span that the run has. */
+  findParents(ids: string[]): NamedParent[] {
     if (!this.exists) return [];
-    return findPlaces(this.#storage.sql, { byId: (id) => this.runs.byId(id) }, ids);
+    return findParents(this.#storage.sql, { byId: (id) => this.runs.byId(id) }, ids);
   }
 
   /** Places spans below runs of earlier days. Returns the runs of this day that continue on a later one. */

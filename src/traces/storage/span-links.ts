@@ -7,8 +7,8 @@ import { type FarParent, hasRows } from "./far-parents.ts";
 import { placeRun } from "./runs.ts";
 
 type Parent = { id: string; trace_id: string; dotted_order: string };
-/** Place of a run in its trace, by one of its ids. */
-export type SpanPlace = Parent & { name: string };
+/** A run as the parent of others, by one of its ids. */
+export type NamedParent = Parent & { name: string };
 type Link = { run_id: string; trace_id: string; dotted_order: string | null };
 
 /** A level adds 60 characters to the dotted order of each run below. */
@@ -23,8 +23,8 @@ export class SpanLinks {
   readonly #sql: SqlStorage;
   readonly #batch: ChangeBatch;
   #hasWaiting: boolean;
-  /** Runs of this batch that have a place, by their ids. */
-  readonly #placed = new Map<string, Parent>();
+  /** Runs of this batch with a dotted order, by their ids. */
+  readonly #parents = new Map<string, Parent>();
   /** Links that one statement writes for the whole batch. */
   readonly #links = new Map<string, Link>();
 
@@ -34,7 +34,7 @@ export class SpanLinks {
     this.#hasWaiting = hasRows(sql, "waiting_spans");
   }
 
-  /** Returns the change with the place of its run, when the parent has one. */
+  /** Returns the change with the trace, parent and dotted order of its run, when its parent has a dotted order. */
   place(change: RunChange): RunChange {
     const { parent_run_id, dotted_order } = change.columns;
     if (change.span_ids === undefined || parent_run_id === undefined) return change;
@@ -43,7 +43,7 @@ export class SpanLinks {
     const start_us = change.columns.start_us ?? 0;
     return {
       ...change,
-      columns: { ...change.columns, ...placeBelow(parent, change.id, start_us) },
+      columns: { ...change.columns, ...columnsBelow(parent, change.id, start_us) },
     };
   }
 
@@ -64,10 +64,10 @@ export class SpanLinks {
 
   #remember({ id, columns: { trace_id, dotted_order }, span_ids = [] }: RunChange): void {
     if (trace_id === undefined || dotted_order === undefined) return;
-    for (const name of [id, ...span_ids]) this.#placed.set(name, { id, trace_id, dotted_order });
+    for (const name of [id, ...span_ids]) this.#parents.set(name, { id, trace_id, dotted_order });
   }
 
-  /** Whether a span has its place, and no other span can need more than its row. */
+  /** Whether a span has its dotted order, and no other span can need more than its row. */
   #isSettled({ columns, span_ids }: RunChange): boolean {
     const { start_us = 0, end_us = start_us, dotted_order } = columns;
     if (span_ids?.length !== 0 || dotted_order === undefined || this.#hasWaiting) return false;
@@ -139,10 +139,10 @@ export class SpanLinks {
   #placeStored(id: string, parent: Parent): string | undefined {
     const run = this.#batch.find(id);
     if (run === null) return undefined;
-    const { dotted_order } = placeBelow(parent, id, run.start_us);
-    const place = { trace_id: parent.trace_id, parent_run_id: parent.id };
+    const { dotted_order } = columnsBelow(parent, id, run.start_us);
+    const refs = { trace_id: parent.trace_id, parent_run_id: parent.id };
     this.#batch.put(
-      placeRun(run, { ...place, dotted_order: dotted_order ?? null }, this.#batch.seq),
+      placeRun(run, { ...refs, dotted_order: dotted_order ?? null }, this.#batch.seq),
     );
     return dotted_order;
   }
@@ -157,8 +157,8 @@ export class SpanLinks {
   }
 
   #findParent(id: string): Parent | null {
-    const placed = this.#placed.get(id);
-    if (placed !== undefined) return placed;
+    const inBatch = this.#parents.get(id);
+    if (inBatch !== undefined) return inBatch;
     const link = this.#findLink(id);
     if (link?.dotted_order != null)
       return { ...link, id: link.run_id, dotted_order: link.dotted_order };
@@ -179,12 +179,12 @@ function readLink(sql: SqlStorage, id: string): Link | null {
   return link ?? null;
 }
 
-/** Returns the places of the runs that have one, by any of their ids. */
-export function findPlaces(
+/** Returns those runs that have a dotted order. `names`: any of their ids. */
+export function findParents(
   sql: SqlStorage,
   { byId }: { byId(id: string): Pick<RunView, keyof Parent> | null },
   names: string[],
-): SpanPlace[] {
+): NamedParent[] {
   return names.flatMap((name) => {
     const run = byId(readLink(sql, name)?.run_id ?? name);
     if (run === null || run.dotted_order === null) return [];
@@ -193,11 +193,11 @@ export function findPlaces(
 }
 
 /** Returns no dotted order when the run is too deep. */
-function placeBelow(parent: Parent | null, id: string, start_us: number): RunChange["columns"] {
+function columnsBelow(parent: Parent | null, id: string, start_us: number): RunChange["columns"] {
   if (parent === null) return {};
-  const place = { trace_id: parent.trace_id, parent_run_id: parent.id };
-  if (parent.dotted_order.length > MAX_LEVELS * SEGMENT_CHARS) return place;
-  return { ...place, dotted_order: `${parent.dotted_order}.${toDottedOrder(start_us, id)}` };
+  const columns = { trace_id: parent.trace_id, parent_run_id: parent.id };
+  if (parent.dotted_order.length > MAX_LEVELS * SEGMENT_CHARS) return columns;
+  return { ...columns, dotted_order: `${parent.dotted_order}.${toDottedOrder(start_us, id)}` };
 }
 
 /** Forgets deleted traces. */

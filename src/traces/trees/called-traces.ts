@@ -14,7 +14,7 @@ export type TraceBelow = {
   parent: { id: string; trace_id: string; dotted_order: string };
 };
 
-type PlacedRun = {
+type TreeFields = {
   trace_id: string;
   parent_run_id: string | null;
   dotted_order: string | null;
@@ -33,11 +33,11 @@ export async function findTracesBelow(ctx: Context, trace_id: string): Promise<T
   const called = await mapConcurrent(keys, AT_ONCE, (partition) =>
     tracePartition(ctx.env, partition).findCalled(trace_id),
   );
-  return placeCalled(ctx, trace_id, keys, called.flat());
+  return findCallers(ctx, trace_id, keys, called.flat());
 }
 
-/** Returns the place of each called trace, without those whose calling span is in none of the partitions. */
-export async function placeCalled(
+/** Returns the called traces with the run that has called them, without those whose calling span is in none of the partitions. */
+export async function findCallers(
   ctx: Context,
   trace_id: string,
   keys: PartitionKey[],
@@ -47,10 +47,10 @@ export async function placeCalled(
   if (called.length === 0) return [];
   const nameOf = ({ span_id }: CalledTrace) => runIdOfSpan(otelTraceId(trace_id), span_id);
   const names = [...new Set(called.map(nameOf))];
-  const places = await mapConcurrent(keys, AT_ONCE, (partition) =>
-    tracePartition(ctx.env, partition).findPlaces(names),
+  const found = await mapConcurrent(keys, AT_ONCE, (partition) =>
+    tracePartition(ctx.env, partition).findParents(names),
   );
-  const ours = places.flat().filter((place) => place.trace_id === trace_id);
+  const ours = found.flat().filter((parent) => parent.trace_id === trace_id);
   const parents = new Map(ours.map(({ name, ...parent }) => [name, parent]));
   return called.flatMap((one) => {
     const parent = parents.get(nameOf(one));
@@ -58,8 +58,8 @@ export async function placeCalled(
   });
 }
 
-/** Returns a run of a called trace with its place in the trace that has called it. */
-export function placeBelow<Run extends Partial<PlacedRun>>(run: Run, { parent }: TraceBelow): Run {
+/** Returns a run of a called trace as a run of the trace that has called it. */
+export function moveBelow<Run extends Partial<TreeFields>>(run: Run, { parent }: TraceBelow): Run {
   const { parent_run_id, dotted_order } = run;
   return {
     ...run,
