@@ -18,7 +18,7 @@ async function projectWith(redactions: object): Promise<Scene> {
   return place;
 }
 
-test("no byte of an address, a key or an own expression is stored, wherever a run has it", async () => {
+test("no byte of an address, a key or a match of a pattern is stored, wherever a run has it", async () => {
   const patterns = ["customer-[0-9a-f]{32}"];
   const place = await projectWith({ emails: true, keys: true, patterns });
   const [mark, customer] = [unique(), unique()];
@@ -67,6 +67,15 @@ test("a match over the end of a part of a long text is replaced, and null keeps 
   const kept = wireRun(place.name, { inputs: { text: "secret-1" } });
   await send(place, kept);
   expect((await read(place.ours.viewer, kept.id)).inputs).toEqual({ text: "secret-1" });
+});
+
+test("patterns with groups of the same name, or an open quotation, redact together", async () => {
+  const patterns = ["card (?P<id>\\d+)", "iban (?P<id>\\w+)", "\\Q(top secret"];
+  const place = await projectWith({ patterns });
+  const run = wireRun(place.name, { inputs: { text: "card 12, iban DE34, (top secret plan" } });
+  await send(place, run);
+  const stored = await read(place.ours.viewer, run.id);
+  expect(stored).toMatchObject({ inputs: { text: "[redacted], [redacted], [redacted] plan" } });
 });
 
 test("spans are redacted, too", async () => {

@@ -3,7 +3,7 @@ import type { Redactions } from "../catalogue/table.ts";
 import { type IncomingRun, PAYLOADS } from "../changes.ts";
 import { digestExtra, digestInputs, digestOutputs, fullKeyBudget } from "../digest.ts";
 
-/** Replaces what a text must not keep, in a time in proportion to its length. Waits within a long text. */
+/** Redacts a text in a time in proportion to its length. Returns a promise when it yields within a long text. */
 type Redact = (text: string) => string | Promise<string>;
 type Payloads = IncomingRun["payloads"];
 
@@ -21,15 +21,15 @@ const KEY = new RegExp(
   "g",
 );
 
-/** The largest own expressions take some 5 us a character: after so many, other requests have their turn. */
+/** The largest custom patterns take some 5 us a character: after so many, other requests have their turn. */
 const PART_CHARS = 8192;
-/** A match of an own expression over the end of a part has at most so many characters. */
+/** Limit of a match that begins in a part and ends behind it. */
 const MAX_MATCH_CHARS = 1000;
 const MAX_CACHED = 100;
 
 const compiled = new Map<string, Redact>();
 
-/** Replaces e-mail addresses, keys and own expressions in all texts of a run, before any of it is stored. */
+/** Replaces e-mail addresses, keys and matches of custom patterns in all texts of a run before it is stored. */
 export async function redactRun(run: IncomingRun, redactions: Redactions): Promise<IncomingRun> {
   const redact = redactorOf(redactions);
   const { name, error } = run.columns;
@@ -43,7 +43,7 @@ export async function redactRun(run: IncomingRun, redactions: Redactions): Promi
     },
     payloads,
     ...(run.tags && { tags: await Promise.all(run.tags.map(redact)) }),
-    digest: payloads === run.payloads ? run.digest : digestAgain(run.digest, payloads),
+    digest: payloads === run.payloads ? run.digest : rebuildDigest(run.digest, payloads),
   };
 }
 
@@ -59,12 +59,12 @@ async function redactPayloads(payloads: Payloads, redact: Redact): Promise<Paylo
   return changed;
 }
 
-/** The terms and texts of a digest are those of the payloads as they are stored. */
-function digestAgain(before: IncomingRun["digest"], payloads: Payloads): IncomingRun["digest"] {
+/** Search terms and previews must not contain redacted text. */
+function rebuildDigest(before: IncomingRun["digest"], payloads: Payloads): IncomingRun["digest"] {
   const budget = fullKeyBudget();
   const [extra, inputs, outputs] = (["extra", "inputs", "outputs"] as const).map((name) => {
     const payload = payloads[name];
-    return payload !== undefined && "text" in payload ? parseJson(payload.text) : undefined;
+    return payload !== undefined && "text" in payload ? JSON.parse(payload.text) : undefined;
   });
   return {
     ...before,
@@ -74,49 +74,54 @@ function digestAgain(before: IncomingRun["digest"], payloads: Payloads): Incomin
   };
 }
 
-function parseJson(text: string): unknown {
-  return JSON.parse(text);
-}
-
 function redactorOf(redactions: Redactions): Redact {
   const key = JSON.stringify(redactions);
-  const known = compiled.get(key);
-  if (known) return known;
-  const { emails, keys, patterns } = redactions;
-  const own = patterns.length === 0 ? null : RE2JS.compile(`(?:${patterns.join(")|(?:")})`);
+  const cached = compiled.get(key);
+  if (cached) return cached;
+  const { emails, keys } = redactions;
+  // Joined to one, patterns could not have groups of the same name.
+  const patterns = redactions.patterns.map((pattern) => RE2JS.compile(pattern));
   const redact: Redact = (text) => {
-    let shown = text;
-    if (keys) shown = shown.replace(KEY, "[redacted key]");
-    if (emails && shown.includes("@")) shown = shown.replace(EMAIL, "[redacted email]");
-    if (own === null) return shown;
-    return shown.length > PART_CHARS ? replaceInParts(own, shown) : replaceAll(own, shown);
+    let redacted = text;
+    if (keys) redacted = redacted.replace(KEY, "[redacted key]");
+    if (emails && redacted.includes("@")) redacted = redacted.replace(EMAIL, "[redacted email]");
+    return redacted.length > PART_CHARS
+      ? replaceInParts(patterns, redacted)
+      : patterns.reduce(replaceMatches, redacted);
   };
   if (compiled.size >= MAX_CACHED) compiled.clear();
   compiled.set(key, redact);
   return redact;
 }
 
-function replaceAll(own: RE2JS, text: string): string {
-  return own.matcher(text).replaceAll("[redacted]");
+function replaceMatches(text: string, pattern: RE2JS): string {
+  return pattern.matcher(text).replaceAll("[redacted]");
 }
 
-async function replaceInParts(own: RE2JS, text: string): Promise<string> {
-  const shown: string[] = [];
+async function replaceInParts(patterns: RE2JS[], text: string): Promise<string> {
+  let redacted = text;
+  for (const pattern of patterns) redacted = await replacePatternInParts(pattern, redacted);
+  return redacted;
+}
+
+/** `^`, `$` and `\b` match at the ends of a part too: a pattern may redact more of a long text, never less. */
+async function replacePatternInParts(pattern: RE2JS, text: string): Promise<string> {
+  const redacted: string[] = [];
   for (let from = 0; from < text.length; ) {
     await scheduler.wait(0);
     const part = text.slice(from, from + PART_CHARS + MAX_MATCH_CHARS);
     const isLast = from + part.length === text.length;
-    const matcher = own.matcher(part);
+    const matcher = pattern.matcher(part);
     let at = 0;
     while (matcher.find() && (isLast || matcher.start() < PART_CHARS)) {
-      shown.push(part.slice(at, matcher.start()), "[redacted]");
+      redacted.push(part.slice(at, matcher.start()), "[redacted]");
       at = matcher.end();
     }
     const end = isLast ? part.length : Math.max(at, PART_CHARS);
-    shown.push(part.slice(at, end));
+    redacted.push(part.slice(at, end));
     from += end;
   }
-  return shown.join("");
+  return redacted.join("");
 }
 
 /** Redacts the strings of a JSON text, keys of objects too. Numbers keep their digits. */
@@ -128,10 +133,10 @@ async function redactJson(json: string, redact: Redact): Promise<string> {
     const end = endOfString(json, at);
     const literal = json.slice(at, end);
     const text = literal.includes("\\") ? (JSON.parse(literal) as string) : literal.slice(1, -1);
-    const redacted = redact(text);
-    const shown = typeof redacted === "string" ? redacted : await redacted;
-    if (shown !== text) {
-      parts.push(json.slice(from, at), JSON.stringify(shown));
+    const result = redact(text);
+    const redacted = typeof result === "string" ? result : await result;
+    if (redacted !== text) {
+      parts.push(json.slice(from, at), JSON.stringify(redacted));
       from = end;
     }
     sincePause += literal.length;
