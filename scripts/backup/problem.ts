@@ -1,4 +1,4 @@
-import { isProblem, S3Error } from "../../src/exports/s3/problem.ts";
+import { isS3Error, S3Error } from "../../src/exports/s3/problem.ts";
 
 /** A failure with its remedy, for the operator. */
 export class BackupError extends Error {}
@@ -19,7 +19,7 @@ const REMEDIES: [string[], string][] = [
 export function explain(error: unknown): string {
   if (error instanceof BackupError) return error.message;
   if (error instanceof S3Error) {
-    const remedy = REMEDIES.find(([codes]) => isProblem(error, codes))?.[1] ?? "";
+    const remedy = REMEDIES.find(([codes]) => isS3Error(error, codes))?.[1] ?? "";
     return `${error.message.replace(/\.?$/, ".")} ${remedy}`.trim();
   }
   const { code, path = "the disk" } = error as NodeJS.ErrnoException;

@@ -10,18 +10,18 @@ import {
   stylesToTry,
 } from "../../src/exports/s3/addresses.ts";
 import { s3Client } from "../../src/exports/s3/client.ts";
-import { type S3Answer, type S3Problem, toProblem } from "../../src/exports/s3/problem.ts";
+import { type S3Problem, type S3Response, toProblem } from "../../src/exports/s3/problem.ts";
 import { toPutHeaders } from "../../src/exports/s3/put-arguments.ts";
 import { delayAfter } from "../../src/exports/s3/retries.ts";
 import { type Call, type S3Target, sign } from "../../src/exports/s3/signing.ts";
-import { isUploaded, readUploads, toCompleteXml, toTag } from "../../src/exports/s3/uploads.ts";
+import { hasParts, quoteEtag, readUploads, toCompleteXml } from "../../src/exports/s3/uploads.ts";
 import { readElements, readText, rootName } from "../../src/exports/s3/xml.ts";
 
 function address(fields: Partial<BucketAddress> = {}): BucketAddress {
   return { endpoint_url: null, bucket_name: "exports", addressing_style: "auto", ...fields };
 }
 
-function answer(status: number, text = "", headers: Record<string, string> = {}): S3Answer {
+function answer(status: number, text = "", headers: Record<string, string> = {}): S3Response {
   return { status, text, headers: new Headers(headers) };
 }
 
@@ -63,7 +63,7 @@ describe("XML", () => {
 });
 
 describe("an error answer", () => {
-  test.each<[string, S3Answer, object]>([
+  test.each<[string, S3Response, object]>([
     [
       "of S3 is in S3's words",
       answer(403, s3Error("AccessDenied", "No &quot;way&quot;")),
@@ -119,6 +119,16 @@ describe("an error answer", () => {
       "is final by its code and not by its status",
       answer(503, s3Error("NotImplemented", "no")),
       { is_transient: false },
+    ],
+    ...["SlowDownRead", "Busy", "XMinioBackendDown"].map((code): [string, S3Response, object] => [
+      `503 with ${code} of MinIO is transient`,
+      answer(503, s3Error(code, "Please reduce your request rate")),
+      { code, is_transient: true },
+    ]),
+    [
+      "507 with a code of a full disk is final",
+      answer(507, s3Error("XMinioStorageFull", "full")),
+      { code: "XMinioStorageFull", is_transient: false },
     ],
     [
       "with the status 200 is an error",
@@ -246,7 +256,7 @@ describe("an address", () => {
 });
 
 describe("a region", () => {
-  test.each<[string, S3Answer, string | null]>([
+  test.each<[string, S3Response, string | null]>([
     ["of a header", answer(301, "", { "x-amz-bucket-region": "eu-west-1" }), "eu-west-1"],
     [
       "that the signature should have named",
@@ -339,13 +349,13 @@ describe("an upload", () => {
 
   test("is recognized by size and metadata, or by the ETag of its parts", () => {
     const object = { bytes: 10, etag: null, metadata: { plan: "p1" } };
-    expect(isUploaded(object, parts, { bytes: 10 })).toBe(true);
-    expect(isUploaded(object, parts, { bytes: 10, metadata: { Plan: "p1" } })).toBe(true);
-    expect(isUploaded(object, parts, { bytes: 10, metadata: { plan: "p2" } })).toBe(false);
-    expect(isUploaded(object, parts, { bytes: 11 })).toBe(false);
-    expect(isUploaded(object, parts, undefined)).toBe(false);
+    expect(hasParts(object, parts, { bytes: 10 })).toBe(true);
+    expect(hasParts(object, parts, { bytes: 10, metadata: { Plan: "p1" } })).toBe(true);
+    expect(hasParts(object, parts, { bytes: 10, metadata: { plan: "p2" } })).toBe(false);
+    expect(hasParts(object, parts, { bytes: 11 })).toBe(false);
+    expect(hasParts(object, parts, undefined)).toBe(false);
     const etag = '"0b6f4ce5d5e0d5ae2e5d5c1d3fbd2a52-2"';
-    expect(isUploaded({ ...object, etag }, parts, undefined)).toBe(false);
+    expect(hasParts({ ...object, etag }, parts, undefined)).toBe(false);
   });
 
   test.each([
@@ -355,7 +365,7 @@ describe("an upload", () => {
     ["", null],
     [null, null],
   ])("has the ETag %j as %j", (etag, tag) => {
-    expect(toTag(etag)).toBe(tag);
+    expect(quoteEtag(etag)).toBe(tag);
   });
 
   test("is listed with its key", () => {

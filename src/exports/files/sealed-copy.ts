@@ -12,7 +12,7 @@ import { COLUMNS, type Column, selectColumns } from "../columns.ts";
 import { PART_BYTES } from "../limits.ts";
 import { chunkRange } from "../parquet/chunk.ts";
 import { readGroups, selectChunks } from "../parquet/footer.ts";
-import { isProblem } from "../s3/problem.ts";
+import { isS3Error } from "../s3/problem.ts";
 import type { ExportRow } from "../table.ts";
 import { type ByteRange, planReads, readInOrder } from "./byte-ranges.ts";
 import { type CopyStep, planCopy, type SealedGroups } from "./copy-plan.ts";
@@ -36,7 +36,7 @@ class SealedFileGone extends Error {
 
 /** Whether the rows have to be encoded: the sealed file is gone, or not what was sealed. */
 export function isUnusable(error: unknown): boolean {
-  return error instanceof SealedFileGone || isProblem(error, WRONG_DIGEST);
+  return error instanceof SealedFileGone || isS3Error(error, WRONG_DIGEST);
 }
 
 /** Whether an export can have column chunks of sealed files: all rows in their compression. */

@@ -2,7 +2,7 @@ import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { AppError } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
 import type { S3Client } from "../s3/client.ts";
-import { HEAD_FORBIDDEN, isProblem } from "../s3/problem.ts";
+import { HEAD_FORBIDDEN, isS3Error } from "../s3/problem.ts";
 import type { TableRow } from "../table.ts";
 import { isDeletable, metadataFile } from "./metadata.ts";
 import { changeTable, leaseLost } from "./table-lease.ts";
@@ -43,7 +43,7 @@ async function headOf(client: S3Client, key: string) {
   try {
     return await client.headObject(key);
   } catch (error) {
-    if (isProblem(error, HEAD_FORBIDDEN)) return "unknown";
+    if (isS3Error(error, HEAD_FORBIDDEN)) return "unknown";
     throw error;
   }
 }

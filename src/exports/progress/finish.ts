@@ -8,7 +8,7 @@ import { addToTable } from "../iceberg/commit.ts";
 import { readTableView } from "../iceberg/view.ts";
 import { manifestKey, rootOf, successKey } from "../keys.ts";
 import type { S3Client } from "../s3/client.ts";
-import { HEAD_FORBIDDEN, isProblem } from "../s3/problem.ts";
+import { HEAD_FORBIDDEN, isS3Error } from "../s3/problem.ts";
 import { bulk_export_files, bulk_exports, type ExportRow, type FileRow } from "../table.ts";
 import { toManifest } from "./manifest.ts";
 
@@ -53,7 +53,7 @@ async function findWrong(client: S3Client, files: FileRow[]): Promise<FileRow[]>
     const found = await mapConcurrent(files, HEADS_AT_ONCE, ({ key }) => client.headObject(key));
     return files.filter((file, n) => !isAsWritten(file, found[n] ?? null));
   } catch (error) {
-    if (isProblem(error, HEAD_FORBIDDEN)) return [];
+    if (isS3Error(error, HEAD_FORBIDDEN)) return [];
     throw error;
   }
 }

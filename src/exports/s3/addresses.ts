@@ -1,5 +1,5 @@
 import { AppError } from "../../shared/errors.ts";
-import type { S3Answer } from "./problem.ts";
+import type { S3Response } from "./problem.ts";
 import { readText } from "./xml.ts";
 
 type AddressingStyle = "auto" | "virtual" | "path";
@@ -79,7 +79,7 @@ export function endpointIn(endpoint_url: string | null, region: string): string 
  * Returns the region that a server demands. Ignores the host of a redirect: only the configured
  * host receives data and signatures.
  */
-export function regionHint({ status, headers, text }: S3Answer): string | null {
+export function regionHint({ status, headers, text }: S3Response): string | null {
   if (![301, 307, 400, 403].includes(status)) return null;
   const location = URL.parse(headers.get("location") ?? "")?.hostname ?? "";
   const endpoint = readText(text, "Endpoint") ?? "";

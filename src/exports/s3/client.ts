@@ -1,11 +1,11 @@
 import type { EgressPolicy } from "../../shared/egress/egress.ts";
-import { isProblem, type S3Problem } from "./problem.ts";
+import { isS3Error, type S3Problem } from "./problem.ts";
 import { type RetryLimits, withRetries } from "./retries.ts";
 import { sender } from "./send.ts";
 import type { BodyDigests, Call, S3Target } from "./signing.ts";
 import { type Headers, headObject, send, type Transport, unexpected, unless } from "./transport.ts";
 import { uploadCalls } from "./upload-calls.ts";
-import { toTag } from "./uploads.ts";
+import { quoteEtag } from "./uploads.ts";
 
 export type S3Client = ReturnType<typeof s3Client>;
 
@@ -59,7 +59,7 @@ function objectCalls(transport: Transport) {
     async putObject(key: string, body: Uint8Array, headers?: Headers, digests: BodyDigests = {}) {
       const all = { ...transport.put_headers, ...headers };
       const answer = await send(transport, { method: "PUT", key, body, headers: all, digests });
-      return { etag: toTag(answer.headers.get("etag")) };
+      return { etag: quoteEtag(answer.headers.get("etag")) };
     },
 
     /** Writes an object that must not exist. Servers without conditions write it in any case. */
@@ -89,8 +89,8 @@ async function putNewObject(
     await send(transport, { ...call, headers: condition });
     return "written";
   } catch (error) {
-    if (isProblem(error, EXISTS)) return "exists";
-    if (!isProblem(error, NO_CONDITIONS)) throw error;
+    if (isS3Error(error, EXISTS)) return "exists";
+    if (!isS3Error(error, NO_CONDITIONS)) throw error;
     await send(transport, call);
     return "written";
   }

@@ -23,7 +23,7 @@ export class S3Error extends Error {
 }
 
 /** Whether S3 returned one of these codes or statuses. */
-export function isProblem(error: unknown, expected: readonly (string | number)[]): boolean {
+export function isS3Error(error: unknown, expected: readonly (string | number)[]): boolean {
   if (!(error instanceof S3Error)) return false;
   const { code, status } = error.problem;
   return expected.includes(code) || expected.includes(status);
@@ -33,14 +33,14 @@ export function isProblem(error: unknown, expected: readonly (string | number)[]
 export const HEAD_FORBIDDEN = [403, 405, 501];
 
 /** `bytes` are those of a successful read of an object, whose `text` is empty. */
-export type S3Answer = {
+export type S3Response = {
   status: number;
   headers: Headers;
   text: string;
   bytes?: Uint8Array<ArrayBuffer>;
 };
 
-const CODES: Record<number, string> = {
+const CODE_BY_STATUS: Record<number, string> = {
   301: "PermanentRedirect",
   307: "TemporaryRedirect",
   400: "BadRequest",
@@ -60,7 +60,7 @@ const CODES: Record<number, string> = {
   504: "GatewayTimeout",
 };
 
-/** BadDigest and IncompleteBody report damage in transit. */
+/** Retried with any status. BadDigest and IncompleteBody: the body was damaged in transit. */
 const TRANSIENT = new Set([
   "BadDigest",
   "BandwidthLimitExceeded",
@@ -80,8 +80,11 @@ const TRANSIENT = new Set([
   "XAmzContentSHA256Mismatch",
 ]);
 
+/** Final with any status. */
+const FINAL = new Set(["NotImplemented"]);
+
 /** Messages for servers that send only the code. */
-const WORDS: Record<string, string> = {
+const DEFAULT_MESSAGES: Record<string, string> = {
   AccessDenied: "Access Denied",
   BadDigest: "The Content-MD5 you specified did not match what we received.",
   EntityTooLarge: "Your proposed upload exceeds the maximum allowed object size.",
@@ -103,37 +106,43 @@ const WORDS: Record<string, string> = {
 
 const MAX_TEXT = 500;
 
-export function toProblem(answer: S3Answer): S3Problem {
-  const { status, headers, text } = answer;
+export function toProblem(response: S3Response): S3Problem {
+  const { status, headers, text } = response;
   const error = readElements(text, "Error")[0] ?? "";
-  const named = readText(error, "Code");
-  const code = named || codeOf(answer);
-  const message = readText(error, "Message") || WORDS[code] || describe(answer, named);
+  const sent = readText(error, "Code");
+  const code = sent || codeOf(response);
+  const message = readText(error, "Message") || DEFAULT_MESSAGES[code] || describe(response, sent);
   return {
     code,
     message: clip(message),
     status,
-    is_transient: named ? TRANSIENT.has(named) : isTransientStatus(status),
+    is_transient: sent ? isTransientCode(sent, status) : isTransientStatus(status),
     retry_after_seconds: parseRetryAfter(headers.get("retry-after"), Date.now()),
   };
 }
 
-/** Foreign 4xx responses come from servers other than S3. */
-function codeOf({ status, text }: S3Answer): string {
+/** A 4xx with another body comes from another server, such as a proxy. */
+function codeOf({ status, text }: S3Response): string {
   const isForeign = [400, 401, 403, 404, 405].includes(status) && text.trim() !== "";
   if (isForeign) return "UnexpectedAnswer";
-  return CODES[status] ?? (status >= 500 ? "InternalError" : "UnexpectedAnswer");
+  return CODE_BY_STATUS[status] ?? (status >= 500 ? "InternalError" : "UnexpectedAnswer");
+}
+
+/** Servers have overload codes of their own, such as MinIO's `SlowDownRead`. */
+function isTransientCode(code: string, status: number): boolean {
+  if (FINAL.has(code)) return false;
+  return TRANSIENT.has(code) || status === 429 || [500, 502, 503, 504].includes(status);
 }
 
 function isTransientStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || (status >= 500 && status !== 501);
 }
 
-function describe({ status, headers, text }: S3Answer, named: string | null): string {
+function describe({ status, headers, text }: S3Response, code: string | null): string {
   const answered = `The server returned ${status}`;
   const location = headers.get("location");
   if (location !== null) return `${answered}, a redirect to ${location}.`;
-  if (named) return `${answered} without a message.`;
+  if (code) return `${answered} without a message.`;
   if (text.trim() === "") return `${answered} without a body.`;
   const title = /<title[^<>]*>([^<]*)/i.exec(text)?.[1]?.trim();
   const words = title || text.replace(/<[^<>]*>/g, " ").replace(/\s+/g, " ");

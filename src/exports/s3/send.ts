@@ -1,7 +1,7 @@
 import { type EgressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { endpointIn, regionHint, regionOf } from "./addresses.ts";
-import { type S3Answer, S3Error, type S3Problem, toProblem } from "./problem.ts";
+import { S3Error, type S3Problem, type S3Response, toProblem } from "./problem.ts";
 import { type Call, type Keys, type Manner, type S3Target, sign } from "./signing.ts";
 import { rootName } from "./xml.ts";
 
@@ -27,12 +27,12 @@ export function sender(target: S3Target, options: SendOptions) {
     is_summed: target.checksums,
   };
 
-  async function attempt(call: Call, how: Manner): Promise<S3Answer> {
+  async function attempt(call: Call, how: Manner): Promise<S3Response> {
     const { url, init } = await sign(target, call, how, options.now(), keys);
     return exchange(options, url, init, call.max_bytes);
   }
 
-  async function sendInRegion(call: Call, is_summed: boolean): Promise<S3Answer> {
+  async function sendInRegion(call: Call, is_summed: boolean): Promise<S3Response> {
     const answer = await attempt(call, { ...manner, is_summed });
     const hint = regionHint(answer);
     if (hint === null || hint === manner.region) return answer;
@@ -41,7 +41,7 @@ export function sender(target: S3Target, options: SendOptions) {
     return attempt(call, { ...manner, is_summed });
   }
 
-  return async function send(call: Call): Promise<S3Answer> {
+  return async function send(call: Call): Promise<S3Response> {
     const is_summed = manner.is_summed && call.method === "PUT";
     const answer = await sendInRegion(call, is_summed);
     const problem = problemOf(call, answer);
@@ -58,7 +58,7 @@ export function sender(target: S3Target, options: SendOptions) {
 }
 
 /** Reads errors in a 200: S3 answers some POSTs before their result is known. */
-function problemOf({ method }: Call, answer: S3Answer): S3Problem | null {
+function problemOf({ method }: Call, answer: S3Response): S3Problem | null {
   const isOk = answer.status >= 200 && answer.status < 300;
   if (isOk && !(method === "POST" && rootName(answer.text) === "Error")) return null;
   return toProblem(answer);
@@ -70,7 +70,7 @@ async function exchange(
   url: string,
   init: RequestInit,
   max_bytes: number | undefined,
-): Promise<S3Answer> {
+): Promise<S3Response> {
   options.signal?.throwIfAborted();
   // The answer to HEAD has the length of the object, and no body.
   const limits = {

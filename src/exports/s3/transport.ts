@@ -1,7 +1,7 @@
-import { isProblem, S3Error } from "./problem.ts";
+import { isS3Error, S3Error } from "./problem.ts";
 import type { sender } from "./send.ts";
 import type { Call } from "./signing.ts";
-import { readObject, type StoredObject } from "./uploads.ts";
+import { type StoredObject, toStoredObject } from "./uploads.ts";
 
 export type Headers = Record<string, string>;
 
@@ -13,7 +13,7 @@ export type Transport = {
 
 export async function headObject(transport: Transport, key: string): Promise<StoredObject | null> {
   const answer = await unless([404], () => send(transport, { method: "HEAD", key }));
-  return answer === null ? null : readObject(answer.headers);
+  return answer === null ? null : toStoredObject(answer.headers);
 }
 
 export function send(transport: Transport, call: Call) {
@@ -27,7 +27,7 @@ export async function unless<T>(
   try {
     return await run();
   } catch (error) {
-    if (isProblem(error, expected)) return null;
+    if (isS3Error(error, expected)) return null;
     throw error;
   }
 }

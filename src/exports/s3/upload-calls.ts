@@ -1,13 +1,13 @@
-import { HEAD_FORBIDDEN, isProblem } from "./problem.ts";
+import { HEAD_FORBIDDEN, isS3Error } from "./problem.ts";
 import type { BodyDigests, Call } from "./signing.ts";
 import { answered, type Headers, headObject, send, type Transport, unless } from "./transport.ts";
 import {
-  isUploaded,
+  hasParts,
   type MultipartUpload,
   type ObjectProperties,
+  quoteEtag,
   readUploads,
   toCompleteXml,
-  toTag,
   type UploadPart,
 } from "./uploads.ts";
 import { readText } from "./xml.ts";
@@ -72,9 +72,9 @@ async function completeUpload(transport: Transport, completion: Completion) {
   return transport.retry(async (attempt) => {
     try {
       const { text } = await transport.once(call);
-      return { etag: toTag(readText(text, "ETag")) };
+      return { etag: quoteEtag(readText(text, "ETag")) };
     } catch (error) {
-      const isRepeated = attempt > 1 && isProblem(error, GONE);
+      const isRepeated = attempt > 1 && isS3Error(error, GONE);
       const object = isRepeated ? await findUploaded(transport, completion) : null;
       if (object === null) throw error;
       return { etag: object.etag };
@@ -85,7 +85,7 @@ async function completeUpload(transport: Transport, completion: Completion) {
 /** Finds the object of an attempt whose response was lost, if the credentials allow HEAD. */
 async function findUploaded(transport: Transport, { key, parts, expected }: Completion) {
   const object = await unless(HEAD_FORBIDDEN, () => headObject(transport, key));
-  return object !== null && isUploaded(object, parts, expected) ? object : null;
+  return object !== null && hasParts(object, parts, expected) ? object : null;
 }
 
 async function listUploads(transport: Transport, prefix: string): Promise<MultipartUpload[]> {

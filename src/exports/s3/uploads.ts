@@ -26,11 +26,11 @@ export function readUploads(xml: string): MultipartUpload[] {
   }));
 }
 
-export function readObject(headers: Headers): StoredObject {
+export function toStoredObject(headers: Headers): StoredObject {
   const metadata = [...headers].filter(([name]) => name.startsWith(PREFIX));
   return {
     bytes: Number(headers.get("content-length") ?? 0),
-    etag: toTag(headers.get("etag")),
+    etag: quoteEtag(headers.get("etag")),
     metadata: Object.fromEntries(
       metadata.map(([name, value]) => [name.slice(PREFIX.length), value]),
     ),
@@ -38,18 +38,18 @@ export function readObject(headers: Headers): StoredObject {
 }
 
 /** Normalizes ETags: some servers omit quotes in XML, and Ceph omits the value. */
-export function toTag(etag: string | null): string | null {
+export function quoteEtag(etag: string | null): string | null {
   if (!etag) return null;
   return etag.endsWith('"') ? etag : `"${etag}"`;
 }
 
-/** Whether an object has these parts, by size or by ETag. */
-export function isUploaded(
+/** Whether an object is the completed upload: by its properties, or without them by the multipart ETag. */
+export function hasParts(
   object: StoredObject,
   parts: readonly UploadPart[],
   expected: ObjectProperties | undefined,
 ): boolean {
-  if (expected === undefined) return trim(object.etag ?? "") === multipartTag(parts);
+  if (expected === undefined) return bareEtag(object.etag ?? "") === multipartTag(parts);
   const metadata = Object.entries(expected.metadata ?? {});
   return (
     object.bytes === expected.bytes &&
@@ -61,12 +61,12 @@ export function isUploaded(
 function multipartTag(parts: readonly UploadPart[]): string {
   const hash = createHash("md5");
   for (const { etag } of [...parts].sort((a, b) => a.number - b.number)) {
-    hash.update(trim(etag), "hex");
+    hash.update(bareEtag(etag), "hex");
   }
   return `${hash.digest("hex")}-${parts.length}`;
 }
 
-function trim(etag: string): string {
+function bareEtag(etag: string): string {
   return etag.replace(/^W\//, "").replaceAll('"', "");
 }
 
