@@ -1,6 +1,9 @@
 import { z } from "@hono/zod-openapi";
 
-const KEYS_NEEDED = "required: send access_key_id and secret_access_key";
+const CREDENTIALS_REQUIRED = "required: send access_key_id and secret_access_key";
+
+/** STS sets no limit: policies and tags of a session make its token longer. */
+const MAX_SESSION_TOKEN_CHARS = 16_384;
 
 const Credential = z
   .string()
@@ -19,13 +22,13 @@ export const DestinationCredentials = z
         description: "Secret access key",
         example: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
       }),
-      session_token: Credential.max(2048)
+      session_token: Credential.max(MAX_SESSION_TOKEN_CHARS)
         .nullish()
         .describe("Session token of temporary credentials"),
     },
-    { error: KEYS_NEEDED },
+    { error: CREDENTIALS_REQUIRED },
   )
   .openapi("BulkExportDestinationCredentials", {
-    description: "Kept encrypted; never part of an answer.",
+    description: "Stored encrypted. Never returned",
   });
 export type DestinationCredentials = z.infer<typeof DestinationCredentials>;
