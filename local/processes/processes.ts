@@ -82,7 +82,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A process by its number and its beginning, which no later process of that number shares; null for none. */
+/** A process by its number and its beginning, which no later process of that number shares; `null` when it has ended. */
 export async function identify(pid: number): Promise<string | null> {
   try {
     if (process.platform !== "linux") {
@@ -90,8 +90,8 @@ export async function identify(pid: number): Promise<string | null> {
       return `${pid} ${stdout.trim()}`;
     }
     const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8");
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    return `${pid} ${fieldsOf(stat)[19]} ${boot.trim()}`;
+    const fields = await readFields(pid);
+    return fields && `${pid} ${fields[19]} ${boot.trim()}`;
   } catch {
     return null;
   }
@@ -124,22 +124,28 @@ async function readProc(pid: number): Promise<Process | null> {
   return { ...stat, command: command.replaceAll("\0", " ") };
 }
 
-/** Straight from /proc, because a slim Linux has no `ps`. A process may vanish while it is read. */
 async function readStat(pid: number): Promise<Omit<Process, "command"> | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
-  if (stat === null) return null;
-  const fields = fieldsOf(stat);
-  return {
-    pid,
-    parent_pid: Number(fields[1]),
-    rss_bytes: Number(fields[21]) * PAGE_BYTES,
-    cpu_ms: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
-  };
+  const fields = await readFields(pid);
+  return (
+    fields && {
+      pid,
+      parent_pid: Number(fields[1]),
+      rss_bytes: Number(fields[21]) * PAGE_BYTES,
+      cpu_ms: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
+    }
+  );
 }
 
-/** Fields of /proc/{pid}/stat after the command, which can contain spaces and brackets. */
-function fieldsOf(stat: string): string[] {
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+/**
+ * Returns the fields of /proc/{pid}/stat after the command, `null` when the process has ended. A slim Linux has no `ps`.
+ * An ended process stays in /proc as a zombie until its parent takes notice, which the first process of a container may
+ * never do.
+ */
+async function readFields(pid: number): Promise<string[] | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
+  // The command can contain spaces and brackets.
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? null;
+  return fields?.[0] === "Z" ? null : fields;
 }
 
 async function listByPs(): Promise<Process[]> {
