@@ -53,6 +53,34 @@ test("the root of a trace arrives as it was, with its inputs, outputs, tags and 
   });
 });
 
+test("messages of a chat API, of chunks and of any role are in the spans of a model call", () => {
+  const lc = (name: string, kwargs: object) => ({
+    ...{ lc: 1, type: "constructor", id: ["langchain_core", "messages", name], kwargs },
+  });
+  const messages = [
+    lc("SystemMessageChunk", { content: "Be brief." }),
+    lc("ToolMessageChunk", { content: "42", tool_call_id: "c0" }),
+    lc("ChatMessage", { content: "Go", role: "developer" }),
+    { role: "user", content: [{ image_url: "x" }] },
+  ];
+  const message = { role: "assistant", content: "It is 42." };
+  const run = received({
+    ...{ id: MODEL, parent_run_id: ROOT, name: "ChatModel", run_type: "llm" },
+    ...{ inputs: { messages }, outputs: { choices: [{ index: 0, message }] } },
+  });
+  expect(run.inputs).toEqual({
+    messages: [
+      { role: "system", parts: [{ type: "text", content: "Be brief." }] },
+      { role: "tool", parts: [{ type: "tool_call_response", id: "c0", response: "42" }] },
+      { role: "developer", parts: [{ type: "text", content: "Go" }] },
+      { role: "user", parts: [{ type: "unknown", image_url: "x" }] },
+    ],
+  });
+  expect(run.outputs).toEqual({
+    messages: [{ role: "assistant", parts: [{ type: "text", content: "It is 42." }] }],
+  });
+});
+
 test("a model call has its messages, parameters and tokens by the conventions", () => {
   const lc = (name: string, kwargs: object) => ({
     ...{ lc: 1, type: "constructor", id: ["langchain_core", "messages", name], kwargs },

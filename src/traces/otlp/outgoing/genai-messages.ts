@@ -9,23 +9,23 @@ const ROLES: Record<string, string> = {
   human: "user",
   ai: "assistant",
   AIMessage: "assistant",
-  AIMessageChunk: "assistant",
   HumanMessage: "user",
-  HumanMessageChunk: "user",
   SystemMessage: "system",
   ToolMessage: "tool",
+  FunctionMessage: "function",
 };
 
 /**
- * Reads the messages of a model's inputs or outputs: LangChain's serialized ones, those of chat APIs, and generations.
+ * Reads the messages of a model's inputs or outputs: LangChain's serialized ones, those of chat APIs, and the
+ * `generations` or `choices` that contain them.
  * @returns an empty list for values without messages
  */
 export function genAiMessages(value: unknown): GenAiMessage[] {
   if (!isRecord(value)) return [];
-  const { messages, message, generations, output } = value;
-  const listed = [messages ?? message ?? output].flat(2);
-  const generated = [generations].flat(2).map((one) => (isRecord(one) ? one.message : null));
-  return [...listed, ...generated].flatMap(toMessage);
+  const { messages, message, generations, choices, output } = value;
+  const direct = [messages ?? message ?? output].flat(2);
+  const nested = [generations, choices].flat(3).map((one) => (isRecord(one) ? one.message : null));
+  return [...direct, ...nested].flatMap(toMessage);
 }
 
 function toMessage(message: unknown): GenAiMessage[] {
@@ -41,7 +41,10 @@ function toMessage(message: unknown): GenAiMessage[] {
 }
 
 function roleOf(message: Fields, { role, type }: Fields): string | null {
-  const name = Array.isArray(message.id) ? message.id.at(-1) : (role ?? type);
+  const serialized = Array.isArray(message.id) ? message.id.at(-1) : null;
+  const name = typeof serialized === "string" ? serialized.replace(/Chunk$/, "") : (role ?? type);
+  // A `ChatMessage` has any role.
+  if (name === "ChatMessage" && typeof role === "string") return role;
   return typeof name === "string" ? (ROLES[name] ?? name) : null;
 }
 
@@ -50,7 +53,7 @@ function contentParts(content: unknown): Part[] {
   if (!Array.isArray(content)) return [];
   return content.map((part): Part => {
     if (!isRecord(part)) return { type: "text", content: String(part) };
-    const { type, text } = part;
+    const { type = "unknown", text } = part;
     return type === "text" ? { type: "text", content: text } : { ...part, type: String(type) };
   });
 }
@@ -58,11 +61,11 @@ function contentParts(content: unknown): Part[] {
 function toolCallParts(calls: unknown): Part[] {
   if (!Array.isArray(calls)) return [];
   return calls.filter(isRecord).map((call) => {
-    const { name, args } = isRecord(call.function) ? ofFunction(call.function) : call;
+    const { name, args } = isRecord(call.function) ? fromFunction(call.function) : call;
     return { type: "tool_call", id: call.id, name, arguments: args };
   });
 }
 
-function ofFunction({ name, arguments: args }: Fields): Fields {
+function fromFunction({ name, arguments: args }: Fields): Fields {
   return { name, args };
 }
