@@ -7,12 +7,12 @@ import {
   type CommandOutcome,
   commandFailure,
   invalidArgument,
-} from "../threads/events/envelope.ts";
+} from "../threads/events/command.ts";
 import type { Command, CommandAnswer } from "../threads/events/schema.ts";
 import type { EventSession } from "../threads/events/session.ts";
 import { respond, startRun } from "./run-commands.ts";
 import { assertVisible } from "./service.ts";
-import { getTree, readState } from "./state-commands.ts";
+import { handleGetState, handleGetTree } from "./state-commands.ts";
 
 type CommandHandler = (
   ctx: Context,
@@ -23,8 +23,8 @@ type CommandHandler = (
 const COMMANDS: Record<string, CommandHandler> = {
   "run.start": startRun,
   "input.respond": respond,
-  "agent.getTree": getTree,
-  "state.get": readState,
+  "agent.getTree": handleGetTree,
+  "state.get": handleGetState,
   "subscription.subscribe": (ctx, session) => notSupported(ctx, session, OVER_SOCKET),
   "subscription.unsubscribe": (ctx, session) => notSupported(ctx, session, OVER_SOCKET),
   "subscription.reconnect": (ctx, session) => notSupported(ctx, session, REPLAYED),

@@ -8,11 +8,11 @@ import {
   type CommandCall,
   type CommandOutcome,
   commandFailure,
+  formatIssues,
   invalidArgument,
-  issuesOf,
-  type ReadResult,
-  readParams,
-} from "../threads/events/envelope.ts";
+  type ParseResult,
+  parseParams,
+} from "../threads/events/command.ts";
 import { lastSeqOf } from "../threads/events/event.ts";
 import { InputRespond, RunStart } from "../threads/events/schema.ts";
 import type { EventSession } from "../threads/events/session.ts";
@@ -25,7 +25,7 @@ export async function startRun(
   session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
-  const params = readParams(RunStart, call);
+  const params = parseParams(RunStart, call);
   if (params.type === "error") return params;
   const { multitaskStrategy, multitask_strategy, ...given } = params.value;
   const { assistant_id, input, context, config, metadata, langsmith_tracer } = given;
@@ -50,7 +50,7 @@ export async function respond(
   session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
-  const params = readParams(InputRespond, call);
+  const params = parseParams(InputRespond, call);
   if (params.type === "error") return params;
   const resume = resumeOf(params.value);
   const answers = Object.keys(resume);
@@ -84,10 +84,12 @@ async function boundAssistant(ctx: Context, session: EventSession): Promise<stri
   return typeof assistant_id === "string" ? assistant_id : null;
 }
 
-function toRunCreate(body: Record<string, unknown>): ReadResult<RunCreate> {
+function toRunCreate(body: Record<string, unknown>): ParseResult<RunCreate> {
   const given = { ...body, stream_mode: MODES, stream_subgraphs: true, stream_resumable: true };
   const run = RunCreate.safeParse(given);
-  return run.success ? { type: "success", value: run.data } : invalidArgument(issuesOf(run.error));
+  return run.success
+    ? { type: "success", value: run.data }
+    : invalidArgument(formatIssues(run.error));
 }
 
 function toTarget(

@@ -6,19 +6,19 @@ import {
   type CommandCall,
   type CommandOutcome,
   commandFailure,
-  readParams,
-} from "../threads/events/envelope.ts";
+  parseParams,
+} from "../threads/events/command.ts";
 import { lastSeqOf } from "../threads/events/event.ts";
 import { GetTree, StateGet } from "../threads/events/schema.ts";
 import type { EventSession } from "../threads/events/session.ts";
 import { readTree } from "./service.ts";
 
-export async function getTree(
+export async function handleGetTree(
   ctx: Context,
   session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
-  const params = readParams(GetTree, call);
+  const params = parseParams(GetTree, call);
   if (params.type === "error") return params;
   const run_id = params.value.run_id ?? null;
   const { tree, last_event } = await readTree(ctx, session, run_id);
@@ -28,35 +28,37 @@ export async function getTree(
   return commandFailure("no_such_run", message);
 }
 
-type State = {
+type ThreadState = {
   values: Record<string, unknown>;
   checkpoint: { checkpoint_id: string } | null;
 };
 
-export async function readState(
+export async function handleGetState(
   ctx: Context,
   session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
-  const params = readParams(StateGet, call);
+  const params = parseParams(StateGet, call);
   if (params.type === "error") return params;
   const { namespace, keys } = params.value;
   const ns = (namespace ?? []).join("|");
-  const at = { ns, checkpoint_id: null, subgraphs: false, select: [] };
-  const text = await nullIfNotFound(getState(ctx, session, at));
+  const query = { ns, checkpoint_id: null, subgraphs: false, select: [] };
+  // Read before the state: events between the reads are sent again, and not lost.
+  const { last_event } = await readTree(ctx, session, null);
+  const text = await nullIfNotFound(getState(ctx, session, query));
   if (text === null) {
     const { message } = threadNotFound(session.thread_id);
+    // The protocol has no code for a missing thread.
     return commandFailure("no_such_checkpoint", message);
   }
-  const { values, checkpoint } = JSON.parse(text) as State;
+  const { values, checkpoint } = JSON.parse(text) as ThreadState;
   if (checkpoint === null && ns !== "") {
     return commandFailure("no_such_namespace", `The namespace ${ns} has no state.`);
   }
-  const shown = Object.entries(values).filter(([key]) => !keys || keys.includes(key));
+  const selected = Object.entries(values).filter(([key]) => !keys || keys.includes(key));
   const result = {
-    values: Object.fromEntries(shown),
+    values: Object.fromEntries(selected),
     ...(checkpoint && { checkpoint: { id: checkpoint.checkpoint_id, ns } }),
   };
-  const { last_event } = await readTree(ctx, session, null);
   return { type: "success", result, applied_through_seq: lastSeqOf(last_event) };
 }

@@ -3,22 +3,25 @@ import { assertCachedPrincipal } from "../../control-plane/workspaces/service.ts
 import { type Context, contextFor } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { accessOf } from "../access/service.ts";
-import { readCommand } from "../threads/events/envelope.ts";
+import { parseCommand } from "../threads/events/command.ts";
 import type { EventSession, SessionRefusal } from "../threads/events/session.ts";
 import { answerCommand } from "./commands.ts";
 import { assertVisible } from "./service.ts";
 
 const DENIED = ["unauthenticated", "forbidden", "not_found"];
-/** A status after which clients connect again, with the credential that they have then. */
-const ENDED: SessionRefusal = { status: 408, message: "The session has expired: connect again." };
+/** Clients reconnect after a 408, with a fresh credential. */
+const SESSION_EXPIRED: SessionRefusal = {
+  status: 408,
+  message: "The session has expired: connect again.",
+};
 
-/** Carries out the commands of a session. Checks what its principal may do at the time of each command. */
+/** Executes the commands of a session with the current permissions of its principal. */
 export class ThreadSession extends WorkerEntrypoint<Env, EventSession> {
-  /** The answer to a command, as JSON text. */
-  async command(text: string): Promise<string> {
-    const read = readCommand(text);
-    if (read.type === "error") return JSON.stringify({ ...read, id: null });
-    const command = read.value;
+  /** @returns the reply as JSON text */
+  async executeCommand(text: string): Promise<string> {
+    const parsed = parseCommand(text);
+    if (parsed.type === "error") return JSON.stringify({ ...parsed, id: null });
+    const command = parsed.value;
     try {
       return JSON.stringify(await answerCommand(await this.#context(), this.ctx.props, command));
     } catch (error) {
@@ -29,9 +32,9 @@ export class ThreadSession extends WorkerEntrypoint<Env, EventSession> {
   }
 
   /** @returns `null` when the principal may read the thread */
-  async mayRead(): Promise<SessionRefusal | null> {
+  async checkAccess(): Promise<SessionRefusal | null> {
     const { expires_at } = this.ctx.props;
-    if (expires_at !== null && expires_at <= Date.now()) return ENDED;
+    if (expires_at !== null && expires_at <= Date.now()) return SESSION_EXPIRED;
     try {
       await assertVisible(await this.#context(), this.ctx.props);
       return null;

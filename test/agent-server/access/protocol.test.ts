@@ -84,7 +84,7 @@ describe("the v2 protocol at an agent with users", () => {
             ...{ thread_id, headers: {}, origin: "https://heddle.test", expires_at },
           },
         })
-        .mayRead();
+        .checkAccess();
     expect(await sessionOf(Date.now() + 60_000)).toBeNull();
     expect(await sessionOf(Date.now() - 1)).toMatchObject({ status: 408 });
   });
@@ -99,7 +99,7 @@ describe("the v2 protocol at an agent with users", () => {
       props: { ...props, origin: "https://heddle.test", expires_at: null },
     });
     const text = expect.stringContaining("no custom authentication");
-    expect(await session.mayRead()).toEqual({ status: 403, message: text });
+    expect(await session.checkAccess()).toEqual({ status: 403, message: text });
     const refusal = accessOf(env, deployment_id, { caller, user });
     await expect(refusal).rejects.toMatchObject({ code: "forbidden", message: text });
     const keyed = { caller: systemContext(workspace_id).caller, user: null };

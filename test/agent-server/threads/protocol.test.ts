@@ -1,6 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { database } from "../../../src/shared/context.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { createApiKey, revokeApiKey } from "../../support/organizations.ts";
@@ -405,6 +406,37 @@ describe("interrupts", () => {
 });
 
 describe("commands", () => {
+  test("events during a read of the state are after the position that it returns", async () => {
+    const { start, events, command } = protocol();
+    await start("echo", { input: hi });
+    const last = (await events(endOfRun())).at(-1)?.seq ?? 0;
+    const { call } = ThreadObject.prototype;
+    vi.spyOn(ThreadObject.prototype, "call").mockImplementation(async function (
+      this: ThreadObject,
+      ...args
+    ) {
+      const result = await call.apply(this, args);
+      if (JSON.stringify(args).includes("getState")) await runMore();
+      return result;
+    });
+    const runMore = async () => {
+      vi.restoreAllMocks();
+      await start("echo", { input: hi });
+      await events(endOfRun(2));
+    };
+    const { meta } = await command("state.get", { namespace: [] });
+    expect(meta).toMatchObject({ applied_through_seq: last });
+  });
+
+  test("a command that must be an object is refused with the reason alone", async () => {
+    const { send, answer } = await protocol().socket();
+    send("[]");
+    expect(await answer(null)).toMatchObject({
+      error: "invalid_argument",
+      message: expect.stringMatching(/^Invalid command: \w/),
+    });
+  });
+
   test("what is wrong with one is its answer, with its code", async () => {
     const { command, start, events } = protocol();
     const codes = async (method: string, params: unknown) => (await command(method, params)).error;

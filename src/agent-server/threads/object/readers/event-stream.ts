@@ -60,12 +60,12 @@ async function* framesOf(options: Options, settled_at: number): AsyncGenerator<s
 }
 
 /** Checks access at intervals. Clients whose stream ends reconnect with a new request. */
-function recheck(mayRead: Options["checkAccess"]): () => Promise<boolean> {
+function recheck(checkAccess: Options["checkAccess"]): () => Promise<boolean> {
   let checked_at = Date.now();
   return async () => {
     if (checked_at + RECHECK_MS > Date.now()) return true;
     checked_at = Date.now();
-    return (await mayRead()) === null;
+    return (await checkAccess()) === null;
   };
 }
 

@@ -41,7 +41,7 @@ export class ProtocolReaders {
   }
 
   stream(filter: EventFilter, since: number, session: EventSession): ReadableStream {
-    const checkAccess = () => threadSession(session).mayRead();
+    const checkAccess = () => threadSession(session).checkAccess();
     return this.#thread.streams.open(eventStream({ ...this.#thread, filter, since, checkAccess }));
   }
 

@@ -1,7 +1,7 @@
 import { isSendable } from "../../../../shared/http/sockets.ts";
 import { log } from "../../../../shared/log.ts";
 import { threadSession } from "../../callbacks.ts";
-import { invalidArgument, readCommand } from "../../events/envelope.ts";
+import { invalidArgument, parseCommand } from "../../events/command.ts";
 import type { ProtocolEvent } from "../../events/event.ts";
 import { channelsOf } from "../../events/filter.ts";
 import { MAX_COMMAND_CHARACTERS, MAX_SOCKETS, RECHECK_MS } from "../../events/limits.ts";
@@ -91,7 +91,7 @@ export class Sockets {
     const { session } = attachmentOf(socket);
     const carryOut = async () => {
       if (session.expires_at !== null && !(await this.#isAuthorized(socket, state))) return;
-      socket.send(await threadSession(session).command(String(data)));
+      socket.send(await threadSession(session).executeCommand(String(data)));
     };
     return BEGINS_A_RUN.has(command.method) ? this.#inTurn(socket, carryOut) : carryOut();
   }
@@ -124,7 +124,7 @@ export class Sockets {
   async #isAuthorized(socket: WebSocket, state: SocketState): Promise<boolean> {
     if (state.checkedAt + RECHECK_MS > Date.now()) return true;
     const { session } = attachmentOf(socket);
-    const refused = await threadSession(session).mayRead();
+    const refused = await threadSession(session).checkAccess();
     if (refused) refuse(socket, refused);
     // Filters apply from the moment the thread exists.
     else if (this.#thread.isThere()) state.checkedAt = Date.now();
@@ -155,6 +155,6 @@ function dueOf(events: ProtocolEvent[], { settlesAt }: SocketState) {
 function commandOf(data: string | ArrayBuffer) {
   if (typeof data !== "string")
     return invalidArgument("A command must be a text message, not a binary one.");
-  if (data.length <= MAX_COMMAND_CHARACTERS) return readCommand(data);
+  if (data.length <= MAX_COMMAND_CHARACTERS) return parseCommand(data);
   return invalidArgument(`A command must have at most ${MAX_COMMAND_CHARACTERS} characters.`);
 }

@@ -1,4 +1,4 @@
-import { commandFailure, invalidArgument, readParams } from "../../events/envelope.ts";
+import { commandFailure, invalidArgument, parseParams } from "../../events/command.ts";
 import { channelsOf, type EventFilter } from "../../events/filter.ts";
 import { MAX_SUBSCRIPTIONS, SETTLE_MS } from "../../events/limits.ts";
 import { type Command, Subscribe, Unsubscribe } from "../../events/schema.ts";
@@ -28,7 +28,7 @@ export class Subscriptions {
 
   async subscribe(socket: WebSocket, state: SocketState, command: Command): Promise<void> {
     const { id } = command;
-    const params = readParams(Subscribe, command);
+    const params = parseParams(Subscribe, command);
     if (params.type === "error") return send(socket, { ...params, id });
     if (!(await this.#isAuthorized(socket, state))) return;
     const { channels, namespaces = null, depth = null, since } = params.value;
@@ -81,7 +81,7 @@ export class Subscriptions {
 
   unsubscribe(socket: WebSocket, state: SocketState, command: Command) {
     const { id } = command;
-    const params = readParams(Unsubscribe, command);
+    const params = parseParams(Unsubscribe, command);
     if (params.type === "error") return send(socket, { ...params, id });
     const { subscriptions, ...attachment } = attachmentOf(socket);
     const { subscription_id } = params.value;

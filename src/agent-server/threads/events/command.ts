@@ -2,6 +2,9 @@ import type { z } from "@hono/zod-openapi";
 import { isShallow, MAX_DEPTH } from "../../../shared/http/depth.ts";
 import { Command } from "./schema.ts";
 
+/** A command without its id. */
+export type CommandCall = Pick<Command, "method" | "params">;
+
 /** Answer to a command that failed, without the id of the command. */
 export type CommandFailure = { type: "error"; error: string; message: string };
 export type CommandSuccess = {
@@ -11,9 +14,9 @@ export type CommandSuccess = {
 };
 export type CommandOutcome = CommandSuccess | CommandFailure;
 
-export type ReadResult<T> = { type: "success"; value: T } | CommandFailure;
+export type ParseResult<T> = { type: "success"; value: T } | CommandFailure;
 
-export function readCommand(text: string): ReadResult<Command> {
+export function parseCommand(text: string): ParseResult<Command> {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -25,20 +28,22 @@ export function readCommand(text: string): ReadResult<Command> {
   }
   const command = Command.safeParse(json);
   if (command.success) return { type: "success", value: command.data };
-  return invalidArgument(`Invalid command: ${issuesOf(command.error)}`);
+  return invalidArgument(`Invalid command: ${formatIssues(command.error)}`);
 }
 
-export function readParams<T extends z.ZodType>(
+export function parseParams<T extends z.ZodType>(
   schema: T,
-  { method, params }: Pick<Command, "method" | "params">,
-): ReadResult<z.output<T>> {
+  { method, params }: CommandCall,
+): ParseResult<z.output<T>> {
   const parsed = schema.safeParse(params ?? {});
   if (parsed.success) return { type: "success", value: parsed.data };
-  return invalidArgument(`Invalid params of ${method}: ${issuesOf(parsed.error)}`);
+  return invalidArgument(`Invalid params of ${method}: ${formatIssues(parsed.error)}`);
 }
 
-export function issuesOf(error: z.core.$ZodError): string {
-  return error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+export function formatIssues(error: z.core.$ZodError): string {
+  return error.issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
+    .join("; ");
 }
 
 export function invalidArgument(message: string): CommandFailure {
@@ -48,5 +53,3 @@ export function invalidArgument(message: string): CommandFailure {
 export function commandFailure(error: string, message: string): CommandFailure {
   return { type: "error", error, message };
 }
-
-export type CommandCall = Pick<Command, "method" | "params">;
