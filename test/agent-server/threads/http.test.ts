@@ -283,6 +283,34 @@ test.each(["[x", "[1]", '["values", []]', `${"[".repeat(2000)}${"]".repeat(2000)
   },
 );
 
+test.each([
+  ["/runs?select=run_id&select=colour", "select"],
+  ["?include=ttl,colour", "include"],
+  ["/stream?stream_modes=colour", "stream_mode"],
+  [`/runs/${crypto.randomUUID()}/stream?stream_mode=values&stream_mode=colour`, "stream_mode"],
+])(
+  "a name in a query that is not understood is refused with the known ones: %s",
+  async (path, name) => {
+    const response = await get(`/threads/${await newThread()}${path}`);
+    expect([response.status, await response.text()]).toEqual([
+      422,
+      expect.stringMatching(new RegExp(`query\\.${name}.*colour.* is not one of `)),
+    ]);
+  },
+);
+
+test.each(["-7", "1.5", "x"])("a Last-Event-ID that does not name an event is refused: %s", async (id) => {
+  const path = `/threads/${await newThread()}/runs/${crypto.randomUUID()}/stream`;
+  const response = await api(`${agent}${path}`, {
+    key: ours.editor,
+    headers: { "Last-Event-ID": id },
+  });
+  expect([response.status, await response.text()]).toEqual([
+    422,
+    expect.stringContaining("last-event-id"),
+  ]);
+});
+
 test("an empty stream_mode, as the Python SDK sends it, streams all modes of the run", async () => {
   const id = await newThread();
   const body = { assistant_id: "steps", input: { delay_ms: 0 }, stream_mode: ["updates"] };

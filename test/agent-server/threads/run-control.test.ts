@@ -360,7 +360,9 @@ describe("over HTTP", () => {
       Promise.all([first, second, third].map(async (run) => (await get(pathOf(run))).status));
     expect(await statuses()).toEqual(["running", "interrupted", "pending"]);
     expect((await get(pathOf(second))).cancel_reason).toMatch(/^bulk:/);
-    expect((await post("/runs/cancel", { thread_id, status: "pending" })).status).toBe(204);
+    expect((await post("/runs/cancel", { thread_id, run_ids: [], status: "pending" })).status).toBe(
+      204,
+    );
     expect(await statuses()).toEqual(["running", "interrupted", "interrupted"]);
     const undo = await post("/runs/cancel?action=rollback", { thread_id, status: "all" });
     expect(undo.status).toBe(204);
@@ -369,6 +371,8 @@ describe("over HTTP", () => {
     expect(none.status).toBe(404);
     const nothing = await post("/runs/cancel", { thread_id });
     expect([nothing.status, await nothing.text()]).toEqual([422, expect.stringMatching(/run_ids/)]);
+    const both = await post("/runs/cancel", { run_ids: [first.run_id], status: "all" });
+    expect([both.status, await both.text()]).toEqual([422, expect.stringMatching(/status/)]);
   });
 
   const listed = async (id: string) =>

@@ -1,4 +1,5 @@
 import type { TypedResponse } from "hono";
+import { STREAM_MODES } from "../../../isolate/contract.ts";
 import { invalid } from "../../../shared/errors.ts";
 import type { RunTarget, StreamChoice } from "../contract/records.ts";
 import { THREAD_STREAM_MODES, type ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
@@ -66,8 +67,9 @@ export function toFollow(
   headers: { "last-event-id"?: string | undefined },
 ): StreamChoice {
   const modes = toModes(query.stream_mode);
+  assertNames("stream_mode", modes, STREAM_MODES);
   return {
-    after: Math.max(Number(headers["last-event-id"] || "-1"), -1),
+    after: Number(headers["last-event-id"] || "-1"),
     modes: modes.length > 0 ? modes : null,
     namespaces: toNamespaces(query.namespace),
     cancel_on_disconnect: query.cancel_on_disconnect,
@@ -91,11 +93,7 @@ export function toThreadFollow(
   const id = headers["last-event-id"];
   const wanted = [...toModes(query.stream_mode), ...toModes(query.stream_modes)];
   const modes = THREAD_STREAM_MODES.filter((mode) => wanted.includes(mode));
-  const unknown = wanted.find((name) => !THREAD_STREAM_MODES.some((mode) => mode === name));
-  if (unknown !== undefined) {
-    const text = `"${unknown}" is not one of ${THREAD_STREAM_MODES.join(", ")}`;
-    throw invalid(["query", "stream_mode"], text);
-  }
+  assertNames("stream_mode", wanted, THREAD_STREAM_MODES);
   return {
     after: id ? Math.max(Number(id) || 0, 0) : null,
     modes: modes.length > 0 ? modes : ["run_modes"],
@@ -105,6 +103,13 @@ export function toThreadFollow(
 /** The Python SDK sends `stream_mode=` for no mode. */
 function toModes(value: string | string[] | undefined): string[] {
   return toList(value).filter((mode) => mode !== "");
+}
+
+/** @throws invalid for a name in the query parameter that is not one of `allowed` */
+export function assertNames(parameter: string, names: string[], allowed: readonly string[]): void {
+  const unknown = names.find((name) => !allowed.includes(name));
+  if (unknown === undefined) return;
+  throw invalid(["query", parameter], `"${unknown}" is not one of ${allowed.join(", ")}`);
 }
 
 /** Arrays in a query: newer clients repeat the key, older ones send one JSON text. */

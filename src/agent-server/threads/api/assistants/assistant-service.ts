@@ -4,7 +4,8 @@ import { AppError } from "../../../../shared/errors.ts";
 import { newId } from "../../../../shared/storage/ids.ts";
 import { openAgent } from "../../../access/service.ts";
 import { endAssistantCrons } from "../../callbacks.ts";
-import { pick, toPage } from "../page.ts";
+import { pickFields } from "../fields.ts";
+import { toPage } from "../page.ts";
 import { keepable } from "../threads/service.ts";
 import {
   type AssistantRef,
@@ -75,7 +76,7 @@ export async function searchAssistants(
   const { filters } = await authorizeAssistants(ctx, "search", { ...query });
   await ensureSystemAssistants(ctx, agent);
   const { rows, headers } = toPage(await searchRows(ctx, agent, query, filters), query);
-  return { rows: rows.map((row) => pick(toAssistant(agent, row), query.select)), headers };
+  return { rows: rows.map((row) => pickFields(toAssistant(agent, row), query.select)), headers };
 }
 
 export async function countAssistants(ctx: Context, deployment_id: string, query: AssistantCount) {

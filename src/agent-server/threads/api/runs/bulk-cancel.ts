@@ -19,7 +19,10 @@ export async function cancelRuns(
   action: CancelAction,
 ): Promise<void> {
   const { deployment_id } = await openAgent(ctx, deployment, "write");
-  const choice: CancelChoice = { run_ids: run_ids ?? null, status: status ?? "all" };
+  const choice: CancelChoice = {
+    run_ids: run_ids?.length ? run_ids : null,
+    status: status ?? "all",
+  };
   const value = { thread_id, run_ids, action, metadata: {} };
   const { filters } = await authorize(ctx, { resource: "threads", action: "update", value });
   const cancelIn = (id: string, of = choice) =>

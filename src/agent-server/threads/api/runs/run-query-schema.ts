@@ -13,19 +13,22 @@ export const RunQuery = z.strictObject({
     .describe("Fields to return. Default: all"),
 });
 
-const CancelAction = z.enum(["interrupt", "rollback"]).default("interrupt");
+const CancelAction = z
+  .enum(["interrupt", "rollback"])
+  .default("interrupt")
+  .describe(
+    "`interrupt` keeps the checkpoints of the run, `rollback` deletes the run and its checkpoints",
+  );
 
 export const CancelQuery = z
   .object({
     wait: QueryBoolean.default(false).describe("Whether to wait until the run has ended"),
-    action: CancelAction.describe(
-      "`interrupt` keeps the checkpoints of the run, `rollback` deletes the run and its checkpoints",
-    ),
+    action: CancelAction,
     reason: z
       .string()
       .max(1000)
       .optional()
-      .describe("Reason to store with the run. Excludes `rollback`"),
+      .describe("Reason to store with the run. Not with `action=rollback`"),
   })
   .refine(({ action, reason }) => reason === undefined || action === "interrupt", {
     message: "must be absent with action=rollback",
@@ -34,25 +37,27 @@ export const CancelQuery = z
 
 export const CancelRuns = z
   .object({
-    thread_id: Uuid.nullish().describe("Id of the thread"),
-    run_ids: list(Uuid).nullish().describe("Ids of the runs"),
+    thread_id: Uuid.nullish().describe(
+      "Id of the thread. Without it, `run_ids` are those of threadless runs, and `status` is for all threads of the deployment",
+    ),
+    run_ids: list(Uuid).nullish().describe("Ids of the runs. Not with `status`"),
     status: caseless(["pending", "running", "all"])
       .nullish()
-      .describe("Cancels all runs of this status"),
+      .describe("Cancels all runs of this status; `all` are pending and running ones"),
   })
   .refine(({ run_ids, status }) => Boolean(run_ids?.length) || Boolean(status), {
     message: "required, unless status is set",
     path: ["run_ids"],
   })
+  .refine(({ run_ids, status }) => !(run_ids?.length && status), {
+    message: "must be absent with run_ids",
+    path: ["status"],
+  })
   .openapi("CancelRuns");
 
 export type CancelRuns = z.infer<typeof CancelRuns>;
 
-export const CancelRunsQuery = z.object({
-  action: CancelAction.describe(
-    "`interrupt` keeps the checkpoints of the run, `rollback` deletes the run and its checkpoints",
-  ),
-});
+export const CancelRunsQuery = z.object({ action: CancelAction });
 
 export const JoinQuery = z.object({
   cancel_on_disconnect: QueryBoolean.default(false).describe(
@@ -61,31 +66,28 @@ export const JoinQuery = z.object({
 });
 
 /** Once, repeated, or one JSON list. */
-const Namespaces = z.union([z.string(), z.array(z.string())]).optional();
+const Namespaces = z
+  .union([z.string(), z.array(z.string())])
+  .optional()
+  .describe("Namespaces of subgraphs to stream: one, repeated, or a JSON list");
 
-export const StreamQuery = z.object({
-  namespace: Namespaces.describe(
-    "Namespaces of subgraphs to stream: one, repeated, or a JSON list",
-  ),
-});
+export const StreamQuery = z.object({ namespace: Namespaces });
 
-export const FollowQuery = JoinQuery.extend({
+export const JoinStreamQuery = JoinQuery.extend({
   stream_mode: z
     .union([z.string(), z.array(z.string())])
     .optional()
     .describe("Stream modes to return. Default: those of the run"),
-  namespace: Namespaces.describe(
-    "Namespaces of subgraphs to stream: one, repeated, or a JSON list",
-  ),
+  namespace: Namespaces,
   checkpoint_id: CheckpointName.optional().describe(
-    "Only events after this checkpoint, where the run streams `checkpoints` or `debug`; otherwise all.",
+    "Skips the events up to this checkpoint. No effect unless the run streams `checkpoints` or `debug`",
   ),
 });
 
-export const FollowHeaders = z.object({
+export const JoinStreamHeaders = z.object({
   "last-event-id": z
     .string()
-    .regex(/^(-?\d+)?$/, "must be the id of an event, or -1 for all events")
+    .regex(/^(-1|\d+)?$/, "must be the id of an event, or -1 for all events")
     .optional()
-    .describe("Id of the last event received. `-1` for all events"),
+    .describe("Id of the last event received. Default, and `-1`: all events"),
 });

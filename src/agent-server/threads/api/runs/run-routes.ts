@@ -4,8 +4,10 @@ import { sseResponse } from "../../../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../../../shared/schema.ts";
 import { Run, RunCreate } from "../../contract/requests/run-schema.ts";
 import { RunPath, ThreadPath } from "../../contract/requests/schema.ts";
+import { pickFields } from "../fields.ts";
 import { eventStream, finalValues } from "../responses-schema.ts";
 import {
+  assertNames,
   runHeaders,
   toFollow,
   toList,
@@ -16,9 +18,9 @@ import {
 import { RunHeaders } from "./idempotency.ts";
 import {
   CancelQuery,
-  FollowHeaders,
-  FollowQuery,
   JoinQuery,
+  JoinStreamHeaders,
+  JoinStreamQuery,
   RunQuery,
   StreamQuery,
 } from "./run-query-schema.ts";
@@ -36,6 +38,7 @@ import {
 
 const RUNS = "/agents/{deployment_id}/threads/{thread_id}/runs";
 const RUN = `${RUNS}/{run_id}` as const;
+const RUN_FIELDS = Object.keys(Run.shape);
 const operation = operationWithTag("Runs");
 
 /** Published clients match the word and the colon. */
@@ -97,9 +100,10 @@ runRoutes.openapi(
   async (c) => {
     const { select, ...query } = c.req.valid("query");
     const fields = toList(select);
+    assertNames("select", fields, RUN_FIELDS);
     const runs = await listRuns(c.var.ctx, c.req.valid("param"), query);
     return c.json(
-      runs.map((run) => pick(Run.parse(run), fields)),
+      runs.map((run) => pickFields(Run.parse(run), fields)),
       200,
     );
   },
@@ -165,7 +169,7 @@ runRoutes.openapi(
   operation("get", `${RUN}/stream`, "joinRunStream", {
     summary: "Stream a run",
     description: "From the first event, or after `Last-Event-ID`.",
-    request: { params: RunPath, query: FollowQuery, headers: FollowHeaders },
+    request: { params: RunPath, query: JoinStreamQuery, headers: JoinStreamHeaders },
     responses: { 200: eventStream },
   }),
   async (c) => {
@@ -174,8 +178,3 @@ runRoutes.openapi(
     return sseResponse(await followRun(c.var.ctx, id, follow), runHeaders(id));
   },
 );
-
-function pick(run: z.infer<typeof Run>, fields: string[]) {
-  if (fields.length === 0) return run;
-  return Object.fromEntries(Object.entries(run).filter(([field]) => fields.includes(field)));
-}

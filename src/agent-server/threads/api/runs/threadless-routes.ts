@@ -17,8 +17,8 @@ import { KeyHeaders } from "./idempotency.ts";
 import {
   CancelRuns,
   CancelRunsQuery,
-  FollowHeaders,
-  FollowQuery,
+  JoinStreamHeaders,
+  JoinStreamQuery,
   StreamQuery,
 } from "./run-query-schema.ts";
 import { createRun, createRunBatch, followRun, streamRun, waitRun } from "./run-service.ts";
@@ -111,7 +111,7 @@ threadlessRoutes.openapi(
   operation("get", `${RUNS}/{run_id}/stream`, "joinThreadlessRunStream", {
     summary: "Stream a threadless run",
     description: "From the first event, or after `Last-Event-ID`.",
-    request: { params: ThreadlessRunPath, query: FollowQuery, headers: FollowHeaders },
+    request: { params: ThreadlessRunPath, query: JoinStreamQuery, headers: JoinStreamHeaders },
     responses: { 200: eventStream },
   }),
   async (c) => {

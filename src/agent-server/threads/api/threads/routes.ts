@@ -19,7 +19,7 @@ import {
   ThreadWithTtl,
 } from "../../contract/requests/thread-schema.ts";
 import { eventStream, PAGE_HEADERS } from "../responses-schema.ts";
-import { toList, toThreadFollow } from "../run-http.ts";
+import { assertNames, toList, toThreadFollow } from "../run-http.ts";
 import { createThread, deleteThread, getThread, updateThread } from "./service.ts";
 import {
   copyThread,
@@ -118,6 +118,7 @@ threadRoutes.openapi(
     const { deployment_id, thread_id } = c.req.valid("param");
     const thread = await getThread(c.var.ctx, deployment_id, thread_id);
     const included = toList(c.req.valid("query").include).flatMap((names) => names.split(","));
+    assertNames("include", included, ["ttl"]);
     const shown = included.includes("ttl") ? ThreadWithTtl : Thread;
     return c.json(shown.parse(thread), 200);
   },

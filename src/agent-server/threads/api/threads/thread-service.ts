@@ -16,7 +16,8 @@ import type { StatusCounts } from "../../directory/counts.ts";
 import { countByStatus, findThreads } from "../../directory/directory.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import type { ThreadCalls } from "../../object/thread-calls.ts";
-import { pick, toPage } from "../page.ts";
+import { pickFields } from "../fields.ts";
+import { toPage } from "../page.ts";
 import { keepable, newThread, openThread, type ThreadRef } from "./service.ts";
 
 const SEARCH = { resource: "threads", action: "search" } as const;
@@ -56,7 +57,7 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
   );
   if (found === null) throw tooMuchFound();
   const { rows, headers } = toPage(found, query);
-  if (isInDirectory) return { rows: rows.map((row) => pick(row, select)), headers };
+  if (isInDirectory) return { rows: rows.map((row) => pickFields(row, select)), headers };
   const call = (row: { thread_id: string }, characters: number) =>
     threadWithFilters(ctx.env, agent.deployment_id, row.thread_id, filters).getThreadWithin(
       characters,
@@ -161,7 +162,7 @@ function tooMuchFound(): AppError {
 }
 
 function toFound(thread: Thread, { select, extract: paths }: ThreadSearch) {
-  if (!paths) return pick(thread, select);
+  if (!paths) return pickFields(thread, select);
   const extracted = Object.entries(paths).map(([name, path]) => [name, extract(thread, path)]);
-  return { ...pick(thread, select), extracted: Object.fromEntries(extracted) };
+  return { ...pickFields(thread, select), extracted: Object.fromEntries(extracted) };
 }
