@@ -1,6 +1,6 @@
 import { log } from "../../shared/log.ts";
 import { newId } from "../../shared/storage/ids.ts";
-import { withDeadline } from "../../shared/work/deadline.ts";
+import { withTimeout } from "../../shared/work/timeout.ts";
 import type { PartitionKey } from "../changes.ts";
 import { type PartitionCalls, tracePartition } from "../object/stub.ts";
 import {
@@ -75,7 +75,7 @@ export class SealWriter {
   async #attempt(work: () => Promise<void>): Promise<void> {
     if (!this.#isOpen) return;
     try {
-      await withDeadline(work(), CALL_MS, () => {
+      await withTimeout(work(), CALL_MS, () => {
         throw new Error(`R2 took longer than ${CALL_MS} ms`);
       });
     } catch (error) {
