@@ -1,4 +1,4 @@
-import { hasIsolatesElsewhere } from "../../../../control-plane/deployments/isolate/isolate.ts";
+import { areIsolatesRemote } from "../../../../control-plane/deployments/isolate/isolate.ts";
 import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { isRecord } from "../../../../shared/guards.ts";
@@ -59,7 +59,7 @@ export class AttemptDriver {
   /** Returns why the newest attempt is gone, after its thread has lost its process. */
   lossOf({ version }: StoredRun): Loss {
     if (version !== this.version) return "upgrade";
-    return hasIsolatesElsewhere() ? "main_process" : "restart";
+    return areIsolatesRemote() ? "main_process" : "restart";
   }
 
   async drive(attempt: RunAttempt) {
