@@ -29,10 +29,10 @@ export class SegmentStore {
     this.cold = new ColdBodies(storage.sql);
   }
 
-  /** Discards what memory knows of the storage. */
+  /** Clears the caches after the storage was rolled back or replaced. */
   reset(): void {
     this.#loaded = null;
-    this.cold.reset();
+    this.cold.clearCache();
   }
 
   /** Number of live runs. */
@@ -124,7 +124,7 @@ export class SegmentStore {
   #readFrame(segment: RunSegment, { frames }: Head, at: number): Frame | null {
     const entry = frames[at];
     if (entry === undefined) throw new Error(`Segment ${segment.number} lacks a frame`);
-    const key = this.cold.keyOf(segment.number);
+    const key = this.cold.r2KeyOf(segment.number);
     if (key !== null) {
       const packed = this.cold.frame(segment.number, key, entry);
       return packed && unpackFrame(packed, entry);

@@ -133,7 +133,7 @@ export class ColdStorage {
     const whole: number[] = [];
     const reads: [string, FrameEntry][] = [];
     for (const { number, frames } of missing) {
-      const key = this.#segments.cold.keyOf(number);
+      const key = this.#segments.cold.r2KeyOf(number);
       if (key === null) continue;
       const bytes = frames.reduce((sum, { packed }) => sum + packed, 0);
       const isFew = frames.length <= MAX_FRAMES && fetched.reserve(bytes);
@@ -166,7 +166,7 @@ export class ColdStorage {
           this.#segments.cold.restore(copy, bodies[n] ?? null);
       });
     }
-    this.#segments.cold.reset();
+    this.#segments.cold.clearCache();
     await setEarlierAlarm(this.#storage, Date.now() + RESTORED_MS);
   }
 
