@@ -1,6 +1,6 @@
 // The main script's entry on one machine: the product's, with agents in other processes.
 import { env } from "cloudflare:workers";
-import { runIsolatesElsewhere } from "../../src/control-plane/deployments/isolate/isolate.ts";
+import { setIsolateOpener } from "../../src/control-plane/deployments/isolate/isolate.ts";
 import { separateWriters } from "../../src/exports/files/writer-memory.ts";
 import worker, { type QueueMessage } from "../../src/index.ts";
 import { RESUME } from "../crons.ts";
@@ -12,7 +12,7 @@ export * from "../../src/index.ts";
 export { IsolateBackend } from "./isolate-backend.ts";
 
 // Without it the operator has all agents in this process.
-if ("PROCESSES" in env) runIsolatesElsewhere(isolateProxy);
+if ("PROCESSES" in env) setIsolateOpener(isolateProxy);
 separateWriters();
 
 export default {

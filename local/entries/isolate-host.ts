@@ -1,7 +1,7 @@
 // Runs in the process of one workspace: loads the isolates of its agents and forwards calls to them.
 import { WorkerEntrypoint } from "cloudflare:workers";
 import {
-  giveUpUnloaded,
+  abandonFailedLoad,
   type IsolateCall,
   openIsolate,
 } from "../../src/control-plane/deployments/isolate/isolate.ts";
@@ -41,7 +41,7 @@ export class Isolate extends WorkerEntrypoint<HostEnv, IsolateCall> {
       const readCode = () => backend(this.env, props.ref).readCode(props.ref.secrets_version);
       return await work(openIsolate(this.env.LOADER, props, readCode));
     } catch (error) {
-      giveUpUnloaded(props.ref);
+      abandonFailedLoad(props.ref);
       throw error;
     }
   }

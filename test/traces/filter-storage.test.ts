@@ -304,7 +304,7 @@ async function coolAll(store: PartitionStore, storage: DurableObjectStorage): Pr
     if (body) await env.ARTIFACTS.put(key, body);
     storage.transactionSync(() => cold.commit(moved, key));
   }
-  cold.reset();
+  cold.clearCache();
 }
 
 /** Ways of a partition to what it holds, with the number of filters that test it. */

@@ -1,6 +1,9 @@
 import type { z } from "zod";
 import { parseAnswer } from "../../control-plane/deployments/isolate/agent-answers.ts";
-import { agentIsolate, giveUpUnloaded } from "../../control-plane/deployments/isolate/isolate.ts";
+import {
+  abandonFailedLoad,
+  agentIsolate,
+} from "../../control-plane/deployments/isolate/isolate.ts";
 import type { AuthEntrypoint, AuthResult } from "../../isolate/auth-contract.ts";
 import type { Access } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -46,7 +49,7 @@ export async function reachIsolate<T>(revision: RevisionRef, call: () => Promise
   try {
     return await call();
   } catch (error) {
-    giveUpUnloaded(revision);
+    abandonFailedLoad(revision);
     throw isOlder(error) ? notServed(error) : error;
   }
 }

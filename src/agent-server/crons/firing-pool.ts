@@ -1,4 +1,4 @@
-import { withDeadline } from "../../shared/work/deadline.ts";
+import { withTimeout } from "../../shared/work/timeout.ts";
 import { FIRING_BYTES, FIRINGS_AT_ONCE, IN_FLIGHT_BYTES, SLOW_MS } from "./limits.ts";
 
 /** Interval at which `settle` looks for other work. */
@@ -44,7 +44,7 @@ export class FiringPool {
         if (isOtherDue()) break;
         lookAt = Date.now() + LOOK_MS;
       }
-      await withDeadline(this.#change(), LOOK_MS, () => undefined);
+      await withTimeout(this.#change(), LOOK_MS, () => undefined);
     }
     if (this.#failure !== null) throw this.#failure;
   }
@@ -56,7 +56,7 @@ export class FiringPool {
     const firing = fire().catch((error: unknown) => {
       this.#failure ??= error;
     });
-    await withDeadline(firing, SLOW_MS, () => undefined);
+    await withTimeout(firing, SLOW_MS, () => undefined);
     this.#quick -= 1;
     this.#wake();
     await firing;

@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { changeFeed } from "../../shared/changes/change-feed.ts";
 import { allows, type Filters } from "../../shared/filters.ts";
 import { runAlarm } from "../../shared/work/alarm.ts";
-import { withDeadline } from "../../shared/work/deadline.ts";
+import { withTimeout } from "../../shared/work/timeout.ts";
 import { Crons } from "./crons.ts";
 import { fire, notStarted } from "./firing.ts";
 import { FiringPool } from "./firing-pool.ts";
@@ -146,7 +146,7 @@ export class CronObject extends DurableObject<Env> {
     // The cron was deleted or rescheduled while the firing waited.
     if (cron?.next_at !== at) return;
     const late = () => notStarted("retry", `No answer in ${DEADLINE_MS} ms`);
-    const result = await withDeadline(fire(this.env, cron, at), DEADLINE_MS, late);
+    const result = await withTimeout(fire(this.env, cron, at), DEADLINE_MS, late);
     const now = Date.now();
     this.#crons.putFiring({ ...result, cron_id, at, fired_at: now, is_manual: false });
     const { outcome } = result;

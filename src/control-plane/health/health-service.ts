@@ -1,5 +1,5 @@
 import { log } from "../../shared/log.ts";
-import { withDeadline } from "../../shared/work/deadline.ts";
+import { withTimeout } from "../../shared/work/timeout.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { Health, HealthCheck } from "./health-schema.ts";
 import { OLDEST_WORK, type OldestWork } from "./oldest-work.ts";
@@ -102,7 +102,7 @@ async function measure<T>(store: string, read: () => Promise<T>): Promise<Measur
     return undefined;
   };
   const late = () => fail(`No answer in ${TIMEOUT_MS} ms`);
-  const result = await withDeadline<T | undefined>(read().catch(fail), TIMEOUT_MS, late);
+  const result = await withTimeout<T | undefined>(read().catch(fail), TIMEOUT_MS, late);
   return { ms: Date.now() - started_at, result };
 }
 

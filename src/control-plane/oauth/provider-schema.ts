@@ -48,7 +48,7 @@ const RequestHeaders = z
   .describe("Headers of requests to the token and the revocation endpoint. Never returned");
 
 const RevocationUrl = HttpUrl.describe(
-  "Revocation endpoint (RFC 7009), on the host of `token_url`. Default: discovered",
+  "Revocation endpoint (RFC 7009), with the origin of `token_url`. Default: discovered",
 );
 
 export const ProviderCreateRequest = namedObject("OAuthProviderCreateRequest", {

@@ -22,8 +22,8 @@ export const oauth_providers = sqliteTable(
     token_endpoint_auth_method: text().$type<ClientAuth>().notNull(),
     mcp_server_url: text(),
     is_dynamic_client: integer({ mode: "boolean" }).notNull(),
-    /** Client secret and request headers, sealed together. */
     key_id: text().notNull(),
+    /** Client secret and request headers, sealed together. */
     ciphertext: text().notNull(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
@@ -81,8 +81,8 @@ export const oauth_authorizations = sqliteTable(
     is_default: integer({ mode: "boolean" }).notNull(),
     /** Hash of the state; `null` after the answer. */
     state_sha256: text(),
-    /** The PKCE verifier, sealed; empty without PKCE. */
     key_id: text().notNull(),
+    /** The PKCE verifier, sealed; empty without PKCE. */
     ciphertext: text().notNull(),
     redirect_uri: text().notNull(),
     /** Id of the token that the consent creates or replaces. */

@@ -4,7 +4,7 @@ import type { Caller, Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
-import { withDeadline } from "../../shared/work/deadline.ts";
+import { withTimeout } from "../../shared/work/timeout.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { Meter, Quota, QuotaPeriod, QuotasChange, WorkMeter } from "./quota-schema.ts";
 import { listStoredBytes, totalOf } from "./stored-service.ts";
@@ -68,7 +68,7 @@ async function tryToRead(ctx: QuotaScope, meters: readonly Meter[], read: ReadUs
     return [];
   };
   const found = readQuotas(ctx, meters, read).catch(fail);
-  return withDeadline(found, TIMEOUT_MS, () => fail(`No answer in ${TIMEOUT_MS} ms`));
+  return withTimeout(found, TIMEOUT_MS, () => fail(`No answer in ${TIMEOUT_MS} ms`));
 }
 
 /** Returns the quotas of these meters, and how much of them is used. */

@@ -29,13 +29,13 @@ type WriterOptions = {
   metadata?: Record<string, string>;
 };
 
-/** Cells of one column in a batch. `fallback`: see `OpenColumn`. */
+/** Cells of one column in a batch. Where a cell of a list is null, the list is derived from `fallback`. */
 type Input = { cells: Cells; fallback: Cells | undefined };
 
 /** A Parquet file that grows by batches. Its bytes depend on the rows alone, however they are batched. */
 export class ParquetWriter {
   readonly #columns: readonly Column[];
-  readonly #open: readonly OpenColumn[];
+  readonly #openColumns: readonly OpenColumn[];
   readonly #codec: Codec;
   readonly #constants: Record<string, string>;
   readonly #file = new PartWriter();
@@ -46,7 +46,7 @@ export class ParquetWriter {
   constructor(columns: readonly Column[], options: WriterOptions) {
     const paths = leafPaths(columns);
     this.#columns = columns;
-    this.#open = columns.map((column, index) => openColumn(column, paths[index] ?? []));
+    this.#openColumns = columns.map((column, index) => openColumn(column, paths[index] ?? []));
     this.#codec = CODECS[options.compression]();
     this.#constants = options.constants ?? {};
     const metadata = Object.entries(options.metadata ?? {});
@@ -64,7 +64,7 @@ export class ParquetWriter {
     return Number(this.#format.num_rows) + this.#groupRows;
   }
 
-  /** Bytes of all closed row groups. */
+  /** Bytes of all closed row groups, and of the magic number before them. */
   get bytes(): number {
     return this.#file.offset;
   }
@@ -83,11 +83,11 @@ export class ParquetWriter {
       this.#groupRows++;
       const isFull = this.#groupRows >= GROUP_ROWS || this.#groupBytes >= GROUP_BYTES;
       if (!isFull && row + 1 < batch.rows) continue;
-      this.#add(inputs, added, row + 1);
+      this.#append(inputs, added, row + 1);
       added = row + 1;
       if (isFull) this.#closeGroup();
     }
-    // The file begins with bytes that are sent with the first row group.
+    // Holds back the magic number until the first row group.
     return this.#format.row_groups.length > 0 ? this.#file.take() : [];
   }
 
@@ -99,19 +99,20 @@ export class ParquetWriter {
     if (this.#groupRows > 0) this.#closeGroup();
     const bytes = this.#file.take();
     const start = this.#file.offset;
-    const moved = columns.map((chunk) => {
+    const relocated = columns.map((chunk) => {
       const [from, to] = chunkRange(chunk);
       const entry = moveChunk(chunk, this.#file.offset);
       this.#file.offset += to - from;
       return entry;
     });
-    this.#pushGroup(moved, num_rows, start);
+    this.#pushGroup(relocated, num_rows, start);
     return bytes;
   }
 
   /** Returns the remaining bytes, footer included. The writer cannot be used afterwards. */
   finish(): Uint8Array[] {
     if (this.#groupRows > 0) this.#closeGroup();
+    // Synchronous for this writer.
     void this.#format.finish();
     return this.#file.take();
   }
@@ -124,8 +125,8 @@ export class ParquetWriter {
     return cells;
   }
 
-  #add(inputs: readonly Input[], from: number, to: number): void {
-    for (const [index, column] of this.#open.entries()) {
+  #append(inputs: readonly Input[], from: number, to: number): void {
+    for (const [index, column] of this.#openColumns.entries()) {
       const { cells, fallback } = inputs[index] ?? { cells: [], fallback: undefined };
       column.add(sliceCells(cells, from, to), fallback && sliceCells(fallback, from, to));
     }
@@ -133,7 +134,7 @@ export class ParquetWriter {
 
   #closeGroup(): void {
     const start = this.#file.offset;
-    const columns = this.#open.map((column) => column.close(this.#file, this.#codec));
+    const columns = this.#openColumns.map((column) => column.close(this.#file, this.#codec));
     this.#pushGroup(columns, BigInt(this.#groupRows), start);
     this.#groupRows = 0;
     this.#groupBytes = 0;

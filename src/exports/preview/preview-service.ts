@@ -9,7 +9,7 @@ import { findExport } from "../bulk-exports/service.ts";
 import { remedyFor } from "../destinations/advice.ts";
 import { bucketUrl } from "../destinations/base.ts";
 import { getDestination, targetOf } from "../destinations/service.ts";
-import { readTableView } from "../iceberg/view.ts";
+import { readTableInfo } from "../iceberg/table-info.ts";
 import { toManifest } from "../progress/manifest.ts";
 import { s3Client } from "../s3/client.ts";
 import { HEAD_FORBIDDEN, S3Error } from "../s3/problem.ts";
@@ -55,7 +55,7 @@ export async function getManifest(ctx: Context, id: string): Promise<BulkExportM
     .where(isWritten(ctx, id))
     .orderBy(asc(bulk_export_files.number));
   const { config } = await getDestination(ctx, order.bulk_export_destination_id);
-  const table = await readTableView(ctx.env, order, bucketUrl(config));
+  const table = await readTableInfo(ctx.env, order, bucketUrl(config));
   const { bucket_name } = config;
   return BulkExportManifest.parse(toManifest(order, files, { bucket_name, table }));
 }

@@ -5,7 +5,7 @@ import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { openBucket } from "../destinations/bucket.ts";
 import { addToTable } from "../iceberg/commit.ts";
-import { readTableView } from "../iceberg/view.ts";
+import { readTableInfo } from "../iceberg/table-info.ts";
 import { manifestKey, rootOf, successKey } from "../keys.ts";
 import type { S3Client } from "../s3/client.ts";
 import { HEAD_FORBIDDEN, isS3Error } from "../s3/problem.ts";
@@ -36,7 +36,7 @@ export async function finishExport(
   await assertProject(ctx, row.session_id);
   await addToTable(env, row, files, signal);
   const root = rootOf(row);
-  const table = await readTableView(env, row, bucket_url);
+  const table = await readTableInfo(env, row, bucket_url);
   const manifest = toManifest(row, files, { bucket_name, table });
   const body = new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
   await client.putObject(manifestKey(root), body, { "Content-Type": "application/json" });

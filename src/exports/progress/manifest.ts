@@ -1,12 +1,12 @@
 import { toIso } from "../../shared/times.ts";
 import { selectColumns } from "../columns.ts";
-import type { readTableView } from "../iceberg/view.ts";
+import type { readTableInfo } from "../iceberg/table-info.ts";
 import { schemaStatements } from "../schema-statements.ts";
 import type { ExportRow, FileRow } from "../table.ts";
 
 const MANIFEST_VERSION = 1;
 
-type TableView = Awaited<ReturnType<typeof readTableView>>;
+type TableInfo = Awaited<ReturnType<typeof readTableInfo>>;
 
 /**
  * Lists each object with rows, bytes and hash, and the request, so that readers can verify an
@@ -15,7 +15,7 @@ type TableView = Awaited<ReturnType<typeof readTableView>>;
 export function toManifest(
   row: ExportRow,
   files: FileRow[],
-  { bucket_name, table }: { bucket_name: string; table: TableView },
+  { bucket_name, table }: { bucket_name: string; table: TableInfo },
 ) {
   const columns = selectColumns(row.export_fields);
   const [inTime, late] = [files.filter(isInTime), files.filter((file) => !isInTime(file))];

@@ -1,7 +1,7 @@
 import { asc, gte, sql } from "drizzle-orm";
 import { type Database, database } from "../context.ts";
 import { log } from "../log.ts";
-import { withDeadline } from "../work/deadline.ts";
+import { withTimeout } from "../work/timeout.ts";
 import { changes } from "./table.ts";
 
 /** A request does not wait longer for D1 while it has a cached record. */
@@ -64,7 +64,7 @@ export class ChangeFeed {
     try {
       const since = this.#version;
       const found = readChanges(database(env), since);
-      this.#publish(since, await withDeadline(found, DEADLINE_MS, refuse));
+      this.#publish(since, await withTimeout(found, DEADLINE_MS, refuse));
       this.#confirmedAt = now;
       this.#endOutage();
       return true;

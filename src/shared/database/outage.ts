@@ -6,7 +6,7 @@ const STATEMENT = /SQLITE_(?!BUSY|LOCKED|IOERR|NOMEM|INTERRUPT)|bindings|not sup
 /** D1 did not carry out a statement, or its answer was lost. */
 export class DatabaseOutageError extends Error {}
 
-/** Returns the error of a failed call of D1, as an outage when the statement is not to blame. */
+/** Returns the error of a failed call of D1, as an outage unless the statement itself is invalid. */
 export function toDatabaseError(error: unknown): unknown {
   if (!(error instanceof Error) || !OUTAGE.test(error.message)) return error;
   if (STATEMENT.test(error.message)) return error;

@@ -1,5 +1,5 @@
 import { AppError, invalid } from "../errors.ts";
-import { withDeadline } from "../work/deadline.ts";
+import { withTimeout } from "../work/timeout.ts";
 import { type EgressPolicy, isAddress, refusal } from "./addresses.ts";
 import { follow, type Hop, isRedirect, toUrl } from "./hops.ts";
 import { refusalOfName } from "./resolver.ts";
@@ -128,7 +128,7 @@ function limited(
   const readChunk = async () => {
     const started = Date.now();
     const left_ms = Math.max(grace_ms, read / LEAST_BYTES_PER_MS) - waited_ms;
-    const chunk = await withDeadline(reader.read(), left_ms, () => {
+    const chunk = await withTimeout(reader.read(), left_ms, () => {
       throw tooSlow(url);
     });
     waited_ms += Date.now() - started;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { AppError } from "../errors.ts";
-import { withDeadline } from "../work/deadline.ts";
 import { ISOLATE_BUDGET, type Reserve } from "../work/memory-budget.ts";
+import { withTimeout } from "../work/timeout.ts";
 
 export type ByteChunks = AsyncIterable<Uint8Array>;
 
@@ -27,7 +27,7 @@ export async function* chunksOf(
   let isWhole = false;
   try {
     while (!isWhole) {
-      const { value, done } = await withDeadline(read(), max_pause_ms, () => paused(max_pause_ms));
+      const { value, done } = await withTimeout(read(), max_pause_ms, () => paused(max_pause_ms));
       isWhole = done;
       if (value && value.byteLength > 0) yield value;
     }

@@ -2,7 +2,7 @@ import type { FrameEntry } from "../segments/codec/frames.ts";
 import type { FetchedFrames } from "./fetched-frames.ts";
 import { type MissingFrames, ReadAttempt } from "./read-attempt.ts";
 
-/** Part of the name of a body in R2 that its owner chooses. */
+/** Multipart upload of a body to R2. */
 export type BodyUpload = { key: string; upload_id: string };
 /** Object in R2 that has the body of a segment. */
 export type BodyCopy = { number: number; key: string; bytes: number };
@@ -25,13 +25,13 @@ export class ColdBodies {
     this.#sql = sql;
   }
 
-  /** Discards what memory knows of the storage. */
-  reset(): void {
+  /** Clears the cache after the storage was rolled back or replaced. */
+  clearCache(): void {
     this.#cold = null;
   }
 
   /** Returns the object in R2 that has the body of a segment, `null` for a body in this object. */
-  keyOf(number: number): string | null {
+  r2KeyOf(number: number): string | null {
     this.#cold ??= new Map(
       this.#sql
         .exec<{ number: number; key: string }>(
@@ -44,8 +44,9 @@ export class ColdBodies {
   }
 
   /**
-   * Does work that reads bodies. Without some of them its result is wrong: then it returns the frames that
-   * it lacks, of at most `limit` segments, and what the work wrote must be rolled back.
+   * Runs `work`, which reads bodies.
+   * @returns its result, or the frames to fetch, of at most `limit` segments. Then its writes must be rolled back, and
+   * the caller repeats it.
    */
   attempt<T>(
     limit: number,
@@ -56,9 +57,9 @@ export class ColdBodies {
     this.#attempt = attempt;
     try {
       const result = work();
-      if (attempt.isWhole) return { result };
+      if (attempt.isComplete) return { result };
     } catch (error) {
-      if (attempt.isWhole) throw error;
+      if (attempt.isComplete) throw error;
     } finally {
       this.#attempt = null;
     }
@@ -77,12 +78,12 @@ export class ColdBodies {
   }
 
   /** Ends an attempt that lacks bodies: nothing of it may be committed. */
-  assertWhole(): void {
-    this.#attempt?.assertWhole();
+  assertComplete(): void {
+    this.#attempt?.assertComplete();
   }
 
-  /** Segments whose body is in R2, or is being uploaded. */
-  get copied(): Set<number> {
+  /** Segments whose body is in R2 or being uploaded. */
+  get withUpload(): Set<number> {
     const rows = this.#sql.exec<{ number: number }>("SELECT number FROM cold_bodies");
     return new Set(rows.toArray().map(({ number }) => number));
   }
@@ -100,7 +101,7 @@ export class ColdBodies {
     return this.#sql.exec("SELECT 1 FROM cold_bodies LIMIT 1").toArray().length === 0;
   }
 
-  /** Returns the next segment whose body is large and has no copy in R2. */
+  /** Returns the next segment whose body has at least `min_bytes` and no copy in R2. */
   nextHot(min_bytes: number): number | null {
     const [row] = this.#sql
       .exec<{ number: number }>(

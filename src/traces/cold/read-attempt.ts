@@ -16,7 +16,7 @@ export class ReadAttempt {
     this.fetched = fetched;
   }
 
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.#missing.size === 0;
   }
 
@@ -28,11 +28,11 @@ export class ReadAttempt {
   miss(number: number, entry: FrameEntry): void {
     const frames = this.#missing.get(number);
     if (frames) frames.set(entry.offset, entry);
-    else if (this.#missing.size === this.#limit) this.assertWhole();
+    else if (this.#missing.size === this.#limit) this.assertComplete();
     else this.#missing.set(number, new Map([[entry.offset, entry]]));
   }
 
-  assertWhole(): void {
-    if (!this.isWhole) throw new Error(`The bodies of ${this.#missing.size} segments are in R2`);
+  assertComplete(): void {
+    if (!this.isComplete) throw new Error(`The bodies of ${this.#missing.size} segments are in R2`);
   }
 }

@@ -46,11 +46,11 @@ class Evaluator {
         return (run) => run.tag_list.some(test);
       }
       case "pair":
-        return every(this.#pairs.all(filter.of, [filter]));
+        return every(this.#pairs.toConjunction(filter.of, [filter]));
       case "contains":
-        return every(filter.leaves.map((leaf) => this.#pairs.leaf(filter.of, leaf)));
+        return every(filter.leaves.map((leaf) => this.#pairs.toLeafTest(filter.of, leaf)));
       case "key":
-        return this.#pairs.key(filter.of, filter.key);
+        return this.#pairs.toKeyTest(filter.of, filter.key);
       case "project": {
         const holds = filter.ids.includes(this.#scope.session_id.toLowerCase()) === filter.is;
         return () => holds;
@@ -70,7 +70,7 @@ class Evaluator {
       if (member === null) tests.push(this.test(filter));
       else groups.set(member.of, [...(groups.get(member.of) ?? []), member]);
     }
-    for (const [of, members] of groups) tests.push(...this.#pairs.all(of, members));
+    for (const [of, members] of groups) tests.push(...this.#pairs.toConjunction(of, members));
     return every(tests);
   }
 

@@ -4,7 +4,7 @@ import type { FeedbackEntry } from "../rows/rows.ts";
 import type { RunTest, RunView } from "../rows/run-view.ts";
 import { type Scalar, toScalarTest } from "./condition-test.ts";
 
-type Alternatives = { kind: "alternatives"; of: PairKind; isKey: boolean; tests: PairTest[] };
+type Alternatives = { kind: "alternatives"; of: PairKind; testsKey: boolean; tests: PairTest[] };
 export type PairMember = PairTest | Alternatives;
 
 /** Key and values that belong together: a pair, or a row of feedback. */
@@ -19,10 +19,10 @@ export function toPairMember(filter: Filter): PairMember | null {
   const tests = filter.filters.filter((inner) => inner.kind === "pair");
   const [first] = tests;
   if (first === undefined || tests.length < filter.filters.length) return null;
-  const isKey = first.part === "key";
-  const isAlike = tests.every(({ of, part }) => of === first.of && (part === "key") === isKey);
-  if (!isAlike || (isKey && tests.some(isNegative))) return null;
-  return { kind: "alternatives", of: first.of, isKey, tests };
+  const testsKey = first.part === "key";
+  const isAlike = tests.every(({ of, part }) => of === first.of && (part === "key") === testsKey);
+  if (!isAlike || (testsKey && tests.some(isNegative))) return null;
+  return { kind: "alternatives", of: first.of, testsKey, tests };
 }
 
 /** Tests pairs of runs, and rows of feedback. */
@@ -34,56 +34,63 @@ export class PairTests {
   }
 
   /**
-   * Combines the arguments of one `and` about the same kind of pair. With a key, all arguments test
-   * one pair. Without a key, `neq` must hold for every pair.
+   * Combines the tests of one `and` on the same kind of pair. Joint tests hold for one and the same pair, separate tests
+   * may hold for different ones. With a test of a key, all others are joint, except `neq` on a key: no pair has that key.
+   * Without one, single tests are joint, `or` groups and `neq` are separate, and `neq` holds for every pair.
    */
-  all(of: PairKind, members: PairMember[]): RunTest[] {
-    const hasKey = members.some((member) => isKey(member) && !isNegative(member));
-    const isBound = (member: PairMember) =>
+  toConjunction(pairKind: PairKind, members: PairMember[]): RunTest[] {
+    const hasKey = members.some((member) => testsKey(member) && !isNegative(member));
+    const isJoint = (member: PairMember) =>
       hasKey
-        ? !(isKey(member) && isNegative(member))
+        ? !(testsKey(member) && isNegative(member))
         : member.kind === "pair" && !isNegative(member);
-    const bound = members.filter(isBound).map(toMemberTest);
-    const apart = members.filter((member) => !isBound(member));
-    const alone = apart.map((member) => this.#alone(member));
-    if (bound.length === 0) return alone;
-    return [this.#some(of, (entry) => bound.every((test) => test(entry))), ...alone];
+    const joint = members.filter(isJoint).map(toMemberTest);
+    const separate = members.filter((member) => !isJoint(member));
+    const separateTests = separate.map((member) => this.#toSeparateTest(member));
+    if (joint.length === 0) return separateTests;
+    return [
+      this.#anyEntry(pairKind, (entry) => joint.every((test) => test(entry))),
+      ...separateTests,
+    ];
   }
 
-  leaf(of: PairKind, { key, value, number }: Leaf): RunTest {
+  toLeafTest(pairKind: PairKind, { key, value, number }: Leaf): RunTest {
     if (number !== null) {
-      return this.#some(of, (entry) => keyOf(entry) === key && numberOf(entry) === number);
+      return this.#anyEntry(
+        pairKind,
+        (entry) => keyOf(entry) === key && numberOf(entry) === number,
+      );
     }
-    return this.#some(
-      of,
+    return this.#anyEntry(
+      pairKind,
       (entry) => keyOf(entry) === key && textOf(entry) === value && numberOf(entry) === null,
     );
   }
 
   /** Matches the key itself or keys below it. */
-  key(of: PairKind, key: string): RunTest {
+  toKeyTest(pairKind: PairKind, key: string): RunTest {
     const below = `${key}.`;
-    return this.#some(of, (entry) => {
+    return this.#anyEntry(pairKind, (entry) => {
       const name = keyOf(entry);
       return name === key || (name.length > below.length && name.startsWith(below));
     });
   }
 
-  #alone(member: PairMember): RunTest {
+  #toSeparateTest(member: PairMember): RunTest {
     if (member.kind === "alternatives") {
-      const any = member.tests.map((test) => this.all(member.of, [test]));
+      const any = member.tests.map((test) => this.toConjunction(member.of, [test]));
       return (run) => any.some((tests) => tests.every((test) => test(run)));
     }
-    const { condition, of } = member;
-    if (condition.op !== "neq") return this.#some(of, toMemberTest(member));
+    const { condition, of: pairKind } = member;
+    if (condition.op !== "neq") return this.#anyEntry(pairKind, toMemberTest(member));
     const opposite: Condition = { op: "eq", operand: condition.operand };
-    const has = this.#some(of, toEntryTest({ ...member, condition: opposite }));
+    const has = this.#anyEntry(pairKind, toEntryTest({ ...member, condition: opposite }));
     return (run) => !has(run);
   }
 
-  #some(of: PairKind, test: EntryTest): RunTest {
-    if (of === "feedback") return (run) => this.#feedbackOf(run.id).some(test);
-    return (run: RunView) => run.pairs(of).some(test);
+  #anyEntry(pairKind: PairKind, test: EntryTest): RunTest {
+    if (pairKind === "feedback") return (run) => this.#feedbackOf(run.id).some(test);
+    return (run: RunView) => run.pairs(pairKind).some(test);
   }
 }
 
@@ -93,7 +100,7 @@ function toMemberTest(member: PairMember): EntryTest {
   return (entry) => tests.some((test) => test(entry));
 }
 
-/** A number compares with numbers, a text with the text of any value. */
+/** A number compares with numbers, a text with the text of any value. `in` may have operands of both types. */
 function toEntryTest({ of, part, condition }: PairTest): EntryTest {
   if (of === "feedback" || part !== "value") {
     const test = toScalarTest(condition);
@@ -132,8 +139,8 @@ function numberOf(entry: Entry): number | null {
   return "key" in entry ? null : entry[2];
 }
 
-function isKey(member: PairMember): boolean {
-  return member.kind === "pair" ? member.part === "key" : member.isKey;
+function testsKey(member: PairMember): boolean {
+  return member.kind === "pair" ? member.part === "key" : member.testsKey;
 }
 
 function isNegative(member: PairMember): boolean {

@@ -13,13 +13,13 @@ const PURPOSE = "feedback-url";
 
 const Claim = z.object({ workspace_id: z.string(), run_id: z.string(), key: z.string() });
 
-/** Returns a URL that accepts feedback with one key for one run from any holder. */
-export async function feedbackUrl(
+/** Creates a URL that accepts feedback with one key for one run from any holder. */
+export async function createFeedbackUrl(
   env: Env,
   origin: string,
-  about: z.infer<typeof Claim>,
+  claim: z.infer<typeof Claim>,
 ): Promise<string> {
-  const token = await signClaim(env, PURPOSE, about, FEEDBACK_URL_HOURS);
+  const token = await signClaim(env, PURPOSE, claim, FEEDBACK_URL_HOURS);
   return `${baseUrl(env, origin)}/api/v1/feedback/tokens/${token}`;
 }
 
@@ -27,26 +27,26 @@ export async function feedbackUrl(
 export async function submitFeedback(
   env: Env,
   token: string,
-  sent: FeedbackInput,
+  input: FeedbackInput,
 ): Promise<{ message: string }> {
-  const isStored = z.guid().safeParse(token).success;
-  const grant = isStored ? await findFeedbackGrant(env, token) : await signedGrant(env, token);
+  const isLinkToken = z.guid().safeParse(token).success;
+  const grant = isLinkToken ? await findFeedbackGrant(env, token) : await signedGrant(env, token);
   const { workspace_id, run_id, key, feedback_id: id } = grant;
   const ctx = jobContext(env, workspace_id, "feedback");
-  await createFeedback(ctx, FeedbackCreateRequest.parse({ ...sent, id, run_id, key }));
+  await createFeedback(ctx, FeedbackCreateRequest.parse({ ...input, id, run_id, key }));
   return { message: "Thank you." };
 }
 
 async function signedGrant(env: Env, token: string): Promise<FeedbackGrant> {
   const claim = await openClaim(env, PURPOSE, token, Claim);
   if (claim === "invalid") throw new AppError("forbidden", INVALID_CLAIM);
-  if (claim !== "expired") return { ...claim, feedback_id: idOf(token) };
+  if (claim !== "expired") return { ...claim, feedback_id: feedbackIdOf(token) };
   const text = `The URL has expired: it is valid for ${FEEDBACK_URL_HOURS} hours.`;
   throw new AppError("forbidden", text);
 }
 
-/** Derives the feedback's id from the signature, so that each URL stores one row. */
-function idOf(token: string): string {
+/** Derives a UUID of version 8 from the signature, so that each URL stores one row. Its variant is arbitrary. */
+function feedbackIdOf(token: string): string {
   const [, , signature = ""] = token.split(".");
   return signature.slice(0, 32).replace(/^(.{8})(.{4}).(.{3})(.{4})(.{12})$/, "$1-$2-8$3-$4-$5");
 }

@@ -24,7 +24,7 @@ import { ColdStorage } from "../storage/cold-storage.ts";
 import type { FarParent } from "../storage/far-parents.ts";
 import type { FeedbackPosition, FeedbackRowQuery } from "../storage/feedback.ts";
 import { PartitionStore } from "../storage/partition.ts";
-import type { SealAttempt, SealedContents, SealedPiece } from "../storage/sealed-files.ts";
+import type { SealAttempt, SealedContents, SealedRange } from "../storage/sealed-files.ts";
 import { type ExpiryRequest, PartitionExpiry } from "./expiry.ts";
 import { Flush } from "./flush.ts";
 import { removeAllLinks } from "./leftovers.ts";
@@ -104,12 +104,12 @@ export class TracePartition extends DurableObject<Env> {
     return this.#cold.attempt(() => this.#reads.scan(query));
   }
 
-  async findSealed(piece: SealedPiece, owner: string): Promise<SealedLookup> {
-    return this.#sealing.find(piece, owner);
+  async findSealed(range: SealedRange, owner: string): Promise<SealedLookup> {
+    return this.#sealing.find(range, owner);
   }
 
-  async beginSeal(partition: PartitionKey, piece: SealedPiece, attempt: SealAttempt) {
-    return this.#sealing.begin(partition, piece, attempt);
+  async beginSeal(partition: PartitionKey, range: SealedRange, attempt: SealAttempt) {
+    return this.#sealing.begin(partition, range, attempt);
   }
 
   async commitSeal(id: string, contents: SealedContents): Promise<boolean> {

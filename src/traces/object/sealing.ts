@@ -4,7 +4,7 @@ import type { PartitionStore } from "../storage/partition.ts";
 import type {
   SealAttempt,
   SealedContents,
-  SealedPiece,
+  SealedRange,
   SealedRows,
 } from "../storage/sealed-files.ts";
 import type { Flush } from "./flush.ts";
@@ -27,16 +27,16 @@ export class PartitionSealing {
     this.#flush = flush;
   }
 
-  find(piece: SealedPiece, owner: string): SealedLookup {
+  find(range: SealedRange, owner: string): SealedLookup {
     if (!this.#store.exists) return { file: null, parts: [], can_seal: false };
-    const found = this.#store.sealed.find(piece);
-    return { ...found, can_seal: found.file === null && this.#isFree(piece, owner) };
+    const found = this.#store.sealed.find(range);
+    return { ...found, can_seal: found.file === null && this.#canBegin(range, owner) };
   }
 
-  /** @returns false when the partition has changed since the scan was planned, or the piece is leased */
-  async begin(partition: PartitionKey, piece: SealedPiece, attempt: SealAttempt): Promise<boolean> {
-    if (!this.#store.exists || !this.#isFree(piece, attempt.owner)) return false;
-    this.#store.sealed.begin(piece, attempt);
+  /** @returns false when the partition has changed since the scan was planned, or the range is leased */
+  async begin(partition: PartitionKey, range: SealedRange, attempt: SealAttempt): Promise<boolean> {
+    if (!this.#store.exists || !this.#canBegin(range, attempt.owner)) return false;
+    this.#store.sealed.begin(range, attempt);
     if (!this.#store.leftovers.isEmpty) await this.#flush.schedule(partition);
     else await setEarlierAlarm(this.#storage, attempt.lease_until);
     return true;
@@ -63,8 +63,8 @@ export class PartitionSealing {
   }
 
   /** Any change of the partition advances its sequence. */
-  #isFree(piece: SealedPiece, owner: string): boolean {
+  #canBegin(range: SealedRange, owner: string): boolean {
     const { counts, sealed } = this.#store;
-    return piece.max_seq === counts.current.seq && sealed.isFree(piece, owner, Date.now());
+    return range.max_seq === counts.current.seq && sealed.canBegin(range, owner, Date.now());
   }
 }

@@ -15,6 +15,7 @@ export function objectBytesOf({ pointers }: { pointers: string | null }): Object
   };
 }
 
+/** Returns the bytes of replaced payloads, 0 where they were not counted (`true`). */
 export function replacedBytes({ replaced }: Pick<Pointers, "replaced">): number {
   return typeof replaced === "number" ? replaced : 0;
 }

@@ -1,12 +1,12 @@
 import { log } from "../../shared/log.ts";
 import { newId } from "../../shared/storage/ids.ts";
-import { withDeadline } from "../../shared/work/deadline.ts";
+import { withTimeout } from "../../shared/work/timeout.ts";
 import type { PartitionKey } from "../changes.ts";
 import { type PartitionCalls, tracePartition } from "../object/stub.ts";
 import {
   type PartDigests,
   type SealedContents,
-  type SealedPiece,
+  type SealedRange,
   tracePrefix,
 } from "../storage/sealed-files.ts";
 
@@ -37,7 +37,7 @@ export class SealWriter {
   static async open(
     env: Env,
     partition: PartitionKey,
-    piece: SealedPiece,
+    range: SealedRange,
     owner: string,
   ): Promise<SealWriter | null> {
     const { project_id, day, slot } = partition;
@@ -48,7 +48,7 @@ export class SealWriter {
       const upload = await env.ARTIFACTS.createMultipartUpload(key);
       const lease_until = Date.now() + LEASE_MS;
       const attempt = { id, owner, key, upload_id: upload.uploadId, lease_until };
-      if (await object.beginSeal(partition, piece, attempt)) {
+      if (await object.beginSeal(partition, range, attempt)) {
         return new SealWriter(id, object, upload);
       }
       await upload.abort();
@@ -75,7 +75,7 @@ export class SealWriter {
   async #attempt(work: () => Promise<void>): Promise<void> {
     if (!this.#isOpen) return;
     try {
-      await withDeadline(work(), CALL_MS, () => {
+      await withTimeout(work(), CALL_MS, () => {
         throw new Error(`R2 took longer than ${CALL_MS} ms`);
       });
     } catch (error) {

@@ -5,7 +5,7 @@ import { resolveProject } from "../catalogue/projects.ts";
 import type { SealedLookup } from "../object/sealing.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { ScanChunk } from "../reads/scan-types.ts";
-import type { SealedFile, SealedPiece } from "../storage/sealed-files.ts";
+import type { SealedFile, SealedRange } from "../storage/sealed-files.ts";
 import { SealWriter } from "./seal-writer.ts";
 
 export type { SealedLookup } from "../object/sealing.ts";
@@ -30,7 +30,7 @@ export async function findSealed(
   if (!isOfPastDay(chunk)) return { file: null, parts: [], can_seal: false };
   await resolveProject(ctx, chunk.partition.project_id);
   const object = tracePartition(ctx.env, chunk.partition);
-  const found = await object.findSealed(pieceOf(chunk, layout), owner);
+  const found = await object.findSealed(rangeOf(chunk, layout), owner);
   return { ...found, can_seal: found.can_seal && isWholeDay(chunk) };
 }
 
@@ -41,7 +41,7 @@ export async function openSeal(
   layout: string,
   owner: string,
 ): Promise<SealWriter | null> {
-  return SealWriter.open(env, chunk.partition, pieceOf(chunk, layout), owner);
+  return SealWriter.open(env, chunk.partition, rangeOf(chunk, layout), owner);
 }
 
 /** @returns `null` when the file was deleted: its rows have changed */
@@ -67,9 +67,9 @@ function isWholeDay({ from_us, to_us }: ScanChunk): boolean {
   return from_us % DAY_US === 0 && to_us === from_us + DAY_US;
 }
 
-function pieceOf(
+function rangeOf(
   { from_us, to_us, after, until, max_seq }: ScanChunk,
   layout: string,
-): SealedPiece {
+): SealedRange {
   return { from_us, to_us, after, until, max_seq, layout };
 }

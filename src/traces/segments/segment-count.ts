@@ -1,6 +1,6 @@
 import type { Position } from "../rows/rows.ts";
 import type { RunSelection, SegmentCount } from "../rows/run-source.ts";
-import type { Head } from "./codec/head.ts";
+import type { SegmentHead } from "./codec/head.ts";
 import { compareTexts } from "./codec/uuids.ts";
 import { conditionOf, overlaps, passesWhole } from "./conditions.ts";
 import type { RunSegment } from "./segment.ts";
@@ -57,7 +57,7 @@ function countBefore(
 }
 
 /** Tests ids of runs that start with the position; earlier ones are not selected. */
-function positionTest(head: Head, after: Position | null): (n: number) => boolean {
+function positionTest(head: SegmentHead, after: Position | null): (n: number) => boolean {
   const starts = head.numbers("start_us");
   return (n) => {
     if (after === null || starts[n] !== after.start_us) return true;

@@ -11,7 +11,7 @@ import {
   type ShortName,
 } from "./codec/columns.ts";
 import type { Frame } from "./codec/frames.ts";
-import type { Head } from "./codec/head.ts";
+import type { SegmentHead } from "./codec/head.ts";
 import { mayHaveWords, readPairs, searchTextOf } from "./digests.ts";
 import type { RunSegment } from "./segment.ts";
 import type { SegmentStore } from "./store.ts";
@@ -37,7 +37,7 @@ export class SegmentRun implements RunView {
   readonly segment: RunSegment;
   readonly n: number;
   readonly #store: SegmentStore;
-  readonly #head: Head;
+  readonly #head: SegmentHead;
   #frame: Frame | null = null;
   #dottedOrder: string | null | undefined = undefined;
 

@@ -1,4 +1,4 @@
-import type { Head } from "./codec/head.ts";
+import type { SegmentHead } from "./codec/head.ts";
 import { hashKey } from "./codec/trace-hashes.ts";
 import { placeOf, RunIds, runOf } from "./run-ids.ts";
 import type { RunSegment } from "./segment.ts";
@@ -9,7 +9,7 @@ const NONE = -1;
 
 /** Runs of one segment that have usage, by their traces. Valid until a run of the partition changes. */
 export class SegmentUsage {
-  readonly #head: Head;
+  readonly #head: SegmentHead;
   readonly #traces: Uint32Array;
   /** Last run with usage of each trace. */
   readonly #last: RunIds;
@@ -18,7 +18,7 @@ export class SegmentUsage {
   readonly #isWhole: (trace_hash: number) => boolean;
 
   /** `isWhole` returns whether no other segment has runs of a trace. */
-  constructor(head: Head, segment: RunSegment, isWhole: (trace_hash: number) => boolean) {
+  constructor(head: SegmentHead, segment: RunSegment, isWhole: (trace_hash: number) => boolean) {
     this.#head = head;
     this.#isWhole = isWhole;
     this.#traces = head.idWords("trace_id");
@@ -44,7 +44,7 @@ export class SegmentUsage {
     for (let m = last === null ? NONE : runOf(last); m !== NONE; m = this.#before[m] ?? NONE) {
       compared += 1;
       if (compared > MAX_COMPARED) return null;
-      if (this.#head.isBelow(m, n)) found.push(m);
+      if (this.#head.isDescendant(m, n)) found.push(m);
     }
     return found;
   }

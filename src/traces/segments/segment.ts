@@ -1,7 +1,7 @@
 import { Decoded } from "./codec/decoded.ts";
 import type { SegmentInfo } from "./codec/encode.ts";
 import type { Frame } from "./codec/frames.ts";
-import type { Head } from "./codec/head.ts";
+import type { SegmentHead } from "./codec/head.ts";
 
 /** Packed frames of a body from `offset` to its end. `bytes`: their size, for the cache. */
 export type BodyPart = { packed: Uint8Array; offset: number; bytes: number };
@@ -15,7 +15,7 @@ export class RunSegment {
   readonly info: SegmentInfo;
   /** Ids of the runs, `KEY_WORDS` words each. */
   readonly keys: Uint32Array;
-  readonly head = new Decoded<Head>();
+  readonly head = new Decoded<SegmentHead>();
   /** Frames that were read, in the order of the segment. */
   readonly frames: Decoded<Frame>[] = [];
   /** Packed rest of the body, while its frames are read in order. */

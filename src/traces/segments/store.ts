@@ -2,7 +2,7 @@ import { ColdBodies } from "../cold/cold-bodies.ts";
 import type { RunVersion } from "./codec/columns.ts";
 import { Decoded, DecodedCache } from "./codec/decoded.ts";
 import { type Frame, type FrameEntry, NO_PAYLOADS, unpack, unpackFrame } from "./codec/frames.ts";
-import { Head } from "./codec/head.ts";
+import { SegmentHead } from "./codec/head.ts";
 import { readStored } from "./codec/stored-run.ts";
 import { Loaded } from "./loaded.ts";
 import { handleOf, type RunPlace, runOf } from "./run-ids.ts";
@@ -29,10 +29,10 @@ export class SegmentStore {
     this.cold = new ColdBodies(storage.sql);
   }
 
-  /** Discards what memory knows of the storage. */
+  /** Clears the caches after the storage was rolled back or replaced. */
   reset(): void {
     this.#loaded = null;
-    this.cold.reset();
+    this.cold.clearCache();
   }
 
   /** Number of live runs. */
@@ -90,7 +90,7 @@ export class SegmentStore {
     return this.#readRun(this.segmentOf(place), runOf(place));
   }
 
-  head(segment: RunSegment): Head {
+  head(segment: RunSegment): SegmentHead {
     const { head } = segment;
     head.isUsed = true;
     return head.value ?? cache.add(head, this.#readHead(segment));
@@ -115,16 +115,16 @@ export class SegmentStore {
     return read === null ? NO_PAYLOADS : cache.add(frame, read);
   }
 
-  #readHead({ table, number, info, keys }: RunSegment): Head {
+  #readHead({ table, number, info, keys }: RunSegment): SegmentHead {
     const packed = this.#table.blob(table, number, "head");
-    return new Head(unpack(packed, info.head_bytes), new Uint8Array(keys.buffer));
+    return new SegmentHead(unpack(packed, info.head_bytes), new Uint8Array(keys.buffer));
   }
 
   /** Returns `null` for a frame that must be fetched from R2. */
-  #readFrame(segment: RunSegment, { frames }: Head, at: number): Frame | null {
+  #readFrame(segment: RunSegment, { frames }: SegmentHead, at: number): Frame | null {
     const entry = frames[at];
     if (entry === undefined) throw new Error(`Segment ${segment.number} lacks a frame`);
-    const key = this.cold.keyOf(segment.number);
+    const key = this.cold.r2KeyOf(segment.number);
     if (key !== null) {
       const packed = this.cold.frame(segment.number, key, entry);
       return packed && unpackFrame(packed, entry);
@@ -137,7 +137,11 @@ export class SegmentStore {
   }
 
   /** A read of a second frame in order reads the rest of the body, which the following ones need. */
-  #packedFrame(segment: RunSegment, { offset, packed }: FrameEntry, isNext: boolean): Uint8Array {
+  #packedFrame(
+    segment: RunSegment,
+    { offset, packed_bytes }: FrameEntry,
+    isNext: boolean,
+  ): Uint8Array {
     const { table, number, body } = segment;
     if (body.value === null && isNext && offset > 0) {
       const rest = this.#table.bodyPart(table, number, offset, null);
@@ -145,10 +149,10 @@ export class SegmentStore {
     }
     body.isUsed = true;
     if (body.value === null || body.value.offset > offset) {
-      return this.#table.bodyPart(table, number, offset, packed);
+      return this.#table.bodyPart(table, number, offset, packed_bytes);
     }
     const start = offset - body.value.offset;
-    return body.value.packed.subarray(start, start + packed);
+    return body.value.packed.subarray(start, start + packed_bytes);
   }
 
   bloom({ table, number }: RunSegment): Uint8Array {

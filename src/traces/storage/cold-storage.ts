@@ -133,9 +133,9 @@ export class ColdStorage {
     const whole: number[] = [];
     const reads: [string, FrameEntry][] = [];
     for (const { number, frames } of missing) {
-      const key = this.#segments.cold.keyOf(number);
+      const key = this.#segments.cold.r2KeyOf(number);
       if (key === null) continue;
-      const bytes = frames.reduce((sum, { packed }) => sum + packed, 0);
+      const bytes = frames.reduce((sum, { packed_bytes }) => sum + packed_bytes, 0);
       const isFew = frames.length <= MAX_FRAMES && fetched.reserve(bytes);
       if (isFew) reads.push(...frames.map((frame): [string, FrameEntry] => [key, frame]));
       else whole.push(number);
@@ -148,7 +148,7 @@ export class ColdStorage {
 
   /** The segment has changed or is deleted when R2 has no object. */
   async #fetchFrame(fetched: FetchedFrames, key: string, frame: FrameEntry): Promise<void> {
-    const { offset, packed: length } = frame;
+    const { offset, packed_bytes: length } = frame;
     const object = await this.#bucket.get(key, { range: { offset, length } });
     const packed = object && new Uint8Array(await object.arrayBuffer());
     if (packed?.length === length) return fetched.add(key, frame, packed);
@@ -166,7 +166,7 @@ export class ColdStorage {
           this.#segments.cold.restore(copy, bodies[n] ?? null);
       });
     }
-    this.#segments.cold.reset();
+    this.#segments.cold.clearCache();
     await setEarlierAlarm(this.#storage, Date.now() + RESTORED_MS);
   }
 

@@ -6,8 +6,8 @@ import type { RunSet } from "../segments/run-set.ts";
 
 /**
  * Run with objects in R2 (`payloads`), run or feedback with a location (`location`), run whose location may have been
- * deleted while it arrived (`relocate`), a file in R2 whose runs have changed (`sealed`), or runs and traces that
- * links may name (`links`).
+ * deleted while it arrived (`relocate`), a file in R2 whose runs have changed or the copy of such a segment's body
+ * (`sealed`), or runs and traces that links may name (`links`).
  */
 export type LeftoverKind = "payloads" | "location" | "relocate" | "sealed" | "links";
 

@@ -192,7 +192,7 @@ export class PartitionStore {
   #transaction(work: (batch: ChangeBatch) => void): void {
     this.#atomic(() => {
       work(new ChangeBatch(this.segments, this.#writer, this.counts));
-      this.segments.cold.assertWhole();
+      this.segments.cold.assertComplete();
     });
   }
 

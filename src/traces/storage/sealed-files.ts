@@ -1,13 +1,13 @@
 import type { ScanRange } from "../reads/scan-types.ts";
 import type { Leftovers } from "./leftovers.ts";
 
-/** Returns the prefix of a project's files of whole runs or bodies of runs. */
+/** Returns the R2 key prefix of a project's trace files: `.parquet` has runs, `.body` the body of a segment. */
 export function tracePrefix(project_id: string): string {
   return `traces/${project_id}/`;
 }
 
 /** Rows of a scan. `layout` identifies the columns and the compression of a file with them. */
-export type SealedPiece = Omit<ScanRange, "min_seq"> & { layout: string };
+export type SealedRange = Omit<ScanRange, "min_seq"> & { layout: string };
 
 /** Digests with which an export sent a part: MD5 in base64, SHA-256 in hex. */
 export type PartDigests = { md5?: string; sha256?: string };
@@ -23,8 +23,8 @@ export type SealedContents = {
 };
 
 /**
- * Attempt to write a file. Each one has its own id and key, which never come again: the id is its
- * fencing token. Attempts of the same owner replace each other.
+ * Attempt to write a file. Ids and keys are never reused: the id is its fencing token. Attempts of the same owner
+ * replace each other.
  */
 export type SealAttempt = {
   id: string;
@@ -35,11 +35,11 @@ export type SealAttempt = {
 };
 
 /** `contents` is `null` until the file is complete. */
-type StoredFile = SealedPiece & SealAttempt & { contents: SealedContents | null };
+type StoredFile = SealedRange & SealAttempt & { contents: SealedContents | null };
 export type SealedFile = SealedContents &
   Pick<SealAttempt, "key"> &
-  Pick<SealedPiece, "after" | "until">;
-/** `file` has exactly the rows of a piece. `parts` has all files with some of them, in order of time. */
+  Pick<SealedRange, "after" | "until">;
+/** `file` has exactly the rows of a range. `parts` has all files with some of them, in order of time. */
 export type SealedRows = { file: SealedFile | null; parts: SealedFile[] };
 
 const KEY = "sealed_files";
@@ -66,21 +66,21 @@ export class SealedFiles {
     return this.#files.length === 0;
   }
 
-  /** Returns complete files with rows of a piece. No run of them is newer than the piece. */
-  find(piece: SealedPiece): SealedRows {
+  /** Returns complete files with rows of a range. No run of them is newer than the range. */
+  find(range: SealedRange): SealedRows {
     const files = this.#files.filter(
-      ({ layout, max_seq }) => layout === piece.layout && max_seq <= piece.max_seq,
+      ({ layout, max_seq }) => layout === range.layout && max_seq <= range.max_seq,
     );
-    const [file = null] = files.filter((one) => isSamePiece(one, piece)).flatMap(toSealed);
-    const parts = files.flatMap(toSealed).filter((one) => isNear(one, piece));
+    const [file = null] = files.filter((one) => isSameRange(one, range)).flatMap(toSealed);
+    const parts = files.flatMap(toSealed).filter((one) => overlaps(one, range));
     return { file, parts: parts.toSorted((a, b) => startOf(a) - startOf(b)) };
   }
 
-  /** Whether an attempt may begin: another one has no lease on the piece. */
-  isFree(piece: SealedPiece, owner: string, now: number): boolean {
+  /** Whether an attempt may begin: another one has no lease on the range. */
+  canBegin(range: SealedRange, owner: string, now: number): boolean {
     return !this.#files.some(
       (file) =>
-        isSamePiece(file, piece) &&
+        isSameRange(file, range) &&
         file.contents === null &&
         file.owner !== owner &&
         file.lease_until > now,
@@ -88,12 +88,12 @@ export class SealedFiles {
   }
 
   /** Records an attempt before its first byte. */
-  begin(piece: SealedPiece, attempt: SealAttempt): void {
-    const isReplaced = (file: StoredFile) => isSamePiece(file, piece);
-    this.#dropWhere(isReplaced, { ...piece, ...attempt, contents: null });
+  begin(range: SealedRange, attempt: SealAttempt): void {
+    const isReplaced = (file: StoredFile) => isSameRange(file, range);
+    this.#replaceWhere(isReplaced, { ...range, ...attempt, contents: null });
   }
 
-  /** @returns whether the attempt has the piece, and no run has changed since it began */
+  /** @returns whether the attempt has the range, and no run has changed since it began */
   commit(id: string, contents: SealedContents): boolean {
     const files = this.#files;
     const file = files.find((one) => one.id === id);
@@ -105,12 +105,12 @@ export class SealedFiles {
 
   /** Drops attempts that did not end in time. */
   dropExpired(now: number): void {
-    this.#dropWhere((file) => file.contents === null && file.lease_until <= now);
+    this.#replaceWhere((file) => file.contents === null && file.lease_until <= now);
   }
 
   /** Drops all files. Objects in R2 are left for the alarm. */
   drop(): void {
-    this.#dropWhere(() => true);
+    this.#replaceWhere(() => true);
   }
 
   /** @returns end of the first lease, `null` without attempts */
@@ -119,17 +119,18 @@ export class SealedFiles {
     return open.length === 0 ? null : Math.min(...open.map(({ lease_until }) => lease_until));
   }
 
-  /** Whether an alarm was set for the lease of an attempt. */
+  /** Whether an alarm was set for the lease of a file, complete or not. */
   isExpiry(at: number | null): boolean {
     return this.#files.some(({ lease_until }) => lease_until === at);
   }
 
-  #dropWhere(isDropped: (file: StoredFile) => boolean, added?: StoredFile): void {
+  /** Drops matching files, and adds one. */
+  #replaceWhere(isReplaced: (file: StoredFile) => boolean, added?: StoredFile): void {
     const files = this.#files;
-    const dropped = files.filter(isDropped);
-    if (dropped.length === 0 && added === undefined) return;
-    this.#leftovers.add("sealed", dropped.map(toLeftover));
-    const kept = files.filter((file) => !dropped.includes(file));
+    const replaced = files.filter(isReplaced);
+    if (replaced.length === 0 && added === undefined) return;
+    this.#leftovers.add("sealed", replaced.map(toLeftover));
+    const kept = files.filter((file) => !replaced.includes(file));
     if (added !== undefined) kept.push(added);
     if (kept.length > 0) this.#kv.put(KEY, kept);
     else this.#kv.delete(KEY);
@@ -152,8 +153,8 @@ function toSealed({ key, after, until, contents }: StoredFile): SealedFile[] {
   return contents === null ? [] : [{ ...contents, key, after, until }];
 }
 
-/** Compares times only: rows at the limits may be of other files. */
-function isNear(file: SealedFile, { from_us, to_us, after, until }: SealedPiece): boolean {
+/** Compares times only: rows at either limit may be in other files. */
+function overlaps(file: SealedFile, { from_us, to_us, after, until }: SealedRange): boolean {
   const isBefore = startOf(file) < to_us && startOf(file) <= (until?.start_us ?? Infinity);
   const end = file.max_start_us ?? -Infinity;
   return isBefore && end >= from_us && end >= (after?.start_us ?? -Infinity);
@@ -163,12 +164,12 @@ function startOf({ min_start_us }: SealedFile): number {
   return min_start_us ?? Infinity;
 }
 
-function isSamePiece(a: SealedPiece, b: SealedPiece): boolean {
-  return cutsOf(a) === cutsOf(b);
+function isSameRange(a: SealedRange, b: SealedRange): boolean {
+  return rangeKey(a) === rangeKey(b);
 }
 
-/** A position decides alone: it is inside of the range. */
-function cutsOf({ layout, from_us, to_us, after, until }: SealedPiece): string {
+/** A position is inside of the limits of time and more exact, so it replaces its limit. */
+function rangeKey({ layout, from_us, to_us, after, until }: SealedRange): string {
   const start = after === null ? from_us : [after.start_us, after.id];
   const end = until === null ? to_us : [until.start_us, until.id];
   return JSON.stringify([layout, start, end]);

@@ -27,7 +27,7 @@ import { eventually } from "../../support/eventually.ts";
 import { api, workspace } from "../../support/workspace.ts";
 
 afterEach(() => {
-  DIRECTORY_SIZE.of.clear();
+  DIRECTORY_SIZE.overrides.clear();
   vi.restoreAllMocks();
 });
 
@@ -37,7 +37,7 @@ const MAX_CHARACTERS = 1_000_000;
 /** A directory whose objects have few threads. `publish` does what the object of a thread does. */
 function smallDirectory(max_threads: number) {
   const deployment_id = newId();
-  DIRECTORY_SIZE.of.set(deployment_id, max_threads);
+  DIRECTORY_SIZE.overrides.set(deployment_id, max_threads);
   const publish = async (change: EntryChange = {}): Promise<DirectoryEntry> => {
     const entry = entryOf({ deployment_id, ...change });
     for (let n = 0; n < 4; n++) {
@@ -187,7 +187,7 @@ test("pages in each order and by each filter have what one object has", async ()
 test("a thread with the id of one whose removal was lost has one entry, in the object of that one", async () => {
   const ours = await workspace();
   const { deployment_id } = await testDeployment(ours.workspace_id);
-  DIRECTORY_SIZE.of.set(deployment_id, 1);
+  DIRECTORY_SIZE.overrides.set(deployment_id, 1);
   const send = (method: string, path: string, json?: unknown) =>
     api(`/agents/${deployment_id}${path}`, { key: ours.admin, method, json });
   const thread_id = newId();
@@ -214,7 +214,7 @@ test("a thread with the id of one whose removal was lost has one entry, in the o
 test("threads of a deployment that outgrows an object are found, cancelled and deleted", async () => {
   const ours = await workspace();
   const { deployment_id } = await testDeployment(ours.workspace_id);
-  DIRECTORY_SIZE.of.set(deployment_id, 2);
+  DIRECTORY_SIZE.overrides.set(deployment_id, 2);
   const send = async <T>(path: string, json: unknown): Promise<T> => {
     const response = await api(`/agents/${deployment_id}${path}`, { key: ours.admin, json });
     expect(response.ok, `${path}: ${response.status}`).toBe(true);

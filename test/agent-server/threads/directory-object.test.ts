@@ -150,7 +150,7 @@ test("expired removals are deleted by the next one", async () => {
 test("an entry that arrives after the deletion of its deployment adds nothing", async () => {
   const { directory, deployment_id, entry, removal, found } = newDirectory();
   await directory.publish([entry({ seq: 5 }), removal(5)]);
-  await directory.end(deployment_id, 0);
+  await directory.deleteDirectory(deployment_id, 0);
   await evictDurableObject(directoryStub(deployment_id));
   await directory.publish([entry({ seq: 5 })]);
   expect(await found()).toEqual([]);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { feedbackUrl } from "../../../src/traces/feedback/feedback-url-service.ts";
+import { createFeedbackUrl } from "../../../src/traces/feedback/feedback-url-service.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
@@ -55,7 +55,7 @@ test("a run that failed ends with its error, and one without keys with its value
 
 test("a URL is good as it was given, and for a day", async () => {
   const about = { workspace_id: ours.workspace_id, run_id: crypto.randomUUID(), key: "good" };
-  const url = pathOf(await feedbackUrl(env, "https://heddle.test", about));
+  const url = pathOf(await createFeedbackUrl(env, "https://heddle.test", about));
   expect((await api(url, { json: { score: 1 } })).status).toBe(404);
   const [claim = "", ...signature] = url.split("/").at(-1)?.split(".") ?? [];
   const other = btoa(atob(claim).replace('"good"', '"best"')).replace(/=+$/, "");
@@ -64,7 +64,7 @@ test("a URL is good as it was given, and for a day", async () => {
     expect([token, refused.status]).toEqual([token, 403]);
   }
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 25 * 3600 * 1000 });
-  const old = pathOf(await feedbackUrl(env, "https://heddle.test", about));
+  const old = pathOf(await createFeedbackUrl(env, "https://heddle.test", about));
   vi.useRealTimers();
   const late = await api(old, { json: { score: 1 } });
   expect([late.status, await late.text()]).toEqual([403, expect.stringContaining("24 hours")]);

@@ -7,7 +7,7 @@ import type { ThreadObject } from "../../../src/agent-server/threads/object/obje
 import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import {
   openIsolate,
-  runIsolatesElsewhere,
+  setIsolateOpener,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -229,11 +229,11 @@ test("attempts that a new version of the Worker ends do not count, up to the thi
 
 describe("on one machine", () => {
   beforeEach(() => {
-    runIsolatesElsewhere((given, call) =>
+    setIsolateOpener((given, call) =>
       openIsolate(given.LOADER, call, () => readRevisionCode(given, call.ref)),
     );
   });
-  afterEach(() => runIsolatesElsewhere(null));
+  afterEach(() => setIsolateOpener(null));
 
   test("attempts that the end of the main process cuts off do not count", async () => {
     const thread = await testThread(ownRevision());

@@ -9,7 +9,7 @@ import { LogSink } from "../../../src/control-plane/builds/queue/log-sink.ts";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import {
   openIsolate,
-  runIsolatesElsewhere,
+  setIsolateOpener,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import { build_logs } from "../../../src/control-plane/deployments/logs/table.ts";
@@ -395,7 +395,7 @@ describe("the load check of an agent", () => {
   beforeEach(() => {
     isQuarantined.length = 0;
     losses = 0;
-    runIsolatesElsewhere((given, call) => {
+    setIsolateOpener((given, call) => {
       isQuarantined.push(call.ref.quarantine !== undefined);
       const agent = openIsolate(given.LOADER, call, () => readRevisionCode(given, call.ref));
       const lose = () => Promise.reject(new Error("The process of the agents ended."));
@@ -403,7 +403,7 @@ describe("the load check of an agent", () => {
     });
   });
 
-  afterEach(() => runIsolatesElsewhere(null));
+  afterEach(() => setIsolateOpener(null));
 
   test("runs once more in quarantine after its isolate is lost", async () => {
     losses = 1;

@@ -75,7 +75,7 @@ export async function tokenOf(
   if (!row) throw new Error(`No provider ${provider_id}`);
   const id = newId();
   const now = new Date().toISOString();
-  await tokenObject(env, id).keep(id, {
+  await tokenObject(env, id).store(id, {
     access_token: `access-${id}`,
     refresh_token: `refresh-${id}`,
     token_type: "Bearer",

@@ -150,7 +150,7 @@ describe("the deletion of a token", () => {
   test("that died after the revocation ends at the next request", async () => {
     const { key, owner } = await ada();
     const id = await tokenOf(ours, owner, down);
-    await tokenObject(env, id).forget();
+    await tokenObject(env, id).delete();
     const response = await remove(id, key);
     expect([response.status, response.headers.get("X-Token-Revocation")]).toEqual([204, "revoked"]);
     expect(await ids(key)).toEqual([]);
@@ -334,7 +334,7 @@ test("deletes each token that can be revoked, although the first cannot", async 
   const { key, owner } = await ada();
   const first = await tokenOf(ours, owner, down);
   const second = await tokenOf(ours, owner, down);
-  await tokenObject(env, second).forget();
+  await tokenObject(env, second).delete();
   const response = await api(`${PATH}?provider_id=${down}`, { key, method: "DELETE" });
   expect(response.status).toBe(503);
   expect(await ids(key)).toEqual([first]);
@@ -391,7 +391,7 @@ test("only admins delete the Slack tokens of a workspace", async () => {
   expect((await drop(ours.editor)).status).toBe(403);
   expect((await drop(theirs.admin)).status).toBe(200);
   expect((await drop(ours.admin)).status).toBe(503);
-  await tokenObject(env, id).forget();
+  await tokenObject(env, id).delete();
   const response = await drop(ours.admin);
   expect([response.status, await response.json()]).toEqual([
     200,

@@ -5,7 +5,7 @@ import { mayContain } from "../../../src/traces/segments/codec/bloom.ts";
 import type { RunVersion } from "../../../src/traces/segments/codec/columns.ts";
 import { encodeSegment, encodeSegments } from "../../../src/traces/segments/codec/encode.ts";
 import { unpack, unpackFrame } from "../../../src/traces/segments/codec/frames.ts";
-import { Head } from "../../../src/traces/segments/codec/head.ts";
+import { SegmentHead } from "../../../src/traces/segments/codec/head.ts";
 import { readStored } from "../../../src/traces/segments/codec/stored-run.ts";
 import { termOf, termsOfKey } from "../../../src/traces/terms.ts";
 
@@ -33,9 +33,9 @@ const run: fc.Arbitrary<RunVersion> = fc.record({
 
 function decode(runs: RunVersion[]): RunVersion[] {
   const { head: packed, head_bytes, ids, body } = encodeSegment(runs);
-  const head = new Head(unpack(packed, head_bytes), ids);
+  const head = new SegmentHead(unpack(packed, head_bytes), ids);
   const frames = head.frames.map((entry) =>
-    unpackFrame(body.subarray(entry.offset, entry.offset + entry.packed), entry),
+    unpackFrame(body.subarray(entry.offset, entry.offset + entry.packed_bytes), entry),
   );
   return runs.map((_, n) => {
     const frame = frames[head.frames.findLastIndex(({ first }) => first <= n)];
@@ -59,7 +59,7 @@ test("a segment finds the runs of its terms, and its filter has them and their k
   fc.assert(
     fc.property(runs, term, (list, [kind, key, value]) => {
       const { head, head_bytes, ids, bloom } = encodeSegment(list);
-      const { terms } = new Head(unpack(head, head_bytes), ids);
+      const { terms } = new SegmentHead(unpack(head, head_bytes), ids);
       const all = termsOfKey(kind, key);
       for (const one of [...list.flatMap((each) => each.terms), termOf(kind, key, value)]) {
         const having = list.flatMap((each, n) => (each.terms.includes(one) ? [n] : []));

@@ -51,7 +51,7 @@ function segmentRuns(storage: DurableObjectStorage): [string, unknown][] {
 
 /** Bodies in R2 are read there. */
 function frameOf(store: SegmentStore, segment: RunSegment, n: number) {
-  return store.cold.keyOf(segment.number) ? NO_PAYLOADS : store.frame(segment, n);
+  return store.cold.r2KeyOf(segment.number) ? NO_PAYLOADS : store.frame(segment, n);
 }
 
 async function inBucket(text: string): Promise<string[]> {

@@ -1,6 +1,6 @@
 import {
+  abandonFailedLoad,
   agentIsolate,
-  giveUpUnloaded,
 } from "../../../control-plane/deployments/isolate/isolate.ts";
 import type { AgentEntrypoint } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
@@ -26,7 +26,7 @@ export async function callAgent<T>(
   try {
     return await call(agentOf(env, revision));
   } catch (error) {
-    giveUpUnloaded(revision);
+    abandonFailedLoad(revision);
     throw error;
   }
 }

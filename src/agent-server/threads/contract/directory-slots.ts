@@ -2,8 +2,8 @@ import { ROOT, slotOf } from "../../../shared/storage/slots.ts";
 
 const MAX_KNOWN = 1000;
 
-/** Threads of an object that is not of the last generation. `of`: of a deployment, for tests. */
-export const DIRECTORY_SIZE = { max_threads: 500_000, of: new Map<string, number>() };
+/** Threads of an object that is not of the last generation. `overrides`: by deployment, for tests. */
+export const DIRECTORY_SIZE = { max_threads: 500_000, overrides: new Map<string, number>() };
 
 /** Greatest generation by deployment that this isolate has learned. It may have grown since. */
 const known = new Map<string, number>();

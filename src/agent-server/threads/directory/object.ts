@@ -9,7 +9,7 @@ import type {
   DirectoryChange,
   DirectoryEnd,
   DirectoryPage,
-  Grown,
+  GenerationInfo,
   PublishResult,
   WaitingPage,
 } from "./calls.ts";
@@ -27,15 +27,15 @@ import {
 } from "./search.ts";
 import { directoryObject } from "./stub.ts";
 
-type Ending = { deployment_id: string; slot: number };
+type DeletionTarget = { deployment_id: string; slot: number };
 
 /** Owner of the deployment. */
 const WORKSPACE = "workspace_id";
-/** Generation of new threads. An object of an earlier one takes none: its threads stay. */
+/** Generation of new threads. An object of an earlier generation accepts no new threads; existing ones stay. */
 const GENERATION = "generation";
 /** The newest first. */
 const CANCELLATIONS = "cancellations";
-/** Each has other filters, another status or another action. */
+/** Distinct by filters, status and action. */
 const MAX_CANCELLATIONS = 20;
 /** Set when the deployment is deleted. */
 const ENDING = "ending";
@@ -61,7 +61,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     const entry = changes.find((change) => "workspace_id" in change);
     if (!this.#exists) this.#create();
     if (entry && storage.kv.get(WORKSPACE) === undefined) {
-      // Searches read this object from then on.
+      // From here on, searches include this object.
       if (slot !== ROOT) await this.#growRoot(entry, generationOf(slot));
       storage.kv.put(WORKSPACE, entry.workspace_id);
     }
@@ -75,7 +75,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     return { outdated, refused, cancellations, generation: this.#generation(slot) };
   }
 
-  async cancelLate(workspace_id: string, cancellation: LateCancellation): Promise<Grown> {
+  async cancelLate(workspace_id: string, cancellation: LateCancellation): Promise<GenerationInfo> {
     const { kv } = this.ctx.storage;
     if (!this.#exists) this.#create();
     if ((kv.get(WORKSPACE) ?? workspace_id) === workspace_id) {
@@ -85,7 +85,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     return { generation: this.#generation(ROOT) };
   }
 
-  /** Returns those for which a thread may not have been published yet. */
+  /** Returns cancellations young enough to apply to threads that are still unpublished. */
   #cancellations(): LateCancellation[] {
     const oldest = Date.now() - MAX_ENTRY_AGE_MS;
     const all = this.ctx.storage.kv.get<LateCancellation[]>(CANCELLATIONS) ?? [];
@@ -107,9 +107,9 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
   }
 
   #isFull({ deployment_id }: DirectoryEntry): boolean {
-    const { of, max_threads } = DIRECTORY_SIZE;
+    const { overrides, max_threads } = DIRECTORY_SIZE;
     const size = new DirectoryCounts(this.ctx.storage.sql).size();
-    return size >= (of.get(deployment_id) ?? max_threads);
+    return size >= (overrides.get(deployment_id) ?? max_threads);
   }
 
   async #close(entry: DirectoryEntry) {
@@ -137,7 +137,10 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     return { ...toPage(this.#search.find(query)), generation: this.#generation(ROOT) };
   }
 
-  async count(workspace_id: string | null, filter: DirectoryFilter): Promise<StatusCounts & Grown> {
+  async count(
+    workspace_id: string | null,
+    filter: DirectoryFilter,
+  ): Promise<StatusCounts & GenerationInfo> {
     if (!this.#isOf(workspace_id)) return { ...NO_THREADS, generation: 0 };
     return { ...this.#search.count(filter), generation: this.#generation(ROOT) };
   }
@@ -153,28 +156,29 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     return { rows, total, generation: this.#generation(ROOT) };
   }
 
-  async end(deployment_id: string, slot: number): Promise<DirectoryEnd> {
+  async deleteDirectory(deployment_id: string, slot: number): Promise<DirectoryEnd> {
     if (!this.#exists) return "ended";
-    this.ctx.storage.kv.put(ENDING, { deployment_id, slot } satisfies Ending);
-    return this.#end();
+    this.ctx.storage.kv.put(ENDING, { deployment_id, slot } satisfies DeletionTarget);
+    return this.#delete();
   }
 
   override async alarm(): Promise<void> {
     const { kv } = this.ctx.storage;
-    // An entry of a thread that has moved on may arrive while the deployment exists.
-    const isClosed = kv.get(GENERATION) !== undefined && kv.get(ENDING) === undefined;
-    if (!isClosed)
-      await runAlarm(this.ctx.storage, "DirectoryObject", async () => void (await this.#end()));
+    const isClosed = kv.get(GENERATION) !== undefined;
+    const isDeleting = kv.get(ENDING) !== undefined;
+    // A closed object keeps its data while the deployment exists: outdated entries may still arrive.
+    if (isClosed && !isDeleting) return;
+    await runAlarm(this.ctx.storage, "DirectoryObject", async () => void (await this.#delete()));
   }
 
-  async #end(): Promise<DirectoryEnd> {
+  async #delete(): Promise<DirectoryEnd> {
     const { storage } = this.ctx;
     const growths = this.#growths;
-    const others = await this.#endOthers();
+    const results = await this.#deleteOthers();
     const [row] = this.#search.find({ with_temporary: true, limit: 1 });
-    if (row || others.includes("used")) return "used";
+    if (row || results.includes("used")) return "used";
     const until = new Removals(storage.sql).keptUntil();
-    if (until !== null || others.includes("later") || growths !== this.#growths) {
+    if (until !== null || results.includes("later") || growths !== this.#growths) {
       await storage.setAlarm(until ?? Date.now() + MAX_ENTRY_AGE_MS);
       return "later";
     }
@@ -183,13 +187,15 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     return "ended";
   }
 
-  #endOthers(): Promise<DirectoryEnd[]> {
-    const ending = this.ctx.storage.kv.get<Ending>(ENDING);
+  #deleteOthers(): Promise<DirectoryEnd[]> {
+    const ending = this.ctx.storage.kv.get<DeletionTarget>(ENDING);
     if (ending?.slot !== ROOT) return Promise.resolve([]);
     const { deployment_id } = ending;
     const [, ...slots] = slotsUpTo(this.#generation(ROOT));
     return Promise.all(
-      slots.map((slot) => directoryObject(this.env, deployment_id, slot).end(deployment_id, slot)),
+      slots.map((slot) =>
+        directoryObject(this.env, deployment_id, slot).deleteDirectory(deployment_id, slot),
+      ),
     );
   }
 
@@ -199,7 +205,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
   }
 }
 
-/** Whether the newer one cancels all that the other does. */
+/** Compares everything but the time. */
 function isSameChoice(one: LateCancellation, other: LateCancellation): boolean {
   const [a, b] = [one, other].map(({ accepted_until: _, ...choice }) => JSON.stringify(choice));
   return a === b;

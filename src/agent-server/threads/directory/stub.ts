@@ -1,7 +1,7 @@
 import { inRegion } from "../../../shared/storage/objects.ts";
 import { ROOT, slotsUpTo } from "../../../shared/storage/slots.ts";
 import { knownGeneration, learnGeneration } from "../contract/directory-slots.ts";
-import type { DirectoryCalls, Grown } from "./calls.ts";
+import type { DirectoryCalls, GenerationInfo } from "./calls.ts";
 
 type Read<T> = (directory: DirectoryCalls, slot: number) => Promise<T>;
 
@@ -13,7 +13,7 @@ export function directoryObject(env: Env, deployment_id: string, slot = ROOT): D
 }
 
 /** Reads all objects of a directory side by side: those that the isolate knows, then those that the root names. */
-export async function readDirectory<T extends Grown>(
+export async function readDirectory<T extends GenerationInfo>(
   env: Env,
   deployment_id: string,
   read: Read<T>,
@@ -30,7 +30,7 @@ export async function readDirectory<T extends Grown>(
 export async function visitDirectory(
   env: Env,
   deployment_id: string,
-  visit: Read<Grown & { isEnough: boolean }>,
+  visit: Read<GenerationInfo & { isEnough: boolean }>,
 ): Promise<void> {
   for (let slot = ROOT; slot < slotsUpTo(knownGeneration(deployment_id)).length; slot++) {
     const { generation, isEnough } = await visit(directoryObject(env, deployment_id, slot), slot);

@@ -1,8 +1,8 @@
 import { useMemo } from "react";
-import { nextFirings, type SchedulePlan } from "./schedule.ts";
+import { type CronFields, nextFirings } from "./next-firings.ts";
 
 /** The next firings of a schedule as it is typed, or what is wrong with it. */
-export function FiringsPreview({ plan }: { plan: SchedulePlan }) {
+export function FiringsPreview({ plan }: { plan: CronFields }) {
   const { schedule, timezone, end_time } = plan;
   const { times, problem } = useMemo(
     () => nextFirings({ schedule, timezone, end_time }, new Date()),

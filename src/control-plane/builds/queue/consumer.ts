@@ -1,9 +1,9 @@
 import { egressPolicy } from "../../../shared/egress/egress.ts";
 import { log } from "../../../shared/log.ts";
-import { withDeadline } from "../../../shared/work/deadline.ts";
 import { startHeartbeat } from "../../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../../shared/work/lease.ts";
 import { sendAllOrLeave } from "../../../shared/work/queue.ts";
+import { withTimeout } from "../../../shared/work/timeout.ts";
 import { reportCommitStatus } from "../../deployments/git/commit-status-service.ts";
 import { readToken } from "../../deployments/git/integration-service.ts";
 import {
@@ -112,7 +112,7 @@ async function callBuilder(env: Env, build: RevisionBuild): Promise<BuildOutcome
       throw new IsolateLost("The builder's isolate ended before it answered", { cause: error });
     },
   );
-  return withDeadline(answer, ANSWER_TIMEOUT_MS, () => ({
+  return withTimeout(answer, ANSWER_TIMEOUT_MS, () => ({
     ok: false,
     reason: "timed_out",
     message: `The builder did not answer within ${ANSWER_TIMEOUT_MS / 1000} s.`,

@@ -1,6 +1,6 @@
 import type { AgentEntrypoint } from "../../../isolate/contract.ts";
 import { excerptOf, hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
-import { withDeadline } from "../../../shared/work/deadline.ts";
+import { withTimeout } from "../../../shared/work/timeout.ts";
 import { agentIsolate } from "../../deployments/isolate/isolate.ts";
 import { readVariables } from "../../deployments/isolate/revision-code.ts";
 import { readSourceMap } from "../../deployments/logs/source-map-service.ts";
@@ -39,7 +39,7 @@ async function describe(env: Env, build: RevisionBuild): Promise<BuildDescriptio
     if (isTransient(error)) throw error;
     return failedDescription(error instanceof Error ? error.message : String(error));
   });
-  return withDeadline(answer, LOAD_TIMEOUT_MS, () =>
+  return withTimeout(answer, LOAD_TIMEOUT_MS, () =>
     failedDescription(`The agent did not load within ${LOAD_TIMEOUT_MS / 1000} s.`),
   );
 }

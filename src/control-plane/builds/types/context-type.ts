@@ -1,7 +1,7 @@
 import { declarationsOf, readFields } from "./state-types.ts";
 import { TYPE_LIMITS, TypeBudget } from "./type-budget.ts";
 import type { Schema } from "./type-schema.ts";
-import { type Token, tokensOf } from "./type-tokens.ts";
+import { type Token, tokenize } from "./type-tokens.ts";
 
 const OPENS = ["(", "{", "["];
 const CLOSES = [")", "}", "]"];
@@ -14,7 +14,7 @@ const MAX_CONSTANTS = 8;
  * @returns null when no graph has a context, or two graphs have different ones.
  */
 export function contextType(source: string, budget = new TypeBudget()): Schema | null {
-  const tokens = tokensOf(source, budget);
+  const tokens = tokenize(source, budget);
   const declarations = declarationsOf([tokens]);
   const found = [...contextsOf(tokens, budget)].map((fields) => ({
     $schema: "http://json-schema.org/draft-07/schema#",

@@ -1,7 +1,7 @@
 import { TypeBudget } from "./type-budget.ts";
 import { type Declarations, readType } from "./type-reader.ts";
 import type { Schema } from "./type-schema.ts";
-import { type Token, tokensOf } from "./type-tokens.ts";
+import { type Token, tokenize } from "./type-tokens.ts";
 
 /** JSON Schemas of a state's fields, by name. */
 export type StateTypes = Record<string, Schema>;
@@ -13,7 +13,7 @@ export type StateTypes = Record<string, Schema>;
 export function stateTypes(sources: Iterable<string>, budget = new TypeBudget()): StateTypes {
   const files: Token[][] = [];
   for (const source of sources) {
-    files.push(tokensOf(source, budget));
+    files.push(tokenize(source, budget));
     if (budget.isExceeded) break;
   }
   const declarations = declarationsOf(files);

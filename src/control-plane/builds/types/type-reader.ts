@@ -136,7 +136,7 @@ class TypeReader {
     while (!this.#skip("}")) {
       this.#skip("readonly");
       const { kind, text } = this.#next();
-      if (kind === "sign") throw new Unreadable();
+      if (kind === "punctuation") throw new Unreadable();
       this.#count(text);
       const name = kind === "string" ? text.slice(1, -1) : text;
       if (!this.#skip("?")) required.push(name);

@@ -1,8 +1,7 @@
 import { TCP_BINDING } from "../../../isolate/environment-contract.ts";
 import { decodeBytes } from "../../../shared/crypto/encoding.ts";
 import { type Artifact, CONTRACT } from "../../builds/contract.ts";
-import type { TailProps } from "../logs/tail-lines.ts";
-import { LINE_MARK } from "../logs/tail-lines.ts";
+import { LINE_MARK, type TailProps } from "../logs/tail-lines.ts";
 import { agentEgress, agentServer, agentTail, type ServerProps } from "./callbacks.ts";
 import type { CodeKey } from "./code-record.ts";
 import { type RevisionCode, readRevisionCode } from "./revision-code.ts";
@@ -15,9 +14,13 @@ export type IsolateRef = CodeKey & {
   quarantine?: string;
 };
 
-/** Counts failed loads by name: the loader caches a failure under its name. */
-const givenUp = new Map<string, number>();
-const loaded = new Set<string>();
+/**
+ * Abandoned loads by key. The count becomes a part of the isolate's name: the loader caches a failed load under its
+ * name.
+ */
+const abandonedLoads = new Map<string, number>();
+/** Names of isolates whose code was read. */
+const codeDelivered = new Set<string>();
 
 /** The per-call parts of an isolate's props, as plain data: they may cross a process boundary. */
 type CallProps = {
@@ -34,15 +37,15 @@ export type IsolateCall = { ref: IsolateRef; props: CallProps };
 type OpenIsolate = (env: Env, call: IsolateCall) => Fetcher;
 
 /** Set only by the local stack, which runs isolates in other processes. */
-let openElsewhere: OpenIsolate | null = null;
+let openRemotely: OpenIsolate | null = null;
 
-export function runIsolatesElsewhere(open: OpenIsolate | null): void {
-  openElsewhere = open;
+export function setIsolateOpener(open: OpenIsolate | null): void {
+  openRemotely = open;
 }
 
-/** Whether isolates have survived the end of this process. */
-export function hasIsolatesElsewhere(): boolean {
-  return openElsewhere !== null;
+/** Whether isolates run in other processes, which outlive this one. */
+export function areIsolatesRemote(): boolean {
+  return openRemotely !== null;
 }
 
 /** Props of the agent server for SDK clients without a URL in the agent's code. */
@@ -52,13 +55,17 @@ function serverOf({ deployment_id }: IsolateRef): ServerProps {
 }
 
 /** Returns the entrypoint of a revision's isolate. The first call loads it. */
-export function agentIsolate(env: Env, ref: IsolateRef, given: Partial<CallProps> = {}): Fetcher {
-  const call = { ref: toRef(ref), props: { server: serverOf(ref), ...given } };
-  if (openElsewhere) return openElsewhere(env, call);
+export function agentIsolate(
+  env: Env,
+  ref: IsolateRef,
+  overrides: Partial<CallProps> = {},
+): Fetcher {
+  const call = { ref: toRef(ref), props: { server: serverOf(ref), ...overrides } };
+  if (openRemotely) return openRemotely(env, call);
   return openIsolate(env.LOADER, call, () => readRevisionCode(env, ref));
 }
 
-/** Loads the isolate into this process. The entrypoints it is bound to are this script's own. */
+/** Loads the isolate into this process. Binds it to entrypoints of this script. */
 export function openIsolate(
   loader: Env["LOADER"],
   { ref, props }: IsolateCall,
@@ -67,10 +74,10 @@ export function openIsolate(
   const name = nameOf(ref);
   const worker = loader.get(name, async () => {
     // An evicted isolate is loaded again, which may fail.
-    loaded.delete(name);
+    codeDelivered.delete(name);
     const code = await readCode();
     const egress = agentEgress({ deployment_id: ref.deployment_id });
-    if (ref.quarantine === undefined) loaded.add(name);
+    if (ref.quarantine === undefined) codeDelivered.add(name);
     return {
       compatibilityDate: code.artifact.compatibility_date,
       mainModule: code.artifact.main_module,
@@ -106,21 +113,21 @@ function toRef({ deployment_id, revision_id, secrets_version, quarantine }: Isol
   return quarantine === undefined ? ref : { ...ref, quarantine };
 }
 
-/** Gives the next call a new name when the isolate never came up. */
-export function giveUpUnloaded(ref: IsolateRef): void {
+/** Gives the isolate a new name for the next call, unless its code was read. */
+export function abandonFailedLoad(ref: IsolateRef): void {
   // The name of a quarantine is used for one attempt.
-  if (ref.quarantine !== undefined || loaded.has(nameOf(ref))) return;
+  if (ref.quarantine !== undefined || codeDelivered.has(nameOf(ref))) return;
   const key = keyOf(ref);
-  givenUp.set(key, (givenUp.get(key) ?? 0) + 1);
+  abandonedLoads.set(key, (abandonedLoads.get(key) ?? 0) + 1);
 }
 
 function nameOf(ref: IsolateRef): string {
   const key = keyOf(ref);
-  const times = givenUp.get(key);
+  const times = abandonedLoads.get(key);
   return times === undefined ? key : `${key}:${times}`;
 }
 
-/** The contract keeps a new Worker from isolates that an earlier one has adapted. */
+/** Includes the contract: a new Worker must not reuse an isolate that an earlier one has adapted. */
 function keyOf({ revision_id, secrets_version, quarantine }: IsolateRef): string {
   const key = `${revision_id}:${secrets_version}:${CONTRACT}`;
   return quarantine === undefined ? key : `${key}:quarantine:${quarantine}`;

@@ -3,7 +3,7 @@ import { database } from "../../../shared/context.ts";
 import { DatabaseOutageError, isDatabaseOutage } from "../../../shared/database/outage.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
-import { withDeadline } from "../../../shared/work/deadline.ts";
+import { withTimeout } from "../../../shared/work/timeout.ts";
 import type { Artifact } from "../../builds/contract.ts";
 import { readSecrets } from "../secrets.ts";
 import { revisions } from "../table.ts";
@@ -57,7 +57,7 @@ async function readStored(env: Env, ref: CodeKey) {
   const reading = readSource(env, ref);
   // This read may fail after a record has replaced it.
   reading.catch(() => {});
-  const { row, record } = await withDeadline(reading, DEADLINE_MS, refuse).catch(async (error) => {
+  const { row, record } = await withTimeout(reading, DEADLINE_MS, refuse).catch(async (error) => {
     const kept = isDatabaseOutage(error) ? await readCodeRecord(env, ref).catch(() => null) : null;
     return kept ? { row: null, record: kept } : reading;
   });

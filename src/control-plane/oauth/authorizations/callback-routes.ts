@@ -14,8 +14,9 @@ import { consentPage, endPage } from "./page.ts";
 /** Routes that browsers return to without a key, so they precede the authentication. */
 export const callbackRoutes = router();
 
-const protect = pageHeaders({ styleSrc: ["'unsafe-inline'"], formAction: ["'self'"] });
-for (const path of ["/v2/auth/callback/*", "/v2/auth/setup/*"]) callbackRoutes.use(path, protect);
+const securityHeaders = pageHeaders({ styleSrc: ["'unsafe-inline'"], formAction: ["'self'"] });
+for (const path of ["/v2/auth/callback/*", "/v2/auth/setup/*"])
+  callbackRoutes.use(path, securityHeaders);
 
 /** The address of the page holds a code. */
 const NOT_CACHED = { "Cache-Control": "no-store" };
@@ -30,12 +31,14 @@ function page(description: string) {
 }
 
 const responses = {
-  200: page("Page with the question whether to connect"),
-  400: page("Page with the reason why it was not connected. `waitForOAuth` returns it too"),
+  200: page("Confirmation page"),
+  400: page(
+    "Page with the reason why it was not connected. `GET /v2/auth/wait/{auth_id}` returns the same reason",
+  ),
 };
 
 const callback = operation("get", "/v2/auth/callback/{provider_id}", "oauthCallback", {
-  summary: "Receive the browser after consent",
+  summary: "Handle the OAuth redirect",
   description:
     "The provider redirects the browser here. On the page, the person confirms the connection.",
   security: [],
@@ -47,7 +50,7 @@ callbackRoutes.openapi(callback, (c) =>
 );
 
 const setup = operation("get", "/v2/auth/setup/{provider_id}", "oauthSetup", {
-  summary: "Receive the browser after installation",
+  summary: "Handle the GitHub App redirect",
   description: "GitHub redirects the browser here after a GitHub App was installed.",
   security: [],
   request: { params: ProviderPath, query: SetupQuery },
@@ -78,12 +81,18 @@ const confirm = operation("post", "/v2/auth/callback/{provider_id}/confirm", "co
   },
 });
 callbackRoutes.openapi(confirm, async (c) => {
-  assertOwnForm(c.req.raw.headers);
-  return end(c, await answerConsent(c.env, c.req.valid("param").provider_id, c.req.valid("form")));
+  assertFormOrigin(c.req.raw.headers);
+  return renderOutcome(
+    c,
+    await answerConsent(c.env, c.req.valid("param").provider_id, c.req.valid("form")),
+  );
 });
 
-/** Browsers send the header. `Origin` is "null" here, because the page sends no referrer. */
-function assertOwnForm(headers: Headers): void {
+/**
+ * Refuses forms of other origins (CSRF) by `Sec-Fetch-Site`, which older browsers do not send. `Origin` is "null" here,
+ * because the page sends no referrer.
+ */
+function assertFormOrigin(headers: Headers): void {
   const site = headers.get("Sec-Fetch-Site");
   if (site === null || site === "same-origin") return;
   const text = "The form was sent from another site: confirm on the page of the callback.";
@@ -91,11 +100,11 @@ function assertOwnForm(headers: Headers): void {
 }
 
 async function openPage(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
-  const opened = await openConsent(c.env, provider_id, query);
-  if (opened.status !== "unconfirmed") return end(c, opened);
-  return c.html(consentPage(opened), 200, NOT_CACHED);
+  const consent = await openConsent(c.env, provider_id, query);
+  if (consent.status !== "unconfirmed") return renderOutcome(c, consent);
+  return c.html(consentPage(consent), 200, NOT_CACHED);
 }
 
-function end(c: Context<AppEnv>, outcome: CallbackOutcome) {
+function renderOutcome(c: Context<AppEnv>, outcome: CallbackOutcome) {
   return c.html(endPage(outcome), outcome.status === "connected" ? 200 : 400, NOT_CACHED);
 }

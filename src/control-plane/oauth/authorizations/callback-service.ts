@@ -95,7 +95,7 @@ async function finish(
   if (problem !== null) return fail(db, row, provider, problem);
   const answer = await exchange(env, row, provider, query.code ?? "");
   if (!answer.ok) return fail(db, row, provider, answer.message);
-  await tokenObject(env, row.token_id).keep(row.token_id, answer.grant);
+  await tokenObject(env, row.token_id).store(row.token_id, answer.grant);
   if (!(await saveToken(db, row, answer.grant))) return undo(env, db, row, provider);
   return {
     status: "connected",
@@ -130,7 +130,7 @@ async function exchange(env: Env, row: AuthorizationRow, provider: ProviderRow, 
 async function undo(env: Env, db: Database, row: AuthorizationRow, provider: ProviderRow) {
   const object = tokenObject(env, row.token_id);
   await object.revoke(row.token_id, await openProvider(env, provider));
-  await object.forget();
+  await object.delete();
   return fail(db, row, provider, "the provider was deleted");
 }
 

@@ -70,11 +70,11 @@ providerRoutes.openapi(get, async (c) =>
 const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAuthProvider", {
   summary: "Update an OAuth provider",
   description:
-    "A new token URL on another host needs the client secret again, because it is sent there.",
+    "`null` leaves a field unchanged. A `token_url` of another origin needs the client secret again, because it is sent there.",
   request: { params: ProviderPath, body: body(ProviderPatchRequest) },
   responses: {
     200: json(Provider, "The updated provider"),
-    409: json(ErrorDetail, "`token_url` cannot change its host while tokens exist"),
+    409: json(ErrorDetail, "`token_url` cannot change its origin while tokens exist"),
   },
 });
 providerRoutes.openapi(update, async (c) => {

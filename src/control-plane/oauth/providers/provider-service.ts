@@ -24,7 +24,7 @@ import {
   sealCredentials,
 } from "../storage/rows.ts";
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
-import { assertSameHost, toChange } from "./provider-change.ts";
+import { assertSameOrigin, buildProviderUpdate } from "./provider-change.ts";
 
 const MAX_PROVIDERS = 500;
 
@@ -40,7 +40,7 @@ export async function createProvider(
   assertMay(ctx, "write");
   const { auth_url, token_url, revocation_url } = input;
   assertReachable(ctx.env, "oauth", { auth_url, token_url, revocation_url });
-  assertSameHost(token_url, revocation_url);
+  assertSameOrigin(token_url, revocation_url);
   return insertProvider(
     ctx,
     {
@@ -106,7 +106,7 @@ export async function updateProvider(
 ): Promise<Provider> {
   assertMay(ctx, "write");
   const row = await needProvider(ctx, provider_id);
-  const { change, moves } = await toChange(ctx.env, row, patch);
+  const { change, changesOrigin } = await buildProviderUpdate(ctx.env, row, patch);
   const tokens = ctx.db
     .select({ one: sql`1` })
     .from(oauth_tokens)
@@ -119,7 +119,7 @@ export async function updateProvider(
         and(
           isProvider(ctx, provider_id),
           eq(oauth_providers.id, row.id),
-          moves ? notExists(tokens) : undefined,
+          changesOrigin ? notExists(tokens) : undefined,
         ),
       )
       .returning(),
@@ -127,7 +127,7 @@ export async function updateProvider(
   ]);
   if (updated) return Provider.parse(updated);
   const text =
-    `token_url of ${provider_id} cannot change its host while it has tokens: ` +
+    `token_url of ${provider_id} cannot change its origin while it has tokens: ` +
     "create another provider, or delete the tokens first.";
   throw new AppError("conflict", text);
 }

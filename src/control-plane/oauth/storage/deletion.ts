@@ -52,7 +52,7 @@ export async function deleteMany(
 
 /** Deletes a token whose provider refuses to revoke it. */
 export async function deleteUnrevoked(env: Env, db: Database, token_id: string): Promise<void> {
-  await tokenObject(env, token_id).forget();
+  await tokenObject(env, token_id).delete();
   await dropRows(db, token_id);
 }
 

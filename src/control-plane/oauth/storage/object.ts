@@ -9,7 +9,7 @@ import { type RevocationResult, revokeGrant } from "../client/revoke.ts";
 type StoredToken = { expires_at: string | null; refresh_at: string | null; tokens: SealedText };
 type Tokens = Pick<Grant, "access_token" | "refresh_token" | "token_type">;
 
-export type ReadToken =
+export type TokenResult =
   | {
       ok: true;
       access_token: string;
@@ -21,21 +21,21 @@ export type ReadToken =
 
 const KEY = "grant";
 
-/** A token, named by its id. Only this object refreshes and revokes it. */
+/** Holds the grant of one token, whose id is the object's name. Only this object refreshes and revokes it. */
 export class TokenObject extends DurableObject<Env> {
   /** A refresh that overtakes a revocation would leave a live token behind. */
   readonly #queue = new SerialQueue();
-  #refreshing: Promise<ReadToken> | null = null;
+  #refreshing: Promise<TokenResult> | null = null;
 
-  async keep(token_id: string, grant: Grant): Promise<void> {
+  async store(token_id: string, grant: Grant): Promise<void> {
     await this.#queue.run(() => this.#write(token_id, grant, grant));
   }
 
   /** Returns the access token. It is refreshed before it expires, once for concurrent callers. */
-  async read(token_id: string, provider: ProviderAccess): Promise<ReadToken> {
-    const kept = this.#kept();
-    if (kept === null) return ended(provider);
-    if (isFresh(kept)) return this.#answer(token_id, kept, null);
+  async read(token_id: string, provider: ProviderAccess): Promise<TokenResult> {
+    const stored = this.#readStored();
+    if (stored === null) return endedFailure(provider);
+    if (isFresh(stored)) return this.#toResult(token_id, stored, null);
     this.#refreshing ??= this.#queue
       .run(() => this.#refresh(token_id, provider))
       .finally(() => {
@@ -44,42 +44,49 @@ export class TokenObject extends DurableObject<Env> {
     return this.#refreshing;
   }
 
-  /** Revokes the token at the provider, then deletes it. A token that does not exist was revoked before. */
+  /**
+   * Revokes the token at the provider, then deletes it.
+   * @returns `revoked` when no token is stored: it was revoked before
+   */
   async revoke(
     token_id: string,
     provider: ProviderAccess,
   ): Promise<RevocationResult | ProviderFailure> {
     return this.#queue.run(async () => {
-      const kept = this.#kept();
-      if (kept === null) return { ok: true, outcome: "revoked", revocation_url: null };
-      const answer = await revokeGrant(this.env, provider, await this.#open(token_id, kept));
+      const stored = this.#readStored();
+      if (stored === null) return { ok: true, outcome: "revoked", revocation_url: null };
+      const answer = await revokeGrant(this.env, provider, await this.#open(token_id, stored));
       if (answer.ok) await this.ctx.storage.deleteAll();
       return answer;
     });
   }
 
-  async forget(): Promise<void> {
+  async delete(): Promise<void> {
     await this.#queue.run(() => this.ctx.storage.deleteAll());
   }
 
-  /** Encrypts the grant with the current key and returns its id. */
+  /**
+   * Encrypts the grant with the current key.
+   * @returns the id of that key
+   */
   async reseal(token_id: string): Promise<string> {
     return this.#queue.run(async () => {
       const { key_id } = parseKeys(this.env)[0];
-      const kept = this.#kept();
-      if (kept !== null && kept.tokens.key_id !== key_id) {
-        await this.#write(token_id, kept, await this.#open(token_id, kept));
+      const stored = this.#readStored();
+      if (stored !== null && stored.tokens.key_id !== key_id) {
+        await this.#write(token_id, stored, await this.#open(token_id, stored));
       }
       return key_id;
     });
   }
 
-  async #refresh(token_id: string, provider: ProviderAccess): Promise<ReadToken> {
-    const kept = this.#kept();
-    if (kept === null) return ended(provider);
-    if (isFresh(kept)) return this.#answer(token_id, kept, null);
-    const tokens = await this.#open(token_id, kept);
-    if (tokens.refresh_token === null) return this.#lastOf(kept, tokens, ended(provider));
+  async #refresh(token_id: string, provider: ProviderAccess): Promise<TokenResult> {
+    const stored = this.#readStored();
+    if (stored === null) return endedFailure(provider);
+    if (isFresh(stored)) return this.#toResult(token_id, stored, null);
+    const tokens = await this.#open(token_id, stored);
+    if (tokens.refresh_token === null)
+      return this.#unrefreshed(stored, tokens, endedFailure(provider));
     const answer = await requestGrant(this.env, provider, {
       grant_type: "refresh_token",
       refresh_token: tokens.refresh_token,
@@ -88,31 +95,35 @@ export class TokenObject extends DurableObject<Env> {
       const { grant } = answer;
       const next = { ...grant, refresh_token: grant.refresh_token ?? tokens.refresh_token };
       const written = await this.#write(token_id, next, next);
-      return this.#answer(token_id, written, { scopes: grant.scopes });
+      return this.#toResult(token_id, written, { scopes: grant.scopes });
     }
     if (answer.reason === "ended") {
-      await this.#write(token_id, kept, { ...tokens, refresh_token: null });
+      await this.#write(token_id, stored, { ...tokens, refresh_token: null });
     }
-    return this.#lastOf(kept, tokens, answer);
+    return this.#unrefreshed(stored, tokens, answer);
   }
 
-  /** Returns a token that cannot be refreshed until it expires. */
-  #lastOf(kept: StoredToken, { access_token }: Tokens, failure: ProviderFailure): ReadToken {
-    const { expires_at } = kept;
+  /** Returns the current access token until it expires, then the failure of the refresh. */
+  #unrefreshed(
+    stored: StoredToken,
+    { access_token }: Tokens,
+    failure: ProviderFailure,
+  ): TokenResult {
+    const { expires_at } = stored;
     if (expires_at !== null && Date.parse(expires_at) <= Date.now()) return failure;
     return { ok: true, access_token, expires_at, refreshed: null };
   }
 
-  async #answer(
+  async #toResult(
     token_id: string,
-    kept: StoredToken,
+    stored: StoredToken,
     refreshed: { scopes: string[] | null } | null,
-  ): Promise<ReadToken> {
-    const { access_token } = await this.#open(token_id, kept);
-    return { ok: true, access_token, expires_at: kept.expires_at, refreshed };
+  ): Promise<TokenResult> {
+    const { access_token } = await this.#open(token_id, stored);
+    return { ok: true, access_token, expires_at: stored.expires_at, refreshed };
   }
 
-  #kept(): StoredToken | null {
+  #readStored(): StoredToken | null {
     return this.ctx.storage.kv.get<StoredToken>(KEY) ?? null;
   }
 
@@ -127,9 +138,9 @@ export class TokenObject extends DurableObject<Env> {
   ): Promise<StoredToken> {
     const plain = JSON.stringify({ access_token, refresh_token, token_type });
     const tokens = await encrypt(this.env, plain, sealOwner(token_id));
-    const kept = { expires_at, refresh_at, tokens };
-    this.ctx.storage.kv.put(KEY, kept);
-    return kept;
+    const stored = { expires_at, refresh_at, tokens };
+    this.ctx.storage.kv.put(KEY, stored);
+    return stored;
   }
 }
 
@@ -137,7 +148,7 @@ function isFresh({ refresh_at }: StoredToken): boolean {
   return refresh_at === null || Date.parse(refresh_at) > Date.now();
 }
 
-function ended({ provider_id }: ProviderAccess): ProviderFailure {
+function endedFailure({ provider_id }: ProviderAccess): ProviderFailure {
   return { ok: false, reason: "ended", message: `The token of ${provider_id} has ended.` };
 }
 

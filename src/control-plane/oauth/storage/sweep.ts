@@ -57,7 +57,7 @@ async function settle(env: Env, db: Database, { authorization, provider }: Orpha
     const answer = await object.revoke(token_id, await openProvider(env, provider));
     if (!answer.ok && expires_at > before(now, GIVE_UP_MS)) return;
     if (!answer.ok) log.warn("oauth_grant_forgotten", { token_id, reason: answer.reason });
-    await object.forget();
+    await object.delete();
   }
   await db.delete(oauth_authorizations).where(eq(oauth_authorizations.id, id));
 }

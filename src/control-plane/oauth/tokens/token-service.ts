@@ -5,7 +5,7 @@ import { notFound } from "../../../shared/errors.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { ownerOf } from "../owner.ts";
 import { deleteMany, deleteOne, type RevocationOutcome, toError } from "../storage/deletion.ts";
-import type { ReadToken } from "../storage/object.ts";
+import type { TokenResult } from "../storage/object.ts";
 import { needProvider, openProvider, type ProviderRow } from "../storage/rows.ts";
 import { tokenObject } from "../storage/stub.ts";
 import { oauth_providers, oauth_tokens } from "../table.ts";
@@ -25,7 +25,7 @@ export async function readToken(
   db: Database,
   row: TokenRow,
   provider: ProviderRow,
-): Promise<ReadToken> {
+): Promise<TokenResult> {
   const access = await openProvider(env, provider);
   const answer = await tokenObject(env, row.id).read(row.id, access);
   if (answer.ok && answer.refreshed !== null) {

@@ -6,12 +6,12 @@ import { ByteReader, ByteWriter } from "./bytes.ts";
 import { LONG_TEXTS, type LongName, type RunVersion } from "./columns.ts";
 import type { TextCells } from "./text-cells.ts";
 
-/** Part of a body: a read of one run unpacks no more. */
+/** Limits of a frame, the unit of compression: a read of one run unpacks one frame. */
 const FRAME_RUNS = 64;
 const FRAME_CHARS = 256 * 1024;
 
-/** Number of the frame's first run, and where its bytes are. */
-export type FrameEntry = { first: number; offset: number; packed: number; bytes: number };
+/** Number of the frame's first run, and where its packed bytes are in the body. */
+export type FrameEntry = { first: number; offset: number; packed_bytes: number; raw_bytes: number };
 
 /** `payload_bytes` is the size of the payloads before compression. */
 type EncodedFrames = { body: Uint8Array; frames: FrameEntry[]; payload_bytes: number };
@@ -20,13 +20,13 @@ export const pack = zstdCompressor();
 export const unpack = zstdUnpacker();
 const writer = new ByteWriter();
 
-/** Payloads of some runs, numbered from `first`. */
+/** Long texts of some runs, numbered from `first`. */
 export class Frame {
   readonly bytes: number;
   readonly #first: number;
   readonly #texts = new Map<LongName, TextCells>();
 
-  /** @param bytes `null` for runs without payloads */
+  /** @param bytes `null` for runs whose texts are not read */
   constructor(bytes: Uint8Array | null, first: number) {
     this.bytes = bytes?.length ?? 0;
     this.#first = first;
@@ -47,8 +47,8 @@ export class Frame {
 
 export const NO_PAYLOADS = new Frame(null, 0);
 
-export function unpackFrame(packed: Uint8Array, { bytes, first }: FrameEntry): Frame {
-  return new Frame(unpack(packed, bytes), first);
+export function unpackFrame(packed: Uint8Array, { raw_bytes, first }: FrameEntry): Frame {
+  return new Frame(unpack(packed, raw_bytes), first);
 }
 
 export function encodeFrames(runs: RunVersion[]): EncodedFrames {
@@ -56,7 +56,7 @@ export function encodeFrames(runs: RunVersion[]): EncodedFrames {
   const parts: Uint8Array[] = [];
   let [offset, payload_bytes] = [0, 0];
   for (let first = 0; first < runs.length; ) {
-    const some = runs.slice(first, first + framed(runs, first));
+    const some = runs.slice(first, first + countFrameRuns(runs, first));
     writer.reset();
     writer.u32(some.length);
     for (const name of LONG_TEXTS) {
@@ -65,7 +65,7 @@ export function encodeFrames(runs: RunVersion[]): EncodedFrames {
     }
     const part = pack(writer.written);
     parts.push(part);
-    frames.push({ first, offset, packed: part.length, bytes: writer.length });
+    frames.push({ first, offset, packed_bytes: part.length, raw_bytes: writer.length });
     offset += part.length;
     first += some.length;
   }
@@ -77,17 +77,17 @@ function isPayload(name: LongName): boolean {
 }
 
 /** Returns the number of runs of a frame. */
-function framed(runs: RunVersion[], first: number): number {
+function countFrameRuns(runs: RunVersion[], first: number): number {
   let chars = 0;
   for (let n = 0; n < FRAME_RUNS; n++) {
     const run = runs[first + n];
     if (run === undefined) return n;
-    chars += payloadChars(run);
+    chars += textCharsOf(run);
     if (n > 0 && chars > FRAME_CHARS) return n;
   }
   return FRAME_RUNS;
 }
 
-function payloadChars(run: RunVersion): number {
+function textCharsOf(run: RunVersion): number {
   return LONG_TEXTS.reduce((sum, name) => sum + (run[name]?.length ?? 0), 0);
 }

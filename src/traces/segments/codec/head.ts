@@ -19,8 +19,11 @@ import type { TextCells } from "./text-cells.ts";
 const [IS_PATCHED, HAS_ERROR] = [1, 2];
 const writer = new ByteWriter();
 
-/** Columns of a segment's runs without their payloads, and where its frames are. */
-export class Head {
+/**
+ * Columns of a segment's runs without their long texts, and where its frames are. `n` is the number of a run in the
+ * segment.
+ */
+export class SegmentHead {
   readonly runs: number;
   readonly frames: FrameEntry[];
   readonly terms: TermIndex;
@@ -31,7 +34,8 @@ export class Head {
   readonly #flags: Uint8Array;
   readonly #orders: OrderCells;
 
-  constructor(bytes: Uint8Array, keys: Uint8Array) {
+  /** @param idBytes UUIDs of the runs, zeros for other ids */
+  constructor(bytes: Uint8Array, idBytes: Uint8Array) {
     const reader = new ByteReader(bytes);
     this.bytes = bytes.length;
     this.runs = reader.u32();
@@ -40,11 +44,11 @@ export class Head {
     this.frames = Array.from({ length: frames }, () => ({
       first: reader.u32(),
       offset: reader.u32(),
-      packed: reader.u32(),
-      bytes: reader.u32(),
+      packed_bytes: reader.u32(),
+      raw_bytes: reader.u32(),
     }));
     this.#flags = reader.take(this.runs);
-    const ids = IdCells.read(reader, this.runs, keys);
+    const ids = IdCells.read(reader, this.runs, idBytes);
     this.#ids.set("id", ids);
     for (const name of IDS) this.#ids.set(name, IdCells.read(reader, this.runs));
     for (const name of SHORT_TEXTS) this.#texts.set(name, reader.texts(this.runs));
@@ -69,7 +73,7 @@ export class Head {
     return name === "dotted_order" ? this.#orders.at(n) : (this.#texts.get(name)?.at(n) ?? null);
   }
 
-  compareIds(n: number, other: Head, m: number): number {
+  compareIds(n: number, other: SegmentHead, m: number): number {
     const [a, b] = [this.#ids.get("id"), other.#ids.get("id")];
     return a === undefined || b === undefined ? 0 : compareIds(a, n, b, m);
   }
@@ -83,16 +87,16 @@ export class Head {
     return this.#ids.get(name)?.isUuid(n) ?? false;
   }
 
-  /** Whether a run is below another one by their dotted orders. */
-  isBelow(n: number, above: number): boolean {
-    return this.#orders.isBelow(n, above);
+  /** Compares the dotted orders of two runs. */
+  isDescendant(n: number, ancestor: number): boolean {
+    return this.#orders.isDescendant(n, ancestor);
   }
 
   hasUsage(n: number): boolean {
     return this.number("total_tokens", n) !== null || this.hasText("total_cost", n);
   }
 
-  /** Returns the number of the frame that has a run's payloads. */
+  /** Returns the number of the frame that has a run's long texts. */
   frameOf(n: number): number {
     let at = this.frames.length - 1;
     while (at > 0 && (this.frames[at]?.first ?? 0) > n) at -= 1;
@@ -128,7 +132,7 @@ export class Head {
   }
 }
 
-/** Encodes the head. Its ids are kept apart. */
+/** Encodes the head without the UUIDs of the runs, which have a column of the table. */
 export function encodeHead(runs: RunVersion[], frames: FrameEntry[]) {
   writer.reset();
   writer.u32(runs.length);
@@ -136,8 +140,8 @@ export function encodeHead(runs: RunVersion[], frames: FrameEntry[]) {
   for (const name of NUMBERS) {
     writer.numbers(Float64Array.from(runs, (run) => run[name] ?? Number.NaN));
   }
-  for (const { first, offset, packed, bytes } of frames) {
-    for (const value of [first, offset, packed, bytes]) writer.u32(value);
+  for (const { first, offset, packed_bytes, raw_bytes } of frames) {
+    for (const value of [first, offset, packed_bytes, raw_bytes]) writer.u32(value);
   }
   writer.bytes(Uint8Array.from(runs, flagsOf));
   writeIdsWithoutUuids(

@@ -47,7 +47,7 @@ export class OrderCells {
   }
 
   /** Whether a run is below another one: its dotted order continues the other's after a dot. */
-  isBelow(n: number, above: number): boolean {
+  isDescendant(n: number, above: number): boolean {
     const texts = this.#texts;
     if (!texts?.has(n) || !texts.has(above)) return false;
     if (!this.#isCut(n) || !this.#isCut(above)) {

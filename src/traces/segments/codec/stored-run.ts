@@ -10,10 +10,10 @@ import {
   type ShortName,
 } from "./columns.ts";
 import type { Frame } from "./frames.ts";
-import type { Head } from "./head.ts";
+import type { SegmentHead } from "./head.ts";
 
 /** Decodes run `n` of a segment: short columns are in the head, texts of payloads in the frame. */
-export function readStored(head: Head, frame: Frame, n: number): RunVersion {
+export function readStored(head: SegmentHead, frame: Frame, n: number): RunVersion {
   return {
     id: head.id("id", n),
     ...columnsOf<NumberName>(NUMBERS, (name) => head.number(name, n)),

@@ -17,7 +17,7 @@ export async function deleteThreadsOf(env: Env, deployment_id: string): Promise<
   const threads = await someThreadsOf(env, deployment_id, { with_temporary: true, limit: BATCH });
   await deleteListed(env, threads);
   if (threads.length === BATCH) return false;
-  await directoryObject(env, deployment_id).end(deployment_id, ROOT);
+  await directoryObject(env, deployment_id).deleteDirectory(deployment_id, ROOT);
   return true;
 }
 

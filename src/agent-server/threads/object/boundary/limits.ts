@@ -32,6 +32,8 @@ export const MAX_PAGE_BYTES = 24 * MIB;
 export const MAX_CHECKPOINT_BYTES = 31 * MIB;
 /** Metadata that one filtered list reads. */
 export const MAX_SCANNED_CHARACTERS = 32 * MIB;
+/** Stored checkpoints that one commit reads to find the originals of copies. */
+export const MAX_ORIGINALS_BYTES = 32 * MIB;
 export const MAX_VALUES_CHARACTERS = 24 * MIB;
 /** Objects and lists of the values, which are parsed to be shown. */
 export const MAX_VALUES_CONTAINERS = 500_000;

@@ -1,6 +1,6 @@
 import type { StoredValue, StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
 import { chunks } from "../../../../shared/work/chunks.ts";
-import { MAX_ROW_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
+import { MAX_ORIGINALS_BYTES, MAX_ROW_BYTES } from "../boundary/limits.ts";
 import { insertRows } from "../log/insert.ts";
 import { SEGMENTED_BYTES } from "../log/segments.ts";
 import type { ChannelValues } from "./channel-values.ts";
@@ -11,12 +11,12 @@ import type { NewWrite } from "./replaced-writes.ts";
 import { REPLACE_CHECKPOINT, toBody } from "./row-format.ts";
 import { keyOfWrite } from "./stored-keys.ts";
 
-/** New values of a row, and its writes: each at most so much. */
+/** Limit of a row's new values, and of its writes. */
 const MAX_INLINE_BYTES = 64 * 1024;
 /** Values of older checkpoints that a row repeats. The others move to `channel_values`, each once. */
 const MAX_REPEATED_BYTES = 1024;
-/** A statement inserts as many; the rows of a whole batch would double its memory. */
-const ROWS = 12;
+/** A whole batch in one statement would double its memory. */
+const ROWS_PER_INSERT = 12;
 
 const INSERT_CHECKPOINT =
   "INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata, body)";
@@ -36,21 +36,21 @@ export class CheckpointRows {
   /** @returns the writes that are in no row */
   put(run_id: string | null, checkpoints: NewCheckpoint[], writes: NewWrite[]): NewWrite[] {
     if (checkpoints.length === 0) return writes;
-    const waiting = Map.groupBy(writes, keyOfCheckpoint);
-    const budget = new ByteBudget(MAX_SCANNED_CHARACTERS);
-    for (const some of chunks(checkpoints, ROWS)) {
-      const sources = this.#sourcesOf(some, budget);
-      const stored = some.map((checkpoint) => this.#toRow(run_id, checkpoint, sources, waiting));
+    const unplaced = Map.groupBy(writes, keyOfCheckpoint);
+    const budget = new ByteBudget(MAX_ORIGINALS_BYTES);
+    for (const chunk of chunks(checkpoints, ROWS_PER_INSERT)) {
+      const sources = this.#sourcesOf(chunk, budget);
+      const stored = chunk.map((checkpoint) => this.#toRow(run_id, checkpoint, sources, unplaced));
       insertRows(
         this.#sql,
         INSERT_CHECKPOINT,
         stored.map(({ row }) => row),
         `ON CONFLICT DO UPDATE SET ${REPLACE_CHECKPOINT}`,
       );
-      const newest = some.findLastIndex(({ ns }) => ns === "");
-      this.#head.follow(some, stored[newest]?.inline ?? []);
+      const newest = chunk.findLastIndex(({ ns }) => ns === "");
+      this.#head.follow(chunk, stored[newest]?.inline ?? []);
     }
-    return [...waiting.values()].flat();
+    return [...unplaced.values()].flat();
   }
 
   #sourcesOf(checkpoints: NewCheckpoint[], budget: ByteBudget): InlineSources {
@@ -65,42 +65,51 @@ export class CheckpointRows {
     run_id: string | null,
     next: NewCheckpoint,
     sources: InlineSources,
-    waiting: Map<string, NewWrite[]>,
+    unplaced: Map<string, NewWrite[]>,
   ) {
     const { ns, checkpoint_id, parent_id, checkpoint, metadata } = next;
     // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
-    const room = MAX_ROW_BYTES - 3 * (checkpoint.length + metadata.length);
-    const max = Math.min(MAX_INLINE_BYTES, room / 2);
+    const free_bytes = MAX_ROW_BYTES - 3 * (checkpoint.length + metadata.length);
+    const max = Math.min(MAX_INLINE_BYTES, free_bytes / 2);
     const long = next.values.filter(({ data }) => data.byteLength >= SEGMENTED_BYTES);
     const small = next.values.filter(({ data }) => data.byteLength < SEGMENTED_BYTES);
-    const fresh = divide(small, max);
-    const repeated = divide(sources.repeatedBy(next), Math.min(MAX_REPEATED_BYTES, room / 2));
+    const fresh = fitSmallest(small, max);
+    const repeated = fitSmallest(
+      sources.repeatedBy(next),
+      Math.min(MAX_REPEATED_BYTES, free_bytes / 2),
+    );
     const values = [...fresh.inside, ...repeated.inside];
     this.#values.put(run_id, ns, [...long, ...fresh.outside, ...repeated.outside]);
     sources.add(ns, values);
-    const writes = sources.writesOf(next) ?? takeWrites(waiting, keyOfCheckpoint(next), max);
+    const writes = sources.writesOf(next) ?? takeInlineWrites(unplaced, keyOfCheckpoint(next), max);
     sources.setWrites(next, writes);
     const body = toBody({ checkpoint, metadata, inline_values: values, inline_writes: writes });
+    // Rows of earlier versions have the checkpoint and its metadata in columns, which are empty here.
     return { row: [ns, checkpoint_id, parent_id, run_id, "", "", body], inline: values };
   }
 }
 
-/** Takes writes that never change. Interrupts and answers may be replaced, each in its own row. */
-function takeWrites(waiting: Map<string, NewWrite[]>, key: string, max: number): StoredWrite[] {
-  const own = new Map<string, NewWrite>();
+/** Takes writes that never change. Interrupts and answers may be replaced, each in a row of its table. */
+function takeInlineWrites(
+  unplaced: Map<string, NewWrite[]>,
+  key: string,
+  max: number,
+): StoredWrite[] {
+  const immutable = new Map<string, NewWrite>();
   const others: NewWrite[] = [];
-  for (const write of waiting.get(key) ?? []) {
+  // The first write of a key wins, as with INSERT OR IGNORE.
+  for (const write of unplaced.get(key) ?? []) {
     const at = keyOfWrite(write);
     if (write.idx < 0) others.push(write);
-    else if (!own.has(at)) own.set(at, write);
+    else if (!immutable.has(at)) immutable.set(at, write);
   }
-  const { inside, outside } = divide([...own.values()], max);
-  waiting.set(key, [...others, ...outside]);
+  const { inside, outside } = fitSmallest([...immutable.values()], max);
+  unplaced.set(key, [...others, ...outside]);
   return inside.map(({ ns: _n, checkpoint_id: _c, ...write }) => write);
 }
 
 /** Divides entries into those that fit, the smallest first, and the others. */
-function divide<T extends StoredValue | StoredWrite>(entries: T[], max: number) {
+function fitSmallest<T extends StoredValue | StoredWrite>(entries: T[], max: number) {
   const inside: T[] = [];
   const outside: T[] = [];
   let left = max;

@@ -4,7 +4,7 @@ import type {
   StoredWrite,
 } from "../../../../isolate/checkpoint-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
-import { MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
+import { MAX_ORIGINALS_BYTES } from "../boundary/limits.ts";
 import type { ByteBudget } from "./checkpoint-page.ts";
 import {
   CHECKPOINT_COLUMNS,
@@ -29,7 +29,7 @@ export class InlineSources {
   /** Writes in the rows of checkpoints that were stored before, by checkpoint. */
   readonly #writes = new Map<string, StoredWrite[]>();
 
-  /** `budget`: what the originals of copies may read. */
+  /** @param budget limit of the checkpoints that are read to find the originals of copies */
   constructor(sql: SqlStorage, budget: ByteBudget) {
     this.#sql = sql;
     this.#budget = budget;
@@ -76,7 +76,7 @@ export class InlineSources {
   #count({ checkpoint, inline_values }: CheckpointRow) {
     const bytes = inline_values.reduce((sum, { data }) => sum + data.byteLength, 0);
     if (this.#budget.take(checkpoint.length + bytes)) return;
-    const message = `checkpoint_id: more than ${MAX_SCANNED_CHARACTERS} bytes of checkpoints follow its parent; copy a newer checkpoint.`;
+    const message = `checkpoint_id: more than ${MAX_ORIGINALS_BYTES} bytes of checkpoints follow its parent; copy a newer checkpoint.`;
     throw new AppError("too_large", message);
   }
 

@@ -1,10 +1,10 @@
-import { hasIsolatesElsewhere } from "../../../../control-plane/deployments/isolate/isolate.ts";
+import { areIsolatesRemote } from "../../../../control-plane/deployments/isolate/isolate.ts";
 import type { Op, RunOutcome } from "../../../../isolate/contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { isRecord } from "../../../../shared/guards.ts";
 import { log } from "../../../../shared/log.ts";
 import { release } from "../../../../shared/rpc.ts";
-import { feedbackUrl } from "../../../../traces/feedback/feedback-url-service.ts";
+import { createFeedbackUrl } from "../../../../traces/feedback/feedback-url-service.ts";
 import { callAgent } from "../../contract/agent-calls.ts";
 import type { Loss } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
@@ -59,7 +59,7 @@ export class AttemptDriver {
   /** Returns why the newest attempt is gone, after its thread has lost its process. */
   lossOf({ version }: StoredRun): Loss {
     if (version !== this.version) return "upgrade";
-    return hasIsolatesElsewhere() ? "main_process" : "restart";
+    return areIsolatesRemote() ? "main_process" : "restart";
   }
 
   async drive(attempt: RunAttempt) {
@@ -183,7 +183,7 @@ async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {
   const urls = await Promise.all(
     kwargs.feedback_keys.map(async (key) => [
       key,
-      await feedbackUrl(env, created_by.origin, { workspace_id, run_id, key }),
+      await createFeedbackUrl(env, created_by.origin, { workspace_id, run_id, key }),
     ]),
   );
   return [{ op: "event", event: "feedback", data: JSON.stringify(Object.fromEntries(urls)) }];

@@ -1,4 +1,4 @@
-import { hasIsolatesElsewhere } from "../../../../control-plane/deployments/isolate/isolate.ts";
+import { areIsolatesRemote } from "../../../../control-plane/deployments/isolate/isolate.ts";
 import type { GraphCall, RunCall, WireConfig } from "../../../../isolate/contract.ts";
 import type { AgentUser } from "../../../../shared/context.ts";
 import { sha256Hex } from "../../../../shared/crypto/crypto.ts";
@@ -69,7 +69,7 @@ export function toGraphCall(
 
 /** The processes of agents on one machine have more memory than an isolate at Cloudflare. */
 function stateLimit(): Pick<GraphCall, "max_state_bytes"> {
-  return hasIsolatesElsewhere() ? { max_state_bytes: MAX_VALUE_BYTES } : {};
+  return areIsolatesRemote() ? { max_state_bytes: MAX_VALUE_BYTES } : {};
 }
 
 /** Sets the keys that graphs read the user from, and drops keys of clients with the same prefix. */

@@ -1,6 +1,6 @@
 import { AppError } from "../../../../shared/errors.ts";
-import { withDeadline } from "../../../../shared/work/deadline.ts";
 import { ISOLATE_BUDGET } from "../../../../shared/work/memory-budget.ts";
+import { withTimeout } from "../../../../shared/work/timeout.ts";
 
 /**
  * Maximum time for which a call of an agent holds the bytes that it loads. Its code may take longer, and other
@@ -26,7 +26,7 @@ export async function admitState<T>(
       const result = call();
       resolve({ result });
       const answer = Promise.race([result, taken ?? result]);
-      await withDeadline<unknown>(answer, MAX_HOLD_MS, () => null).catch(() => {});
+      await withTimeout<unknown>(answer, MAX_HOLD_MS, () => null).catch(() => {});
     });
     hold.catch(reject);
   });

@@ -1,6 +1,6 @@
 import { toByteStream } from "../../../../shared/http/sse.ts";
 
-/** Counts the streams that clients have not read to their end: their thread must stay in its object. */
+/** Counts the response streams that clients still read. */
 export class OpenStreams {
   #open = 0;
 

@@ -1,36 +1,40 @@
 import { Cron } from "croner";
 
-export type SchedulePlan = {
+export type CronFields = {
   schedule: string;
   timezone: string;
   /** ISO 8601, empty for a cron without an end. */
   end_time: string;
 };
 
-const SHOWN = 3;
-const FIELDS = 5;
+const SHOWN_FIRINGS = 3;
+const SCHEDULE_FIELDS = 5;
 
 /** Follows the rules of the service, which checks the schedule again. */
-export function nextFirings({ schedule, timezone, end_time }: SchedulePlan, now: Date) {
+export function nextFirings({ schedule, timezone, end_time }: CronFields, now: Date) {
   const times: Date[] = [];
+  if (!isTimeZone(timezone)) {
+    const problem = `“${timezone}” is not an IANA time zone such as Europe/Paris`;
+    return { times, problem };
+  }
+  const count = schedule.trim().split(/\s+/).length;
+  if (count !== SCHEDULE_FIELDS && !schedule.startsWith("@")) {
+    const fields = "(minute, hour, day, month, weekday)";
+    return { times, problem: `The schedule must have five fields ${fields}: it has ${count}` };
+  }
   try {
-    const count = schedule.trim().split(/\s+/).length;
-    if (count !== FIELDS && !schedule.startsWith("@")) throw new Error(`it has ${count}`);
     const end = end_time === "" ? Number.POSITIVE_INFINITY : Date.parse(end_time);
     const cron = new Cron(schedule, {
       mode: "5-part",
       timezone: timezone || "UTC",
       fixedTimeRule: "no-wildcard",
     });
-    const next = cron.nextRuns(SHOWN, now);
+    const next = cron.nextRuns(SHOWN_FIRINGS, now);
     if (next.length === 0) return { times, problem: "The schedule never fires: no date matches" };
     return { times: next.filter((time) => time.getTime() <= end), problem: null };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const problem = isTimeZone(timezone)
-      ? `The schedule must have five fields (minute, hour, day, month, weekday): ${why}`
-      : `“${timezone}” is not an IANA time zone such as Europe/Paris`;
-    return { times, problem };
+    return { times, problem: `Invalid schedule: ${why}` };
   }
 }
 

@@ -11,19 +11,19 @@ import { tableStatements } from "./statements.ts";
  * Returns the table that an export belongs to: its newest version for a schedule, the version that added it for a window.
  * @returns `null` without a table
  */
-export async function readTableView(env: Env, row: ExportRow, bucket_url: string) {
+export async function readTableInfo(env: Env, row: ExportRow, bucket_url: string) {
   if (row.table_format === null) return null;
   const schedule_id = row.source_bulk_export_id ?? row.id;
   const location = `${bucket_url}/${tableFolder(row, schedule_id)}`;
-  const view = { format: row.table_format, location };
+  const info = { format: row.table_format, location };
   const version = await versionOf(env, row);
   if (version === null) {
-    return { ...view, version, snapshot_id: null, metadata_location: null, statements: null };
+    return { ...info, version, snapshot_id: null, metadata_location: null, statements: null };
   }
   const snapshot_id = row.source_bulk_export_id === null ? null : snapshotIdOf(row.id);
   const columns = selectColumns(row.export_fields);
   return {
-    ...view,
+    ...info,
     version,
     snapshot_id,
     metadata_location: metadataFile(location, version),
@@ -31,7 +31,7 @@ export async function readTableView(env: Env, row: ExportRow, bucket_url: string
   };
 }
 
-/** Reads the newest version that the bucket has, or that of a window. */
+/** Reads the version of a window again: `addToTable` sets it after the caller has read the row. */
 async function versionOf(env: Env, row: ExportRow): Promise<number | null> {
   if (row.source_bulk_export_id !== null) {
     const [found] = await database(env)
@@ -49,5 +49,6 @@ async function versionOf(env: Env, row: ExportRow): Promise<number | null> {
         eq(bulk_export_tables.workspace_id, row.workspace_id),
       ),
     );
+  // 0: no version is published yet.
   return table?.version || null;
 }
