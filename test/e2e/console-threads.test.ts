@@ -380,3 +380,14 @@ test("a thread that does not exist is named, and what cannot be reached is tried
   await opened.context.setOffline(false);
   await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
 });
+
+test("the playground opens an assistant beyond the first hundred, and names one that does not exist", async () => {
+  const { assistants } = client(chat);
+  const create = (n: number) => assistants.create({ graphId: "chat", name: `Assistant ${n}` });
+  await Promise.all(Array.from({ length: 100 }, (_, n) => create(n)));
+  const { assistant_id } = await create(100);
+  await page.goto(consoleUrl(`/playground?deployment=${chat}&assistant=${assistant_id}`));
+  await page.getByText("Talk to Assistant 100").waitFor();
+  await page.goto(consoleUrl(`/playground?deployment=${chat}&assistant=${crypto.randomUUID()}`));
+  await page.getByText("The agent has no assistant with this id.").waitFor();
+});

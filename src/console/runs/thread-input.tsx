@@ -43,8 +43,8 @@ export function ThreadInput({ view, actions, assistant_id, checkpoint_id, onStar
       {isChat ? (
         <Composer
           key={view.thread_id}
-          draft={`thread ${view.thread_id}`}
-          act={actOf(view)}
+          draftKey={`thread ${view.thread_id}`}
+          buttonText={actOf(view)}
           label={checkpoint_id ? "Write to the agent from this checkpoint" : "Write to the agent"}
           onSend={(content) => run({ messages: [{ role: "user", content }] })}
         >

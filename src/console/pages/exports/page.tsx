@@ -38,8 +38,8 @@ export function ExportsPage() {
         <LiveControl
           polling={polling}
           query={query}
-          note={active > 0 ? `${active} at work` : undefined}
-          title="Read every 2 s while an export is at work, otherwise every 10 s"
+          note={active > 0 ? `${active} running` : undefined}
+          title="Read every 2 s while an export is running, otherwise every 10 s"
         />
       </TopBar>
       <PageHeader
@@ -92,7 +92,7 @@ function List({ rows, offset }: { rows: BulkExport[]; offset: number }) {
       }
     >
       {rows.length === 0 ? (
-        <NoExports kind={kind} isFiltered={status !== undefined || kind !== undefined} />
+        <NoExports kind={kind} isPart={status !== undefined || offset > 0} />
       ) : (
         <ExportTable rows={rows} />
       )}
@@ -141,14 +141,15 @@ function Filters() {
   );
 }
 
-type NoExportsProps = { kind: ExportsSearch["kind"]; isFiltered: boolean };
+/** `isPart`: the list is filtered by status, or not the first page. */
+type NoExportsProps = { kind: ExportsSearch["kind"]; isPart: boolean };
 
-function NoExports({ kind, isFiltered }: NoExportsProps) {
+function NoExports({ kind, isPart }: NoExportsProps) {
   const workspace = useWorkspaceId();
   const mayExport = useMayExport();
   const schedule = kind === "schedule" ? kind : undefined;
-  if (isFiltered && schedule === undefined)
-    return <Empty title="No export is of this kind and status">Choose others.</Empty>;
+  if (isPart || kind === "window")
+    return <Empty title="No exports match">Change the filters or the page.</Empty>;
   return (
     <Empty
       title={schedule ? "No schedules" : "No exports yet"}

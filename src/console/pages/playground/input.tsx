@@ -51,8 +51,8 @@ export function PlaygroundInput({ target, assistant, view, actions, thread_id }:
       {isChat ? (
         <Composer
           key={target.deployment}
-          draft={`playground ${target.deployment}`}
-          act={actOf(view)}
+          draftKey={`playground ${target.deployment}`}
+          buttonText={actOf(view)}
           label="Write to the agent"
           onSend={(content) => run({ messages: [{ role: "user", content }] })}
           end={stop}

@@ -39,12 +39,19 @@ function Playground({ id }: { id: string }) {
       {(all) =>
         target.assistant === undefined ? (
           <Panel>
-            <Empty title="No such assistant">
-              The agent has {all.length} assistants, and none has this id.
-            </Empty>
+            {target.unlisted.isLoading ? (
+              <Skeleton />
+            ) : (
+              <Empty title="No such assistant">The agent has no assistant with this id.</Empty>
+            )}
           </Panel>
         ) : (
-          <Session key={thread ?? "new"} target={target} assistant={target.assistant} all={all} />
+          <Session
+            key={thread ?? "new"}
+            target={target}
+            assistant={target.assistant}
+            all={all.includes(target.assistant) ? all : [...all, target.assistant]}
+          />
         )
       }
     </QueryState>

@@ -6,36 +6,45 @@ import type {
 } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
+import { isId } from "../../state/search.ts";
 
-const SHOWN = 100;
+const MAX_LISTED = 100;
 
 export type AssistantSchemas = z.infer<typeof GraphSchemas>;
 
 export type Target = {
   /** Id of the deployment. */
   deployment: string;
-  /** The deployment, with the revision that was chosen. */
+  /** `{deployment}`, or `{deployment}@{revision}`. */
   ref: string;
   assistants: UseQueryResult<Assistant[]>;
+  /** The assistant of the URL when the list does not have it. */
+  unlisted: UseQueryResult<Assistant>;
   assistant: Assistant | undefined;
 };
 
-/** The assistant of the address, else the first graph's own. */
+/**
+ * Returns the assistant named in the URL by its id or its graph, or else the oldest one that the system created, or else
+ * the oldest.
+ */
 export function useTarget(
   deployment: string,
   revision: string | undefined,
-  wanted: string | undefined,
+  name: string | undefined,
 ): Target {
   const ref = revision ? `${deployment}@${revision}` : deployment;
   const assistants = useApiQuery<Assistant[]>(agentPath(ref)`/assistants/search`, {
-    post: { limit: SHOWN, sort_by: "created_at", sort_order: "asc" },
+    post: { limit: MAX_LISTED, sort_by: "created_at", sort_order: "asc" },
   });
-  const all = assistants.data ?? [];
-  const named = all.find(({ assistant_id, graph_id }) =>
-    [assistant_id, graph_id].includes(wanted ?? ""),
+  const listed = assistants.data ?? [];
+  const named = listed.find(({ assistant_id, graph_id }) =>
+    [assistant_id, graph_id].includes(name ?? ""),
   );
-  const own = all.find(({ metadata }) => metadata.created_by === "system");
-  return { deployment, ref, assistants, assistant: wanted ? named : (own ?? all[0]) };
+  const isUnlisted = assistants.isSuccess && name !== undefined && !named && isId(name);
+  const unlisted = useApiQuery<Assistant>(isUnlisted ? agentPath(ref)`/assistants/${name}` : null);
+  const oldest = listed.find(({ metadata }) => metadata.created_by === "system") ?? listed[0];
+  const assistant = name ? (named ?? unlisted.data) : oldest;
+  return { deployment, ref, assistants, unlisted, assistant };
 }
 
 export function useSchemas(ref: string, assistant_id: string) {

@@ -3,20 +3,20 @@ import { Icon } from "../icon.tsx";
 
 type Props = {
   label: string;
-  /** Name under which this tab keeps the text until it is sent, also over the end of a session. */
-  draft: string;
+  /** Key of the text in this tab's storage. An unsent text survives a new login. */
+  draftKey: string;
   onSend: (text: string) => Promise<unknown>;
-  /** Text of the button. */
-  act?: string;
+  buttonText?: string;
   /** Controls at the start of the footer. */
   children?: ReactNode;
   /** Controls beside the button that sends. */
   end?: ReactNode;
 };
 
-/** A text that waits for its confirmation: it stays in the field until the service accepted it. */
-export function Composer({ label, draft, onSend, act = "Send", children, end }: Props) {
-  const [text, setText] = useDraft(draft);
+/** A field for a message. Its text stays until `onSend` resolves. */
+export function Composer(props: Props) {
+  const { label, draftKey, onSend, buttonText = "Send", children, end } = props;
+  const [text, setText] = useDraft(draftKey);
   const [isBusy, setBusy] = useState(false);
   const send = () => {
     if (text.trim() === "" || isBusy) return;
@@ -40,6 +40,7 @@ export function Composer({ label, draft, onSend, act = "Send", children, end }: 
         aria-label={label}
         placeholder={label}
         value={text}
+        readOnly={isBusy}
         onKeyDown={onKey}
         onChange={(event) => setText(event.target.value)}
       />
@@ -55,7 +56,7 @@ export function Composer({ label, draft, onSend, act = "Send", children, end }: 
               disabled={text.trim() === "" || isBusy}
               onClick={send}
             >
-              <Icon name="send" small /> {isBusy ? "Sending" : act}
+              <Icon name="send" small /> {isBusy ? "Sending" : buttonText}
             </button>
           </span>
         </span>

@@ -56,22 +56,32 @@ export function SigningSecret() {
               <Time at={updated_at} />
               {previous_valid_until !== null && (
                 <>
-                  . The previous secret signs too until <Time at={previous_valid_until} exact />
+                  . The previous secret signs too until <Time at={previous_valid_until} exact />.
                 </>
               )}
             </p>
           </Panel>
         )}
       </QueryState>
-      {open === "set" && <SetSecret onSecret={setSecret} onClose={() => setOpen(null)} />}
+      {open === "set" && (
+        <SetSecret
+          isReplacement={query.data?.is_set === true}
+          onSecret={setSecret}
+          onClose={() => setOpen(null)}
+        />
+      )}
       {open === "delete" && <DeleteSecret onClose={() => setOpen(null)} />}
     </>
   );
 }
 
-type SetProps = { onSecret: (secret: string | null) => void; onClose: () => void };
+type SetProps = {
+  isReplacement: boolean;
+  onSecret: (secret: string | null) => void;
+  onClose: () => void;
+};
 
-function SetSecret({ onSecret, onClose }: SetProps) {
+function SetSecret({ isReplacement, onSecret, onClose }: SetProps) {
   const { mutateAsync } = useApiChange<void, z.infer<typeof SecretSet>>({
     method: "PUT",
     path: PATH,
@@ -80,14 +90,14 @@ function SetSecret({ onSecret, onClose }: SetProps) {
   });
   return (
     <ConfirmDialog
-      title="Create a signing secret?"
-      act="Create secret"
+      title={isReplacement ? "Replace the signing secret?" : "Create a signing secret?"}
+      act={isReplacement ? "Replace secret" : "Create secret"}
       keep="Keep it as it is"
       onAct={() => mutateAsync().then(({ secret }) => onSecret(secret))}
       onClose={onClose}
     >
-      Deliveries are signed with it from now on, in each deployment of the workspace. A previous
-      secret signs too for one day.
+      Deliveries are signed with it from now on, in each deployment of the workspace.
+      {isReplacement && " The previous secret signs too for one day."}
     </ConfirmDialog>
   );
 }

@@ -1,7 +1,6 @@
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
-import { Id } from "../../../ui/copy-button.tsx";
 import { JsonView } from "../../../ui/json-view/json-view.tsx";
-import { Cost, Quantity, Time } from "../../../ui/values.tsx";
+import { Cost, Id, Quantity, Time } from "../../../ui/values.tsx";
 
 export function SpanMetadata({ run }: { run: TraceRun }) {
   const { metadata, ...extra } = run.extra ?? {};
@@ -46,14 +45,17 @@ export function SpanMetadata({ run }: { run: TraceRun }) {
 }
 
 function Usage({ run }: { run: TraceRun }) {
-  if (run.total_tokens === null) return null;
   return (
     <>
-      <dt>Tokens</dt>
-      <dd>
-        <Quantity value={run.total_tokens} /> (<Quantity value={run.prompt_tokens} /> in,{" "}
-        <Quantity value={run.completion_tokens} /> out)
-      </dd>
+      {run.total_tokens !== null && (
+        <>
+          <dt>Tokens</dt>
+          <dd>
+            <Quantity value={run.total_tokens} /> (<Quantity value={run.prompt_tokens} /> in,{" "}
+            <Quantity value={run.completion_tokens} /> out)
+          </dd>
+        </>
+      )}
       {run.total_cost !== null && (
         <>
           <dt>Cost</dt>

@@ -11,19 +11,19 @@ type Props = {
   tree: TraceTree;
   scale: Scale;
   index: number;
-  start: number;
+  /** Distance from the top of the tree in pixels. */
+  top: number;
   isSelected: boolean;
   isOpen: boolean;
-  /** Position among the shown rows, and their number. */
-  position: number;
-  count: number;
   onSelect: (index: number) => void;
   onToggle: (index: number) => void;
 };
 
-/** Names below this level have its number: their indent takes no more of the width. */
-const DEEP = 8;
+/** Deeper rows show their level as a number: the indent ends at 45 % of the width. */
+const MAX_INDENTED_LEVELS = 8;
 const MAX_NAME_CHARS = 300;
+/** A label behind this share of the width would be cut: it is before its bar. */
+const LABEL_FLIP_AT = 0.86;
 
 /** A span in the tree, and its bar in the waterfall. */
 export const SpanRow = memo(function SpanRow(props: Props) {
@@ -39,7 +39,7 @@ export const SpanRow = memo(function SpanRow(props: Props) {
       className={`tree-row ${tree.failed[index] ? "path" : ""}`}
       style={
         {
-          transform: `translateY(${props.start}px)`,
+          transform: `translateY(${props.top}px)`,
           "--d": depth,
         } as CSSProperties
       }
@@ -48,15 +48,13 @@ export const SpanRow = memo(function SpanRow(props: Props) {
       aria-level={depth + 1}
       aria-selected={isSelected}
       aria-expanded={hasChildren ? isOpen : undefined}
-      aria-setsize={props.count}
-      aria-posinset={props.position + 1}
       onClick={() => onSelect(index)}
     >
       <div className="nmc">
         {hasChildren ? <Twisty {...props} /> : <span className="tws" />}
         <Label {...props} />
       </div>
-      {isDrawn(props) ? <Bar {...props} /> : <div className="wf" />}
+      {isInView(props) ? <Bar {...props} /> : <div className="wf" />}
     </div>
   );
 });
@@ -84,11 +82,11 @@ function Label({ tree, index, isOpen }: Props) {
   if (span === undefined) return null;
   const { icon, tone, word } = kindOf(span.run_type);
   const name = cutText(span.name, MAX_NAME_CHARS);
-  const below = (tree.size[index] ?? 1) - 1;
+  const descendants = (tree.size[index] ?? 1) - 1;
   const depth = tree.depth[index] ?? 0;
   return (
     <>
-      {depth > DEEP && (
+      {depth > MAX_INDENTED_LEVELS && (
         <span className="xs dim" title={`Level ${depth + 1}`}>
           {depth + 1}
         </span>
@@ -102,7 +100,7 @@ function Label({ tree, index, isOpen }: Props) {
       {span.status === "ERROR" && <Mark kind="failed" word="failed" tone="err" />}
       {span.status === "PENDING" && <Mark kind="running" word="running" tone="live" />}
       <span className="push xs dim nw">
-        {!isOpen && below > 0 && `${formatNumber(below)} below`}
+        {!isOpen && descendants > 0 && `${formatNumber(descendants)} below`}
         {isOpen && span.total_tokens !== null && span.run_type === "LLM" && (
           <>{formatNumber(span.total_tokens)} tok</>
         )}
@@ -124,12 +122,12 @@ function Mark({ kind, word, tone }: MarkProps) {
 
 type BarProps = Pick<Props, "tree" | "scale" | "index">;
 
-/** Whether a part of the span is in the stretch of time that is drawn. */
-function isDrawn({ tree, scale, index }: BarProps): boolean {
+/** Whether a part of the span is in the visible range of time. */
+function isInView({ tree, scale, index }: BarProps): boolean {
   return (tree.end[index] ?? 0) >= scale.from && (tree.start[index] ?? 0) <= scale.to;
 }
 
-/** Structure is thin, work is thick and coloured; the light part of a model call waits for a token. */
+/** Spans with children are thin. The light part of a model call is the time to its first token. */
 function Bar({ tree, scale, index }: BarProps) {
   const span = tree.spans[index];
   const start = tree.start[index] ?? 0;
@@ -158,7 +156,9 @@ function Bar({ tree, scale, index }: BarProps) {
         <span
           className="bl"
           style={
-            left + width > 0.86 ? { right: percent(1 - left) } : { left: percent(left + width) }
+            left + width > LABEL_FLIP_AT
+              ? { right: percent(1 - left) }
+              : { left: percent(left + width) }
           }
         >
           {formatDuration(end - start)}

@@ -104,11 +104,9 @@ function Rows({ tree, scale, rows, selected, closed, box, list, position, ...on 
               tree={tree}
               scale={scale}
               index={index}
-              start={start}
+              top={start}
               isSelected={index === selected}
               isOpen={!closed.has(tree.spans[index]?.id ?? "")}
-              position={at}
-              count={rows.length}
               onSelect={on.onSelect}
               onToggle={on.onToggle}
             />
