@@ -15,7 +15,7 @@ import {
   pastWindows,
   rangeText,
 } from "../../src/console/exports/windows.ts";
-import { daysText, toDayBars } from "../../src/console/pages/export/days.ts";
+import { summarizeDays, toDayBars } from "../../src/console/pages/export/days.ts";
 import { expiryText, keyName, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
 import { parseFields } from "../../src/console/ui/conversation/fields.ts";
 
@@ -157,11 +157,11 @@ test("the days of a long export are bars of several days, which show the worst s
     },
   })) as unknown as Parameters<typeof toDayBars>[0];
   expect(toDayBars(days, 3)).toEqual([
-    { key: "day-0", label: "1 Nov to 2 Nov", rows: 10, state: "written", height: 0.2 },
+    { key: "day-0", label: "1 Nov to 2 Nov", rows: 10, state: "completed", height: 0.2 },
     { key: "day-2", label: "3 Nov to 4 Nov", rows: 50, state: "failed", height: 1 },
-    { key: "day-4", label: "5 Nov", rows: 40, state: "written", height: 0.8 },
+    { key: "day-4", label: "5 Nov", rows: 40, state: "completed", height: 0.8 },
   ]);
-  expect(daysText(days)).toBe("5 days: 4 written, 1 failed or ended; 1 without runs");
+  expect(summarizeDays(days)).toBe("5 days: 4 completed, 1 failed or cancelled; 1 empty");
 });
 
 describe("a key", () => {

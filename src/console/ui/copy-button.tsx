@@ -40,12 +40,3 @@ export function CopyButton({ text, label, showLabel = false }: Props) {
     </button>
   );
 }
-
-/** An id in short, whole on copy and in the title. */
-export function Id({ id, length = 8 }: { id: string; length?: number }) {
-  return (
-    <code className="sha" title={id}>
-      {id.slice(0, length)}
-    </code>
-  );
-}

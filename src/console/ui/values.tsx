@@ -36,6 +36,15 @@ export function Time({ at, exact = false }: { at: string | null; exact?: boolean
   );
 }
 
+/** The first characters of an id. The title has the whole id. */
+export function Id({ id, length = 8 }: { id: string; length?: number }) {
+  return (
+    <code className="sha" title={id}>
+      {id.slice(0, length)}
+    </code>
+  );
+}
+
 export function Duration({ ms }: { ms: number | null }) {
   return ms === null ? null : <span className="nw">{formatDuration(ms)}</span>;
 }

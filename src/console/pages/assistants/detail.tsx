@@ -7,14 +7,13 @@ import type {
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
 import { type ApiPath, under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
-import { Id } from "../../ui/copy-button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { Time } from "../../ui/values.tsx";
+import { Id, Time } from "../../ui/values.tsx";
 import { AssistantActions } from "./actions.tsx";
 
 const route = getRouteApi("/w/$workspace/assistants");

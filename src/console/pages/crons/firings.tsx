@@ -4,12 +4,11 @@ import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
 import { showRun } from "../../runs/stream/run-status.ts";
 import { pathTo } from "../../state/path.ts";
-import { Id } from "../../ui/copy-button.tsx";
 import type { StatusKind } from "../../ui/icons/status-kind.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
-import { Time } from "../../ui/values.tsx";
+import { Id, Time } from "../../ui/values.tsx";
 
 const POLL_MS = 3000;
 

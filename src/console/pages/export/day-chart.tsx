@@ -5,7 +5,7 @@ import { EXPORTS } from "../../exports/names.ts";
 import { formatNumber } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
-import { type DayBar, daysText, dayWord, toDayBars } from "./days.ts";
+import { type DayBar, labelOfDay, summarizeDays, toDayBars } from "./days.ts";
 
 type Props = { id: string; poll: number | false };
 
@@ -15,7 +15,7 @@ export function DayChart({ id, poll }: Props) {
   return (
     <QueryState query={query} what="The days could not be read" rows={3}>
       {(runs) => (
-        <Panel title="By day" footer={runs.length === 0 ? undefined : daysText(runs)}>
+        <Panel title="By day" footer={runs.length === 0 ? undefined : summarizeDays(runs)}>
           {runs.length === 0 ? (
             <p className="in-p dim">The days appear when the export is planned.</p>
           ) : (
@@ -34,10 +34,10 @@ function Bars({ bars }: { bars: DayBar[] }) {
         <li
           key={key}
           className={state}
-          title={`${label}: ${formatNumber(rows)} rows, ${dayWord(state)}`}
+          title={`${label}: ${formatNumber(rows)} rows, ${labelOfDay(state)}`}
         >
           <i style={{ height: `${Math.max(4, height * 100)}%` }} />
-          <span className="sr">{`${label}: ${formatNumber(rows)} rows, ${dayWord(state)}`}</span>
+          <span className="sr">{`${label}: ${formatNumber(rows)} rows, ${labelOfDay(state)}`}</span>
           <em aria-hidden="true">{isLabelled(index, bars.length) ? label : ""}</em>
         </li>
       ))}

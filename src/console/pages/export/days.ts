@@ -1,7 +1,7 @@
 import type { BulkExportRun } from "../../../exports/bulk-exports/run-schema.ts";
 import { formatCount, formatDate } from "../../ui/formats.ts";
 
-export type DayState = "written" | "working" | "waiting" | "failed";
+export type DayState = "completed" | "running" | "queued" | "failed";
 
 export type DayBar = {
   key: string;
@@ -13,20 +13,20 @@ export type DayBar = {
 };
 
 const STATES: Record<BulkExportRun["status"], DayState> = {
-  CREATED: "waiting",
-  RUNNING: "working",
-  COMPLETED: "written",
+  CREATED: "queued",
+  RUNNING: "running",
+  COMPLETED: "completed",
   FAILED: "failed",
   CANCELLED: "failed",
   TIMEDOUT: "failed",
 };
-/** The state of a bar of several days is the first of these that any day has. */
-const ORDER: DayState[] = ["failed", "working", "waiting", "written"];
+/** Worst first: a bar of several days shows the first of these states that one of its days has. */
+const ORDER: DayState[] = ["failed", "running", "queued", "completed"];
 const MAX_BARS = 60;
 
 /** Bars of the days of an export, of several days each in a long one. */
-export function toDayBars(runs: BulkExportRun[], maximum = MAX_BARS): DayBar[] {
-  const size = Math.max(1, Math.ceil(runs.length / maximum));
+export function toDayBars(runs: BulkExportRun[], max_bars = MAX_BARS): DayBar[] {
+  const size = Math.max(1, Math.ceil(runs.length / max_bars));
   const groups = Array.from({ length: Math.ceil(runs.length / size) }, (_, index) =>
     runs.slice(index * size, (index + 1) * size),
   );
@@ -45,7 +45,7 @@ function toBar(days: BulkExportRun[]): Omit<DayBar, "height"> {
     key: first?.id ?? "",
     label: from === until ? from : `${from} to ${until}`,
     rows: days.reduce((sum, { metadata }) => sum + metadata.result.rows_written, 0),
-    state: ORDER.find((each) => states.includes(each)) ?? "waiting",
+    state: ORDER.find((state) => states.includes(state)) ?? "queued",
   };
 }
 
@@ -53,27 +53,27 @@ function dayOf(run: BulkExportRun | undefined): string {
   return run === undefined ? "" : formatDate(new Date(run.metadata.start_time));
 }
 
-const WORDS: Record<DayState, string> = {
-  written: "written",
-  working: "at work",
-  waiting: "to do",
-  failed: "failed or ended",
+const LABELS: Record<DayState, string> = {
+  completed: "completed",
+  running: "running",
+  queued: "queued",
+  failed: "failed or cancelled",
 };
 
-export function dayWord(state: DayState): string {
-  return WORDS[state];
+export function labelOfDay(state: DayState): string {
+  return LABELS[state];
 }
 
-/** `13 days written, 2 at work`. */
-export function daysText(runs: BulkExportRun[]): string {
+/** `15 days: 13 completed, 2 running; 3 empty`. */
+export function summarizeDays(runs: BulkExportRun[]): string {
   const states = runs.map(({ status }) => STATES[status]);
-  const parts = (Object.keys(WORDS) as DayState[]).flatMap((state) => {
+  const parts = (Object.keys(LABELS) as DayState[]).flatMap((state) => {
     const count = states.filter((each) => each === state).length;
-    return count === 0 ? [] : [`${count} ${WORDS[state]}`];
+    return count === 0 ? [] : [`${count} ${LABELS[state]}`];
   });
-  const idle = runs.filter(({ status, metadata }) => {
-    return STATES[status] === "written" && metadata.result.rows_written === 0;
+  const empty = runs.filter(({ status, metadata }) => {
+    return STATES[status] === "completed" && metadata.result.rows_written === 0;
   }).length;
-  const without = idle === 0 ? "" : `; ${idle} without runs`;
-  return `${formatCount(runs.length, "day")}: ${parts.join(", ")}${without}`;
+  const end = empty === 0 ? "" : `; ${empty} empty`;
+  return `${formatCount(runs.length, "day")}: ${parts.join(", ")}${end}`;
 }

@@ -1,6 +1,6 @@
 import type { BulkExport } from "../../../exports/schema.ts";
-import { Id } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
+import { Id } from "../../ui/values.tsx";
 
 /** Settings of an export or a schedule. */
 export function Details({ bulkExport }: { bulkExport: BulkExport }) {

@@ -17,10 +17,10 @@ import { ExportActions } from "./actions.tsx";
 import { DayChart } from "./day-chart.tsx";
 import { Details, Failure } from "./details.tsx";
 import { Files } from "./files.tsx";
+import { FirstRows } from "./first-rows.tsx";
 import { Progress } from "./progress.tsx";
 import { Manifest, ReadIt } from "./read-it.tsx";
 import { ReadTable, ScheduleTable } from "./read-table.tsx";
-import { FirstRows } from "./rows.tsx";
 import { Timeline, WindowTable } from "./schedule.tsx";
 
 const route = getRouteApi("/w/$workspace/exports/$export");

@@ -6,10 +6,10 @@ import { useMay } from "../../../api/session.ts";
 import { pathTo } from "../../../state/path.ts";
 import { DeliveryItem } from "../../../ui/blocks/delivery-item.tsx";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
-import { Id } from "../../../ui/copy-button.tsx";
 import { shortId } from "../../../ui/formats.ts";
 import { Icon } from "../../../ui/icon.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
+import { Id } from "../../../ui/values.tsx";
 
 type Props = { delivery: DeliveriesList["resources"][number] };
 

@@ -14,7 +14,7 @@ export function FirstRows({ id }: { id: string }) {
   const { file } = route.useSearch();
   const query = useApiQuery<BulkExportPreview>(under(EXPORTS)`/${id}/preview`, {
     query: { limit: LIMIT, key: file },
-    // A page that gets shorter in between would scroll elsewhere.
+    // Keeps the height while the next file loads: the page must not jump.
     keepPrevious: true,
   });
   return (
@@ -23,7 +23,9 @@ export function FirstRows({ id }: { id: string }) {
         {(preview) => (
           <Panel title="First rows" footer={<FooterText preview={preview} />}>
             {preview.rows.length === 0 ? (
-              <Empty title="No rows">No run matched the time range and the filter.</Empty>
+              <Empty title="No rows">
+                {file ? "This file has no rows." : "No run matched the time range and the filter."}
+              </Empty>
             ) : (
               <RowTable preview={preview} />
             )}
@@ -48,7 +50,7 @@ function FooterText({ preview }: { preview: BulkExportPreview }) {
 
 function RowTable({ preview }: { preview: BulkExportPreview }) {
   const { rows } = preview;
-  const columns = readable(preview.columns);
+  const columns = sortColumns(preview.columns);
   return (
     <section
       className="overflow-auto max-h-72"
@@ -84,14 +86,14 @@ function RowTable({ preview }: { preview: BulkExportPreview }) {
 }
 
 /** Columns that a reader looks for, before the ids. */
-const FIRST = [
+const LEADING_COLUMNS = [
   ...["name", "run_type", "status", "start_time", "end_time"],
   ...["inputs", "outputs", "error", "total_tokens", "total_cost"],
 ];
 
-function readable(columns: string[]): string[] {
-  const first = FIRST.filter((name) => columns.includes(name));
-  return [...first, ...columns.filter((name) => !FIRST.includes(name))];
+function sortColumns(columns: string[]): string[] {
+  const leading = LEADING_COLUMNS.filter((name) => columns.includes(name));
+  return [...leading, ...columns.filter((name) => !LEADING_COLUMNS.includes(name))];
 }
 
 type PreviewValue = BulkExportPreview["rows"][number]["values"][string];
