@@ -163,6 +163,8 @@ export type CancelChoice = {
 export type LateCancellation = Pick<CancelChoice, "status"> & {
   /** Epoch milliseconds. */
   accepted_until: number;
+  /** An id of that time: clocks of two requests may be in the same millisecond. Earlier versions stored none. */
+  last_id?: string;
   action: CancelAction;
   filters: Filters | null;
 };

@@ -91,27 +91,25 @@ type RunChoice = {
   status: "pending" | "running" | "all";
   /** Epoch milliseconds. */
   accepted_until?: number;
+  last_id?: string;
 };
 
 /** Returns how many runs match the ids or the status, and which of them are in flight. */
 export function chooseRuns(
   runs: RunStatuses,
-  { run_ids, status, accepted_until = Number.POSITIVE_INFINITY }: RunChoice,
+  { run_ids, status, accepted_until = Number.POSITIVE_INFINITY, last_id }: RunChoice,
 ): { found: number; inFlight: string[] } {
   const inFlight = runs.queue.inFlight();
   const isMatch = (id: string) => {
     const run = runs.get(id);
-    if (run === null || acceptedAt(id, run) > accepted_until) return false;
+    if (run === null) return false;
+    const isOrdered = last_id !== undefined && timeOfId(id) !== null;
+    // Other ids than those of version 7 have no order.
+    if (isOrdered ? id > last_id : run.due_at > accepted_until) return false;
     return status === "all" || run.status === status;
   };
   const found = run_ids?.filter((id) => runs.get(id)) ?? inFlight.filter(isMatch);
   return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };
-}
-
-/** Ids of version 7 have the time. Other runs have begun to be due. */
-function acceptedAt(run_id: string, { due_at }: { due_at: number }): number {
-  const micros = timeOfId(run_id);
-  return micros === null ? due_at : micros / 1000;
 }
 
 export function threadStatusAfter(

@@ -207,6 +207,8 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
 
 /** Compares everything but the time. */
 function isSameChoice(one: LateCancellation, other: LateCancellation): boolean {
-  const [a, b] = [one, other].map(({ accepted_until: _, ...choice }) => JSON.stringify(choice));
+  const [a, b] = [one, other].map(({ action, status, filters }) =>
+    JSON.stringify({ action, status, filters }),
+  );
   return a === b;
 }

@@ -1,5 +1,6 @@
 import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
+import { newId } from "../../../../shared/storage/ids.ts";
 import { authorize, openAgent } from "../../../access/service.ts";
 import type { CancelChoice, LateCancellation } from "../../contract/records.ts";
 import { BULK_REASON, type CancelAction } from "../../contract/run-decisions.ts";
@@ -41,10 +42,10 @@ export async function cancelRuns(
 async function cancelBusy(
   ctx: Context,
   deployment_id: string,
-  { status, action, filters }: Omit<LateCancellation, "accepted_until">,
+  { status, action, filters }: Omit<LateCancellation, "accepted_until" | "last_id">,
   cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
-  const late = { accepted_until: Date.now(), status, action, filters };
+  const late = { accepted_until: Date.now(), last_id: newId(), status, action, filters };
   let found = 0;
   const visit = () =>
     visitBusyThreads(ctx, { deployment_id, filters, with_temporary: true }, async (thread_ids) => {
