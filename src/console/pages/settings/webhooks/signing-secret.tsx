@@ -64,11 +64,7 @@ export function SigningSecret() {
         )}
       </QueryState>
       {open === "set" && (
-        <SetSecret
-          isReplacement={query.data?.is_set === true}
-          onSecret={setSecret}
-          onClose={() => setOpen(null)}
-        />
+        <SetSecret isNew={!query.data?.is_set} onSecret={setSecret} onClose={() => setOpen(null)} />
       )}
       {open === "delete" && <DeleteSecret onClose={() => setOpen(null)} />}
     </>
@@ -76,12 +72,12 @@ export function SigningSecret() {
 }
 
 type SetProps = {
-  isReplacement: boolean;
+  isNew: boolean;
   onSecret: (secret: string | null) => void;
   onClose: () => void;
 };
 
-function SetSecret({ isReplacement, onSecret, onClose }: SetProps) {
+function SetSecret({ isNew, onSecret, onClose }: SetProps) {
   const { mutateAsync } = useApiChange<void, z.infer<typeof SecretSet>>({
     method: "PUT",
     path: PATH,
@@ -90,14 +86,14 @@ function SetSecret({ isReplacement, onSecret, onClose }: SetProps) {
   });
   return (
     <ConfirmDialog
-      title={isReplacement ? "Replace the signing secret?" : "Create a signing secret?"}
-      act={isReplacement ? "Replace secret" : "Create secret"}
+      title={isNew ? "Create a signing secret?" : "Replace the signing secret?"}
+      act={isNew ? "Create secret" : "Replace secret"}
       keep="Keep it as it is"
       onAct={() => mutateAsync().then(({ secret }) => onSecret(secret))}
       onClose={onClose}
     >
       Deliveries are signed with it from now on, in each deployment of the workspace.
-      {isReplacement && " The previous secret signs too for one day."}
+      {!isNew && " The previous secret signs too for one day."}
     </ConfirmDialog>
   );
 }
