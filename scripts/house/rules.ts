@@ -50,7 +50,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     access: [],
     deployments: [],
     threads: [
-      ...["envelope.ts", "event.ts", "filter.ts", "session.ts"],
+      ...["command.ts", "event.ts", "filter.ts", "session.ts"],
       ...["records.ts", "run-http.ts", "state-answers.ts", "stub.ts"],
     ],
     workspaces: ["auth.ts"],
