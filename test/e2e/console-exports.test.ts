@@ -69,7 +69,7 @@ test("an export is started from a form that probes the bucket, and its rows are 
   const columns = async () => (await rows.getByRole("columnheader").allInnerTexts()).slice(0, 3);
   await expect.poll(columns).toEqual(["name", "run_type", "status"]);
   await page.getByRole("cell", { name: "run 0", exact: true }).waitFor();
-  await page.getByText("1 day: 1 written").waitFor();
+  await page.getByText("1 day: 1 completed").waitFor();
   await page.getByRole("region", { name: "SQL for DuckDB" }).getByText("read_parquet").waitFor();
   await page.getByRole("link", { name: "Athena" }).click();
   await page.waitForURL(/sql=athena/);
@@ -147,7 +147,7 @@ test("a file or an export that cannot be read is explained with the next step", 
   await row.getByText("1 of 1 file").waitFor();
   expect(await page.getByRole("columnheader", { name: "Took" }).count()).toBe(1);
   await page.goto(consoleUrl("/exports?status=TIMEDOUT"));
-  await page.getByRole("heading", { name: "No export is of this kind and status" }).waitFor();
+  await page.getByRole("heading", { name: "No exports match" }).waitFor();
 });
 
 test("an export that failed shows the reason, and is retried from its page", async () => {

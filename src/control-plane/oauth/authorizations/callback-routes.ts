@@ -38,7 +38,7 @@ const responses = {
 };
 
 const callback = operation("get", "/v2/auth/callback/{provider_id}", "oauthCallback", {
-  summary: "Handle the OAuth redirect",
+  summary: "Receive the OAuth redirect",
   description:
     "The provider redirects the browser here. On the page, the person confirms the connection.",
   security: [],
@@ -50,7 +50,7 @@ callbackRoutes.openapi(callback, (c) =>
 );
 
 const setup = operation("get", "/v2/auth/setup/{provider_id}", "oauthSetup", {
-  summary: "Handle the GitHub App redirect",
+  summary: "Receive the GitHub App redirect",
   description: "GitHub redirects the browser here after a GitHub App was installed.",
   security: [],
   request: { params: ProviderPath, query: SetupQuery },
