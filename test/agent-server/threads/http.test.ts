@@ -299,17 +299,20 @@ test.each([
   },
 );
 
-test.each(["-7", "1.5", "x"])("a Last-Event-ID that does not name an event is refused: %s", async (id) => {
-  const path = `/threads/${await newThread()}/runs/${crypto.randomUUID()}/stream`;
-  const response = await api(`${agent}${path}`, {
-    key: ours.editor,
-    headers: { "Last-Event-ID": id },
-  });
-  expect([response.status, await response.text()]).toEqual([
-    422,
-    expect.stringContaining("last-event-id"),
-  ]);
-});
+test.each(["-7", "1.5", "x"])(
+  "a Last-Event-ID that does not name an event is refused: %s",
+  async (id) => {
+    const path = `/threads/${await newThread()}/runs/${crypto.randomUUID()}/stream`;
+    const response = await api(`${agent}${path}`, {
+      key: ours.editor,
+      headers: { "Last-Event-ID": id },
+    });
+    expect([response.status, await response.text()]).toEqual([
+      422,
+      expect.stringContaining("last-event-id"),
+    ]);
+  },
+);
 
 test("an empty stream_mode, as the Python SDK sends it, streams all modes of the run", async () => {
   const id = await newThread();
