@@ -40,3 +40,11 @@ test("a patch of bun is refused", () => {
     "mono/bun.lock cannot be read: ms@2.0.0 has a patch, which Heddle does not apply",
   );
 });
+
+test("bun's package of one system is left out only when it is optional", () => {
+  const libsql = ["libsql@0.4.7", "", { os: ["linux"], cpu: "x64" }, "sha512-AA=="];
+  const workspaces = (kind: string) => ({ workspaces: { "": { [kind]: { libsql: "0.4.7" } } } });
+  const names = (kind: string) => [...read({ libsql }, workspaces(kind)).packages.keys()];
+  expect(names("dependencies")).toEqual(["/mono/node_modules/libsql"]);
+  expect(names("optionalDependencies")).toEqual([]);
+});

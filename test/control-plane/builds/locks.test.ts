@@ -213,3 +213,15 @@ test.each([
   const project = readProject(tree, "langgraph.json", ["apps/agents/src/graph.ts"]);
   expect([project.folder, project.lock?.folder]).toEqual([folder, ""]);
 });
+
+test("packages of the root and of the agent are both in place when they differ", () => {
+  const agent = { name: "tool", version: "1.0.0", dependencies: { ms: "2.0.0", debug: "4.3.4" } };
+  const root = { ...ROOT, dependencies: { ms: "2.1.2", debug: "4.3.4" }, devDependencies: {} };
+  const tree = treeOf({ "package.json": root, "packages/tool/package.json": agent });
+  const options = { ...yarnOptions(tree, "/packages/tool"), others: [""] };
+  const install = readYarnLock("", yarn1, options);
+  const versionOf = (from: string, name: string) =>
+    install.packages.get(findPackage(install, from, name) ?? "")?.version;
+  expect([versionOf("/packages/tool", "ms"), versionOf("", "ms")]).toEqual(["2.0.0", "2.1.2"]);
+  expect(versionOf("/node_modules/debug", "ms")).toBe("2.1.2");
+});

@@ -14,7 +14,9 @@ const NAMES = /(?:@[^/]+\/)?[^/]+/g;
 export function readBunLock(folder: string, source: string, registry_url: string): Install {
   const path = joinPath(folder, "bun.lock");
   assertSize(path, source.length, JSON_BYTES.lockfile, "dependency_unresolved");
-  const packages = packagesOf(path, parseJsonc(source));
+  const lock = record(parseJsonc(source));
+  const packages = packagesOf(path, lock);
+  const required = requiredNames(lock, packages);
   const root = folder === "" ? "" : `/${folder}`;
   const folders = foldersOf(root, packages);
   const install: Install = { packages: new Map(), links: new Map() };
@@ -22,14 +24,15 @@ export function readBunLock(folder: string, source: string, registry_url: string
     const place = placeOf(root, folders, key);
     const target = folders.get(key);
     if (target !== undefined) install.links.set(place, target);
-    const item = target === undefined && toPackage({ path, registry_url }, key, place, entry);
+    const context = { path, registry_url, required };
+    const item = target === undefined && toPackage(context, key, place, entry);
     if (item) install.packages.set(place, item);
   }
   return install;
 }
 
-function packagesOf(path: string, lock: unknown): Record<string, unknown> {
-  if (!isRecord(lock) || !isRecord(lock.packages)) throw unreadable(path, "it has no packages");
+function packagesOf(path: string, lock: Record<string, unknown>): Record<string, unknown> {
+  if (!isRecord(lock.packages)) throw unreadable(path, "it has no packages");
   if (!VERSIONS.includes(Number(lock.lockfileVersion))) {
     throw unreadable(path, `it has version ${lock.lockfileVersion}; Heddle reads 0, 1 and 2`);
   }
@@ -59,9 +62,19 @@ function placeOf(root: string, folders: Map<string, string>, key: string): strin
   return `${home ?? root}${inner.map((name) => `/node_modules/${name}`).join("")}`;
 }
 
-type Context = { path: string; registry_url: string };
+/** Names of packages that another package or a workspace needs, and not only as an option. */
+function requiredNames(
+  { workspaces }: Record<string, unknown>,
+  packages: Record<string, unknown>,
+): Set<string> {
+  const infos = Object.values(packages).flatMap((entry) => (Array.isArray(entry) ? entry : []));
+  const owners = [...Object.values(record(workspaces)), ...infos].map(record);
+  return new Set(owners.flatMap(({ dependencies }) => Object.keys(record(dependencies))));
+}
 
-/** @returns `null` for a native package of another system */
+type Context = { path: string; registry_url: string; required: Set<string> };
+
+/** @returns `null` for an optional package of one system */
 function toPackage(context: Context, key: string, place: string, entry: unknown): Package | null {
   const { path, registry_url } = context;
   const [locator, ...rest] = Array.isArray(entry) ? entry : [];
@@ -71,8 +84,8 @@ function toPackage(context: Context, key: string, place: string, entry: unknown)
   }
   // A package of another source has its address for a version, and no field for the registry.
   const [source, info, integrity] = version.includes(":") ? [version, ...rest] : rest;
-  const { dependencies, peerDependencies, os, cpu } = record(info);
-  if (os !== undefined || cpu !== undefined) return null;
+  const { dependencies, peerDependencies } = record(info);
+  if (isLeftOut(context, key, record(info))) return null;
   const isRegistry = source !== version && !text(source)?.endsWith(".tgz");
   return {
     path: place,
@@ -85,4 +98,14 @@ function toPackage(context: Context, key: string, place: string, entry: unknown)
       peerDependencies: texts(peerDependencies),
     }),
   };
+}
+
+/** A package of one system is installed only where it is required. */
+function isLeftOut(
+  { required }: Context,
+  key: string,
+  { os, cpu }: Record<string, unknown>,
+): boolean {
+  const isNative = os !== undefined || cpu !== undefined;
+  return isNative && !required.has(key.match(NAMES)?.at(-1) ?? "");
 }

@@ -32,8 +32,31 @@ export function edgesOf({ dependencies, optionalDependencies }: Manifest): Edge[
   return [...required, ...toEdges(optionalDependencies, true)];
 }
 
-/** Breadth first: a package goes to the root, or into the one that needs it when the root has another. */
+/**
+ * Breadth first: a package goes to the root, or into the one that needs it when the root has another.
+ * @param projects folders with dependencies, the agent's first
+ */
 export function layOut(path: string, graph: LockGraph, root: string, projects: string[]): Install {
+  const main = projects[0];
+  const rootFirst = projects.toSorted((one, other) => one.length - other.length);
+  // The agent's packages are not nested if they are first, but the root's may need their place.
+  const install =
+    placeAll(path, graph, root, { projects, main }) ??
+    placeAll(path, graph, root, { projects: rootFirst, main });
+  if (install === null) throw new Error("The packages of the root had their place taken");
+  return install;
+}
+
+type Order = { projects: string[]; main: string | undefined };
+
+/** @returns `null` when a package of the root has its place taken */
+function placeAll(
+  path: string,
+  graph: LockGraph,
+  root: string,
+  { projects, main }: Order,
+): Install | null {
+  let isTaken = false;
   const install: Install = { packages: new Map(), links: new Map() };
   const keys = new Map<string, string>();
   const folders = new Set<string>();
@@ -57,6 +80,7 @@ export function layOut(path: string, graph: LockGraph, root: string, projects: s
     const near = findPackage(install, from, name);
     if (near !== null && keys.get(near) === target.key) return [];
     const at = `${near === null ? root : from}/node_modules/${name}`;
+    isTaken ||= install.packages.has(at);
     const { key, edges, peers, ...item } = target;
     keys.set(at, key);
     const needs = [...edges.filter((edge) => !edge.is_optional).map((edge) => edge.name), ...peers];
@@ -65,11 +89,11 @@ export function layOut(path: string, graph: LockGraph, root: string, projects: s
     return edges.map((edge) => ({ ...edge, from: at }));
   };
   for (const folder of projects) {
-    // Other folders than the first may have a lockfile of their own.
-    const first = enter(folder).map((each) => (folder === projects[0] ? each : optional(each)));
+    // Other folders than the agent's may have a lockfile of their own.
+    const first = enter(folder).map((each) => (folder === main ? each : optional(each)));
     for (let level = first; level.length > 0; ) level = level.flatMap(place);
   }
-  return install;
+  return isTaken ? null : install;
 }
 
 function optional(requirement: Requirement): Requirement {
