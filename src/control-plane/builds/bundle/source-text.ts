@@ -16,7 +16,7 @@ export const META_DEFINES = {
  * line, so that the numbers of lines stay.
  */
 export function withOwnNames(path: string, text: string): string {
-  if (!text.includes("import.meta") || text.startsWith("#!")) return text;
+  if (!text.includes("import.meta")) return text;
   const filename = BUNDLE_FOLDER + path;
   const constants = {
     __heddle_url: `file://${encodeURI(filename)}`,
@@ -24,7 +24,8 @@ export function withOwnNames(path: string, text: string): string {
     __heddle_dirname: filename.slice(0, filename.lastIndexOf("/")),
   };
   const list = Object.entries(constants).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  const required = withRequires(text);
+  // The interpreter's line must be the first one: as a comment it may follow other text.
+  const required = withRequires(text.replace(/^#!/, "//"));
   return `${MARK}const ${list.join(",")};${required.prelude}${MARK}${required.text}`;
 }
 

@@ -9,10 +9,13 @@ import type { Tree } from "../tree.ts";
 
 /** Code is in the bundle. Lockfiles and files for tools have no reader. */
 const UNREAD =
-  /\.([cm]?[jt]sx?|wasm|css|woff2?|gif|jpe?g|png|webp)$|(^|\/)(\.|node_modules\/)|lock/;
+  /\.([cm]?[jt]sx?|wasm|css|woff2?|gif|jpe?g|png|webp)$|(^|\/)(\.|node_modules\/|(package-lock|npm-shrinkwrap)\.json$|pnpm-lock\.yaml$|(yarn|bun)\.lock$)/;
 
 /** Returns the files that an agent may read with `fs`. Modules of an isolate are files below /bundle. */
-export function filesToRead(log: BuildLog, { files }: Tree): Record<string, ArtifactModule> {
+export function filesToRead(
+  log: Pick<BuildLog, "warn">,
+  { files }: Tree,
+): Record<string, ArtifactModule> {
   const modules: Record<string, ArtifactModule> = {};
   const omitted: string[] = [];
   let total = 0;
