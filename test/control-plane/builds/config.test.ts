@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { MAX_TTL_MS } from "../../../src/agent-server/store/storage/limits.ts";
+import { MAX_TTL_MINUTES } from "../../../src/agent-server/threads/contract/ttl.ts";
 import { parseEnv, readConfig } from "../../../src/control-plane/builds/config/config.ts";
 import { emptyTree, type Tree } from "../../../src/control-plane/builds/tree.ts";
 
@@ -98,11 +100,33 @@ test.each([
   [{ index: { dims: 3, embed: "src/none.ts:e" } }, "src/none.ts, which does not exist"],
   [{ index: { dims: 3, embed: "src/agent.ts", fields: "text" } }, '"store.index.fields"'],
   [{ ttl: { default_ttl: -1 } }, '"store.ttl.default_ttl" must be minutes'],
+  [{ ttl: { default_ttl: MAX_TTL_MS / 60_000 + 1 } }, '"store.ttl.default_ttl" must be minutes'],
   [{ ttl: { refresh_on_read: 1 } }, '"store.ttl.refresh_on_read"'],
 ])("store %j is refused", (store, text) => {
   expect(() => read({ graphs: { a: "src/agent.ts" }, store })).toThrow(
     expect.objectContaining({ reason: "config_invalid", message: expect.stringContaining(text) }),
   );
+});
+
+test.each([
+  [{ ttl: { default_ttl: "60" } }, '"checkpointer.ttl.default_ttl" must be minutes'],
+  [{ ttl: { default_ttl: MAX_TTL_MINUTES + 1 } }, '"checkpointer.ttl.default_ttl" must be minutes'],
+  [
+    { ttl: { strategy: "archive" } },
+    '"checkpointer.ttl.strategy" must be "delete" or "keep_latest"',
+  ],
+  [{ ttl: 60 }, '"checkpointer.ttl" must be an object'],
+])("checkpointer %j is refused", (checkpointer, text) => {
+  expect(() => read({ graphs: { a: "src/agent.ts" }, checkpointer })).toThrow(
+    expect.objectContaining({ reason: "config_invalid", message: expect.stringContaining(text) }),
+  );
+});
+
+test("the longest times to live that the agent server accepts are accepted", () => {
+  const checkpointer = { ttl: { default_ttl: MAX_TTL_MINUTES, sweep_interval_minutes: 5 } };
+  const store = { ttl: { default_ttl: MAX_TTL_MS / 60_000 } };
+  const config = read({ graphs: { a: "src/agent.ts" }, checkpointer, store });
+  expect(config.store.ttl.default_ms).toBe(MAX_TTL_MS);
 });
 
 test("auth is an export of the source", () => {

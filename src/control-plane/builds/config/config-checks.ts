@@ -8,6 +8,24 @@ export const flag: Check = {
   holds: (value) => typeof value === "boolean",
 };
 
+const MINUTES_OF_A_YEAR = 366 * 24 * 60;
+
+/** A time to live, of at most the years that the agent server accepts. */
+export function minutes(max_years: number): Check {
+  const max = max_years * MINUTES_OF_A_YEAR;
+  return {
+    wanted: `minutes, more than 0 and at most ${max}, or null`,
+    holds: (value) => typeof value === "number" && value > 0 && value <= max,
+  };
+}
+
+export function oneOf(values: readonly string[]): Check {
+  return {
+    wanted: values.map((value) => `"${value}"`).join(" or "),
+    holds: (value) => typeof value === "string" && values.includes(value),
+  };
+}
+
 export function names(example: string): Check {
   return {
     wanted: `a list of texts like ["${example}"]`,

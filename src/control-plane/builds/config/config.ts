@@ -5,6 +5,7 @@ import { JSON_BYTES } from "../limits.ts";
 import { directoryOf, joinPath } from "../paths.ts";
 import { listText } from "../text.ts";
 import type { Tree } from "../tree.ts";
+import { assertAll, minutes, oneOf } from "./config-checks.ts";
 import {
   type ConfigLocation,
   findScript,
@@ -31,6 +32,7 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
   const raw = toObject(path, textOf(path, bytes));
   const folder = directoryOf(path);
   assertWebhooks({ tree, path, folder }, raw.webhooks);
+  assertCheckpointer({ tree, path, folder }, raw.checkpointer);
   return {
     graphs: readGraphs(tree, path, folder, raw.graphs),
     env: readEnv(tree, path, folder, raw.env),
@@ -165,6 +167,13 @@ function configNotFound(tree: Tree, path: string): BuildFailure {
       ? `There is ${listText(found)}; name it as langgraph_config_path.`
       : `It must map graphs to files and exports: {"graphs": {"agent": "./src/agent.ts:graph"}}.`;
   return new BuildFailure("config_not_found", `The source has no ${path}. ${hint}`);
+}
+
+const THREAD_TTL = { default_ttl: minutes(10), strategy: oneOf(["delete", "keep_latest"]) };
+
+function assertCheckpointer(place: ConfigLocation, value: unknown): void {
+  const { ttl } = section(place, "checkpointer", value);
+  assertAll(place, "checkpointer.ttl", section(place, "checkpointer.ttl", ttl), THREAD_TTL);
 }
 
 const AUTH = '"file:export" of an Auth of @langchain/langgraph-sdk/auth, like "./src/auth.ts:auth"';

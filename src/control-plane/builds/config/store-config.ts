@@ -1,9 +1,11 @@
 import type { StoreConfig } from "../contract.ts";
+import { assertAll, flag, minutes } from "./config-checks.ts";
 import { type ConfigLocation, readExport, section, wrong } from "./config-values.ts";
 
 const EMBED = '"file:export" of a function (texts) => vectors, like "./src/embed.ts:embed"';
 
 const MINUTE_MS = 60_000;
+const TTL = { default_ttl: minutes(100), refresh_on_read: flag };
 // A vector of it is one row of the store, with room to spare.
 const MAX_DIMS = 16_384;
 
@@ -28,15 +30,11 @@ function readIndex(place: ConfigLocation, value: unknown): StoreConfig["index"] 
 }
 
 function readTtl(place: ConfigLocation, value: unknown): StoreConfig["ttl"] {
-  const { default_ttl = null, refresh_on_read = null } = section(place, "store.ttl", value);
-  if (default_ttl !== null && (typeof default_ttl !== "number" || !(default_ttl > 0))) {
-    throw wrong(place.path, '"store.ttl.default_ttl"', "minutes, more than 0", default_ttl);
-  }
-  if (refresh_on_read !== null && typeof refresh_on_read !== "boolean") {
-    throw wrong(place.path, '"store.ttl.refresh_on_read"', "true or false", refresh_on_read);
-  }
+  const ttl = section(place, "store.ttl", value);
+  assertAll(place, "store.ttl", ttl, TTL);
+  const { default_ttl, refresh_on_read } = ttl;
   return {
-    default_ms: default_ttl === null ? null : default_ttl * MINUTE_MS,
-    refresh_on_read: refresh_on_read ?? true,
+    default_ms: typeof default_ttl === "number" ? default_ttl * MINUTE_MS : null,
+    refresh_on_read: refresh_on_read !== false,
   };
 }
