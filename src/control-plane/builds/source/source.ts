@@ -88,7 +88,10 @@ async function fetchArchive(
   }
   await response.body?.cancel();
   if (isBusy(response)) throw unavailable(repository, response.status);
-  if (response.status === 401 && token !== null) throw rejected(repository);
+  // An unknown host may have no such API, and accept the token from git.
+  if (response.status === 401 && token !== null && isKnownHost(repository)) {
+    throw rejected(repository);
+  }
   return null;
 }
 
