@@ -84,11 +84,14 @@ async function discoverKeys(issuer: string): Promise<string> {
   }
 }
 
+/** jose's codes for an issuer whose response has no key set, or came too late. */
+const KEY_SET_ERRORS = ["ERR_JOSE_GENERIC", "ERR_JWKS_INVALID", "ERR_JWKS_TIMEOUT"];
+
 /** Errors of the token itself, as opposed to those of fetching its key. */
 function isRejection(error: unknown): error is Error {
   if (!(error instanceof Error) || !("code" in error)) return false;
   const { code } = error;
-  return typeof code === "string" && code.startsWith("ERR_J") && code !== "ERR_JWKS_TIMEOUT";
+  return typeof code === "string" && code.startsWith("ERR_J") && !KEY_SET_ERRORS.includes(code);
 }
 
 function unavailable(issuer: string, cause: unknown): AppError {

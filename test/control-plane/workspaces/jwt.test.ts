@@ -1,5 +1,13 @@
 import { env } from "cloudflare:workers";
-import { createLocalJWKSet, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  exportJWK,
+  generateKeyPair,
+  type JWTPayload,
+  SignJWT,
+} from "jose";
 import { describe, expect, test } from "vitest";
 import { chooseWorkspace } from "../../../src/control-plane/workspaces/access.ts";
 import { findUser } from "../../../src/control-plane/workspaces/credentials.ts";
@@ -98,6 +106,17 @@ test("keys that cannot be read are a 503, not the caller's fault", async () => {
   const keys = async () => {
     throw new TypeError("network");
   };
+  const failure = verifyJwt(await sign({ sub: "ada" }), { ...trusted, keys });
+  await expect(failure).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test.each([
+  ["an error", () => new Response("busy", { status: 503 })],
+  ["a page", () => new Response("<html>")],
+  ["no key set", () => Response.json({ error: "busy" })],
+])("an issuer that sends %s in place of its keys is a 503", async (_case, answer) => {
+  const url = new URL("https://login.acme.test/jwks");
+  const keys = createRemoteJWKSet(url, { [customFetch]: async () => answer() });
   const failure = verifyJwt(await sign({ sub: "ada" }), { ...trusted, keys });
   await expect(failure).rejects.toMatchObject({ code: "unavailable" });
 });
