@@ -104,6 +104,6 @@ export type Revision = z.infer<typeof Revision>;
 
 export const RevisionsList = namedObject("RevisionsList", {
   resources: z.array(Revision).describe("Revisions of the page"),
-  offset: z.number().int().describe("Offset of the page"),
+  offset: z.number().int().describe("`offset` of the next page"),
 });
 export type RevisionsList = z.infer<typeof RevisionsList>;

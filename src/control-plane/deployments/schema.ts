@@ -178,7 +178,7 @@ export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
 
 export const DeploymentsList = namedObject("DeploymentsList", {
   resources: z.array(Deployment).describe("Deployments of the page"),
-  offset: z.number().int().describe("Offset of the page"),
+  offset: z.number().int().describe("`offset` of the next page"),
 });
 export type DeploymentsList = z.infer<typeof DeploymentsList>;
 

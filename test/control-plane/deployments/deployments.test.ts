@@ -1,6 +1,6 @@
 import { env, exports } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { deployments, revisions, secrets } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { deploymentRow } from "../../support/deployment.ts";
@@ -583,6 +583,17 @@ describe("deleting several", () => {
     expect((await remove("nope")).status).toBe(422);
     expect((await remove(...Array.from({ length: 101 }, () => UNKNOWN_ID))).status).toBe(422);
   });
+});
+
+test("deleting several during an outage is a 503, and they are there afterwards", async () => {
+  const { id } = await created();
+  const text = "D1_ERROR: D1 DB is overloaded. Requests queued for too long.";
+  const batch = vi.spyOn(Object.getPrototypeOf(env.DB), "batch").mockRejectedValue(new Error(text));
+  onTestFinished(() => batch.mockRestore());
+  const path = `/v2/deployments?deployment_ids=${id}`;
+  expect((await api(path, { key: ours.admin, method: "DELETE" })).status).toBe(503);
+  batch.mockRestore();
+  expect((await api(`/v2/deployments/${id}`, { key: ours.viewer })).status).toBe(200);
 });
 
 describe("who may do what", () => {

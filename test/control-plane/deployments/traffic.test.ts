@@ -1,13 +1,15 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
+import { applyChange } from "../../../src/control-plane/deployments/api/change.ts";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import {
   activateBuild,
   advanceBuild,
 } from "../../../src/control-plane/deployments/rollout/build-service.ts";
-import { revisions } from "../../../src/control-plane/deployments/table.ts";
+import { findDeployment, findRevisions } from "../../../src/control-plane/deployments/rows.ts";
+import { deployments, revisions } from "../../../src/control-plane/deployments/table.ts";
 import { chooseShare } from "../../../src/control-plane/deployments/traffic.ts";
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -89,6 +91,23 @@ describe("a split", () => {
     const [few, many] = [on(10), on(50)];
     expect(many).toEqual(expect.arrayContaining(few));
     expect(on(100)).toEqual(threads);
+  });
+
+  test("serves a deployment whose first build failed", async () => {
+    const row = await deploymentRow(ours.workspace_id, { active_revision_id: null });
+    const built = {
+      status: "DEPLOYED",
+      artifact_key: await putArtifact(),
+      is_preview: true,
+    } as const;
+    const add = (number: number) => revisionRow(row, { ...built, number, graphs: ["agent"] });
+    const [one, two] = [await add(1), await add(2)];
+    const traffic = [share(one.id, 50), share(two.id, 50)];
+    const path = `/v2/deployments/${row.id}`;
+    const answer = await api(path, { key: ours.admin, method: "PATCH", json: { traffic } });
+    expect(answer.status).toBe(200);
+    const { revision_id } = await activeRevision(systemContext(ours.workspace_id), row.id, newId());
+    expect([one.id, two.id]).toContain(revision_id);
   });
 
   test("ends by an empty one, by a promotion, by a redeploy and by a newer revision", async () => {
@@ -268,4 +287,20 @@ test("a thread is one thread at both URLs, and its runs are on the revision of t
   ];
   expect(onMain).toEqual(onOld);
   expect(await call(`${old}/threads/${thread_id}/runs`)).toHaveLength(2);
+});
+
+test("a change of secrets leaves a revision active that was redeployed after it began", async () => {
+  const { id, active, add } = await deployment();
+  const ctx = systemContext(ours.workspace_id);
+  const before = await findDeployment(ctx, id);
+  const [copied] = await findRevisions(ctx, id, [active]);
+  const other = await add(2);
+  await db.update(deployments).set({ active_revision_id: other }).where(eq(deployments.id, id));
+  const revision = { id: newId(), copied: copied ?? null, trigger: "secrets" } as const;
+  const secrets = { some: [{ name: "A", value: "one" }] };
+  await applyChange(ctx, before, { secrets, revision });
+  expect(await findDeployment(ctx, id)).toMatchObject({
+    active_revision_id: other,
+    latest_revision_id: revision.id,
+  });
 });

@@ -14,7 +14,11 @@ export async function deleteDeployments(
     deployment_ids.map((id) => deleteDeployment(ctx, id, { delete_tracing_project: false })),
   );
   const deleted = deployment_ids.filter((_, at) => answers[at]?.status === "fulfilled");
-  if (deleted.length === 0) throw notFound("Deployment", deployment_ids.join(", "));
+  const failures = answers.filter((answer) => answer.status === "rejected");
+  const unexpected = failures.find(({ reason }) => AppError.from(reason).code !== "not_found");
+  if (deleted.length === 0) {
+    throw unexpected?.reason ?? notFound("Deployment", deployment_ids.join(", "));
+  }
   const failed = answers.flatMap((answer, at) => {
     const id = deployment_ids[at];
     if (answer.status === "fulfilled" || id === undefined) return [];

@@ -133,19 +133,28 @@ function toUpdate(change: DeploymentChange) {
     ...(source_config && { source_config: merged(deployments.source_config, source_config) }),
     ...(config && { source_revision_config: merged(deployments.source_revision_config, config) }),
     ...(revision && { latest_revision_id: revision.id }),
-    ...(revision?.copied && toSuccessor(revision.copied.id, revision.id)),
+    ...(revision?.copied && toSuccessor(revision.copied, revision.id)),
     ...(change.traffic && toTrafficUpdate(change.traffic)),
   };
 }
 
-/** The copy takes the place of its source: also in a split, which stays. */
-function toSuccessor(copied_id: string, id: string) {
+/**
+ * The copy takes the place of its source: also in a split, which stays. It becomes active only where the active revision
+ * has the same code: another may have been redeployed since the source was read.
+ */
+function toSuccessor({ id: copied_id, artifact_key }: RevisionRow, id: string) {
+  const active = deployments.active_revision_id;
+  const isSameCode = sql`(SELECT artifact_key FROM revisions WHERE id = ${active}) IS ${artifact_key}`;
   const traffic = sql`replace(${deployments.traffic}, ${copied_id}, ${id})`;
-  return { active_revision_id: id, traffic };
+  return { active_revision_id: sql`iif(${isSameCode}, ${id}, ${active})`, traffic };
 }
 
 function toTrafficUpdate(traffic: Traffic) {
-  const active_revision_id = promotedBy(traffic);
-  if (active_revision_id !== null) return { active_revision_id, traffic: null };
-  return { traffic: traffic.length === 0 ? null : [...traffic] };
+  const promoted_id = promotedBy(traffic);
+  if (promoted_id !== null) return { active_revision_id: promoted_id, traffic: null };
+  const [first] = traffic;
+  if (first === undefined) return { traffic: null };
+  // A split serves beside an active revision, which a deployment without a successful first build lacks.
+  const active_revision_id = sql`coalesce(${deployments.active_revision_id}, ${first.revision_id})`;
+  return { active_revision_id, traffic: [...traffic] };
 }

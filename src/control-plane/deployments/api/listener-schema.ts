@@ -55,7 +55,7 @@ export type Listener = z.infer<typeof Listener>;
 
 export const ListenersList = namedObject("ListenersList", {
   resources: z.array(Listener).describe("Listeners of the page"),
-  offset: z.number().int().describe("Offset of the page"),
+  offset: z.number().int().describe("`offset` of the next page"),
 });
 export type ListenersList = z.infer<typeof ListenersList>;
 
