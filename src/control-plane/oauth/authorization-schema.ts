@@ -39,7 +39,10 @@ export const Authentication = namedObject("OAuthAuthenticateResponse", {
   auth_id: Uuid.nullable().describe("Id of the authorization, while it is pending"),
   token: z.string().nullable().describe("Access token, when completed"),
   user_id: z.string().nullable().describe("Id of the user that the token belongs to"),
-  metadata: z.record(z.string(), z.unknown()).nullable().describe("Id and label of the token"),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe("Id of the token as `token_id`; when completed, its `scopes` and `expires_at` too"),
 });
 export type Authentication = z.infer<typeof Authentication>;
 

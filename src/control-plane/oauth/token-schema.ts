@@ -50,7 +50,7 @@ export const TokenMetadata = namedObject("OAuthTokenMetadata", {
 export type TokenMetadata = z.infer<typeof TokenMetadata>;
 
 export const TokenDeletion = namedObject("OAuthTokensDeleted", {
-  message: textField("Confirmation", "2 tokens deleted."),
+  message: textField("Confirmation", "Tokens of github-prod deleted."),
   provider_id: textField("Provider of the token", "github-prod"),
   revoked: z.number().int().describe("Number of tokens that the provider revoked"),
   not_revoked: z.number().int().describe("Number of tokens that were deleted without revocation"),

@@ -89,7 +89,7 @@ destinationRoutes.openapi(probeSaved, async (c) =>
 const list = operation("get", "/api/v1/bulk-exports/destinations", "listBulkExportDestinations", {
   summary: "List export destinations",
   description: "Oldest first.",
-  responses: { 200: json(z.array(Destination), "All integrations of the workspace") },
+  responses: { 200: json(z.array(Destination), "All destinations of the workspace") },
 });
 destinationRoutes.openapi(list, async (c) => c.json(await listDestinations(c.var.ctx), 200));
 

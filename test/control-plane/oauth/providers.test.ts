@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import { getTableColumns } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { callProvider } from "../../../src/control-plane/oauth/client/provider-client.ts";
 import { ProviderCreateRequest } from "../../../src/control-plane/oauth/provider-schema.ts";
@@ -175,4 +176,30 @@ describe("a provider whose token_url moves to another host", () => {
     const response = await patch(id, { ...moved, client_secret: "another" });
     expect(await response.json()).toMatchObject({ ...moved, revocation_url: null });
   });
+});
+
+test("a workspace has as many providers as its list shows", async () => {
+  const { editor } = await workspace();
+  const create = () => api(PATH, { key: editor, json: providerBody() });
+  const { id } = await (await create()).json<{ id: string }>();
+  const columns = Object.keys(getTableColumns(oauth_providers));
+  const numbered: Record<string, string> = {
+    id: "substr(id, 1, 33) || printf('%03d', i)",
+    provider_id: "provider_id || i",
+  };
+  const copied = columns.map((name) => numbered[name] ?? name);
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 498)
+     INSERT INTO oauth_providers (${columns}) SELECT ${copied} FROM oauth_providers, n WHERE id = ?`,
+  )
+    .bind(id)
+    .run();
+  expect((await create()).status).toBe(200);
+  const refused = await create();
+  expect([refused.status, await refused.text()]).toEqual([
+    409,
+    expect.stringContaining("limit of 500 OAuth providers"),
+  ]);
+  const listed = await (await api(PATH, { key: editor })).json<unknown[]>();
+  expect(listed).toHaveLength(500);
 });

@@ -29,7 +29,7 @@ const down = {
 const list = operation("get", "/v2/auth/providers", "listOAuthProviders", {
   summary: "List OAuth providers",
   description: "Without client secrets.",
-  responses: { 200: json(z.array(Provider), "All integrations of the workspace") },
+  responses: { 200: json(z.array(Provider), "All OAuth providers of the workspace") },
 });
 providerRoutes.openapi(list, async (c) => c.json(await listProviders(c.var.ctx), 200));
 

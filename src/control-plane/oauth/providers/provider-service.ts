@@ -26,6 +26,7 @@ import {
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
 import { assertSameOrigin, buildProviderUpdate } from "./provider-change.ts";
 
+/** Maximum of one workspace: lists have no pages. */
 const MAX_PROVIDERS = 500;
 
 type NewProvider = Omit<
@@ -63,6 +64,11 @@ export async function insertProvider(
   input: NewProvider,
   credentials: Credentials,
 ): Promise<Provider> {
+  const count = await ctx.db.$count(oauth_providers, inWorkspace(ctx, oauth_providers));
+  if (count >= MAX_PROVIDERS) {
+    const text = `The limit of ${MAX_PROVIDERS} OAuth providers is reached: delete one first.`;
+    throw new AppError("conflict", text);
+  }
   const [id, now] = [newId(), new Date().toISOString()];
   const { workspace_id, organization_id } = ctx.caller;
   const row: ProviderRow = {
