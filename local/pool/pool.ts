@@ -15,6 +15,8 @@ type Slot = {
   ready: Promise<Child>;
   keys: Set<string>;
   used_at: number;
+  /** Answers. One that starts is in use. */
+  isReady: boolean;
   /** Finishes its calls in flight and ends. */
   isRetired: boolean;
 };
@@ -108,7 +110,7 @@ export class Pool {
   #take(): Slot {
     const spare = this.#spare;
     this.#spare = null;
-    if (spare) return spare;
+    if (spare?.child.why === null) return spare;
     if (this.#slots.size < this.#options.max_processes) return this.#start();
     // No process is free: the one that serves the fewest serves one more.
     const [fewest] = [...this.#slots]
@@ -126,9 +128,13 @@ export class Pool {
   #start(): Slot {
     const child = new Child(this.#options);
     const ready = child.start();
-    const slot = { child, ready, keys: new Set<string>(), used_at: Date.now(), isRetired: false };
+    const states = { isReady: false, isRetired: false };
+    const slot: Slot = { child, ready, keys: new Set(), used_at: Date.now(), ...states };
     this.#slots.add(slot);
-    ready.catch(() => {});
+    ready.then(
+      () => Object.assign(slot, { isReady: true, used_at: Date.now() }),
+      () => {},
+    );
     void guard(child, this.#options.limits).finally(() => this.#forget(slot));
     return slot;
   }
@@ -160,7 +166,7 @@ export class Pool {
 
 /** Notes the use of a process. One that is retired ends when nothing uses it. */
 function endIdle(slot: Slot, open: Set<string> | null) {
-  const isOpen = open?.has(slot.child.socket) ?? !slot.isRetired;
+  const isOpen = !slot.isReady || (open?.has(slot.child.socket) ?? !slot.isRetired);
   if (isOpen) slot.used_at = Date.now();
   const limit_ms = open === null ? IDLE_MS : IDLE_WHEN_FULL_MS;
   const isOver = slot.isRetired && Date.now() - slot.used_at > limit_ms;

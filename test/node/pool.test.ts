@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { overLimit } from "../../local/pool/guard.ts";
 import { Pool } from "../../local/pool/pool.ts";
 import { isAlive } from "../../local/processes/processes.ts";
@@ -173,4 +173,16 @@ test.each([
   const why = overLimit({ rss_bytes: megabytes * MEGABYTE, cpu_ms: 5000 + cpu_ms }, 5000, LIMITS);
   if (reason === null) expect(why).toBeNull();
   else expect(why).toContain(reason);
+});
+
+test("a process that takes long to start is not idle", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const pool = startPool(1, false);
+  const claimed = pool.claim("slow");
+  const [pid = 0] = pool.pids();
+  process.kill(pid, "SIGSTOP");
+  await vi.advanceTimersByTimeAsync(20_000);
+  process.kill(pid, "SIGCONT");
+  expect(await claimed).toMatch("unix:");
 });
