@@ -150,6 +150,30 @@ async function unseal(of: Scene): Promise<void> {
   await cleanAll(of);
 }
 
+test("the oldest files make room for a new one", async () => {
+  const one = await scene();
+  await clean(one);
+  const digests = Array.from({ length: 1000 }, () => ({ sha256: "a".repeat(64) }));
+  const contents = { rows: 1, bytes: 1, sha256: "", digests, min_start_us: 0, max_start_us: 1 };
+  const ids = Array.from({ length: 30 }, (_, n) => `file-${n}`);
+  const [kept, left] = await runInDurableObject(partition(one), (_, { storage }) => {
+    const { sealed } = new PartitionStore(storage);
+    for (const [n, id] of ids.entries()) {
+      const range = { from_us: n, to_us: n + 1, after: null, until: null, max_seq: 1, layout: "" };
+      const attempt = { id, owner: id, key: id, upload_id: id, lease_until: Date.now() + 60_000 };
+      sealed.begin(range, attempt);
+      expect(sealed.commit(id, contents)).toBe(true);
+    }
+    const rows = storage.sql.exec<{ id: string }>("SELECT id FROM leftovers").toArray();
+    const files = storage.kv.get<{ id: string }[]>("sealed_files") ?? [];
+    return [files.map(({ id }) => id), rows.map(({ id }) => JSON.parse(id).key)];
+  });
+  expect(kept.length).toBeGreaterThan(10);
+  expect(kept).toEqual(ids.slice(-kept.length));
+  expect(left.toSorted()).toEqual(ids.slice(0, -kept.length).toSorted());
+  await unseal(one);
+});
+
 test("an attempt that dies is deleted by the alarm at the end of its lease", async () => {
   const one = await scene();
   await clean(one);

@@ -43,6 +43,8 @@ export type SealedFile = SealedContents &
 export type SealedRows = { file: SealedFile | null; parts: SealedFile[] };
 
 const KEY = "sealed_files";
+/** Of the 2 MB of a stored value. The rest is for the digests of attempts that complete. */
+const MAX_CHARS = 1_000_000;
 
 /**
  * Parquet files in R2 that have the live runs of this partition, and attempts to write some. Any
@@ -87,9 +89,10 @@ export class SealedFiles {
     );
   }
 
-  /** Records an attempt before its first byte. */
+  /** Records an attempt before its first byte. The oldest files make room for it. */
   begin(range: SealedRange, attempt: SealAttempt): void {
-    const isReplaced = (file: StoredFile) => isSameRange(file, range);
+    const excess = oldestOver(this.#files, MAX_CHARS);
+    const isReplaced = (file: StoredFile) => isSameRange(file, range) || excess.has(file.id);
     this.#replaceWhere(isReplaced, { ...range, ...attempt, contents: null });
   }
 
@@ -147,6 +150,16 @@ export type SealedLeftover = { key: string; upload_id: string | null };
 function toLeftover({ key, upload_id, contents }: StoredFile): string {
   const leftover: SealedLeftover = { key, upload_id: contents === null ? upload_id : null };
   return JSON.stringify(leftover);
+}
+
+/** Returns the ids of the oldest files: the others have at most `max_chars` as JSON. */
+function oldestOver(files: StoredFile[], max_chars: number): Set<string> {
+  let chars = 0;
+  const excess = files.toReversed().filter((file) => {
+    chars += JSON.stringify(file).length;
+    return chars > max_chars;
+  });
+  return new Set(excess.map(({ id }) => id));
 }
 
 function toSealed({ key, after, until, contents }: StoredFile): SealedFile[] {
