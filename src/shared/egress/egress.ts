@@ -119,7 +119,10 @@ function limited(
 ): Response {
   if (response.body === null) return response;
   const declared = Number(response.headers.get("content-length") ?? 0);
-  if (declared > limits.max_bytes) throw tooLarge(url, limits);
+  if (declared > limits.max_bytes) {
+    void response.body.cancel().catch(() => {});
+    throw tooLarge(url, limits);
+  }
   const reader = response.body.getReader();
   const { grace_ms = GRACE_MS } = limits;
   let read = 0;
