@@ -43,7 +43,7 @@ export type SealedFile = SealedContents &
 export type SealedRows = { file: SealedFile | null; parts: SealedFile[] };
 
 const KEY = "sealed_files";
-/** Of the 2 MB of a stored value. The rest is for the digests of attempts that complete. */
+/** A stored value may have 2 MB. The rest is for the digests of attempts that complete. */
 const MAX_CHARS = 1_000_000;
 
 /**
