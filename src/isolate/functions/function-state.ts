@@ -4,6 +4,7 @@ import type { GraphCall, Op, ThreadSummary } from "../contract.ts";
 import { assertStateSize, type ChannelSize, totalOf } from "../message-size.ts";
 import type { Outbox } from "../outbox.ts";
 import { toWire } from "../wire.ts";
+import { readValues } from "./stored-values.ts";
 
 export type FunctionMessage = { type: string; content: unknown; id: string } & Record<
   string,
@@ -30,11 +31,8 @@ export function isUpdate(value: unknown): value is Values {
 }
 
 export function readState(loaded: LoadedCheckpoint | null): FunctionState {
-  const decoder = new TextDecoder();
   const stored = loaded?.values ?? [];
-  const values = Object.fromEntries(
-    stored.map(({ channel, data }) => [channel, JSON.parse(decoder.decode(data))]),
-  );
+  const values = loaded ? readValues(loaded) : {};
   return {
     values,
     messages: Array.isArray(values.messages) ? values.messages : [],
@@ -122,15 +120,21 @@ export function toOp(
   return { op, saved: { ...state, checkpoint_id, parent_id, metadata, stored } };
 }
 
-// A v7 UUID whose twelve counter bits keep two checkpoints of one millisecond in order.
+/** Time between the Gregorian epoch of UUIDs and 1970, in their unit of 100 ns. */
+const EPOCH_TICKS = 122_192_928_000_000_000n;
+const TICKS_PER_MS = 10_000n;
+
+/**
+ * Version 6, as LangGraph's: a thread orders the checkpoints of both by their ids. Sorts above ids of version 7, which
+ * earlier releases wrote.
+ */
 function newCheckpointId(previous: string | null): string {
   const digits = previous?.replaceAll("-", "") ?? "";
-  const last = digits[12] === "7" ? Number.parseInt(digits.slice(0, 12), 16) : 0;
-  const now = Math.max(Date.now(), last);
-  const counter = now === last ? Number.parseInt(digits.slice(13, 16), 16) + 1 : 0;
-  const time = now.toString(16).padStart(12, "0");
+  const last = digits[12] === "6" ? BigInt(`0x${digits.slice(0, 12)}${digits.slice(13, 16)}`) : 0n;
+  const now = BigInt(Date.now()) * TICKS_PER_MS + EPOCH_TICKS;
+  const ticks = (now > last ? now : last + 1n).toString(16).padStart(15, "0");
   const random = crypto.randomUUID().slice(19);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${random}`;
+  return `${ticks.slice(0, 8)}-${ticks.slice(8, 12)}-6${ticks.slice(12)}-${random}`;
 }
 
 export function toPlainThreadState(call: GraphCall, loaded: LoadedCheckpoint | null) {
