@@ -83,12 +83,12 @@ export class FunctionEngine implements Engine {
     const started = readState(call.head);
     // The checkpoint of the loop is the last one that a run writes.
     const hasEnded = call.resuming && started.metadata.source === "loop";
-    let state = call.resuming ? started : applyUpdate(started, call.input ?? {});
-    onSummary(async () => summaryOf(state));
+    // A failed run leaves the values of its last checkpoint: the next run begins with them.
+    let saved = started;
+    onSummary(async () => summaryOf(saved));
     if (hasEnded) return;
-    if (!call.resuming) {
-      state = save(state, call, outbox, "input");
-    }
+    if (!call.resuming) saved = save(applyUpdate(started, call.input ?? {}), call, outbox, "input");
+    let state = saved;
     tracer?.begin(call.input);
     const events = new FunctionEvents(call, outbox);
     events.start(state);
@@ -105,9 +105,9 @@ export class FunctionEngine implements Engine {
       if (!signal.aborted) events.fail(error);
       throw error;
     });
-    state = save(state, call, outbox, "loop");
-    events.end(state);
-    tracer?.end(state.values);
+    saved = save(state, call, outbox, "loop");
+    events.end(saved);
+    tracer?.end(saved.values);
   }
 
   async #consumeYields(

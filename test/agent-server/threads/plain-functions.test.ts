@@ -128,3 +128,12 @@ test("values of LangGraph's serializer reach a plain function as plain JSON", ()
     snapshot: [1],
   });
 });
+
+test("a plain function that fails leaves the values of its last checkpoint on the thread", async () => {
+  const thread = await testThread();
+  const { __error__ } = await thread.wait("fails_plainly", { input: hi });
+  expect(__error__).toMatchObject({ error: "RangeError" });
+  const { values } = (await thread.object.getThread()) ?? {};
+  expect(values).toMatchObject({ messages: [{ type: "human", content: "hi" }] });
+  expect((await stateOf(thread)).values).toEqual(values);
+});
