@@ -74,13 +74,9 @@ export class FunctionEngine implements Engine {
   }
 
   async run(call: RunCall, tools: RunTools): Promise<void> {
-    const { outbox, signal, tracer, onSummary } = tools;
-    if (call.command) {
-      throw new Error(
-        `Graph "${call.graph_id}" is a plain function: it accepts input, not command.`,
-      );
-    }
-    const started = readState(call.head);
+    const { host, outbox, signal, tracer, onSummary } = tools;
+    assertInputOnly(call);
+    const started = await readStart(call, host);
     // The checkpoint of the loop is the last one that a run writes.
     const hasEnded = call.resuming && started.metadata.source === "loop";
     // A failed run leaves the values of its last checkpoint: the next run begins with them.
@@ -174,4 +170,33 @@ export class FunctionEngine implements Engine {
       checkpoint_map: null,
     };
   }
+}
+
+/** A function has no nodes to stop at, and no interrupt that a command could answer. */
+function assertInputOnly(call: RunCall) {
+  const fields = ["command", "interrupt_before", "interrupt_after"] as const;
+  const refused = fields.find((field) => {
+    const value = call[field];
+    return Array.isArray(value) ? value.length > 0 : Boolean(value);
+  });
+  if (refused === undefined) return;
+  throw new Error(
+    `Graph "${call.graph_id}" is a plain function: it accepts input, not ${refused}.`,
+  );
+}
+
+/** Returns the state of the checkpoint that the run requests, of the newest one otherwise. */
+async function readStart(call: RunCall, host: Host): Promise<FunctionState> {
+  const { checkpoint_id, checkpoint_ns } = call.config.configurable ?? {};
+  // A run that resumes has no checkpoint_id: it continues from its own checkpoint.
+  if (!checkpoint_id) return readState(call.head);
+  assertRootNamespace(call.graph_id, String(checkpoint_ns ?? ""));
+  const loaded = await host.readCheckpoint("", String(checkpoint_id));
+  if (loaded === null) throw new Error(`Checkpoint ${checkpoint_id} is not in the thread.`);
+  return { ...readState(loaded), newest_id: call.head?.checkpoint_id ?? null };
+}
+
+function assertRootNamespace(graph_id: string, ns: string) {
+  if (ns === "") return;
+  throw new Error(`Graph "${graph_id}" is a plain function: it has no namespace "${ns}".`);
 }

@@ -19,6 +19,8 @@ export type FunctionState = {
   messages: FunctionMessage[];
   checkpoint_id: string | null;
   parent_id: string | null;
+  /** Id of the thread's newest checkpoint, which a fork has to follow. */
+  newest_id: string | null;
   metadata: Record<string, unknown>;
   /** Stored values of the checkpoint, so that unchanged keys are not stored again. */
   stored: StoredValue[];
@@ -38,6 +40,7 @@ export function readState(loaded: LoadedCheckpoint | null): FunctionState {
     messages: Array.isArray(values.messages) ? values.messages : [],
     checkpoint_id: loaded?.checkpoint_id ?? null,
     parent_id: loaded?.parent_id ?? null,
+    newest_id: loaded?.checkpoint_id ?? null,
     metadata: loaded ? JSON.parse(loaded.metadata) : {},
     stored,
   };
@@ -99,7 +102,7 @@ export function toOp(
     const version = nextVersion(before?.version);
     return { channel, version, type: "json", data: encoder.encode(json) };
   });
-  const checkpoint_id = newCheckpointId(state.checkpoint_id);
+  const checkpoint_id = newCheckpointId(state.newest_id);
   const checkpoint = {
     v: 4,
     id: checkpoint_id,
@@ -117,7 +120,8 @@ export function toOp(
     values: stored.filter((value) => known.get(value.channel) !== value),
   };
   const { parent_id } = op;
-  return { op, saved: { ...state, checkpoint_id, parent_id, metadata, stored } };
+  const saved = { ...state, checkpoint_id, parent_id, newest_id: checkpoint_id, metadata, stored };
+  return { op, saved };
 }
 
 /** Time between the Gregorian epoch of UUIDs and 1970, in their unit of 100 ns. */

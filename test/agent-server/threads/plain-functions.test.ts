@@ -137,3 +137,47 @@ test("a plain function that fails leaves the values of its last checkpoint on th
   expect(values).toMatchObject({ messages: [{ type: "human", content: "hi" }] });
   expect((await stateOf(thread)).values).toEqual(values);
 });
+
+describe("a run of a plain function with a checkpoint", () => {
+  test("begins from the state of that checkpoint", async () => {
+    const thread = await testThread();
+    await thread.wait("plain", { input: hi });
+    const { checkpoint } = await stateOf(thread);
+    const { checkpoint_id } = checkpoint;
+    expect(await thread.wait("plain", { input: hi })).toMatchObject({ count: 3 });
+    const { run_id } = await thread.create("plain", { input: hi, checkpoint_id });
+    expect(await thread.join(run_id)).toMatchObject({ count: 3 });
+    const { object, revision } = thread;
+    const query = { ns: "", checkpoint_id: null, limit: 10, before_id: null, metadata: null };
+    const history = await object.getHistory(query, revision);
+    const [after, input] = JSON.parse(history.ok ? history.value : "[]");
+    expect(after.values.messages).toHaveLength(4);
+    expect(input.parent_checkpoint).toEqual(checkpoint);
+  });
+
+  test("of a subgraph fails, and names the namespace", async () => {
+    const thread = await testThread();
+    await thread.wait("interrupts_within", { input: {} });
+    const { object, revision } = thread;
+    const call = { ns: "", checkpoint_id: null, subgraphs: true };
+    const state = await object.getState(call, revision);
+    const [task] = JSON.parse(state.ok ? state.value : "{}").tasks;
+    const { checkpoint } = task.state;
+    const { __error__ } = await thread.wait("plain", { input: hi, checkpoint });
+    expect(__error__.message).toContain(`no namespace "${checkpoint.checkpoint_ns}"`);
+  });
+});
+
+test.each([
+  ["interrupt_before", { interrupt_before: ["plain"] }],
+  ["interrupt_after", { interrupt_after: "*" }],
+])("a run of a plain function with %s fails, and saves nothing", async (field, body) => {
+  const thread = await testThread();
+  await thread.wait("plain", { input: hi, interrupt_before: [], interrupt_after: [] });
+  const before = await stateOf(thread);
+  const { __error__ } = await thread.wait("plain", { input: hi, ...body });
+  expect(__error__.message).toBe(
+    `Graph "plain" is a plain function: it accepts input, not ${field}.`,
+  );
+  expect(await stateOf(thread)).toEqual(before);
+});
