@@ -154,7 +154,8 @@ export class FunctionEngine implements Engine {
   }
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
-    const loaded = await host.readCheckpoint(call.ns, call.checkpoint_id);
+    assertRootNamespace(call.graph_id, call.ns);
+    const loaded = await host.readCheckpoint("", call.checkpoint_id);
     const updates = call.supersteps.flat().map(({ values, command }) => command?.update ?? values);
     let state = readState(loaded);
     for (const update of updates) {

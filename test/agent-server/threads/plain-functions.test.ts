@@ -3,7 +3,7 @@ import { v6, v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import type { LoadedCheckpoint } from "../../../src/isolate/checkpoint-contract.ts";
 import { readState, toOp } from "../../../src/isolate/functions/function-state.ts";
-import { testThread } from "../../support/threads.ts";
+import { stateUpdate, testThread } from "../../support/threads.ts";
 
 type Thread = Awaited<ReturnType<typeof testThread>>;
 
@@ -180,4 +180,18 @@ test.each([
     `Graph "plain" is a plain function: it accepts input, not ${field}.`,
   );
   expect(await stateOf(thread)).toEqual(before);
+});
+
+test("an update of a namespace that a plain function does not have changes nothing", async () => {
+  const thread = await testThread();
+  await thread.wait("plain", { input: hi });
+  const before = await stateOf(thread);
+  const update = { ...stateUpdate({ a: 1 }, "plain"), ns: "x" };
+  const answer = await thread.object.updateState(update, thread.revision);
+  expect(answer).toMatchObject({
+    ok: false,
+    error: { message: 'Graph "plain" is a plain function: it has no namespace "x".' },
+  });
+  expect(await stateOf(thread)).toEqual(before);
+  expect((await thread.object.getThread())?.values).toEqual(before.values);
 });
