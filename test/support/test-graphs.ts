@@ -54,6 +54,7 @@ export const TEST_GRAPHS = [
   "waits",
   "waits_elsewhere",
   "waits_with_less",
+  "closes_plainly",
   "fails_plainly",
 ];
 

@@ -3,6 +3,8 @@ import { v6, v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import type { LoadedCheckpoint } from "../../../src/isolate/checkpoint-contract.ts";
 import { readState, toOp } from "../../../src/isolate/functions/function-state.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { eventually } from "../../support/eventually.ts";
 import { stateUpdate, testThread } from "../../support/threads.ts";
 
 type Thread = Awaited<ReturnType<typeof testThread>>;
@@ -195,3 +197,17 @@ test("an update of a namespace that a plain function does not have changes nothi
   expect(await stateOf(thread)).toEqual(before);
   expect((await thread.object.getThread())?.values).toEqual(before.values);
 });
+
+test.each([false, true])(
+  "a generator is closed when its run fails between yields; its clean-up never ends: %s",
+  async (hangs) => {
+    const key = newId();
+    const { wait } = await testThread();
+    const { __error__ } = await wait("closes_plainly", { input: { key, hangs } });
+    expect(__error__.message).toContain("produced string");
+    await eventually(async () => {
+      const { answers } = await wait("stores", { input: { calls: [["get", ["closed"], key]] } });
+      expect(answers).toMatchObject([{ value: { done: true } }]);
+    });
+  },
+);
