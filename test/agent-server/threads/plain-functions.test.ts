@@ -3,6 +3,7 @@ import { v6, v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import type { LoadedCheckpoint } from "../../../src/isolate/checkpoint-contract.ts";
 import { readState, toOp } from "../../../src/isolate/functions/function-state.ts";
+import { LateTimer } from "../../../src/isolate/tcp/late-timer.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { eventually } from "../../support/eventually.ts";
 import { stateUpdate, testThread } from "../../support/threads.ts";
@@ -211,3 +212,9 @@ test.each([false, true])(
     });
   },
 );
+
+test.each(["5", 5, undefined, "soon"])("a timer of a module with the delay %j fires", (delay) => {
+  const fired = Promise.withResolvers<unknown>();
+  new LateTimer(fired.resolve, delay, ["in time"]).start();
+  return expect(fired.promise).resolves.toBe("in time");
+});
