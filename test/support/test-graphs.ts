@@ -54,6 +54,8 @@ export const TEST_GRAPHS = [
   "waits",
   "waits_elsewhere",
   "waits_with_less",
+  "closes_plainly",
+  "fails_plainly",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

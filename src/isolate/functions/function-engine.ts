@@ -74,21 +74,17 @@ export class FunctionEngine implements Engine {
   }
 
   async run(call: RunCall, tools: RunTools): Promise<void> {
-    const { outbox, signal, tracer, onSummary } = tools;
-    if (call.command) {
-      throw new Error(
-        `Graph "${call.graph_id}" is a plain function: it accepts input, not command.`,
-      );
-    }
-    const started = readState(call.head);
+    const { host, outbox, signal, tracer, onSummary } = tools;
+    assertInputOnly(call);
+    const started = await readStart(call, host);
     // The checkpoint of the loop is the last one that a run writes.
     const hasEnded = call.resuming && started.metadata.source === "loop";
-    let state = call.resuming ? started : applyUpdate(started, call.input ?? {});
-    onSummary(async () => summaryOf(state));
+    // A failed run leaves the values of its last checkpoint: the next run begins with them.
+    let saved = started;
+    onSummary(async () => summaryOf(saved));
     if (hasEnded) return;
-    if (!call.resuming) {
-      state = save(state, call, outbox, "input");
-    }
+    if (!call.resuming) saved = save(applyUpdate(started, call.input ?? {}), call, outbox, "input");
+    let state = saved;
     tracer?.begin(call.input);
     const events = new FunctionEvents(call, outbox);
     events.start(state);
@@ -105,9 +101,9 @@ export class FunctionEngine implements Engine {
       if (!signal.aborted) events.fail(error);
       throw error;
     });
-    state = save(state, call, outbox, "loop");
-    events.end(state);
-    tracer?.end(state.values);
+    saved = save(state, call, outbox, "loop");
+    events.end(saved);
+    tracer?.end(saved.values);
   }
 
   async #consumeYields(
@@ -158,7 +154,8 @@ export class FunctionEngine implements Engine {
   }
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
-    const loaded = await host.readCheckpoint(call.ns, call.checkpoint_id);
+    assertRootNamespace(call.graph_id, call.ns);
+    const loaded = await host.readCheckpoint("", call.checkpoint_id);
     const updates = call.supersteps.flat().map(({ values, command }) => command?.update ?? values);
     let state = readState(loaded);
     for (const update of updates) {
@@ -174,4 +171,33 @@ export class FunctionEngine implements Engine {
       checkpoint_map: null,
     };
   }
+}
+
+/** A function has no nodes to stop at, and no interrupt that a command could answer. */
+function assertInputOnly(call: RunCall) {
+  const fields = ["command", "interrupt_before", "interrupt_after"] as const;
+  const refused = fields.find((field) => {
+    const value = call[field];
+    return Array.isArray(value) ? value.length > 0 : Boolean(value);
+  });
+  if (refused === undefined) return;
+  throw new Error(
+    `Graph "${call.graph_id}" is a plain function: it accepts input, not ${refused}.`,
+  );
+}
+
+/** Returns the state of the checkpoint that the run requests, of the newest one otherwise. */
+async function readStart(call: RunCall, host: Host): Promise<FunctionState> {
+  const { checkpoint_id, checkpoint_ns } = call.config.configurable ?? {};
+  // A run that resumes has no checkpoint_id: it continues from its own checkpoint.
+  if (!checkpoint_id) return readState(call.head);
+  assertRootNamespace(call.graph_id, String(checkpoint_ns ?? ""));
+  const loaded = await host.readCheckpoint("", String(checkpoint_id));
+  if (loaded === null) throw new Error(`Checkpoint ${checkpoint_id} is not in the thread.`);
+  return { ...readState(loaded), newest_id: call.head?.checkpoint_id ?? null };
+}
+
+function assertRootNamespace(graph_id: string, ns: string) {
+  if (ns === "") return;
+  throw new Error(`Graph "${graph_id}" is a plain function: it has no namespace "${ns}".`);
 }

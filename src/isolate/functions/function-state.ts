@@ -4,6 +4,7 @@ import type { GraphCall, Op, ThreadSummary } from "../contract.ts";
 import { assertStateSize, type ChannelSize, totalOf } from "../message-size.ts";
 import type { Outbox } from "../outbox.ts";
 import { toWire } from "../wire.ts";
+import { readValues } from "./stored-values.ts";
 
 export type FunctionMessage = { type: string; content: unknown; id: string } & Record<
   string,
@@ -18,6 +19,8 @@ export type FunctionState = {
   messages: FunctionMessage[];
   checkpoint_id: string | null;
   parent_id: string | null;
+  /** Id of the thread's newest checkpoint, which a fork has to follow. */
+  newest_id: string | null;
   metadata: Record<string, unknown>;
   /** Stored values of the checkpoint, so that unchanged keys are not stored again. */
   stored: StoredValue[];
@@ -30,16 +33,14 @@ export function isUpdate(value: unknown): value is Values {
 }
 
 export function readState(loaded: LoadedCheckpoint | null): FunctionState {
-  const decoder = new TextDecoder();
   const stored = loaded?.values ?? [];
-  const values = Object.fromEntries(
-    stored.map(({ channel, data }) => [channel, JSON.parse(decoder.decode(data))]),
-  );
+  const values = loaded ? readValues(loaded) : {};
   return {
     values,
     messages: Array.isArray(values.messages) ? values.messages : [],
     checkpoint_id: loaded?.checkpoint_id ?? null,
     parent_id: loaded?.parent_id ?? null,
+    newest_id: loaded?.checkpoint_id ?? null,
     metadata: loaded ? JSON.parse(loaded.metadata) : {},
     stored,
   };
@@ -101,7 +102,7 @@ export function toOp(
     const version = nextVersion(before?.version);
     return { channel, version, type: "json", data: encoder.encode(json) };
   });
-  const checkpoint_id = newCheckpointId(state.checkpoint_id);
+  const checkpoint_id = newCheckpointId(state.newest_id);
   const checkpoint = {
     v: 4,
     id: checkpoint_id,
@@ -119,18 +120,25 @@ export function toOp(
     values: stored.filter((value) => known.get(value.channel) !== value),
   };
   const { parent_id } = op;
-  return { op, saved: { ...state, checkpoint_id, parent_id, metadata, stored } };
+  const saved = { ...state, checkpoint_id, parent_id, newest_id: checkpoint_id, metadata, stored };
+  return { op, saved };
 }
 
-// A v7 UUID whose twelve counter bits keep two checkpoints of one millisecond in order.
+/** Time between the Gregorian epoch of UUIDs and 1970, in their unit of 100 ns. */
+const EPOCH_TICKS = 122_192_928_000_000_000n;
+const TICKS_PER_MS = 10_000n;
+
+/**
+ * Version 6, as LangGraph's: a thread orders the checkpoints of both by their ids. Sorts above ids of version 7, which
+ * earlier releases wrote.
+ */
 function newCheckpointId(previous: string | null): string {
   const digits = previous?.replaceAll("-", "") ?? "";
-  const last = digits[12] === "7" ? Number.parseInt(digits.slice(0, 12), 16) : 0;
-  const now = Math.max(Date.now(), last);
-  const counter = now === last ? Number.parseInt(digits.slice(13, 16), 16) + 1 : 0;
-  const time = now.toString(16).padStart(12, "0");
+  const last = digits[12] === "6" ? BigInt(`0x${digits.slice(0, 12)}${digits.slice(13, 16)}`) : 0n;
+  const now = BigInt(Date.now()) * TICKS_PER_MS + EPOCH_TICKS;
+  const ticks = (now > last ? now : last + 1n).toString(16).padStart(15, "0");
   const random = crypto.randomUUID().slice(19);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${random}`;
+  return `${ticks.slice(0, 8)}-${ticks.slice(8, 12)}-6${ticks.slice(12)}-${random}`;
 }
 
 export function toPlainThreadState(call: GraphCall, loaded: LoadedCheckpoint | null) {

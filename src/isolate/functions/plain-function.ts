@@ -1,5 +1,7 @@
 import type { HostStore } from "../agent/store.ts";
 import type { GraphCall } from "../contract.ts";
+import { failureText, toFailure } from "../failure.ts";
+import { track } from "../pending-work.ts";
 import type { FunctionMessage } from "./function-state.ts";
 
 /** Second argument of a plain agent. */
@@ -34,11 +36,29 @@ export async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
     yield await produced;
     return;
   }
-  for (;;) {
-    const { done, value } = await produced.next();
-    yield value;
-    if (done) return;
+  let isOpen = false;
+  try {
+    do {
+      isOpen = false;
+      const { done, value } = await produced.next();
+      isOpen = !done;
+      yield value;
+    } while (isOpen);
+  } finally {
+    if (isOpen) close(produced);
   }
+}
+
+/** Lets the generator clean up within the run's grace period. The run does not wait: the clean-up may never end. */
+function close(produced: AsyncIterator<unknown> | Iterator<unknown>) {
+  const closed = (async () => produced.return?.())();
+  void track(closed.catch(logFailure));
+}
+
+/** The run has ended with another outcome. */
+function logFailure(error: unknown) {
+  // biome-ignore lint/suspicious/noConsole: the log of the agent
+  console.error(`The generator failed to clean up: ${failureText(toFailure(error))}`);
 }
 
 function isIterator(value: unknown): value is AsyncIterator<unknown> | Iterator<unknown> {

@@ -9,9 +9,10 @@ export class LateTimer {
   #timer: ReturnType<typeof setTimeout> | undefined;
   isOver = false;
 
-  constructor(callback: (...args: unknown[]) => void, ms: number, args: unknown[]) {
+  constructor(callback: (...args: unknown[]) => void, ms: unknown, args: unknown[]) {
     this.#fire = () => callback(...args);
-    this.#ms = ms;
+    // Node.js accepts a delay as text too, such as one from process.env.
+    this.#ms = Number(ms) || 0;
   }
 
   /** Continues in the current call. */
