@@ -323,6 +323,17 @@ describe("search by meaning", () => {
     return made;
   }
 
+  test("replacing an expired item deletes its vectors", async () => {
+    const { put, object } = await agent({ index });
+    await put(["docs"], "cat", { text: "a cat" }, { ttl: 60 });
+    const sql = (query: string) =>
+      runInDurableObject(object(), (_, { storage }) => storage.sql.exec(query).toArray());
+    await sql("UPDATE items SET expires_at = 1");
+    await put(["docs"], "cat", { text: "another cat" }, { ttl: 60 });
+    const [item] = await sql("SELECT id AS item_id FROM items");
+    expect(await sql("SELECT DISTINCT item_id FROM vectors")).toEqual([item]);
+  });
+
   test("finds the nearest first, exactly, with scores, filters and pages", async () => {
     const { search } = await pets();
     const found = await search(["docs"], { query: "animal" });
