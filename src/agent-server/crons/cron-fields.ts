@@ -41,7 +41,10 @@ export function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, 
   };
 }
 
-/** Absent fields stay. `null` resets a field to the default of new crons. */
+/**
+ * Absent fields stay. `null` removes the end, the time zone, metadata and options of the runs. It leaves the schedule,
+ * `enabled` and `on_run_completed` as they are.
+ */
 export function toChange(patch: CronPatch): Omit<CronChange, "principal" | "user_id"> {
   const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...payload } = patch;
   return {

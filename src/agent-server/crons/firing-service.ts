@@ -20,12 +20,12 @@ export async function listCronFirings(
   ctx: Context,
   { deployment_id, cron_id }: CronId,
 ): Promise<CronFiring[]> {
-  const { object } = await openCrons(ctx, deployment_id, "read", { cron_id });
+  const { object, agent } = await openCrons(ctx, deployment_id, "read", { cron_id });
   const found = await object.listFirings(cron_id);
   if (found === null) throw cronMissing(cron_id);
   return mapConcurrent(found, AT_ONCE, async (firing) => ({
     ...toFiring(firing),
-    run_status: await firedRunStatus(ctx, deployment_id, firing),
+    run_status: await firedRunStatus(ctx, agent.deployment_id, firing),
   }));
 }
 

@@ -29,7 +29,7 @@ const EndTime = z
 
 export const Cron = namedObject("Cron", {
   cron_id: Uuid.describe("Id of the cron"),
-  assistant_id: Uuid.nullable().describe("Id of the assistant, `null` when it was deleted"),
+  assistant_id: Uuid.nullable().describe("Id of the assistant"),
   thread_id: Uuid.nullable().describe("Id of the thread, `null` when each run gets a new thread"),
   schedule: textField("Cron expression: minute, hour, day, month, weekday", "0 9 * * 1-5"),
   timezone: z.string().nullable().describe("IANA time zone, `null` for UTC"),
@@ -39,7 +39,9 @@ export const Cron = namedObject("Cron", {
   user_id: z
     .string()
     .nullable()
-    .describe("Id of the user that created it, `null` for a service key"),
+    .describe(
+      "Id of the user that changed it last, whose rights its runs have. `null` for a service key",
+    ),
   payload: Loose.describe("Input and options of its runs"),
   next_run_date: Timestamp.nullable().describe("Time of the next run, `null` when there is none"),
   metadata: Loose.describe("Metadata, which searches find"),

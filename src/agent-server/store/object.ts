@@ -113,14 +113,17 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
     const now = Date.now();
     const swept = this.#store.sweep(now, SWEEP_ITEMS);
     const next = swept === SWEEP_ITEMS ? now : this.#store.nextEnd();
-    if (next !== null) this.#arm(next === now ? now : Math.max(next, now + SWEEP_MS));
+    if (next !== null) this.#arm(next === now ? now : next + SWEEP_MS);
   }
 
   #armFor(isEnding: boolean) {
+    const isSoon = this.#alarmAt !== null && this.#alarmAt <= Date.now() + SWEEP_MS;
     // The alarm of a division sweeps too.
-    const isDue = isEnding && this.#alarmAt === null && this.#division.state !== "dividing";
-    const next = isDue ? this.#store.nextEnd() : null;
-    if (next !== null) this.#arm(Math.max(next, Date.now() + SWEEP_MS));
+    if (!isEnding || isSoon || this.#division.state === "dividing") return;
+    const next = this.#store.nextEnd();
+    // Derived from the expiry, not from now: writes after restarts would postpone the alarm again and again.
+    const at = next === null ? null : next + SWEEP_MS;
+    if (at !== null && (this.#alarmAt === null || at < this.#alarmAt)) this.#arm(at);
   }
 
   #arm(at: number) {

@@ -60,7 +60,13 @@ uiFileRoutes.openapi(
       "Cache-Control": "no-cache",
       "X-Content-Type-Options": "nosniff",
     };
-    if (c.req.header("If-None-Match") === etag) return c.body(null, 304, headers);
+    if (isNamed(etag, c.req.header("If-None-Match"))) return c.body(null, 304, headers);
     return c.body(text, 200, { ...headers, "Content-Type": type });
   },
 );
+
+// Compares weakly, as RFC 9110 13.1.2 requires: compression on the way makes a tag weak, `W/"..."`.
+function isNamed(etag: string, header = ""): boolean {
+  const tags: string[] = header.match(/"[^"]*"/g) ?? [];
+  return header.trim() === "*" || tags.includes(etag);
+}

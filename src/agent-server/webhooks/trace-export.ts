@@ -11,7 +11,9 @@ import { ATTEMPT_MS } from "./limits.ts";
 import { DELIVERED, type DeliveryOutcome, failure, outcomeOf } from "./pauses.ts";
 import { exportId, run_webhooks } from "./table.ts";
 
-type TraceOwner = { workspace_id: string; deployment_id: string; thread_id: string };
+type TraceOwner = { workspace_id: string; deployment_id: string };
+/** The thread chooses the revision whose variables apply. */
+type EndedTrace = { trace_id: string; thread_id: string };
 
 /** The last spans of a trace may arrive a moment after its root. */
 const SETTLE_SECONDS = 5;
@@ -24,16 +26,20 @@ const BAD_REQUEST = 400;
 export async function enqueueTraceExports(
   env: Env,
   owner: TraceOwner,
-  trace_ids: readonly string[],
+  traces: readonly EndedTrace[],
 ): Promise<void> {
-  const url = trace_ids.length === 0 ? null : await findUrl(env, owner);
-  if (url === null) return;
+  const exported: (EndedTrace & { url: string })[] = [];
+  for (const trace of traces) {
+    const url = await findUrl(env, owner.deployment_id, trace.thread_id);
+    if (url !== null) exported.push({ ...trace, url });
+  }
+  if (exported.length === 0) return;
   const now = new Date();
   const due = new Date(now.getTime() + SETTLE_SECONDS * 1000);
   const times = { due_at: due.toISOString(), sent_at: now.toISOString() };
   const waiting = { status: "pending" as const, attempt: 0, attempts: [] };
-  const rows = trace_ids.map((trace_id) => ({
-    ...{ run_id: exportId(trace_id), trace_id, url, created_at: now.toISOString() },
+  const rows = exported.map((trace) => ({
+    ...{ ...trace, run_id: exportId(trace.trace_id), created_at: now.toISOString() },
     ...{ ...owner, ...times, ...waiting },
   }));
   const db = database(env);
@@ -49,7 +55,7 @@ export async function enqueueTraceExports(
 const urls = new TtlCache<string | null>(60 * 60 * 1000);
 
 /** @returns `null` when the deployment exports no traces, `""` when its variables name no endpoint */
-async function findUrl(env: Env, { deployment_id, thread_id }: TraceOwner): Promise<string | null> {
+async function findUrl(env: Env, deployment_id: string, thread_id: string): Promise<string | null> {
   const served = await servedRevision(env, deployment_id, thread_id);
   if (served === null) return null;
   const { revision_id, secrets_version } = served;

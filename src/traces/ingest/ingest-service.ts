@@ -97,16 +97,18 @@ export type InternalTrace = {
 /**
  * Prefers the project that a run names. Drops runs that ingestion rejects: a retry would fail
  * again.
- * @returns ids of the traces whose root has ended
+ * @returns the roots that have ended, by their ids
  */
-export async function ingestInternal(
+export async function ingestInternal<T extends InternalTrace>(
   ctx: Context,
   project_id: string,
-  traces: InternalTrace[],
-): Promise<string[]> {
+  traces: T[],
+): Promise<Map<string, T>> {
+  const ended = new Map<string, T>();
   const runs = traces.flatMap((one) => {
     try {
       const run = toInternalRun(one);
+      if (run.columns.end_us !== undefined && traceOf(run) === run.id) ended.set(run.id, one);
       return [run.session_name === null ? { ...run, session_id: project_id } : run];
     } catch (error) {
       log.error("own_trace_refused", error);
@@ -114,8 +116,7 @@ export async function ingestInternal(
     }
   });
   await ingest(ctx, runs);
-  const ended = runs.filter((run) => run.columns.end_us !== undefined && traceOf(run) === run.id);
-  return [...new Set(ended.map(({ id }) => id))];
+  return ended;
 }
 
 function toInternalRun({ kind, data, texts }: InternalTrace): IncomingRun {

@@ -202,4 +202,25 @@ describe("headers of a request in a graph's configurable", () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     expect(await seenWith({ Traceparent: traceparent })).toMatchObject({ traceparent });
   });
+
+  test("has no trace of an earlier run of its thread, but the other headers", async () => {
+    const { call } = await agentWith({});
+    const { thread_id } = (await call("/threads", { json: {} })).json as { thread_id: string };
+    const seenWith = async (headers: Record<string, string>, more: object = {}) => {
+      const json = { assistant_id: "config", input: {}, ...more };
+      const answer = await call(`/threads/${thread_id}/runs/wait`, { headers, json });
+      return (answer.json as { seen: Record<string, unknown> }).seen;
+    };
+    const headers = {
+      ...{ Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
+      ...{ "Langsmith-Trace": `20261128T040000000000Z${thread_id}`, "X-Tone": "dry" },
+      Baggage: "langsmith-metadata=%7B%7D,langsmith-tags=a,langsmith-project=p",
+    };
+    const langsmith_tracer = { project_name: "p", example_id: thread_id };
+    const ofTrace = (seen: object) =>
+      Object.keys(seen).filter((key) => /^(langsmith|traceparent|baggage)/.test(key));
+    expect(ofTrace(await seenWith(headers, { langsmith_tracer }))).toHaveLength(8);
+    const later = await seenWith({});
+    expect([later["x-tone"], ofTrace(later)]).toEqual(["dry", []]);
+  });
 });

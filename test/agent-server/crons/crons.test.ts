@@ -437,7 +437,7 @@ describe("firings", () => {
   type Firing = { outcome: string; run_id: string | null; is_manual: boolean; message: unknown };
 
   test("are kept with their runs, the newest first, also those that started none", async () => {
-    const { create, createOn, thread, due, tick, call } = await agent();
+    const { deployment_id, create, createOn, thread, due, tick, call } = await agent();
     const firings = async (id: string) =>
       (await call<Firing[]>("GET", `/runs/crons/${id}/firings`)).body;
     const { cron_id } = await create({ on_run_completed: "keep" });
@@ -460,6 +460,8 @@ describe("firings", () => {
       })),
     );
     await eventually(async () => expect(await firings(cron_id)).toEqual(expected));
+    const byName = `/agents/test-${deployment_id}/runs/crons/${cron_id}/firings`;
+    expect(await (await api(byName, { key: owner.viewer })).json()).toEqual(expected);
     const thread_id = await thread();
     const later = { assistant_id: "echo", input: {}, after_seconds: 3600 };
     await call("POST", `/threads/${thread_id}/runs`, later);

@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { deleteStoreOf } from "../../../src/agent-server/store/service.ts";
+import { SWEEP_MS } from "../../../src/agent-server/store/storage/limits.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -249,6 +250,22 @@ describe("time to live", () => {
     expect(await runDurableObjectAlarm(object())).toBe(true);
   });
 
+  test("the alarm is set for the first expiry, also after a restart and behind a long ttl", async () => {
+    const { put, object } = await agent();
+    const alarmAfterEnd = () =>
+      runInDurableObject(object(), async (_, { storage }) => {
+        const { end } = storage.sql.exec("SELECT min(expires_at) AS end FROM items").one();
+        return Number(await storage.getAlarm()) - Number(end);
+      });
+    await put(["a"], "long", {}, { ttl: 600 });
+    expect(await alarmAfterEnd()).toBe(SWEEP_MS);
+    await put(["a"], "short", {}, { ttl: 10 });
+    expect(await alarmAfterEnd()).toBe(SWEEP_MS);
+    await evictDurableObject(object());
+    await put(["a"], "later", {}, { ttl: 20 });
+    expect(await alarmAfterEnd()).toBe(SWEEP_MS);
+  });
+
   test("reading refreshes the TTL unless refresh_ttl is false", async () => {
     const { put, get, search, object } = await agent();
     const ends = () =>
@@ -305,6 +322,17 @@ describe("search by meaning", () => {
     await made.put(["other"], "cat", { text: "cat" });
     return made;
   }
+
+  test("replacing an expired item deletes its vectors", async () => {
+    const { put, object } = await agent({ index });
+    await put(["docs"], "cat", { text: "a cat" }, { ttl: 60 });
+    const sql = (query: string) =>
+      runInDurableObject(object(), (_, { storage }) => storage.sql.exec(query).toArray());
+    await sql("UPDATE items SET expires_at = 1");
+    await put(["docs"], "cat", { text: "another cat" }, { ttl: 60 });
+    const [item] = await sql("SELECT id AS item_id FROM items");
+    expect(await sql("SELECT DISTINCT item_id FROM vectors")).toEqual([item]);
+  });
 
   test("finds the nearest first, exactly, with scores, filters and pages", async () => {
     const { search } = await pets();

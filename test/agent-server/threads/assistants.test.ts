@@ -71,6 +71,18 @@ describe("each graph has an assistant from the start", () => {
     expect(listed.map(({ graph_id }) => graph_id).sort()).toEqual([...TEST_GRAPHS].sort());
   });
 
+  test("also of a revision with more graphs than a statement has parameters", async () => {
+    const graphs = Array.from({ length: 120 }, (_, n) => `graph_${n}`);
+    const many = await testDeployment(ours.workspace_id, undefined, { graphs });
+    const post = async (path: string) => {
+      const json = { metadata: { created_by: "system" }, limit: 1000 };
+      const url = `/agents/${many.deployment_id}/assistants/${path}`;
+      return read<unknown>(api(url, { key: ours.editor, json }));
+    };
+    expect(await post("search")).toHaveLength(120);
+    expect(await post("count")).toBe(120);
+  });
+
   test("it can be changed, and deleting it makes it what it was", async () => {
     const patched = await read<Assistant>(
       send("PATCH", "/assistants/config", { config: { configurable: { tone: "dry" } } }),

@@ -100,6 +100,28 @@ test("a thread in an object that had others is written with its run, and survive
   });
 });
 
+test("a transaction that fails at its end neither loses nor keeps values that wait for the next change", async () => {
+  const thread = await testThread();
+  await runInDurableObject(stubOf(thread), (_, { storage }) => {
+    const store = new ThreadStore(storage);
+    const failing = (work: () => void) => {
+      vi.spyOn(store.runs.queue, "flush").mockImplementationOnce(() => {
+        throw new Error("full");
+      });
+      expect(() => store.transaction(work)).toThrow("full");
+    };
+    const status = () => [store.thread.outline().status, store.thread.hasUnwrittenStart];
+    failing(() => store.thread.startRun(thread.revision));
+    expect(status()).toEqual(["idle", false]);
+    store.transaction(() => store.thread.startRun(thread.revision));
+    failing(() => store.thread.patch({ metadata: { lost: true } }));
+    expect([...status(), store.thread.outline().metadata]).toEqual(["busy", true, {}]);
+    store.transaction(() => store.thread.patch({ metadata: { kept: true } }));
+    const { status: stored, metadata } = new ThreadStore(storage).thread.outline();
+    expect([stored, metadata]).toEqual(["busy", { kept: true }]);
+  });
+});
+
 /** Storage that refuses rows of runs, as an object does that is full. */
 const FULL = "CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(FAIL, 'full'); END";
 

@@ -9,6 +9,7 @@ import { Segments, VALUE_SEGMENTS } from "../../../src/agent-server/threads/obje
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
+import { isMigrated } from "../../../src/shared/storage/object-tables.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";
 import { testThread } from "../../support/threads.ts";
 
@@ -205,6 +206,26 @@ test("a copy of a long thread has its whole history, and continues independently
   );
   expect(theirs).toBe(ours?.replaceAll(place.thread_id, copy.thread_id));
   expect(JSON.parse(theirs ?? "")).toHaveLength(6);
+});
+
+test("deletes a copy that a failure of its source interrupted", async () => {
+  const { place, wait } = await testThread();
+  await wait("steps", { input: {} });
+  const copy = { ...place, thread_id: newId() };
+  await inObject(place, (sql) => sql.exec("ALTER TABLE checkpoints RENAME TO unreadable"));
+  const stub = threadObject(env, place.deployment_id, copy.thread_id);
+  await expect(stub.copyThread(place.thread_id, copy)).rejects.toThrow("checkpoints");
+  const alarm = await runInDurableObject(stubOf(copy), async (_thread, { storage }) => {
+    storage.sql.exec("UPDATE thread SET ended_at = ?", Date.now() - 600_000);
+    return storage.getAlarm();
+  });
+  expect(alarm).not.toBeNull();
+  const crash = runInDurableObject(stubOf(copy), (_thread, state) => state.abort("crash"));
+  await crash.catch(() => {});
+  expect(await runDurableObjectAlarm(stubOf(copy))).toBe(true);
+  expect(
+    await runInDurableObject(stubOf(copy), (_thread, { storage }) => isMigrated(storage)),
+  ).toBe(false);
 });
 
 test("a copy has nothing of a run that began after it", async () => {

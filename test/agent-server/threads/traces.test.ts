@@ -86,6 +86,17 @@ test.each([
   },
 );
 
+test("the trace of a caller has none of the later runs of the thread", async () => {
+  const thread = await testThread();
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  await thread.wait("steps", { input: {}, config: { configurable: { traceparent } } });
+  const later = await thread.create("steps", { input: {} });
+  await thread.join(later.run_id);
+  const root = (await treeOf(thread, later.run_id)).find(({ id }) => id === later.run_id);
+  expect(root?.extra).toMatchObject({ metadata: { run_id: later.run_id } });
+  expect(Object.keys(Object(root?.extra?.metadata))).not.toContain("otel_trace_id");
+});
+
 test("a failure and a cancel are written to the root, which ends", async () => {
   const thread = await testThread();
   const failing = await thread.create("fails", { input: {} });

@@ -92,8 +92,13 @@ describe("a file", () => {
     expect(response.headers.get("Content-Type")).toContain(type);
     expect(await response.text()).toBe(text);
     const etag = response.headers.get("ETag") ?? "";
-    const again = await api(`${agent}/ui/echo/${file}`, { headers: { "If-None-Match": etag } });
-    expect([again.status, await again.text()]).toEqual([304, ""]);
+    for (const header of [etag, `W/${etag}`, `"other", W/${etag}`, "*"]) {
+      const headers = { "If-None-Match": header };
+      const again = await api(`${agent}/ui/echo/${file}`, { headers });
+      expect([header, again.status, await again.text()]).toEqual([header, 304, ""]);
+    }
+    const headers = { "If-None-Match": '"other"' };
+    expect(await (await api(`${agent}/ui/echo/${file}`, { headers })).text()).toBe(text);
   });
 
   test.each(["echo/other.js", "echo/constructor", "steps/entrypoint.js", "__proto__/x.js"])(

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, inject, test } from "vitest";
+import { deliver } from "../../../src/agent-server/threads/object/trace-delivery.ts";
 import { consumeWebhook } from "../../../src/agent-server/webhooks/consumer.ts";
 import { run_webhooks } from "../../../src/agent-server/webhooks/table.ts";
 import { enqueueTraceExports } from "../../../src/agent-server/webhooks/trace-export.ts";
@@ -110,8 +111,8 @@ test("variables that name no receiver end the export with the variable's name", 
 test("a trace is exported once, and not at all without the switch", async () => {
   const [on, off] = [await exporting("ok"), await exporting("ok", { LANGSMITH_OTEL_ENABLED: "" })];
   const enqueue = async ({ deployment_id }: { deployment_id: string }, trace_id: string) => {
-    const owner = { workspace_id: ours.workspace_id, deployment_id, thread_id: newId() };
-    await enqueueTraceExports(env, owner, [trace_id]);
+    const owner = { workspace_id: ours.workspace_id, deployment_id };
+    await enqueueTraceExports(env, owner, [{ trace_id, thread_id: newId() }]);
     return (await rowsOf(trace_id)).length;
   };
   const [one, other] = [newId(), newId()];
@@ -127,4 +128,22 @@ test("a trace is exported once, and not at all without the switch", async () => 
   const first = await page("");
   expect(first.resources[0]?.run_id).toBe(first.next_cursor);
   expect((await page(`&cursor=${first.next_cursor}`)).resources).toMatchObject([{ run_id: one }]);
+});
+
+test("traces that threads deliver together are exported for their own threads", async () => {
+  const { deployment_id } = await exporting("ok");
+  const { workspace_id } = ours;
+  const delivered = Array.from({ length: 2 }, async () => {
+    const [thread_id, trace_id] = [newId(), newId()];
+    const time = new Date().toISOString();
+    const run = { id: trace_id, trace_id, name: "run", run_type: "chain", start_time: time };
+    const dotted_order = `${time.replace(/[-:.]/g, "").replace("Z", "000Z")}${trace_id}`;
+    const data = JSON.stringify({ ...run, dotted_order, end_time: time });
+    const place = { workspace_id, deployment_id, thread_id };
+    const thread = { ...place, temporary: false, ended_at: null, revision: null };
+    await deliver(env, thread, [{ kind: "post", data, texts: {} }]);
+    return { thread_id, exported: (await rowsOf(trace_id)).map((row) => row.thread_id) };
+  });
+  for (const { thread_id, exported } of await Promise.all(delivered))
+    expect(exported).toEqual([thread_id]);
 });

@@ -30,6 +30,17 @@ export class Items {
     this.#sql = sql;
   }
 
+  /** @returns the id of the expired item with this name, which is deleted; `null` when there is none */
+  deleteExpired({ namespace, key }: Name, now: number): number | null {
+    const [row] = this.#sql
+      .exec<{ id: number }>(
+        "DELETE FROM items WHERE namespace = ? AND key = ? AND expires_at <= ? RETURNING id",
+        ...[toText(namespace), key, now],
+      )
+      .toArray();
+    return row?.id ?? null;
+  }
+
   /**
    * Numbers a change so that it is unique among all objects of the store and ordered by time. The id of an item is the
    * number of its first change, and stays when the item moves.
@@ -37,10 +48,6 @@ export class Items {
    * @returns the id of the item
    */
   put({ namespace, key }: Name, { value, ttl_ms, now, slot }: NewValue): number {
-    this.#sql.exec(
-      "DELETE FROM items WHERE namespace = ? AND key = ? AND expires_at <= ?",
-      ...[toText(namespace), key, now],
-    );
     const { id } = this.#sql
       .exec<{ id: number }>(
         `INSERT INTO items (id, namespace, key, value, seq, created_at, updated_at, ttl_ms, expires_at)

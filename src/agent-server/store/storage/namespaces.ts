@@ -19,7 +19,7 @@ export function rangeOf(prefix: readonly string[]): { from: string; to: string }
   return { from, to: `${from.slice(0, -1)}/` };
 }
 
-/** Returns the least text after a namespace of a list, and after all that have it as their first labels if it was cut. */
+/** Returns the text at which a list continues after a namespace. After one that was cut it skips all below it. */
 export function startAfter(namespace: readonly string[], max_depth: number | null): string {
   // Labels have no NUL.
   return namespace.length === max_depth ? rangeOf(namespace).to : `${toText(namespace)}\u0001`;

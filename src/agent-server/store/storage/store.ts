@@ -150,6 +150,8 @@ export class ItemStore {
     const before = filters && this.#items.get({ namespace, key }, now);
     const items = [{ namespace, key, value }, ...(before ? [before] : [])];
     if (!items.every((item) => isVisible(item, filters))) throw new NotAllowed();
+    const expired = this.#items.deleteExpired({ namespace, key }, now);
+    if (expired !== null) this.#vectors.replace(expired, []);
     const id = this.#items.put({ namespace, key }, { value, ttl_ms, now, slot });
     this.#vectors.replace(id, vectors);
     return null;

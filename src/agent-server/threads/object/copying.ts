@@ -33,7 +33,7 @@ export function headOf(store: ThreadStore): CopyHead {
 
 /**
  * Fills a new thread with the history of another. It is marked as ended until it is complete: no caller sees it,
- * and the alarm deletes what a crash leaves.
+ * and each page postpones its deletion by the alarm.
  * @returns `false` when the source does not exist
  */
 export async function copyHistory(

@@ -77,9 +77,13 @@ export class ThreadMethods {
     filters: Filters | null = null,
   ): Promise<ThreadRecord | null> {
     this.#thread.create({ ...thread, temporary: true });
+    const { store } = this.#thread;
+    store.transaction(() => store.thread.markEnded());
+    // Sets the alarm, which deletes a copy that a failure interrupts.
+    this.#thread.changed();
     const source = this.#openSource(thread.deployment_id, source_id, filters);
-    if (!(await copyHistory(this.#thread.store, source, thread.metadata))) {
-      await this.#thread.alarm.deleteAll(this.#thread.store.thread.header());
+    if (!(await copyHistory(store, source, thread.metadata))) {
+      await this.#thread.alarm.deleteAll(store.thread.header());
       return null;
     }
     this.#thread.loop.recover();

@@ -9,8 +9,10 @@ import { enqueueTraceExports } from "../../webhooks/trace-export.ts";
 import { charactersOfRow, type TraceRow } from "./boundary/trace-texts.ts";
 import type { ThreadHeader } from "./storage/thread-rows.ts";
 
+type ThreadTrace = TraceRow & { thread_id: string };
+
 /** Threads of one deployment in an isolate share a delivery: one call, one transaction of ingestion. */
-const batcher = new Batcher<TraceRow>({
+const batcher = new Batcher<ThreadTrace>({
   window_ms: 200,
   poll_ms: 100,
   timeout_ms: 10_000,
@@ -20,17 +22,22 @@ const batcher = new Batcher<TraceRow>({
 /** Resolves when the rows are durable. */
 export function deliver(env: Env, thread: ThreadHeader, rows: TraceRow[]): Promise<void> {
   const characters = rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
-  return batcher.add(thread.deployment_id, rows, characters, (all) => ingest(env, thread, all));
+  const { deployment_id, thread_id } = thread;
+  const traces = rows.map((row) => ({ ...row, thread_id }));
+  return batcher.add(deployment_id, traces, characters, (all) => ingest(env, thread, all));
 }
 
-async function ingest(env: Env, thread: ThreadHeader, page: TraceRow[]): Promise<void> {
-  const { workspace_id, deployment_id } = thread;
+async function ingest(
+  env: Env,
+  { workspace_id, deployment_id }: ThreadHeader,
+  page: ThreadTrace[],
+): Promise<void> {
   const ctx = jobContext(env, workspace_id, "traces");
   try {
     const project_id = await projectOf(ctx, deployment_id);
     const ended = await ingestInternal(ctx, project_id, page);
-    const { thread_id } = thread;
-    await enqueueTraceExports(env, { workspace_id, deployment_id, thread_id }, ended);
+    const traces = [...ended].map(([trace_id, { thread_id }]) => ({ trace_id, thread_id }));
+    await enqueueTraceExports(env, { workspace_id, deployment_id }, traces);
   } catch (error) {
     const { code } = AppError.from(error);
     if (code !== "not_found") throw error;

@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, or, type SQL, sql } from "drizzle-orm";
 import type { ActiveRevision } from "../../../../control-plane/deployments/api/service.ts";
 import type { Context } from "../../../../shared/context.ts";
 import type { Filters } from "../../../../shared/filters.ts";
 import { contains, fulfils } from "../../../../shared/storage/containment.ts";
 import { containsText } from "../../../../shared/storage/letter-case.ts";
-import { inWorkspace } from "../../../../shared/storage/sql.ts";
+import { among, inWorkspace } from "../../../../shared/storage/sql.ts";
 import { type AssistantRow, isVersionOf, ownerOf, type VersionRow } from "./assistant-rows.ts";
 import type {
   AssistantCount,
@@ -53,7 +53,7 @@ function matches(
     eq(assistants.deployment_id, agent.deployment_id),
     inWorkspace(ctx, assistants),
     isNull(assistants.deleted_at),
-    or(eq(assistants.is_system, false), inArray(assistants.graph_id, agent.graphs)),
+    or(eq(assistants.is_system, false), among(assistants.graph_id, agent.graphs)),
     graph_id === undefined ? undefined : eq(assistants.graph_id, graph_id),
     name === undefined ? undefined : containsText(assistants.name, name),
     metadata === undefined ? undefined : contains(assistants.metadata, metadata),

@@ -15,7 +15,7 @@ export function isDeletable(store: ThreadStore): boolean {
   return ended_at + gracePeriodMs(store) + delay <= Date.now();
 }
 
-/** Returns when the alarm deletes it. Once the grace period is over, the outboxes wake the object until they are empty. */
+/** Returns when the alarm deletes it: after the grace period, or a day later if webhooks or traces wait then. */
 export function deletionAt(store: ThreadStore, now: number): number | null {
   const ended_at = store.thread.endedAt();
   if (ended_at === null) return null;

@@ -87,7 +87,7 @@ export function mergeRun(
     ...run.kwargs.config,
     configurable: {
       ...assistant.config.configurable,
-      ...withoutCheckpoint(thread.config.configurable),
+      ...inherited(thread.config.configurable),
       ...run.kwargs.config.configurable,
       run_id,
       thread_id: thread.thread_id,
@@ -108,15 +108,18 @@ export function mergeRun(
   };
 }
 
-// A checkpoint applies to the run that named it. Later runs start from the head.
-function withoutCheckpoint(configurable: WireConfig["configurable"]): Record<string, unknown> {
-  const {
-    checkpoint_id: _id,
-    checkpoint_ns: _ns,
-    checkpoint_map: _map,
-    ...rest
-  } = configurable ?? {};
-  return rest;
+/** Keys that apply to the run of their request: later runs start from the head, and are no part of its trace. */
+const KEYS_OF_ONE_RUN = new Set([
+  ...["checkpoint_id", "checkpoint_ns", "checkpoint_map"],
+  ...["traceparent", "langsmith-trace", "baggage"],
+  ...["langsmith-metadata", "langsmith-tags", "langsmith-project"],
+  ...["langsmith_project", "langsmith_example_id"],
+]);
+
+function inherited(configurable: WireConfig["configurable"] = {}): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(configurable).filter(([key]) => !KEYS_OF_ONE_RUN.has(key)),
+  );
 }
 
 /** Returns the outline of the thread after these runs are cancelled. */

@@ -9,7 +9,7 @@ type Current = { run_id: string; events: RunEvents; last: number };
 
 /**
  * Derives protocol events after a sequence number from the log of runs. The same log always yields the same
- * events.
+ * events. Only the end of a run that was rolled back has the time of the read.
  */
 export class LogReader {
   readonly #store: ThreadStore;

@@ -15,6 +15,8 @@ export class CachedThreadRow {
   #unwritten: ThreadRow | null = null;
   /** Values of committed transactions that wait for the next change. A failed one does not drop them. */
   #later: Partial<ThreadRow> = {};
+  /** Replaces `#later` once the transaction that was flushed has succeeded. `null` when none was. */
+  #flushed: Partial<ThreadRow> | null = null;
   #laterBeforeDeferral: Partial<ThreadRow> = {};
 
   constructor(sql: SqlStorage) {
@@ -30,7 +32,8 @@ export class CachedThreadRow {
   }
 
   insert(row: ThreadRow) {
-    this.#reset();
+    this.#clearChanges();
+    this.#later = {};
     this.#isNew = true;
     this.#cached = row;
   }
@@ -76,10 +79,11 @@ export class CachedThreadRow {
       const set = changed.map((column) => `"${column}" = ?`).join(", ");
       this.#sql.exec(`UPDATE thread SET ${set}`, ...changed.map((column) => row[column]));
     } else {
-      this.#later = Object.fromEntries([...this.#changed].map((column) => [column, row[column]]));
+      this.#flushed = Object.fromEntries([...this.#changed].map((column) => [column, row[column]]));
       return;
     }
-    this.#reset();
+    this.#clearChanges();
+    this.#flushed = {};
   }
 
   /** Keeps a new row for the next transaction: one that fails does not drop it. */
@@ -87,32 +91,37 @@ export class CachedThreadRow {
     this.#laterBeforeDeferral = this.#later;
     if (this.#isNew && this.#cached) this.#unwritten = { ...this.#cached };
     else this.flush();
+    this.#commit();
   }
 
   /** Drops what waits for the next transaction since `defer`. */
   dropDeferred() {
     this.#later = this.#laterBeforeDeferral;
-    this.endDeferral();
+    this.#unwritten = null;
     this.clear();
   }
 
   /** Called when a transaction has succeeded. */
   endDeferral() {
     this.#unwritten = null;
+    this.#commit();
   }
 
   /** Drops the cache after a failed transaction, whose changes it may hold. */
   clear() {
-    const later = this.#later;
     this.#cached = null;
-    this.#reset();
-    this.#later = later;
+    this.#clearChanges();
   }
 
-  #reset() {
+  #commit() {
+    this.#later = this.#flushed ?? this.#later;
+    this.#flushed = null;
+  }
+
+  #clearChanges() {
     this.#isNew = this.#mustWrite = false;
     this.#changed.clear();
-    this.#later = {};
+    this.#flushed = null;
   }
 
   #row(): ThreadRow {

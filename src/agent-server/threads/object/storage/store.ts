@@ -126,6 +126,7 @@ export class ThreadStore {
       this.thread.markEnded();
       this.thread.flush();
     });
+    this.thread.endDeferral();
   }
 
   /** Yields the events of a run, which count from 0. */
