@@ -154,6 +154,17 @@ test("repeated requests, and a merged create and update, store one run", async (
   });
 });
 
+test("a patch that names its project changes a run whose id is of another day", async () => {
+  const start = Date.now() - 30 * 86_400_000;
+  const run = wireRun("imported", { id: idAt(Date.now()) }, { at: start });
+  await accepted(batch(ours.editor, [run]));
+  const change = { id: run.id, session_name: "imported", end_time: new Date(start).toISOString() };
+  await accepted(batch(ours.editor, [], [change]));
+  expect(await read(ours.viewer, run.id)).toMatchObject({ status: "success" });
+  const { results } = await catalogue((await projectId(ours.viewer, "imported")) ?? "");
+  expect(results.map(({ day }) => day)).toEqual([change.end_time.slice(0, 10)]);
+});
+
 test("runs near midnight are stored under their own day", async () => {
   const midnight = Date.parse("2026-03-01T00:00:00Z");
   const before = wireRun("night", {}, { at: midnight - 1 });

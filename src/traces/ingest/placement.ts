@@ -143,10 +143,10 @@ function namesProject({ session_id, session_name }: IncomingRun): boolean {
   return session_id !== null || session_name !== null;
 }
 
-/** Whether the id contains the run's day, so that the run has no other home. */
-function isDayInId(run: IncomingRun, days: Map<string, string>): boolean {
-  const day = dayOfId(run.id);
-  return day !== null && day === dayOfRun(run, days);
+/** Whether the run's start is on the day in its id. A change without a start does not show that. */
+function isDayInId({ id }: IncomingRun, days: Map<string, string>): boolean {
+  const day = dayOfId(id);
+  return day !== null && day === days.get(id);
 }
 
 /** Prefers the day of the start time to the day in the id: a patch may be late. */
