@@ -6,6 +6,8 @@ const MAX_KEYS = 200;
 const MAX_VALUES = 1000;
 /** Limits the values in memory. */
 const MAX_COUNTED = 10_000;
+/** Longer values count by their beginning: the totals of a day are one value in D1, at most 2 MB. */
+const MAX_VALUE_CHARS = 250;
 
 type ValueCount = { key: string; value: string; n: number };
 
@@ -46,8 +48,9 @@ export class FeedbackCounts {
   }
 }
 
-function countValue(values: Map<string, ValueCount>, { key, value }: FeedbackEntry): void {
-  if (value === null) return;
+function countValue(values: Map<string, ValueCount>, { key, value: whole }: FeedbackEntry): void {
+  if (whole === null) return;
+  const value = whole.slice(0, MAX_VALUE_CHARS).toWellFormed();
   const name = JSON.stringify([key, value]);
   const known = values.get(name);
   if (known) known.n += 1;
