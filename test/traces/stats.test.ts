@@ -129,6 +129,18 @@ test.each([
   expect(Object.fromEntries(counts)).toEqual(groups);
 });
 
+test("the largest group is found behind a thousand others of its day", async () => {
+  const ofUser = (user_id: string, at: number) =>
+    wireRun("crowd", { extra: { metadata: { user_id } } }, { at });
+  const others = Array.from({ length: 1000 }, (_, n) => ofUser(`u${n}`, NOON + n));
+  expect((await batch(ours.editor, others)).status).toBe(202);
+  const late = Array.from({ length: 3 }, (_, n) => ofUser("largest", NOON + 5000 + n));
+  expect((await batch(ours.editor, late)).status).toBe(202);
+  const id = await projectId(ours.viewer, "crowd");
+  const group_by = { attribute: "metadata", path: "user_id", max_groups: 1 };
+  expect(await stats({ session: [id], group_by })).toMatchObject({ largest: { run_count: 3 } });
+});
+
 test("statistics contain only selected fields", async () => {
   expect(await stats({ select: ["run_count", "latency_p50"] })).toEqual({
     run_count: 10,
