@@ -10,7 +10,13 @@ import { findLocations } from "../locations/locations.ts";
 import { tracePartition } from "../object/stub.ts";
 import { traceOf } from "./lineage.ts";
 
-export type PlacedRun = { run: IncomingRun; home: Home; location: Location | null };
+export type PlacedRun = {
+  run: IncomingRun;
+  home: Home;
+  location: Location | null;
+  /** Whether a lookup has found the run. */
+  is_stored: boolean;
+};
 
 /** Finds the home of each run. A known run keeps its home. */
 export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<PlacedRun[]> {
@@ -70,13 +76,14 @@ async function placeRun(
   { projectByTrace, days, homes }: RunHints,
 ): Promise<PlacedRun> {
   const before = homes.get(run.id);
-  if (before && !namesProject(run)) return { run, home: before, location: null };
+  const is_stored = before !== undefined;
+  if (before && !namesProject(run)) return { run, home: before, location: null, is_stored };
   const project_id = await projectOf(ctx, run, projectByTrace);
-  if (before?.project_id === project_id) return { run, home: before, location: null };
+  if (before?.project_id === project_id) return { run, home: before, location: null, is_stored };
   const day = dayOfRun(run, days) ?? dayOf(nowMicros());
   const home = { project_id, day };
   const location = dayOfId(run.id) === day ? null : { ...home, id: locatedId(run) };
-  return { run, home, location };
+  return { run, home, location, is_stored };
 }
 
 /** Spans of a trace share a location: their ids begin alike. */
