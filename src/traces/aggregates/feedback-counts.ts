@@ -4,7 +4,7 @@ import type { FeedbackTotals } from "./feedback-totals.ts";
 
 const MAX_KEYS = 200;
 const MAX_VALUES = 1000;
-/** Limits the values in memory. */
+/** Number of values in memory, to find the most frequent. */
 const MAX_COUNTED = 10_000;
 /** Longer values count by their beginning: the totals of a day are one value in D1, at most 2 MB. */
 const MAX_VALUE_CHARS = 250;
