@@ -1,3 +1,5 @@
+import { isServer } from "./s3/addresses.ts";
+
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]$/;
 /** Leaves room for the bucket's name and the partitions: S3 limits keys to 1024 bytes. */
 const MAX_PREFIX_BYTES = 600;
@@ -16,9 +18,10 @@ export function endpointProblem(endpoint_url: string | null, bucket_name: string
   if (url === null) return null;
   const { hostname, host, protocol, pathname, search, hash } = url;
   const bucket = bucket_name.toLowerCase();
-  if (hostname.startsWith(`${bucket}.`)) {
-    const server = `${protocol}//${host.slice(bucket.length + 1)}`;
-    return `must not contain the bucket "${bucket_name}": use ${server}`;
+  const server = URL.parse(`${protocol}//${host.slice(bucket.length + 1)}`);
+  // A server's own name may begin like the bucket's: https://minio.example.com.
+  if (hostname.startsWith(`${bucket}.`) && server !== null && isServer(server)) {
+    return `must not contain the bucket "${bucket_name}": use ${server.origin}`;
   }
   if (pathname.split("/")[1] === bucket_name) {
     return `must not contain the bucket "${bucket_name}": use ${protocol}//${host}`;

@@ -13,11 +13,16 @@ export function exportFolder({ base, export_id }: Root): string {
   return `${base}export_id=${export_id}/`;
 }
 
+/** Returns the folder that a query of the export reads. */
+export function runsFolder(root: Root): string {
+  return `${exportFolder(root)}tenant_id=${root.tenant_id}/session_id=${root.session_id}/runs`;
+}
+
 /** Returns the Hive partition of a day. */
 export function dayFolder(root: Root, start_us: number): string {
   const day = new Date(Math.floor(start_us / DAY_US) * (DAY_US / 1000));
   const date = `year=${day.getUTCFullYear()}/month=${day.getUTCMonth() + 1}/day=${day.getUTCDate()}`;
-  return `${exportFolder(root)}tenant_id=${root.tenant_id}/session_id=${root.session_id}/runs/${date}`;
+  return `${runsFolder(root)}/${date}`;
 }
 
 /** Late rows differ by file name only, so that a glob for all partitions reads them too. */

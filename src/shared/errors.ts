@@ -119,6 +119,16 @@ export async function nullIfNotFound<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
+const OF_CONTENT: ErrorCode[] = ["bad_request", "not_found", "too_large"];
+
+/** Returns why one part of a request is refused. @throws other failures, which concern the whole request */
+export function issuesOf(error: unknown, loc: Issue["loc"]): Issue[] {
+  const { code, message, issues } = AppError.from(error);
+  if (issues) return issues;
+  if (!OF_CONTENT.includes(code)) throw error;
+  return [{ loc, msg: message, type: "value_error" }];
+}
+
 export function invalid(loc: (string | number)[], msg: string, type = "value_error"): AppError {
   return new AppError("invalid_request", `${loc.join(".")}: ${msg}`, {
     issues: [{ loc, msg, type }],

@@ -14,8 +14,8 @@ type ExactNumbers = {
 };
 const exactly = JSON as unknown as ExactNumbers;
 
-/** Doubles hold fifteen digits exactly; with a point and one more, 17 characters. */
-const LONG_NUMBER_CHARS = 17;
+/** Doubles hold each number of 15 digits. 16 characters may be 16 digits, or 15 and a point. */
+const LONG_NUMBER_CHARS = 16;
 /** Such numbers may be too large or too small for a double. */
 const LONG_EXPONENT = /\d[eE][+-]?\d{3,}\s*(?:[,\]}]|$)/;
 const [POINT, ZERO, NINE] = [46, 48, 57];
@@ -30,7 +30,7 @@ export function parseToWrite(text: string): unknown {
   return hasLongNumber(text) ? parseNumbers(text) : JSON.parse(text);
 }
 
-/** Samples every 17th character: a longer number contains one of them. */
+/** Samples every 16th character: a long number contains one of them. */
 function hasLongNumber(text: string): boolean {
   if (LONG_EXPONENT.test(text)) return true;
   for (let at = LONG_NUMBER_CHARS - 1; at < text.length; at += LONG_NUMBER_CHARS) {

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { EXPORT_FIELDS } from "../../src/console/exports/draft.ts";
 import { COLUMNS, selectColumns, sourcesOf } from "../../src/exports/columns.ts";
+import { dayFolder, partKey, rootOf } from "../../src/exports/keys.ts";
+import { toManifest } from "../../src/exports/progress/manifest.ts";
 import { schemaStatements } from "../../src/exports/schema-statements.ts";
+import type { ExportRow, FileRow } from "../../src/exports/table.ts";
 
 const names = (fields: readonly string[] | null) => selectColumns(fields).map(({ name }) => name);
 
@@ -47,6 +50,18 @@ test("a scan reads each source once and no constants", () => {
     "dotted_order",
     "parent_run_id",
   ]);
+});
+
+test("a manifest's statements read the folder of its export, below any prefix", () => {
+  const ids = { id: "1", workspace_id: "2", session_id: "3", key_base: "lake/runs/prod/" };
+  const row = { ...ids, export_fields: null, watermarks: null, start_us: 0, end_us: null };
+  const key = partKey(dayFolder(rootOf(row), 0), "part", 1);
+  const file = { key, run_id: "r", min_start_us: null, max_start_us: null };
+  const target = { bucket_name: "b", bucket_url: "gs://b", table: null };
+  const { statements } = toManifest(row as ExportRow, [file as FileRow], target);
+  const folder = "gs://b/lake/runs/prod/export_id=1/tenant_id=2/session_id=3/runs";
+  expect(statements?.athena).toContain(`LOCATION '${folder}/'`);
+  expect(`gs://b/${key}`).toContain(`${folder}/`);
 });
 
 test("the statements name every column once, and partitions that are not columns", () => {

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, inject, test } from "vitest";
+import { endpointProblem } from "../../src/exports/config-rules.ts";
 import type { Destination } from "../../src/exports/destination-schema.ts";
 import { targetOf } from "../../src/exports/destinations/service.ts";
 import { bulk_export_destinations } from "../../src/exports/table.ts";
@@ -374,4 +375,16 @@ test("the document has both responses of the probe", async () => {
       headers: { "X-Heddle-Warning": { schema: { type: "string" } } },
     });
   }
+});
+
+test.each([
+  ["https://minio.example.com", "minio", false],
+  ["http://storage.internal:9000", "storage", false],
+  ["https://storage.googleapis.com", "storage", false],
+  ["https://acme.storage.googleapis.com", "acme", true],
+  ["https://acme.1f2e.r2.cloudflarestorage.com", "acme", true],
+  ["https://acme.s3.us-west-004.backblazeb2.com", "acme", true],
+  ["https://acme.s3.amazonaws.com", "acme", true],
+])("the endpoint %s names the bucket %s: %s", (endpoint_url, bucket_name, isNamed) => {
+  expect(endpointProblem(endpoint_url, bucket_name) !== null).toBe(isNamed);
 });

@@ -60,3 +60,13 @@ test("an attachment with a quote in its name has this name", async () => {
   const { s3_urls } = await read(ours.viewer, run.id);
   expect(Object.keys(s3_urls as Urls)).toEqual(['attachment.q"uote 100%2F']);
 });
+
+test("an attachment with a name longer than a key of R2 is stored, and read by its name", async () => {
+  const run = wireRun("long names");
+  const name = "図".repeat(110);
+  const file = { name, type: "text/plain", data: "hi" };
+  expect((await postWithFile(ours.editor, run, file)).status).toBe(202);
+  const { s3_urls } = await read(ours.viewer, run.id);
+  const url = (s3_urls as Urls)[`attachment.${name}`]?.presigned_url ?? "";
+  expect(await (await api(url)).text()).toBe("hi");
+});

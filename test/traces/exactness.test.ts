@@ -24,6 +24,17 @@ test.each(Array.from({ length: 20 }, (_, n) => n))(
   },
 );
 
+test.each(Array.from({ length: 20 }, (_, n) => n))(
+  "finds an integer of 16 digits that no double holds, here after %i letters",
+  (n) => {
+    for (const number of ["9007199254740993", "9999999999999999"]) {
+      const { value, exact } = parseExact(`["${"x".repeat(n)}",${number}]`);
+      expect(JSON.stringify(exact)).toContain(number);
+      expect(JSON.stringify(value)).not.toContain(number);
+    }
+  },
+);
+
 test.each(["1e400", "-2.5E+308 ", "1e-400", "5e-0324"])(
   "keeps %s, which no double holds",
   (number) => {

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
+import { toFeedbackStats } from "../../src/traces/aggregates/feedback-totals.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, idAt, projectId, read, wireRun } from "./support/runs.ts";
 
@@ -45,9 +46,22 @@ test("texts are counted one by one, numbers and objects are not texts", async ()
   for (const value of ["yes", "5", "yes", 5, { a: 1 }, true, null]) {
     expect((await give({ run_id: run.id, key: "k", score: 1, value })).status).toBe(200);
   }
-  expect((await read(ours.viewer, run.id)).feedback_stats).toEqual({
-    k: { n: 7, avg: 1, values: { yes: 2, "5": 1 } },
+  const counted = { k: { n: 7, avg: 1, values: { yes: 2, "5": 1 } } };
+  expect((await read(ours.viewer, run.id)).feedback_stats).toEqual(counted);
+  const stats = await api("/runs/stats", { key: ours.viewer, json: { id: [run.id] } });
+  expect(await stats.json()).toMatchObject({ feedback_stats: counted });
+});
+
+test("a value with the name of a method of objects is counted over several days", () => {
+  const totals = (values: Record<string, number>) => ({
+    key: "k",
+    n: 1,
+    scores: 0,
+    sum: 0,
+    values,
   });
+  const days = [totals({ yes: 1 }), totals({ constructor: 1 }), totals({ constructor: 2 })];
+  expect(toFeedbackStats(days).k?.values).toEqual({ yes: 1, constructor: 3 });
 });
 
 test("feedback may arrive before its run", async () => {

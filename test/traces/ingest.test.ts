@@ -154,6 +154,17 @@ test("repeated requests, and a merged create and update, store one run", async (
   });
 });
 
+test("a patch that names its project changes a run whose id is of another day", async () => {
+  const start = Date.now() - 30 * 86_400_000;
+  const run = wireRun("imported", { id: idAt(Date.now()) }, { at: start });
+  await accepted(batch(ours.editor, [run]));
+  const change = { id: run.id, session_name: "imported", end_time: new Date(start).toISOString() };
+  await accepted(batch(ours.editor, [], [change]));
+  expect(await read(ours.viewer, run.id)).toMatchObject({ status: "success" });
+  const { results } = await catalogue((await projectId(ours.viewer, "imported")) ?? "");
+  expect(results.map(({ day }) => day)).toEqual([change.end_time.slice(0, 10)]);
+});
+
 test("runs near midnight are stored under their own day", async () => {
   const midnight = Date.parse("2026-03-01T00:00:00Z");
   const before = wireRun("night", {}, { at: midnight - 1 });
@@ -237,6 +248,47 @@ describe("a multipart body", () => {
     expect((await api(`/runs/${bad.id}`, { key: ours.viewer })).status).toBe(404);
   });
 
+  test("with feedback of an unknown run names it, and stores the rest", async () => {
+    const run = wireRun("partial");
+    const [unknown, known, wrong] = [idAt(1), idAt(2), idAt(3)];
+    const response = await send(
+      multipart([
+        { name: `post.${run.id}`, data: JSON.stringify(run) },
+        { name: `feedback.${unknown}`, data: JSON.stringify({ key: "k", run_id: idAt(4) }) },
+        { name: `feedback.${wrong}`, data: JSON.stringify({ key: 1, run_id: run.id }) },
+        { name: `feedback.${known}`, data: JSON.stringify({ key: "k", score: 1, run_id: run.id }) },
+      ]),
+    );
+    expect(response.status).toBe(422);
+    type Refusal = { error: string; details: { loc: unknown[] }[] };
+    const { error, details } = await response.json<Refusal>();
+    expect(details.map(({ loc }) => loc[1])).toEqual([`feedback.${unknown}`, `feedback.${wrong}`]);
+    expect(error).toMatch(/ The other 1 runs are stored\.$/);
+    expect(await read(ours.viewer, run.id)).toMatchObject({ feedback_stats: { k: { n: 1 } } });
+  });
+
+  test.each([
+    ["of an unknown project", { session_id: idAt(1) }, (text: string) => text],
+    ["with half JSON", {}, (text: string) => text.slice(0, -1)],
+  ])("with a run %s answers a 422 and stores the others", async (_, fields, broken) => {
+    const [good, bad] = [wireRun("others"), wireRun("others", fields)];
+    const { inputs, ...main } = bad;
+    const response = await send(
+      multipart([
+        { name: `post.${bad.id}.inputs`, data: JSON.stringify(inputs) },
+        { name: `post.${bad.id}`, data: broken(JSON.stringify(main)) },
+        { name: `attachment.${bad.id}.note`, data: "text" },
+        { name: `post.${good.id}`, data: JSON.stringify(good) },
+      ]),
+    );
+    expect([response.status, await response.text()]).toEqual([
+      422,
+      expect.stringContaining(`post.${bad.id}`),
+    ]);
+    expect((await api(`/runs/${good.id}`, { key: ours.viewer })).status).toBe(200);
+    expect((await api(`/runs/${bad.id}`, { key: ours.viewer })).status).toBe(404);
+  });
+
   test.each([
     ["without its end", async () => (await multipart(parts(wireRun("x")))).slice(0, -20), {}, 400],
     ["that is no gzip", () => multipart([]), { "Content-Encoding": "gzip" }, 400],
@@ -245,7 +297,7 @@ describe("a multipart body", () => {
     ["that is JSON", () => multipart([]), { "Content-Type": "application/json" }, 415],
     ["with a strange part", () => multipart([{ name: "put.x", data: "{}" }]), {}, 422],
     ["with no id", () => multipart([{ name: "post.x", data: "{}" }]), {}, 422],
-    ["with half JSON", () => multipart([{ name: `post.${idAt(1)}`, data: "{" }]), {}, 400],
+    ["with half JSON", () => multipart([{ name: `post.${idAt(1)}`, data: "{" }]), {}, 422],
     ["of a list", () => multipart([{ name: `post.${idAt(1)}`, data: "[]" }]), {}, 422],
   ])("%s is refused", async (_, body, headers, status) => {
     const response = await send(body(), headers);

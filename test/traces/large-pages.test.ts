@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { TracePartition } from "../../src/traces/object/object.ts";
 import { api, workspace } from "../support/workspace.ts";
 import { batch, projectId, wireRun } from "./support/runs.ts";
 
@@ -34,6 +35,21 @@ test("a page of large runs ends early, and its cursor leads to the rest", async 
   } while (cursor !== null && pages < RUNS);
   expect(found).toEqual(ids);
   expect(pages).toBeGreaterThan(1);
+});
+
+test("a page whose runs are deleted while it is read leads to the rest", async () => {
+  const { editor: key } = await workspace();
+  const start = Date.now();
+  const runs = [0, 1, 2].map((n) => wireRun("emptied", {}, { at: start + n }));
+  await batch(key, runs);
+  const json = { session: [await projectId(key, "emptied")], order: "asc", limit: 2 };
+  const deleted = { runs: [], feedback: [], values: [], read: 2 };
+  const read = vi.spyOn(TracePartition.prototype, "getRuns").mockResolvedValueOnce(deleted);
+  const page: Page = await (await api("/runs/query", { key, json })).json();
+  read.mockRestore();
+  expect(page.runs).toEqual([]);
+  const next = await api("/runs/query", { key, json: { ...json, cursor: page.cursors.next } });
+  expect(await next.json()).toMatchObject({ runs: [{ id: runs[2]?.id }] });
 });
 
 test("changes of large runs are listed by page, each once", async () => {

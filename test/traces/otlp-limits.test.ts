@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { AppError } from "../../src/shared/errors.ts";
 import { otlpError } from "../../src/traces/otlp/answers.ts";
+import { readEvents } from "../../src/traces/otlp/events.ts";
+import type { Attributes } from "../../src/traces/otlp/span.ts";
 import { type TestWorkspace, workspace } from "../support/workspace.ts";
 import {
   field,
@@ -62,6 +64,27 @@ function nested(depth: number): Uint8Array {
   const attribute = new BinaryWriter();
   return field(attribute, 9, (any) => any.raw(pair.finish())).finish();
 }
+
+test("attributes of many events are merged in one pass, the earliest first", () => {
+  const [events, each] = [200, 20];
+  const carriers = Array.from({ length: events }, (_, n) => {
+    const pairs = Array.from({ length: each }, (_, k): [string, unknown] => [`a${n}.${k}`, k]);
+    const attributes = new Map<string, unknown>([...pairs, ["of", n]]);
+    return { name: "gen_ai.content.prompt", time_ns: 1n, attributes };
+  });
+  const own = new Map<string, unknown>([["own", 1]]);
+  const mapType = Object.getPrototypeOf(own);
+  const { set } = mapType;
+  let copies = 0;
+  mapType.set = function counted(this: Attributes, key: string, value: unknown) {
+    copies += 1;
+    return set.call(this, key, value);
+  };
+  const { attributes } = readEvents(own, carriers);
+  mapType.set = set;
+  expect([attributes.size, attributes.get("of")]).toEqual([events * each + 2, 0]);
+  expect(copies).toBe(events * (each + 1) + 1);
+});
 
 describe("a request", () => {
   test.for([

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { hexId, JSON_TYPE, sendSpans, type TestSpan, toJson } from "./support/otlp.ts";
-import { batch, type ReadRun, type WireRun, wireRun } from "./support/runs.ts";
+import { batch, patch, type ReadRun, type WireRun, wireRun } from "./support/runs.ts";
 
 const PROJECT = "sampled";
 /** Times of runs, after the rate was set. */
@@ -56,6 +56,22 @@ test("a trace is stored whole or not at all, however its runs are split over req
   for (const runs of traces.values()) {
     expect(runs.map(({ end_time }) => typeof end_time)).toEqual(["string", "string"]);
   }
+});
+
+test("a change that does not name its trace reaches each stored run", async () => {
+  const project = await projectWith(0.5);
+  const roots = Array.from({ length: 60 }, () => wireRun(PROJECT, {}, { at: later() }));
+  const children = roots.map((parent) => wireRun(PROJECT, {}, { at: later(), parent }));
+  expect((await batch(ours.editor, [...roots, ...children])).status).toBe(202);
+  const ids = (await storedRuns(project)).map(({ id }) => id);
+  const stored = children.filter(({ id }) => ids.includes(id));
+  expect(stored.length).toBeGreaterThan(5);
+  for (const { id } of stored) {
+    const json = { end_time: new Date(later() + 1).toISOString() };
+    expect((await patch(ours.editor, id, json)).status).toBe(202);
+  }
+  const ends = (await storedRuns(project)).filter(({ end_time }) => end_time !== null);
+  expect(ends.map(({ id }) => id).sort()).toEqual(stored.map(({ id }) => id).sort());
 });
 
 test("a trace that began before the rate was set stays whole", async () => {

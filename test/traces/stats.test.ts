@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, catalogue, projectId, type WireRun, wireRun } from "./support/runs.ts";
 
@@ -129,6 +129,18 @@ test.each([
   expect(Object.fromEntries(counts)).toEqual(groups);
 });
 
+test("the largest group is found behind a thousand others of its day", async () => {
+  const ofUser = (user_id: string, at: number) =>
+    wireRun("crowd", { extra: { metadata: { user_id } } }, { at });
+  const others = Array.from({ length: 1000 }, (_, n) => ofUser(`u${n}`, NOON + n));
+  expect((await batch(ours.editor, others)).status).toBe(202);
+  const late = Array.from({ length: 3 }, (_, n) => ofUser("largest", NOON + 5000 + n));
+  expect((await batch(ours.editor, late)).status).toBe(202);
+  const id = await projectId(ours.viewer, "crowd");
+  const group_by = { attribute: "metadata", path: "user_id", max_groups: 1 };
+  expect(await stats({ session: [id], group_by })).toMatchObject({ largest: { run_count: 3 } });
+});
+
 test("statistics contain only selected fields", async () => {
   expect(await stats({ select: ["run_count", "latency_p50"] })).toEqual({
     run_count: 10,
@@ -237,6 +249,28 @@ describe("project statistics", () => {
     await batch(ours.editor, [wireRun("resting", {}, { at: at + 1 })]);
     await runDurableObjectAlarm(stub);
     expect(await read(id)).toMatchObject({ run_count: 2 });
+  });
+
+  test("fit the catalogue with long values, which count by their beginning", async () => {
+    const run = wireRun("judged", {}, { at: NOON });
+    await batch(ours.editor, [run]);
+    const id = (await projectId(ours.viewer, "judged")) ?? "";
+    for (let n = 100; n < 125; n++) {
+      const json = { run_id: run.id, key: "reason", value: `${n}${"x".repeat(90_000)}` };
+      expect((await api("/feedback", { key: ours.editor, json })).status).toBe(200);
+    }
+    const two_minutes_later = Date.now() + 120_000;
+    const now = vi.spyOn(Date, "now").mockImplementation(() => two_minutes_later);
+    await runDurableObjectAlarm(env.PARTITIONS.getByName(`${id}/2026-04-05/0`));
+    now.mockRestore();
+    const [row] = (await catalogue(id)).results;
+    expect(row).toMatchObject({ stats: expect.any(String), stats_seq: row?.seq });
+    const { feedback_stats } = (await read(id)) as { feedback_stats?: Record<string, object> };
+    const values = Array.from({ length: 25 }, (_, n) => [`${n + 100}${"x".repeat(247)}`, 1]);
+    expect(feedback_stats?.reason).toEqual({
+      ...{ n: 25, avg: null },
+      values: Object.fromEntries(values),
+    });
   });
 });
 

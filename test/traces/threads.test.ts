@@ -132,3 +132,24 @@ test("statistics of one thread and of all have the selected fields", async () =>
   });
   expect(await none.json()).toEqual({ turns: 0 });
 });
+
+test("a filter of a thread's traces is one expression, with its own positions in errors", async () => {
+  const paths = ["traces", "stats"].map((name) => {
+    const project = name === "stats" ? "session_id" : "project_id";
+    return `/api/v2/threads/b/${name}?${project}=${project_id}&selects=TURNS`;
+  });
+  for (const path of paths) {
+    for (const [filter, text] of [
+      ['eq(name, "a"), eq(run_type, "llm")', "At character 14"],
+      ["eq(", "At character 4"],
+    ]) {
+      const answer = await api(`${path}&filter=${encodeURIComponent(filter ?? "")}`, {
+        key: ours.viewer,
+      });
+      expect([answer.status, await answer.text()]).toEqual([
+        422,
+        expect.stringContaining(text ?? ""),
+      ]);
+    }
+  }
+});

@@ -75,6 +75,10 @@ test("traces have pages, filters and times", async () => {
   expect(await found({ max_start_time: new Date(START + 500).toISOString() })).toEqual(["trace 0"]);
 });
 
+test("no trace is found among no ids", async () => {
+  expect(await query({ trace_ids: [] })).toEqual({ items: [], has_more: false, next_cursor: null });
+});
+
 test("traces of other workspaces and filters that need a model are refused", async () => {
   const status = async (json: object, key = ours.viewer) =>
     (await api("/api/v2/traces/query", { key, json: { project_id, ...json } })).status;

@@ -55,9 +55,9 @@ export async function getManifest(ctx: Context, id: string): Promise<BulkExportM
     .where(isWritten(ctx, id))
     .orderBy(asc(bulk_export_files.number));
   const { config } = await getDestination(ctx, order.bulk_export_destination_id);
-  const table = await readTableInfo(ctx.env, order, bucketUrl(config));
-  const { bucket_name } = config;
-  return BulkExportManifest.parse(toManifest(order, files, { bucket_name, table }));
+  const [{ bucket_name }, bucket_url] = [config, bucketUrl(config)];
+  const table = await readTableInfo(ctx.env, order, bucket_url);
+  return BulkExportManifest.parse(toManifest(order, files, { bucket_name, bucket_url, table }));
 }
 
 async function findFile(

@@ -37,7 +37,7 @@ export async function finishExport(
   await addToTable(env, row, files, signal);
   const root = rootOf(row);
   const table = await readTableInfo(env, row, bucket_url);
-  const manifest = toManifest(row, files, { bucket_name, table });
+  const manifest = toManifest(row, files, { bucket_name, bucket_url, table });
   const body = new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
   await client.putObject(manifestKey(root), body, { "Content-Type": "application/json" });
   await client.putObject(successKey(root), new Uint8Array(0));

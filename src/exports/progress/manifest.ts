@@ -1,12 +1,17 @@
 import { toIso } from "../../shared/times.ts";
 import { selectColumns } from "../columns.ts";
 import type { readTableInfo } from "../iceberg/table-info.ts";
+import { rootOf, runsFolder } from "../keys.ts";
 import { schemaStatements } from "../schema-statements.ts";
 import type { ExportRow, FileRow } from "../table.ts";
 
 const MANIFEST_VERSION = 1;
 
-type TableInfo = Awaited<ReturnType<typeof readTableInfo>>;
+type ManifestTarget = {
+  bucket_name: string;
+  bucket_url: string;
+  table: Awaited<ReturnType<typeof readTableInfo>>;
+};
 
 /**
  * Lists each object with rows, bytes and hash, and the request, so that readers can verify an
@@ -15,11 +20,11 @@ type TableInfo = Awaited<ReturnType<typeof readTableInfo>>;
 export function toManifest(
   row: ExportRow,
   files: FileRow[],
-  { bucket_name, table }: { bucket_name: string; table: TableInfo },
+  { bucket_name, bucket_url, table }: ManifestTarget,
 ) {
   const columns = selectColumns(row.export_fields);
   const [inTime, late] = [files.filter(isInTime), files.filter((file) => !isInTime(file))];
-  const folder = files[0]?.key.split("/runs/")[0] ?? null;
+  const location = `${bucket_url}/${runsFolder(rootOf(row))}`;
   return {
     manifest_version: MANIFEST_VERSION,
     export_id: row.id,
@@ -44,8 +49,7 @@ export function toManifest(
     late_files: late.map(toEntry),
     schema: columns.map(({ name, type }) => ({ name, type })),
     table,
-    statements:
-      folder === null ? null : schemaStatements(columns, `s3://${bucket_name}/${folder}/runs`),
+    statements: files.length === 0 ? null : schemaStatements(columns, location),
   };
 }
 
@@ -53,7 +57,7 @@ function isInTime({ run_id }: FileRow): boolean {
   return run_id !== null;
 }
 
-/** Returns the newest ingest time among the rows, `null` without partitions. */
+/** Returns the time of the newest change of the planned partitions, `null` without any. */
 function watermarkOf({ watermarks }: ExportRow): string | null {
   const newest = Object.values(watermarks ?? {}).reduce((a, b) => Math.max(a, b), 0);
   return newest === 0 ? null : toIso(newest);

@@ -15,6 +15,8 @@ const AWS_ACCELERATED = "s3-accelerate.amazonaws.com";
 const AWS = /^s3(?:[.-](?:dualstack\.)?[a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?$/;
 /** Regional hosts of AWS, and of servers that name theirs alike. */
 const REGIONAL = /^(?:[^.]+\.)?s3[.-](?:dualstack\.)?([a-z]{2,}(?:-[a-z0-9]+)+)\./;
+const SERVERS =
+  /(?:^storage\.googleapis|\.r2\.cloudflarestorage|^[a-z0-9]+\.digitaloceanspaces|^s3\.wasabisys)\.com$/;
 
 /** Returns the URL of an object, or of the bucket without a key. Escapes like the signature. */
 export function objectUrl(
@@ -50,6 +52,11 @@ export function isAws(endpoint_url: string | null): boolean {
   if (endpoint_url === null) return true;
   const { hostname } = new URL(endpoint_url);
   return hostname === AWS_ACCELERATED || AWS.test(hostname);
+}
+
+/** Whether a host is the one of an S3 server, so that a label before it is a bucket. */
+export function isServer({ host, hostname }: { host: string; hostname: string }): boolean {
+  return isAws(`https://${host}`) || SERVERS.test(hostname) || REGIONAL.test(hostname);
 }
 
 /** Returns styles to try, likelier first. IP addresses and bare host names have no subdomains. */

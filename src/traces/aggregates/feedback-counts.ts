@@ -4,8 +4,10 @@ import type { FeedbackTotals } from "./feedback-totals.ts";
 
 const MAX_KEYS = 200;
 const MAX_VALUES = 1000;
-/** Limits the values in memory. */
+/** Number of values in memory, to find the most frequent. */
 const MAX_COUNTED = 10_000;
+/** Longer values count by their beginning: the totals of a day are one value in D1, at most 2 MB. */
+const MAX_VALUE_CHARS = 250;
 
 type ValueCount = { key: string; value: string; n: number };
 
@@ -42,12 +44,13 @@ export class FeedbackCounts {
 
   *#entries(): Generator<FeedbackEntry> {
     if (this.#runs.size === 0) return;
-    for (const entry of this.#feedback.entries()) if (this.#runs.has(entry.run_id)) yield entry;
+    for (const entry of this.#feedback.texts()) if (this.#runs.has(entry.run_id)) yield entry;
   }
 }
 
-function countValue(values: Map<string, ValueCount>, { key, value }: FeedbackEntry): void {
-  if (value === null) return;
+function countValue(values: Map<string, ValueCount>, { key, value: whole }: FeedbackEntry): void {
+  if (whole === null) return;
+  const value = whole.slice(0, MAX_VALUE_CHARS).toWellFormed();
   const name = JSON.stringify([key, value]);
   const known = values.get(name);
   if (known) known.n += 1;

@@ -19,7 +19,9 @@ function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
     known.scores += one.scores;
     known.sum += one.sum;
     for (const [value, n] of Object.entries(one.values)) {
-      known.values[value] = (known.values[value] ?? 0) + n;
+      // A value may be the name of a method of objects.
+      const before = Object.hasOwn(known.values, value) ? known.values[value] : undefined;
+      known.values[value] = (before ?? 0) + n;
     }
   }
   return [...merged.values()];

@@ -25,6 +25,8 @@ export type PartitionStats = {
   facets: Facet[];
 };
 
+/** Groups in memory, to find the largest. */
+const MAX_COUNTED_GROUPS = 10_000;
 const MAX_GROUPS = 1000;
 const MAX_FACETS = 50;
 const MAX_FACET_VALUES = 1000;
@@ -53,7 +55,7 @@ export function collectStats(
   }
   return {
     totals: all.totals.toData(),
-    groups: [...groups].map(([group, { totals }]) => ({ group, totals: totals.toData() })),
+    groups: largest(groups).map(([group, { totals }]) => ({ group, totals: totals.toData() })),
     feedback: feedback.totals(),
     facets: facets.toFacets(),
   };
@@ -93,11 +95,16 @@ class OnceTotals {
 function addTo(groups: Map<string, OnceTotals>, group: string, row: MatchingRun): void {
   let totals = groups.get(group);
   if (totals === undefined) {
-    if (groups.size >= MAX_GROUPS) return;
+    if (groups.size >= MAX_COUNTED_GROUPS) return;
     totals = new OnceTotals(TIMES);
     groups.set(group, totals);
   }
   totals.add(row);
+}
+
+function largest(groups: Map<string, OnceTotals>): [string, OnceTotals][] {
+  const sorted = [...groups].sort(([, a], [, b]) => b.totals.runs - a.totals.runs);
+  return sorted.slice(0, MAX_GROUPS);
 }
 
 /** Number of occurrences of each value, limited to the first values. */

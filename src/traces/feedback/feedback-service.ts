@@ -1,8 +1,9 @@
 import { and } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import { invalid, notFound } from "../../shared/errors.ts";
+import { AppError, type Issue, invalid, issuesOf, notFound } from "../../shared/errors.ts";
 import { among, inWorkspace } from "../../shared/storage/sql.ts";
+import { toIssues } from "../../shared/validation.ts";
 import { chunks } from "../../shared/work/chunks.ts";
 import { dayOfId, findPartitions } from "../catalogue/catalogue.ts";
 import { resolveProject } from "../catalogue/projects.ts";
@@ -88,10 +89,7 @@ async function findFeedback(ctx: Context, feedback_id: string) {
 }
 
 /** Saves locations before rows: ids of feedback do not contain the day of the run. */
-async function saveFeedback(
-  ctx: Context,
-  items: { row: FeedbackRow; partition: PartitionKey }[],
-): Promise<void> {
+async function saveFeedback(ctx: Context, items: PlacedFeedback[]): Promise<void> {
   await saveLocations(
     ctx.env,
     ctx.caller.workspace_id,
@@ -105,23 +103,39 @@ async function saveFeedback(
   }
 }
 
-/** Stores feedback of a multipart body, after its runs. */
+type PlacedFeedback = { row: FeedbackRow; partition: PartitionKey };
+
+/**
+ * Stores feedback of a multipart body, after its runs.
+ *
+ * @returns why some of it is not stored
+ */
 export async function createFeedbackBatch(
   ctx: Context,
   items: { id: string; body: JsonObject }[],
-): Promise<void> {
-  const rows: { row: FeedbackRow; partition: PartitionKey }[] = [];
+): Promise<Issue[]> {
+  const [placed, issues]: [PlacedFeedback[], Issue[]] = [[], []];
   for (const { id, body } of items) {
-    const parsed = FeedbackCreateRequest.safeParse({ ...body, id });
-    if (!parsed.success) {
-      const text = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-      throw invalid(["body", `feedback.${id}`], text.join("; "));
+    const loc = ["body", `feedback.${id}`];
+    try {
+      placed.push(await placeFeedback(ctx, { ...body, id }, loc));
+    } catch (error) {
+      issues.push(...issuesOf(error, loc));
     }
-    const row = toRow(parsed.data, ["body", `feedback.${id}`]);
-    const partition = await partitionOf(ctx, row.run_id, parsed.data.session_id ?? null);
-    rows.push({ row, partition });
   }
-  await saveFeedback(ctx, rows);
+  await saveFeedback(ctx, placed);
+  return issues;
+}
+
+async function placeFeedback(
+  ctx: Context,
+  body: JsonObject,
+  loc: string[],
+): Promise<PlacedFeedback> {
+  const { data, error } = FeedbackCreateRequest.safeParse(body);
+  if (error) throw new AppError("invalid_request", error.message, { issues: toIssues(error, loc) });
+  const row = toRow(data, loc);
+  return { row, partition: await partitionOf(ctx, row.run_id, data.session_id ?? null) };
 }
 
 export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<Feedback[]> {

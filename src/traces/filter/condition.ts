@@ -69,7 +69,7 @@ function readLike({ field_name }: FieldRef, node: FilterNode): Condition {
   if (pattern !== null) return { op: "like", pattern };
   throw new FilterProblem(
     node.offset,
-    "a pattern over 48 bytes must not contain _ and at most one string between two %; combine several like() with and()",
+    "a pattern over 48 bytes takes no _ and at most one text between two %; combine several like() with and()",
   );
 }
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { AppError, type Issue, invalid } from "../../shared/errors.ts";
+import { AppError, type Issue, invalid, issuesOf } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { joinIssues, toIssues } from "../../shared/validation.ts";
 import { type Digest, type IncomingRun, PAYLOADS, type RunColumns } from "../changes.ts";
@@ -23,8 +23,8 @@ export function toIncoming(
   return fromValid(parseFields(IngestRun, value, loc), kind, loc, texts);
 }
 
-/** Runs of one request that are valid, and the error that names the others. */
-export type RunBatch = { runs: IncomingRun[]; refusal: AppError | null };
+/** Runs of one request that are valid, and why the others are not. */
+export type RunBatch = { runs: IncomingRun[]; issues: Issue[] };
 
 export function readBatch(reads: readonly (() => IncomingRun)[]): RunBatch {
   const issues: Issue[] = [];
@@ -32,16 +32,20 @@ export function readBatch(reads: readonly (() => IncomingRun)[]): RunBatch {
     try {
       return [read()];
     } catch (error) {
-      if (!(error instanceof AppError) || error.issues === undefined) throw error;
-      issues.push(...error.issues);
+      issues.push(...issuesOf(error, ["body"]));
       return [];
     }
   });
-  if (issues.length === 0) return { runs, refusal: null };
+  return { runs, issues };
+}
+
+/** Throws a 422 that names what is not stored of a request. */
+export function assertStored({ runs, issues }: RunBatch): void {
+  if (issues.length === 0) return;
   const stored = runs.length === 0 ? "" : ` The other ${runs.length} runs are stored.`;
   const named = issues.slice(0, MAX_NAMED_ISSUES);
   const text = `${joinIssues(named)}${stored}`;
-  return { runs, refusal: new AppError("invalid_request", text, { issues: named }) };
+  throw new AppError("invalid_request", text, { issues: named });
 }
 
 export function parseFields<T>(schema: z.ZodType<T>, value: unknown, loc: Loc): T {

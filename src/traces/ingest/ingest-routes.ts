@@ -16,9 +16,12 @@ const operation = operationWithTag("Trace runs");
 const RunId = z.object({
   run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run"),
 });
-const responses = {
+const answers = {
   202: json(RunsAccepted, "The runs are stored durably"),
   400: json(IngestError, "The body does not match its headers"),
+};
+const responses = {
+  ...answers,
   404: json(IngestError, "The project or the run does not exist"),
 };
 
@@ -40,9 +43,10 @@ ingestRoutes.openapi(batch, async (c) => c.json(await ingestBatch(c.var.ctx, c.r
 
 const multipart = operation("post", "/api/v1/runs/multipart", "ingestRunsMultipart", {
   summary: "Create trace runs with attachments",
-  description: "One multipart body carries runs, updates, attachments and feedback.",
+  description:
+    "One multipart body carries runs, updates, attachments and feedback. A 422 names the parts that are refused; the others are stored.",
   request: { body: MULTIPART_BODY },
-  responses,
+  responses: answers,
 });
 ingestRoutes.openapi(multipart, async (c) =>
   c.json(await ingestMultipart(c.var.ctx, c.req.raw), 202),

@@ -1,14 +1,15 @@
 import type { Context } from "../../shared/context.ts";
-import { AppError, invalid, notFound } from "../../shared/errors.ts";
+import { AppError, invalid, notFound, nullIfNotFound } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { log } from "../../shared/log.ts";
+import { resolveProject } from "../catalogue/projects.ts";
 import type { AttachedFile } from "../changes.ts";
 import { type IncomingRun, PAYLOADS } from "../changes.ts";
 import { type ExactJson, exactTexts } from "../exact-json.ts";
 import { createFeedbackBatch } from "../feedback/feedback-service.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { assertMayIngest, readJson, withBody } from "./body.ts";
-import { type ChangeKind, type RunBatch, readBatch, toIncoming } from "./incoming.ts";
+import { assertStored, type ChangeKind, type RunBatch, readBatch, toIncoming } from "./incoming.ts";
 import { completeLineage, traceOf } from "./lineage.ts";
 import { boundaryOf, readParts } from "./multipart.ts";
 import { readBundle, tooMany } from "./multipart-runs.ts";
@@ -48,9 +49,9 @@ export async function patchTraceRun(
 export async function ingestBatch(ctx: Context, request: Request): Promise<Message> {
   await assertMayIngest(ctx);
   await withBody(ctx, request, async (bytes) => {
-    const { runs, refusal } = toBatch(await readJson(bytes));
-    await ingest(ctx, runs);
-    if (refusal) throw refusal;
+    const batch = toBatch(await readJson(bytes));
+    await ingest(ctx, batch.runs);
+    assertStored(batch);
   });
   return { message: "Runs batch ingested" };
 }
@@ -79,12 +80,36 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
     throw new AppError("unsupported_media_type", text);
   }
   await withBody(ctx, request, async (bytes) => {
-    const { runs, refusal, files, feedback } = await readBundle(readParts(bytes, boundary));
-    await ingest(ctx, [...runs, ...attachedOnly(runs, files)], files);
-    await createFeedbackBatch(ctx, feedback);
-    if (refusal) throw refusal;
+    const { files, feedback, ...read } = await readBundle(readParts(bytes, boundary));
+    const { runs, issues } = await inKnownProjects(ctx, read);
+    await ingest(ctx, [...runs, ...attachedOnly(read.runs, files)], files);
+    assertStored({ runs, issues: [...issues, ...(await createFeedbackBatch(ctx, feedback))] });
+  }).catch((error: unknown) => {
+    throw asUnstored(error);
   });
   return { message: "Runs batch ingested" };
+}
+
+/** Refuses the runs whose `session_id` is of no project. */
+async function inKnownProjects(ctx: Context, { runs, issues }: RunBatch): Promise<RunBatch> {
+  const unknown = new Set<string>();
+  for (const id of new Set(runs.flatMap(({ session_id }) => session_id ?? []))) {
+    if ((await nullIfNotFound(resolveProject(ctx, id))) === null) unknown.add(id);
+  }
+  const isKnown = ({ session_id }: IncomingRun) => session_id === null || !unknown.has(session_id);
+  const others = runs
+    .filter((run) => !isKnown(run))
+    .map(({ id, kind, session_id }) => {
+      const msg = notFound("Project", session_id ?? "").message;
+      return { loc: ["body", `${kind}.${id}`, "session_id"], msg, type: "value_error" };
+    });
+  return { runs: runs.filter(isKnown), issues: [...issues, ...others] };
+}
+
+/** Clients take a 404 for a server without this path, and send no attachments from then on. */
+function asUnstored(error: unknown): unknown {
+  const { code, message } = AppError.from(error);
+  return code === "not_found" ? invalid(["body"], message) : error;
 }
 
 /** Trace of a run of this service: JSON, with long payloads as separate texts. */

@@ -1,4 +1,4 @@
-import { AppError, invalid } from "../../shared/errors.ts";
+import { AppError, invalid, issuesOf } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { type AttachedFile, type IncomingRun, PAYLOADS } from "../changes.ts";
 import { type ExactJson, exactTexts } from "../exact-json.ts";
@@ -28,17 +28,25 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export async function readBundle(parts: AsyncIterable<MultipartPart>): Promise<Bundle> {
   const drafts = new Map<string, Draft>();
-  const bundle: Bundle = { runs: [], refusal: null, files: [], feedback: [] };
+  const bundle: Bundle = { runs: [], issues: [], files: [], feedback: [] };
+  const refused = new Set<string>();
   for await (const part of parts) {
-    addPart(part, drafts, bundle);
+    try {
+      addPart(part, drafts, bundle);
+    } catch (error) {
+      bundle.issues.push(...issuesOf(error, ["body", part.name]));
+      refused.add(runOf(part));
+    }
     if (drafts.size > MAX_RUNS_PER_BATCH) throw tooMany();
   }
   const drafted = [...drafts.values()];
-  const read = readBatch(drafted.map((draft) => () => toRun(draft)));
-  const stored = new Set(read.runs.map(({ id }) => id));
-  const refused = new Set(drafted.filter(({ id }) => !stored.has(id)).map(({ id }) => id));
+  const whole = drafted.filter(({ id }) => !refused.has(id));
+  const { runs, issues } = readBatch(whole.map((draft) => () => toRun(draft)));
+  const stored = new Set(runs.map(({ id }) => id));
+  for (const { id } of drafted) if (!stored.has(id)) refused.add(id);
   return {
-    ...read,
+    runs,
+    issues: [...bundle.issues, ...issues],
     files: bundle.files.filter(({ run_id }) => !refused.has(run_id)),
     feedback: bundle.feedback.filter(({ body }) => !refused.has(String(body.run_id))),
   };
@@ -47,6 +55,11 @@ export async function readBundle(parts: AsyncIterable<MultipartPart>): Promise<B
 export function tooMany(): AppError {
   const text = `Too many runs: send at most ${MAX_RUNS_PER_BATCH} in a request.`;
   return new AppError("too_large", text);
+}
+
+/** A run is refused whole where one of its parts is. */
+function runOf({ name }: MultipartPart): string {
+  return RUN_PART.exec(name)?.[2]?.toLowerCase() ?? "";
 }
 
 function addPart(part: MultipartPart, drafts: Map<string, Draft>, bundle: Bundle): void {

@@ -10,7 +10,13 @@ import { findLocations } from "../locations/locations.ts";
 import { tracePartition } from "../object/stub.ts";
 import { traceOf } from "./lineage.ts";
 
-export type PlacedRun = { run: IncomingRun; home: Home; location: Location | null };
+export type PlacedRun = {
+  run: IncomingRun;
+  home: Home;
+  location: Location | null;
+  /** Whether a lookup has found the run. */
+  is_stored: boolean;
+};
 
 /** Finds the home of each run. A known run keeps its home. */
 export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<PlacedRun[]> {
@@ -70,13 +76,14 @@ async function placeRun(
   { projectByTrace, days, homes }: RunHints,
 ): Promise<PlacedRun> {
   const before = homes.get(run.id);
-  if (before && !namesProject(run)) return { run, home: before, location: null };
+  const is_stored = before !== undefined;
+  if (before && !namesProject(run)) return { run, home: before, location: null, is_stored };
   const project_id = await projectOf(ctx, run, projectByTrace);
-  if (before?.project_id === project_id) return { run, home: before, location: null };
+  if (before?.project_id === project_id) return { run, home: before, location: null, is_stored };
   const day = dayOfRun(run, days) ?? dayOf(nowMicros());
   const home = { project_id, day };
   const location = dayOfId(run.id) === day ? null : { ...home, id: locatedId(run) };
-  return { run, home, location };
+  return { run, home, location, is_stored };
 }
 
 /** Spans of a trace share a location: their ids begin alike. */
@@ -143,10 +150,10 @@ function namesProject({ session_id, session_name }: IncomingRun): boolean {
   return session_id !== null || session_name !== null;
 }
 
-/** Whether the id contains the run's day, so that the run has no other home. */
-function isDayInId(run: IncomingRun, days: Map<string, string>): boolean {
-  const day = dayOfId(run.id);
-  return day !== null && day === dayOfRun(run, days);
+/** Whether the run's start is on the day in its id. A change without a start does not show that. */
+function isDayInId({ id }: IncomingRun, days: Map<string, string>): boolean {
+  const day = dayOfId(id);
+  return day !== null && day === days.get(id);
 }
 
 /** Prefers the day of the start time to the day in the id: a patch may be late. */

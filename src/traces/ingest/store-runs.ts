@@ -1,7 +1,7 @@
 import type { Context } from "../../shared/context.ts";
 import { count, countUsage } from "../../shared/metrics/metrics.ts";
 import { settingsOfProject } from "../catalogue/projects.ts";
-import { isSampled } from "../catalogue/sampling.ts";
+import { isSampled, type Sampling } from "../catalogue/sampling.ts";
 import type { AttachedFile, IncomingRun, RunChange, TraceTier } from "../changes.ts";
 import { saveLocations } from "../locations/locations.ts";
 import { storePayloads } from "../rows/payloads.ts";
@@ -49,12 +49,19 @@ async function admitted(ctx: Context, placed: PlacedRun[]): Promise<PlacedRun[]>
   const settings = new Map(await Promise.all(read));
   const kept: PlacedRun[] = [];
   for (const each of placed) {
-    const { run, home } = each;
-    const { sampling = null, redactions = null } = settings.get(home.project_id) ?? {};
-    if (sampling !== null && !isSampled(sampling, traceOf(run) ?? run.id, run.columns)) continue;
+    const { sampling = null, redactions = null } = settings.get(each.home.project_id) ?? {};
+    if (sampling !== null && !isAdmitted(each, sampling)) continue;
+    const { run } = each;
     kept.push(redactions === null ? each : { ...each, run: await redactRun(run, redactions) });
   }
   return kept;
+}
+
+/** A change need not name its trace: what is stored of the trace shows that it is sampled. */
+function isAdmitted({ run, is_stored }: PlacedRun, sampling: Sampling): boolean {
+  const trace_id = traceOf(run);
+  if (trace_id === null && is_stored) return true;
+  return isSampled(sampling, trace_id ?? run.id, run.columns);
 }
 
 async function writeGroup(

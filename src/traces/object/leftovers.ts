@@ -12,6 +12,7 @@ import { type Leftovers, type LinkedIds, locatedId } from "../storage/leftovers.
 import type { PartitionStore } from "../storage/partition.ts";
 import type { SealedLeftover } from "../storage/sealed-files.ts";
 
+// Entries of each kind that one alarm removes.
 const RUNS = 50;
 const LOCATIONS = 5000;
 const FILES = 50;

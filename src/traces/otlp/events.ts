@@ -27,21 +27,31 @@ export type ReadEvents = {
 };
 
 export function readEvents(attributes: Attributes, events: SpanEvent[]): ReadEvents {
+  const [carriers, rest] = [events.filter(isCarrier), events.filter((event) => !isCarrier(event))];
   const read: ReadEvents = {
-    attributes,
+    attributes: mergeAttributes([attributes, ...carriers.map((event) => event.attributes)]),
     messages: { inputs: [], outputs: [] },
     exception: null,
     others: [],
   };
-  for (const event of events) readEvent(read, event);
+  for (const event of rest) readEvent(read, event);
   return read;
+}
+
+function isCarrier({ name }: SpanEvent): boolean {
+  return CARRIERS.has(name);
+}
+
+/** Copies each attribute once: a span has up to 2000 events. Earlier lists override later ones. */
+function mergeAttributes(lists: Attributes[]): Attributes {
+  const all: Attributes = new Map();
+  for (const list of lists.toReversed()) for (const [name, value] of list) all.set(name, value);
+  return all;
 }
 
 function readEvent(read: ReadEvents, event: SpanEvent): void {
   const message = MESSAGES.get(event.name);
-  if (CARRIERS.has(event.name)) {
-    read.attributes = new Map([...event.attributes, ...read.attributes]);
-  } else if (message !== undefined) {
+  if (message !== undefined) {
     read.messages[message.side].push(toMessage(event.attributes, message.role));
   } else {
     if (event.name === "exception") read.exception = exceptionText(event.attributes);

@@ -78,8 +78,8 @@ export const RunsQueryV2Request = Shared.extend({
     .nullish()
     .describe("Type of the runs"),
   reference_examples: Ids.nullish().describe("Ids of dataset examples"),
-  min_start_time: Moment.nullish().describe("Start time of the oldest run"),
-  max_start_time: Moment.nullish().describe("Start time of the newest run"),
+  min_start_time: Moment.nullish().describe("Start time of the oldest run. Default: a day ago"),
+  max_start_time: Moment.nullish().describe("Start time of the newest run. Default: now"),
   has_error: LaxBoolean.nullish().describe("Whether the runs failed"),
   page_size: z
     .number()
@@ -88,7 +88,7 @@ export const RunsQueryV2Request = Shared.extend({
     .max(MAX_V2_LIMIT)
     .nullish()
     .describe("Maximum number of runs on a page"),
-  selects: z.array(z.string()).max(100).nullish().describe("Fields to return. Default: all"),
+  selects: z.array(z.string()).max(100).nullish().describe("Fields to return. Default: the id"),
   sort_order: z.enum(["ASC", "DESC"]).nullish().describe("Order by start time"),
 }).openapi("RunsQueryV2");
 export type RunsQueryV2Request = z.infer<typeof RunsQueryV2Request>;

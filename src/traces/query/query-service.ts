@@ -55,12 +55,18 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   // Another row shows whether a next page exists. Large columns are read for the rows of the page alone.
   const withoutLarge = { ...plan, columns: smallColumns(plan.columns), limit: input.limit + 1 };
   const { found, seq, stopped } = await searchPartitions(ctx, groups, withoutLarge);
-  const page = await withLargeColumns(ctx.env, found.slice(0, input.limit), plan.columns);
+  const wanted = found.slice(0, input.limit);
+  const page = await withLargeColumns(ctx.env, wanted, plan.columns);
   // The next page begins after the last row of this one, or where the search has stopped.
-  const last = found.length > page.length ? (page.at(-1)?.row ?? null) : stopped;
+  const last = found.length > page.length ? lastRow(page, wanted) : stopped;
   const max_seq = plan.max_seq ?? seq;
   const next = last && writeCursor({ start_us: last.start_us, id: last.id, max_seq });
   return { runs: await toRuns(ctx, placedBelow(page, below), select), next };
+}
+
+/** A page is empty when all of its rows were deleted since the search. */
+function lastRow(page: RunMatch[], wanted: RunMatch[]): TraceRunRow | null {
+  return (page.at(-1) ?? wanted.at(-1))?.row ?? null;
 }
 
 function withTraces(plan: QueryPlan, below: TraceBelow[]): QueryPlan {

@@ -42,9 +42,12 @@ export class FeedbackLookup {
     return runs.length > MAX_RUNS ? null : runs.map(({ run_id }) => run_id);
   }
 
-  /** Yields all feedback. */
-  entries(): Iterable<FoundEntry> {
-    return this.#sql.exec<FoundEntry>(`SELECT ${COLUMNS} FROM feedback`);
+  /** Yields all feedback. Only texts are values. */
+  texts(): Iterable<FoundEntry> {
+    return this.#sql.exec<FoundEntry>(
+      `SELECT run_id, key, score, source,
+         iif(json_type(body, '$.value') = 'text', value, NULL) AS value FROM feedback`,
+    );
   }
 
   #readAll(): Map<string, FeedbackEntry[]> | "many" {

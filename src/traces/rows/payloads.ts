@@ -12,6 +12,8 @@ import { indexedPairs, searchTextOf } from "../digest.ts";
 import { MAX_INLINE_BYTES } from "../limits.ts";
 
 const HASH_CHARS = 16;
+/** Longer names are hashed: R2 limits keys to 1024 bytes, and ids need 91 of them. */
+const MAX_FILE_NAME = 900;
 /** Greatest number of bytes of a UTF-16 character. */
 const UTF8_BYTES = 3;
 
@@ -91,11 +93,16 @@ async function storeFiles(
 ): Promise<Record<string, StoredAttachment>> {
   const stored: Record<string, StoredAttachment> = {};
   for (const { run_id, name, content_type, data } of files) {
-    const key = `${payloadPrefix(project_id)}${run_id}/attachments/${encodeURIComponent(name)}`;
+    const key = `${payloadPrefix(project_id)}${run_id}/attachments/${fileName(name)}`;
     await env.ARTIFACTS.put(key, data, { httpMetadata: { contentType: content_type } });
     stored[name] = { key, content_type, bytes: data.byteLength };
   }
   return stored;
+}
+
+function fileName(name: string): string {
+  const encoded = encodeURIComponent(name);
+  return encoded.length <= MAX_FILE_NAME ? encoded : sha256Hex(name);
 }
 
 /** Returns the text of a payload in R2, `null` when it is deleted. */

@@ -6,7 +6,7 @@ const INFO = [
 ] satisfies (keyof SegmentInfo)[];
 const BLOBS = ["ids", "traces", "bloom", "head", "body"] as const;
 
-/** Table of segments that stay as they are. */
+/** Table of all segments but the small ones. */
 export const SEGMENTS = "segments";
 
 /** Columns that a wake reads come before the large ones. */

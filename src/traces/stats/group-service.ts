@@ -20,7 +20,13 @@ type End = { id: string; start_us: number; partition: PartitionKey };
 export type TraceThread = { thread_id: string; totals: RunTotals; first: End; last: End };
 export type ThreadsQuery = Pick<
   RunsQueryRequest,
-  "session" | "filter" | "trace_filter" | "tree_filter" | "start_time" | "end_time"
+  | "session"
+  | "filter"
+  | "search_filter"
+  | "trace_filter"
+  | "tree_filter"
+  | "start_time"
+  | "end_time"
 >;
 
 /** Groups a project's root runs by thread, most recently active first. */
@@ -35,11 +41,13 @@ export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<
 }
 
 /** Returns the threads of the matching root runs, most recently active first. */
-export async function findThreads(
-  ctx: Context,
-  { session, filter, trace_filter, tree_filter, start_time, end_time }: ThreadsQuery,
-): Promise<TraceThread[]> {
-  const query = { session, filter, trace_filter, tree_filter, start_time, end_time, is_root: true };
+export async function findThreads(ctx: Context, input: ThreadsQuery): Promise<TraceThread[]> {
+  const { session, filter, search_filter, trace_filter, tree_filter } = input;
+  const { start_time, end_time } = input;
+  const query = {
+    ...{ session, filter, search_filter, trace_filter, tree_filter },
+    ...{ start_time, end_time, is_root: true },
+  };
   const threads = new Map<string, TraceThread>();
   const answers = queryPartitions(ctx, query, async (partition, runsQuery) => ({
     partition,

@@ -62,10 +62,10 @@ export const RunStats = TraceStats.extend({
         n: z.number().int().describe("Number of runs"),
       }),
     )
-    .describe("Most frequent values, with filters that match them"),
+    .describe("Most frequent values, with filters that match them. Of each day, 50 values count"),
 }).openapi("RunStats", {
   description:
-    "Counts and sums are exact. Percentiles are exact for up to 200 runs, and at most half a per cent off for more",
+    "Counts and sums of runs are exact. Percentiles are exact for up to 200 runs, and at most half a per cent off for more",
 });
 export type RunStats = z.infer<typeof RunStats>;
 

@@ -10,7 +10,9 @@ const FeedbackStats = z.record(
   z.object({
     n: z.number().int().describe("Number of scores and values"),
     avg: z.number().nullable().describe("Average score, `null` without scores"),
-    values: z.record(z.string(), z.number().int()).describe("Number of times each value was given"),
+    values: z
+      .record(z.string(), z.number().int())
+      .describe("Number of times each text was given, by its first 250 characters"),
   }),
 );
 

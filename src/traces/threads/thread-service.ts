@@ -64,7 +64,8 @@ export async function listThreadTraces(
   const { runs, next } = await findPage(ctx, {
     ...query,
     session: [project_id],
-    filter: filterOf(thread_id, filter),
+    filter,
+    search_filter: ofThread(thread_id),
     is_root: true,
     order: "asc",
     limit: page_size,
@@ -107,7 +108,7 @@ export async function getThreadStats(
 ): Promise<JsonObject> {
   assertMay(ctx, "read");
   assertReadRate(ctx, "query_longer");
-  const query = { session: [session_id], filter: filterOf(thread_id, filter) };
+  const query = { session: [session_id], filter, search_filter: ofThread(thread_id) };
   const [thread] = await findThreads(ctx, query);
   if (!thread) return pick({ turns: 0 }, selects);
   const all = {
@@ -163,9 +164,8 @@ function windowOf({ project_id, min_start_time, max_start_time, ...filters }: Wi
   };
 }
 
-function filterOf(thread_id: string, filter: string | null | undefined): string {
-  const isOfThread = `eq(thread_id, ${JSON.stringify(thread_id)})`;
-  return filter?.trim() ? `and(${isOfThread}, ${filter})` : isOfThread;
+function ofThread(thread_id: string): string {
+  return `eq(thread_id, ${JSON.stringify(thread_id)})`;
 }
 
 function preview(value: unknown): string {

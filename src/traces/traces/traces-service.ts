@@ -20,6 +20,8 @@ export async function queryTraces(ctx: Context, input: TracesQueryRequest): Prom
   const select = toSelect(input.selects ?? ["ID"]);
   const { runs, next } = await findPage(ctx, {
     session: [input.project_id],
+    // A filter has no empty list.
+    id: input.trace_ids?.length === 0 ? [] : null,
     is_root: true,
     filter: input.trace_filter,
     search_filter: ofTraces(input.trace_ids),
@@ -36,7 +38,7 @@ export async function queryTraces(ctx: Context, input: TracesQueryRequest): Prom
 }
 
 function ofTraces(ids: string[] | null | undefined): string | null {
-  return ids ? `in(trace_id, ${JSON.stringify(ids)})` : null;
+  return ids?.length ? `in(trace_id, ${JSON.stringify(ids)})` : null;
 }
 
 /** A root run has the totals of its trace. */
