@@ -215,8 +215,15 @@ describe("rows that arrive late", () => {
     await spawnWindows(env, due(0));
     expect(await filesOf(id, 0)).toEqual({ [file(0)]: 3 });
     await given(ours, { from: noon(0), count: 2, project_id });
+    await given(ours, { from: noon(1), count: 1, project_id });
     await spawnWindows(env, due(1));
-    expect(await filesOf(id, 1)).toEqual({});
+    expect(await filesOf(id, 1)).toEqual({ [file(1)]: 1 });
+    const sql = "SELECT watermarks FROM bulk_exports WHERE source_bulk_export_id = ?";
+    const { results } = await env.DB.prepare(sql).bind(id).all<{ watermarks: string }>();
+    // A window that needs no earlier ones does not repeat theirs.
+    expect(results.map(({ watermarks }) => Object.keys(JSON.parse(watermarks)).length)).toEqual([
+      1, 1,
+    ]);
   });
 });
 

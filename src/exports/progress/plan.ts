@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import { type Context, database } from "../../shared/context.ts";
 import { withCounts } from "../../shared/database/counted-database.ts";
 import { notFound } from "../../shared/errors.ts";
@@ -40,11 +40,10 @@ export async function planExport(env: Env, row: ExportRow): Promise<void> {
 async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const { env } = ctx;
   const range = rangeOf(row);
-  const marks = await watermarksBefore(env, row);
   const scan = { project_id: row.session_id, filter: row.filter, ...SIZES };
   const fresh = await planScan(ctx, { ...scan, ...toMicroRange(range), min_seqs: null });
   const late = await planLate(ctx, row, { ...scan, max_seqs: fresh.watermarks });
-  const watermarks = { ...marks, ...late.watermarks, ...fresh.watermarks };
+  const watermarks = { ...late.watermarks, ...fresh.watermarks };
   const isOver = row.status === "CANCELLED";
   const days = isOver ? [] : daysOf(range).map((day) => ({ id: newId(), ...day }));
   const files = isOver ? [] : toFiles(rootOf(row), days, fresh.chunks, late.chunks);
@@ -84,23 +83,6 @@ function rangeOf({ id, start_us, end_us }: ExportRow): Range {
 
 function toMicroRange({ start_us, end_us }: Range) {
   return { from_us: start_us, to_us: end_us };
-}
-
-async function watermarksBefore(env: Env, row: ExportRow): Promise<Record<string, number>> {
-  if (row.source_bulk_export_id === null || row.window_index === null) return {};
-  const [before] = await database(env)
-    .select({ watermarks: bulk_exports.watermarks })
-    .from(bulk_exports)
-    .where(
-      and(
-        eq(bulk_exports.source_bulk_export_id, row.source_bulk_export_id),
-        lt(bulk_exports.window_index, row.window_index),
-        isNotNull(bulk_exports.planned_at),
-      ),
-    )
-    .orderBy(desc(bulk_exports.window_index))
-    .limit(1);
-  return before?.watermarks ?? {};
 }
 
 function toFiles(
