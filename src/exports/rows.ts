@@ -64,20 +64,20 @@ export async function readExport(env: Env, id: string): Promise<ExportRow | null
   return row ?? null;
 }
 
-/** An export that waits and writes for as long as it may. */
+/** An export that waits and writes for as long as it may. A retry begins anew. */
 const MAX_USE_MS = 2 * EXPORT_TIMEOUT_HOURS * 3_600_000;
 
 type DayColumns = { workspace_id: Column; project_id: Column; day: Column };
 
 /** Condition on the row of a day of traces: an export that is not over reads it. */
 export function isBeingExported({ workspace_id, project_id, day }: DayColumns, now: Date): SQL {
-  const { status, session_id, start_us, end_us, created_at } = bulk_exports;
+  const { status, session_id, start_us, end_us, created_at, updated_at } = bulk_exports;
   const midnight_us = sql`unixepoch(${day}) * 1000000`;
   const since = new Date(now.getTime() - MAX_USE_MS).toISOString();
   return sql`exists (
     select 1 from ${bulk_exports}
     where ${status} in ('CREATED', 'RUNNING') and ${bulk_exports.workspace_id} = ${workspace_id}
-      and ${session_id} = ${project_id} and ${created_at} > ${since}
+      and ${session_id} = ${project_id} and max(${created_at}, ${updated_at}) > ${since}
       and ${start_us} < ${midnight_us} + ${DAY_US} and ${end_us} > ${midnight_us}
   )`;
 }

@@ -18,6 +18,8 @@ const isoAgo = (days: number) => new Date(daysAgo(days)).toISOString();
 const RANGE = { start_time: isoAgo(401), end_time: isoAgo(399) };
 const DUE = new Date(daysAgo(-1));
 
+const WEEK_BEFORE = new Date(DUE.getTime() - 7 * DAY_MS).toISOString();
+
 /** Runs of a day whose traces are due in a day. */
 async function agedProject(ours: Exporter) {
   const project_id = await given(ours, { from: isoAgo(400), count: 12 });
@@ -42,6 +44,13 @@ test("traces of a day that an export reads expire when it is over, and the expor
   expect(await rows("partitions", place)).toBe(0);
 });
 
+test("an export that is retried after a week keeps its traces", async () => {
+  const place = await agedProject(await exporter());
+  await order(place.ours, place.project_id, { created_at: WEEK_BEFORE });
+  await expire(place, DUE);
+  expect(await rows("partitions", place)).toBe(1);
+});
+
 test("an export that was cancelled keeps no trace", async () => {
   const place = await agedProject(await exporter());
   const row = await order(place.ours, place.project_id);
@@ -52,10 +61,7 @@ test("an export that was cancelled keeps no trace", async () => {
 
 test.each<[string, Partial<ExportRow>]>([
   ["of another time", { start_us: daysAgo(399) * 1000, end_us: daysAgo(398) * 1000 }],
-  [
-    "that has not ended for six days",
-    { created_at: new Date(DUE.getTime() - 7 * DAY_MS).toISOString() },
-  ],
+  ["that has not ended for six days", { created_at: WEEK_BEFORE, updated_at: WEEK_BEFORE }],
   ["of another workspace", { workspace_id: crypto.randomUUID() }],
   ["that is a schedule", { status: "INTERVAL_SCHEDULED", interval_hours: 1, end_us: null }],
 ])("an export %s keeps no trace", async (_, fields) => {
