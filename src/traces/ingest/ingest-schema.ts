@@ -32,9 +32,14 @@ const DottedOrder = z.string().refine((text) => parseDottedOrder(text) !== null,
     "must be segments YYYYMMDDTHHMMSSffffffZ<run id> from the root to the run, with dots between",
 });
 
+/** A cut may halve a surrogate pair. */
+export function cutText(text: string, max_chars: number): string {
+  return text.length > max_chars ? text.slice(0, max_chars).toWellFormed() : text;
+}
+
 /** A run with a longer text is not refused. */
 function cut(max_chars: number) {
-  return z.string().transform((text) => text.slice(0, max_chars));
+  return z.string().transform((text) => cutText(text, max_chars));
 }
 
 /** Fields that place a run. */

@@ -4,7 +4,7 @@ import { toIso } from "../../shared/times.ts";
 import type { IncomingRun } from "../changes.ts";
 import { toDottedOrder } from "../dotted-order.ts";
 import { fromValid, parseFields } from "../ingest/incoming.ts";
-import { RunPlacement } from "../ingest/ingest-schema.ts";
+import { cutText, RunPlacement } from "../ingest/ingest-schema.ts";
 import { MAX_NAME_CHARS, MAX_TAG_CHARS, MAX_TAGS } from "../limits.ts";
 import { type ReadEvents, readEvents } from "./events.ts";
 import { fieldsBelow, parseText, type RunDraft, readAttributes } from "./run-draft.ts";
@@ -32,7 +32,7 @@ export function toRun(span: OtlpSpan, ids: SpanIds, project: string | null): Inc
   // Times of 64 bits are years of four digits, and the other fields are made here.
   const run = {
     ...parseFields(RunPlacement, sent, loc),
-    name: (textOf(draft, "name") ?? (span.name || undefined))?.slice(0, MAX_NAME_CHARS),
+    name: cutText(textOf(draft, "name") ?? span.name, MAX_NAME_CHARS) || undefined,
     run_type: draft.run_type ?? "chain",
     start_time: start_us,
     end_time: span.end_ns > 0n ? toMicros(span.end_ns) : undefined,
@@ -163,7 +163,7 @@ function tagsOf(draft: RunDraft): string[] | undefined {
   const value = parseText(draft.fields.get("tags"));
   const tags = typeof value === "string" ? value.split(",") : value;
   if (!Array.isArray(tags)) return undefined;
-  const named = tags.map((tag) => String(tag).trim().slice(0, MAX_TAG_CHARS));
+  const named = tags.map((tag) => cutText(String(tag).trim(), MAX_TAG_CHARS));
   return [...new Set(named)].filter((tag) => tag !== "").slice(0, MAX_TAGS);
 }
 
