@@ -14,7 +14,8 @@ type Watch = (end: (refusal: AppError) => void) => () => void;
 
 /**
  * Ends responses that outlive their request once the caller may not act any more: streams and sockets of agents,
- * of their own HTTP apps, and long polls. An expired token and a rotated secret end them too. The check runs in the Worker, so that objects with idle sockets hibernate.
+ * of their own HTTP apps, and long polls. An expired token and a rotated secret end them too. The check runs in the
+ * Worker, so that objects with idle sockets hibernate.
  */
 export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
   await next();
@@ -31,10 +32,10 @@ export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
 
 function endStream(response: Response, watch: Watch): Response {
   const { body, headers } = response;
-  // Answers that come in pieces over time are of one of these two; see `shared/http.ts` and `access/app.ts`.
+  // Long polls and apps of agents set an encoding, `identity` or their own: see `run-http.ts` and `access/app.ts`.
   const isStream =
     headers.get("Content-Type")?.startsWith("text/event-stream") === true ||
-    headers.get("Content-Encoding") === "identity";
+    headers.has("Content-Encoding");
   if (body === null || !isStream) return response;
   return new Response(watchedStream(body, watch), response);
 }
