@@ -19,7 +19,8 @@ export class Builder extends WorkerEntrypoint<ProxyEnv> {
   }
 
   prebuild(order: PrebuildOrder): Promise<void> {
-    const key = `prebuild:${order.name}@${order.version}`;
+    // Two of one version at once have a process each.
+    const key = `prebuild:${order.name}@${order.version} ${crypto.randomUUID()}`;
     return this.#call(
       key,
       (builder) => builder.prebuild(order),

@@ -23,7 +23,7 @@ export async function consumeBehind(
   for (const message of batch.messages) ctx.waitUntil(consume(batch, message, env));
 }
 
-/** A message that is lost with the process is sent again by the sweep of its rows. */
+/** The sweep sends a message again that was lost with the process, the next build that of a prebuild. */
 async function consume(
   batch: MessageBatch<QueueMessage>,
   { id, timestamp, body }: Message<QueueMessage>,

@@ -113,7 +113,8 @@ function isUnchanged({ request }: ObjectExchange, object: StoredObject): boolean
 function readRange(header: string | undefined, size: number): Range | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   const [, from = "", to = ""] = match ?? [];
-  if (from === "" && to === "") return null;
+  const isReversed = from !== "" && to !== "" && Number(to) < Number(from);
+  if (isReversed || (from === "" && to === "")) return null;
   const range =
     from === ""
       ? { start: Math.max(0, size - Number(to)), end: size - 1 }
