@@ -90,5 +90,5 @@ function toCommit(text: string | undefined): SourceCommit | null {
 
 function toWarnings({ installed }: Notes): string[] {
   if (installed === 0) return [];
-  return [`Left out ${installed} files in node_modules; packages come from the lockfile.`];
+  return [`Left out ${installed} files in node_modules and .git; packages come from the lockfile.`];
 }

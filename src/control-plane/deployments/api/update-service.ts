@@ -41,7 +41,7 @@ export async function updateDeployment(
 }
 
 /**
- * A change to the present value is none, so that a request may come twice.
+ * `secret_changes` to the present values are none, so that a request may come twice; `secrets` always makes a revision.
  * Published command-line tools send an empty list with each upload of a folder without env file.
  * @returns `null` when the secrets stay
  */

@@ -10,7 +10,7 @@ const MAX_MARGIN_MS = 60_000;
 const MARGIN_SHARE = 0.1;
 const MAX_LABEL = 200;
 const MAX_SAID = 300;
-/** Lifetime for providers that send no expires_in. */
+/** Pause after a provider that sends no Retry-After. */
 export const RETRY_AFTER_SECONDS = 30;
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
