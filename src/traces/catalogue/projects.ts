@@ -1,6 +1,6 @@
 import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
 import type { Context, Database } from "../../shared/context.ts";
-import { AppError, notFound } from "../../shared/errors.ts";
+import { AppError, notFound, nullIfNotFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { nowMicros, toIso, toMicros } from "../../shared/times.ts";
@@ -46,6 +46,21 @@ export async function findProject(ctx: Context, project_id: string): Promise<Pro
 export function resolveProject(ctx: Context, project_id: string): Promise<string> {
   const key = `${ctx.caller.workspace_id}/id/${project_id}`;
   return cache.get(key, async () => (await findProject(ctx, project_id)).id);
+}
+
+/** Returns those of the ids that are projects of the workspace. Reads several by one statement. */
+export async function knownProjects(ctx: Context, ids: string[]): Promise<Set<string>> {
+  const [first, ...others] = ids;
+  if (first === undefined) return new Set();
+  if (others.length === 0) {
+    const id = await nullIfNotFound(resolveProject(ctx, first));
+    return new Set(id === null ? [] : [id]);
+  }
+  const rows = await ctx.db
+    .select({ id: projects.id })
+    .from(projects)
+    .where(and(among(projects.id, ids), isOwnProject(ctx)));
+  return new Set(rows.map(({ id }) => id));
 }
 
 export function settingsOfProject(ctx: Context, project_id: string): Promise<ProjectSettings> {

@@ -1,8 +1,8 @@
 import type { Context } from "../../shared/context.ts";
-import { AppError, invalid, notFound, nullIfNotFound } from "../../shared/errors.ts";
+import { AppError, invalid, notFound } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { log } from "../../shared/log.ts";
-import { resolveProject } from "../catalogue/projects.ts";
+import { knownProjects } from "../catalogue/projects.ts";
 import type { AttachedFile } from "../changes.ts";
 import { type IncomingRun, PAYLOADS } from "../changes.ts";
 import { type ExactJson, exactTexts } from "../exact-json.ts";
@@ -92,11 +92,9 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
 
 /** Refuses the runs whose `session_id` is of no project. */
 async function inKnownProjects(ctx: Context, { runs, issues }: RunBatch): Promise<RunBatch> {
-  const unknown = new Set<string>();
-  for (const id of new Set(runs.flatMap(({ session_id }) => session_id ?? []))) {
-    if ((await nullIfNotFound(resolveProject(ctx, id))) === null) unknown.add(id);
-  }
-  const isKnown = ({ session_id }: IncomingRun) => session_id === null || !unknown.has(session_id);
+  const named = new Set(runs.flatMap(({ session_id }) => session_id ?? []));
+  const known = await knownProjects(ctx, [...named]);
+  const isKnown = ({ session_id }: IncomingRun) => session_id === null || known.has(session_id);
   const others = runs
     .filter((run) => !isKnown(run))
     .map(({ id, kind, session_id }) => {
