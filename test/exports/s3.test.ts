@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { DestinationConfig } from "../../src/exports/destination-schema.ts";
 import { explain } from "../../src/exports/destinations/advice.ts";
+import { policyFor } from "../../src/exports/destinations/base.ts";
 import { mostSpecific } from "../../src/exports/destinations/probe.ts";
 import {
   type BucketAddress,
@@ -190,6 +192,13 @@ describe("an address", () => {
   test.each<[Partial<BucketAddress>, string, string]>([
     [{}, "us-east-1", "https://exports.s3.us-east-1.amazonaws.com/a/b"],
     [{}, "cn-north-1", "https://exports.s3.cn-north-1.amazonaws.com.cn/a/b"],
+    [{}, "us-gov-west-1", "https://exports.s3.us-gov-west-1.amazonaws.com/a/b"],
+    [{}, "eusc-de-east-1", "https://exports.s3.eusc-de-east-1.amazonaws.eu/a/b"],
+    [
+      { endpoint_url: "https://s3.eusc-de-east-1.amazonaws.eu" },
+      "eusc-de-east-1",
+      "https://exports.s3.eusc-de-east-1.amazonaws.eu/a/b",
+    ],
     [{ bucket_name: "a.b" }, "us-east-1", "https://s3.us-east-1.amazonaws.com/a.b/a/b"],
     [
       { bucket_name: "a.b", addressing_style: "virtual" },
@@ -483,4 +492,15 @@ test("a private address is rejected before any request, without retries", async 
   await expect(client.putObject("k", new Uint8Array())).rejects.toMatchObject({
     problem: { code: "Refused", status: 0, is_transient: false },
   });
+});
+
+test.each([
+  ["eu-west-1", "arn:aws:s3:::exports"],
+  ["cn-northwest-1", "arn:aws-cn:s3:::exports"],
+  ["us-gov-east-1", "arn:aws-us-gov:s3:::exports"],
+  ["eusc-de-east-1", "arn:aws-eusc:s3:::exports"],
+])("the policy for a bucket in %s names it %s", (region, bucket) => {
+  const config = DestinationConfig.parse({ bucket_name: "exports", region });
+  const resources = policyFor(config).Statement.map(({ Resource }) => Resource);
+  expect(resources).toEqual([`${bucket}/*`, bucket]);
 });

@@ -1,4 +1,6 @@
 import type { DestinationConfig } from "../destination-schema.ts";
+import { regionOf } from "../s3/addresses.ts";
+import { partitionOf } from "../s3/partitions.ts";
 
 /** Returns the prefix of a destination's keys, without empty parts and with a trailing slash. */
 export function baseOf({
@@ -26,7 +28,8 @@ export function bucketUrl({
 
 /** Returns the policy of AWS that grants what exports use, below the prefix only. */
 export function policyFor(config: DestinationConfig) {
-  const bucket = `arn:aws:s3:::${config.bucket_name}`;
+  const { name } = partitionOf(config.region ?? regionOf(config.endpoint_url));
+  const bucket = `arn:${name}:s3:::${config.bucket_name}`;
   return {
     Version: "2012-10-17",
     Statement: [

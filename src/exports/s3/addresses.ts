@@ -1,4 +1,5 @@
 import { AppError } from "../../shared/errors.ts";
+import { partitionOf } from "./partitions.ts";
 import type { S3Response } from "./problem.ts";
 import { readText } from "./xml.ts";
 
@@ -12,7 +13,7 @@ export type BucketAddress = {
 };
 
 const AWS_ACCELERATED = "s3-accelerate.amazonaws.com";
-const AWS = /^s3(?:[.-](?:dualstack\.)?[a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?$/;
+const AWS = /^s3(?:[.-](?:dualstack\.)?[a-z0-9-]+)?\.amazonaws\.(?:com|com\.cn|eu)$/;
 /** Regional hosts of AWS, and of servers that name theirs alike. */
 const REGIONAL = /^(?:[^.]+\.)?s3[.-](?:dualstack\.)?([a-z]{2,}(?:-[a-z0-9]+)+)\./;
 const SERVERS =
@@ -107,7 +108,7 @@ function beforeHost(bucket_name: string, { protocol, host }: URL): URL {
 }
 
 function awsEndpoint(region: string): string {
-  return `https://s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+  return `https://s3.${region}.${partitionOf(region).domain}`;
 }
 
 function encodeKey(key: string): string {
