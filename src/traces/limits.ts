@@ -23,6 +23,8 @@ export const MAX_PAIRS_CHARS = 200_000;
 export const MAX_NAME_CHARS = 1000;
 export const MAX_PROJECT_NAME_CHARS = 255;
 export const MAX_TAGS = 100;
+/** Names and keys of the attachments are in the row of their run. */
+export const MAX_ATTACHMENTS = 100;
 export const MAX_TAG_CHARS = 250;
 export const MAX_ERROR_CHARS = 100_000;
 export const MAX_FEEDBACK_KEY_CHARS = 180;

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
 import { signClaim } from "../../src/shared/crypto/claims.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
-import { postWithFile, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
+import { postWithFiles, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
 
 type Urls = Record<string, { presigned_url: string; mime_type: string }>;
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 async function runWithFile(project: string): Promise<WireRun> {
   const run = wireRun(project);
   const file = { name: "a note", type: "text/html", data: "<b>hi" };
-  const answer = await postWithFile(ours.editor, run, file);
+  const answer = await postWithFiles(ours.editor, run, file);
   expect(answer.status).toBe(202);
   return run;
 }
@@ -56,7 +56,7 @@ test("a signed URL ends with its hour, with its trace, and with a changed claim"
 test("an attachment with a quote in its name has this name", async () => {
   const run = wireRun("quoted");
   const file = { name: "q%22uote 100%2F", type: "text/plain", data: "hi" };
-  expect((await postWithFile(ours.editor, run, file)).status).toBe(202);
+  expect((await postWithFiles(ours.editor, run, file)).status).toBe(202);
   const { s3_urls } = await read(ours.viewer, run.id);
   expect(Object.keys(s3_urls as Urls)).toEqual(['attachment.q"uote 100%2F']);
 });
@@ -65,8 +65,31 @@ test("an attachment with a name longer than a key of R2 is stored, and read by i
   const run = wireRun("long names");
   const name = "図".repeat(110);
   const file = { name, type: "text/plain", data: "hi" };
-  expect((await postWithFile(ours.editor, run, file)).status).toBe(202);
+  expect((await postWithFiles(ours.editor, run, file)).status).toBe(202);
   const { s3_urls } = await read(ours.viewer, run.id);
   const url = (s3_urls as Urls)[`attachment.${name}`]?.presigned_url ?? "";
   expect(await (await api(url)).text()).toBe("hi");
+});
+
+test("a run keeps its first hundred attachments, and an answer names those beyond", async () => {
+  const run = wireRun("many files");
+  const files = Array.from({ length: 101 }, (_, n) => ({
+    name: `file ${n}`,
+    type: "text/plain",
+    data: "hi",
+  }));
+  const answer = await postWithFiles(ours.editor, run, ...files);
+  expect(answer.status).toBe(422);
+  expect(await answer.json()).toMatchObject({
+    details: [
+      {
+        loc: ["body", `attachment.${run.id}.file 100`],
+        msg: "is beyond the 100 attachments of a run",
+      },
+    ],
+  });
+  expect((await postWithFiles(ours.editor, run, ...files.slice(100))).status).toBe(202);
+  const { s3_urls } = await read(ours.viewer, run.id);
+  const names = files.slice(0, 100).map(({ name }) => `attachment.${name}`);
+  expect(Object.keys(s3_urls as Urls)).toEqual(names);
 });

@@ -3,7 +3,7 @@ import { isRecord } from "../../shared/guards.ts";
 import { type AttachedFile, type IncomingRun, PAYLOADS } from "../changes.ts";
 import { type ExactJson, exactTexts } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
-import { MAX_RUNS_PER_BATCH } from "../limits.ts";
+import { MAX_ATTACHMENTS, MAX_NAME_CHARS, MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { parseJson } from "./body.ts";
 import { type ChangeKind, type RunBatch, readBatch, toIncoming } from "./incoming.ts";
 import type { MultipartPart } from "./multipart.ts";
@@ -21,6 +21,8 @@ type Draft = {
   texts: Record<string, string>;
 };
 
+/** Attachments are objects in R2: a request writes each with one call. */
+const MAX_FILES = 1000;
 const RUN_PART = /^(post|patch)\.([^.]+)(?:\.(inputs|outputs|events|extra|error|serialized))?$/;
 const ATTACHMENT_PART = /^attachment\.([^.]+)\.([^.]+)$/;
 const FEEDBACK_PART = /^feedback\.([^.]+)$/;
@@ -71,7 +73,7 @@ function addPart(part: MultipartPart, drafts: Map<string, Draft>, bundle: Bundle
   }
   const [, run_id, file] = ATTACHMENT_PART.exec(name) ?? [];
   if (run_id !== undefined && file !== undefined) {
-    bundle.files.push({ run_id: idOf(run_id, name), name: file, content_type, data });
+    addFile(bundle.files, { run_id: idOf(run_id, name), name: file, content_type, data }, name);
     return;
   }
   const [, feedback_id] = FEEDBACK_PART.exec(name) ?? [];
@@ -79,6 +81,21 @@ function addPart(part: MultipartPart, drafts: Map<string, Draft>, bundle: Bundle
   const { value } = jsonOf(part);
   if (!isRecord(value)) throw invalid(["body", name], "must be a JSON object");
   bundle.feedback.push({ id: idOf(feedback_id, name), body: value });
+}
+
+/** The run and its other attachments are stored without one that is refused. */
+function addFile(files: AttachedFile[], file: AttachedFile, part: string): void {
+  const problem = problemOf(files, file);
+  if (problem !== null) throw invalid(["body", part], problem);
+  files.push(file);
+}
+
+function problemOf(files: AttachedFile[], { run_id, name }: AttachedFile): string | null {
+  if (name.length > MAX_NAME_CHARS)
+    return `must have a name of at most ${MAX_NAME_CHARS} characters`;
+  if (files.length >= MAX_FILES) return `is beyond the ${MAX_FILES} attachments of a request`;
+  const { length } = files.filter((file) => file.run_id === run_id);
+  return length < MAX_ATTACHMENTS ? null : `is beyond the ${MAX_ATTACHMENTS} attachments of a run`;
 }
 
 function addRunPart(

@@ -1,6 +1,7 @@
 import type { Payload, PayloadName, RunChange, RunColumns } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
 import { toDottedOrder } from "../dotted-order.ts";
+import { MAX_ATTACHMENTS } from "../limits.ts";
 import { replacedBytes } from "../rows/object-bytes.ts";
 import type { Pointers } from "../rows/rows.ts";
 import type { RunVersion } from "../segments/codec/columns.ts";
@@ -91,9 +92,13 @@ export function toPointers(stored: Pointers, change: RunChange, names: PayloadNa
     else delete pointers[name];
   }
   if (change.attachments) {
-    pointers.attachments = { ...pointers.attachments, ...change.attachments };
+    pointers.attachments = firstOf({ ...pointers.attachments, ...change.attachments });
   }
   return { ...pointers, ...exactTexts(before, change.columns) };
+}
+
+function firstOf(attachments: NonNullable<Pointers["attachments"]>) {
+  return Object.fromEntries(Object.entries(attachments).slice(0, MAX_ATTACHMENTS));
 }
 
 function countReplaced(

@@ -11,7 +11,7 @@ import { testDeployment } from "../../support/agent-deployment.ts";
 import { deploymentRow, revisionRow } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
-import { batch, postWithFile, projectId, wireRun } from "../../traces/support/runs.ts";
+import { batch, postWithFiles, projectId, wireRun } from "../../traces/support/runs.ts";
 
 const AT = Date.parse("2026-03-04T05:06:07Z");
 const LONG = 300_000;
@@ -36,7 +36,7 @@ test("payloads and attachments count until their run is deleted, replaced ones i
   const [ours, theirs] = [await workspace(), await workspace()];
   const [run, kept] = [wireRun("sizes", {}, { at: AT }), wireRun("sizes", {}, { at: AT })];
   const file = { name: "note", type: "text/plain", data: "12345" };
-  expect((await postWithFile(ours.editor, run, file)).status).toBe(202);
+  expect((await postWithFiles(ours.editor, run, file)).status).toBe(202);
   await batch(ours.editor, [{ ...kept, inputs: payload("a") }]);
   await batch(ours.editor, [], [{ id: run.id, outputs: payload("b") }]);
   const first = await flushed(ours, "sizes");

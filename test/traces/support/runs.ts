@@ -82,16 +82,19 @@ export async function multipart(parts: FormPart[], boundary = "----boundary"): P
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
-/** Posts a run with an attachment. */
-export async function postWithFile(
+/** Posts a run with attachments. */
+export async function postWithFiles(
   key: string,
   run: WireRun,
-  file: { name: string; type: string; data: string },
+  ...files: { name: string; type: string; data: string }[]
 ): Promise<Response> {
-  const { name, type, data } = file;
   const form = await multipart([
     { name: `post.${run.id}`, data: JSON.stringify(run) },
-    { name: `attachment.${run.id}.${name}`, type: `${type}; length=${data.length}`, data },
+    ...files.map(({ name, type, data }) => ({
+      name: `attachment.${run.id}.${name}`,
+      type: `${type}; length=${data.length}`,
+      data,
+    })),
   ]);
   const headers = { "Content-Type": "multipart/form-data; boundary=----boundary" };
   const body = new TextDecoder().decode(form);
