@@ -14,6 +14,8 @@ const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
 const current = new AsyncLocalStorage<PendingWork>();
+/** Work of each timer that runs: another context may clear it. */
+const owners = new Map<unknown, PendingWork>();
 
 /** Requests, store operations and timers of a run that are in progress. */
 export class PendingWork {
@@ -48,6 +50,7 @@ export class PendingWork {
       await new Promise((resolve) => startTimer(resolve, POLL_MS));
       if (this.#isBusy) quietSince = Date.now();
     }
+    for (const timer of this.#timers) owners.delete(timer);
   }
 
   async call<T>(promise: Promise<T>): Promise<T> {
@@ -60,13 +63,20 @@ export class PendingWork {
   }
 
   start(start: (ended: () => void) => unknown): unknown {
-    const timer = start(() => this.#timers.delete(timer));
+    const timer = start(() => this.#end(timer));
     this.#timers.add(timer);
+    owners.set(timer, this);
     return timer;
   }
 
-  stop(timer: unknown) {
+  static stop(timer: unknown) {
+    const owner = owners.get(timer);
+    if (owner) owner.#end(timer);
+  }
+
+  #end(timer: unknown) {
     this.#timers.delete(timer);
+    owners.delete(timer);
   }
 }
 
@@ -97,7 +107,7 @@ globalThis.setTimeout = new Proxy(startTimer, {
 
 globalThis.clearTimeout = new Proxy(stopTimer, {
   apply(target, self, [timer]) {
-    current.getStore()?.stop(timer);
+    PendingWork.stop(timer);
     return Reflect.apply(target, self, [timer]);
   },
 });
