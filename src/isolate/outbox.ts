@@ -53,6 +53,8 @@ export class Outbox {
   }
 
   push(op: Op) {
+    // Nothing is sent any more, which `flush` and `drain` report.
+    if (this.#failure) return;
     const bytes = sizeOf(op);
     assertSendable(op, bytes);
     if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new FloodError();
@@ -127,6 +129,8 @@ export class Outbox {
       await this.#host.commit(ops);
     } catch (reason) {
       this.#failure = { reason };
+      this.#ops = [];
+      this.#bytes = 0;
     }
     this.#inFlight = undefined;
     if (this.#ops.length > 0) this.#schedule();
