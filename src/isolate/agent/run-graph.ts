@@ -55,7 +55,7 @@ async function runGraph(
   const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
   outbox.onSend((batch) => tracer?.piggyback(batch) ?? []);
   const abort = abortedBy(host, () => pending.abort());
-  let summarize = async (): Promise<ThreadSummary | null> => null;
+  let summarize: () => Promise<ThreadSummary | null> = noSummary;
   const onSummary: RunTools["onSummary"] = (read) => {
     summarize = read;
   };
@@ -68,12 +68,18 @@ async function runGraph(
     return withinLimit(work, limit, () => abort.abort("timeout"));
   });
   const { failure, is_timeout, summary } = withSummary(end, await summarize().catch(() => null));
+  // The caller pulls traces later: what they hold must not hold the state.
+  summarize = noSummary;
   if (failure && !(abort.signal.aborted && !is_timeout)) logFailure(call, failure);
   tracer?.finish(failure);
   const ops = await outbox.drain(summary ? messageBytes(summary.values) : 0);
   const traces = tracer && !tracer.isBrief ? async () => tracer.drain() : null;
   if (tracer && traces === null) ops.push(...tracer.drain().ops);
   return { ops, failure, is_timeout, summary, traces };
+}
+
+async function noSummary(): Promise<null> {
+  return null;
 }
 
 type End = Pick<RunOutcome, "failure" | "is_timeout">;

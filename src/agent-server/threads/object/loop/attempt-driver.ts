@@ -130,6 +130,10 @@ export class AttemptDriver {
     const isLive = this.#owner.isLive(attempt);
     if (isLive) this.#owner.end(run, outcome, { hasWholeTrace: outcome.traces === null });
     attempt.close();
+    if (isLive) outcome.ops = [];
+    // A state is not held while the isolate sends the rest of its traces.
+    outcome.summary = null;
+    if (isRecord(sent)) Object.assign(sent, { ops: null, summary: null });
     await this.#traces.collect(attempt, outcome, isLive);
   }
 
