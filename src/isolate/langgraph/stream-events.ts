@@ -148,10 +148,21 @@ class TaskEvents {
   }
 
   textOf(graph: string, chunk: unknown): string {
-    if (typeof chunk !== "object" || chunk === null || !("input" in chunk)) return toWire(chunk);
+    if (typeof chunk !== "object" || chunk === null) return toWire(chunk);
+    if (!("input" in chunk)) {
+      if ("name" in chunk && "id" in chunk) this.#forget(`${graph}|${chunk.name}:${chunk.id}`);
+      return toWire(chunk);
+    }
     const { input, ...task } = chunk;
     const text = toWire(input);
     const isKnown = this.#values.get(graph) === text;
     return `${toWire(task).slice(0, -1)},${isKnown ? '"input_is":"values"' : `"input":${text}`}}`;
+  }
+
+  /** Drops the values of the graphs within a task that has ended: each call of a subgraph is another graph. */
+  #forget(task: string) {
+    for (const graph of this.#values.keys()) {
+      if (graph === task || graph.startsWith(`${task}|`)) this.#values.delete(graph);
+    }
   }
 }

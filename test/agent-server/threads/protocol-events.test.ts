@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { CHANNELS, type Channel } from "../../../src/agent-server/threads/events/event.ts";
 import { channelsOf, isWanted } from "../../../src/agent-server/threads/events/filter.ts";
 import { RunEvents } from "../../../src/agent-server/threads/events/run-events.ts";
+import type { StreamMode } from "../../../src/isolate/contract.ts";
+import { EventWriter } from "../../../src/isolate/langgraph/stream-events.ts";
 
 type Row = [event: string, data: unknown];
 
@@ -159,4 +161,53 @@ test("what a filter leaves out changes the number of no other event", () => {
     const alone = eventsOf(rows, [...channelsOf([filter])]);
     expect(alone).toEqual(all.filter((event) => isWanted(event, filter)));
   }
+});
+
+test("the values of a subgraph are kept until its task has ended", () => {
+  const refers = (id: string) => `{"id":"${id}","name":"model","input_is":"values"}`;
+  const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(["tasks"]));
+  const rows = [
+    ["values", '{"of":"root"}'],
+    ["values|a:1", '{"of":"a"}'],
+    ["values|a:1|b:2", '{"of":"b"}'],
+    ["values|a:10", '{"of":"other"}'],
+    ["tasks|a:1|b:2", refers("within")],
+    ["tasks", '{"id":"1","name":"a","result":{}}'],
+    ["tasks|a:1", refers("after")],
+    ["tasks|a:1|b:2", refers("within after")],
+    ["tasks|a:10", refers("other")],
+    ["tasks", refers("root")],
+  ];
+  const events = rows.flatMap(([event = "", data = ""], n) =>
+    log.toProtocolEvents({ id: n + 1, event, data }, 7),
+  );
+  const inputs = events.map(({ data }) => JSON.parse(data)).map(({ id, input }) => [id, input]);
+  expect(inputs).toEqual([
+    ["within", { of: "b" }],
+    ["1", undefined],
+    ["after", null],
+    ["within after", null],
+    ["other", { of: "other" }],
+    ["root", { of: "root" }],
+  ]);
+});
+
+test("an agent sends the input of a task in full once the task of its graph has ended", () => {
+  const sent: string[][] = [];
+  const call = {
+    stream_modes: ["values", "tasks"] as StreamMode[],
+    stream_subgraphs: true,
+    resuming: false,
+    short_forms: true,
+  };
+  const writer = new EventWriter(call, (event, data) => sent.push([event, data]));
+  const input = { of: "a" };
+  writer.write(["a:1"], "values", input);
+  writer.write(["a:1"], "tasks", { id: "m", name: "model", input });
+  writer.write([], "tasks", { id: "1", name: "a", result: {} });
+  writer.write(["a:1"], "tasks", { id: "m", name: "model", input });
+  expect(sent.filter(([event]) => event === "tasks|a:1").map(([, data]) => data)).toEqual([
+    '{"id":"m","name":"model","input_is":"values"}',
+    '{"id":"m","name":"model","input":{"of":"a"}}',
+  ]);
 });

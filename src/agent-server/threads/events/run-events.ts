@@ -166,16 +166,27 @@ export class RunEvents {
     events.add("main", { method: "tasks", namespace, data: content });
   }
 
+  /** Drops the values of the graphs within a task: each call of a subgraph is another graph. */
+  #forgetWithin(namespace: string[]) {
+    const task = namespace.join("|");
+    for (const graph of this.#latest.keys()) {
+      if (graph === task || graph.startsWith(`${task}|`)) this.#latest.delete(graph);
+    }
+  }
+
   // Starts of tasks matter only for tool calls.
   #mustParseTask(data: string): boolean {
     if (data.includes('"result":')) {
-      return ["messages", "lifecycle", "input"].some((name) => this.#wants.has(name as Channel));
+      return ["messages", "lifecycle", "input", "tasks"].some((name) =>
+        this.#wants.has(name as Channel),
+      );
     }
     return this.#wants.has("lifecycle") && data.includes('"tool_call"');
   }
 
   #endTask(namespace: string[], task: TaskUpdate, events: RowEvents) {
     const within = [...namespace, `${task.name}:${task.id}`];
+    this.#forgetWithin(within);
     if (this.#wants.has("messages")) this.#messages.closeWithin(within, events);
     this.#inputs?.request(namespace, toPendingInterrupts(task.interrupts), events);
     if (this.#wants.has("lifecycle")) this.#namespaces.endTask(namespace, task, events);
