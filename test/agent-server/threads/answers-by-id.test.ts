@@ -90,3 +90,37 @@ test("an answer does not queue behind a run that answers the same interrupt", as
     expect.stringMatching(/_interrupt$/),
   ]);
 });
+
+test("a delayed run does not keep an interrupt from its answer, which comes before it", async () => {
+  const thread = await testThread();
+  await thread.wait("ask", { input: {} });
+  const [question] = await waiting(thread);
+  const later = await thread.create("ask", { input: {}, after_seconds: 3600 });
+  const answered = await answer(thread, "ask", [question?.id ?? ""]);
+  if (!answered.ok) throw new Error(answered.refusal);
+  expect(await thread.join(answered.run.run_id)).not.toHaveProperty("__interrupt__");
+  expect((await thread.object.getRun(later.run_id))?.status).toBe("pending");
+});
+
+test.each(["checkpoint_id", "checkpoint", "config"])(
+  "an answer at an earlier checkpoint is not compared with what waits now: %s",
+  async (form) => {
+    const thread = await testThread();
+    await thread.wait("ask", { input: {} });
+    const [question] = await waiting(thread);
+    const id = question?.id ?? "";
+    const state = await thread.object.getState(
+      { ns: "", checkpoint_id: null, subgraphs: false },
+      thread.revision,
+    );
+    const { checkpoint_id } = JSON.parse(state.ok ? state.value : "{}").checkpoint;
+    await thread.wait("ask", { command: { resume: { [id]: "yes" } } });
+    const places = {
+      checkpoint_id: { checkpoint_id },
+      checkpoint: { checkpoint: { checkpoint_id } },
+      config: { config: { configurable: { checkpoint_id } } },
+    };
+    const place = places[form as keyof typeof places];
+    expect(await answer(thread, "ask", [id], place)).toMatchObject({ ok: true });
+  },
+);

@@ -51,8 +51,9 @@ export function toRunRequest(input: RunCreate, resolved: Resolved): RunRequest {
 }
 
 /** A run from a named checkpoint forks the thread, and answers what waited there. */
-function answersOf({ command, checkpoint_id, checkpoint }: RunCreate): string[] | null {
-  return checkpoint_id || checkpoint?.checkpoint_id ? null : resumedInterrupts(command);
+function answersOf({ command, checkpoint_id, checkpoint, config }: RunCreate): string[] | null {
+  const named = checkpoint_id || checkpoint?.checkpoint_id || config?.configurable?.checkpoint_id;
+  return named ? null : resumedInterrupts(command);
 }
 
 function toKeyed({ run_ids: [, earlier_id], request_sha256 }: KeyedRun) {
