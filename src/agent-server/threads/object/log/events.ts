@@ -138,19 +138,24 @@ export class Events {
     return this.#page(after, isOfRun, "run_id = ?", run_id);
   }
 
-  /** Data of the last event of a run with a name, among its newest rows. @returns `null` when they have none */
-  newestNamed(run_id: string, event: string): string | null {
+  /**
+   * Data of the last event of a run with a name, among its newest rows.
+   * @returns `null` when the run has none, `undefined` when only older rows may have one
+   */
+  newestNamed(run_id: string, event: string): string | null | undefined {
     const batches = this.#sql.exec<StoredBatch>(
       `SELECT ${COLUMNS} FROM events WHERE run_id = ? ORDER BY last_id DESC LIMIT ?`,
       run_id,
       PAGE_ROWS,
     );
+    let rows = 0;
     for (const batch of batches) {
       const named = [...this.#batches.read(batch, 0)].filter((row) => row.event === event);
       const newest = named.at(-1);
       if (newest) return newest.data;
+      rows += 1;
     }
-    return null;
+    return rows < PAGE_ROWS ? null : undefined;
   }
 
   pageOfAll(after: number): EventRow[] {

@@ -36,10 +36,14 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
   };
 }
 
+/** Equals the digest of no values. */
+const NONE_EMITTED = "";
+
 function emittedBefore({ run_id, kwargs }: StoredRun, { events }: ThreadStore) {
   if (!kwargs.stream_mode.includes("values")) return {};
   const values = events.newestNamed(run_id, "values");
-  return values === null ? {} : { emitted_values_sha256: sha256Hex(values) };
+  if (values === undefined) return {};
+  return { emitted_values_sha256: values === null ? NONE_EMITTED : sha256Hex(values) };
 }
 
 function withAttempt(
