@@ -1,6 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { CancelChoice } from "../../../src/agent-server/threads/contract/records.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -142,6 +144,26 @@ async function crash({ deployment_id, thread_id }: { deployment_id: string; thre
   const stub = env.THREADS.getByName(`${deployment_id}/${thread_id}`);
   await runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => {});
 }
+
+test("a cancellation that storage refuses fails, and its run is in progress", async () => {
+  const thread = await testThread(agent);
+  const { run_id } = await thread.create("steps", { input: { delay_ms: 60_000 } });
+  const isStarted = async () =>
+    expect((await thread.object.getRun(run_id))?.status).toBe("running");
+  await eventually(isStarted);
+  const refusing = vi.spyOn(ThreadStore.prototype, "transaction").mockImplementation(() => {
+    throw new Error("database or disk is full");
+  });
+  onTestFinished(() => refusing.mockRestore());
+  const options = { ...CANCEL, wait: false };
+  await expect(thread.object.cancelRun(run_id, "interrupt", options)).rejects.toThrow("full");
+  const choice: CancelChoice = { run_ids: [run_id], status: "all" };
+  await expect(thread.object.cancelRuns(choice, "interrupt", "bulk")).rejects.toThrow("full");
+  refusing.mockRestore();
+  await isStarted();
+  await thread.object.cancelRun(run_id, "interrupt", CANCEL);
+  expect((await thread.object.getRun(run_id))?.status).toBe("interrupted");
+});
 
 describe("a run that ends before its work", () => {
   test("may finish it within five seconds", async () => {

@@ -113,13 +113,21 @@ export class RunLoop {
     this.#traces.closeLost();
   }
 
-  /** Ends runs and resolves when the thread is settled. */
-  async cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
+  /**
+   * Ends runs before it returns.
+   * @returns a promise that resolves when the thread is settled
+   * @throws when storage refuses that
+   */
+  cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
     this.#transaction(() => {
       for (const run_id of run_ids) this.#stop(run_id, action, reason);
       this.#startNext();
     });
     this.#notify();
+    return this.#settleStopped();
+  }
+
+  async #settleStopped() {
     await this.#live?.stopped();
     await this.#settle();
   }
