@@ -1,7 +1,7 @@
 import type { Engine, RunTools } from "../agent/engine.ts";
 import { rejectOnAbort } from "../agent/run-limit.ts";
 import { HostStore } from "../agent/store.ts";
-import type { Checkpoint } from "../checkpoint-contract.ts";
+import type { Checkpoint, LoadedCheckpoint } from "../checkpoint-contract.ts";
 import { historyText, listCheckpoints } from "../checkpoints/history.ts";
 import type {
   GraphCall,
@@ -13,6 +13,7 @@ import type {
   StateCall,
   ThreadSummary,
   UpdateCall,
+  WireUpdate,
 } from "../contract.ts";
 import type { Outbox } from "../outbox.ts";
 import { toWire } from "../wire.ts";
@@ -27,6 +28,9 @@ import {
   toPlainThreadState,
 } from "./function-state.ts";
 import { describeBadUpdate, type PlainFunction, updatesOf } from "./plain-function.ts";
+
+/** Nodes that LangGraph adds to every graph, by which clients write a thread's history anew. */
+const EDGES = ["__start__", "__input__", "__end__"];
 
 /**
  * Drives a plain async function or generator, whose yields and return value update the state. Saves
@@ -154,11 +158,14 @@ export class FunctionEngine implements Engine {
   }
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
-    assertRootNamespace(call.graph_id, call.ns);
-    const loaded = await host.readCheckpoint("", call.checkpoint_id);
-    const updates = call.supersteps.flat().map(({ values, command }) => command?.update ?? values);
-    let state = readState(loaded);
-    for (const update of updates) {
+    const { graph_id } = call;
+    assertRootNamespace(graph_id, call.ns);
+    const updates = call.supersteps.flat();
+    for (const update of updates) assertValuesOnly(graph_id, update);
+    const head = await host.readCheckpoint("", null);
+    let state = call.checkpoint_id ? await readAt(host, call.checkpoint_id, head) : readState(head);
+    for (const { values, command } of updates) {
+      const update = command?.update ?? values;
       if (!isUpdate(update ?? {})) throw new TypeError("values must be an object");
       state = save(applyUpdate(state, update ?? {}), call, outbox, "update");
     }
@@ -186,15 +193,35 @@ function assertInputOnly(call: RunCall) {
   );
 }
 
+/** A function is the only node of its graph, after which none follows. */
+function assertValuesOnly(graph_id: string, { as_node, command }: WireUpdate) {
+  const others = ["goto", "resume"] as const;
+  const field = others.find((name) => (command?.[name] ?? null) !== null);
+  if (field) {
+    throw new Error(`Graph "${graph_id}" is a plain function: it accepts values, not ${field}.`);
+  }
+  if (as_node === null || [...EDGES, graph_id].includes(as_node)) return;
+  throw new Error(`Graph "${graph_id}" is a plain function: it has no node "${as_node}".`);
+}
+
 /** Returns the state of the checkpoint that the run requests, of the newest one otherwise. */
 async function readStart(call: RunCall, host: Host): Promise<FunctionState> {
   const { checkpoint_id, checkpoint_ns } = call.config.configurable ?? {};
   // A run that resumes has no checkpoint_id: it continues from its own checkpoint.
   if (!checkpoint_id) return readState(call.head);
   assertRootNamespace(call.graph_id, String(checkpoint_ns ?? ""));
-  const loaded = await host.readCheckpoint("", String(checkpoint_id));
+  return readAt(host, String(checkpoint_id), call.head);
+}
+
+/** Returns the state of a checkpoint of the thread, after whose `head` the next one sorts. */
+async function readAt(
+  host: Host,
+  checkpoint_id: string,
+  head: LoadedCheckpoint | null,
+): Promise<FunctionState> {
+  const loaded = await host.readCheckpoint("", checkpoint_id);
   if (loaded === null) throw new Error(`Checkpoint ${checkpoint_id} is not in the thread.`);
-  return { ...readState(loaded), newest_id: call.head?.checkpoint_id ?? null };
+  return { ...readState(loaded), newest_id: head?.checkpoint_id ?? null };
 }
 
 function assertRootNamespace(graph_id: string, ns: string) {
