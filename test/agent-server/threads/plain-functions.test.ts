@@ -1,3 +1,5 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { uuid6 } from "@langchain/langgraph-checkpoint";
 import { v6, v7 } from "uuid";
 import { describe, expect, test } from "vitest";
@@ -199,6 +201,24 @@ test("an update of a namespace that a plain function does not have changes nothi
   expect((await thread.object.getThread())?.values).toEqual(before.values);
 });
 
+test.each([
+  [{ values: {}, command: null, as_node: "plian" }, 'it has no node "plian".'],
+  [{ values: {}, command: { goto: "plain" }, as_node: null }, "it accepts values, not goto."],
+  [{ values: {}, command: { resume: 1 }, as_node: "plain" }, "it accepts values, not resume."],
+])("an update %j of a plain function changes nothing", async (refused, message) => {
+  const thread = await testThread();
+  await thread.wait("plain", { input: hi });
+  const before = await stateOf(thread);
+  const update = stateUpdate({ a: 1 }, "plain");
+  const supersteps = [...update.supersteps, [refused]];
+  const answer = await thread.object.updateState({ ...update, supersteps }, thread.revision);
+  expect(answer).toMatchObject({
+    ok: false,
+    error: { message: `Graph "plain" is a plain function: ${message}` },
+  });
+  expect(await stateOf(thread)).toEqual(before);
+});
+
 test.each([false, true])(
   "a generator is closed when its run fails between yields; its clean-up never ends: %s",
   async (hangs) => {
@@ -217,4 +237,38 @@ test.each(["5", 5, undefined, "soon"])("a timer of a module with the delay %j fi
   const fired = Promise.withResolvers<unknown>();
   new LateTimer(fired.resolve, delay, ["in time"]).start();
   return expect(fired.promise).resolves.toBe("in time");
+});
+
+test("updates of one thread at once all count", async () => {
+  const thread = await testThread();
+  await thread.wait("plain", { input: hi });
+  const names = ["a", "b", "c"];
+  const answers = await Promise.all(
+    names.map((name) =>
+      thread.object.updateState(stateUpdate({ [name]: 1 }, "plain"), thread.revision),
+    ),
+  );
+  expect(answers.map(({ ok }) => ok)).toEqual([true, true, true]);
+  expect((await stateOf(thread)).values).toMatchObject({ a: 1, b: 1, c: 1 });
+  expect((await thread.object.getThread())?.values).toMatchObject({ a: 1, b: 1, c: 1 });
+});
+
+test("an update at an earlier checkpoint is the newest state, also where the clock is behind", async () => {
+  const thread = await testThread();
+  await thread.wait("plain", { input: hi });
+  const first = await stateOf(thread);
+  await thread.wait("plain", { input: hi });
+  const stub = env.THREADS.getByName(`${thread.place.deployment_id}/${thread.thread_id}`);
+  // The head of a clock that is far ahead.
+  await runInDurableObject(stub, (_, { storage }) => {
+    storage.sql.exec(
+      `UPDATE checkpoints SET checkpoint_id = 'f' || substr(checkpoint_id, 2)
+       WHERE checkpoint_id = (SELECT max(checkpoint_id) FROM checkpoints)`,
+    );
+  });
+  await runInDurableObject(stub, (_, state) => state.abort("restart")).catch(() => {});
+  const { checkpoint_id } = first.checkpoint;
+  const update = { ...stateUpdate({ forked: true }, "plain"), checkpoint_id };
+  expect((await thread.object.updateState(update, thread.revision)).ok).toBe(true);
+  expect((await stateOf(thread)).values).toMatchObject({ forked: true });
 });

@@ -32,6 +32,7 @@ export class Checkpoints {
   readonly #rows: CheckpointRows;
   readonly #writes: PendingWrites;
   readonly #head = new NewestHead();
+  #version = 0;
 
   constructor(tables: ThreadTables, parts: Parts) {
     this.#sql = tables.sql;
@@ -63,7 +64,13 @@ export class Checkpoints {
     return { hasRoot: checkpoints.some(({ ns }) => ns === "") };
   }
 
+  /** Number of changes since the object began. A reader of the state finds by it whether others have changed it. */
+  get version(): number {
+    return this.#version;
+  }
+
   put(run_id: string | null, checkpoints: NewCheckpoint[], writes: NewWrite[]) {
+    this.#version += 1;
     const others = this.#rows.put(run_id, checkpoints, writes);
     this.#writes.put(run_id, others);
     this.#head.forgetWhenIn(writes);
@@ -172,6 +179,7 @@ export class Checkpoints {
    * checkpoints use stay.
    */
   deleteOf(run_id: string) {
+    this.#version += 1;
     this.#head.forget();
     this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
     this.#values.deleteUnused(run_id);

@@ -27,21 +27,31 @@ export class Settling {
     return this.#pending !== undefined;
   }
 
-  // After a rollback the restored status is still right, unless it is busy.
   start() {
-    if (!this.#store.runs.queue.isEmpty) return;
-    const { thread } = this.#store;
-    if (thread.outline().status !== "busy" && !thread.header().temporary) return;
+    if (!this.#isUnsettled()) return;
     this.#pending ??= this.#settle().finally(() => {
       this.#pending = undefined;
       this.#onChange();
     });
   }
 
+  // After a rollback the restored status is still right, unless it is busy.
+  #isUnsettled(): boolean {
+    const { exists, runs, thread } = this.#store;
+    if (!exists || !runs.queue.isEmpty) return false;
+    return thread.outline().status === "busy" || thread.header().temporary;
+  }
+
   async #settle() {
-    const summary = await this.#summarize().catch(() => null);
-    if (!this.#store.exists || !this.#store.runs.queue.isEmpty) return;
-    const { thread } = this.#store;
+    const { checkpoints, thread } = this.#store;
+    let version: number;
+    let summary: ThreadSummary | null;
+    do {
+      version = checkpoints.version;
+      summary = await this.#summarize().catch(() => null);
+      if (!this.#isUnsettled()) return;
+      // Another run may have begun and ended in between: its state counts.
+    } while (checkpoints.version !== version);
     this.#store.transaction(() => {
       const outcome = { failed: false, next: summary?.next ?? [] };
       const isStopped = this.#isStopped(summary);

@@ -27,6 +27,38 @@ export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
 export type UpdatePart = Omit<UpdateCall, keyof GraphCall>;
 export type StatePart = Omit<StateCall, keyof GraphCall>;
 
+/** Attempts of an update beside other writers. */
+const MAX_UPDATE_ATTEMPTS = 5;
+
+/** Writes of an update to the state that it has read: others would be lost with it. */
+class StateWrite {
+  readonly #store: ThreadStore;
+  #version: number;
+  #hasBegun = false;
+
+  constructor(store: ThreadStore) {
+    this.#store = store;
+    this.#version = store.checkpoints.version;
+  }
+
+  /** Whether no run is in flight, and nothing else has changed the state. */
+  get isCurrent(): boolean {
+    return this.#store.runs.queue.isEmpty && this.#store.checkpoints.version === this.#version;
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  apply(sent: unknown) {
+    if (!this.isCurrent) throw new AppError("conflict", "Thread is busy");
+    const { ops } = parseOps(sent);
+    this.#store.transaction(() => this.#store.apply(null, ops));
+    this.#version = this.#store.checkpoints.version;
+    this.#hasBegun = true;
+  }
+}
+
 /** Reads and updates the state through the graph, which knows the channels. */
 export class ThreadStates {
   readonly #env: Env;
@@ -56,34 +88,40 @@ export class ThreadStates {
   }
 
   async update(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
-    if (!this.#isFree()) return { ok: false, error: "busy" };
-    return this.#callGraph(active, call, async (agent, graph) => {
-      // A run accepted during the call began from the state before the update.
-      const apply = (sent: unknown) => {
-        if (!this.#isFree()) throw new AppError("conflict", "Thread is busy");
-        const { ops } = parseOps(sent);
-        this.#store.transaction(() => this.#store.apply(null, ops));
-      };
-      const { deployment_id } = this.#store.thread.header();
-      const applyOps = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
-      const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, applyOps);
-      const sent = await agent.updateState({ ...graph, ...call }, host);
-      const answer = parseAnswer("updateState", UpdateAnswer, sent);
-      if (!answer.ok) return this.#isFree() ? answer : { ok: false, error: "busy" };
-      const { checkpoint, summary } = answer.value;
-      const status = threadStatusAfter({ failed: false, next: summary.next }, false);
-      if (this.#isFree()) {
-        this.#store.transaction(() =>
-          this.#store.thread.settle(status, summary, { isStopped: this.#store.thread.isStopped }),
-        );
-      }
-      this.#onChange();
-      return { ok: true, value: JSON.stringify({ checkpoint }) };
-    });
+    for (let n = 0; n < MAX_UPDATE_ATTEMPTS; n++) {
+      if (!this.#store.runs.queue.isEmpty) break;
+      const answer = await this.#callGraph(active, call, (agent, graph) =>
+        this.#updateGraph(agent, graph, call),
+      );
+      if (answer !== "outdated") return answer;
+    }
+    return { ok: false, error: "busy" };
   }
 
-  #isFree(): boolean {
-    return this.#store.runs.queue.isEmpty;
+  /** @returns `"outdated"` when the state changed between its read and the first write */
+  async #updateGraph(
+    agent: AgentStub,
+    graph: GraphCall,
+    call: UpdatePart,
+  ): Promise<StateAnswer | "outdated"> {
+    const { thread } = this.#store;
+    const write = new StateWrite(this.#store);
+    const apply = (ops: unknown) => write.apply(ops);
+    const { deployment_id } = thread.header();
+    const applyOps = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
+    const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, applyOps);
+    const sent = await agent.updateState({ ...graph, ...call }, host);
+    const answer = parseAnswer("updateState", UpdateAnswer, sent);
+    if (!answer.ok && write.isCurrent) return answer;
+    if (!answer.ok) return write.hasBegun ? { ok: false, error: "busy" } : "outdated";
+    const { checkpoint, summary } = answer.value;
+    const status = threadStatusAfter({ failed: false, next: summary.next }, false);
+    if (write.isCurrent) {
+      const { isStopped } = thread;
+      this.#store.transaction(() => thread.settle(status, summary, { isStopped }));
+    }
+    this.#onChange();
+    return { ok: true, value: JSON.stringify({ checkpoint }) };
   }
 
   /** `states`: number of states that the graph reads. Their bytes wait for room in the isolate. */
@@ -93,7 +131,11 @@ export class ThreadStates {
   }
 
   /** Uses the revision of the last run, or the active one for a thread without runs. */
-  async #callGraph(active: RevisionRef, at: At | null, work: GraphWork): Promise<StateAnswer> {
+  async #callGraph<T>(
+    active: RevisionRef,
+    at: At | null,
+    work: (agent: AgentStub, graph: GraphCall) => Promise<T>,
+  ): Promise<T | StateAnswer> {
     if (!this.#store.exists) return { ok: false, error: "thread_missing" };
     const isThere = !at?.checkpoint_id || this.#store.checkpoints.has(at.ns, at.checkpoint_id);
     if (!isThere) return { ok: false, error: "checkpoint_missing" };

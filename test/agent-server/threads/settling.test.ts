@@ -1,0 +1,56 @@
+import { expect, onTestFinished, test } from "vitest";
+import {
+  openIsolate,
+  setIsolateOpener,
+} from "../../../src/control-plane/deployments/isolate/isolate.ts";
+import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
+import type { AgentEntrypoint } from "../../../src/isolate/contract.ts";
+import { eventually } from "../../support/eventually.ts";
+import { ownRevision, testThread } from "../../support/threads.ts";
+
+/** Holds back the first summary that an agent has made of a thread. */
+function holdFirstSummary() {
+  const made = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let isFirst = true;
+  setIsolateOpener((given, call) => {
+    const isolate = openIsolate(given.LOADER, call, () => readRevisionCode(given, call.ref));
+    const agent = isolate as unknown as AgentEntrypoint;
+    const summarize: AgentEntrypoint["summarize"] = async (...args) => {
+      const isHeld = isFirst;
+      isFirst = false;
+      const summary = await agent.summarize(...args);
+      made.resolve();
+      if (isHeld) await released.promise;
+      return summary;
+    };
+    return new Proxy(isolate, {
+      get: (target, name) => {
+        if (name === "summarize") return summarize;
+        return (...args: unknown[]) => Reflect.get(target, name)(...args);
+      },
+    });
+  });
+  onTestFinished(() => setIsolateOpener(null));
+  return { made: made.promise, release: () => released.resolve() };
+}
+
+test("a run that begins and ends while its thread settles leaves its own state", async () => {
+  const { object, create, join } = await testThread(ownRevision());
+  const summary = holdFirstSummary();
+  const { run_id } = await create("steps", { input: { delay_ms: 60_000 } });
+  const hasBegun = async () => expect((await object.getRun(run_id))?.status).toBe("running");
+  await eventually(hasBegun);
+  await object.cancelRun(run_id, "interrupt", { wait: false, reason: null });
+  await summary.made;
+  const next = await create("steps", { input: { delay_ms: 0 } });
+  const hasEnded = async () => expect((await object.getRun(next.run_id))?.status).toBe("success");
+  await eventually(hasEnded);
+  summary.release();
+  // Answered once the thread is settled.
+  expect((await join(next.run_id)).log).toEqual(["a", "b", "c"]);
+  expect(await object.getThread()).toMatchObject({
+    status: "idle",
+    values: { log: ["a", "b", "c"] },
+  });
+});
