@@ -534,6 +534,25 @@ describe("an assistant's configuration", () => {
     });
   });
 
+  test("keeps keys that its schemas do not have, or have beyond the fields of the form", () => {
+    const names = Array.from({ length: 51 }, (_, n) => `field_${n}`);
+    const long = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+    const typed = { config_schema: { properties: long }, context_schema: { properties: long } };
+    const values = { field_0: "first", field_50: "last", user_id: "u1" };
+    const stored = { config: { tags: ["a"], configurable: values }, context: values };
+    const draft = draftOf(stored as never, typed as never);
+    expect(JSON.parse(draft.context)).toEqual({ field_50: "last", user_id: "u1" });
+    expect(readDraft(draft, typed as never)).toEqual({ problems: {}, values: stored });
+  });
+
+  test("refuses untyped values that are not an object", () => {
+    const draft = { ...draftOf(assistant, schemas), config: '{"configurable": 1}', context: "[]" };
+    expect(readDraft(draft, schemas).problems).toEqual({
+      config: "configurable is not an object: put the value in { }.",
+      context: "Not an object: put the value in { }.",
+    });
+  });
+
   test("names the fields that are wrong", () => {
     const draft = draftOf(undefined, schemas);
     const edited = { ...draft, config: "[]", contextFields: { tools: "x" } };

@@ -8,7 +8,7 @@ import { type Fields, isFields, parseFields, toJson } from "../../ui/conversatio
 
 export type Schemas = z.infer<typeof GraphSchemas>;
 
-/** Texts of the form: one for each field of a schema, and JSON where the schema is unknown. */
+/** Texts of the form: one for each field of a schema, and JSON for all other keys. */
 export type ConfigDraft = {
   config: string;
   configurable: Record<string, string>;
@@ -21,14 +21,22 @@ export const contextFields = ({ context_schema }: Schemas) => inputFields(contex
 
 export function draftOf(assistant: Assistant | undefined, schemas: Schemas): ConfigDraft {
   const config: Fields = assistant?.config ?? {};
-  const { configurable, ...others } = config;
-  const isTyped = configFields(schemas).length > 0;
+  const { configurable } = config;
+  const untyped = untypedOf(configFields(schemas), configurable);
   return {
-    config: toJson(isTyped ? others : config, 2),
+    config: toJson({ ...config, configurable: untyped }, 2),
     configurable: textsOf(configFields(schemas), configurable),
-    context: toJson(assistant?.context ?? {}, 2),
+    context: toJson(untypedOf(contextFields(schemas), assistant?.context) ?? {}, 2),
     contextFields: textsOf(contextFields(schemas), assistant?.context),
   };
+}
+
+/** @returns the values without those of typed fields, `undefined` when none remain */
+function untypedOf(fields: InputField[], values: unknown): unknown {
+  if (!isFields(values)) return values;
+  const typed = new Set(fields.map(({ name }) => name));
+  const others = Object.entries(values).filter(([name]) => !typed.has(name));
+  return others.length > 0 ? Object.fromEntries(others) : undefined;
 }
 
 /** Values of an assistant as they would be typed. A field without a value stays at its default. */
@@ -55,10 +63,12 @@ export function readDraft(draft: ConfigDraft, schemas: Schemas) {
   const config = readJson("config");
   const typed = readInput(configFields(schemas), draft.configurable);
   const typedContext = readInput(contextFields(schemas), draft.contextFields);
-  const hasContext = contextFields(schemas).length > 0;
+  const { configurable: others = {} } = config;
+  if (!isFields(others)) problems.config = "configurable is not an object: put the value in { }.";
+  const configurable = { ...(isFields(others) && others), ...typed.input };
   const values = {
-    config: configFields(schemas).length > 0 ? { ...config, configurable: typed.input } : config,
-    context: hasContext ? typedContext.input : readJson("context"),
+    config: configFields(schemas).length > 0 ? { ...config, configurable } : config,
+    context: { ...readJson("context"), ...typedContext.input },
   };
   return { values, problems: { ...problems, ...typed.problems, ...typedContext.problems } };
 }

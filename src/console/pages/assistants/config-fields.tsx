@@ -11,7 +11,7 @@ type Props = {
   onChange: (draft: ConfigDraft) => void;
 };
 
-/** Fields of the graph's schemas for configuration and context, else JSON. */
+/** Fields of the graph's schemas for configuration and context, and JSON for all other keys. */
 export function ConfigFields({ draft, schemas, problems, onChange }: Props) {
   const configurable = configFields(schemas);
   const context = contextFields(schemas);
@@ -37,19 +37,18 @@ export function ConfigFields({ draft, schemas, problems, onChange }: Props) {
         problem={problems.config ?? null}
         onEdit={(config) => onChange({ ...draft, config })}
       />
-      {context.length > 0 ? (
+      {context.length > 0 && (
         <fieldset className="grid gap-3" aria-label="Context">
           {fieldsOf("contextFields", context)}
         </fieldset>
-      ) : (
-        <JsonField
-          label="Context, as JSON"
-          text={draft.context}
-          maxLines={MAX_LINES}
-          problem={problems.context ?? null}
-          onEdit={(text) => onChange({ ...draft, context: text })}
-        />
       )}
+      <JsonField
+        label={context.length > 0 ? "Other context, as JSON" : "Context, as JSON"}
+        text={draft.context}
+        maxLines={MAX_LINES}
+        problem={problems.context ?? null}
+        onEdit={(text) => onChange({ ...draft, context: text })}
+      />
     </>
   );
 }
