@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readEvents, toEvent } from "../../src/console/api/sse.ts";
 import { draftOf, readDraft } from "../../src/console/pages/assistants/config-draft.ts";
+import { inputPart, inputText } from "../../src/console/pages/crons/cron-draft.ts";
 import { nextFirings } from "../../src/console/pages/crons/next-firings.ts";
 import { parseFilter } from "../../src/console/pages/threads/filter.ts";
 import { tagsOf, titleOf } from "../../src/console/pages/threads/title.ts";
@@ -561,6 +562,24 @@ describe("an assistant's configuration", () => {
       limit: "is required",
       tools: "is not JSON",
     });
+  });
+});
+
+describe("the input of a cron", () => {
+  test.each([
+    ["no input", { payload: {} }, "null"],
+    ["an empty input", { payload: { input: {} } }, "{}"],
+    ["a text", { payload: { input: "go" } }, '"go"'],
+  ])("is sent when the text of a cron with %s is edited, not otherwise", (_, cron, initial) => {
+    expect(inputText(cron)).toBe(initial);
+    const value = JSON.parse(initial);
+    expect(inputPart(cron, { initial, text: initial, value })).toEqual({});
+    expect(inputPart(cron, { initial, text: "[1]", value: [1] })).toEqual({ input: [1] });
+  });
+
+  test("is sent for a new cron, edited or not", () => {
+    const initial = inputText(undefined);
+    expect(inputPart(undefined, { initial, text: initial, value: {} })).toEqual({ input: {} });
   });
 });
 

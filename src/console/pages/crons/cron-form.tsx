@@ -3,13 +3,14 @@ import type { Cron, FoundCron } from "../../../agent-server/crons/schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { agentPath } from "../../runs/stream/agent.ts";
-import { parseJson, toJson } from "../../ui/conversation/fields.ts";
+import { parseJson } from "../../ui/conversation/fields.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { JsonField, useJsonText } from "../../ui/form/json-field.tsx";
 import { cutText } from "../../ui/formats.ts";
 import { ErrorState } from "../../ui/states.tsx";
+import { endOf, inputPart, inputText, type Plan, planOf, toRequest } from "./cron-draft.ts";
 import { FiringsPreview } from "./firings-preview.tsx";
 import { useAssistants } from "./starts.tsx";
 
@@ -26,7 +27,8 @@ const MAX_LINES = 10;
 export function CronForm({ deployment, cron, onSaved, onClose }: Props) {
   const path = agentPath(deployment)`/runs/crons`;
   const [plan, setPlan] = useState(() => planOf(cron));
-  const input = useJsonText(toJson(cron?.payload?.input ?? {}, 2), parseJson);
+  const [initial] = useState(() => inputText(cron));
+  const input = useJsonText(initial, parseJson);
   const save = useApiChange<object, Cron>({
     method: cron ? "PATCH" : "POST",
     path: cron ? under(path)`/${cron.cron_id ?? ""}` : path,
@@ -38,7 +40,9 @@ export function CronForm({ deployment, cron, onSaved, onClose }: Props) {
     const chosen = Object.fromEntries(new FormData(event.currentTarget));
     const parsed = input.read();
     if (!parsed) return;
-    save.mutate({ ...toRequest(plan), ...chosen, input: parsed.value }, { onSuccess: onSaved });
+    const { text } = input.field;
+    const given = inputPart(cron, { initial, text, value: parsed.value });
+    save.mutate({ ...toRequest(plan), ...chosen, ...given }, { onSuccess: onSaved });
   };
   const act = cron ? "Save cron" : "Create cron";
   return (
@@ -69,27 +73,6 @@ export function CronForm({ deployment, cron, onSaved, onClose }: Props) {
       </form>
     </Dialog>
   );
-}
-
-type Plan = { schedule: string; timezone: string; ends: string };
-
-const MINUTE_CHARS = 16;
-
-function planOf(cron: FoundCron | undefined): Plan {
-  return {
-    schedule: cron?.schedule ?? "0 9 * * 1-5",
-    timezone: cron?.timezone ?? "UTC",
-    ends: cron?.end_time?.slice(0, MINUTE_CHARS) ?? "",
-  };
-}
-
-function toRequest({ schedule, timezone, ends }: Plan) {
-  return { schedule, timezone: timezone || null, end_time: endOf(ends) || null };
-}
-
-/** The page's fields have times without a zone, which are in UTC. */
-function endOf(ends: string): string {
-  return ends === "" ? "" : `${ends}:00Z`;
 }
 
 type WhenProps = { plan: Plan; onChange: (part: Partial<Plan>) => void };
