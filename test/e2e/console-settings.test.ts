@@ -166,6 +166,7 @@ test("an assistant is created, edited, put back to a former version and deleted"
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Graph").selectOption("steps");
   await dialog.getByLabel("Name").fill(HOSTILE);
+  await dialog.getByLabel("Description").fill("The first");
   await dialog.getByLabel("Config, as JSON").fill("[]");
   await dialog.getByRole("button", { name: "Create assistant" }).click();
   await dialog.getByText("Not an object: put the value in { }.").waitFor();
@@ -176,11 +177,13 @@ test("an assistant is created, edited, put back to a former version and deleted"
   const assistant_id = new URL(page.url()).searchParams.get("assistant") ?? "";
   await page.getByRole("button", { name: "Edit" }).click();
   await dialog.getByLabel("Config, as JSON").fill('{"tags": ["second"]}');
+  await dialog.getByLabel("Description").fill("");
   await dialog.getByRole("button", { name: "Save version" }).click();
   const versions = page.getByRole("list", { name: "Versions" });
   await versions.getByRole("listitem").nth(1).waitFor();
   await versions.getByRole("listitem").first().getByText("In use").waitFor();
   await page.getByText("second").first().waitFor();
+  expect((await assistants.get(assistant_id)).description).toBe("");
   await page.getByRole("button", { name: "Use this version" }).click();
   await page.getByRole("button", { name: "Use version 1" }).click();
   await versions.getByRole("listitem").nth(1).getByText("In use").waitFor();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readEvents, toEvent } from "../../src/console/api/sse.ts";
-import { draftOf, readDraft } from "../../src/console/pages/assistants/config-draft.ts";
+import { draftOf, readDraft, readTexts } from "../../src/console/pages/assistants/config-draft.ts";
 import { inputPart, inputText } from "../../src/console/pages/crons/cron-draft.ts";
 import { nextFirings } from "../../src/console/pages/crons/next-firings.ts";
 import { parseFilter } from "../../src/console/pages/threads/filter.ts";
@@ -563,6 +563,14 @@ describe("an assistant's configuration", () => {
       tools: "is not JSON",
     });
   });
+});
+
+test("an assistant is edited with an emptied description, and created without one", () => {
+  const form = new FormData();
+  form.set("name", "Support");
+  form.set("description", "");
+  expect(readTexts(form, {} as never)).toEqual({ name: "Support", description: "" });
+  expect(readTexts(form, undefined)).toEqual({ name: "Support" });
 });
 
 describe("the input of a cron", () => {

@@ -50,7 +50,7 @@ export function toCardV1(assistant: Described, graph: string | null, url: string
 
 function describe(assistant: Described, graph: string | null, url: string) {
   const { assistant_id, name, version } = assistant;
-  const description = assistant.description ?? graph ?? `The agent ${name}.`;
+  const description = assistant.description || graph || `The agent ${name}.`;
   return {
     name,
     description,

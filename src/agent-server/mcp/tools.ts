@@ -16,8 +16,8 @@ export function toTools(assistants: Assistant[]): Tool[] {
     const short = toToolName(name);
     const unique = taken.has(short) ? `${short}-${assistant_id.slice(-8)}` : short;
     taken.add(short);
-    const text = description ?? graphDescription(assistants, graph_id);
-    return { name: unique, title: name, assistant_id, ...(text !== null && { description: text }) };
+    const text = description || graphDescription(assistants, graph_id);
+    return { name: unique, title: name, assistant_id, ...(text && { description: text }) };
   });
 }
 

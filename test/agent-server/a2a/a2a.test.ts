@@ -293,6 +293,11 @@ describe("a card", () => {
         skills: [{ id: assistant_id, name: "Parrot" }],
       });
     }
+    const json = { description: "" };
+    await api(`${agent}/assistants/${assistant_id}`, { key: ours.editor, method: "PATCH", json });
+    expect(
+      await (await card(`/a2a/${assistant_id}/.well-known/agent-card.json`)).json(),
+    ).toMatchObject({ description: "The agent Parrot." });
   });
 
   test("without an assistant is refused when the deployment has several", async () => {

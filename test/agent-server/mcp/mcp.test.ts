@@ -126,7 +126,7 @@ describe("the tools", () => {
   test("of one name stay apart, and each runs its own", async () => {
     const like = { graph_id: "typed", name: "Weather, please!" };
     await assistant({ ...like, description: "Of a city", context: { model: "small" } });
-    const second = await assistant({ ...like, context: { model: "large" } });
+    const second = await assistant({ ...like, description: "", context: { model: "large" } });
     const named = (await tools()).filter((tool) => tool.name.startsWith("Weather"));
     const other = `Weather__please_-${second.assistant_id.slice(-8)}`;
     expect(named.map((tool) => [tool.name, tool.description])).toEqual([

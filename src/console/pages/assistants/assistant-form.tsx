@@ -6,7 +6,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { ErrorState, Skeleton } from "../../ui/states.tsx";
-import { type ConfigDraft, draftOf, readDraft, type Schemas } from "./config-draft.ts";
+import { type ConfigDraft, draftOf, readDraft, readTexts, type Schemas } from "./config-draft.ts";
 import { ConfigFields } from "./config-fields.tsx";
 
 type Props = {
@@ -79,9 +79,8 @@ function Fields({ path, assistant, graph_id, schemas, onSaved, onClose }: Fields
     const { values, problems: found } = readDraft(draft, schemas);
     setProblems(found);
     if (Object.keys(found).length > 0) return;
-    const { name, description } = Object.fromEntries(new FormData(event.currentTarget));
-    const request = { ...values, graph_id, name, ...(description && { description }) };
-    save.mutate(request, { onSuccess: onSaved });
+    const texts = readTexts(new FormData(event.currentTarget), assistant);
+    save.mutate({ ...values, graph_id, ...texts }, { onSuccess: onSaved });
   };
   return (
     <form onSubmit={submit}>

@@ -72,3 +72,9 @@ export function readDraft(draft: ConfigDraft, schemas: Schemas) {
   };
   return { values, problems: { ...problems, ...typed.problems, ...typedContext.problems } };
 }
+
+/** @returns name and description of the request. A PATCH without a description keeps the stored one. */
+export function readTexts(form: FormData, assistant: Assistant | undefined) {
+  const { name, description } = Object.fromEntries(form);
+  return { name, ...((assistant || description) && { description }) };
+}

@@ -40,7 +40,7 @@ export function AssistantDetail({ assistant, path }: Props) {
           <dd>
             <Id id={assistant_id} length={36} />
           </dd>
-          {description !== null && (
+          {description && (
             <>
               <dt>Description</dt>
               <dd className="break-words">{description}</dd>
