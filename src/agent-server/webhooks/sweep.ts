@@ -38,22 +38,23 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Deletes expired logs, and payloads of failed deliveries. `due_at` of an ended delivery is the expiry of its log. */
+/** Deletes expired logs with their payloads. `due_at` of an ended delivery is the expiry of its log. */
 export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
   const db = database(env);
   const isExpired = and(
     inArray(run_webhooks.status, ["delivered", "failed"]),
     lte(run_webhooks.due_at, now.toISOString()),
   );
-  const { run_id, deployment_id, status } = run_webhooks;
+  const { run_id, deployment_id, trace_id } = run_webhooks;
   const rows = await db
-    .select({ run_id, deployment_id, status })
+    .select({ run_id, deployment_id, trace_id })
     .from(run_webhooks)
     .where(isExpired)
     .limit(BATCH);
-  const failed = rows.filter((row) => row.status === "failed");
+  // Delivered rows too: the process may have ended between the delivery and the deletion of its payload.
+  const withPayload = rows.filter((row) => row.trace_id === null);
   // Payloads first: after a crash their rows still lead to them.
-  if (failed.length > 0) await env.ARTIFACTS.delete(failed.map(payloadKey));
+  if (withPayload.length > 0) await env.ARTIFACTS.delete(withPayload.map(payloadKey));
   const ids = rows.map((row) => row.run_id);
   await db.delete(run_webhooks).where(and(isExpired, among(run_webhooks.run_id, ids)));
 }

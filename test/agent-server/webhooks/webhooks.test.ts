@@ -581,6 +581,17 @@ test.each([
   }
 });
 
+test("the payload of a delivery whose process ended before its deletion is deleted with the log", async () => {
+  const accepted = await run({ webhook: hook("ok").url });
+  await until(accepted, "delivered");
+  const key = `webhooks/${deployment_id}/${accepted.run_id}.json`;
+  await eventually(async () => expect(await env.ARTIFACTS.head(key)).toBeNull());
+  await env.ARTIFACTS.put(key, "{}");
+  await sweepDeliveryLogs(env, new Date(Date.now() + 31 * DAY_MS));
+  expect(await logOf(accepted)).toBeNull();
+  expect(await env.ARTIFACTS.head(key)).toBeNull();
+});
+
 test("webhooks are deleted with their deployment, and logs after a month", async () => {
   const { deployment_id: other } = await testDeployment(ours.workspace_id);
   const [kept, old, gone] = [newId(), newId(), newId()];
