@@ -37,6 +37,24 @@ describe("the v2 protocol at an agent with users", () => {
     expect(last?.params.data).toMatchObject({ seen });
   });
 
+  test("a socket closes with the part of its session that is too large, and SSE stays open", async () => {
+    const thread_id = crypto.randomUUID();
+    const long = "x".repeat(13 * 1024);
+    const large = as(`anna:${long}`, thread_id);
+    expect(await (await large.socket()).closed).toEqual({
+      code: 4413,
+      reason: expect.stringMatching(/^The agent's user .* use SSE\.$/),
+    });
+    const stream = await large.open();
+    expect(stream.status).toBe(200);
+    await stream.body?.cancel();
+    const headers = { Authorization: "Bearer anna", "x-note": long };
+    expect(await (await protocolOf(base, headers, thread_id).socket()).closed).toEqual({
+      code: 4413,
+      reason: expect.stringMatching(/^The x- headers .* use SSE\.$/),
+    });
+  });
+
   test("another user's thread is not there: no event, no command, no socket", async () => {
     const { thread_id, start, events } = as("anna");
     await start("echo", { input: hi });

@@ -1,10 +1,15 @@
 import { closeReason } from "../../../../shared/http/sockets.ts";
 import { MAX_ATTACHMENT_BYTES } from "../../events/limits.ts";
-import type { Attachment, SessionRefusal } from "../../events/session.ts";
+import type { Attachment, EventSession, SessionRefusal } from "../../events/session.ts";
 import type { SendBudget } from "./send-budget.ts";
 
 const TOO_MANY_EVENTS =
   "Over 64 Mi characters in a minute: read the rest by SSE, POST stream/events with `since`.";
+
+const USER_TOO_LARGE =
+  "The agent's user is too large for a socket (12 KiB): return less from authenticate, or use SSE.";
+const HEADERS_TOO_LARGE =
+  "The x- headers of the request are too large for a socket (12 KiB): send fewer, or use SSE.";
 
 export function attachmentOf(socket: WebSocket): Attachment {
   return socket.deserializeAttachment() as Attachment;
@@ -12,10 +17,18 @@ export function attachmentOf(socket: WebSocket): Attachment {
 
 /** @returns false when the state is larger than a socket's attachment may be. */
 export function attach(socket: WebSocket, attachment: Attachment): boolean {
-  const { byteLength } = new TextEncoder().encode(JSON.stringify(attachment));
-  if (byteLength > MAX_ATTACHMENT_BYTES) return false;
+  if (sizeOf(attachment) > MAX_ATTACHMENT_BYTES) return false;
   socket.serializeAttachment(attachment);
   return true;
+}
+
+/** @returns the reason of the close, at most 100 characters, which names the larger part of a session */
+export function tooLargeText({ user, headers }: EventSession): string {
+  return sizeOf(user) > sizeOf(headers) ? USER_TOO_LARGE : HEADERS_TOO_LARGE;
+}
+
+function sizeOf(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).byteLength;
 }
 
 export function refuse(socket: WebSocket, { status, message }: SessionRefusal) {

@@ -8,7 +8,7 @@ import { MAX_COMMAND_CHARACTERS, MAX_SOCKETS, RECHECK_MS } from "../../events/li
 import type { EventSession, SessionRefusal } from "../../events/session.ts";
 import { LogReader } from "../readers/log-reader.ts";
 import { textsOf, upToEnd } from "../readers/replay.ts";
-import { attach, attachmentOf, refuse, send, sendWithin } from "./socket-io.ts";
+import { attach, attachmentOf, refuse, send, sendWithin, tooLargeText } from "./socket-io.ts";
 import { newSocketState, type SocketState, type WatchedThread } from "./socket-state.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
@@ -47,8 +47,7 @@ export class Sockets {
         message: `The limit of ${MAX_SOCKETS} sockets of a thread is reached: close one first.`,
       });
     } else if (!attach(server, { session, subscriptions: [], next: 1, since: 0 })) {
-      const message = "The x- headers of the request exceed the limit of a socket: send fewer.";
-      refuse(server, { status: 413, message });
+      refuse(server, { status: 413, message: tooLargeText(session) });
     }
     return new Response(null, { status: 101, webSocket: client });
   }
