@@ -195,6 +195,28 @@ test("tsconfig follows extends, and the nearest file wins", () => {
   expect(resolve("deep/x", "/apps/a", "import")).toMatchObject({ path: "/src/deep/x.ts" });
 });
 
+test.each([
+  ["@/db", "/src/real-db.ts"],
+  ["@/db/x", "/src/db/x.ts"],
+  ["@/lib/x", "/lib/x.ts"],
+])("of the paths that match %s, the exact one or the longest prefix wins", (specifier, path) => {
+  const paths = {
+    "*": ["./any/*"],
+    "@/*": ["./src/*"],
+    "@/lib/*": ["./lib/*"],
+    "@/db": ["./src/real-db.ts"],
+  };
+  const files = {
+    "/tsconfig.json": JSON.stringify({ compilerOptions: { paths } }),
+    ...Object.fromEntries(
+      ["/src/db.ts", "/src/db/x.ts", "/src/real-db.ts", "/src/lib/x.ts", "/lib/x.ts"].map(
+        (file) => [file, ""],
+      ),
+    ),
+  };
+  expect(resolver(files)(specifier, "/src", "import")).toMatchObject({ path });
+});
+
 test("tsconfig extends a list of files and packages, of which the last one wins", () => {
   const files = {
     "/tsconfig.json":

@@ -121,9 +121,9 @@ function override(config: TsConfig, options: Record<string, unknown>, directory:
   }
 }
 
-/** The longest pattern comes first. */
+/** Sorts patterns as TypeScript prefers them: without a wildcard first, then by the length of the prefix. */
 function toPaths(paths: Record<string, unknown>, base: string): Record<string, string[]> {
-  const patterns = Object.keys(paths).sort((a, b) => b.indexOf("*") - a.indexOf("*"));
+  const patterns = Object.keys(paths).sort((a, b) => prefixLengthOf(b) - prefixLengthOf(a));
   return Object.fromEntries(
     patterns.slice(0, MAX_PATHS).map((pattern) => {
       const targets = paths[pattern];
@@ -132,6 +132,10 @@ function toPaths(paths: Record<string, unknown>, base: string): Record<string, s
       return [pattern, relative.map((target) => joinPath(`${base}/`, target))];
     }),
   );
+}
+
+function prefixLengthOf(pattern: string): number {
+  return pattern.includes("*") ? pattern.indexOf("*") : Number.MAX_SAFE_INTEGER;
 }
 
 /** Returns the paths that `specifier` may have by `paths` and `baseUrl`. */
