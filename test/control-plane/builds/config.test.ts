@@ -217,6 +217,26 @@ test("line ends of an .env are those of dotenv", () => {
   expect(parseEnv(text)).toEqual({ KEY, A: "1", B: "x\ny", C: "x\r\ny" });
 });
 
+/** Each value is the one of dotenv 17.4.2. */
+test.each<[string, Record<string, string>]>([
+  ['A="{"model":"x"}"\nB=1', { A: '{"model":"x"}', B: "1" }],
+  ["A='tis\nB='x'", { A: "'tis", B: "x" }],
+  ["A=it's\nB=\"", { A: "it's", B: '"' }],
+  ['A="x" # y\nB="x"#y\nC="x" y', { A: "x", B: "x", C: '"x" y' }],
+  ['A=x#y\nB=#y\nC="x#y', { A: "x", B: "", C: '"x' }],
+  ['A="a\nb" c\nB=1', { A: '"a', B: "1" }],
+  ['A="a\\nb" c', { A: '"a\nb" c' }],
+  ['A="{\\"a\\": 1}"', { A: '{\\"a\\": 1}' }],
+  ["A='a\\'b'\nB='x\\n'", { A: "a\\'b", B: "x\\n" }],
+  ['A="C:\\dir\\"\nB="x"', { A: "C:\\dir\\", B: "x" }],
+  ["A=`a'b\"c`\nB=`x", { A: "a'b\"c", B: "`x" }],
+  ["A: 1\nB : 2\nC:3", { A: "1" }],
+  ["A=\n'x'", { A: "x" }],
+  ["\n\n\t export   A = 1\nA b=1\n1=2", { A: "1", 1: "2" }],
+])("an .env of %j has the values of dotenv", (text, values) => {
+  expect(parseEnv(text)).toEqual(values);
+});
+
 test("components are read with the packages that their page has", () => {
   const files = { "src/agent.ts": "", "src/ui.tsx": "" };
   const ui = { agent: "./src/ui.tsx" };
