@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { exporter, given, ordered } from "../../exports/support/exports.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
+import { deploymentRow } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { batch, wireRun } from "../../traces/support/runs.ts";
@@ -41,6 +42,11 @@ test("a deployment, its revision and its threads are found by their ids", async 
   expect(await lookUp(thread_id.toUpperCase())).toEqual(
     match("thread", thread_id, { deployment_id }),
   );
+});
+
+test("a deployment is found before its first revision", async () => {
+  const { id } = await deploymentRow(ours.workspace_id, { source: "internal_source" });
+  await expectOwn(id, match("deployment", id, { deployment_id: id }));
 });
 
 test("a trace, a run in it and an export are found by their ids", async () => {

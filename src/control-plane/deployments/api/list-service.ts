@@ -1,8 +1,8 @@
-import { and, asc, desc, eq, isNull, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { containsText } from "../../../shared/storage/letter-case.ts";
-import { among, inWorkspace } from "../../../shared/storage/sql.ts";
+import { among, inWorkspace, ownRow } from "../../../shared/storage/sql.ts";
 import { toDeployment, toRevision } from "../answers.ts";
 import type { RevisionsList } from "../revision-schema.ts";
 import { UNFINISHED } from "../revisions.ts";
@@ -46,18 +46,14 @@ export async function deploymentIds({ db, caller }: Context, limit: number): Pro
 }
 
 /** Returns the deployment with an id, or the deployment of the revision with it. */
-export async function deploymentWith({ db, caller }: Context, id: string): Promise<string | null> {
-  const [row] = await db
+export async function deploymentWith(ctx: Context, id: string): Promise<string | null> {
+  const own = ownRow(ctx, deployments, id);
+  const [deployment] = await ctx.db.select({ id: deployments.id }).from(deployments).where(own);
+  if (deployment) return id;
+  const [row] = await ctx.db
     .select({ deployment_id: revisions.deployment_id })
     .from(revisions)
-    .where(
-      and(
-        or(eq(revisions.id, id), eq(revisions.deployment_id, id)),
-        inWorkspace({ caller }, revisions),
-        isNull(revisions.deleted_at),
-      ),
-    )
-    .limit(1);
+    .where(and(ownRow(ctx, revisions, id), isNull(revisions.deleted_at)));
   return row?.deployment_id ?? null;
 }
 
