@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { consumeBuild } from "../../../src/control-plane/builds/queue/consumer.ts";
+import { interruptRevision } from "../../../src/control-plane/deployments/api/revision-service.ts";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import {
@@ -205,6 +206,18 @@ describe("interrupting", () => {
     expect(answer.body).toMatchObject({ status: "BUILD_FAILED", status_reason: "interrupted" });
     await expect(advanceBuild(env, build, "AWAITING_DEPLOY")).rejects.toThrow(LeaseLost);
     expect(await claimBuild(env, body.id, new Date())).toBeNull();
+  });
+
+  test("sends the build once more, so that the consumer reports its end to the git host", async () => {
+    const { id, path } = await deployedTwice();
+    const { body } = await post(`${path}/revisions`);
+    const [ctx, revision] = [systemContext(ours.workspace_id), { revision_id: body.id }];
+    const sent = vi.spyOn(env.BUILDS, "sendBatch");
+    await interruptRevision(ctx, { deployment_id: id, ...revision }, "https://heddle.test");
+    expect(sent.mock.calls.map(([messages]) => [...messages])).toEqual([
+      [{ body: { type: "build", ...revision } }],
+    ]);
+    sent.mockRestore();
   });
 
   test("what has ended is refused", async () => {

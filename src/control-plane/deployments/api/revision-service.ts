@@ -166,6 +166,8 @@ export async function interruptRevision(
   const [row] = rows;
   if (row) {
     await notifyStreams(ctx.env, path.deployment_id);
+    // The consumer finds nothing to build, and reports the end to the git host.
+    await sendBuilds(ctx.env, [id]);
     return toRevision(row, ctx.env, origin);
   }
   const text = `Revision ${id} is ${status}: only a build in progress can be interrupted.`;
