@@ -138,6 +138,23 @@ describe("redeploying", () => {
     expect(row?.active_revision_id).toBe(body.latest_revision_id);
   });
 
+  test.each([
+    ["its commit", "a".repeat(40), "a".repeat(40)],
+    ["its branch while its commit is unknown", null, "v1"],
+  ])("what was not built is built from %s", async (_, repo_commit_sha, repo_ref) => {
+    const fields = { status: "BUILD_FAILED", artifact_key: null, repo_commit_sha } as const;
+    const { path, first } = await deployedTwice(fields);
+    const { body } = await post(`${path}/revisions/${first}/redeploy`);
+    const outcome = { ok: false, reason: "bundle_failed", message: "no bundle" };
+    const build = vi.spyOn(env.BUILDER, "build").mockResolvedValue(outcome as never);
+    await consumeBuild(env, { revision_id: body.latest_revision_id });
+    expect(build.mock.calls.map(([order]) => order.source)).toEqual([
+      expect.objectContaining({ kind: "git", repo_ref }),
+    ]);
+    build.mockRestore();
+    expect(body.source_revision_config).toMatchObject({ repo_ref: "v1", repo_commit_sha });
+  });
+
   test("one that still builds is refused", async () => {
     const { path, first } = await deployedTwice({ status: "BUILDING" });
     const answer = await post(`${path}/revisions/${first}/redeploy`);

@@ -137,7 +137,7 @@ async function keepArtifact(
 }
 
 async function toOrder(env: Env, build: RevisionBuild): Promise<BuildOrder> {
-  const { repo_ref, langgraph_config_path, source_tarball_path } = build.source_revision_config;
+  const { langgraph_config_path, source_tarball_path } = build.source_revision_config;
   const { repo_url } = build.source_config;
   return {
     deployment_id: build.deployment_id,
@@ -147,7 +147,7 @@ async function toOrder(env: Env, build: RevisionBuild): Promise<BuildOrder> {
         ? {
             kind: "git",
             repo_url: repo_url ?? "",
-            repo_ref: repo_ref ?? "",
+            repo_ref: refOf(build),
             token: await readToken(env, build.workspace_id, build.source_config),
           }
         : { kind: "tarball", object_key: source_tarball_path },
@@ -155,6 +155,12 @@ async function toOrder(env: Env, build: RevisionBuild): Promise<BuildOrder> {
     registry_url: env.REGISTRY_URL,
     ...egressPolicy(env, "builds"),
   };
+}
+
+/** A redeploy has the code of the revision that it copies: its branch may have newer commits. */
+function refOf({ trigger, repo_commit_sha, source_revision_config }: RevisionBuild): string {
+  const commit = trigger === "redeploy" ? repo_commit_sha : null;
+  return commit ?? source_revision_config.repo_ref ?? "";
 }
 
 async function settleFailure(env: Env, build: RevisionBuild, error: unknown): Promise<void> {
