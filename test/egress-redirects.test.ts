@@ -24,6 +24,7 @@ import { providerBody } from "./control-plane/oauth/support.ts";
 import { testDeployment } from "./support/agent-deployment.ts";
 import { bucket } from "./support/belongings.ts";
 import { deploymentRow, revisionRow } from "./support/deployment.ts";
+import { privateKeyPem } from "./support/private-key.ts";
 import { PUBLIC_ONLY } from "./support/public-only.ts";
 import { type TestWorkspace, workspace } from "./support/workspace.ts";
 
@@ -135,21 +136,6 @@ const provider: ProviderAccess = {
   resource: null,
 };
 const grant = { access_token: "access", refresh_token: "refresh" };
-
-async function pem(): Promise<string> {
-  const algorithm = {
-    name: "RSASSA-PKCS1-v1_5",
-    modulusLength: 2048,
-    publicExponent: new Uint8Array([1, 0, 1]),
-    hash: "SHA-256",
-  };
-  const pair = (await crypto.subtle.generateKey(algorithm, true, ["sign"])) as CryptoKeyPair;
-  const der = new Uint8Array(
-    (await crypto.subtle.exportKey("pkcs8", pair.privateKey)) as ArrayBuffer,
-  );
-  const lines = btoa(String.fromCharCode(...der)).match(/.{1,64}/g) ?? [];
-  return `-----BEGIN PRIVATE KEY-----\n${lines.join("\n")}\n-----END PRIVATE KEY-----\n`;
-}
 
 const API_URL = "https://git.example.com/api/v3";
 const discover = () =>
@@ -352,7 +338,7 @@ const LEADS: Record<string, Lead> = {
 
 let PEM: string;
 beforeAll(async () => {
-  PEM = await pem();
+  PEM = await privateKeyPem();
 });
 
 describe.each(Object.entries(LEADS))("%s leads nowhere", (_, lead) => {

@@ -1,4 +1,5 @@
 import { backoff, retry } from "../../shared/work/backoff.ts";
+import { BuildFailure } from "./failure.ts";
 import { ATTEMPTS } from "./limits.ts";
 
 const BACKOFF = { base_ms: 400 };
@@ -10,4 +11,8 @@ export function retryTransient<T>(
   return retry(call, (error, attempt) =>
     attempt < ATTEMPTS && isTransient(error) ? backoff(BACKOFF, attempt, Math.random()) : null,
   );
+}
+
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof BuildFailure && error.reason === "source_unavailable";
 }

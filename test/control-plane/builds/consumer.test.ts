@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Artifact, CONTRACT } from "../../../src/control-plane/builds/contract.ts";
-import { LOG_BYTES } from "../../../src/control-plane/builds/limits.ts";
+import { ATTEMPTS, LOG_BYTES } from "../../../src/control-plane/builds/limits.ts";
 import { consumeBuild, consumePrebuild } from "../../../src/control-plane/builds/queue/consumer.ts";
 import { deployArtifact } from "../../../src/control-plane/builds/queue/deploy.ts";
 import { LogSink } from "../../../src/control-plane/builds/queue/log-sink.ts";
@@ -47,6 +47,8 @@ import {
   revisionRow,
   systemContext,
 } from "../../support/deployment.ts";
+import { privateKeyPem } from "../../support/private-key.ts";
+import { api, workspace } from "../../support/workspace.ts";
 
 const NOW = new Date("2026-11-20T12:00:00.000Z");
 const later = (ms: number) => new Date(NOW.getTime() + ms);
@@ -578,6 +580,63 @@ test("an attempt that breaks off is followed by the next at once, and the last o
     status_reason: "internal",
     status_message: expect.stringContaining("failed 3 times"),
     attempt: MAX_ATTEMPTS,
+  });
+});
+
+describe("the token of an app", () => {
+  type Answer = { status: number; headers?: Record<string, string>; body?: string };
+  afterEach(() => void vi.restoreAllMocks());
+
+  /** A revision whose git host gives these answers to requests for a token. The last one repeats. */
+  async function revisionOfApp(answers: Answer[]) {
+    const { workspace_id, admin: key } = await workspace();
+    const app = { app_id: "1", installation_id: 7, private_key: await privateKeyPem() };
+    const json = { name: "app", api_url: "https://git.example.com/api/v3", app };
+    const made = await api("/v1/integrations/github/install", { key, json });
+    const { id: integration_id } = await made.json<{ id: string }>();
+    const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
+      const { body = "{}", ...init } =
+        answers[fetched.mock.calls.length - 1] ?? answers.at(-1) ?? {};
+      return new Response(body, init);
+    });
+    const repo_url = "https://git.example.com/acme/agent";
+    const deployment = await deploymentRow(workspace_id, {
+      source_config: { integration_id, repo_url },
+    });
+    return { revision: await revisionRow(deployment), fetched };
+  }
+
+  test.each<[string, Answer, string, string, number]>([
+    ["401", { status: 401 }, "source_unauthorized", "check that the app is installed", 1],
+    ["404", { status: 404 }, "source_unauthorized", "answers 404", 1],
+    [
+      "403 over its rate",
+      { status: 403, headers: { "x-ratelimit-remaining": "0" } },
+      "source_unavailable",
+      "answers 403; try again later",
+      ATTEMPTS,
+    ],
+    ["503", { status: 503 }, "source_unavailable", "answers 503", ATTEMPTS],
+  ])("that the host refuses with %s ends the build with the reason", async (_, answer, ...of) => {
+    const [status_reason, text, requests] = of;
+    const { revision, fetched } = await revisionOfApp([answer]);
+    await consumeBuild(env, { revision_id: revision.id });
+    const row = await readRevision(revision.id);
+    expect(row).toMatchObject({ status: "BUILD_FAILED", status_reason, attempt: 1 });
+    expect(row.status_message).toContain("refused a token for installation 7 of app 1");
+    expect(row.status_message).toContain(text);
+    const lines = await linesOf(revision.id);
+    expect(lines).toMatchObject([{ level: "ERROR", message: row.status_message }]);
+    expect(fetched).toHaveBeenCalledTimes(requests);
+  });
+
+  test("is requested again from a host that was down", async () => {
+    const body = JSON.stringify({ token: "ghs", expires_at: "2099-01-01T00:00:00Z" });
+    const { revision } = await revisionOfApp([{ status: 503 }, { status: 201, body }]);
+    const outcome = { ok: false, reason: "bundle_failed", message: "no bundle" };
+    const build = vi.spyOn(env.BUILDER, "build").mockResolvedValue(outcome as never);
+    await consumeBuild(env, { revision_id: revision.id });
+    expect(build.mock.calls[0]?.[0].source).toMatchObject({ token: "ghs" });
   });
 });
 

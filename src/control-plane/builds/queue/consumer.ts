@@ -1,4 +1,5 @@
 import { egressPolicy } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
 import { startHeartbeat } from "../../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../../shared/work/lease.ts";
@@ -22,14 +23,17 @@ import {
   renewLease,
 } from "../../deployments/rollout/build-service.ts";
 import {
+  type BuildFailureReason,
   type BuildOrder,
   type BuildOutcome,
   objectKeysOf,
   type PackageVersion,
   type PrebuildMessage,
 } from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
 import { BUILD_TIMEOUT_MS } from "../limits.ts";
-import { deployArtifact } from "./deploy.ts";
+import { isUnavailable, retryTransient } from "../retry.ts";
+import { deployArtifact, failBuild } from "./deploy.ts";
 import { LogSink } from "./log-sink.ts";
 
 const HEARTBEAT_MS = 4000;
@@ -39,6 +43,13 @@ const PREBUILD_DELAY_SECONDS = 5;
 
 /** The builder ends by itself; this is for one that does not answer, within the 15 minutes of a message. */
 const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
+
+/** Reasons by the codes of errors that the git host caused. */
+const REFUSALS: Partial<Record<AppError["code"], BuildFailureReason>> = {
+  bad_request: "source_unauthorized",
+  invalid_request: "source_unsafe",
+  unavailable: "source_unavailable",
+};
 
 /** The builder answers with every failure it knows of; a rejected call has lost its isolate or its process. */
 class IsolateLost extends Error {}
@@ -68,7 +79,9 @@ export async function consumeBuild(env: Env, message: { revision_id: string }): 
 
 async function runAttempt(env: Env, build: RevisionBuild): Promise<void> {
   if (build.artifact_key !== null) return deployArtifact(env, build);
-  const outcome = await callBuilder(env, build);
+  const order = await toOrder(env, build).catch(toRefusal);
+  if (order instanceof BuildFailure) return failBuild(env, build, order.reason, order.message);
+  const outcome = await callBuilder(env, build, order);
   if (!outcome.ok && outcome.is_transient) throw new Error(outcome.message);
   if (!outcome.ok) {
     const { reason: status_reason, message: status_message } = outcome;
@@ -105,8 +118,11 @@ async function prebuild(env: Env, { name, version }: PackageVersion): Promise<vo
   }
 }
 
-async function callBuilder(env: Env, build: RevisionBuild): Promise<BuildOutcome> {
-  const order = await toOrder(env, build);
+async function callBuilder(
+  env: Env,
+  build: RevisionBuild,
+  order: BuildOrder,
+): Promise<BuildOutcome> {
   const answer: Promise<BuildOutcome> = env.BUILDER.build(order, new LogSink(env, build)).catch(
     (error: unknown) => {
       throw new IsolateLost("The builder's isolate ended before it answered", { cause: error });
@@ -148,13 +164,35 @@ async function toOrder(env: Env, build: RevisionBuild): Promise<BuildOrder> {
             kind: "git",
             repo_url: repo_url ?? "",
             repo_ref: refOf(build),
-            token: await readToken(env, build.workspace_id, build.source_config),
+            token: await readSourceToken(env, build),
           }
         : { kind: "tarball", object_key: source_tarball_path },
     config_path: langgraph_config_path ?? "langgraph.json",
     registry_url: env.REGISTRY_URL,
     ...egressPolicy(env, "builds"),
   };
+}
+
+/** Returns the token for fetching the repository. @throws BuildFailure when the git host issues none */
+function readSourceToken(env: Env, build: RevisionBuild): Promise<string | null> {
+  const read = () =>
+    readToken(env, build.workspace_id, build.source_config).catch((error: unknown) => {
+      throw toSourceFailure(error);
+    });
+  return retryTransient(read, isUnavailable);
+}
+
+/** Leaves errors of the platform as they are, such as an outage of the database. */
+function toSourceFailure(error: unknown): unknown {
+  const reason = error instanceof AppError ? REFUSALS[error.code] : undefined;
+  if (!(error instanceof AppError) || reason === undefined) return error;
+  return new BuildFailure(reason, error.message, { cause: error });
+}
+
+/** @throws any other error */
+function toRefusal(error: unknown): BuildFailure {
+  if (error instanceof BuildFailure) return error;
+  throw error;
 }
 
 /** A redeploy has the code of the revision that it copies: its branch may have newer commits. */

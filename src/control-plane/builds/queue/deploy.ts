@@ -70,12 +70,12 @@ async function failLoad(env: Env, build: RevisionBuild, failure: Failure): Promi
   const { error, message, stack } = failure;
   const map = await readSourceMap(env, build.artifact_key);
   const line = stack ?? `${error}: ${message}`;
-  if (map === null) return fail(env, build, "graph_load_failed", message, line);
+  if (map === null) return failBuild(env, build, "graph_load_failed", message, line);
   // The runtime's own report of a failed load has the stack in its message.
   const text = hasFrames(message) ? mapStack(map, message) : message;
   const excerpt = hasFrames(message) ? null : excerptOf(map, stack ?? "");
   const status = excerpt === null ? text : `${text}\n\n${excerpt}`;
-  return fail(env, build, "graph_load_failed", status, mapStack(map, line));
+  return failBuild(env, build, "graph_load_failed", status, mapStack(map, line));
 }
 
 /** Checked here because the builder sees no secrets. */
@@ -83,10 +83,11 @@ function failUnset(env: Env, build: RevisionBuild, unset: string[]): Promise<voi
   const names = unset.map((name) => `env.${name}`).join(", ");
   const remedy = "make it a secret of the deployment, and a new revision";
   const text = `"webhooks.headers" of langgraph.json names ${names}, which has no value: ${remedy}.`;
-  return fail(env, build, "config_invalid", text);
+  return failBuild(env, build, "config_invalid", text);
 }
 
-async function fail(
+/** Ends a build with its reason, which is the last line of its log. */
+export async function failBuild(
   env: Env,
   build: RevisionBuild,
   status_reason: BuildFailureReason,

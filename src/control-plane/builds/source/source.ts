@@ -1,10 +1,11 @@
+import { isBusy } from "../../../shared/egress/busy.ts";
 import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import type { BuildOrder, BuildSource, BuildStore } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
 import { joinPath } from "../paths.ts";
-import { retryTransient } from "../retry.ts";
+import { isUnavailable, retryTransient } from "../retry.ts";
 import { type UnpackedSource, unpackSource } from "./archive.ts";
 import { fetchCommit } from "./commit.ts";
 import { fetchByGit, refNotFound } from "./git.ts";
@@ -42,7 +43,7 @@ export async function fetchSource(
   const policy: EgressPolicy = order;
   const unpacked = await retryTransient(
     () => fetchRepository(policy, repository, source),
-    isTransient,
+    isUnavailable,
   );
   return { ...followLinks(unpacked), name: repository.name };
 }
@@ -155,16 +156,6 @@ function toFetchFailure(error: unknown): BuildFailure {
   const { code, message } = AppError.from(error);
   const reason = code === "invalid_request" ? "source_unsafe" : "source_unavailable";
   return new BuildFailure(reason, message, { cause: error });
-}
-
-function isBusy(response: Response): boolean {
-  const isLimited =
-    response.status === 403 && response.headers.get("x-ratelimit-remaining") === "0";
-  return response.status >= 500 || response.status === 429 || isLimited;
-}
-
-function isTransient(error: unknown): boolean {
-  return error instanceof BuildFailure && error.reason === "source_unavailable";
 }
 
 function unavailable(repository: RepositoryAddress, status: number): BuildFailure {

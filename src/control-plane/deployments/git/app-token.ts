@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { z } from "@hono/zod-openapi";
 import { importPKCS8, SignJWT } from "jose";
+import { isBusy } from "../../../shared/egress/busy.ts";
 import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { TtlCache } from "../../../shared/work/ttl-cache.ts";
@@ -48,10 +49,16 @@ async function requestToken(env: Env, api_url: string, app: App) {
   );
   if (response.status !== 201) {
     await response.body?.cancel();
-    const text = `${new URL(api_url).host} refused a token for installation ${app.installation_id} of app ${app.app_id}: it answers ${response.status}.`;
-    throw new AppError("bad_request", text);
+    throw refused(response, api_url, app);
   }
   return Answer.parse(await response.json());
+}
+
+function refused(response: Response, api_url: string, { app_id, installation_id }: App): AppError {
+  const text = `${new URL(api_url).host} refused a token for installation ${installation_id} of app ${app_id}: it answers ${response.status}`;
+  if (isBusy(response)) return new AppError("unavailable", `${text}; try again later.`);
+  const remedy = "check that the app is installed and not suspended, and that its key is valid";
+  return new AppError("bad_request", `${text}; ${remedy}.`);
 }
 
 async function appJwt({ app_id, private_key }: App): Promise<string> {
