@@ -5,6 +5,7 @@ import { activeRevision } from "../../../src/control-plane/deployments/api/servi
 import { updateDeployment } from "../../../src/control-plane/deployments/api/update-service.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import { build_logs } from "../../../src/control-plane/deployments/logs/table.ts";
+import type { DeletionMessage } from "../../../src/control-plane/deployments/queue.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import { appendLog } from "../../../src/control-plane/deployments/rollout/build-service.ts";
 import {
@@ -143,7 +144,45 @@ test("a workspace deletes its two oldest deployments at once, and then the next"
   await consumeDeletion(env, { deployment_id: ids[0] ?? "" }, []);
   const bodies = send.mock.calls.flatMap(([messages]) => [...messages].map(({ body }) => body));
   send.mockRestore();
-  expect(bodies).toMatchObject(ids.slice(1).map((deployment_id) => ({ deployment_id })));
+  expect(bodies).toMatchObject([{ deployment_id: ids[2] }]);
+});
+
+test("a deletion is one chain of messages, which the sweep replaces when it is lost", async () => {
+  const updated_at = "2026-11-20T12:00:00.000Z";
+  const deployment = await deploymentRow(ours.workspace_id, {
+    status: "AWAITING_DELETE",
+    updated_at,
+  });
+  const ids = { type: "deployment_deletion", deployment_id: deployment.id } as const;
+  const send = vi.spyOn(env.DELETIONS, "sendBatch").mockResolvedValue(undefined as never);
+  const sent = () => {
+    const bodies = send.mock.calls.flatMap(([messages]) => [...messages].map(({ body }) => body));
+    send.mockClear();
+    return bodies.filter((body) => JSON.stringify(body).includes(ids.deployment_id));
+  };
+  let steps = 0;
+  const step = async (message: DeletionMessage) => {
+    await consumeDeletion(env, message, [
+      async () => {
+        steps += 1;
+        return false;
+      },
+    ]);
+    return sent() as DeletionMessage[];
+  };
+  const [second, ...others] = await step({ ...ids, updated_at });
+  if (!second) throw new Error("The first step sends no message");
+  expect(others).toEqual([]);
+  expect(await step({ ...ids, updated_at })).toEqual([]);
+  await sweepDeletions(env, new Date());
+  expect([steps, sent()]).toEqual([1, []]);
+  const now = new Date(Date.now() + 60_000);
+  await sweepDeletions(env, now);
+  const replaced = { ...ids, updated_at: now.toISOString() };
+  expect(sent()).toEqual([replaced]);
+  expect([await step(second), steps]).toEqual([[], 1]);
+  expect([await step(replaced), steps]).toEqual([[expect.objectContaining(ids)], 2]);
+  send.mockRestore();
 });
 
 test("keeps a deployment that is not being deleted", async () => {

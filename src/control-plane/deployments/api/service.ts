@@ -147,7 +147,7 @@ export async function deleteDeployment(
       ),
   ]);
   forgetActive(deployment_id);
-  await sendDeletions(ctx.env, [deployment_id]);
+  await sendDeletions(ctx.env, [{ id: deployment_id, updated_at }]);
 }
 
 /** A DNS label that is unique across workspaces. */

@@ -1,5 +1,5 @@
 import { and, eq, sql } from "drizzle-orm";
-import { database } from "../../../shared/context.ts";
+import { type Database, database } from "../../../shared/context.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
 import { objectKeysOf, resolutionPrefix } from "../../builds/contract.ts";
 import { deleteCodeRecords } from "../isolate/code-record.ts";
@@ -7,6 +7,7 @@ import { agentLog } from "../logs/agent-log.ts";
 import { agent_logs } from "../logs/table.ts";
 import type { DeletionMessage } from "../queue.ts";
 import { sendDeletions } from "../queue.ts";
+import type { DeploymentRow } from "../rows.ts";
 import { uploadPrefix } from "../sources.ts";
 import { deployments, revisions, secrets, uploads } from "../table.ts";
 
@@ -18,17 +19,18 @@ const REVISIONS = 200;
 
 /**
  * Each message does one bounded step and sends the next one. The row is deleted last. A workspace deletes its oldest
- * deployments first: the end of each deletion sends those that waited for it.
+ * deployments first: the end of each deletion sends the one that waited for it.
  */
 export async function consumeDeletion(
   env: Env,
-  { deployment_id }: Pick<DeletionMessage, "deployment_id">,
+  { deployment_id, updated_at }: Pick<DeletionMessage, "deployment_id" | "updated_at">,
   cleaners: readonly Cleaner[],
 ): Promise<void> {
+  const isCurrent = updated_at === undefined ? undefined : eq(deployments.updated_at, updated_at);
   const [row] = await database(env)
-    .select({ id: deployments.id, workspace_id: deployments.workspace_id })
+    .select()
     .from(deployments)
-    .where(and(eq(deployments.id, deployment_id), isInTurn));
+    .where(and(eq(deployments.id, deployment_id), isInTurn, isCurrent));
   if (!row) return;
   const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
   const own = [
@@ -37,17 +39,16 @@ export async function consumeDeletion(
     ...[deleteRevisions, deleteCodeRecords],
   ];
   for (const clean of [...cleaners, ...own]) {
-    if (!(await clean(env, deployment_id))) {
-      return sendDeletions(env, [deployment_id]);
-    }
+    if (!(await clean(env, deployment_id))) return sendNextStep(env, row);
   }
   const db = database(env);
-  await db.batch([
+  const [, , , next] = await db.batch([
     db.delete(secrets).where(eq(secrets.deployment_id, deployment_id)),
     db.delete(uploads).where(eq(uploads.deployment_id, deployment_id)),
     db.delete(deployments).where(eq(deployments.id, deployment_id)),
+    touchNextInTurn(db, row.workspace_id),
   ]);
-  await sendNextDeletions(env, row.workspace_id);
+  await sendDeletions(env, next);
 }
 
 /** Deletions of a workspace at once. */
@@ -63,15 +64,29 @@ export const isInTurn = sql`${deployments.status} = 'AWAITING_DELETE' and (
   )
 ) < ${MAX_DELETIONS_AT_ONCE}`;
 
-async function sendNextDeletions(env: Env, workspace_id: string): Promise<void> {
+/** Compare-and-set: a message that was delivered twice, or that the sweep replaced, sends no next one. */
+async function sendNextStep(env: Env, { id, updated_at }: DeploymentRow): Promise<void> {
   const rows = await database(env)
-    .select({ id: deployments.id })
-    .from(deployments)
-    .where(and(eq(deployments.workspace_id, workspace_id), isInTurn));
-  await sendDeletions(
-    env,
-    rows.map(({ id }) => id),
-  );
+    .update(deployments)
+    .set({ updated_at: new Date().toISOString() })
+    .where(and(eq(deployments.id, id), eq(deployments.updated_at, updated_at)))
+    .returning({ id: deployments.id, updated_at: deployments.updated_at });
+  await sendDeletions(env, rows);
+}
+
+/** After an end, only the last deletion in turn has waited: those before it have a message. */
+function touchNextInTurn(db: Database, workspace_id: string) {
+  return db
+    .update(deployments)
+    .set({ updated_at: new Date().toISOString() })
+    .where(
+      sql`${deployments.id} in (
+        select id from deployments
+        where workspace_id = ${workspace_id} and status = 'AWAITING_DELETE'
+        order by id limit 1 offset ${MAX_DELETIONS_AT_ONCE - 1}
+      )`,
+    )
+    .returning({ id: deployments.id, updated_at: deployments.updated_at });
 }
 
 async function deleteLogs(env: Env, deployment_id: string): Promise<boolean> {

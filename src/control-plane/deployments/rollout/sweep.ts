@@ -53,11 +53,8 @@ export async function sweepDeletions(env: Env, now: Date): Promise<void> {
         order by updated_at limit ${BATCH}
       )`,
     )
-    .returning({ id: deployments.id });
-  await sendDeletions(
-    env,
-    rows.map(({ id }) => id),
-  );
+    .returning({ id: deployments.id, updated_at: deployments.updated_at });
+  await sendDeletions(env, rows);
 }
 
 /** Past every host's redelivery window. */
