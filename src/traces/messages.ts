@@ -1,7 +1,12 @@
 import { sendAllOrLeave } from "../shared/work/queue.ts";
 import type { PartitionKey } from "./changes.ts";
 
-export type ProjectDeletionMessage = { type: "project_deletion"; project_id: string };
+/** `sent_at` of the row when it was sent: another value makes it stale. Messages before the field lack it. */
+export type ProjectDeletionMessage = {
+  type: "project_deletion";
+  project_id: string;
+  sent_at?: string | null;
+};
 
 /** Names a partition that has expired traces. */
 export type TraceExpiryMessage = { type: "trace_expiry" } & PartitionKey;
@@ -11,7 +16,12 @@ export function sendTraceExpiries(env: Env, keys: readonly PartitionKey[]): Prom
   return sendAllOrLeave<TraceExpiryMessage>(env.DELETIONS, messages);
 }
 
-export function sendProjectDeletions(env: Env, ids: readonly string[]): Promise<void> {
-  const messages = ids.map((project_id) => ({ type: "project_deletion", project_id }) as const);
+export function sendProjectDeletions(
+  env: Env,
+  rows: readonly { id: string; sent_at: string | null }[],
+): Promise<void> {
+  const messages = rows.map(
+    ({ id, sent_at }) => ({ type: "project_deletion", project_id: id, sent_at }) as const,
+  );
   return sendAllOrLeave<ProjectDeletionMessage>(env.DELETIONS, messages);
 }

@@ -1,9 +1,13 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { eq } from "drizzle-orm";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { database } from "../../src/shared/context.ts";
+import { partitions, projects } from "../../src/traces/catalogue/table.ts";
 import {
   consumeProjectDeletion,
   sweepProjectDeletions,
 } from "../../src/traces/deletion/project-deletion.ts";
+import type { ProjectDeletionMessage } from "../../src/traces/messages.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, catalogue, projectId, read, wireRun } from "./support/runs.ts";
 
@@ -160,6 +164,61 @@ describe("a project", () => {
     );
     expect(renamed.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
+});
+
+/** Adds the partitions that one step of a deletion deletes. */
+async function addPartitions(project_id: string, workspace_id: string) {
+  const day = (at: number) => `2026-10-${String(at + 1).padStart(2, "0")}`;
+  const updated_at = new Date().toISOString();
+  const row = {
+    project_id,
+    workspace_id,
+    slot: 0,
+    rows: 0,
+    bytes: 0,
+    seq: 0,
+    roots: 0,
+    updated_at,
+  };
+  for (let at = 0; at < 20; at++) {
+    await database(env)
+      .insert(partitions)
+      .values({ ...row, day: day(at) })
+      .onConflictDoNothing();
+  }
+}
+
+test("a deletion of a project is one chain of messages, which the sweep replaces when it is lost", async () => {
+  const ws = await workspace();
+  const { id } = await created({ name: "chained" }, ws.editor);
+  await api(`/sessions/${id}`, { key: ws.admin, method: "DELETE" });
+  const sent_at = "2026-11-20T12:00:00.000Z";
+  await database(env).update(projects).set({ sent_at }).where(eq(projects.id, id));
+  const send = vi.spyOn(env.DELETIONS, "sendBatch").mockResolvedValue(undefined as never);
+  const sent = () => {
+    const bodies = send.mock.calls.flatMap(([messages]) => [...messages].map(({ body }) => body));
+    send.mockClear();
+    return bodies.filter((body) => JSON.stringify(body).includes(id)) as ProjectDeletionMessage[];
+  };
+  const step = async (message: ProjectDeletionMessage) => {
+    await addPartitions(id, ws.workspace_id);
+    await consumeProjectDeletion(env, message);
+    return sent();
+  };
+  const first = { type: "project_deletion", project_id: id, sent_at } as const;
+  const [second, ...others] = await step(first);
+  if (!second) throw new Error("The first step sends no message");
+  expect(others).toEqual([]);
+  expect(await step(first)).toEqual([]);
+  await sweepProjectDeletions(env, new Date());
+  expect(sent()).toEqual([]);
+  const now = new Date(Date.now() + 60_000);
+  await sweepProjectDeletions(env, now);
+  const replaced = { ...first, sent_at: now.toISOString() };
+  expect(sent()).toEqual([replaced]);
+  expect(await step(second)).toEqual([]);
+  expect(await step(replaced)).toHaveLength(1);
+  send.mockRestore();
 });
 
 test("a deleted project disappears at once, and its data in repeatable steps", async () => {

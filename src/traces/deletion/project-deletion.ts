@@ -18,15 +18,16 @@ const BATCH = 50;
 /** Does one bounded step and sends a message for the next. Deletes the project's row last. */
 export async function consumeProjectDeletion(
   env: Env,
-  { project_id }: Pick<ProjectDeletionMessage, "project_id">,
+  { project_id, sent_at }: Pick<ProjectDeletionMessage, "project_id" | "sent_at">,
 ): Promise<void> {
+  const isCurrent = sent_at === undefined ? undefined : isSentAt(sent_at);
   const [row] = await database(env)
-    .select({ workspace_id: projects.workspace_id, deleted_at: projects.deleted_at })
+    .select()
     .from(projects)
-    .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at)));
+    .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at), isCurrent));
   if (!row?.deleted_at) return;
   for (const clean of [deleteShareLinksOf, deletePartitions, deletePayloads]) {
-    if (!(await clean(env, project_id))) return sendProjectDeletions(env, [project_id]);
+    if (!(await clean(env, project_id))) return sendNextStep(env, row);
   }
   await deleteHomes(env, row.workspace_id, { project_id, day: null });
   // Keeps the row until the sweep has deleted late writes.
@@ -46,11 +47,25 @@ export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> 
     .update(projects)
     .set({ sent_at: now.toISOString() })
     .where(sql`${projects.id} in ${due}`)
-    .returning({ id: projects.id });
-  await sendProjectDeletions(
-    env,
-    rows.map(({ id }) => id),
-  );
+    .returning({ id: projects.id, sent_at: projects.sent_at });
+  await sendProjectDeletions(env, rows);
+}
+
+/** Compare-and-set: a message that was delivered twice, or that the sweep replaced, sends no next one. */
+async function sendNextStep(
+  env: Env,
+  { id, sent_at }: Pick<typeof projects.$inferSelect, "id" | "sent_at">,
+): Promise<void> {
+  const rows = await database(env)
+    .update(projects)
+    .set({ sent_at: new Date().toISOString() })
+    .where(and(eq(projects.id, id), isSentAt(sent_at)))
+    .returning({ id: projects.id, sent_at: projects.sent_at });
+  await sendProjectDeletions(env, rows);
+}
+
+function isSentAt(sent_at: string | null) {
+  return sql`${projects.sent_at} is ${sent_at}`;
 }
 
 async function deletePartitions(env: Env, project_id: string): Promise<boolean> {

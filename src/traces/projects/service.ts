@@ -156,7 +156,7 @@ export async function deleteProject(
     .returning({ id: projects.id });
   if (!deleted) await assertNotHeld(ctx, [project_id]);
   clearProjectCache();
-  await sendProjectDeletions(ctx.env, [project_id]);
+  await sendProjectDeletions(ctx.env, [{ id: project_id, sent_at: now }]);
   return { message: "Project deleted." };
 }
 
