@@ -153,13 +153,19 @@ export function insertRevisionOf(
   });
 }
 
+type CopyInput = Omit<RevisionInput, "preview" | "commit"> & {
+  /** Whether the deployment's row must name the copy as the latest revision before the insert. */
+  isLatest?: boolean;
+};
+
 /** Inserts the next revision with the config and the build results of an earlier one. Fails like `insertRevision`. */
 export function copyRevision(
   ctx: Context,
   source: RevisionRow,
   revision_id: string,
-  { now, trigger, changed_secrets = null }: Omit<RevisionInput, "preview" | "commit">,
+  { now, trigger, changed_secrets = null, isLatest = false }: CopyInput,
 ) {
+  const where = isLatest ? sql`and latest_revision_id = ${revision_id}` : sql``;
   const { repo_commit_sha, repo_commit_message, repo_commit_authored_at } = source;
   const { artifact_key, artifact_bytes, config, config_env } = source;
   const { graphs, descriptors, deployment_id } = source;
@@ -168,7 +174,7 @@ export function copyRevision(
     source: source.source,
     source_revision_config: sql`(
       select ${JSON.stringify(source.source_revision_config)} from deployments
-      where id = ${deployment_id} and status = 'READY'
+      where id = ${deployment_id} and status = 'READY' ${where}
     )`,
     status: statusOfCopy(source.status),
     trigger,

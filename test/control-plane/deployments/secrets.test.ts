@@ -1,10 +1,18 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
+import { updateDeployment } from "../../../src/control-plane/deployments/api/update-service.ts";
+import { DeploymentPatchRequest } from "../../../src/control-plane/deployments/schema.ts";
 import { readSecrets } from "../../../src/control-plane/deployments/secrets.ts";
 import { deployments, revisions } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
-import { deploymentRow, putArtifact, revisionRow } from "../../support/deployment.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import {
+  deploymentRow,
+  putArtifact,
+  revisionRow,
+  systemContext,
+} from "../../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Body = {
@@ -197,6 +205,66 @@ test("a full set is removed by its names at once", async () => {
   await changed(id, { secrets: full });
   const secret_changes = full.map(({ name }) => ({ name, value: null }));
   expect((await changed(id, { secret_changes })).secrets).toEqual([]);
+});
+
+/** The context of a change: before each of its writes, `between` happens. */
+function interleaved(between: () => Promise<unknown>) {
+  const ctx = systemContext(ours.workspace_id);
+  const batch: typeof ctx.db.batch = async (statements) => {
+    await between();
+    return ctx.db.batch(statements);
+  };
+  const get = (target: typeof ctx.db, key: string | symbol) =>
+    key === "batch" ? batch : Reflect.get(target, key);
+  return { ...ctx, db: new Proxy(ctx.db, { get }) };
+}
+
+async function push(deployment_id: string, number: number) {
+  const row = { id: deployment_id, workspace_id: ours.workspace_id };
+  const pushed = await revisionRow(row, { number });
+  await db
+    .update(deployments)
+    .set({ latest_revision_id: pushed.id })
+    .where(eq(deployments.id, deployment_id));
+}
+
+test("new secrets build again when a push creates a revision before the copy is written", async () => {
+  const { id, active } = await deployed();
+  let pushes = 0;
+  const ctx = interleaved(async () => {
+    pushes += 1;
+    if (pushes === 1) await push(id, 2);
+  });
+  const change = DeploymentPatchRequest.parse({ secrets: [A] });
+  const body = await updateDeployment(ctx, id, change, "https://x.test");
+  expect(body.active_revision_id).toBe(active.id);
+  expect(await revision(body.latest_revision_id ?? "")).toMatchObject({
+    number: 3,
+    status: "AWAITING_BUILD",
+    artifact_key: null,
+    changed_secrets: ["A"],
+  });
+  expect(await readSecrets(env, id)).toEqual({ A: "one" });
+  const rows = await db.select().from(revisions).where(eq(revisions.deployment_id, id));
+  expect(rows).toHaveLength(3);
+});
+
+test("a change of secrets that other revisions overtake each time is refused and changes nothing", async () => {
+  const { id, active } = await deployed();
+  let number = 1;
+  const ctx = interleaved(async () => {
+    number += 1;
+    const latest_revision_id = newId();
+    await revisionRow(
+      { id, workspace_id: ours.workspace_id },
+      { id: latest_revision_id, number, status: "DEPLOYED", artifact_key: active.artifact_key },
+    );
+    await db.update(deployments).set({ latest_revision_id }).where(eq(deployments.id, id));
+  });
+  const change = DeploymentPatchRequest.parse({ secrets: [A] });
+  const update = updateDeployment(ctx, id, change, "https://x.test");
+  await expect(update).rejects.toMatchObject({ code: "conflict" });
+  expect([number, await readSecrets(env, id)]).toEqual([4, {}]);
 });
 
 test("two changes of different secrets at once are both kept", async () => {

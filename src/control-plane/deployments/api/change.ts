@@ -12,6 +12,7 @@ import type { RevisionTrigger } from "../revision-schema.ts";
 import {
   copyRevision,
   type DeploymentRow,
+  findDeployment,
   insertRevision,
   type RevisionRow,
   toDeletionError,
@@ -41,36 +42,60 @@ export type DeploymentChange = SourceChange & {
   traffic?: Traffic | undefined;
 };
 
-/** Writes settings, secrets and the revision that follows from them in one transaction. */
-export async function applyChange(ctx: Context, before: DeploymentRow, change: DeploymentChange) {
-  const { secrets, revision } = change;
-  const promoted = promotedBy(change.traffic ?? []);
+/**
+ * Writes settings, secrets and the revision that follows from them in one transaction. @returns `false` when the
+ * deployment has another latest revision than `before`: a copy of an older one would supersede it.
+ */
+export async function applyChange(
+  ctx: Context,
+  before: DeploymentRow,
+  change: DeploymentChange,
+): Promise<boolean> {
   await assertAllowed(ctx, before, change);
   const { id } = before;
-  const now = new Date().toISOString();
-  const changed_secrets = secrets && (await changedNames(ctx.env, id, secrets));
-  const bump = secrets ? 1 : 0;
-  const secrets_version = sql`${deployments.secrets_version} + ${bump}`;
-  await ctx.db
-    .batch([
-      ctx.db
-        .update(deployments)
-        .set({ ...toUpdate(change), secrets_version, updated_at: now })
-        .where(ownRow(ctx, deployments, id)),
-      ...(promoted === null ? [] : [markPromoted(ctx, promoted)]),
-      ...markUsed(ctx, change),
-      ...(revision ? [toInsert(ctx, before, revision, { now, changed_secrets })] : []),
-      ...(secrets ? await writeSecrets(ctx, id, secrets, now) : []),
-    ])
-    .catch(async (error: unknown) => {
-      throw isOrphaned(error) ? await toDeletionError(ctx, id, error) : error;
-    });
+  const { secrets, revision } = change;
+  try {
+    await writeChange(ctx, before, change);
+  } catch (error) {
+    if (!isOrphaned(error)) throw error;
+    if (revision?.copied && (await findDeployment(ctx, id)).status === "READY") return false;
+    throw await toDeletionError(ctx, id, error);
+  }
   forgetActive(id);
   // Records of other secrets are never used: the next load replaces what remains after a failure.
   if (secrets) await deleteCodeRecords(ctx.env, id).catch(() => {});
   if (revision?.copied === null) {
     await sendBuilds(ctx.env, [revision.id]);
   }
+  return true;
+}
+
+async function writeChange(
+  ctx: Context,
+  before: DeploymentRow,
+  change: DeploymentChange,
+): Promise<void> {
+  const { secrets, revision } = change;
+  const promoted = promotedBy(change.traffic ?? []);
+  const { id, latest_revision_id: latest } = before;
+  const now = new Date().toISOString();
+  const changed_secrets = secrets && (await changedNames(ctx.env, id, secrets));
+  const bump = secrets ? 1 : 0;
+  const secrets_version = sql`${deployments.secrets_version} + ${bump}`;
+  // Without a match the insert of the copy fails, and with it the transaction.
+  const isUnchanged = revision?.copied
+    ? sql`${deployments.latest_revision_id} is ${latest}`
+    : undefined;
+  await ctx.db.batch([
+    ctx.db
+      .update(deployments)
+      .set({ ...toUpdate(change), secrets_version, updated_at: now })
+      .where(and(ownRow(ctx, deployments, id), isUnchanged)),
+    ...(promoted === null ? [] : [markPromoted(ctx, promoted)]),
+    ...markUsed(ctx, change),
+    ...(revision ? [toInsert(ctx, before, revision, { now, changed_secrets })] : []),
+    ...(secrets ? await writeSecrets(ctx, id, secrets, now) : []),
+  ]);
 }
 
 async function assertAllowed(
@@ -92,7 +117,7 @@ function toInsert(
 ) {
   const fields = { ...input, trigger };
   return copied
-    ? copyRevision(ctx, copied, id, fields)
+    ? copyRevision(ctx, copied, id, { ...fields, isLatest: true })
     : insertRevision(ctx, deployment, id, fields);
 }
 

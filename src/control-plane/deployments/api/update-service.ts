@@ -1,6 +1,6 @@
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
-import { invalid } from "../../../shared/errors.ts";
+import { AppError, invalid } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { agentUrl } from "../answers.ts";
 import { assertChangeable, type DeploymentRow, findDeployment, findRevisions } from "../rows.ts";
@@ -13,6 +13,9 @@ import { assertUploadPlan } from "../uploads/uploads.ts";
 import { applyChange, type NewRevision, triggerOf } from "./change.ts";
 import { getDeployment } from "./service.ts";
 
+/** Attempts of a change of secrets while pushes create revisions. */
+const MAX_ATTEMPTS = 3;
+
 export async function updateDeployment(
   ctx: Context,
   deployment_id: string,
@@ -20,6 +23,22 @@ export async function updateDeployment(
   origin: string,
 ): Promise<Deployment> {
   assertMay(ctx, "write");
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    if (await tryUpdate(ctx, deployment_id, input, origin)) {
+      return getDeployment(ctx, deployment_id, origin);
+    }
+  }
+  const text = `Deployment ${deployment_id} received other revisions during the change: send the request again.`;
+  throw new AppError("conflict", text);
+}
+
+/** @returns `false` when another revision became the latest after the deployment was read */
+async function tryUpdate(
+  ctx: Context,
+  deployment_id: string,
+  input: DeploymentPatchRequest,
+  origin: string,
+): Promise<boolean> {
   const before = await findDeployment(ctx, deployment_id);
   assertChangeable(before);
   const change = toChange(before, input, agentUrl(ctx.env, origin, deployment_id));
@@ -28,7 +47,7 @@ export async function updateDeployment(
   if (secrets && input.traffic) {
     throw invalid(["body", "traffic"], "cannot change together with secrets: send two requests");
   }
-  await applyChange(ctx, before, {
+  return applyChange(ctx, before, {
     ...change,
     traffic: await toTraffic(ctx, before, input.traffic),
     display_name: input.display_name,
@@ -37,7 +56,6 @@ export async function updateDeployment(
       ? { id: newId(), copied: null, trigger: triggerOf(ctx.caller, change) }
       : secrets && (await revisionOfSecrets(ctx, before)),
   });
-  return getDeployment(ctx, deployment_id, origin);
 }
 
 /**
