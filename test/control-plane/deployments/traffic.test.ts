@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
-import { eq } from "drizzle-orm";
+import { eq, type SQL } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { applyChange } from "../../../src/control-plane/deployments/api/change.ts";
+import { deleteRevision } from "../../../src/control-plane/deployments/api/revision-service.ts";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import {
@@ -174,6 +175,31 @@ describe("a split", () => {
     expect((await split(share(canary, 100))).status).toBe(422);
     expect((await call("DELETE", `/revisions/${canary}`, undefined, ours.editor)).status).toBe(403);
   });
+});
+
+test.each<[string, (id: string) => Partial<typeof deployments.$inferInsert>]>([
+  ["a split names it", (id) => ({ traffic: [share(id, 10), share(newId(), 90)] })],
+  ["it becomes active", (id) => ({ active_revision_id: id })],
+  ["it becomes the latest", (id) => ({ latest_revision_id: id })],
+])("a revision is not deleted when, after the checks, %s", async (_case, fields) => {
+  const { id, add } = await deployment();
+  const revision_id = await add(2);
+  const ctx = systemContext(ours.workspace_id);
+  const update = (table: typeof revisions) => ({
+    set: (values: object) => ({
+      where: async (condition: SQL) => {
+        await db.update(deployments).set(fields(revision_id)).where(eq(deployments.id, id));
+        return db.update(table).set(values).where(condition);
+      },
+    }),
+  });
+  const get = (target: typeof ctx.db, key: string | symbol) =>
+    key === "update" ? update : Reflect.get(target, key);
+  const slow = { ...ctx, db: new Proxy(ctx.db, { get }) };
+  const deleted = deleteRevision(slow, { deployment_id: id, revision_id });
+  await expect(deleted).rejects.toMatchObject({ code: "conflict" });
+  const [row] = await db.select().from(revisions).where(eq(revisions.id, revision_id));
+  expect(row?.deleted_at).toBeNull();
 });
 
 describe("a preview", () => {

@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
@@ -191,9 +191,23 @@ export async function deleteRevision(ctx: Context, path: RevisionPath): Promise<
     throw new AppError("conflict", text);
   }
   const deleted_at = new Date().toISOString();
-  await ctx.db
+  const { meta } = await ctx.db
     .update(revisions)
     .set({ deleted_at })
-    .where(and(eq(revisions.id, id), inWorkspace(ctx, revisions)));
+    .where(and(eq(revisions.id, id), inWorkspace(ctx, revisions), isUnused(id)));
+  if (meta.changes === 0) {
+    const text = `Revision ${id} became the active one, the latest one, or part of the traffic: read its deployment again.`;
+    throw new AppError("conflict", text);
+  }
   forgetActive(path.deployment_id);
+}
+
+/** Repeats the checks inside the update: a change of the traffic can come between. */
+function isUnused(id: string): SQL {
+  return sql`not exists (
+    select 1 from deployments where deployments.id = ${revisions.deployment_id} and (
+      active_revision_id = ${id} or latest_revision_id = ${id}
+      or exists (select 1 from json_each(traffic) where value ->> 'revision_id' = ${id})
+    )
+  )`;
 }
