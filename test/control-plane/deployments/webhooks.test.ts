@@ -1,12 +1,16 @@
 import { env } from "cloudflare:workers";
 import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { kindOf, statusRequest } from "../../../src/control-plane/deployments/git/git-host.ts";
 import { concerns, readPush } from "../../../src/control-plane/deployments/git/pushes.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import { sweepDeliveries } from "../../../src/control-plane/deployments/rollout/sweep.ts";
-import { revisions, webhook_deliveries } from "../../../src/control-plane/deployments/table.ts";
+import {
+  deployments,
+  revisions,
+  webhook_deliveries,
+} from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { deploymentRow } from "../../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
@@ -115,6 +119,24 @@ describe("a push", () => {
       revisions: [],
       detail: "Ignored: this delivery was received before.",
     });
+  });
+
+  test("builds the others when the deletion of a deployment begins before it is written", async () => {
+    const { send, deployed } = await integration();
+    const [kept, deleted] = [await deployed(), await deployed()];
+    const batch = env.DB.batch.bind(env.DB);
+    const write = vi.spyOn(env.DB, "batch").mockImplementation(async (statements) => {
+      const isDeleted = eq(deployments.id, deleted.id);
+      await db.update(deployments).set({ status: "AWAITING_DELETE" }).where(isDeleted);
+      return batch(statements);
+    });
+    const answer = await send(PUSH).finally(() => write.mockRestore());
+    expect([answer.status, answer.body.revisions]).toEqual([200, [expect.any(String)]]);
+    const [row] = await db
+      .select()
+      .from(revisions)
+      .where(eq(revisions.id, answer.body.revisions[0]));
+    expect(row?.deployment_id).toBe(kept.id);
   });
 
   test("of GitLab is deduplicated by the id that stays through redeliveries", async () => {

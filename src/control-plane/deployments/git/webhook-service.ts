@@ -5,7 +5,7 @@ import { deriveSecrets, isSameSecret, isSignedWith } from "../../../shared/crypt
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { baseUrl } from "../../../shared/http/base-url.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { isOrphaned, isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { sendBuilds } from "../queue.ts";
 import { type DeploymentRow, insertRevisionOf } from "../rows.ts";
@@ -54,13 +54,27 @@ export async function receiveWebhook(
     return { revisions: [], detail: "Ignored: only pushes of branches are built." };
   }
   const { workspace_id } = integration;
-  const matching = await findConcerned(db, workspace_id, integration_id, push);
-  if (matching.length > 0) await assertStorageQuota({ env, db, caller: { workspace_id } });
   const delivery = { integration_id, delivery_id, workspace_id };
-  return buildAll(env, db, delivery, matching, push);
+  return buildConcerned(env, db, delivery, push).catch((error: unknown) => {
+    // A deployment was deleted after it was read: the next read leaves it out.
+    if (!isOrphaned(error)) throw error;
+    return buildConcerned(env, db, delivery, push);
+  });
 }
 
 type Delivery = { integration_id: string; delivery_id: string; workspace_id: string };
+
+async function buildConcerned(
+  env: Env,
+  db: Database,
+  delivery: Delivery,
+  push: Push,
+): Promise<WebhookAnswer> {
+  const { workspace_id, integration_id } = delivery;
+  const matching = await findConcerned(db, workspace_id, integration_id, push);
+  if (matching.length > 0) await assertStorageQuota({ env, db, caller: { workspace_id } });
+  return buildAll(env, db, delivery, matching, push);
+}
 
 /** Writes the delivery and its revisions in one transaction, so that a failed one can be redelivered. */
 async function buildAll(
