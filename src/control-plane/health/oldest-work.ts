@@ -10,14 +10,18 @@ export type OldestWork = {
 
 /**
  * A sweep renews `sent_at` each minute, so that no age derives from it, with one exception: schedules whose
- * windows wait for a quota are due for long, and are checked by each sweep. Exports wait for others of their
- * workspace, and files for others of their export, until they have been claimed once. Each subquery reads an
- * index of unfinished work. `?1` is the current time.
+ * windows wait for a quota are due for long, and are checked by each sweep. Builds wait for leased builds of their
+ * workspace, and age from their last step: a claim ends such a wait. Exports wait for others of their workspace, and
+ * files for others of their export, until they have been claimed once. Each subquery reads an index of unfinished
+ * work. `?1` is the current time.
  */
 export const OLDEST_WORK = `
   SELECT
-    (SELECT min(created_at) FROM revisions
+    (SELECT min(updated_at) FROM revisions
       WHERE status IN ('CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING')
+        AND (lease_expires_at > ?1 OR workspace_id NOT IN (
+          SELECT workspace_id FROM revisions
+          WHERE status IN ('BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING') AND lease_expires_at > ?1))
     ) AS build_age,
     (SELECT min(max(updated_at, coalesce(next_attempt_at, ''))) FROM bulk_exports e
       WHERE status = 'CREATED' AND coalesce(next_attempt_at, '') <= ?1 AND NOT EXISTS (

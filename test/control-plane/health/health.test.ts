@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { aroundEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { run_webhooks } from "../../../src/agent-server/webhooks/table.ts";
+import { revisions } from "../../../src/control-plane/deployments/table.ts";
 import type { Health } from "../../../src/control-plane/health/health-schema.ts";
 import { checkHealth, recordTick } from "../../../src/control-plane/health/health-service.ts";
 import { bulk_export_files, bulk_exports } from "../../../src/exports/table.ts";
@@ -98,10 +99,27 @@ test("nothing is stuck without work, and the values of the stores are known", as
 describe("names the work that waits too long, and no other", () => {
   test("a build", async () => {
     const deployment = await deploymentRow(ours.workspace_id);
-    await revisionRow(deployment, { created_at: ago(HOUR_MS), status: "DEPLOYED" });
+    const old = { created_at: ago(HOUR_MS), updated_at: ago(HOUR_MS) };
+    await revisionRow(deployment, { ...old, status: "DEPLOYED" });
     await revisionRow(deployment, { number: 2 });
     expect(await stuck()).toEqual([]);
-    await revisionRow(deployment, { number: 3, created_at: ago(HOUR_MS) });
+    await revisionRow(deployment, { ...old, number: 3 });
+    expect(await stuck()).toEqual(["build_age"]);
+  });
+
+  test("a build, except behind leased builds of its workspace", async () => {
+    const deployment = await deploymentRow(ours.workspace_id);
+    const old = { created_at: ago(HOUR_MS), updated_at: ago(HOUR_MS) };
+    const leased = { status: "BUILDING", lease_expires_at: ago(-10_000) } as const;
+    await revisionRow(deployment, old);
+    // A build that waited for an hour before its claim.
+    await revisionRow(deployment, { ...old, ...leased, number: 2, updated_at: ago(0) });
+    expect(await stuck()).toEqual([]);
+    const theirs = await deploymentRow(newId());
+    const { id } = await revisionRow(theirs, old);
+    expect(await stuck()).toEqual(["build_age"]);
+    await db.delete(revisions).where(sql`id = ${id}`);
+    await revisionRow(deployment, { ...old, ...leased, number: 3 });
     expect(await stuck()).toEqual(["build_age"]);
   });
 
