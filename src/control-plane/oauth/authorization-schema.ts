@@ -26,7 +26,12 @@ export const AuthenticateRequest = namedObject("OAuthAuthenticateRequest", {
     .nullish()
     .describe("Whether to require a new consent although a token exists"),
   token_id: Uuid.nullish().describe("Id of the token to use"),
-  is_default: z.boolean().nullish().describe("Whether the new token becomes the default"),
+  is_default: z
+    .boolean()
+    .nullish()
+    .describe(
+      "Whether the token becomes the default. Default: true; a renewed token stays as it is",
+    ),
   use_agent_builder_public_oauth: z.boolean().nullish().describe("Ignored"),
 });
 export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>;

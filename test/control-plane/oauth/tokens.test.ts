@@ -2,8 +2,9 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
+import { saveToken } from "../../../src/control-plane/oauth/authorizations/new-token.ts";
 import { tokenObject } from "../../../src/control-plane/oauth/storage/stub.ts";
-import { oauth_connections } from "../../../src/control-plane/oauth/table.ts";
+import { oauth_authorizations, oauth_connections } from "../../../src/control-plane/oauth/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { authenticate, person, provider, tokenOf } from "./support.ts";
@@ -227,6 +228,39 @@ describe("authenticate", () => {
     expect(again).toMatchObject({ status: "pending", token: null, url: expect.any(String) });
     const named = await authenticate(key, { provider: down, token_id });
     expect(named).toMatchObject({ status: "token_expired", url: expect.any(String) });
+  });
+
+  test("of an expired token keeps its label and whether it is the default, unless requested", async () => {
+    const { key, owner } = await ada();
+    const past = new Date(Date.now() - HOUR).toISOString();
+    const expired = { expires_at: past, refresh_at: past, refresh_token: null };
+    const other = await tokenOf(ours, owner, down);
+    const label = { provider_account_label: "work" };
+    const token_id = await tokenOf(ours, owner, down, {
+      grant: expired,
+      is_default: false,
+      ...label,
+    });
+    const renew = async (fields: { is_default?: boolean }) => {
+      const { auth_id } = await authenticate(key, { provider: down, token_id, ...fields });
+      const isIts = eq(oauth_authorizations.id, auth_id);
+      const row = await database(env).select().from(oauth_authorizations).where(isIts).get();
+      if (!row) throw new Error("The authorization is not stored");
+      const tokens = { access_token: "a", refresh_token: null, token_type: "Bearer" };
+      const times = { expires_at: past, refresh_at: past };
+      const grant = { ...tokens, ...times, scopes: null, account_label: "ada@acme.test" };
+      expect(await saveToken(database(env), row, grant)).toBe(true);
+      const list = await (await api(PATH, { key })).json<{ id: string }[]>();
+      return list.sort((a, b) => a.id.localeCompare(b.id));
+    };
+    expect(await renew({})).toMatchObject([
+      { id: other, is_default: true },
+      { id: token_id, is_default: false, ...label },
+    ]);
+    expect(await renew({ is_default: true })).toMatchObject([
+      { id: other, is_default: false },
+      { id: token_id, is_default: true, ...label },
+    ]);
   });
 
   test("of a provider that is down gives the token while it lives, then a 503 with Retry-After", async () => {

@@ -41,20 +41,20 @@ export async function authenticateUser(
     findConnected(ctx, request),
   ]);
   const choice = choose(tokens, toWanted(input), connected);
-  const consent = (token_id: string | null) =>
-    beginAuthorization(ctx, provider, request, input, token_id, origin);
+  const consent = (token: TokenRow | null) =>
+    beginAuthorization(ctx, provider, request, input, token, origin);
   switch (choice.do) {
     case "refuse":
       throw notFound("OAuth token", input.token_id ?? "");
     case "connect":
       return connectionRequired(ctx, choice.token);
     case "consent":
-      return consent(choice.token?.id ?? null);
+      return consent(choice.token);
     case "read": {
       const answer = await readToken(ctx.env, ctx.db, choice.token, provider);
       if (answer.ok) return completed(ctx, choice.token, answer);
       if (answer.reason !== "ended") throw toError(answer);
-      const again = await consent(choice.token.id);
+      const again = await consent(choice.token);
       return input.token_id ? { ...again, status: "token_expired" } : again;
     }
   }
@@ -112,7 +112,7 @@ async function beginAuthorization(
   provider: ProviderRow,
   request: AuthorizationRequest,
   { scopes, is_default }: AuthenticateRequest,
-  token_id: string | null,
+  token: TokenRow | null,
   origin: string,
 ): Promise<Authentication> {
   const [auth_id, state, now] = [newId(), randomToken(STATE_LENGTH), Date.now()];
@@ -125,11 +125,11 @@ async function beginAuthorization(
     provider_id: provider.provider_id,
     ...request,
     scopes: [...scopes],
-    is_default: is_default ?? true,
+    is_default: is_default ?? token?.is_default ?? true,
     state_sha256: sha256Hex(state),
     ...(await encrypt(ctx.env, verifier, verifierOwner(auth_id))),
     redirect_uri,
-    token_id: token_id ?? newId(),
+    token_id: token?.id ?? newId(),
     status: "pending",
     created_at: new Date(now).toISOString(),
     expires_at: new Date(now + AUTHORIZATION_MS).toISOString(),

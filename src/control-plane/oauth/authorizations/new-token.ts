@@ -1,4 +1,4 @@
-import { and, eq, ne } from "drizzle-orm";
+import { and, eq, ne, sql } from "drizzle-orm";
 import type { Database } from "../../../shared/context.ts";
 import { isForeignKeyViolation } from "../../../shared/storage/sql.ts";
 import type { Grant } from "../client/provider-access.ts";
@@ -20,13 +20,24 @@ export async function saveToken(
     expires_at: grant.expires_at,
     is_default: row.is_default,
     updated_at: now,
-    ...(grant.account_label !== null && { provider_account_label: grant.account_label }),
   };
+  const label = grant.account_label;
+  // Keeps the owner's label at a renewal.
+  const kept_label = sql`coalesce(${oauth_tokens.provider_account_label}, ${label})`;
   const whose = { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id };
   const insert = db
     .insert(oauth_tokens)
-    .values({ id: row.token_id, ...whose, ...values, created_at: now })
-    .onConflictDoUpdate({ target: oauth_tokens.id, set: values });
+    .values({
+      id: row.token_id,
+      ...whose,
+      ...values,
+      provider_account_label: label,
+      created_at: now,
+    })
+    .onConflictDoUpdate({
+      target: oauth_tokens.id,
+      set: { ...values, provider_account_label: kept_label },
+    });
   const end = db
     .update(oauth_authorizations)
     .set({ status: "completed", ciphertext: "" })
