@@ -323,6 +323,25 @@ describe("an expiry", () => {
     const shorter = { expires_at: inMs(30_000) };
     expect(await statusOf(KEYS, { key: brief.key, json: shorter })).toBe(200);
   });
+
+  test("limits rotation: a key rotates none that outlives it, but itself", async () => {
+    const { admin } = await workspace();
+    const made = async (expires_at: string | null) =>
+      (await call(KEYS, { key: admin, json: { role: "admin", expires_at } })).body;
+    const [brief, endless] = [await made(inMs(60_000)), await made(null)];
+    const [later, earlier] = [await made(inMs(120_000)), await made(inMs(30_000))];
+    const rotate = (id: string, key: string) =>
+      call<object>(`${KEYS}/${id}/rotate`, { key, method: "POST" });
+    for (const { id, key } of [endless, later]) {
+      const { status, body } = await rotate(id, brief.key);
+      const text = "when the calling key expires";
+      expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining(text)]);
+      expect(await works(key)).toBe(true);
+    }
+    expect((await rotate(earlier.id, brief.key)).status).toBe(200);
+    expect((await rotate(endless.id, admin)).status).toBe(200);
+    expect((await rotate(brief.id, brief.key)).status).toBe(200);
+  });
 });
 
 describe("an admin of the organization", () => {

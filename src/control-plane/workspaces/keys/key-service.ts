@@ -1,6 +1,6 @@
-import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
-import { notFound } from "../../../shared/errors.ts";
+import { invalid, notFound } from "../../../shared/errors.ts";
 import { assertAdmin, assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
 import { forgetCallers } from "../caller-cache.ts";
 import { isActiveKey } from "../credential-rows.ts";
@@ -36,6 +36,9 @@ export async function rotateApiKey(
   { overlap_seconds }: RotateQuery,
 ): Promise<ApiKeyWithSecret> {
   await assertManages(ctx, scope);
+  const isRotated = and(eq(api_keys.id, id), isInScope(ctx, scope), isActiveKey());
+  const [found] = await ctx.db.select().from(api_keys).where(isRotated);
+  if (found) await assertExpiry(ctx, found.expires_at);
   const kind = scope === "personal" ? "personal" : "service";
   const { api_key, sha256, prefix } = newApiKey(kind);
   const [row] = await ctx.db
@@ -46,11 +49,22 @@ export async function rotateApiKey(
       previous_sha256: sql`${api_keys.sha256}`,
       previous_expires_at: new Date(Date.now() + overlap_seconds * 1000).toISOString(),
     })
-    .where(and(eq(api_keys.id, id), isInScope(ctx, scope), isActiveKey()))
+    .where(isRotated)
     .returning();
   if (row === undefined) throw notFound("API key", id);
   forgetCallers();
   return ApiKeyWithSecret.parse({ ...toApiKey(row), key: api_key });
+}
+
+/** A key with an expiry returns no secret of a key that outlives it. */
+export async function assertExpiry(ctx: Context, expires_at: string | null): Promise<void> {
+  const { actor } = ctx.caller;
+  if (actor.type !== "api_key") return;
+  const isCaller = and(eq(api_keys.id, actor.key_id), gt(api_keys.expires_at, ""));
+  const [limit] = await ctx.db.select().from(api_keys).where(isCaller);
+  if (!limit?.expires_at || (expires_at !== null && expires_at <= limit.expires_at)) return;
+  const text = `must be at or before ${limit.expires_at}, when the calling key expires`;
+  throw invalid(["body", "expires_at"], text);
 }
 
 export async function revokeApiKey(ctx: Context, scope: KeyScope, id: string): Promise<ApiKey> {

@@ -1,4 +1,4 @@
-import { and, count, eq, gt, isNull } from "drizzle-orm";
+import { and, count, eq, isNull } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { whoOf } from "../../../shared/http/rate-limit.ts";
@@ -13,6 +13,7 @@ import {
   type ServiceKeyCreateRequest,
 } from "./key-schema.ts";
 import {
+  assertExpiry,
   assertManages,
   isInScope,
   type KeyScope,
@@ -91,7 +92,6 @@ async function insertKey(ctx: Context, scope: KeyScope, key: NewKey): Promise<Ap
   return ApiKeyWithSecret.parse({ ...(row && toApiKey(row)), key: api_key });
 }
 
-/** A key with an expiry creates no key that outlives it. */
 async function expiryOf(
   ctx: Context,
   requested: string | null | undefined,
@@ -101,15 +101,8 @@ async function expiryOf(
   if (expires_at !== null && expires_at <= new Date().toISOString()) {
     throw invalid(["body", "expires_at"], "must be in the future");
   }
-  const { actor } = ctx.caller;
-  if (actor.type !== "api_key") return expires_at;
-  const isCaller = and(eq(api_keys.id, actor.key_id), gt(api_keys.expires_at, ""));
-  const [limit] = await ctx.db.select().from(api_keys).where(isCaller);
-  if (!limit?.expires_at || (expires_at !== null && expires_at <= limit.expires_at)) {
-    return expires_at;
-  }
-  const text = `must be at or before ${limit.expires_at}, when the calling key expires`;
-  throw invalid(["body", "expires_at"], text);
+  await assertExpiry(ctx, expires_at);
+  return expires_at;
 }
 
 async function assertOwnWorkspace({ db, caller }: Context, id: string): Promise<void> {
