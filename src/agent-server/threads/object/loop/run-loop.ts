@@ -124,12 +124,7 @@ export class RunLoop {
       this.#startNext();
     });
     this.#notify();
-    return this.#settleStopped();
-  }
-
-  async #settleStopped() {
-    await this.#live?.stopped();
-    await this.#settle();
+    return this.#settle(this.#live?.stopped());
   }
 
   /** Applies cancellations of a whole deployment, which the directory returned for this thread. */
@@ -152,7 +147,8 @@ export class RunLoop {
     await this.#settle();
   }
 
-  async #settle() {
+  async #settle(stopped?: Promise<void>) {
+    await stopped;
     this.#settling.start();
     this.#notify();
     await this.#settling.pending;
