@@ -546,6 +546,17 @@ describe("an assistant's configuration", () => {
     expect(readDraft(draft, typed as never)).toEqual({ problems: {}, values: stored });
   });
 
+  test("keeps values of other types than their fields", () => {
+    const values = { model: 5, limit: null, tools: null };
+    const properties = { model: { type: "string" }, limit: { type: "number" }, tools: {} };
+    const typed = { config_schema: { properties }, context_schema: { properties } };
+    const stored = { config: { configurable: values }, context: values };
+    const draft = draftOf(stored as never, typed as never);
+    expect(draft.contextFields).toEqual({ model: "", limit: "", tools: "null" });
+    expect(JSON.parse(draft.context)).toEqual({ model: 5, limit: null });
+    expect(readDraft(draft, typed as never)).toEqual({ problems: {}, values: stored });
+  });
+
   test("refuses untyped values that are not an object", () => {
     const draft = { ...draftOf(assistant, schemas), config: '{"configurable": 1}', context: "[]" };
     expect(readDraft(draft, schemas).problems).toEqual({

@@ -31,10 +31,17 @@ export function draftOf(assistant: Assistant | undefined, schemas: Schemas): Con
   };
 }
 
+/** Whether the field can show its value. JSON shows others, such as a number in a field for text. */
+function isTyped({ name, kind, isRequired }: InputField, values: Fields): boolean {
+  const value = values[name];
+  if (isRequired || kind === "json" || value === undefined) return true;
+  return typeof value === (kind === "text" || kind === "choice" ? "string" : kind);
+}
+
 /** @returns the values without those of typed fields, `undefined` when none remain */
 function untypedOf(fields: InputField[], values: unknown): unknown {
   if (!isFields(values)) return values;
-  const typed = new Set(fields.map(({ name }) => name));
+  const typed = new Set(fields.filter((field) => isTyped(field, values)).map(({ name }) => name));
   const others = Object.entries(values).filter(([name]) => !typed.has(name));
   return others.length > 0 ? Object.fromEntries(others) : undefined;
 }
@@ -44,7 +51,9 @@ function textsOf(fields: InputField[], values: unknown): Record<string, string> 
   if (!isFields(values)) return {};
   const known = fields.filter(({ name }) => values[name] !== undefined);
   return Object.fromEntries(
-    known.map(({ name, kind }) => {
+    known.map((field) => {
+      const { name, kind } = field;
+      if (!isTyped(field, values)) return [name, ""];
       const value = values[name];
       return [name, typeof value === "string" && kind !== "json" ? value : toJson(value, 2)];
     }),
