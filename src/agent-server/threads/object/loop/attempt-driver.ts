@@ -121,10 +121,9 @@ export class AttemptDriver {
 
   async #handleOutcome(attempt: RunAttempt, sent: unknown) {
     const { run } = attempt;
-    const sentOps = isRecord(sent) ? sent.ops : null;
     const outcome = this.#parse(attempt, () => parseOutcome(sent), {
       error: "InvalidOutcomeError",
-      ops: sentOps,
+      ops: isRecord(sent) ? sent.ops : null,
     });
     if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
     const isLive = this.#owner.isLive(attempt);
