@@ -14,8 +14,8 @@ const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
 const current = new AsyncLocalStorage<PendingWork>();
-/** Work of each timer that runs: another context may clear it. */
-const owners = new Map<unknown, PendingWork>();
+/** Work of each timer, which another context may clear. Weak: the runtime ends a call with its timers. */
+const owners = new WeakMap<object, PendingWork>();
 
 /** Requests, store operations and timers of a run that are in progress. */
 export class PendingWork {
@@ -50,7 +50,6 @@ export class PendingWork {
       await new Promise((resolve) => startTimer(resolve, POLL_MS));
       if (this.#isBusy) quietSince = Date.now();
     }
-    for (const timer of this.#timers) owners.delete(timer);
   }
 
   async call<T>(promise: Promise<T>): Promise<T> {
@@ -63,21 +62,20 @@ export class PendingWork {
   }
 
   start(start: (ended: () => void) => unknown): unknown {
-    const timer = start(() => this.#end(timer));
+    const timer = start(() => this.#timers.delete(timer));
     this.#timers.add(timer);
-    owners.set(timer, this);
+    if (isObject(timer)) owners.set(timer, this);
     return timer;
   }
 
   static stop(timer: unknown) {
-    const owner = owners.get(timer);
-    if (owner) owner.#end(timer);
+    const owner = isObject(timer) ? owners.get(timer) : undefined;
+    if (owner) owner.#timers.delete(timer);
   }
+}
 
-  #end(timer: unknown) {
-    this.#timers.delete(timer);
-    owners.delete(timer);
-  }
+function isObject(timer: unknown): timer is object {
+  return typeof timer === "object" && timer !== null;
 }
 
 /** Counts a call of the current run as its work. */
