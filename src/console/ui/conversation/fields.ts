@@ -18,6 +18,15 @@ export function parseOr(text: string): unknown {
   }
 }
 
+/** @returns the fields of an object that differ from those of another one; other values as they are */
+export function changedFields(before: unknown, after: unknown): unknown {
+  if (!isFields(before) || !isFields(after)) return after;
+  const changed = Object.entries(after).filter(([key, value]) => {
+    return !Object.hasOwn(before, key) || toJson(before[key]) !== toJson(value);
+  });
+  return Object.fromEntries(changed);
+}
+
 export type ParsedText<T> = { value: T } | { problem: string };
 
 export function parseJson(text: string): ParsedText<unknown> {
