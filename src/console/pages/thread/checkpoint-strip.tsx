@@ -19,10 +19,11 @@ type Props = {
   onChoose: (id: string | undefined) => void;
   /** Runs from the chosen checkpoint; absent for viewers. */
   onFork: (() => void) | undefined;
+  isForking: boolean;
 };
 
 /** Checkpoints in order, grouped by run. Arrow keys move between them. */
-export function CheckpointStrip({ view, runs, isWaiting, onChoose, onFork }: Props) {
+export function CheckpointStrip({ view, runs, isWaiting, onChoose, onFork, isForking }: Props) {
   const { marks, index, chosen } = view;
   const shown = marks[index];
   if (shown === undefined) return null;
@@ -46,6 +47,7 @@ export function CheckpointStrip({ view, runs, isWaiting, onChoose, onFork }: Pro
             <button
               type="button"
               className={`btn sm ${chosen === null ? "ghost" : "pri"}`}
+              disabled={isForking}
               onClick={onFork}
             >
               <Icon name="fork" small /> Fork from here

@@ -1,9 +1,9 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
-import { useApiChange, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { useApiChange, useApiQuery, useForget, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
-import { threadPath } from "../../runs/stream/agent.ts";
+import { agentPath, threadPath } from "../../runs/stream/agent.ts";
 import { tracesOfThread, useTraceMetadata } from "../../runs/trace-metadata.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
 import { pathTo } from "../../state/path.ts";
@@ -88,6 +88,7 @@ function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id
   const [isOpen, setOpen] = useState(false);
   const workspace = useWorkspaceId();
   const navigate = useNavigate();
+  const forget = useForget();
   const { mutateAsync } = useApiChange({
     method: "DELETE",
     path: threadPath(deployment, thread_id)``,
@@ -105,6 +106,7 @@ function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id
           isDestructive
           onAct={async () => {
             await mutateAsync();
+            forget(agentPath(deployment)`/threads/search`);
             await navigate({ to: pathTo(workspace, "/threads"), search: { deployment } });
           }}
           onClose={() => setOpen(false)}

@@ -104,13 +104,14 @@ function Found({ view, thread_id, agent }: FoundProps) {
           isWaiting={isWaiting}
           onChoose={choose}
           onFork={mayWrite && chosen !== null && assistant_id !== undefined ? fork : undefined}
+          isForking={actions.start.isPending}
         />
         <EndScroll>
           <ThreadMessages
             view={view}
             agent={agent}
             {...(chosen !== null && state !== undefined && { at: state.values })}
-            empty={<Empty title="Nothing yet">Messages and state appear with the first run.</Empty>}
+            empty={<NoMessages view={view} />}
           />
           {chosen === null && <ThreadAlerts view={view} actions={actions} />}
         </EndScroll>
@@ -124,6 +125,15 @@ function Found({ view, thread_id, agent }: FoundProps) {
       </section>
       <Side {...{ view, thread_id, checkpoints, actions, isWaiting }} />
     </div>
+  );
+}
+
+/** An empty conversation, unless its state is not read. */
+function NoMessages({ view: { state } }: { view: ThreadView }) {
+  return (
+    <QueryState query={state} what="The state could not be read">
+      {() => <Empty title="Nothing yet">Messages and state appear with the first run.</Empty>}
+    </QueryState>
   );
 }
 

@@ -3,7 +3,7 @@ import type { useThreadActions } from "../../runs/use-thread-actions.ts";
 import { StateDiff } from "../../ui/conversation/state-diff.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
-import { Skeleton } from "../../ui/states.tsx";
+import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
 import { EditState } from "./edit-state.tsx";
 import type { CheckpointView } from "./use-checkpoints.ts";
 
@@ -16,16 +16,30 @@ type Props = {
 /** The state at the checkpoint that is shown, and what that checkpoint changed. */
 export function StateTab({ view, actions }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const { state, former, index, marks, chosen } = view;
-  if (marks.length === 0) return <p className="in-p dim">No checkpoint yet.</p>;
-  if (state === undefined) return <Skeleton rows={4} />;
+  const { history, state, former, index, marks, chosen } = view;
+  if (marks.length === 0) {
+    return (
+      <QueryState query={history} what="The checkpoints could not be read" rows={4}>
+        {() => <p className="in-p dim">No checkpoint yet.</p>}
+      </QueryState>
+    );
+  }
+  if (state === undefined) {
+    if (view.error === null) return <Skeleton rows={4} />;
+    return <ErrorState what="The state could not be read" error={view.error} />;
+  }
   return (
     <div className="in-p grid gap-3">
       <section aria-label="Changes">
         <div className="row">
           <h3>Changed by checkpoint {index + 1}</h3>
           {actions !== null && (
-            <button type="button" className="btn sm ghost push" onClick={() => setOpen(true)}>
+            <button
+              type="button"
+              className="btn sm ghost push"
+              disabled={view.isStale}
+              onClick={() => setOpen(true)}
+            >
               <Icon name="pencil" small /> Edit state
             </button>
           )}

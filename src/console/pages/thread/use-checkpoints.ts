@@ -1,3 +1,4 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { useApiQuery } from "../../api/hooks.ts";
 import type { PathTag } from "../../api/path.ts";
 import { type CheckpointMark, toMarks } from "../../runs/checkpoints.ts";
@@ -7,6 +8,7 @@ import { type StateItem, threadPath } from "../../runs/stream/agent.ts";
 export const HISTORY_SHOWN = 100;
 
 export type CheckpointView = {
+  history: UseQueryResult<Partial<StateItem>[]>;
   marks: CheckpointMark[];
   /** Index of the checkpoint that is shown. */
   index: number;
@@ -15,6 +17,10 @@ export type CheckpointView = {
   /** The state at the checkpoint that is shown, and at the one before it. */
   state: StateItem | undefined;
   former: StateItem | undefined;
+  /** Why it could not be read. */
+  error: Error | null;
+  /** Whether the state is that of the checkpoint that was shown before. */
+  isStale: boolean;
   /** Requests of all checkpoints, also those that were answered. */
   requests: InterruptRequest[];
 };
@@ -43,12 +49,17 @@ export function useCheckpoints(
   const requests = (history.data ?? []).flatMap(({ interrupts }) =>
     interruptsOf({ tasks: [{ interrupts }] }),
   );
-  return { marks, index, chosen, state, former, requests };
+  return {
+    ...{ history, marks, index, chosen, requests },
+    ...{ state: state.shown, error: state.error, isStale: state.isPlaceholderData },
+    former: former.shown,
+  };
 }
 
 function useStateAt(path: PathTag, id: string | undefined) {
-  const { data } = useApiQuery<StateItem>(id === undefined ? null : path`/state/${id}`, {
+  const query = useApiQuery<StateItem>(id === undefined ? null : path`/state/${id}`, {
     keepPrevious: true,
   });
-  return id === undefined ? undefined : data;
+  const { data, error, isPlaceholderData } = query;
+  return { shown: id === undefined ? undefined : data, error, isPlaceholderData };
 }
