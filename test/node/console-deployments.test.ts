@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { activityOf, activityText } from "../../src/console/deployments/activity.ts";
 import {
+  buildAgainOf,
   isRolledBack,
   moveOf,
   othersOf,
@@ -97,4 +98,23 @@ test("the traffic moves from the revision that serves to the newest one and to t
   expect(namesFrom(5)).toEqual(["Promote 6", "Roll back 3"]);
   expect(namesFrom(2)).toEqual(["Promote 6"]);
   expect(othersOf([revision(1)], { number: 1 })).toEqual([]);
+});
+
+test("a preview is built again from its own source, and another revision from its deployment's", () => {
+  const source_revision_config = {
+    repo_ref: "feature",
+    agent_config_path: null,
+    langgraph_config_path: "apps/agent/langgraph.json",
+    image_uri: null,
+    source_tarball_path: null,
+    repo_commit_sha: "0123456789abcdef0123456789abcdef01234567",
+  };
+  expect(buildAgainOf({ is_preview: true, source_revision_config })).toEqual({
+    activate: false,
+    source_revision_config: {
+      repo_ref: "feature",
+      langgraph_config_path: "apps/agent/langgraph.json",
+    },
+  });
+  expect(buildAgainOf({ is_preview: false, source_revision_config })).toEqual({ activate: true });
 });

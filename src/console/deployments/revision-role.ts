@@ -52,6 +52,17 @@ export function isFirstToServe<R extends Built>(
   return active_revision_id === revision.id && built.every(({ id }) => id === revision.id);
 }
 
+/** Returns the request that builds the source of a revision once more: a preview has one that differs from its deployment's. */
+export function buildAgainOf({
+  is_preview,
+  source_revision_config: config,
+}: Pick<Revision, "is_preview" | "source_revision_config">) {
+  if (!is_preview) return { activate: true };
+  const { repo_commit_sha: _commit, image_uri: _image, ...source } = config;
+  const given = Object.entries(source).filter(([, value]) => value !== null);
+  return { activate: false, source_revision_config: Object.fromEntries(given) };
+}
+
 export type MoveName = "Promote" | "Roll back";
 
 /** Names the move of all traffic to a revision: an earlier one is rolled back to. */

@@ -5,8 +5,15 @@ import { useApiChange } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
-import { type MoveName, moveOf, othersOf, roleOf } from "../../deployments/revision-role.ts";
+import {
+  buildAgainOf,
+  type MoveName,
+  moveOf,
+  othersOf,
+  roleOf,
+} from "../../deployments/revision-role.ts";
 import { showStatus } from "../../deployments/revision-status.ts";
+import { InlineError } from "../../ui/blocks/inline-error.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatDuration } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
@@ -118,7 +125,7 @@ function MoveTraffic({ act, deployment, revision, onClose }: MoveProps) {
       act={`${act} now`}
       keep="Keep as it is"
       onAct={() =>
-        move(revision.id, act === "Promote" ? `Promoted ${name}` : `Rolled back to ${name}`)
+        move(revision.id, act, act === "Promote" ? `Promoted ${name}` : `Rolled back to ${name}`)
       }
       onClose={onClose}
     >
@@ -140,15 +147,27 @@ function useMove(deployment: Deployment) {
     invalidates: ["/v2/deployments"],
   });
   const former = deployment.active_revision_id;
-  const move = async (revision_id: string, done: string): Promise<void> => {
+  const move = async (revision_id: string, act: MoveName, done: string): Promise<void> => {
     const started = performance.now();
     await mutateAsync(revision_id);
     const text = `${done} in ${formatDuration(performance.now() - started)}`;
     const canReturn = former !== null && former !== revision_id;
+    const isRollback = act === "Roll back";
+    const back = async (to: string) => {
+      await move(
+        to,
+        isRollback ? "Promote" : "Roll back",
+        isRollback ? "Moved forward" : "Moved back",
+      );
+    };
+    const onFailed = (error: Error) => toast(`The traffic was not moved: ${error.message}`);
     toast(
       text,
       canReturn
-        ? { label: "Move forward again", onClick: () => void move(former, "Moved forward") }
+        ? {
+            label: isRollback ? "Move forward again" : "Move back again",
+            onClick: () => void back(former).catch(onFailed),
+          }
         : undefined,
     );
   };
@@ -159,19 +178,21 @@ function BuildAgain({ revision }: { revision: Revision }) {
   const toast = useToast();
   const build = useApiChange<void, Revision>({
     path: apiPath`/v2/deployments/${revision.deployment_id}/revisions`,
-    body: () => ({ activate: !revision.is_preview }),
+    body: () => buildAgainOf(revision),
     invalidates: ["/v2/deployments"],
   });
   return (
-    <button
-      type="button"
-      className="btn"
-      disabled={build.isPending}
-      title={build.error?.message}
-      onClick={() => build.mutate(undefined, { onSuccess: () => toast("A new revision builds") })}
-    >
-      <Icon name="refresh" /> {build.isPending ? "Starting" : "Build again"}
-    </button>
+    <>
+      <button
+        type="button"
+        className="btn"
+        disabled={build.isPending}
+        onClick={() => build.mutate(undefined, { onSuccess: () => toast("A new revision builds") })}
+      >
+        <Icon name="refresh" /> {build.isPending ? "Starting" : "Build again"}
+      </button>
+      <InlineError error={build.error} />
+    </>
   );
 }
 
