@@ -1,3 +1,4 @@
+import { SecretArea } from "../../ui/form/secret-area.tsx";
 import { Icon } from "../../ui/icon.tsx";
 
 export type SecretRow = { key: string; name: string; value: string };
@@ -23,15 +24,14 @@ export function SecretRows({ rows, onChange }: Props) {
             placeholder="OPENAI_API_KEY"
             value={name}
             autoComplete="off"
+            required={value !== ""}
             onChange={(event) => set(key, { name: event.target.value })}
           />
-          <input
-            className="in mono"
-            type="password"
+          <SecretArea
             aria-label={`Value of secret ${index + 1}`}
             placeholder="Value"
             value={value}
-            autoComplete="new-password"
+            required={name.trim() !== ""}
             onChange={(event) => set(key, { value: event.target.value })}
           />
           <button

@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useId, useState } from "react";
 import type {
   Deployment,
   NamedSecretChange,
@@ -8,6 +8,7 @@ import { apiPath } from "../../../api/path.ts";
 import { ConfirmDialog, Dialog } from "../../../ui/dialog.tsx";
 import { Field } from "../../../ui/form/field.tsx";
 import { FormFooter } from "../../../ui/form/form-footer.tsx";
+import { SecretArea } from "../../../ui/form/secret-area.tsx";
 import { Icon } from "../../../ui/icon.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { ErrorState } from "../../../ui/states.tsx";
@@ -95,6 +96,7 @@ type DialogProps = { deployment: Deployment; name: string; onClose: () => void }
 function SecretDialog({ deployment, name, onClose }: DialogProps) {
   const change = useSecretChange(deployment.id);
   const toast = useToast();
+  const valueField = useId();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -122,17 +124,19 @@ function SecretDialog({ deployment, name, onClose }: DialogProps) {
           >
             The agents read it as an environment variable.
           </Field>
-          <Field
-            label="Value"
-            name="value"
-            type="password"
-            autoComplete="new-password"
-            autoFocus={name !== ""}
-            required
-            className="mono"
-          >
-            Encrypted here and never shown again.
-          </Field>
+          <div className="field">
+            <label htmlFor={valueField}>Value</label>
+            <SecretArea
+              id={valueField}
+              name="value"
+              aria-describedby={`${valueField}-hint`}
+              autoFocus={name !== ""}
+              required
+            />
+            <p className="hint" id={`${valueField}-hint`}>
+              Encrypted here and never shown again. Lines of a key are kept.
+            </p>
+          </div>
           {change.error && <ErrorState what="The secret was not set" error={change.error} />}
         </div>
         <FormFooter act="Set secret" busy="Setting" isBusy={change.isPending} onClose={onClose} />
