@@ -21,6 +21,8 @@ export const queryClient = new QueryClient({
       retry: (count, error) =>
         count < MAX_RETRIES && !(error instanceof ApiError && error.status < CLIENT_ERROR),
     },
+    // A change that waits for the network would come after the person has given it up.
+    mutations: { networkMode: "always" },
   },
 });
 

@@ -1,9 +1,10 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useId, useRef } from "react";
 import { signOut, useMe, useWorkspace } from "../api/session.ts";
 import { pathTo } from "../state/path.ts";
 import { switchZone, ZONE } from "../state/time-zone.ts";
+import { InlineError } from "../ui/blocks/inline-error.tsx";
 import { Icon } from "../ui/icon.tsx";
 
 export function WorkspaceMenu() {
@@ -11,7 +12,7 @@ export function WorkspaceMenu() {
   const { id, name } = useWorkspace();
   const menu = useId();
   const ref = useRef<HTMLDivElement>(null);
-  const leave = useSignOut();
+  const { leave, error } = useSignOut();
   return (
     <>
       <button type="button" className="ws" popoverTarget={menu}>
@@ -56,6 +57,7 @@ export function WorkspaceMenu() {
         <button type="button" className="opt" onClick={leave}>
           Sign out
         </button>
+        <InlineError error={error} />
       </div>
     </>
   );
@@ -67,15 +69,17 @@ function showOtherZone(): void {
   location.reload();
 }
 
-function useSignOut(): () => void {
+function useSignOut() {
   const client = useQueryClient();
   const navigate = useNavigate();
-  return () => {
-    void signOut().then(() => {
+  const { mutate, error } = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => {
       client.clear();
       // Drafts and lists are of the person who leaves.
       sessionStorage.clear();
       return navigate({ to: "/login" });
-    });
-  };
+    },
+  });
+  return { leave: () => mutate(), error };
 }

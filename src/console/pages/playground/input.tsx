@@ -8,6 +8,7 @@ import { isChatSchema } from "../../runs/input/input-schema.ts";
 import { isActive } from "../../runs/stream/run-status.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
 import type { useThreadActions } from "../../runs/use-thread-actions.ts";
+import { InlineError } from "../../ui/blocks/inline-error.tsx";
 import { Composer } from "../../ui/conversation/composer.tsx";
 import { messagesOf } from "../../ui/conversation/model.ts";
 import { formatCount } from "../../ui/formats.ts";
@@ -93,8 +94,11 @@ function StopButton({ run_id, actions: { cancel } }: StopProps) {
     return () => document.removeEventListener("keydown", onKey);
   }, []);
   return (
-    <button type="button" className="btn sm danger" disabled={cancel.isPending} onClick={stop}>
-      <Icon name="stop" small /> {cancel.isPending ? "Stopping" : "Stop"}
-    </button>
+    <>
+      <InlineError error={cancel.error} />
+      <button type="button" className="btn sm danger" disabled={cancel.isPending} onClick={stop}>
+        <Icon name="stop" small /> {cancel.isPending ? "Stopping" : "Stop"}
+      </button>
+    </>
   );
 }

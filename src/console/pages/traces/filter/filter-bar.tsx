@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useId, useRef, useState } from "react";
 import type { KnownValues } from "../../../traces/completion.ts";
 import type { FilterError } from "../../../traces/filter-error.ts";
+import { InlineError } from "../../../ui/blocks/inline-error.tsx";
 import { Icon } from "../../../ui/icon.tsx";
 import { Highlight } from "./highlight.tsx";
 import { type FilterCheck, useCheck } from "./use-check.ts";
@@ -53,6 +54,7 @@ export function FilterBar({ value, known, onApply }: Props) {
       </div>
       <div id={`${id}-error`} role="status">
         {error && <FilterProblem error={error} onFix={fix} />}
+        <InlineError error={check.failure} />
       </div>
     </div>
   );

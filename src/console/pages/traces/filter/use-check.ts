@@ -7,7 +7,13 @@ import { type FilterError, readError } from "../../../traces/filter-error.ts";
 
 const WAIT_MS = 250;
 
-export type FilterCheck = { error: FilterError | null; isValid: boolean; applyNow: () => void };
+export type FilterCheck = {
+  error: FilterError | null;
+  /** Why the filter could not be checked. */
+  failure: Error | null;
+  isValid: boolean;
+  applyNow: () => void;
+};
 
 /** Checks a filter by the service after a pause in typing, and applies it once it is valid. */
 export function useCheck(
@@ -37,8 +43,17 @@ export function useCheck(
     if (isReady && filter !== applied) apply.current(filter);
   }, [isReady, filter, applied]);
   return {
-    error: isSettled && !isEmpty && problem ? readError(problem.message, filter) : null,
+    error:
+      isSettled && !isEmpty && problem ? within(text, readError(problem.message, filter)) : null,
+    failure: isSettled && !isEmpty ? query.error : null,
     isValid,
     applyNow: () => setSettled(text),
   };
+}
+
+/** Counts from the beginning of the field, which may have spaces before the filter. */
+function within(text: string, error: FilterError): FilterError {
+  if (error.offset === null) return error;
+  const spaces = text.length - text.trimStart().length;
+  return { ...error, offset: error.offset + spaces, end: error.end + spaces };
 }
