@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Icon } from "./icon.tsx";
 
 const WAIT_MS = 250;
@@ -8,12 +8,21 @@ type Props = { label: string; value: string; onChange: (text: string) => void };
 /** Changes the address after a pause in typing. `/` puts the focus here. */
 export function SearchField({ label, value, onChange }: Props) {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  /** The text that the address has, or is about to have without spaces around it. */
+  const sent = useRef(value);
   useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => onChange(text), WAIT_MS);
+    if (value === sent.current.trim()) return;
+    sent.current = value;
+    setText(value);
+  }, [value]);
+  useEffect(() => {
+    if (text === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = text;
+      onChange(text);
+    }, WAIT_MS);
     return () => clearTimeout(timer);
-  }, [text, value, onChange]);
+  }, [text, onChange]);
   return (
     <div className="search w-70">
       <Icon name="search" small />
