@@ -278,6 +278,8 @@ describe("times and axes", () => {
     expect(choiceOf(all, live, all.to)).toEqual({});
     const from = Date.parse("2026-11-18T00:30:00Z");
     expect(choiceOf({ ...all, from }, live, all.to)).toEqual({ from: "2026-11-18T00:30:00.000Z" });
+    const half = { from: all.from, to: from };
+    expect(choiceOf(half, live, all.to)).toEqual({ from: start, to: "2026-11-18T00:30:00.000Z" });
   });
 
   test.each([

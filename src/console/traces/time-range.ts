@@ -65,12 +65,10 @@ export function choiceOf(
   window: TimeWindow,
   end: number,
 ): TimeChoice {
-  const start = window.isChosen ? window.start : undefined;
-  const isFirst = part.from <= Date.parse(window.start);
-  return {
-    from: isFirst ? start : new Date(part.from).toISOString(),
-    to: part.to < end ? new Date(part.to).toISOString() : window.end,
-  };
+  const to = part.to < end ? new Date(part.to).toISOString() : window.end;
+  if (part.from > Date.parse(window.start)) return { from: new Date(part.from).toISOString(), to };
+  // The start of a range that ends now moves on: a part that has ended keeps its own.
+  return { from: window.isChosen || to !== undefined ? window.start : undefined, to };
 }
 
 /** A time on an axis, with its date where the buckets are long. */

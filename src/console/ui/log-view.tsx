@@ -51,9 +51,14 @@ export function LogView({
     const index = lines.findIndex(({ number }) => number === target);
     if (index >= 0) rows.scrollToIndex(index, { align: "center" });
   }, [target, lines, rows]);
+  const formerTop = useRef(0);
+  // Only a reader moves upwards: lines are added below.
   const noticeScroll = () => {
     const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = box.current ?? {};
-    if (isFollowing && scrollHeight - scrollTop - clientHeight > NEAR_END_PX) onScrolledUp?.();
+    const isUp = scrollTop < formerTop.current;
+    formerTop.current = scrollTop;
+    if (!isFollowing || !isUp) return;
+    if (scrollHeight - scrollTop - clientHeight > NEAR_END_PX) onScrolledUp?.();
   };
   return (
     <div
@@ -64,8 +69,7 @@ export function LogView({
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard.
       tabIndex={0}
-      onWheel={noticeScroll}
-      onKeyUp={noticeScroll}
+      onScroll={noticeScroll}
     >
       <div className="relative" style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ index, key, start }) => (
