@@ -17,7 +17,7 @@ const BUILDING_POLL_MS = 2000;
 const POLL_MS = 5000;
 
 export function DeploymentTable({ rows }: { rows: Deployment[] }) {
-  const activityOf = useActivity(rows);
+  const { activityOf } = useActivity(rows);
   const columns: TableColumn<Deployment>[] = [
     { id: "name", header: "Name", cell: (row) => <Name deployment={row} /> },
     { id: "serving", header: "Serving", cell: (row) => <Serving deployment={row} />, card: "full" },

@@ -8,11 +8,11 @@ const POLL_MS = 60_000;
 /** An answer holds 1000 buckets: 48 of each group, and of the rest. */
 const MAX_GROUPS = 19;
 
-/**
- * Reads the runs of all these deployments at once.
- * @returns `null` for a deployment that is not among the 19 with the most runs
- */
-export function useActivity(rows: Deployment[]): (deployment_id: string) => Activity | null {
+/** Activity of a deployment, `null` for one that is not among the 19 with the most runs. */
+type ActivityOf = (deployment_id: string) => Activity | null;
+
+/** Reads the runs of all these deployments at once. */
+export function useActivity(rows: Deployment[]): { activityOf: ActivityOf; isRead: boolean } {
   const session = rows.flatMap(({ tracing_project_id }) => tracing_project_id ?? []).sort();
   const start = (Math.floor(Date.now() / CELL_MS) - CELLS + 1) * CELL_MS;
   const { data } = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
@@ -27,5 +27,8 @@ export function useActivity(rows: Deployment[]): (deployment_id: string) => Acti
     poll: POLL_MS,
     keepPrevious: true,
   });
-  return (id) => (data ? activityOf(data, id) : null);
+  return {
+    activityOf: (id) => (data ? activityOf(data, id) : null),
+    isRead: data !== undefined || session.length === 0,
+  };
 }

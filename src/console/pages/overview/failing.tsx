@@ -24,19 +24,24 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Used-up quotas first, then firing alerts, failed newest revisions, and runs and exports that failed within a day. */
 export function Failing({ deployments }: { deployments: Deployment[] }) {
   const quotas = useUsedUpQuotas();
-  const dated = [
-    ...useFiringAlerts(),
-    ...useFailedBuilds(deployments),
-    ...useFailedRuns(deployments),
-    ...useFailedExports(),
-  ].sort((one, other) => (other.at ?? "").localeCompare(one.at ?? ""));
-  const problems = [...quotas, ...dated];
+  const parts = [
+    useFiringAlerts(),
+    useFailedBuilds(deployments),
+    useFailedRuns(deployments),
+    useFailedExports("FAILED"),
+    useFailedExports("TIMEDOUT"),
+  ];
+  const dated = parts
+    .flatMap((part) => part ?? [])
+    .sort((one, other) => (other.at ?? "").localeCompare(one.at ?? ""));
+  const problems = [...(quotas ?? []), ...dated];
+  const isRead = [quotas, ...parts].every((part) => part !== null);
   return (
     <Panel
       title={
         <span className="row">
           <span className={problems.length > 0 ? "err" : "dim"}>
-            <StatusIcon kind={problems.length > 0 ? "failed" : "ok"} />
+            <StatusIcon kind={problems.length > 0 ? "failed" : isRead ? "ok" : "idle"} />
           </span>
           Failing, last 24 hours
           {problems.length > 0 && <span className="count">{problems.length}</span>}
@@ -46,7 +51,9 @@ export function Failing({ deployments }: { deployments: Deployment[] }) {
     >
       {problems.length === 0 ? (
         <p className="in-p dim">
-          No newest revision failed, and no run or export of the last day. No alert fires.
+          {isRead
+            ? "No newest revision failed, and no run or export of the last day. No alert fires."
+            : "Not all alerts, quotas, runs and exports are read."}
         </p>
       ) : (
         <ul>
@@ -77,9 +84,10 @@ function useFailedBuilds(deployments: Deployment[]): OverviewProblem[] {
   });
 }
 
-function useFailedRuns(deployments: Deployment[]): OverviewProblem[] {
+function useFailedRuns(deployments: Deployment[]): OverviewProblem[] | null {
   const workspace = useWorkspaceId();
-  const activityOf = useActivity(deployments);
+  const { activityOf, isRead } = useActivity(deployments);
+  if (!isRead) return null;
   return deployments.flatMap(({ id, name, tracing_project_id: project }) => {
     const { runs = 0, errors = 0, failed_at = null } = activityOf(id) ?? {};
     if (failed_at === null) return [];
@@ -106,18 +114,19 @@ function timeOf(iso: string, later_ms = 0): string {
   return formatTick(Date.parse(iso) + later_ms, DAY_MS);
 }
 
-function useFailedExports(): OverviewProblem[] {
+function useFailedExports(status: "FAILED" | "TIMEDOUT"): OverviewProblem[] | null {
   const workspace = useWorkspaceId();
-  const { data = [] } = useApiQuery<BulkExport[]>(apiPath`/api/v1/bulk-exports`, {
-    query: { status: "FAILED", limit: SHOWN },
+  const { data } = useApiQuery<BulkExport[]>(apiPath`/api/v1/bulk-exports`, {
+    query: { status, limit: SHOWN },
     poll: POLL_MS,
   });
-  const projectOf = useProjectNames(data);
+  const projectOf = useProjectNames(data ?? []);
+  if (data === undefined) return null;
   return data
     .filter(({ finished_at }) => Date.now() - Date.parse(finished_at ?? "") < DAY_MS)
     .map((order) => ({
       key: order.id,
-      title: `${exportName(order, projectOf(order.session_id))} failed`,
+      title: `${exportName(order, projectOf(order.session_id))} ${status === "FAILED" ? "failed" : "timed out"}`,
       detail: order.error ?? order.id,
       at: order.finished_at ?? "",
       to: pathTo(workspace, `/exports/${order.id}`),

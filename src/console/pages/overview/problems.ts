@@ -19,10 +19,12 @@ export type OverviewProblem = {
 
 const POLL_MS = 10_000;
 
-export function useFiringAlerts(): OverviewProblem[] {
+/** @returns `null` until the alerts are read */
+export function useFiringAlerts(): OverviewProblem[] | null {
   const workspace = useWorkspaceId();
   const { data } = useApiQuery<AlertList>(ALERTS, { poll: POLL_MS });
-  const firing = (data?.alerts ?? []).filter(({ status }) => status === "firing");
+  if (data === undefined) return null;
+  const firing = data.alerts.filter(({ status }) => status === "firing");
   return firing.map((alert) => ({
     key: alert.id,
     title: `Alert: ${alert.name}`,
@@ -32,10 +34,12 @@ export function useFiringAlerts(): OverviewProblem[] {
   }));
 }
 
-export function useUsedUpQuotas(): OverviewProblem[] {
+/** @returns `null` until the quotas are read */
+export function useUsedUpQuotas(): OverviewProblem[] | null {
   const workspace = useWorkspaceId();
   const { data } = useApiQuery<QuotaList>(QUOTAS, { poll: POLL_MS });
-  return (data?.quotas ?? []).filter(isUsedUp).map(({ meter, period, set_by, limit, used }) => {
+  if (data === undefined) return null;
+  return data.quotas.filter(isUsedUp).map(({ meter, period, set_by, limit, used }) => {
     const { label, format } = METER_TEXTS[meter];
     return {
       key: `${meter}/${period}/${set_by}`,
