@@ -6,12 +6,32 @@ const SHOWN = 100;
 
 type Serving = { isPending: boolean; error: Error | null; chosen: Deployment | null };
 
-/** The deployment of the address by id or name, else the first one that serves. */
-export function useServing(wanted: string | undefined): Serving {
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The deployments that serve, among the newest ones and the one of the address. */
+function useDeployments(wanted: string | undefined) {
   const { data, isPending, error } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: SHOWN },
   });
-  const serving = (data?.resources ?? []).filter(({ active_revision_id }) => active_revision_id);
+  const listed = data?.resources ?? [];
+  const isMissing =
+    data !== undefined && !listed.some(({ id, name }) => [id, name].includes(wanted ?? id));
+  const older = useApiQuery<Deployment>(
+    isMissing && wanted !== undefined && ID.test(wanted)
+      ? apiPath`/v2/deployments/${wanted}`
+      : null,
+  );
+  const all = older.data ? [...listed, older.data] : listed;
+  return {
+    isPending: isPending || older.isLoading,
+    error,
+    serving: all.filter(({ active_revision_id }) => active_revision_id),
+  };
+}
+
+/** The deployment of the address by id or name, else the first one that serves. */
+export function useServing(wanted: string | undefined): Serving {
+  const { isPending, error, serving } = useDeployments(wanted);
   const named = serving.find(({ id, name }) => id === wanted || name === wanted);
   return { isPending, error, chosen: named ?? (wanted ? null : (serving[0] ?? null)) };
 }
@@ -19,10 +39,7 @@ export function useServing(wanted: string | undefined): Serving {
 type Props = { chosen: string; onChange: (id: string) => void };
 
 export function DeploymentSelect({ chosen, onChange }: Props) {
-  const { data } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
-    query: { limit: SHOWN },
-  });
-  const serving = (data?.resources ?? []).filter(({ active_revision_id }) => active_revision_id);
+  const { serving } = useDeployments(chosen);
   return (
     <select
       className="in auto max-w-60"
