@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { useApiChange } from "../../api/hooks.ts";
 import { apiPath, under } from "../../api/path.ts";
@@ -12,6 +13,8 @@ import { ErrorState } from "../../ui/states.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { Time } from "../../ui/values.tsx";
 import type { StoreItem } from "./store-item.ts";
+
+const route = getRouteApi("/w/$workspace/store");
 
 type Props = { item: StoreItem; deployment: string };
 
@@ -102,6 +105,7 @@ function EditItem({ item: { namespace, key, value }, deployment, onClose }: Edit
 
 function DeleteItem({ item: { namespace, key }, deployment, onClose }: EditProps) {
   const toast = useToast();
+  const navigate = route.useNavigate();
   const path = apiPath`/agents/${deployment}/store`;
   const { mutateAsync } = useApiChange({
     method: "DELETE",
@@ -115,7 +119,11 @@ function DeleteItem({ item: { namespace, key }, deployment, onClose }: EditProps
       act="Delete item"
       keep="Keep it"
       isDestructive
-      onAct={() => mutateAsync().then(() => toast(`Deleted ${key}`))}
+      onAct={async () => {
+        await mutateAsync();
+        toast(`Deleted ${key}`);
+        await navigate({ search: (former) => ({ ...former, key: undefined }) });
+      }}
       onClose={onClose}
     >
       Agents no longer find it. This cannot be undone.

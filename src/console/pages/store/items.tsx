@@ -1,4 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { LiveControl, type Polling } from "../../shell/live-control.tsx";
@@ -36,19 +37,26 @@ export function Items({ deployment, polling }: Props) {
       </TopBar>
       <MeaningSearch />
       <QueryState query={query} what="The items could not be read">
-        {({ items }) => {
-          const chosen = items.find((item) => idOf(item) === key);
-          return (
-            <>
-              {isTextUnused(items, q) && <UnusedText />}
-              <ItemTable items={items} offset={offset} />
-              {chosen && <ItemDetail key={key} item={chosen} deployment={deployment} />}
-            </>
-          );
-        }}
+        {({ items }) => (
+          <>
+            {isTextUnused(items, q) && <UnusedText />}
+            <ItemTable items={items} offset={offset} />
+            {key && <Chosen key={key} id={key} items={items} deployment={deployment} />}
+          </>
+        )}
       </QueryState>
     </div>
   );
+}
+
+type ChosenProps = { id: string; items: StoreItem[]; deployment: string };
+
+/** The item that is open, also once newer ones have moved it off the page. */
+function Chosen({ id, items, deployment }: ChosenProps) {
+  const found = items.find((item) => idOf(item) === id);
+  const [kept, keep] = useState(found);
+  if (found !== undefined && found !== kept) keep(found);
+  return kept && <ItemDetail item={kept} deployment={deployment} />;
 }
 
 function MeaningSearch() {

@@ -22,12 +22,13 @@ export function NewKey({ path, onMade, onClose }: Props) {
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    create.mutate(toRequest(new FormData(event.currentTarget), isService), {
-      onSuccess: ({ description, key }) => {
-        onMade({ title: `Key “${description}” is created.`, secret: key });
-        onClose();
-      },
-    });
+    const request = toRequest(new FormData(event.currentTarget), isService);
+    // Also after the dialog is closed: the secret is in this answer alone.
+    const onCreated = ({ description, key }: ApiKeyWithSecret) => {
+      onMade({ title: `Key “${description}” is created.`, secret: key });
+      onClose();
+    };
+    void create.mutateAsync(request).then(onCreated, () => {});
   };
   return (
     <Dialog title={isService ? "New service key" : "New personal key"} onClose={onClose}>
