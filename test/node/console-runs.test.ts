@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../src/console/alerts/alert-texts.ts";
 import { readEvents, toEvent } from "../../src/console/api/sse.ts";
 import { draftOf, readDraft, readTexts } from "../../src/console/pages/assistants/config-draft.ts";
-import { inputPart, inputText } from "../../src/console/pages/crons/cron-draft.ts";
+import {
+  inputPart,
+  inputText,
+  planOf,
+  toRequest,
+} from "../../src/console/pages/crons/cron-draft.ts";
 import { nextFirings } from "../../src/console/pages/crons/next-firings.ts";
 import { parseFilter } from "../../src/console/pages/threads/filter.ts";
 import { tagsOf, titleOf } from "../../src/console/pages/threads/title.ts";
@@ -23,6 +29,7 @@ import {
 } from "../../src/console/runs/interrupts/interrupts.ts";
 import { applyEvent, emptyLive, withStreamed } from "../../src/console/runs/stream/live.ts";
 import { diffOf } from "../../src/console/ui/conversation/diff.ts";
+import { changedFields } from "../../src/console/ui/conversation/fields.ts";
 import { parseInline, parseMarkdown } from "../../src/console/ui/conversation/markdown.ts";
 import { messagesOf, summaryOf, toConversation } from "../../src/console/ui/conversation/model.ts";
 
@@ -623,4 +630,32 @@ describe("the next runs of a schedule", () => {
   ])("%s in %s is refused", (schedule, zone, reason) => {
     expect(runs(schedule, zone).problem).toMatch(reason);
   });
+});
+
+test("a cron keeps the seconds of its end unless the end is edited", () => {
+  const cron = {
+    schedule: "0 9 * * *",
+    timezone: "UTC",
+    end_time: "2026-12-01T09:30:45Z",
+  } as never;
+  const plan = planOf(cron);
+  expect(toRequest(plan, cron).end_time).toBe("2026-12-01T09:30:45Z");
+  const edited = { ...plan, ends: "2026-12-01T09:31" };
+  expect(toRequest(edited, cron).end_time).toBe("2026-12-01T09:31:00Z");
+  expect(toRequest({ ...plan, ends: "" }, cron).end_time).toBeNull();
+});
+
+test("an edited state is written without the values that are as they were", () => {
+  const before = { count: 1, log: ["a"], user: { name: "x" }, messages: [] };
+  const after = { ...before, count: 2, user: { name: "y" }, added: null };
+  expect(changedFields(before, after)).toEqual({ count: 2, user: { name: "y" }, added: null });
+  expect(changedFields(before, structuredClone(before))).toEqual({});
+  expect(changedFields("text", "other")).toBe("other");
+});
+
+test.each([
+  [{ metric: "error_rate", threshold: 0.125 }, "Error rate ≥ 12.5% in 5 min"],
+  [{ metric: "latency_p95", threshold: 1.25 }, "Latency, p95 ≥ 1.25 s in 5 min"],
+])("an alert shows its threshold as it is: %j", (part, text) => {
+  expect(conditionOf({ operator: "gte", window_minutes: 5, ...part } as never)).toBe(text);
 });

@@ -1,6 +1,6 @@
 import type { Alert } from "../../control-plane/alerts/alert-schema.ts";
 import type { TracesSearch } from "../traces/search.ts";
-import { formatDuration, formatNumber, formatPercent } from "../ui/formats.ts";
+import { formatDuration, formatNumber } from "../ui/formats.ts";
 import type { StatusKind } from "../ui/icons/status-kind.ts";
 
 export type Metric = Alert["metric"];
@@ -14,8 +14,8 @@ type MetricTexts = {
   format: (value: number) => string;
 };
 
-const formatSeconds = (seconds: number) => formatDuration(seconds * 1000);
-const formatShare = (share: number) => formatPercent(share);
+const formatSeconds = (seconds: number) => `${formatNumber(seconds)} s`;
+const formatShare = (share: number) => `${formatNumber(share * 100)}%`;
 
 export const METRIC_TEXTS: Record<Metric, MetricTexts> = {
   error_rate: { label: "Error rate", unit: "percent", factor: 100, format: formatShare },

@@ -26,9 +26,10 @@ type IndexPair = { a: number | null; b: number | null };
 /** Keeps the order of both sides: what only B has comes before the next pair. */
 function alignLevel(a: Level, b: Level): IndexPair[] {
   const pairs: IndexPair[] = [];
+  const places = Map.groupBy(b.keys(), (place) => b[place]?.key);
   let at = 0;
   for (const { index, key } of a) {
-    const found = b.findIndex((each, place) => place >= at && each.key === key);
+    const found = firstFrom(at, places.get(key) ?? []);
     if (found === -1) {
       pairs.push({ a: index, b: null });
       continue;
@@ -38,6 +39,12 @@ function alignLevel(a: Level, b: Level): IndexPair[] {
     at = found + 1;
   }
   return [...pairs, ...b.slice(at).map(({ index }) => ({ a: null, b: index }))];
+}
+
+/** @returns the first place that is not before `at`, or -1. Drops those before it, which are passed for good */
+function firstFrom(at: number, places: number[]): number {
+  while (places[0] !== undefined && places[0] < at) places.shift();
+  return places[0] ?? -1;
 }
 
 function levelOf({ spans, size }: TraceTree, above: number | null): Level {

@@ -13,8 +13,10 @@ export function planOf(cron: FoundCron | undefined): Plan {
   };
 }
 
-export function toRequest({ schedule, timezone, ends }: Plan) {
-  return { schedule, timezone: timezone || null, end_time: endOf(ends) || null };
+/** The field has minutes: an end that is not edited keeps its seconds. */
+export function toRequest({ schedule, timezone, ends }: Plan, cron: FoundCron | undefined) {
+  const end_time = cron && ends === planOf(cron).ends ? cron.end_time : endOf(ends) || null;
+  return { schedule, timezone: timezone || null, end_time };
 }
 
 /** The page's fields have times without a zone, which are in UTC. */

@@ -42,7 +42,7 @@ export function CronForm({ deployment, cron, onSaved, onClose }: Props) {
     if (!parsed) return;
     const { text } = input.field;
     const given = inputPart(cron, { initial, text, value: parsed.value });
-    save.mutate({ ...toRequest(plan), ...chosen, ...given }, { onSuccess: onSaved });
+    save.mutate({ ...toRequest(plan, cron), ...chosen, ...given }, { onSuccess: onSaved });
   };
   const act = cron ? "Save cron" : "Create cron";
   return (
