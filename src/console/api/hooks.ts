@@ -85,16 +85,6 @@ export function useApiChange<V = void, T = unknown>(
   });
 }
 
-/** @returns a function that drops what was read below a path: the next page does not begin with it */
-export function useForget(): (prefix: string) => void {
-  const client = useQueryClient();
-  const workspace = useWorkspaceId();
-  return (prefix) =>
-    client.removeQueries({
-      predicate: ({ queryKey: [id, path] }) => id === workspace && String(path).startsWith(prefix),
-    });
-}
-
 /** @returns a function that reads everything below a path again */
 export function useInvalidate(): (prefix: string) => Promise<void> {
   const client = useQueryClient();

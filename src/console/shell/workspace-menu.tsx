@@ -12,7 +12,7 @@ export function WorkspaceMenu() {
   const { id, name } = useWorkspace();
   const menu = useId();
   const ref = useRef<HTMLDivElement>(null);
-  const { leave, error } = useSignOut();
+  const leave = useSignOut();
   return (
     <>
       <button type="button" className="ws" popoverTarget={menu}>
@@ -54,10 +54,10 @@ export function WorkspaceMenu() {
         <button type="button" className="opt" onClick={showOtherZone}>
           Times in {ZONE}
         </button>
-        <button type="button" className="opt" onClick={leave}>
+        <button type="button" className="opt" onClick={() => leave.mutate()}>
           Sign out
         </button>
-        <InlineError error={error} />
+        <InlineError error={leave.error} />
       </div>
     </>
   );
@@ -72,7 +72,7 @@ function showOtherZone(): void {
 function useSignOut() {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { mutate, error } = useMutation({
+  return useMutation({
     mutationFn: signOut,
     onSuccess: () => {
       client.clear();
@@ -81,5 +81,4 @@ function useSignOut() {
       return navigate({ to: "/login" });
     },
   });
-  return { leave: () => mutate(), error };
 }

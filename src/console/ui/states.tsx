@@ -58,9 +58,7 @@ export function ErrorState({ what, error, retry, intact }: ErrorProps) {
 }
 
 function remedyOf(error: Error): string {
-  if (error instanceof UnreachableError) {
-    return "Check the connection. The page reads again by itself; send a change once more.";
-  }
+  if (error instanceof UnreachableError) return "Check the connection.";
   if (!(error instanceof ApiError)) return "Reload the page; if it happens again, report it.";
   if (error.status === 402) return "Settings, Usage and quotas shows what is used.";
   if (error.status === 403) return "Your role does not allow this. An admin can change the role.";

@@ -1,7 +1,8 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
-import { useApiChange, useApiQuery, useForget, useWorkspaceId } from "../../api/hooks.ts";
+import { useApiChange, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { agentPath, threadPath } from "../../runs/stream/agent.ts";
 import { tracesOfThread, useTraceMetadata } from "../../runs/trace-metadata.ts";
@@ -88,7 +89,7 @@ function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id
   const [isOpen, setOpen] = useState(false);
   const workspace = useWorkspaceId();
   const navigate = useNavigate();
-  const forget = useForget();
+  const client = useQueryClient();
   const { mutateAsync } = useApiChange({
     method: "DELETE",
     path: threadPath(deployment, thread_id)``,
@@ -106,7 +107,9 @@ function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id
           isDestructive
           onAct={async () => {
             await mutateAsync();
-            forget(agentPath(deployment)`/threads/search`);
+            // Lists begin with what was read before, for a while.
+            const path = agentPath(deployment)`/threads/search`;
+            client.removeQueries({ queryKey: [workspace, path] });
             await navigate({ to: pathTo(workspace, "/threads"), search: { deployment } });
           }}
           onClose={() => setOpen(false)}
