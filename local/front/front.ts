@@ -74,7 +74,7 @@ class FrontServer implements Front {
     this.#server.on("connection", (socket: Socket) => this.#admit(socket));
     this.#server.on("request", (incoming, response) => void this.#serve(incoming, response));
     this.#server.on("upgrade", (incoming, socket) => this.#upgrade(incoming, socket));
-    this.#server.on("clientError", refuseBroken);
+    this.#server.on("clientError", (error, socket) => refuseBroken(error, socket as Socket));
     this.#stallTimer = setInterval(() => this.#endStalled(), limits.stalled_ms / 2);
     this.#stallTimer.unref();
   }

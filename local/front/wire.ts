@@ -1,5 +1,6 @@
 // Texts of HTTP between the two connections of a request: headers, and refusals of the front itself.
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { clientAddress } from "./callers.ts";
 
@@ -66,8 +67,10 @@ const BROKEN: Record<string, Refusal> = {
 };
 const MALFORMED: Refusal = { status: 400, detail: "The request is not valid HTTP." };
 
-export function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+/** A connection that has sent nothing has no request: its client would take a refusal for the answer to the next one. */
+export function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+  const isUnused = socket.bytesRead === 0;
+  if (error.code === "ECONNRESET" || isUnused || !socket.writable) return void socket.destroy();
   refuseSocket(socket, BROKEN[error.code ?? ""] ?? MALFORMED);
 }
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, request, type Server } from "node:http";
+import { Agent, createServer, type IncomingMessage, request, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -184,6 +184,29 @@ test.each([
   expect(answer).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
   expect(answer).toMatch(/"detail":"The (headers|body) did not arrive in time/);
   expect(seen).toEqual([]);
+});
+
+test("a connection that sends nothing ends without an answer", async () => {
+  await start(SHORT);
+  await startWorker();
+  expect(await exchange("")).toBe("");
+});
+
+test("a connection is kept between requests for longer than headers may take", async () => {
+  await start(SHORT);
+  await startWorker();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const send = () =>
+    new Promise<Socket>((resolve, reject) => {
+      const sent = request({ port, path: "/", headers: KEY, agent }, (answer) => {
+        answer.resume().once("end", () => resolve(answer.socket));
+      });
+      sent.once("error", reject).end();
+    });
+  const first = await send();
+  await new Promise((resolve) => setTimeout(resolve, 3 * SHORT.header_ms));
+  expect(await send()).toBe(first);
+  agent.destroy();
 });
 
 test("an upload that stops on its way ends", async () => {
