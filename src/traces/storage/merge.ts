@@ -92,12 +92,13 @@ export function toPointers(stored: Pointers, change: RunChange, names: PayloadNa
     else delete pointers[name];
   }
   if (change.attachments) {
-    pointers.attachments = firstOf({ ...pointers.attachments, ...change.attachments });
+    pointers.attachments = withinLimit({ ...pointers.attachments, ...change.attachments });
   }
   return { ...pointers, ...exactTexts(before, change.columns) };
 }
 
-function firstOf(attachments: NonNullable<Pointers["attachments"]>) {
+/** Drops what is beyond the limit of a run: requests may each bring some. */
+function withinLimit(attachments: NonNullable<Pointers["attachments"]>) {
   return Object.fromEntries(Object.entries(attachments).slice(0, MAX_ATTACHMENTS));
 }
 
