@@ -1,12 +1,11 @@
 import type { Deployment, DeploymentsList } from "../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../api/hooks.ts";
 import { apiPath } from "../api/path.ts";
+import { isId } from "../state/search.ts";
 
 const SHOWN = 100;
 
 type Serving = { isPending: boolean; error: Error | null; chosen: Deployment | null };
-
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The deployments that serve, among the newest ones and the one of the address. */
 function useDeployments(wanted: string | undefined) {
@@ -14,13 +13,9 @@ function useDeployments(wanted: string | undefined) {
     query: { limit: SHOWN },
   });
   const listed = data?.resources ?? [];
-  const isMissing =
-    data !== undefined && !listed.some(({ id, name }) => [id, name].includes(wanted ?? id));
-  const older = useApiQuery<Deployment>(
-    isMissing && wanted !== undefined && ID.test(wanted)
-      ? apiPath`/v2/deployments/${wanted}`
-      : null,
-  );
+  const isListed = listed.some(({ id }) => id === wanted);
+  const isOlder = data !== undefined && !isListed && wanted !== undefined && isId(wanted);
+  const older = useApiQuery<Deployment>(isOlder ? apiPath`/v2/deployments/${wanted}` : null);
   const all = older.data ? [...listed, older.data] : listed;
   return {
     isPending: isPending || older.isLoading,

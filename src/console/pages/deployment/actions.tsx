@@ -137,6 +137,12 @@ function MoveTraffic({ act, deployment, revision, onClose }: MoveProps) {
   );
 }
 
+/** The way back from each move. */
+const BACK: Record<MoveName, { label: string; act: MoveName; done: string }> = {
+  "Roll back": { label: "Move forward again", act: "Promote", done: "Moved forward" },
+  Promote: { label: "Move back again", act: "Roll back", done: "Moved back" },
+};
+
 /** Moves all traffic to a revision, and offers the way back with the time that it took. */
 function useMove(deployment: Deployment) {
   const toast = useToast();
@@ -151,25 +157,11 @@ function useMove(deployment: Deployment) {
     const started = performance.now();
     await mutateAsync(revision_id);
     const text = `${done} in ${formatDuration(performance.now() - started)}`;
-    const canReturn = former !== null && former !== revision_id;
-    const isRollback = act === "Roll back";
-    const back = async (to: string) => {
-      await move(
-        to,
-        isRollback ? "Promote" : "Roll back",
-        isRollback ? "Moved forward" : "Moved back",
-      );
-    };
+    if (former === null || former === revision_id) return toast(text);
+    const back = BACK[act];
     const onFailed = (error: Error) => toast(`The traffic was not moved: ${error.message}`);
-    toast(
-      text,
-      canReturn
-        ? {
-            label: isRollback ? "Move forward again" : "Move back again",
-            onClick: () => void back(former).catch(onFailed),
-          }
-        : undefined,
-    );
+    const onClick = () => void move(former, back.act, back.done).catch(onFailed);
+    toast(text, { label: back.label, onClick });
   };
   return move;
 }

@@ -1,3 +1,4 @@
+import { isId } from "../../state/search.ts";
 import { parseOr } from "../../ui/conversation/fields.ts";
 
 type Conditions = Record<string, unknown>;
@@ -8,7 +9,6 @@ type ThreadFilter = {
   values?: Conditions;
 };
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TOKENS = /(?:[^\s"]|"[^"]*"?)+/g;
 const WITHOUT = /^-[^\s-]/;
 const STATE = "values.";
@@ -26,7 +26,7 @@ export function parseFilter(text: string): { filter: ThreadFilter; unparsed: str
 
 function addToken(filter: ThreadFilter, token: string): boolean {
   const at = token.indexOf("=");
-  if (UUID.test(token)) filter.ids = [...(filter.ids ?? []), token.toLowerCase()];
+  if (isId(token)) filter.ids = [...(filter.ids ?? []), token.toLowerCase()];
   else if (at > 0) addCondition(filter, token.slice(0, at), parseOr(token.slice(at + 1)));
   else if (WITHOUT.test(token)) {
     filter.without_metadata = [...(filter.without_metadata ?? []), token.slice(1)];
