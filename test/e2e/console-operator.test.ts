@@ -146,7 +146,7 @@ test("an alert is created, fires, leads to its runs, is paused, edited and delet
   await dialog.getByLabel("Metric").selectOption({ label: "Error rate" });
   await dialog.getByLabel(/^Threshold/).fill("7");
   await dialog.getByRole("button", { name: "Save alert" }).click();
-  await page.getByText("Error rate ≥ 7.0% in 1 h").first().waitFor();
+  await page.getByText("Error rate ≥ 7% in 1 h").first().waitFor();
   const [alert] = (await access.call<{ alerts: object[] }>("GET", "/v1/alerts")).alerts;
   expect(alert).toMatchObject({
     ...{ metric: "error_rate", threshold: 0.07, window_minutes: 60, session_id: project.id },
