@@ -7,6 +7,7 @@ import {
 } from "../../src/control-plane/deployments/isolate/isolate.ts";
 import type { TailProps } from "../../src/control-plane/deployments/logs/tail-lines.ts";
 import { type ReceivedLine, toLines } from "../../src/control-plane/deployments/logs/tail-lines.ts";
+import { detachRpcResult } from "../../src/shared/rpc.ts";
 import { type DebugPort, forwardCalls, MAIN_ADDRESS } from "./debug-port.ts";
 import type { IsolateBackend } from "./isolate-backend.ts";
 
@@ -28,7 +29,7 @@ export class Isolate extends WorkerEntrypoint<HostEnv, IsolateCall> {
   constructor(ctx: ExecutionContext<IsolateCall>, env: HostEnv) {
     super(ctx, env);
     // biome-ignore lint/correctness/noConstructorReturn: only a proxy has every method that an agent has
-    return forwardCalls(this, (work) => this.#call(work));
+    return forwardCalls(this, (work) => detachRpcResult(this.#call(work)));
   }
 
   override fetch(request: Request): Promise<Response> {

@@ -1,7 +1,11 @@
-/** Strips the RPC disposer, so that the answer can be returned to another caller. */
-export async function detachRpcResult<T extends object>(answer: Promise<T>): Promise<T> {
+/**
+ * Strips the RPC disposer, so that the answer can be returned to another caller. With it, the answer would stay in this
+ * isolate until that caller collects its copy.
+ */
+export async function detachRpcResult<T>(answer: Promise<T>): Promise<T> {
+  const given = await answer;
   // The disposer is not enumerable.
-  return { ...(await answer) };
+  return typeof given === "object" && given !== null ? { ...given } : given;
 }
 
 /** Ends the call that an answer with a function keeps open, and with it the call's log. */
