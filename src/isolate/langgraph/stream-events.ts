@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { RunCall, StreamMode, ThreadSummary } from "../contract.ts";
 import { toCheckpointPayload, toDebugEvent } from "../functions/debug-events.ts";
+import { isSameInput } from "../tracing/sanitize-fields.ts";
 import { toWire } from "../wire.ts";
 import { type Emit, type MessageChunk, MessageEvents } from "./message-events.ts";
 
@@ -15,6 +16,12 @@ export type LangChainEvent = {
   data: { chunk?: unknown };
 };
 
+/** Values of a graph, and their JSON once it was needed. */
+type Values = { chunk: unknown; text: string | null };
+
+/** A longer text is written anew for the summary: it would take as much memory as the values while a step runs. */
+const MAX_KEPT_CHARACTERS = 64 * 1024;
+
 /** Turns LangGraph's stream chunks into server-sent events of the requested modes. */
 export class EventWriter {
   readonly #modes: ReadonlySet<StreamMode>;
@@ -24,8 +31,8 @@ export class EventWriter {
   readonly #messages: MessageEvents;
   /** SHA-256 of the first values to skip: a resumed graph repeats them. `null` skips any. */
   #skipped: string | null | undefined;
-  /** Newest root values, and their JSON once needed. */
-  #values: { chunk: unknown; text: string | null } | null = null;
+  /** Newest root values. */
+  #values: Values | null = null;
   #isInterrupted = false;
 
   constructor(
@@ -96,34 +103,35 @@ export class EventWriter {
   }
 
   #writeValues(suffix: string, chunk: unknown) {
-    const values = { chunk, text: null };
+    const values: Values = { chunk, text: null };
     if (suffix === "") this.#remember(values);
     if (suffix === "" && this.#isSkipped(values)) return;
     if (this.#modes.has("values")) {
       this.#emit(`values${suffix}`, this.#textOf(values));
-      this.#tasks?.setEmitted(suffix, this.#textOf(values));
+      this.#tasks?.setEmitted(suffix, chunk);
     }
     if (suffix === "") this.#messages.writeComplete(chunk);
   }
 
   /** An attempt may end between a checkpoint and its values, which were not emitted then. */
-  #isSkipped(values: { chunk: unknown; text: string | null }): boolean {
+  #isSkipped(values: Values): boolean {
     const skipped = this.#skipped;
     this.#skipped = undefined;
     if (typeof skipped !== "string") return skipped === null;
     return createHash("sha256").update(this.#textOf(values)).digest("hex") === skipped;
   }
 
-  #remember(values: { chunk: unknown; text: string | null }) {
+  #remember(values: Values) {
     const { chunk } = values;
     if (typeof chunk === "object" && chunk !== null && "__interrupt__" in chunk) {
       this.#isInterrupted = true;
     } else this.#values = values;
   }
 
-  #textOf(values: { chunk: unknown; text: string | null }): string {
-    values.text ??= toWire(values.chunk);
-    return values.text;
+  #textOf(values: Values): string {
+    const text = values.text ?? toWire(values.chunk);
+    if (text.length <= MAX_KEPT_CHARACTERS) values.text = text;
+    return text;
   }
 }
 
@@ -141,9 +149,9 @@ function wireOr(value: unknown, instead: unknown): string {
  */
 class TaskEvents {
   /** Last emitted values of each graph. */
-  readonly #values = new Map<string, string>();
+  readonly #values = new Map<string, unknown>();
 
-  setEmitted(graph: string, values: string) {
+  setEmitted(graph: string, values: unknown) {
     this.#values.set(graph, values);
   }
 
@@ -154,9 +162,8 @@ class TaskEvents {
       return toWire(chunk);
     }
     const { input, ...task } = chunk;
-    const text = toWire(input);
-    const isKnown = this.#values.get(graph) === text;
-    return `${toWire(task).slice(0, -1)},${isKnown ? '"input_is":"values"' : `"input":${text}`}}`;
+    const isKnown = isSameInput(this.#values.get(graph), input);
+    return `${toWire(task).slice(0, -1)},${isKnown ? '"input_is":"values"' : `"input":${toWire(input)}`}}`;
   }
 
   /** Drops the values of the graphs within a task that has ended: each call of a subgraph is another graph. */

@@ -211,3 +211,22 @@ test("an agent sends the input of a task in full once the task of its graph has 
     '{"id":"m","name":"model","input":{"of":"a"}}',
   ]);
 });
+
+test("a task's input refers to the latest values when its fields are theirs", () => {
+  const sent: string[] = [];
+  const call = {
+    stream_modes: ["values", "tasks"] as StreamMode[],
+    stream_subgraphs: false,
+    resuming: false,
+    short_forms: true,
+  };
+  const writer = new EventWriter(call, (event, data) => event === "tasks" && sent.push(data));
+  const [first, second] = [{ id: "1" }, { id: "2" }];
+  writer.write([], "values", { n: 1, list: [first] });
+  const inputs = [{ n: 1, list: [first] }, { n: 1, list: [first, second] }, { n: 1 }, "text"];
+  for (const input of inputs) writer.write([], "tasks", { id: "t", name: "node", input });
+  expect(sent.map((data) => JSON.parse(data))).toEqual([
+    { id: "t", name: "node", input_is: "values" },
+    ...inputs.slice(1).map((input) => ({ id: "t", name: "node", input })),
+  ]);
+});
