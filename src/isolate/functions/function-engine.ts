@@ -81,6 +81,8 @@ export class FunctionEngine implements Engine {
     const { host, outbox, signal, tracer, onSummary } = tools;
     assertInputOnly(call);
     const started = await readStart(call, host);
+    // Its bytes would be in memory beside the values, for as long as the function runs.
+    call.head = null;
     // The checkpoint of the loop is the last one that a run writes.
     const hasEnded = call.resuming && started.metadata.source === "loop";
     // A failed run leaves the values of its last checkpoint: the next run begins with them.
