@@ -1,5 +1,5 @@
 import type { StoreRefusal } from "../../../isolate/store-contract.ts";
-import { isRecord } from "../../../shared/guards.ts";
+import { isEqual, isRecord } from "../../../shared/guards.ts";
 
 const OPERATORS = {
   $eq: (item, wanted) => isEqual(item, wanted),
@@ -73,17 +73,4 @@ function toNumber(value: unknown): number {
   if (typeof value === "number" || typeof value === "boolean") return Number(value);
   if (typeof value === "string" && value.trim() !== "") return Number(value);
   return Number.NaN;
-}
-
-function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((one, index) => isEqual(one, b[index]));
-  }
-  if (!isRecord(a) || !isRecord(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]))
-  );
 }
