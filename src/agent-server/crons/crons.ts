@@ -1,4 +1,5 @@
 import { allows } from "../../shared/filters.ts";
+import { isEqual } from "../../shared/guards.ts";
 import { isMigrated, migrate } from "../../shared/storage/object-tables.ts";
 import { Firings } from "./firings.ts";
 import { MIGRATIONS } from "./migrations.ts";
@@ -153,7 +154,7 @@ export class Crons {
     for (const row of this.#storage.sql.exec<Row>(sql, ...values)) {
       const own = JSON.parse(row.metadata);
       const has = ([key, value]: [string, unknown]) =>
-        JSON.stringify(own[key]) === JSON.stringify(value);
+        Object.hasOwn(own, key) && isEqual(own[key], value);
       if (wanted.every(has) && allows(filters, own)) yield row.cron_id;
     }
   }

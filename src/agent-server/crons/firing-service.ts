@@ -38,7 +38,8 @@ export async function fireCron(
   const cron = await object.getCron(cron_id);
   if (cron === null) throw cronMissing(cron_id);
   const now = Date.now();
-  const at = Math.floor(now / SECOND_MS) * SECOND_MS;
+  // Schedules fire at whole minutes: the millisecond keeps this apart from a firing of the schedule.
+  const at = Math.floor(now / SECOND_MS) * SECOND_MS + 1;
   const run_id = await firingId(cron, at);
   const target = { deployment_id, thread_id: cron.thread_id, headers: {}, origin, run_id };
   const run = await createRun(ctx, target, toInput(cron));

@@ -171,7 +171,8 @@ describe("a cron", () => {
     const thread_id = await thread();
     const a = await create({ metadata: { team: "a", n: 1 } });
     await new Promise((resolve) => setTimeout(resolve, 2));
-    const b = await create({ assistant_id: "steps", enabled: false, metadata: { team: "a" } });
+    const nested = { team: "a", of: { x: 1, y: [2] } };
+    const b = await create({ assistant_id: "steps", enabled: false, metadata: nested });
     await new Promise((resolve) => setTimeout(resolve, 2));
     const c = await createOn(thread_id, { schedule: "0 0 1 1 *" });
     const ids = async (json: Json = {}) => (await search(json)).map(({ cron_id }) => cron_id);
@@ -182,6 +183,8 @@ describe("a cron", () => {
     expect(await ids({ thread_id })).toEqual([c.cron_id]);
     expect(await ids({ enabled: true })).toEqual([c.cron_id, a.cron_id]);
     expect(await ids({ metadata: { team: "a", n: 1 } })).toEqual([a.cron_id]);
+    expect(await ids({ metadata: { of: { y: [2], x: 1 } } })).toEqual([b.cron_id]);
+    expect(await ids({ metadata: { of: { x: 1 } } })).toEqual([]);
     expect(await ids({ sort_by: "created_at", sort_order: "asc" })).toEqual([
       a.cron_id,
       b.cron_id,
