@@ -26,6 +26,7 @@ export function toToolAnswer(id: RpcId, result: ReadableStream): ReadableStream 
 
 /** Models read the text, programs the structured content. */
 function toToolResult(values: unknown) {
+  if (values === null) return refusal("The run was cancelled.");
   if (!isRecord(values)) return { content: [toText(JSON.stringify(values))], isError: false };
   const failure = values.__error__;
   if (isRecord(failure)) return refusal(`${failure.error}: ${failure.message}`);

@@ -109,7 +109,7 @@ async function callTool(ctx: Context, target: RunTarget, params: unknown): Promi
   // Clients cannot reconnect to a tool call.
   const on_disconnect = "cancel";
   const run = RunCreate.parse({ assistant_id: tool.assistant_id, input, on_disconnect });
-  return toStream((await waitRun(ctx, target, run)).body);
+  return toStream((await waitRun(ctx, target, run, "join")).body);
 }
 
 async function findTools(ctx: Context, deployment_id: string): Promise<Tool[]> {

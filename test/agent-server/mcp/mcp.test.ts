@@ -179,6 +179,16 @@ describe("a call", () => {
     expect(requested.content[0]?.text).toContain('{"question":"go on?"}');
   });
 
+  test("whose run is cancelled is an error, and not an empty result", async () => {
+    const called = call("steps", { delay_ms: 60_000 });
+    const cancel = () => api(`${agent}/runs/cancel`, { key: ours.editor, json: { status: "all" } });
+    await expect.poll(async () => (await cancel()).status).toBe(204);
+    expect(await called).toEqual({
+      content: [{ type: "text", text: "The run was cancelled." }],
+      isError: true,
+    });
+  });
+
   test("of a tool that is not there is refused", async () => {
     expect(await post("tools/call", { name: "nobody" })).toMatchObject({
       error: { code: -32602, message: "Unknown tool: nobody" },

@@ -169,6 +169,9 @@ export type LateCancellation = Pick<CancelChoice, "status"> & {
   filters: Filters | null;
 };
 
+/** Form of the result of a cancelled run: `null` for join, `{}` for wait, whose clients read a key of it. */
+export type ResultKind = "wait" | "join";
+
 export type StreamChoice = {
   /** Id of the last event received, -1 for all events. */
   after: number;

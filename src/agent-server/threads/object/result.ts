@@ -1,11 +1,11 @@
-import type { StreamChoice } from "../contract/records.ts";
+import type { ResultKind, StreamChoice } from "../contract/records.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 /**
  * Returns the JSON text of `wait` and `join`: the thread's values with pending interrupts merged in, or
- * `__error__`. A cancelled run has no result: `null` for join, `{}` for wait, whose clients read a key of it.
+ * `__error__`.
  */
-export function resultText(store: ThreadStore, run_id: string, kind: "wait" | "join"): string {
+export function resultText(store: ThreadStore, run_id: string, kind: ResultKind): string {
   const nothing = kind === "wait" ? "{}" : "null";
   const run = store.exists ? store.runs.get(run_id) : null;
   if (!run || run.status === "interrupted") return nothing;

@@ -1,6 +1,7 @@
 import type {
   CancelChoice,
   Interrupts,
+  ResultKind,
   RunAcceptance,
   RunRecord,
   RunRefusal,
@@ -49,15 +50,17 @@ export class RunMethods {
     return { ...accepted, events };
   }
 
+  /** `kind`: the form of the result of a cancelled run. */
   async waitRun(
     request: RunRequest,
     on_leave: "cancel" | "continue",
+    kind: ResultKind = "wait",
   ): Promise<RunAcceptance<{ body: string | ReadableStream }>> {
     await this.#endOfInterrupting(request);
     const accepted = this.#accept(request, () => ({}), { inMemory: true });
     if (!accepted.ok) return accepted;
     const { run_id } = accepted.run;
-    const body = await this.#readers.wait(run_id, request, on_leave === "cancel");
+    const body = await this.#readers.wait(run_id, request, kind, on_leave === "cancel");
     return { ...accepted, body };
   }
 

@@ -1,5 +1,5 @@
 import { toFrame } from "../../../shared/http/sse.ts";
-import type { StreamChoice } from "../contract/records.ts";
+import type { ResultKind, StreamChoice } from "../contract/records.ts";
 import type { ThreadStreamChoice } from "../contract/thread-stream-modes.ts";
 import type { EventRow } from "../events/event-row.ts";
 import type { LiveThread } from "./live-thread.ts";
@@ -58,15 +58,16 @@ export class RunReaders {
   async wait(
     run_id: string,
     graph: GraphOfRun,
+    kind: ResultKind,
     cancel_on_disconnect: boolean,
   ): Promise<string | ReadableStream> {
     if (await this.#isShort(run_id, graph)) {
       const { store } = this.#thread;
-      const text = resultText(store, run_id, "wait");
+      const text = resultText(store, run_id, kind);
       await store.durable();
       if (text.length <= MAX_SHORT_CHARACTERS) return text;
     }
-    return this.result(run_id, "wait", cancel_on_disconnect);
+    return this.result(run_id, kind, cancel_on_disconnect);
   }
 
   async #isShort(run_id: string, graph: GraphOfRun): Promise<boolean> {
@@ -83,7 +84,7 @@ export class RunReaders {
     return isShort;
   }
 
-  result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean): ReadableStream {
+  result(run_id: string, kind: ResultKind, cancel_on_disconnect: boolean): ReadableStream {
     const { store, followers, streams } = this.#thread;
     const text = followers.result(run_id, () => resultText(store, run_id, kind));
     return streams.open(text, () => this.#onDisconnect(run_id, cancel_on_disconnect));

@@ -1,6 +1,12 @@
 import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
-import type { RunRecord, RunRefusal, RunTarget, StreamChoice } from "../../contract/records.ts";
+import type {
+  ResultKind,
+  RunRecord,
+  RunRefusal,
+  RunTarget,
+  StreamChoice,
+} from "../../contract/records.ts";
 import type { RunCreate } from "../../contract/requests/run-schema.ts";
 import { resumedInterrupts } from "../../contract/resumed-interrupts.ts";
 import type { CancelAction, RunStatus } from "../../contract/run-decisions.ts";
@@ -50,10 +56,15 @@ export async function streamRun(
   return accepted(await threadOf(ctx, built).streamRun(built.request, choice), built);
 }
 
-export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate) {
+export async function waitRun(
+  ctx: Context,
+  target: RunTarget,
+  input: RunCreate,
+  kind: ResultKind = "wait",
+) {
   const built = await findOrBuild(ctx, target, input);
   const on_disconnect = input.on_disconnect ?? "continue";
-  return accepted(await threadOf(ctx, built).waitRun(built.request, on_disconnect), built);
+  return accepted(await threadOf(ctx, built).waitRun(built.request, on_disconnect, kind), built);
 }
 
 /** Interrupts that an error names. */
