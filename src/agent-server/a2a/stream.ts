@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { type RpcAnswer, type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
+import { AppError } from "../../shared/errors.ts";
+import {
+  RPC_ERRORS,
+  type RpcAnswer,
+  type RpcId,
+  rpcError,
+  rpcResult,
+} from "../../shared/http/json-rpc.ts";
+import { log } from "../../shared/log.ts";
 import type { RunTarget } from "../threads/contract/records.ts";
 import { toText } from "./messages.ts";
 import {
@@ -32,7 +40,7 @@ export function toWaitedAnswer(
       controller.enqueue(encoder.encode("\n"));
     },
     async flush(controller) {
-      const response = rpcResult(id, await readAnswer());
+      const response = await orFailure(id, async () => rpcResult(id, await readAnswer()));
       controller.enqueue(encoder.encode(JSON.stringify(response)));
     },
   });
@@ -67,10 +75,25 @@ export function toTaskEvents(
       }
     },
     async flush(controller) {
-      controller.enqueue(frames(writer.end(await readEnd())));
+      const failure = await orFailure(id, async () => {
+        controller.enqueue(frames(writer.end(await readEnd())));
+        return null;
+      });
+      if (failure) controller.enqueue(encoder.encode(toFrame(failure)));
     },
   });
   return events.pipeThrough(translation);
+}
+
+/** The response has begun: a failure is an answer in it. */
+async function orFailure<T>(id: RpcId, work: () => Promise<T>): Promise<T | RpcAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, message } = AppError.from(error);
+    if (code === "internal") log.error("task_not_read", error);
+    return rpcError(id, RPC_ERRORS.refused, message);
+  }
 }
 
 /** Encoded JSON has no line breaks. */

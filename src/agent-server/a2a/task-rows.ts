@@ -8,7 +8,7 @@ export type TaskRow = typeof a2a_tasks.$inferSelect;
 /** Retention of task ids. Threads and runs are not deleted with them. */
 const RETENTION_MS = 90 * 24 * 60 * 60 * 1000;
 /** Rows of one statement. */
-const ROWS = 500;
+const ROWS = 10_000;
 
 export async function findTask(
   ctx: Context,

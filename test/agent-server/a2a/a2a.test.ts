@@ -1,6 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { toTaskEvents, toWaitedAnswer } from "../../../src/agent-server/a2a/stream.ts";
+import { type TaskSnapshot, V0_3 } from "../../../src/agent-server/a2a/task.ts";
 import { deleteTasksOf, sweepTasks } from "../../../src/agent-server/a2a/task-rows.ts";
+import { AppError } from "../../../src/shared/errors.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -329,5 +332,28 @@ describe("of what is refused nothing stays", () => {
     expect(await rowsOf(id)).toEqual([]);
     expect((await call("anna", { contextId })).text).toContain('"result"');
     expect(await rowsOf(id)).toHaveLength(1);
+  });
+});
+
+describe("a task that cannot be read after its run", () => {
+  const failed = async () => {
+    throw new AppError("not_found", "Task 1 not found");
+  };
+  const error = { jsonrpc: "2.0", id: 1, error: { code: -32000, message: "Task 1 not found" } };
+
+  test("is the error of a blocking call", async () => {
+    const result = new Blob(["{}"]).stream();
+    const text = await new Response(toWaitedAnswer(1, result, failed)).text();
+    expect(JSON.parse(text)).toEqual(error);
+  });
+
+  test("is the last event of a stream", async () => {
+    const begin: TaskSnapshot = {
+      ...{ task_id: "1", thread_id: "2", status: "pending", updated_at: "2026", error: null },
+      ...{ values: null, interrupts: [] },
+    };
+    const events = toTaskEvents(1, begin, new Blob([""]).stream(), failed, V0_3);
+    const frames = (await new Response(events).text()).trim().split("\n\n");
+    expect(JSON.parse(frames.at(-1)?.slice("data: ".length) ?? "")).toEqual(error);
   });
 });
