@@ -14,7 +14,7 @@ import {
   type WebhookMessage,
   type WebhookRow,
 } from "./lease.ts";
-import { ATTEMPT_MS } from "./limits.ts";
+import { ATTEMPT_MS, PAUSES_SECONDS } from "./limits.ts";
 import { type DeliveryOutcome, failure, outcomeOf, pauseAfter } from "./pauses.ts";
 import { payloadKey, withSentAt } from "./payloads.ts";
 import { hasTemplates, ownHeaders } from "./rules/own-headers.ts";
@@ -24,6 +24,7 @@ import { signingSecrets } from "./secret-service.ts";
 import { signedHeaders } from "./signature.ts";
 import { exportTrace } from "./trace-export.ts";
 
+const ALL_CUT_OFF = "The processes of all attempts ended before the response arrived.";
 /** Maximum delay of a queue message. The sweep resends messages for later attempts. */
 const MAX_DELAY_SECONDS = 12 * 3_600;
 
@@ -39,14 +40,13 @@ export async function consumeWebhook(env: Env, message: WebhookMessage): Promise
 
 async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   const started = new Date();
-  const outcome = await settled(
-    row.trace_id === null ? attempt(env, row, started) : exportTrace(env, row, row.trace_id),
-  );
+  const count = row.attempt - row.attempts_before;
+  const isOver = count > PAUSES_SECONDS.length + 1;
+  const outcome = isOver ? failure(ALL_CUT_OFF, true) : await settled(send(env, row, started));
   const { status, error } = outcome;
   const duration_ms = Date.now() - started.getTime();
   const entry = { at: started.toISOString(), status, error, duration_ms };
-  const pause =
-    error === null ? null : pauseAfter(row.attempt - row.attempts_before, outcome, Math.random());
+  const pause = error === null ? null : pauseAfter(count, outcome, Math.random());
   const due_at = new Date(Date.now() + (pause ?? 0) * 1000);
   const ended = error === null ? ("delivered" as const) : ("failed" as const);
   const end = { status: pause === null ? ended : ("pending" as const), due_at };
@@ -57,7 +57,11 @@ async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   if (pause !== null) await sendWebhooks(env, [row.run_id], delayOf(pause));
 }
 
-async function attempt(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOutcome> {
+function send(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOutcome> {
+  return row.trace_id === null ? sendPayload(env, row, now) : exportTrace(env, row, row.trace_id);
+}
+
+async function sendPayload(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOutcome> {
   const payload = await env.ARTIFACTS.get(payloadKey(row));
   if (!payload) return failure("The payload is no longer stored.", true);
   const body = withSentAt(await payload.text(), now);
@@ -65,7 +69,7 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOu
   const signed = await signedHeaders(row.run_id, now, body, secrets);
   const own = await configuredHeaders(env, row);
   const headers = { ...own, "content-type": "application/json", ...signed };
-  const { status, headers: answered } = await send(env, row, { headers, body });
+  const { status, headers: answered } = await request(env, row, { headers, body });
   return outcomeOf(status, answered, new Date());
 }
 
@@ -94,7 +98,7 @@ async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<stri
 }
 
 /** A path is delivered to the agent's own app, as the user of the run. */
-function send(env: Env, row: WebhookRow, init: RequestInit): Promise<Response> {
+function request(env: Env, row: WebhookRow, init: RequestInit): Promise<Response> {
   return row.url.startsWith("/") ? sendToApp(row, init) : post(env, row.url, init);
 }
 
@@ -105,7 +109,13 @@ async function sendToApp({ deployment_id, url, user }: WebhookRow, init: Request
   const app = agentServer({ base_url, internal });
   const signal = AbortSignal.timeout(ATTEMPT_MS);
   const sent = { ...init, method: "POST", redirect: "manual", signal } as const;
-  const response = await app.fetch(new URL(url, "https://agent.internal"), sent);
+  const response = await app
+    .fetch(new URL(url, "https://agent.internal"), sent)
+    .catch((cause: unknown) => {
+      if (!signal.aborted) throw cause;
+      const text = `The app did not answer within ${ATTEMPT_MS / 1000} s.`;
+      throw new AppError("unavailable", text, { cause });
+    });
   await response.body?.cancel();
   return response;
 }

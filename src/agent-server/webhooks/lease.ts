@@ -2,7 +2,13 @@ import { and, eq, lte, type SQL, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { isUnleased, leaseUntil } from "../../shared/work/lease.ts";
 import { sendAllOrLeave } from "../../shared/work/queue.ts";
-import { EXPORT_RETENTION_MS, LEASE_MS, LOG_RETENTION_MS, MAX_ATTEMPTS_AT_ONCE } from "./limits.ts";
+import {
+  EXPORT_RETENTION_MS,
+  LEASE_MS,
+  LOG_RETENTION_MS,
+  MAX_ATTEMPTS_AT_ONCE,
+  PAUSES_SECONDS,
+} from "./limits.ts";
 import type { Attempt } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
 
@@ -60,6 +66,13 @@ function hasFreeSlot(at: string): SQL {
   ) < ${MAX_ATTEMPTS_AT_ONCE}`;
 }
 
+/** An attempt that ends with its process is made again after the same pause as one that fails. */
+function dueAgain(at: string): SQL {
+  const { attempt, attempts_before } = run_webhooks;
+  const pause = sql`json_extract(${JSON.stringify(PAUSES_SECONDS)}, '$[' || (${attempt} - ${attempts_before}) || ']')`;
+  return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${at}, '+' || ifnull(${pause}, 0) || ' seconds')`;
+}
+
 async function claim(env: Env, isChosen: SQL, now: Date): Promise<WebhookRow | null> {
   const at = now.toISOString();
   // Remains when the process ends during the attempt.
@@ -70,6 +83,7 @@ async function claim(env: Env, isChosen: SQL, now: Date): Promise<WebhookRow | n
       attempt: sql`${run_webhooks.attempt} + 1`,
       attempts: sql`json_insert(${run_webhooks.attempts}, '$[#]', json(${JSON.stringify(entry)}))`,
       lease_expires_at: leaseUntil(now, LEASE_MS),
+      due_at: dueAgain(at),
     })
     .where(
       and(

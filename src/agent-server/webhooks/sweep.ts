@@ -12,6 +12,8 @@ import { run_webhooks, webhook_secrets } from "./table.ts";
 /** A message without an attempt for this long counts as lost. Duplicates are harmless. */
 const RESEND_AFTER_MS = 10_000;
 const BATCH = 500;
+/** Batches in a minute: each run has a log where its traces are exported. */
+const MAX_BATCHES = 40;
 
 /** Resends the messages of due deliveries without an attempt: of each workspace as many as it may attempt at once. */
 export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
@@ -38,8 +40,15 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Deletes expired logs with their payloads. `due_at` of an ended delivery is the expiry of its log. */
+/** Deletes expired logs with their payloads. */
 export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
+  for (let batches = 0; batches < MAX_BATCHES; batches++) {
+    if ((await deleteLogs(env, now)) < BATCH) return;
+  }
+}
+
+/** `due_at` of an ended delivery is the expiry of its log. @returns the number of logs */
+async function deleteLogs(env: Env, now: Date): Promise<number> {
   const db = database(env);
   const isExpired = and(
     inArray(run_webhooks.status, ["delivered", "failed"]),
@@ -57,6 +66,7 @@ export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
   if (withPayload.length > 0) await env.ARTIFACTS.delete(withPayload.map(payloadKey));
   const ids = rows.map((row) => row.run_id);
   await db.delete(run_webhooks).where(and(isExpired, among(run_webhooks.run_id, ids)));
+  return rows.length;
 }
 
 /**

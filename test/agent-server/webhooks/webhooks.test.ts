@@ -10,7 +10,11 @@ import {
   claimWebhook,
   settleAttempt,
 } from "../../../src/agent-server/webhooks/lease.ts";
-import { MAX_ATTEMPTS_AT_ONCE } from "../../../src/agent-server/webhooks/limits.ts";
+import {
+  LEASE_MS,
+  MAX_ATTEMPTS_AT_ONCE,
+  PAUSES_SECONDS,
+} from "../../../src/agent-server/webhooks/limits.ts";
 import {
   deleteWebhooksOf,
   sweepDeliveryLogs,
@@ -432,6 +436,37 @@ describe("a crash", () => {
     await until(accepted, "delivered", 2);
   });
 
+  test("of every attempt: each is followed by the pause of one that fails, and the last ends the delivery", async () => {
+    const { url, received } = hook("ok");
+    const run_id = newId();
+    const owner = { run_id, workspace_id: newId(), deployment_id, thread_id: newId(), url };
+    const start = new Date(Date.now() - DAY_MS).toISOString();
+    const times = { due_at: start, sent_at: start, created_at: start };
+    const waiting = { status: "pending", attempt: 0, attempts: [] as [] } as const;
+    await database(env)
+      .insert(run_webhooks)
+      .values({ ...owner, ...waiting, ...times });
+    const pauses: number[] = [];
+    let now = new Date(start);
+    for (let attempt = 1; attempt <= 11; attempt++) {
+      const claimed = await claimWebhook(env, run_id, now);
+      expect(claimed?.attempt).toBe(attempt);
+      const due = Date.parse(claimed?.due_at ?? "");
+      pauses.push((due - now.getTime()) / 1000);
+      now = new Date(Math.max(due, now.getTime() + LEASE_MS));
+    }
+    expect(pauses).toEqual([...PAUSES_SECONDS, 0]);
+    const isRun = eq(run_webhooks.run_id, run_id);
+    await database(env).update(run_webhooks).set({ lease_expires_at: start }).where(isRun);
+    await consumeWebhook(env, { type: "run_webhook", run_webhook_id: run_id });
+    const [ended] = await database(env).select().from(run_webhooks).where(isRun);
+    expect([ended?.status, ended?.attempts.at(-1)?.error]).toEqual([
+      "failed",
+      expect.stringContaining("processes of all attempts"),
+    ]);
+    expect(await received()).toEqual([]);
+  });
+
   test("of many attempts: each end makes room for the delivery that waits longest", async () => {
     const { url, received } = hook("ok");
     const now = new Date();
@@ -618,6 +653,19 @@ test("webhooks are deleted with their deployment, and logs after a month", async
     .bind(kept, old, gone)
     .all();
   expect(results).toEqual([{ run_id: kept }]);
+});
+
+test("a minute deletes the logs of more than a few runs", async () => {
+  const of = newId();
+  await env.DB.prepare(
+    `INSERT INTO run_webhooks (run_id, workspace_id, deployment_id, thread_id, url, status, attempt, attempts, due_at, sent_at, created_at)
+     SELECT ?1 || value, ?2, ?1, ?1, 'https://example.com', 'delivered', 1, '[]', '2026', '2026', '2026' FROM json_each(?3)`,
+  )
+    .bind(of, ours.workspace_id, JSON.stringify(Array.from({ length: 1200 }, (_, n) => n)))
+    .run();
+  await sweepDeliveryLogs(env, new Date());
+  const isOf = eq(run_webhooks.deployment_id, of);
+  expect(await database(env).$count(run_webhooks, isOf)).toBe(0);
 });
 
 describe("webhooks of langgraph.json", () => {
