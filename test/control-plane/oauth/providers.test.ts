@@ -1,15 +1,15 @@
 import { env } from "cloudflare:workers";
-import { getTableColumns } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { callProvider } from "../../../src/control-plane/oauth/client/provider-client.ts";
 import { ProviderCreateRequest } from "../../../src/control-plane/oauth/provider-schema.ts";
 import { discoverProvider } from "../../../src/control-plane/oauth/providers/mcp-service.ts";
 import { createProvider } from "../../../src/control-plane/oauth/providers/provider-service.ts";
-import { oauth_providers } from "../../../src/control-plane/oauth/table.ts";
+import { oauth_authorizations, oauth_providers } from "../../../src/control-plane/oauth/table.ts";
 import { contextFor, database } from "../../../src/shared/context.ts";
 import { systemContext } from "../../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
-import { DOWN, provider, providerBody } from "./support.ts";
+import { authenticate, DOWN, provider, providerBody, tokenOf } from "./support.ts";
 
 let ours: TestWorkspace;
 let theirs: TestWorkspace;
@@ -156,6 +156,35 @@ test("mcp-discover of a server that is down is a 503, of one that speaks nothing
   const response = await api(`${PATH}/mcp-discover`, { key: ours.editor, json });
   expect(response.status).toBe(503);
   expect(Number(response.headers.get("Retry-After"))).toBeGreaterThan(0);
+});
+
+test("a change of other fields leaves the credentials that a concurrent one may have replaced", async () => {
+  const id = await provider(ours.editor);
+  const stored = async () => {
+    const isIt = eq(oauth_providers.provider_id, id);
+    const [row] = await database(env).select().from(oauth_providers).where(isIt);
+    return row?.ciphertext;
+  };
+  const before = await stored();
+  expect((await patch(id, { name: "New" })).status).toBe(200);
+  expect(await stored()).toBe(before);
+  const secrets = ["one", "two", "three"].map((client_secret) => patch(id, { client_secret }));
+  const statuses = (await Promise.all(secrets)).map(({ status }) => status);
+  expect(statuses).toContain(200);
+  expect(statuses.filter((status) => status !== 200 && status !== 409)).toEqual([]);
+});
+
+test("a refused change leaves pending consents", async () => {
+  const id = await provider(ours.editor);
+  const { auth_id } = await authenticate(ours.editor, { provider: id });
+  await tokenOf(ours, "user:another", id);
+  const moved = { token_url: "http://127.0.0.1:10/token", client_secret: "another" };
+  expect((await patch(id, moved)).status).toBe(409);
+  const open = await database(env)
+    .select({ status: oauth_authorizations.status })
+    .from(oauth_authorizations)
+    .where(eq(oauth_authorizations.id, auth_id));
+  expect(open).toEqual([{ status: "pending" }]);
 });
 
 describe("a provider whose token_url moves to another host", () => {

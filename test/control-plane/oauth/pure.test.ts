@@ -36,6 +36,10 @@ describe("a grant", () => {
       { access_token: "a", expires_in: "10" },
       { expires_at: "2026-11-20T12:00:10.000Z", refresh_at: "2026-11-20T12:00:09.000Z" },
     ],
+    [
+      { access_token: "a", expires_in: 2 ** 53 - 1 },
+      { expires_at: null, refresh_at: null },
+    ],
     [{ access_token: "a", scope: "repo user" }, { scopes: ["repo", "user"] }],
     [{ access_token: "a", scope: "repo,user" }, { scopes: ["repo", "user"] }],
     [{ access_token: "a", refresh_token: "r" }, { refresh_token: "r" }],

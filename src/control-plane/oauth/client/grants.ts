@@ -8,6 +8,8 @@ type Answer = { status: number; body: Fields; retry_after: string | null; host: 
 
 const MAX_MARGIN_MS = 60_000;
 const MARGIN_SHARE = 0.1;
+/** Ten years. Providers send such numbers for tokens that do not expire, and no date has the largest of them. */
+const ENDLESS_SECONDS = 10 * 365 * 86_400;
 const MAX_LABEL = 200;
 const MAX_SAID = 300;
 /** Pause after a provider that sends no Retry-After. */
@@ -30,7 +32,7 @@ export function readGrant(
 
 function toGrant(body: Fields, access_token: string, now: number): Grant {
   const seconds = Number(body.expires_in);
-  const lives_ms = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null;
+  const lives_ms = seconds > 0 && seconds < ENDLESS_SECONDS ? seconds * 1000 : null;
   const scope = text(body.scope);
   return {
     access_token,

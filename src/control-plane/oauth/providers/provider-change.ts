@@ -1,7 +1,10 @@
+import { and, eq } from "drizzle-orm";
+import type { SealedText } from "../../../shared/crypto/crypto.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
 import { invalid } from "../../../shared/errors.ts";
 import type { ProviderPatchRequest } from "../provider-schema.ts";
 import { openCredentials, type ProviderRow, sealCredentials } from "../storage/rows.ts";
+import { oauth_providers } from "../table.ts";
 
 /** A changed provider must not send tokens to another origin. */
 export function assertSameOrigin(
@@ -28,26 +31,46 @@ function assertNewSecret(
 }
 
 export async function buildProviderUpdate(env: Env, row: ProviderRow, patch: ProviderPatchRequest) {
-  const { client_secret, token_request_headers, ...plain } = patch;
+  const { client_secret: _secret, token_request_headers: _headers, ...plain } = patch;
   const { auth_url, token_url, revocation_url } = patch;
   assertReachable(env, "oauth", { auth_url, token_url, revocation_url });
   const changesOrigin = Boolean(token_url) && !isSameOrigin(row.token_url, token_url ?? "");
   assertSameOrigin(token_url ?? row.token_url, revocation_url);
-  const stored = await openCredentials(env, row);
-  if (changesOrigin) assertNewSecret(patch, stored);
-  const credentials = {
-    client_secret: client_secret ?? stored.client_secret,
-    token_request_headers:
-      token_request_headers ?? (changesOrigin ? {} : stored.token_request_headers),
-  };
+  const sealed = await sealChanged(env, row, patch, changesOrigin);
   const present = Object.entries(plain).filter(
     ([, value]) => value !== null && value !== undefined,
   );
   const change = {
     ...(changesOrigin && { revocation_url: null, issuer: null }),
     ...Object.fromEntries(present),
-    ...(await sealCredentials(env, row.id, credentials)),
+    ...sealed,
     updated_at: new Date().toISOString(),
   };
-  return { change, changesOrigin };
+  // The credentials are sealed together, for one token endpoint.
+  const isStored =
+    sealed || token_url
+      ? and(
+          eq(oauth_providers.ciphertext, row.ciphertext),
+          eq(oauth_providers.token_url, row.token_url),
+        )
+      : undefined;
+  return { change, changesOrigin, isStored };
+}
+
+/** @returns `null` when the credentials stay as they are */
+async function sealChanged(
+  env: Env,
+  row: ProviderRow,
+  patch: ProviderPatchRequest,
+  changesOrigin: boolean,
+): Promise<SealedText | null> {
+  const { client_secret, token_request_headers } = patch;
+  if (!changesOrigin && client_secret == null && token_request_headers == null) return null;
+  const stored = await openCredentials(env, row);
+  if (changesOrigin) assertNewSecret(patch, stored);
+  return sealCredentials(env, row.id, {
+    client_secret: client_secret ?? stored.client_secret,
+    token_request_headers:
+      token_request_headers ?? (changesOrigin ? {} : stored.token_request_headers),
+  });
 }

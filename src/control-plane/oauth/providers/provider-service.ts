@@ -1,4 +1,4 @@
-import { and, asc, eq, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, exists, notExists, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
@@ -112,11 +112,15 @@ export async function updateProvider(
 ): Promise<Provider> {
   assertMay(ctx, "write");
   const row = await needProvider(ctx, provider_id);
-  const { change, changesOrigin } = await buildProviderUpdate(ctx.env, row, patch);
+  const { change, changesOrigin, isStored } = await buildProviderUpdate(ctx.env, row, patch);
   const tokens = ctx.db
     .select({ one: sql`1` })
     .from(oauth_tokens)
     .where(eq(oauth_tokens.oauth_provider_id, row.id));
+  const changed = ctx.db
+    .select({ one: sql`1` })
+    .from(oauth_providers)
+    .where(and(eq(oauth_providers.id, row.id), eq(oauth_providers.updated_at, change.updated_at)));
   const [[updated]] = await ctx.db.batch([
     ctx.db
       .update(oauth_providers)
@@ -126,16 +130,23 @@ export async function updateProvider(
           isProvider(ctx, provider_id),
           eq(oauth_providers.id, row.id),
           changesOrigin ? notExists(tokens) : undefined,
+          isStored,
         ),
       )
       .returning(),
-    ctx.db.delete(oauth_authorizations).where(isOpen(row.id)),
+    ctx.db.delete(oauth_authorizations).where(and(isOpen(row.id), exists(changed))),
   ]);
   if (updated) return Provider.parse(updated);
-  const text =
-    `token_url of ${provider_id} cannot change its origin while it has tokens: ` +
-    "create another provider, or delete the tokens first.";
-  throw new AppError("conflict", text);
+  throw notUpdated(row, await needProvider(ctx, provider_id));
+}
+
+function notUpdated(before: ProviderRow, now: ProviderRow): AppError {
+  const { provider_id, ciphertext, token_url } = before;
+  const isChanged = now.ciphertext !== ciphertext || now.token_url !== token_url;
+  const text = isChanged
+    ? `${provider_id} was changed by another request: read it, and send the change again.`
+    : `token_url of ${provider_id} cannot change its origin while it has tokens: create another provider, or delete the tokens first.`;
+  return new AppError("conflict", text);
 }
 
 /** Revokes every token of the provider first. A revocation that fails keeps the provider and its other tokens. */

@@ -11,7 +11,7 @@ import { tokenObject } from "./stub.ts";
 const KEEP_MS = 60 * 60 * 1000;
 /** How long an unreachable provider delays the deletion of an unused grant. */
 const GIVE_UP_MS = 24 * KEEP_MS;
-const BATCH = 100;
+const BATCH = 10_000;
 const ORPHANS = 10;
 const TOKENS = 50;
 
