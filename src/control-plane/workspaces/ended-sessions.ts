@@ -1,4 +1,4 @@
-import { eq, lte } from "drizzle-orm";
+import { eq, lte, sql } from "drizzle-orm";
 import { type Database, database } from "../../shared/context.ts";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { forgetCallers } from "./caller-cache.ts";
@@ -10,8 +10,10 @@ type EndedSession = { token: string; expires_at: string; organization_ids: strin
 export async function recordEnd(db: Database, session: EndedSession): Promise<void> {
   const { token, expires_at, organization_ids } = session;
   const sha256 = sha256Hex(token);
-  const rows = organization_ids.map((organization_id) => ({ sha256, organization_id, expires_at }));
-  if (rows.length > 0) await db.insert(ended_sessions).values(rows).onConflictDoNothing();
+  await db.run(
+    sql`INSERT OR IGNORE INTO ended_sessions (sha256, organization_id, expires_at)
+      SELECT ${sha256}, value, ${expires_at} FROM json_each(${JSON.stringify(organization_ids)})`,
+  );
   forgetCallers();
 }
 

@@ -334,8 +334,8 @@ describe("an expiry", () => {
       call<object>(`${KEYS}/${id}/rotate`, { key, method: "POST" });
     for (const { id, key } of [endless, later]) {
       const { status, body } = await rotate(id, brief.key);
-      const text = "when the calling key expires";
-      expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining(text)]);
+      const text = "The calling key expires at";
+      expect([status, JSON.stringify(body)]).toEqual([403, expect.stringContaining(text)]);
       expect(await works(key)).toBe(true);
     }
     expect((await rotate(earlier.id, brief.key)).status).toBe(200);

@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { isEnded, recordEnd } from "../../../src/control-plane/workspaces/ended-sessions.ts";
 import type { Me } from "../../../src/control-plane/workspaces/session/session-schema.ts";
 import { sealSession } from "../../../src/control-plane/workspaces/session-token.ts";
 import { database } from "../../../src/shared/context.ts";
 import { sha256Hex } from "../../../src/shared/crypto/crypto.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
 import { createApiKey, createWorkspace } from "../../support/organizations.ts";
 import { OWN_PAGE, signIn } from "../../support/sessions.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
@@ -115,6 +117,14 @@ describe("a session of the console", () => {
       ]);
     }
     expect((await withCookie(OWN_PAGE)).status).toBe(200);
+  });
+
+  test("ends in more organizations than a statement has parameters", async () => {
+    const token = crypto.randomUUID();
+    const expires_at = new Date(Date.now() + 60_000).toISOString();
+    const organization_ids = Array.from({ length: 150 }, () => newId());
+    await recordEnd(database(env), { token, expires_at, organization_ids });
+    expect(await isEnded(database(env), token)).toBe(true);
   });
 
   test("is refused as an API key", async () => {

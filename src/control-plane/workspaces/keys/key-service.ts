@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
-import { invalid, notFound } from "../../../shared/errors.ts";
+import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { assertAdmin, assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
 import { forgetCallers } from "../caller-cache.ts";
 import { isActiveKey } from "../credential-rows.ts";
@@ -38,7 +38,11 @@ export async function rotateApiKey(
   await assertManages(ctx, scope);
   const isRotated = and(eq(api_keys.id, id), isInScope(ctx, scope), isActiveKey());
   const [found] = await ctx.db.select().from(api_keys).where(isRotated);
-  if (found) await assertExpiry(ctx, found.expires_at);
+  const limit = found && (await expiryBefore(ctx, found.expires_at));
+  if (limit) {
+    const text = `The calling key expires at ${limit}, before this key: rotate it with a key that does not expire earlier.`;
+    throw new AppError("forbidden", text);
+  }
   const kind = scope === "personal" ? "personal" : "service";
   const { api_key, sha256, prefix } = newApiKey(kind);
   const [row] = await ctx.db
@@ -58,13 +62,20 @@ export async function rotateApiKey(
 
 /** A key with an expiry returns no secret of a key that outlives it. */
 export async function assertExpiry(ctx: Context, expires_at: string | null): Promise<void> {
-  const { actor } = ctx.caller;
-  if (actor.type !== "api_key") return;
-  const isCaller = and(eq(api_keys.id, actor.key_id), gt(api_keys.expires_at, ""));
-  const [limit] = await ctx.db.select().from(api_keys).where(isCaller);
-  if (!limit?.expires_at || (expires_at !== null && expires_at <= limit.expires_at)) return;
-  const text = `must be at or before ${limit.expires_at}, when the calling key expires`;
+  const limit = await expiryBefore(ctx, expires_at);
+  if (limit === null) return;
+  const text = `must be at or before ${limit}, when the calling key expires`;
   throw invalid(["body", "expires_at"], text);
+}
+
+/** Returns when the calling key expires if that is before `expires_at`, otherwise `null`. */
+async function expiryBefore(ctx: Context, expires_at: string | null): Promise<string | null> {
+  const { actor } = ctx.caller;
+  if (actor.type !== "api_key") return null;
+  const isCaller = and(eq(api_keys.id, actor.key_id), gt(api_keys.expires_at, ""));
+  const [caller] = await ctx.db.select().from(api_keys).where(isCaller);
+  const limit = caller?.expires_at ?? null;
+  return limit === null || (expires_at !== null && expires_at <= limit) ? null : limit;
 }
 
 export async function revokeApiKey(ctx: Context, scope: KeyScope, id: string): Promise<ApiKey> {
