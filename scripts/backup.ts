@@ -9,10 +9,10 @@ import { createCodec, readKey } from "./backup/codec.ts";
 import { readLocation } from "./backup/location.ts";
 import { listBackups } from "./backup/manifest.ts";
 import { BackupError, explain } from "./backup/problem.ts";
-import { backUp, deleteOld, megabytes } from "./backup/run.ts";
+import { backUp, megabytes } from "./backup/run.ts";
 import { readOptions } from "./options.ts";
 
-/** The stack's watchdog ends a process that does not answer for ten seconds. */
+/** The stack's watchdog ends a process that is stopped for ten seconds. */
 const LONGEST_PAUSE_MS = 8000;
 
 const { values } = readOptions({
@@ -43,11 +43,11 @@ async function run(): Promise<void> {
     );
   }
   const dir = process.env.HEDDLE_DIR ?? ".heddle";
-  const made = await backUp({ dir, bucket, codec, max_pause_ms, print: console.log });
+  const made = await backUp({ dir, bucket, codec, max_pause_ms, keep, print: console.log });
   console.log(`Backup of ${made.taken_at}: ${made.files} files, ${megabytes(made.bytes)}`);
   console.log(`${megabytes(made.sent_bytes)} sent, paused for ${formatDuration(made.paused_ms)}`);
-  if (keep === null) return;
-  const deleted = await deleteOld(bucket, codec, keep);
+  const { deleted } = made;
+  if (deleted === null) return;
   console.log(`Deleted ${deleted.backups} old backups and ${deleted.chunks} chunks`);
 }
 

@@ -4,7 +4,7 @@ import type { Bucket } from "./bucket.ts";
 import type { Codec } from "./codec.ts";
 import { BackupError } from "./problem.ts";
 
-const Path = z.string().regex(/^(?!\.{0,2}(\/|$))(?!.*\/\.{0,2}(\/|$))[^\0]+$/);
+const Path = z.string().regex(/^(?!\.{0,2}(\/|$))(?!.*\/\.{0,2}(\/|$))[^\0]+$/s);
 
 const Manifest = z.object({
   format: z.literal(1),

@@ -15,6 +15,8 @@ export type BackupOptions = {
   bucket: Bucket;
   codec: Codec;
   max_pause_ms: number;
+  /** Number of backups that stay; all when left out. */
+  keep?: number | null;
   print(line: string): void;
 };
 
@@ -22,6 +24,8 @@ export type BackupResult = Pick<Snapshot, "taken_at" | "paused_ms"> & {
   files: number;
   bytes: number;
   sent_bytes: number;
+  /** Numbers that `keep` deleted. */
+  deleted: { backups: number; chunks: number } | null;
 };
 
 const PROGRESS_MS = 5000;
@@ -35,7 +39,11 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
   // A stack that does not run must not start while its files are read.
   const releaseStack = isRunning ? async () => {} : await claim(dir);
   try {
-    return await writeBackup({ ...options, dir }, isRunning, { tenant_id, region });
+    const made = await writeBackup({ ...options, dir }, isRunning, { tenant_id, region });
+    const { bucket, codec, keep = null } = options;
+    // Another backup counts on the chunks that it finds.
+    const deleted = keep === null ? null : await deleteOld(bucket, codec, keep);
+    return { ...made, deleted };
   } finally {
     await releaseStack();
     await release();
@@ -54,7 +62,7 @@ async function writeBackup(
   { dir, bucket, codec, max_pause_ms, print }: BackupOptions,
   isRunning: boolean,
   { tenant_id: installation, region = undefined }: Origin,
-): Promise<BackupResult> {
+): Promise<Omit<BackupResult, "deleted">> {
   const stored = new Set((await bucket.list("chunks/")).map((name) => name.slice(-64)));
   const last = await lastManifest(bucket, codec, installation);
   const isStored = ({ chunks }: { chunks: string[] }) => chunks.every((hash) => stored.has(hash));
@@ -87,7 +95,7 @@ async function lastManifest(bucket: Bucket, codec: Codec, installation: string) 
 }
 
 /** Deletes all but the newest backups, then the chunks that no backup refers to. Returns the numbers of both. */
-export async function deleteOld(bucket: Bucket, codec: Codec, keep: number) {
+async function deleteOld(bucket: Bucket, codec: Codec, keep: number) {
   const all = await listBackups(bucket);
   const used = new Set<string>();
   for (const backup of all.slice(-keep)) {

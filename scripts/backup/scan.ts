@@ -1,5 +1,5 @@
 // The files of a data folder that a backup holds.
-import { lstatSync, readdirSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { BackupError } from "./problem.ts";
 
@@ -21,6 +21,8 @@ const LEFT_OUT = new RegExp(
     "^(backup|stack)\\.pid$",
     "^worker\\.(json|log(\\.1)?)$",
     "^(local|workers)\\.json$",
+    // Drafts of a write that did not end.
+    "^[^/]+\\.(json|env)\\.\\d+$",
     "^s3/\\.drafts$",
     "^state/v3/cache$",
     "^git/.*\\.lock$",
@@ -41,7 +43,7 @@ export function scan(
   const isWanted = (path: string) => !left_out.includes(path) && !LEFT_OUT.test(path);
   const due = [""];
   for (let folder = due.pop(); folder !== undefined; folder = due.pop()) {
-    const entries = readdirSync(join(dir, folder), { withFileTypes: true });
+    const entries = readFolder(join(dir, folder));
     const pathOf = ({ name }: { name: string }) => (folder === "" ? name : `${folder}/${name}`);
     const folders = entries.filter((entry) => entry.isDirectory()).map(pathOf);
     for (const path of folders.filter(isWanted)) {
@@ -52,6 +54,20 @@ export function scan(
     addFiles(found, dir, files.filter(isWanted), deadline);
   }
   return found;
+}
+
+/** A folder that was deleted since it was listed is empty: git and uploads go on during a backup. */
+function readFolder(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}
+
+export function isGone(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
 function addFiles(found: Scan, dir: string, paths: string[], deadline: number): void {

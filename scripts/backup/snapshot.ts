@@ -7,7 +7,15 @@ import { type Chunks, inParallel } from "./chunks.ts";
 import { whileStopped } from "./freeze.ts";
 import type { FileEntry } from "./manifest.ts";
 import { BackupError } from "./problem.ts";
-import { differences, readStamp, type Scan, type ScannedFile, STAGING, scan } from "./scan.ts";
+import {
+  differences,
+  isGone,
+  readStamp,
+  type Scan,
+  type ScannedFile,
+  STAGING,
+  scan,
+} from "./scan.ts";
 
 export type Snapshot = {
   taken_at: string;
@@ -102,8 +110,8 @@ function isChanged({ path, stamp }: ScannedFile, known: KnownFiles): boolean {
   return known.get(path)?.stamp !== stamp;
 }
 
-function ignoreDeleted(error: NodeJS.ErrnoException): null {
-  if (error.code === "ENOENT") return null;
+function ignoreDeleted(error: unknown): null {
+  if (isGone(error)) return null;
   throw error;
 }
 
@@ -136,7 +144,11 @@ function copyUntil(
   for (const { path } of changed) {
     if (performance.now() > deadline) throw tooMuch(changed, max_pause_ms);
     const file = join(staging, String(copies.size));
-    copyFileSync(join(dir, path), file, constants.COPYFILE_FICLONE);
+    try {
+      copyFileSync(join(dir, path), file, constants.COPYFILE_FICLONE);
+    } catch (error) {
+      throw isGone(error) ? new MomentError(`${path} was deleted during the pause.`) : error;
+    }
     copies.set(path, file);
   }
   // Only the stopped process writes below state/.

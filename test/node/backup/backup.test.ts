@@ -11,7 +11,7 @@ import { readLocation } from "../../../scripts/backup/location.ts";
 import { listBackups } from "../../../scripts/backup/manifest.ts";
 import { explain } from "../../../scripts/backup/problem.ts";
 import { restore } from "../../../scripts/backup/restore.ts";
-import { backUp, deleteOld } from "../../../scripts/backup/run.ts";
+import { backUp } from "../../../scripts/backup/run.ts";
 import { scan } from "../../../scripts/backup/scan.ts";
 import { type StartedS3, startLocalS3 } from "../../support/node/s3-server.ts";
 
@@ -60,8 +60,8 @@ function bucketAt(
   return openBucket(readLocation("--to", address, s3.info.endpoint, env));
 }
 
-const backUpWith = (codec: Codec, to = bucket) =>
-  backUp({ dir, bucket: to, codec, max_pause_ms: 2000, print: () => {} });
+const backUpWith = (codec: Codec, to = bucket, keep: number | null = null) =>
+  backUp({ dir, bucket: to, codec, max_pause_ms: 2000, keep, print: () => {} });
 const restoreTo = (folder: string, more: { at?: string; secrets?: string; codec?: Codec } = {}) =>
   restore({
     ...{ dir: join(home, folder), bucket, codec, at: undefined, secrets: undefined },
@@ -107,8 +107,8 @@ test("retention deletes old backups with the chunks that only they have", async 
   await writeFile(join(dir, DATABASE), randomBytes(10));
   const second = await backUpWith(codec);
   await writeFile(join(dir, `${DATABASE}-wal`), "more log");
-  await backUpWith(codec);
-  expect(await deleteOld(bucket, codec, 2)).toEqual({ backups: 1, chunks: 4 });
+  const third = await backUpWith(codec, bucket, 2);
+  expect(third.deleted).toEqual({ backups: 1, chunks: 4 });
   expect((await listBackups(bucket)).map(({ taken_at }) => taken_at)).not.toContain(first.taken_at);
   await restoreTo("second", { at: second.taken_at });
   expect((await read(join(home, "second"), `${DATABASE}-wal`)).toString()).toBe("log");
