@@ -47,22 +47,26 @@ async function change(options: SwitchOptions, path: string): Promise<void> {
       if (before !== null && before !== path) await setLink(root, "previous", before);
       return print(`${basename(path)} is the current release.`);
     }
-    if (before === null || before === path) throw new ReleaseError(problem);
-    print(`  ${problem} Returning to ${basename(before)}.`);
+    if (before === null || before === path) throw new ReleaseError(problem.text);
+    print(`  ${problem.text} Returning to ${basename(before)}.`);
     await setLink(root, "current", before);
     const second = await startCurrent(options, before);
-    throw new ReleaseError(
-      second === null
-        ? `${basename(path)} does not run, so ${basename(before)} runs again. See: journalctl -u heddle`
-        : `Neither release runs. ${second} See: journalctl -u heddle`,
-    );
+    throw new ReleaseError(`${outcomeOf(path, before, second)} See: journalctl -u heddle`);
   } finally {
     await release();
   }
 }
 
+function outcomeOf(path: string, before: string, second: StartProblem | null): string {
+  if (second === null) return `${basename(path)} does not run, so ${basename(before)} runs again.`;
+  if (second.isRestarted) return `Neither release runs. ${second.text}`;
+  return `${basename(before)} is the current release again; whether it runs is not known. ${second.text}`;
+}
+
+type StartProblem = { text: string; isRestarted: boolean };
+
 /** Restarts the service. @returns `null` when the release runs and answers, or the problem */
-async function startCurrent(options: SwitchOptions, path: string): Promise<string | null> {
+async function startCurrent(options: SwitchOptions, path: string): Promise<StartProblem | null> {
   const { restart, wait_ms } = options;
   if (restart === null) return null;
   const [command = "", ...args] = restart;
@@ -70,10 +74,15 @@ async function startCurrent(options: SwitchOptions, path: string): Promise<strin
     () => null,
     (error: Error & { stderr?: string }) => error.stderr?.trim() || error.message,
   );
-  if (failed !== null) return `"${restart.join(" ")}" failed: ${failed}.`;
+  if (failed !== null) {
+    return { text: `"${restart.join(" ")}" failed: ${failed}.`, isRestarted: false };
+  }
   const deadline = Date.now() + wait_ms;
   for (let answers = 0; answers < ANSWERS; ) {
-    if (Date.now() > deadline) return `${basename(path)} did not answer in ${wait_ms / 1000} s.`;
+    if (Date.now() > deadline) {
+      const text = `${basename(path)} did not answer in ${wait_ms / 1000} s.`;
+      return { text, isRestarted: true };
+    }
     answers = (await isServing(options, path)) ? answers + 1 : 0;
     await sleep(POLL_MS);
   }

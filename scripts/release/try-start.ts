@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,6 +9,8 @@ import { ReleaseError } from "./releases.ts";
 const START_MS = 300_000;
 const STOP_MS = 30_000;
 const POLL_MS = 200;
+/** The terminal does not end the group of the trial. */
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Starts a release on a free port with an empty data folder, and ends it once it answers. Returns its URL. */
 export async function tryStart(path: string): Promise<string> {
@@ -24,18 +26,17 @@ export async function tryStart(path: string): Promise<string> {
     stream.on("data", (text) => printed.push(String(text)));
   }
   const exited = new Promise<void>((done) => child.once("close", () => done()));
+  const interrupted = () => {
+    end(child.pid, "SIGTERM");
+    process.exit(1);
+  };
+  for (const signal of SIGNALS) process.once(signal, interrupted);
   try {
-    const deadline = Date.now() + START_MS;
-    for (;;) {
-      const url = await answeringUrl(dir);
-      if (url !== null) return url;
-      if (child.exitCode !== null || Date.now() > deadline) {
-        const output = printed.join("").trim().slice(-2000);
-        throw new ReleaseError(`${path} does not start:\n${output}`);
-      }
-      await sleep(POLL_MS);
-    }
+    const url = await answerOf(child, dir);
+    if (url !== null) return url;
+    throw new ReleaseError(`${path} does not start:\n${printed.join("").trim().slice(-2000)}`);
   } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupted);
     end(child.pid, "SIGTERM");
     const isOver = await Promise.race([
       exited.then(() => true),
@@ -45,6 +46,17 @@ export async function tryStart(path: string): Promise<string> {
     if (!isOver) end(child.pid, "SIGKILL");
     // Ended processes take a moment, and may write until then.
     await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}
+
+/** @returns the URL that answers, `null` when the process ends or takes too long */
+async function answerOf(child: ChildProcess, dir: string): Promise<string | null> {
+  const deadline = Date.now() + START_MS;
+  for (;;) {
+    const url = await answeringUrl(dir);
+    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    if (url !== null || hasEnded || Date.now() > deadline) return url;
+    await sleep(POLL_MS);
   }
 }
 
