@@ -34,15 +34,14 @@ export async function runTests(project: string, log: string, shards = 1): Promis
   const { passed } = first;
   if (first.code === 0) return { passed, failures: [], flaky: [] };
   const files = [...new Set(first.failures.map(({ file }) => file))];
-  if (files.length === 0) return { passed, failures: [await unknownFailure(log)], flaky: [] };
+  if (files.some((file) => !isTest(file))) return { passed, failures: first.failures, flaky: [] };
   console.log(`Again, alone: ${files.join(" ")}`);
   const alone = ["--maxWorkers", "1", ...files];
   const second = await attempt(project, alone, `${log}.again.json`, log);
   const failing = new Set(second.failures.map(({ file }) => file));
-  const unknown = second.code !== 0 && failing.size === 0 ? [await unknownFailure(log)] : [];
   return {
     passed: passed + second.passed,
-    failures: [...second.failures, ...unknown],
+    failures: second.failures,
     flaky: first.failures.filter(({ file }) => !failing.has(file)),
   };
 }
@@ -78,6 +77,8 @@ async function attempt(
   const failures = report.testResults.flatMap(failuresOf);
   if (failures.some(({ error }) => error === UNFINISHED)) await printProcessEnds(log);
   if (code !== 0) failures.push(...(await unhandledErrors(log)));
+  // Its files are unknown, and no other may stand for them.
+  if (code !== 0 && failures.length === 0) failures.push(await unknownFailure(log));
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
   const passed = tests.filter(({ status }) => status === "passed").length;
   return { code, passed, failures };
@@ -111,6 +112,10 @@ async function unhandledErrors(log: string): Promise<TestFailure[]> {
   return [...text.matchAll(UNHANDLED)].map(([, error = "", file = ""]) => {
     return { file, test: "", error: `Unhandled: ${error}` };
   });
+}
+
+function isTest(file: string): boolean {
+  return /\.test\.tsx?$/.test(file);
 }
 
 async function unknownFailure(log: string): Promise<TestFailure> {
