@@ -15,6 +15,7 @@ import { type BodyStart, collectBody, isRefusal } from "./body.ts";
 import { CallerCounts, callerOf, isLoopback, plainAddress } from "./callers.ts";
 import type { Limits } from "./limits.ts";
 import {
+  answerUnread,
   headOf,
   type Refusal,
   refuse,
@@ -38,6 +39,7 @@ const RECONNECT_MS = 50;
 /** Errors of a connection that the Worker has not accepted. */
 const NOT_CONNECTED = ["ENOENT", "ECONNREFUSED", "EAGAIN"];
 const BUSY: Refusal = { status: 429, detail: "Too many requests at once: end some, then retry." };
+const UNREAD: Refusal = { status: 503, detail: "The service did not take the body. Retry." };
 const STARTING: Refusal = { status: 503, detail: "The service starts. Retry in a moment." };
 
 export async function startFront(options: FrontOptions): Promise<Front> {
@@ -55,7 +57,8 @@ class FrontServer implements Front {
   readonly #requests = new CallerCounts();
   readonly #uploads = new CallerCounts();
   readonly #collected = { bytes: 0 };
-  readonly #responses = new Map<ServerResponse, number>();
+  /** Bytes that their readers had taken at the last look that saw a change, and its time. */
+  readonly #responses = new Map<ServerResponse, { bytes: number; since_ms: number }>();
   readonly #stallTimer: ReturnType<typeof setInterval>;
 
   constructor({ socket, limits }: FrontOptions) {
@@ -127,13 +130,21 @@ class FrontServer implements Front {
       response.once("close", () => outgoing.destroy());
       outgoing.once("response", (answer) => this.#answer(answer, response));
       outgoing.once("error", ({ code = "" }: NodeJS.ErrnoException) => {
-        if (!body.is_whole || !NOT_CONNECTED.includes(code)) response.destroy();
+        if (!NOT_CONNECTED.includes(code)) this.#cutOff(incoming, outgoing, response);
         else if (Date.now() > until) refuse(response, STARTING);
         else if (!response.destroyed) setTimeout(send, RECONNECT_MS);
       });
       write(incoming, outgoing, body);
     };
     send();
+  }
+
+  /** Its connection is lost. A Worker that has not read the whole body has done nothing with it. */
+  #cutOff(incoming: IncomingMessage, outgoing: ClientRequest, response: ServerResponse): void {
+    // The client has left, or has its answer.
+    if (response.destroyed || response.headersSent) return;
+    if (outgoing.writableFinished) response.destroy();
+    else answerUnread(incoming, response, UNREAD);
   }
 
   #optionsOf(incoming: IncomingMessage, body: BodyStart): RequestOptions {
@@ -152,7 +163,7 @@ class FrontServer implements Front {
     const { statusCode = 502, statusMessage = "", rawHeaders } = answer;
     response.writeHead(statusCode, statusMessage, withoutHopByHop(rawHeaders));
     response.flushHeaders();
-    this.#responses.set(response, 0);
+    this.#responses.set(response, { bytes: 0, since_ms: performance.now() });
     response.once("close", () => this.#responses.delete(response));
     answer.once("error", () => response.destroy());
     answer.once("aborted", () => response.destroy());
@@ -189,13 +200,14 @@ class FrontServer implements Front {
     outgoing.end();
   }
 
-  /** Ends responses whose readers have taken nothing since the look before. */
+  /** Ends responses whose readers have taken nothing for too long. */
   #endStalled(): void {
-    for (const [response, written] of this.#responses) {
+    const now = performance.now();
+    for (const [response, last] of this.#responses) {
       const bytes = response.socket?.bytesWritten ?? 0;
-      const isStalled = response.writableNeedDrain && bytes === written;
-      if (isStalled) response.destroy();
-      else this.#responses.set(response, bytes);
+      const isWaiting = response.writableNeedDrain && bytes === last.bytes;
+      if (!isWaiting) this.#responses.set(response, { bytes, since_ms: now });
+      else if (now - last.since_ms >= this.#limits.stalled_ms) response.destroy();
     }
   }
 }
@@ -206,6 +218,11 @@ function write(incoming: IncomingMessage, outgoing: ClientRequest, body: BodySta
     outgoing.end();
     return;
   }
-  body.resume(outgoing);
-  incoming.once("error", () => outgoing.destroy());
+  // A body on its way is lost to the next attempt: it goes only to a Worker that listens.
+  outgoing.once("socket", (socket) => {
+    socket.once("connect", () => {
+      body.resume(outgoing);
+      incoming.once("error", () => outgoing.destroy());
+    });
+  });
 }

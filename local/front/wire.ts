@@ -24,6 +24,8 @@ export function withoutHopByHop(raw: readonly string[]): string[] {
       : [],
   );
   const dropped = new Set([...HOP_BY_HOP, ...named.map((name) => name.trim().toLowerCase())]);
+  // Without it, the body would be read as the next request.
+  dropped.delete("content-length");
   return raw.filter((_, index) => {
     const name = raw[index - (index % 2)] ?? "";
     return !dropped.has(name.toLowerCase());
@@ -41,6 +43,17 @@ export function setClient(headers: string[], { headers: sent, socket }: Incoming
 /** Closes the connection: the rest of the request is not read. */
 export function refuse(response: ServerResponse, { status, detail }: Refusal): void {
   const headers = { "content-type": "application/json", connection: "close", "retry-after": "1" };
+  response.writeHead(status, headers).end(JSON.stringify({ detail }));
+}
+
+/** Reads the rest of the request: a client that sends it would find a closed connection, and not the answer. */
+export function answerUnread(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { status, detail }: Refusal,
+): void {
+  incoming.unpipe().resume();
+  const headers = { "content-type": "application/json", "retry-after": "1" };
   response.writeHead(status, headers).end(JSON.stringify({ detail }));
 }
 

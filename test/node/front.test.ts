@@ -1,6 +1,13 @@
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { Agent, createServer, type IncomingMessage, request, type Server } from "node:http";
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,11 +51,23 @@ async function start(limits: Partial<Limits> = {}): Promise<void> {
   front = await startFront({ port, socket, limits: { ...LIMITS, ...limits } });
 }
 
-/** A Worker that answers `/stream` with one chunk and no end, `/large` with more than buffers take, others with "ok". */
+/** Answers of a Worker that reads no body. */
+const UNREAD: Record<string, (incoming: IncomingMessage, response: ServerResponse) => void> = {
+  "/unread": (incoming) => void incoming.destroy(),
+  "/early": (incoming, response) =>
+    void response.writeHead(503).end("later", () => incoming.destroy()),
+};
+
+/**
+ * A Worker that answers `/stream` with one chunk and no end, `/large` with more than buffers take, `/early` before it has
+ * read the body, others with "ok".
+ */
 async function startWorker(): Promise<void> {
   worker = createServer(async (incoming, response) => {
     const { method = "", url = "", headers } = incoming;
     response.once("close", () => closed.push(url));
+    const refuse = UNREAD[url];
+    if (refuse) return refuse(incoming, response);
     seen.push({ method, url, headers, body: await text(incoming).catch(() => "cut") });
     if (url === "/die") return void worker.closeAllConnections();
     if (url === "/stream") return void response.write("data: 1\n\n");
@@ -153,6 +172,38 @@ test("requests wait for a Worker that starts", async () => {
   expect(seen).toMatchObject([{ body: "once" }]);
 });
 
+test("an upload waits for a Worker that starts", async () => {
+  await start();
+  const body = "x".repeat(1_000_000);
+  const answer = get("/late", { method: "PUT", body, headers: KEY });
+  // Longer than several attempts to connect.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await startWorker();
+  expect(await (await answer).text()).toBe("ok");
+  expect(seen.map((one) => one.body.length)).toEqual([body.length]);
+});
+
+test("an upload that the Worker refuses before its end has the answer", async () => {
+  await start();
+  await startWorker();
+  const body = new Uint8Array(30_000_000);
+  for (let n = 0; n < 10; n++) {
+    const answer = await get("/early", { method: "PUT", body, headers: KEY });
+    expect([answer.status, await answer.text()]).toEqual([503, "later"]);
+  }
+});
+
+test("an upload that the Worker does not read is unavailable", async () => {
+  await start();
+  await startWorker();
+  const body = new Uint8Array(30_000_000);
+  for (let n = 0; n < 10; n++) {
+    const answer = await get("/unread", { method: "PUT", body, headers: KEY });
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    await answer.text();
+  }
+});
+
 test("a request that the Worker may have read is not sent again", async () => {
   await start();
   await startWorker();
@@ -216,6 +267,29 @@ test("an upload that stops on its way ends", async () => {
     "PUT /upload HTTP/1.1\r\nHost: x\r\nX-Api-Key: key\r\nContent-Length: 1000000\r\n\r\n";
   expect(await exchange(head + "x".repeat(100_000))).toBe("");
   await eventually(() => expect(seen).toMatchObject([{ url: "/upload", body: "cut" }]));
+});
+
+test("a client that names Content-Length a header of its connection sends one request", async () => {
+  await start();
+  await startWorker();
+  const second = "GET /second HTTP/1.1\r\nHost: x\r\n\r\n";
+  await exchange(
+    `GET /first HTTP/1.1\r\nHost: x\r\nX-Api-Key: key\r\nConnection: close, content-length\r\nContent-Length: ${second.length}\r\n\r\n${second}`,
+  );
+  expect(seen).toMatchObject([{ url: "/first", body: second }]);
+});
+
+test("a client that leaves during its upload ends that alone", async () => {
+  await start();
+  await startWorker();
+  const head =
+    "PUT /upload HTTP/1.1\r\nHost: x\r\nX-Api-Key: key\r\nContent-Length: 9000000\r\n\r\n";
+  const client = connect(port, "127.0.0.1");
+  client.write(head + "x".repeat(1_000_000));
+  await eventually(() => expect(client.bytesWritten).toBeGreaterThan(1_000_000));
+  client.resetAndDestroy();
+  await eventually(() => expect(seen).toMatchObject([{ url: "/upload", body: "cut" }]));
+  expect((await get("/after", { headers: KEY })).status).toBe(200);
 });
 
 test("headers over the limit are refused", async () => {
