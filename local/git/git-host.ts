@@ -32,7 +32,7 @@ type GitHostOptions = {
 
 export type GitHost = {
   url: string;
-  /** Every request so far, as `GET /path`. */
+  /** The newest requests, as `GET /path`. */
   requests: string[];
   fail(fault: Fault): void;
   close(): Promise<void>;
@@ -48,6 +48,7 @@ type Request = { incoming: IncomingMessage; response: ServerResponse; url: URL; 
 type Repository = { owner: string; name: string; directory: string };
 
 const PRIVATE_OWNER = "private";
+const MAX_NOTED = 10_000;
 const LOOPBACK = /^(127\.0\.0\.1|\[::1\]|localhost|.+\.localhost)$/;
 const run = promisify(execFile);
 
@@ -95,7 +96,7 @@ async function answer(host: Host, incoming: IncomingMessage, response: ServerRes
   const url = new URL(incoming.url ?? "/", "http://127.0.0.1");
   const path = decodeURIComponent(url.pathname);
   const request: Request = { incoming, response, url, path };
-  host.requests.push(`${incoming.method} ${path}`);
+  note(host, `${incoming.method} ${path}`);
   const fault = takeFault(host, path);
   if (fault?.delay_ms) await new Promise((resolve) => setTimeout(resolve, fault.delay_ms));
   if (fault?.status) return refuse(response, fault.status, "A requested fault");
@@ -114,6 +115,11 @@ async function answer(host: Host, incoming: IncomingMessage, response: ServerRes
   const smart = git.exec(path);
   if (smart) return answerGit(host, request, smart, fault);
   refuse(response, 404, "Not Found");
+}
+
+function note({ requests }: Host, text: string): void {
+  requests.push(text);
+  if (requests.length > MAX_NOTED) requests.shift();
 }
 
 /** The answer hides private repositories the way public hosts do: they are not found. */
@@ -139,6 +145,8 @@ async function answerApi(host: Host, request: Request, match: RegExpExecArray) {
   }
   const ticket = randomBytes(12).toString("hex");
   host.tickets.set(ticket, `${owner}/${name}`);
+  const [oldest] = host.tickets.keys();
+  if (oldest !== undefined && host.tickets.size > MAX_NOTED) host.tickets.delete(oldest);
   const origin = `http://127.0.0.1:${incoming.socket.localPort}`;
   const location = `${origin}/codeload/${owner}/${name}/legacy.tar.gz/${commit}?token=${ticket}`;
   response.writeHead(302, { location }).end();
@@ -159,6 +167,7 @@ function answerDownload(host: Host, request: Request, match: RegExpExecArray, fa
   const archive = ["archive", "--format=tar.gz", `--prefix=${folder}/`, "--end-of-options", commit];
   const child = spawn("git", ["--git-dir", directory, ...archive]);
   child.stdout.pipe(cut(request, fault)).pipe(request.response);
+  killWith(request.response, child);
 }
 
 async function answerGit(host: Host, request: Request, match: RegExpExecArray, fault?: Fault) {
@@ -185,6 +194,7 @@ async function answerGit(host: Host, request: Request, match: RegExpExecArray, f
 }
 
 function killWith(response: ServerResponse, child: ChildProcess) {
+  child.once("error", () => response.destroy());
   response.once("close", () => {
     if (child.exitCode === null) child.kill();
   });
@@ -230,7 +240,11 @@ function cgiResponse(response: ServerResponse, last: () => Promise<void>): Trans
       done(null, body.length > 0 ? body : undefined);
     },
     flush(done) {
-      last().then(() => done(), done);
+      // The push is stored: the next one points HEAD.
+      last().then(
+        () => done(),
+        () => done(),
+      );
     },
   });
 }
@@ -259,8 +273,13 @@ function cut({ incoming }: Request, fault?: Fault): Transform {
 /** The first push names the default branch when it is not `main`. */
 async function pointHead(repository: Repository) {
   if ((await resolveCommit(repository, "HEAD")) !== null) return;
-  const { stdout } = await git(repository, ["for-each-ref", "--format=%(refname)", "refs/heads"]);
-  const first = stdout.split("\n")[0];
+  const { stdout } = await git(repository, [
+    "for-each-ref",
+    "--count=1",
+    "--format=%(refname)",
+    "refs/heads",
+  ]);
+  const first = stdout.trim();
   if (first) await git(repository, ["symbolic-ref", "HEAD", first]);
 }
 
