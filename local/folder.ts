@@ -92,11 +92,16 @@ export async function secretsFile(folder: Folder): Promise<string> {
   return file;
 }
 
-/** Readers see the old file or the new one, never half of one. */
+/** Readers see the old file or the new one, never half of one, also after the machine lost its power. */
 export async function writeWhole(file: string, text: string): Promise<void> {
   const draft = `${file}.${process.pid}`;
-  await writeFile(draft, text, { mode: 0o600 });
-  await rename(draft, file);
+  try {
+    await writeFile(draft, text, { mode: 0o600, flush: true });
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 }
 
 /** Returns a function that releases the claim. @throws Error when another process holds it */

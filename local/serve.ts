@@ -2,7 +2,7 @@
 // front: that is a second workerd, and each request pays 2 ms for it. The listener (front/) passes requests to the main
 // script, past the entry of Miniflare, which serves every bucket without a key. Both are sockets in the stack's folder
 // (pool/workerd.sh).
-// Its one argument is a Serving.
+// Its environment has a Serving.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { flushCompileCache } from "node:module";
@@ -42,7 +42,8 @@ const HTTP = "http.sock";
 
 type EgressVariables = Parameters<typeof egressPolicy>[0];
 
-const serving = JSON.parse(process.argv[2] ?? "") as Serving;
+const serving = JSON.parse(process.env.HEDDLE_SERVING ?? "") as Serving;
+delete process.env.HEDDLE_SERVING;
 const { path, port, inspector_port, tick_ms } = serving;
 const bound = JSON.parse(await readFile(join(path, "workers.json"), "utf8")) as Bound[];
 await enterRunFolder();

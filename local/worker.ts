@@ -30,11 +30,13 @@ export function logOf(path: string): string {
 
 /** Serves the bundle until it is stopped, and restarts a workerd that dies. */
 export function startWorker({ ca_file, onError, ...serving }: WorkerOptions): WorkerProcess {
-  const command = [process.execPath, SERVE, JSON.stringify(serving)];
+  const command = [process.execPath, SERVE];
   const child = spawn(process.execPath, [LEASH, ...command], {
     cwd: ROOT,
     env: {
       ...environment(),
+      // Variables are secrets too, and a command line can be read by everyone.
+      HEDDLE_SERVING: JSON.stringify(serving),
       NODE_EXTRA_CA_CERTS: ca_file,
       // Miniflare is 6 MB of JavaScript.
       NODE_COMPILE_CACHE: compileCacheOf(serving.path),

@@ -72,11 +72,14 @@ export class Child {
       this.#stderr = (this.#stderr + chunk).slice(-STDERR_CHARACTERS);
     });
     this.exited = new Promise((resolve) => {
-      this.#process.once("exit", (code, signal) => {
+      const end = (how: string) => {
         this.#isAlive = false;
-        this.#why ??= this.#crashOf(signal ?? `exit code ${code}`);
+        this.#why ??= this.#crashOf(how);
         void Promise.all([this.close(), this.#remove("ping")]).then(() => resolve());
-      });
+      };
+      this.#process.once("exit", (code, signal) => end(signal ?? `exit code ${code}`));
+      // Where the system has no room for another process.
+      this.#process.once("error", ({ message }) => end(message));
     });
   }
 

@@ -7,6 +7,8 @@ export type Worker = {
   cpu_ms: number;
   /** Calls by which it has read and written so far, which a loop without end does not make; `null`: unknown. */
   io_calls: number | null;
+  /** Stopped by a signal, as for a backup. */
+  is_stopped: boolean;
 };
 
 export type Look = {
@@ -40,6 +42,8 @@ const COMPUTES_MS = 10_000;
 const START_COMPUTES_MS = 20_000;
 /** Silent, and computes nothing. */
 export const SILENT_MS = 120_000;
+/** Longer than the pause of a backup, which continues the process at its end. */
+const STOPPED_MS = 10_000;
 /** Silent, and makes progress with something else: it serves no request. */
 const BUSY_MS = 600_000;
 /** Twice as long after each start that nothing came of: no machine is too slow. */
@@ -92,7 +96,7 @@ function judgeSilence(waiting: Waiting, worker: Worker, now_ms: number): [Waitin
   const limit_ms = waiting.is_up ? COMPUTES_MS : START_COMPUTES_MS;
   const { io_calls } = worker;
   const isProgress = io_calls !== null && io_calls !== waiting.io_calls;
-  const silence_ms = isProgress ? BUSY_MS : SILENT_MS;
+  const silence_ms = patienceWith(worker, isProgress);
   const isSilent = waiting.is_up && now_ms - waiting.since_ms > silence_ms;
   if (isProgress && !isSilent) return [{ ...waiting, cpu_ms: worker.cpu_ms, io_calls }, FINE];
   if (computed_ms <= limit_ms && !isSilent) return [waiting, FINE];
@@ -100,6 +104,11 @@ function judgeSilence(waiting: Waiting, worker: Worker, now_ms: number): [Waitin
     ? `did not answer for ${silence_ms / 1000} s`
     : `computed for ${limit_ms / 1000} s and did not answer (does an agent loop for ever?)`;
   return [startAt(now_ms), { is: "kill", pid: worker.pid, why }];
+}
+
+function patienceWith({ is_stopped }: Worker, isProgress: boolean): number {
+  if (is_stopped) return STOPPED_MS;
+  return isProgress ? BUSY_MS : SILENT_MS;
 }
 
 function up({ pid, cpu_ms, io_calls }: Worker): Omit<Waiting, "since_ms"> {

@@ -73,6 +73,12 @@ export async function readIoCalls(pid: number): Promise<number | null> {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
+/** Whether a signal has stopped the process; `false` where that cannot be read. */
+export async function isStopped(pid: number): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  return (await readFields(pid))?.[0] === "T";
+}
+
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,7 +1,7 @@
 // Enforces limits that local workerd lacks: kills and restarts a Worker that loops forever or takes the machine's
 // memory.
 import { judge, SILENT_MS, startAt, withoutPause } from "./patience.ts";
-import { findWorker, isAlive, kill, type Process, readIoCalls } from "./processes.ts";
+import { findWorker, isAlive, isStopped, kill, type Process, readIoCalls } from "./processes.ts";
 
 type Watched = {
   port: number;
@@ -50,9 +50,12 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
   };
   const timer = setInterval(() => {
     void callWorker();
-    turn ??= look().finally(() => {
-      turn = null;
-    });
+    turn ??= look()
+      // A start that fails, as on a full disk, is tried again.
+      .catch((error: unknown) => watched.print(`The Worker was not looked after: ${error}`))
+      .finally(() => {
+        turn = null;
+      });
   }, LOOK_MS);
   timer.unref();
   return {
@@ -65,7 +68,12 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
 }
 
 async function measured(worker: Process | undefined) {
-  return worker && { ...worker, io_calls: await readIoCalls(worker.pid) };
+  if (!worker) return undefined;
+  const [io_calls, is_stopped] = await Promise.all([
+    readIoCalls(worker.pid),
+    isStopped(worker.pid),
+  ]);
+  return { ...worker, io_calls, is_stopped };
 }
 
 /** Patient, because on a busy machine a Worker that is well may need seconds. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Checksums } from "./body.ts";
@@ -40,7 +40,7 @@ export async function openStore(dir: string): Promise<Store> {
 export async function createBucket(store: Store, bucket: Omit<Bucket, "objects">): Promise<void> {
   const folder = join(store.dir, bucket.name);
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, BUCKET_FILE), JSON.stringify(bucket));
+  await writeFile(join(folder, BUCKET_FILE), JSON.stringify(bucket), { flush: true });
   store.buckets.set(bucket.name, { ...bucket, objects: new Map() });
 }
 
@@ -52,11 +52,19 @@ export async function deleteBucket(store: Store, name: string): Promise<void> {
 /** Synchronous from the caller's precondition to the index: of parallel writers one wins. */
 export function putObject(store: Store, bucket: Bucket, object: StoredObject, draft: string): void {
   const file = objectFile(store, bucket, object.key);
+  flush(draft);
   renameSync(draft, file);
   // A crash or a backup in between must not leave half of it: the next start reads it.
-  writeFileSync(`${file}.draft`, JSON.stringify(object));
+  writeFileSync(`${file}.draft`, JSON.stringify(object), { flush: true });
   renameSync(`${file}.draft`, `${file}.json`);
   bucket.objects.set(object.key, object);
+}
+
+/** A file system may store a rename before the content. */
+function flush(path: string): void {
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
 }
 
 export async function deleteObject(store: Store, bucket: Bucket, key: string): Promise<void> {

@@ -22,3 +22,18 @@ test("a log is appended to after a restart, and keeps the newest lines in two fi
   expect(lines).toEqual(lines.map((_, n) => `line ${1000 - lines.length + n}`));
   await rm(dir, { recursive: true });
 });
+
+test("lines that a full disk refuses, and those after the close, end nothing", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "heddle-log-"));
+  const full = openLog("/dev/full");
+  expect(() => full.write("lost")).not.toThrow();
+  full.close();
+  const path = join(dir, "a.log");
+  const log = openLog(path);
+  log.write("first");
+  log.close();
+  log.close();
+  log.write("late");
+  expect(await readFile(path, "utf8")).toBe("first\n");
+  await rm(dir, { recursive: true });
+});

@@ -8,7 +8,7 @@ import {
   withoutPause,
 } from "../../local/processes/patience.ts";
 
-const WORKER = { pid: 7, rss_bytes: 1, cpu_ms: 1000, io_calls: null };
+const WORKER = { pid: 7, rss_bytes: 1, cpu_ms: 1000, io_calls: null, is_stopped: false };
 
 function look(at_s: number, seen: Partial<Look> = {}): Look {
   return { now_ms: at_s * 1000, worker: WORKER, answered: false, host_lives: true, ...seen };
@@ -54,6 +54,12 @@ describe("a Worker that was up", () => {
 
   test("is killed when it does nothing at all", () => {
     expect(watch(...UP, look(121), look(123))).toEqual(["fine", "fine", "fine", "kill"]);
+  });
+
+  test("is killed when a signal has stopped it for ten seconds", () => {
+    const stopped = { worker: { ...WORKER, is_stopped: true } };
+    const looks = [look(11, stopped), look(13, stopped)];
+    expect(watch(...UP, ...looks)).toEqual(["fine", "fine", "fine", "kill"]);
   });
 
   test("owes no answer for the time in which the machine was paused", () => {
