@@ -56,6 +56,10 @@ export const TEST_GRAPHS = [
   "waits_with_less",
   "closes_plainly",
   "fails_plainly",
+  "forks",
+  "remembers",
+  "interrupts_and_looks",
+  "interrupts_beside_a_failure",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

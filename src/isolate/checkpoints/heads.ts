@@ -12,12 +12,12 @@ const MAX_CACHED_BYTES = 1024 * 1024;
 /** The newest checkpoint of each namespace, `null` when it is known to have none. */
 export class Heads {
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
-  /** Namespaces whose newest checkpoint is too large for the cache. */
+  /** Namespaces whose newest checkpoint is read from the thread: it is too large, or continues an older one. */
   readonly #released = new Set<string>();
   /** Writes that LangGraph puts before their checkpoint, as with durability "exit", by namespace and checkpoint. */
   readonly #early = new Map<string, Map<string, StoredWrite[]>>();
 
-  /** Whether the newest checkpoint of the namespace was read or put, though it may be too large for the cache. */
+  /** Whether the newest checkpoint of the namespace was read or put, though it may not be in the cache. */
   has(ns: string): boolean {
     return this.#heads.has(ns) || this.#released.has(ns);
   }
@@ -34,6 +34,8 @@ export class Heads {
   put(loaded: LoadedCheckpoint) {
     const head = this.#heads.get(loaded.ns);
     if (head && head.checkpoint_id >= loaded.checkpoint_id) return;
+    // Unchanged channels have the values of its parent, of which only the head is known.
+    if ((head?.checkpoint_id ?? null) !== loaded.parent_id) this.#released.add(loaded.ns);
     const writes = this.#early.get(loaded.ns)?.get(loaded.checkpoint_id) ?? loaded.writes;
     this.#early.delete(loaded.ns);
     this.#heads.set(loaded.ns, { ...loaded, writes });

@@ -51,8 +51,8 @@ function toCodePoint(character: string): number {
 }
 
 /**
- * Leaves out interrupts of tasks that have ended, as long as another one of the checkpoint is pending. LangGraph keeps
- * them until the step ends.
+ * Leaves out interrupts of tasks that have ended, as long as another task of the checkpoint waits or has failed.
+ * LangGraph keeps them until the step ends.
  */
 export function withoutAnswered(writes: StoredWrite[]): StoredWrite[] {
   const ended = new Set(writes.filter(isUpdate).map(({ task_id }) => task_id));
@@ -61,7 +61,8 @@ export function withoutAnswered(writes: StoredWrite[]): StoredWrite[] {
     writes.filter((one) => !isInterrupt(one)),
   ];
   const pending = interrupts.filter(({ task_id }) => !ended.has(task_id));
-  return pending.length > 0 ? [...rest, ...pending] : writes;
+  const isOpen = pending.length > 0 || rest.some(({ channel }) => channel === "__error__");
+  return isOpen ? [...rest, ...pending] : writes;
 }
 
 function isInterrupt({ channel }: StoredWrite): boolean {
