@@ -17,6 +17,8 @@ import { streamLogs } from "./lines.ts";
 import { limitOf, RunTimeoutError, withinLimit } from "./run-limit.ts";
 import { asRun } from "./tokens.ts";
 
+const EXIT_GRACE_MS = 5000;
+
 export async function runInContext(
   ctx: ExecutionContext<AgentProps>,
   open: Open,
@@ -59,7 +61,12 @@ async function runGraph(
   const onSummary: RunTools["onSummary"] = (read) => {
     summarize = read;
   };
-  const limit = { start: call.trace.start_time, seconds: limitOf(process.env) };
+  const limit = {
+    start: call.trace.start_time,
+    seconds: limitOf(process.env),
+    // LangGraph puts the only checkpoint when it is aborted.
+    grace_ms: call.durability === "exit" ? EXIT_GRACE_MS : 0,
+  };
   const end = await attempt(() => {
     const work = asRun({ host, traceparent: call.trace.traceparent ?? null }, async () => {
       const engine = await open(call, "threads.create_run");

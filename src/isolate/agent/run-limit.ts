@@ -22,23 +22,37 @@ export function limitOf(env: Record<string, string | undefined>): number {
   return seconds >= 0 ? seconds : DEFAULT_SECONDS;
 }
 
-/** Counts from `start`, the ISO time of the first attempt: retries do not extend the limit. */
+type Limit = {
+  /** ISO time of the first attempt: retries do not extend the limit. */
+  start: string;
+  seconds: number;
+  /** How long work that is late may take to end by itself. */
+  grace_ms?: number;
+};
+
+/** @throws RunTimeoutError, whatever the work does after its limit */
 export async function withinLimit<T>(
   work: Promise<T>,
-  { start, seconds }: { start: string; seconds: number },
+  { start, seconds, grace_ms = 0 }: Limit,
   onLate: () => void,
 ): Promise<T> {
   if (seconds === 0) return work;
-  const late = Promise.withResolvers<never>();
   const left = Date.parse(start) + seconds * 1000 - Date.now();
-  const timer = setTimeout(
-    () => {
-      late.reject(new RunTimeoutError(seconds));
-      onLate();
-    },
-    Math.min(Math.max(left, 0), MAX_MS),
+  const late = timer(Math.min(Math.max(left, 0), MAX_MS));
+  const first = await Promise.race([work.then((value) => ({ value })), late.promise]).finally(
+    late.clear,
   );
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
+  if (first) return first.value;
+  onLate();
+  const grace = timer(grace_ms);
+  await Promise.race([work.catch(() => undefined), grace.promise]).finally(grace.clear);
+  throw new RunTimeoutError(seconds);
+}
+
+function timer(ms: number): { promise: Promise<null>; clear(): void } {
+  const { promise, resolve } = Promise.withResolvers<null>();
+  const id = setTimeout(() => resolve(null), ms);
+  return { promise, clear: () => clearTimeout(id) };
 }
 
 /** Rejects when the run is cancelled, at once when it has been already. */

@@ -47,6 +47,16 @@ describe("a run that takes longer than it may", () => {
     expect((await object.getThread())?.status).toBe("idle");
   });
 
+  test("keeps what it has done with durability exit as well", async () => {
+    const { object, stream } = await limitedThread("2");
+    await stream("stalls", { input: { delay_ms: 0 } });
+    const input = { delay_ms: 60_000, log: ["given"] };
+    const { run_id } = await stream("stalls", { input, durability: "exit" });
+    expect((await object.getRun(run_id))?.status).toBe("timeout");
+    const values = { log: ["a", "b", "given", "a"] };
+    expect(await object.getThread()).toMatchObject({ status: "error", values });
+  });
+
   test("is ended whether or not it handles the signal, and receives the signal", async () => {
     const { object, stream } = await limitedThread("0.5");
     for (const graph_id of ["talks", "plain"]) {
