@@ -103,7 +103,9 @@ export class RunTracer {
     if (failure && this.#root === "ended") this.#failRoot(failure);
     const end_time = new Date().toISOString();
     for (const [id, { dotted_order }] of this.#open) {
-      const error = this.isRoot(id) ? failure && failureText(failure) : CUT_OFF;
+      const text = this.isRoot(id) ? failure && failureText(failure) : CUT_OFF;
+      // A run that has not failed cuts nothing off: it does not wait for what works on.
+      const error = failure && text;
       const end = { trace_id: run_id, dotted_order, end_time, ...(error && { error }) };
       void this.updateRun(id, end);
     }

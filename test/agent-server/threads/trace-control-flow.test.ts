@@ -36,6 +36,12 @@ test.each([
   }
 });
 
+test("a tool that works on when another one interrupts has no error", async () => {
+  const runs = await traceOf("interrupts_and_looks");
+  expect(runs.map(({ name }) => name)).toEqual(expect.arrayContaining(["approve", "lookup"]));
+  for (const { name, error } of runs) expect({ name, error }).toEqual({ name, error: null });
+});
+
 test("a handover from a subgraph succeeds", async () => {
   const runs = await traceOf("hands_over");
   expect(runs.map(({ status }) => status)).toEqual(runs.map(() => "success"));
