@@ -87,7 +87,7 @@ test("threads of an agent that authenticates its own users are withheld", async 
   );
 });
 
-test("a thread whose run a person stopped is not listed, and one that stops before a node is", async () => {
+test("a thread whose run a person stopped is not listed, nor its copy, and one that stops before a node is", async () => {
   const own = await workspace();
   const { deployment_id } = await testDeployment(own.workspace_id);
   const send = async <T>(path: string, json: unknown = {}): Promise<T> => {
@@ -111,8 +111,9 @@ test("a thread whose run a person stopped is not listed, and one that stops befo
   await send(`/threads/${stopped}/runs/${run_id}/cancel?wait=true`);
   const breaks = { assistant_id: "steps", input: { delay_ms: 0 }, interrupt_before: ["b"] };
   await send(`/threads/${before}/runs/wait`, breaks);
-  const search = { ids: [stopped, before], status: "interrupted" };
-  await eventually(async () => expect(await send("/threads/search", search)).toHaveLength(2));
+  const copy = await send<{ thread_id: string }>(`/threads/${stopped}/copy`);
+  const search = { ids: [stopped, before, copy.thread_id], status: "interrupted" };
+  await eventually(async () => expect(await send("/threads/search", search)).toHaveLength(3));
   const { threads, total } = await list("", own.viewer);
   expect([threads.map(({ thread_id }) => thread_id), total]).toEqual([[before], 1]);
 });

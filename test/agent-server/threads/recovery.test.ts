@@ -201,14 +201,18 @@ async function reached(thread: Awaited<ReturnType<typeof testThread>>, attempt: 
 test("a run that loses its isolate three times at one step ends with IsolateLostError", async () => {
   const thread = await testThread();
   const { place, object, create, join } = thread;
-  const { run_id } = await create("steps", { input: { delay_ms: 20_000 } });
+  const values = { delay_ms: 20_000, log: ["given"] };
+  const { run_id } = await create("steps", { input: values });
   for (let attempt = 1; attempt <= 3; attempt++) {
     // The first step begins after two checkpoints.
     await reached(thread, attempt, 2);
     await crash(place);
   }
-  expect((await join(run_id)).__error__).toMatchObject({ error: "IsolateLostError" });
-  expect((await object.getThread())?.status).toBe("error");
+  const error = { error: "IsolateLostError" };
+  expect((await join(run_id)).__error__).toMatchObject(error);
+  await eventually(async () => {
+    expect(await object.getThread()).toMatchObject({ status: "error", error, values });
+  });
 });
 
 /** Ends the object as the deployment of a new version does. */

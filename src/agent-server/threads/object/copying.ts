@@ -24,6 +24,7 @@ export function headOf(store: ThreadStore): CopyHead {
   const { metadata, config, status, interrupts } = thread.record();
   return {
     ...{ metadata, config, status, interrupts },
+    isStopped: thread.isStopped,
     values: thread.valuesText(),
     revision: thread.header().revision,
     ttl: thread.ttl,

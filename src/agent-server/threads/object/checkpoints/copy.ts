@@ -23,6 +23,7 @@ export type CopyBounds = { checkpoint_id: string; run: number; segment: number }
 
 /** Fields of a thread outside the copied tables. */
 export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "interrupts"> & {
+  isStopped: boolean;
   values: string | null;
   revision: RevisionRef | null;
   ttl: Ttl | null;

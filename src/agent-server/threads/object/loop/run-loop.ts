@@ -302,6 +302,7 @@ export class RunLoop {
       if (hasWholeTrace) this.#store.traces.close(run.run_id);
       this.#startNext();
     });
+    if (outcome.failure && !outcome.summary) this.#settling.refresh();
     this.#notify();
   }
 }

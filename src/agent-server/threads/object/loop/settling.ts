@@ -12,6 +12,7 @@ export class Settling {
   readonly #store: ThreadStore;
   readonly #onChange: () => void;
   #pending: Promise<void> | undefined;
+  #isStale = false;
 
   constructor(env: Env, store: ThreadStore, onChange: () => void) {
     this.#env = env;
@@ -27,10 +28,18 @@ export class Settling {
     return this.#pending !== undefined;
   }
 
+  /** After the server has ended a run: its checkpoints may be newer than the values of the thread. */
+  refresh() {
+    const { thread } = this.#store;
+    this.#isStale = thread.outline().status === "error" && !thread.header().temporary;
+    if (this.#isStale) this.start();
+  }
+
   start() {
     if (!this.#isUnsettled()) return;
     this.#pending ??= this.#settle().finally(() => {
       this.#pending = undefined;
+      this.#isStale = false;
       this.#onChange();
     });
   }
@@ -39,7 +48,7 @@ export class Settling {
   #isUnsettled(): boolean {
     const { exists, runs, thread } = this.#store;
     if (!exists || !runs.queue.isEmpty) return false;
-    return thread.outline().status === "busy" || thread.header().temporary;
+    return this.#isStale || thread.outline().status === "busy" || thread.header().temporary;
   }
 
   async #settle() {
@@ -53,6 +62,8 @@ export class Settling {
       // Another run may have begun and ended in between: its state counts.
     } while (checkpoints.version !== version);
     this.#store.transaction(() => {
+      const { status, error } = thread.record();
+      if (status === "error") return thread.settle(status, summary, { error });
       const outcome = { failed: false, next: summary?.next ?? [] };
       const isStopped = this.#isStopped(summary);
       thread.settle(threadStatusAfter(outcome, false), summary, { isStopped });
@@ -60,10 +71,11 @@ export class Settling {
     });
   }
 
-  /** Without a question of the agent, who stopped a run is not waited for. */
+  /** Without a question of the agent, who stopped a run is not waited for. A copy has no runs. */
   #isStopped(summary: ThreadSummary | null): boolean {
     const interrupts = Object.values(JSON.parse(summary?.interrupts ?? "{}") as object).flat();
-    return interrupts.length === 0 && this.#store.runs.newest()?.status === "interrupted";
+    const { status = "interrupted" } = this.#store.runs.newest() ?? {};
+    return interrupts.length === 0 && status === "interrupted";
   }
 
   async #summarize(): Promise<ThreadSummary | null> {

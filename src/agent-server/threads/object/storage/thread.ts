@@ -158,8 +158,9 @@ export class StoredThread {
   }
 
   /** Makes a complete copy visible. */
-  applyCopy({ metadata, config, status, interrupts, values, revision }: CopyHead) {
+  applyCopy({ metadata, config, status, isStopped, interrupts, values, revision }: CopyHead) {
     this.#row.change({
+      is_stopped: isStopped ? 1 : 0,
       metadata: JSON.stringify(metadata),
       config: JSON.stringify(config),
       interrupts: this.#putInterrupts(JSON.stringify(interrupts)),
