@@ -311,6 +311,17 @@ describe("a multipart body", () => {
 
 describe("ingestion rejects", () => {
   const run = wireRun("refused");
+
+  test("a run of an unknown project, names it, and stores the other run", async () => {
+    const [other, wrong] = [wireRun("refused"), wireRun("refused", { session_id: idAt(1) })];
+    const response = await batch(ours.editor, [other, wrong]);
+    expect([response.status, await response.text()]).toEqual([
+      422,
+      expect.stringContaining(`post.${wrong.id}`),
+    ]);
+    expect((await api(`/runs/${other.id}`, { key: ours.viewer })).status).toBe(200);
+  });
+
   test.each([
     [{ ...run, id: "x" }, "id"],
     [{ ...run, start_time: "yesterday" }, "start_time"],
@@ -348,7 +359,7 @@ describe("ingestion rejects", () => {
     await accepted(batch(theirs.editor, [wireRun("theirs")]));
     const session_id = await projectId(theirs.viewer, "theirs");
     const response = await batch(ours.editor, [{ ...run, session_id }]);
-    expect(response.status).toBe(404);
+    expect(response.status).toBe(422);
   });
 
   test("malformed JSON", async () => {

@@ -49,9 +49,11 @@ export async function patchTraceRun(
 export async function ingestBatch(ctx: Context, request: Request): Promise<Message> {
   await assertMayIngest(ctx);
   await withBody(ctx, request, async (bytes) => {
-    const batch = toBatch(await readJson(bytes));
+    const batch = await inKnownProjects(ctx, toBatch(await readJson(bytes)));
     await ingest(ctx, batch.runs);
     assertStored(batch);
+  }).catch((error: unknown) => {
+    throw asUnstored(error);
   });
   return { message: "Runs batch ingested" };
 }
