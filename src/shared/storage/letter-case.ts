@@ -2,28 +2,46 @@ import { type Column, type SQL, sql } from "drizzle-orm";
 
 /** Limits the depth of the expression. */
 const MAX_LETTERS = 80;
+/** Lower case that JavaScript and SQLite do not get from the letter: the sigma at the end of words, the large sharp s. */
+const OTHER_FORMS: Record<string, string> = { σ: "ς", ß: "ẞ" };
 
 /** Matches columns that contain a text in any case. */
 export function containsText(column: Column | SQL, text: string): SQL {
   const { before, after } = lowering(text);
   const lowered = sql`${sql.raw(before)}${column}${sql.raw(after)}`;
-  return sql`instr(${lowered}, ${text.toLowerCase()}) > 0`;
+  return sql`instr(${lowered}, ${toLower(text)}) > 0`;
 }
 
-/** The same as SQL. Its one parameter is the text in lower case. */
-export function containsTextSql(column: string, text: string): string {
+/** The same as SQL with its one parameter. */
+export function containsTextSql(column: string, text: string): { sql: string; parameter: string } {
   const { before, after } = lowering(text);
-  return `instr(${before}${column}${after}, ?) > 0`;
+  return { sql: `instr(${before}${column}${after}, ?) > 0`, parameter: toLower(text) };
 }
 
 /** SQLite's lower() knows ASCII only: the other letters of the text are replaced one by one. */
 function lowering(text: string): { before: string; after: string } {
-  const letters = [...new Set(text.toLowerCase())].filter(hasOtherCase).slice(0, MAX_LETTERS);
-  const replaced = letters.map((letter) => `, '${letter.toUpperCase()}', '${letter}')`);
-  return { before: `${"replace(".repeat(letters.length)}lower(`, after: `)${replaced.join("")}` };
+  const letters = new Set([...text].flatMap((letter) => [letter, ...formsOf(lowerOf(letter))]));
+  const pairs = [...letters]
+    .filter((letter) => letter > "\x7f" && lowerOf(letter) !== letter)
+    .slice(0, MAX_LETTERS);
+  const replaced = pairs.map((letter) => `, '${letter}', '${lowerOf(letter)}')`);
+  return { before: `${"replace(".repeat(pairs.length)}lower(`, after: `)${replaced.join("")}` };
 }
 
-/** Whether it is a letter beyond ASCII that has one letter as its upper case. */
-function hasOtherCase(letter: string): boolean {
-  return /^\p{Ll}$/u.test(letter) && letter > "\x7f" && /^\p{Lu}$/u.test(letter.toUpperCase());
+function toLower(text: string): string {
+  return [...text].map(lowerOf).join("");
+}
+
+/** Lowers one letter as it is replaced in columns. Some have no lower case of one letter. */
+function lowerOf(letter: string): string {
+  const forms = [letter.toUpperCase().toLowerCase(), letter.toLowerCase()];
+  return forms.find(isOneLetter) ?? letter;
+}
+
+function formsOf(lower: string): string[] {
+  return [lower.toUpperCase(), OTHER_FORMS[lower] ?? lower].filter(isOneLetter);
+}
+
+function isOneLetter(text: string): boolean {
+  return [...text].length === 1;
 }

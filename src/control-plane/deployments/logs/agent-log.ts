@@ -92,11 +92,12 @@ export class AgentLog extends DurableObject<Env> {
   async list(revision_id: string | null, filter: LogFilter): Promise<LoggedLine[]> {
     if (!this.#exists) return [];
     const { is_up, after, level, text, from_us, to_us, limit } = filter;
+    const contains = text === null ? null : containsTextSql("message", text);
     const conditions: [string, string | number | null][] = [
       ["revision_id = ?", revision_id],
       [is_up ? "id > ?" : "id < ?", after],
       ["level = ?", level],
-      [containsTextSql("message", text ?? ""), text],
+      [contains?.sql ?? "", contains?.parameter ?? null],
       ["at_us >= ?", from_us],
       ["at_us < ?", to_us],
     ];

@@ -25,7 +25,7 @@ export function toFilter(input: LogQuery): LogFilter {
     is_up: order === "asc",
     after: toLineId(offset),
     level: level ?? null,
-    text: query == null || query === "" ? null : query.toLowerCase(),
+    text: query == null || query === "" ? null : query,
     from_us: start_time == null ? null : toMicros(start_time),
     to_us: end_time == null ? null : toMicros(end_time),
     limit,
