@@ -38,15 +38,21 @@ export async function openFolder(dir: string, region?: Region): Promise<Folder> 
   const path = resolve(dir);
   await mkdir(path, { recursive: true });
   const release = await claim(path);
-  const file = join(path, "kept.json");
-  const kept = existsSync(file)
-    ? ({ git_password: newPassword(), ...JSON.parse(await readFile(file, "utf8")) } as StackFolder)
+  const stored = await readKept(path);
+  const kept = stored
+    ? { ...stored, git_password: stored.git_password ?? newPassword() }
     : newlyKept(region);
   if (kept.region === region) return { path, kept, release };
   await release();
   throw new Error(
     `${path} holds ${kept.region ?? "no region's"} data and not ${region ?? "that of no region"}. Name another folder with HEDDLE_DIR, or its region with HEDDLE_REGION.`,
   );
+}
+
+/** @returns `null` for a folder that no stack was started in */
+export async function readKept(path: string): Promise<StackFolder | null> {
+  const file = join(path, "kept.json");
+  return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : null;
 }
 
 /** Folder of the modules that Node has compiled, for the next start. */

@@ -1,6 +1,7 @@
 // `npm run workspace -- <command> ...`: organizations, workspaces, keys and members, for operators.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { readKept } from "../local/folder.ts";
 import { createWorkspace, rowsOf } from "../local/workspace.ts";
 import { execWrangler, runWrangler } from "../local/wrangler.ts";
 import { ENVIRONMENTS, type Environment } from "./regions.ts";
@@ -40,7 +41,7 @@ Options
   --meter   ${METERS.slice(0, 3).join(", ")},
             ${METERS.slice(3).join(", ")}
   --period  ${PERIODS.join(", ")}
-  --env     environment of wrangler.toml: ${ENVIRONMENTS.join(", ")} (the local stack's when left out)
+  --env     environment of wrangler.toml: ${ENVIRONMENTS.join(", ")} (the folder's when left out)
   --remote  the database at Cloudflare, with wrangler's login; else the one in HEDDLE_DIR (.heddle)
 
 A change takes effect within 10 seconds, a quota within a minute. Keys are shown once.`;
@@ -76,7 +77,7 @@ const COMMANDS: Record<string, (values: Values) => Promise<void>> = {
 
 const dir = resolve(process.env.HEDDLE_DIR ?? ".heddle");
 const { values, positionals } = parse(process.argv.slice(2));
-const place = placeOf(values);
+const place = await placeOf(values);
 await main();
 
 async function main(): Promise<void> {
@@ -155,14 +156,14 @@ function timeOf(text: string): string {
   return new Date(ms).toISOString();
 }
 
-function placeOf({ env, remote = false }: Values): {
+async function placeOf({ env, remote = false }: Values): Promise<{
   env: Environment | undefined;
   remote: boolean;
-} {
+}> {
   const region = env === undefined ? undefined : oneOf("env", env, ENVIRONMENTS);
   if (remote && region === undefined)
     fail(`--remote needs --env: one of ${ENVIRONMENTS.join(", ")}.`);
-  return { env: region, remote };
+  return { env: region ?? (await readKept(dir))?.region, remote };
 }
 
 function parse(args: string[]) {

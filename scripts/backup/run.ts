@@ -1,7 +1,5 @@
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { claim, holderOf, type StackFolder } from "../../local/folder.ts";
+import { resolve } from "node:path";
+import { claim, holderOf, readKept, type StackFolder } from "../../local/folder.ts";
 import type { Bucket } from "./bucket.ts";
 import { createChunks, inParallel } from "./chunks.ts";
 import type { Codec } from "./codec.ts";
@@ -32,7 +30,11 @@ const PROGRESS_MS = 5000;
 
 export async function backUp(options: BackupOptions): Promise<BackupResult> {
   const dir = resolve(options.dir);
-  const { tenant_id, region } = await readKept(dir);
+  const kept = await readKept(dir);
+  if (kept === null) {
+    throw new BackupError(`${dir} holds no data of Heddle. Name its folder with HEDDLE_DIR.`);
+  }
+  const { tenant_id, region } = kept;
   if (tenant_id === null) throw new BackupError(`${dir} holds no workspace yet.`);
   const release = await claim(dir, "backup");
   const isRunning = (await holderOf(dir)) !== null;
@@ -48,12 +50,6 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
     await releaseStack();
     await release();
   }
-}
-
-async function readKept(dir: string): Promise<StackFolder> {
-  const file = join(dir, "kept.json");
-  if (existsSync(file)) return JSON.parse(await readFile(file, "utf8"));
-  throw new BackupError(`${dir} holds no data of Heddle. Name its folder with HEDDLE_DIR.`);
 }
 
 type Origin = { tenant_id: string; region: StackFolder["region"] };

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createWorkspace } from "../../local/created-workspace.ts";
 import { type Stack, startStack } from "../../local/stack.ts";
 import { REGIONS, type Region } from "../../scripts/regions.ts";
 import { toIso, toMicros } from "../../src/shared/times.ts";
@@ -249,6 +250,15 @@ describe.each([
     expect(answers.filter(([, , status]) => status !== 401)).toEqual([]);
     const { status } = await call(here, "GET", "/v2/deployments", undefined, there);
     expect(status).toBe(401);
+  });
+
+  test("a workspace that an operator makes is in the region of the folder", async () => {
+    const { stack, dir } = places[here];
+    const { api_key, tenant_id } = await createWorkspace(dir, "operated");
+    const url = `${stack.info.base_url}/v2/deployments`;
+    const headers = { "x-api-key": api_key, "x-tenant-id": tenant_id };
+    const { status } = await request("GET", url, undefined, headers);
+    expect(status).toBe(200);
   });
 
   test("lists hold what is its own and nothing else", async () => {
