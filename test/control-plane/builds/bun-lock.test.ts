@@ -27,18 +27,21 @@ test("bun's package of a tarball comes from its address", () => {
 });
 
 test.each(["github:a/b#c0ffee", "git+ssh://git@h/a/b#c0ffee", "file:ms.tgz", "link:ms"])(
-  "bun's package from %s is refused",
+  "bun's package from %s is refused where it is needed",
   (version) => {
-    const lock = { ms: [`ms@${version}`, {}, "a-b-c0ffee"] };
-    expect(() => read(lock)).toThrow('mono/bun.lock: "ms" comes from');
+    const { packages } = read({ ms: [`ms@${version}`, {}, "a-b-c0ffee"] });
+    const refusal = expect.stringContaining('mono/bun.lock: "ms" comes from');
+    expect(packages.get("/mono/node_modules/ms")).toMatchObject({ refusal });
   },
 );
 
-test("a patch of bun is refused", () => {
+test("a patch of bun is refused where it is needed", () => {
   const patchedDependencies = { "ms@2.0.0": "patches/ms.patch" };
-  expect(() => read({}, { patchedDependencies })).toThrow(
-    "mono/bun.lock cannot be read: ms@2.0.0 has a patch, which Heddle does not apply",
-  );
+  const entries = (version: string) => ({ ms: [`ms@${version}`, "", {}, "sha512-AA=="] });
+  const refusalOf = (version: string) =>
+    read(entries(version), { patchedDependencies }).packages.get("/mono/node_modules/ms")?.refusal;
+  expect(refusalOf("2.0.0")).toMatch(/^mono\/bun.lock cannot be used: ms@2.0.0 has a patch, which/);
+  expect(refusalOf("2.0.1")).toBeUndefined();
 });
 
 test("bun's package of one system is left out only when it is optional", () => {

@@ -144,11 +144,18 @@ test.each([
     "nesting exceeded maxDepth",
   ],
   ["an old version", "lockfileVersion: 5.4\n", "it has version 5.4; Heddle reads 6 and 9"],
-  ["a patch", "lockfileVersion: '9.0'\npatchedDependencies: {ms: {path: a}}", "ms has a patch"],
   ["no YAML", "{", "pnpm-lock.yaml cannot be read"],
 ])("pnpm-lock.yaml with %s is refused", (_, text, message) => {
   const read = () => readPnpmLock("", text, { registry_url: REGISTRY, project: "" });
   expect(read).toThrow(message);
+});
+
+test.each(["ms", "ms@2.1.2"])("a patch of pnpm for %s is refused where it is needed", (name) => {
+  const text = `${pnpm9}\npatchedDependencies: {'${name}': {path: a}, other: {path: b}}\n`;
+  const { packages } = readPnpmLock("", text, { registry_url: REGISTRY, project: "" });
+  const refused = [...packages.values()].filter(({ refusal }) => refusal !== undefined);
+  expect(new Set(refused.map((item) => item.name))).toEqual(new Set(["ms"]));
+  expect(refused[0]?.refusal).toContain(`pnpm-lock.yaml cannot be used: ${name} has a patch`);
 });
 
 test.each([

@@ -6,8 +6,10 @@ import { emptyTree } from "../../../src/control-plane/builds/tree.ts";
 
 type Entry = { resolution: string; dependencies?: Record<string, string> };
 
+type Files = Record<string, unknown>;
+
 /** Reads a lockfile of yarn 4 for the files of a repository. */
-function read(files: Record<string, unknown>, entries: Record<string, Entry>, folder = "") {
+function readPackages(files: Files, entries: Record<string, Entry>, folder = "") {
   const bytes = (value: unknown) =>
     new TextEncoder().encode(typeof value === "string" ? value : JSON.stringify(value));
   const tree = emptyTree();
@@ -16,7 +18,12 @@ function read(files: Record<string, unknown>, entries: Record<string, Entry>, fo
   const options = { registry_url: "https://registry.test", workspaces: workspacesOf(tree) };
   const install = readYarnLock(folder, text, { ...options, project: folder && `/${folder}` });
   return (from: string, name: string) =>
-    install.packages.get(findPackage(install, from, name) ?? "")?.version;
+    install.packages.get(findPackage(install, from, name) ?? "");
+}
+
+function read(files: Files, entries: Record<string, Entry>, folder = "") {
+  const find = readPackages(files, entries, folder);
+  return (from: string, name: string) => find(from, name)?.version;
 }
 
 const CATALOGS = `catalog:
@@ -86,7 +93,9 @@ test.each([
 
 test("a patch among the resolutions of yarn 4 is refused", () => {
   const resolutions = { "debug@npm:4.3.4": "patch:debug@npm%3A4.3.4#~/a.patch" };
-  expect(() => read(withResolutions(resolutions), DEBUG)).toThrow(
-    "yarn.lock cannot be read: debug has a patch, which Heddle does not apply",
+  const find = readPackages(withResolutions(resolutions), DEBUG);
+  expect(find("", "debug")?.refusal).toBe(
+    "yarn.lock cannot be used: debug has a patch, which Heddle does not apply; publish a fork.",
   );
+  expect(find("", "ms")?.refusal).toBeUndefined();
 });

@@ -3,9 +3,9 @@ import { parseJsonc } from "../config/json.ts";
 import { assertSize } from "../config/json-file.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { joinPath } from "../paths.ts";
-import { assertEntries, record, text, texts, unpatched, unreadable } from "./lock-text.ts";
+import { assertEntries, record, refusalOfPatch, text, texts, unreadable } from "./lock-text.ts";
 import { dependencyNames, type Install, type Package } from "./lockfile.ts";
-import { tarballUrl } from "./tarball-url.ts";
+import { tarballOf } from "./tarball-url.ts";
 
 const VERSIONS = [0, 1, 2];
 const NAMES = /(?:@[^/]+\/)?[^/]+/g;
@@ -17,6 +17,7 @@ export function readBunLock(folder: string, source: string, registry_url: string
   const lock = record(parseJsonc(source));
   const packages = packagesOf(path, lock);
   const required = requiredNames(lock, packages);
+  const patched = Object.keys(record(lock.patchedDependencies));
   const root = folder === "" ? "" : `/${folder}`;
   const folders = foldersOf(root, packages);
   const install: Install = { packages: new Map(), links: new Map() };
@@ -24,7 +25,7 @@ export function readBunLock(folder: string, source: string, registry_url: string
     const place = placeOf(root, folders, key);
     const target = folders.get(key);
     if (target !== undefined) install.links.set(place, target);
-    const context = { path, registry_url, required };
+    const context = { path, registry_url, required, patched };
     const item = target === undefined && toPackage(context, key, place, entry);
     if (item) install.packages.set(place, item);
   }
@@ -36,8 +37,6 @@ function packagesOf(path: string, lock: Record<string, unknown>): Record<string,
   if (!VERSIONS.includes(Number(lock.lockfileVersion))) {
     throw unreadable(path, `it has version ${lock.lockfileVersion}; Heddle reads 0, 1 and 2`);
   }
-  const [patched] = Object.keys(record(lock.patchedDependencies));
-  if (patched !== undefined) throw unpatched(path, patched);
   assertEntries(path, lock.packages);
   return lock.packages;
 }
@@ -72,11 +71,11 @@ function requiredNames(
   return new Set(owners.flatMap(({ dependencies }) => Object.keys(record(dependencies))));
 }
 
-type Context = { path: string; registry_url: string; required: Set<string> };
+type Context = { path: string; registry_url: string; required: Set<string>; patched: string[] };
 
 /** @returns `null` for an optional package of one system */
 function toPackage(context: Context, key: string, place: string, entry: unknown): Package | null {
-  const { path, registry_url } = context;
+  const { path, registry_url, patched } = context;
   const [locator, ...rest] = Array.isArray(entry) ? entry : [];
   const [, name, version] = /^(@?[^@]+)@(.+)$/.exec(text(locator) ?? "") ?? [];
   if (name === undefined || version === undefined) {
@@ -91,7 +90,8 @@ function toPackage(context: Context, key: string, place: string, entry: unknown)
     path: place,
     name,
     version,
-    url: tarballUrl(path, name, version, isRegistry ? undefined : text(source), registry_url),
+    ...tarballOf(path, name, version, isRegistry ? undefined : text(source), registry_url),
+    ...refusalOfPatch(path, patched, name, version),
     integrity: text(integrity),
     needs: dependencyNames({
       dependencies: texts(dependencies),

@@ -64,8 +64,14 @@ export function unreadable(path: string, why: string): BuildFailure {
   return new BuildFailure("dependency_unresolved", `${path} cannot be read: ${why}.`);
 }
 
-export function unpatched(path: string, name: string): BuildFailure {
-  return unreadable(path, `${name} has a patch, which Heddle does not apply; publish a fork`);
+export function unpatched(path: string, name: string): string {
+  return `${path} cannot be used: ${name} has a patch, which Heddle does not apply; publish a fork.`;
+}
+
+/** `patched`: names with or without a version. */
+export function refusalOfPatch(path: string, patched: string[], name: string, version: string) {
+  const found = patched.find((each) => each === name || each === `${name}@${version}`);
+  return found === undefined ? {} : { refusal: unpatched(path, found) };
 }
 
 export function record(value: unknown): Fields {

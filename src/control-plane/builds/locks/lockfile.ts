@@ -3,7 +3,7 @@ import { readJson } from "../config/json-file.ts";
 import { unresolved } from "../failure.ts";
 import { JSON_BYTES, PACKAGE_LIMITS, SOURCE_LIMITS } from "../limits.ts";
 import { directoryOf, joinPath } from "../paths.ts";
-import { tarballUrl } from "./tarball-url.ts";
+import { type Tarball, tarballOf } from "./tarball-url.ts";
 
 export type Manifest = {
   name?: string;
@@ -15,16 +15,16 @@ export type Manifest = {
   peerDependenciesMeta?: Record<string, { optional?: boolean }>;
   overrides?: Record<string, unknown>;
   resolutions?: Record<string, string>;
+  pnpm?: unknown;
   packageManager?: unknown;
   workspaces?: unknown;
 };
 
 /** An installed package. `path` is absolute in the source. */
-export type Package = {
+export type Package = Tarball & {
   path: string;
   name: string;
   version: string;
-  url: string;
   /** Hashes in the form of lockfiles, or `REGISTRY_INTEGRITY`. */
   integrity: string | undefined;
   /** Names it may import: dependencies, optional and peer ones. */
@@ -120,7 +120,7 @@ function toPackage(
     path: place,
     name,
     version,
-    url: tarballUrl(lock, name, version, entry.resolved, registry_url),
+    ...tarballOf(lock, name, version, entry.resolved, registry_url),
     integrity: entry.integrity,
     needs: dependencyNames(entry),
   };

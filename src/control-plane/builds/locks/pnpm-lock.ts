@@ -4,13 +4,13 @@ import {
   assertEntries,
   parseLock,
   record,
+  refusalOfPatch,
   text,
   texts,
-  unpatched,
   unreadable,
 } from "./lock-text.ts";
 import type { Install } from "./lockfile.ts";
-import { tarballUrl } from "./tarball-url.ts";
+import { tarballOf } from "./tarball-url.ts";
 
 type Entry = Record<string, unknown>;
 type Options = { registry_url: string; project: string; others?: string[] };
@@ -32,11 +32,12 @@ function graphOf(path: string, lock: Entry, root: string, options: Options): Loc
   const [packages, snapshots] = [record(lock.packages), record(lock.snapshots ?? lock.packages)];
   assertEntries(path, snapshots);
   const importers = record(lock.importers ?? { ".": lock });
+  const patched = Object.keys(record(lock.patchedDependencies));
   const directories = new Map<string, Edge[]>();
   const toTarget = (key: string, item: Entry): LockTarget => {
     const edges = snapshotEdges(root, record(snapshots[key]));
     const { type, directory } = record(item.resolution);
-    if (type !== "directory") return toPackage(path, options, key, item, edges);
+    if (type !== "directory") return toPackage({ path, patched, ...options }, key, item, edges);
     const target = joinPath(`${root}/`, text(directory) ?? "");
     directories.set(target, edges);
     return { folder: target };
@@ -84,8 +85,6 @@ function assertVersion(path: string, lock: Entry): void {
     const remedy = "Run pnpm install with pnpm 8 or newer and commit the file";
     throw unreadable(path, `it has version ${version}; Heddle reads 6 and 9. ${remedy}`);
   }
-  const [patched] = Object.keys(record(lock.patchedDependencies));
-  if (patched !== undefined) throw unpatched(path, patched);
 }
 
 /** `{name: {specifier, version}}` of an importer. */
@@ -104,9 +103,10 @@ function withoutPeers(key: string): string {
   return at < 0 ? key : key.slice(0, at);
 }
 
+type Context = { path: string; patched: string[]; registry_url: string };
+
 function toPackage(
-  path: string,
-  { registry_url }: Options,
+  { path, patched, registry_url }: Context,
   key: string,
   item: Entry,
   edges: Edge[],
@@ -120,7 +120,8 @@ function toPackage(
     key,
     name: text(item.name) ?? name,
     version: text(item.version) ?? version,
-    url: tarballUrl(path, name, version, source, registry_url),
+    ...tarballOf(path, name, version, source, registry_url),
+    ...refusalOfPatch(path, patched, name, version),
     integrity: text(integrity),
     edges,
     // A snapshot lists the peers that it was given among its dependencies.

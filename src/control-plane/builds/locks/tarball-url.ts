@@ -3,15 +3,18 @@ import { unresolved } from "../failure.ts";
 /** Characters of a `resolved` address: npm's own are under 200. */
 const MAX_RESOLVED = 2048;
 
+/** The address of a tarball, or the text of an error when the agent needs this package. */
+export type Tarball = { url: string; refusal?: string };
+
 /** The registry of the installation replaces the one that wrote the lockfile. */
-export function tarballUrl(
+export function tarballOf(
   lock: string,
   name: string,
   version: string,
   resolved: string | undefined,
   registry_url: string,
-): string {
-  if (resolved === undefined) return registryTarball(registry_url, name, version);
+): Tarball {
+  if (resolved === undefined) return { url: registryTarball(registry_url, name, version) };
   if (typeof resolved !== "string" || resolved.length > MAX_RESOLVED) {
     throw unresolved(
       `${lock}: "resolved" of "${name}" must be a text of at most ${MAX_RESOLVED} characters. Run npm install again.`,
@@ -19,11 +22,10 @@ export function tarballUrl(
   }
   const url = URL.parse(resolved);
   const path = url && isWeb(url) ? registryPath(url) : null;
-  if (path !== null && registry_url !== "") return withSlash(registry_url) + path;
-  if (url && isWeb(url) && /\.(tgz|tar\.gz)$/.test(url.pathname)) return resolved;
-  throw unresolved(
-    `${lock}: "${name}" comes from ${resolved.replace(/\/\/[^@/]*@/, "//")}; Heddle installs packages from the registry or an https tarball, not from git or files. Publish it, or put its code into the repository.`,
-  );
+  if (path !== null && registry_url !== "") return { url: withSlash(registry_url) + path };
+  if (url && isWeb(url) && /\.(tgz|tar\.gz)$/.test(url.pathname)) return { url: resolved };
+  const refusal = `${lock}: "${name}" comes from ${resolved.replace(/\/\/[^@/]*@/, "//")}; Heddle installs packages from the registry or an https tarball, not from git or files. Publish it, or put its code into the repository.`;
+  return { url: "", refusal };
 }
 
 function isWeb({ protocol }: URL): boolean {

@@ -11,7 +11,7 @@ import {
   unreadable,
 } from "./lock-text.ts";
 import { type Install, type Manifest, REGISTRY_INTEGRITY } from "./lockfile.ts";
-import { tarballUrl } from "./tarball-url.ts";
+import { tarballOf } from "./tarball-url.ts";
 import type { Workspaces } from "./workspaces.ts";
 import { catalogRanges, entryFinder, LOCAL, type Replace, resolvedRanges } from "./yarn-ranges.ts";
 
@@ -86,7 +86,7 @@ function fromFirst({ path, registry_url }: Context, { name }: Edge, entry: Entry
     key: `${name}@${version} ${resolved}`,
     name: nameOf(resolved) ?? name,
     version,
-    url: tarballUrl(path, name, version, resolved?.split("#")[0], registry_url),
+    ...tarballOf(path, name, version, resolved?.split("#")[0], registry_url),
     integrity: text(entry.integrity) ?? sha1Of(resolved),
     edges: edgesOf({
       dependencies: texts(entry.dependencies),
@@ -119,14 +119,17 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
   if (protocol === "workspace") return { folder: joinPath(`${root}/`, rest) };
   // Native packages have conditions, and an isolate loads none.
   if (entry.conditions !== undefined && edge.is_optional) return null;
-  const { version, resolved } = sourceOf(path, name, protocol, rest);
+  const { version, resolved } = sourceOf(protocol, rest);
+  const isPatched = protocol === "patch" && !rest.includes("builtin<");
   const optional = record(entry.dependenciesMeta);
   const parent = { name, reference: `${protocol}:${rest}` };
   return {
     key: `${name}@${version}`,
     name,
     version,
-    url: tarballUrl(path, name, version, resolved, registry_url),
+    ...(isPatched
+      ? { url: "", refusal: unpatched(path, name) }
+      : tarballOf(path, name, version, resolved, registry_url)),
     // The checksum is of yarn's own archive.
     integrity: REGISTRY_INTEGRITY,
     edges: edgesOf({ dependencies: texts(entry.dependencies) }).map((each) => ({
@@ -138,10 +141,7 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
 }
 
 /** Yarn's own patches are for its linker, so the package is taken without them. */
-function sourceOf(path: string, name: string, protocol: string, rest: string) {
-  if (protocol === "patch" && !rest.includes("builtin<")) {
-    throw unpatched(path, name);
-  }
+function sourceOf(protocol: string, rest: string) {
   const patched = protocol === "patch" ? /@npm%3A([^#:]+)/.exec(rest)?.[1] : undefined;
   const version = patched ?? rest.split("::")[0] ?? "";
   if (protocol !== "npm" && protocol !== "patch") {

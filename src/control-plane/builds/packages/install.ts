@@ -43,6 +43,7 @@ export function installer(storage: PackageStore, policy: EgressPolicy, log: Buil
 }
 
 async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog, locked: Package) {
+  if (locked.refusal) throw new BuildFailure("dependency_unresolved", locked.refusal);
   const item = await withIntegrity(policy, locked);
   const integrity = parseIntegrity(item.integrity);
   const stored = integrity === null ? null : await storage.readTarball(integrity);
