@@ -135,6 +135,77 @@ test.each([
   expect(resolved).toMatchObject(expected === null ? { type: "error" } : { type: "file", path });
 });
 
+const TWO_FORMS = {
+  "/node_modules/p/package.json": JSON.stringify({ main: "./m.cjs", module: "./m.mjs" }),
+  "/node_modules/p/m.cjs": "",
+  "/node_modules/p/m.mjs": "",
+};
+
+test.each([
+  ["require", "/node_modules/p/m.cjs"],
+  ["import", "/node_modules/p/m.mjs"],
+] as const)("by %s, a package without exports is %s", (kind, path) => {
+  expect(resolver(TWO_FORMS)("p", "/src", kind)).toMatchObject({ path });
+});
+
+test("of JavaScript and its TypeScript, a package gives the first and the source the second", () => {
+  const files = {
+    ...Object.fromEntries(["/src/b.js", "/src/b.ts"].map((path) => [path, ""])),
+    "/node_modules/p/package.json": JSON.stringify({ main: "./lib/b" }),
+    "/node_modules/p/lib/b.js": "",
+    "/node_modules/p/lib/b.ts": "",
+  };
+  const resolve = resolver(files);
+  expect(resolve("./b", "/src", "import")).toMatchObject({ path: "/src/b.ts" });
+  for (const [specifier, from] of [
+    ["p", "/src"],
+    ["p/lib/b", "/src"],
+    ["./b", "/node_modules/p/lib"],
+  ] as const) {
+    expect(resolve(specifier, from, "require")).toMatchObject({ path: "/node_modules/p/lib/b.js" });
+  }
+});
+
+test("browsers get what a package has for them", () => {
+  const text = { main: "./m.js", module: "./m.js", browser: "./b.js" };
+  const map = { main: "./m.js", browser: { "./m.js": "./b.js", stream: false, fs: "./b.js" } };
+  const files = {
+    "/node_modules/text/package.json": JSON.stringify(text),
+    "/node_modules/map/package.json": JSON.stringify(map),
+    ...Object.fromEntries(
+      ["text", "map"].flatMap((name) =>
+        ["m", "b"].map((file) => [`/node_modules/${name}/${file}.js`, ""]),
+      ),
+    ),
+  };
+  const resolve = resolver(files, { platform: "browser" });
+  expect(resolve("text", "/src", "import")).toMatchObject({ path: "/node_modules/text/b.js" });
+  expect(resolve("map", "/src", "import")).toMatchObject({ path: "/node_modules/map/b.js" });
+  expect(resolve("stream", "/node_modules/map", "require")).toEqual({ type: "left-out" });
+  expect(resolve("fs", "/node_modules/map", "require")).toMatchObject({
+    path: "/node_modules/map/b.js",
+  });
+  expect(resolver(files)("map", "/src", "import")).toMatchObject({
+    path: "/node_modules/map/m.js",
+  });
+});
+
+test.each(["https://esm.sh/x", "//cdn.test/x.js", "data:text/javascript,1"])(
+  "%s is refused as a URL",
+  (specifier) => {
+    const text = expect.stringContaining("modules cannot be imported by their URL");
+    expect(resolver(FILES)(specifier, "/src", "import")).toEqual({ type: "error", text });
+  },
+);
+
+test.each([
+  ["@/gone", '"paths" of tsconfig.json leads to src/gone, which does not exist'],
+  ["~/gone", 'no pattern of "paths" in tsconfig.json matches it'],
+])("%s is an alias that leads nowhere", (specifier, why) => {
+  const text = `Could not resolve "${specifier}": ${why}`;
+  expect(resolver(FILES)(specifier, "/src", "import")).toEqual({ type: "error", text });
+});
+
 test("imports may name another package, or a builtin", () => {
   const imports = {
     "#dep": { workerd: "dep", default: "./polyfill.js" },
@@ -243,6 +314,29 @@ test("tsconfig extends a list of files and packages, of which the last one wins"
     paths: { "~": ["/node_modules/bases/lib/more.ts"] },
     missing: new Set(),
     absent: [],
+  });
+});
+
+test("paths of tsconfig are relative to its folder, to the last baseUrl, or to that of the leaf", () => {
+  const options = {
+    paths: { "@/*": ["\u0024{configDir}/src/*"], p: ["./types/p.d.ts", "./p.ts"], q: ["./q.ts"] },
+  };
+  const files = {
+    "/apps/a/tsconfig.json": JSON.stringify({ extends: "../../base" }),
+    "/apps/b/tsconfig.json": JSON.stringify({
+      extends: "../../base",
+      compilerOptions: { baseUrl: "./lib" },
+    }),
+    "/base.json": JSON.stringify({ compilerOptions: options }),
+  };
+  expect(read("apps/a", files).paths).toEqual({
+    "@/*": ["/apps/a/src/*"],
+    p: ["/p.ts"],
+    q: ["/q.ts"],
+  });
+  expect(read("apps/b", files).paths).toMatchObject({
+    "@/*": ["/apps/b/src/*"],
+    q: ["/apps/b/lib/q.ts"],
   });
 });
 

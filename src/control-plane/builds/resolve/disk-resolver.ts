@@ -5,6 +5,8 @@ import { type Disk, splitPackagePath } from "./disk.ts";
 export type Resolution =
   | { type: "file"; path: string; has_side_effects: boolean }
   | { type: "builtin"; name: string }
+  /** A package leaves it out of bundles for browsers. */
+  | { type: "left-out" }
   /** A package of the prebuilt runtime; `specifier` is how its entry is called. */
   | { type: "provided"; specifier: string }
   /** Package of the lockfile that is not fetched yet: fetch it and bundle again. */
@@ -43,14 +45,13 @@ export function diskResolver(
   for (const hook of Object.values(resolver.hooks)) Object.assign(hook, { compile: callInTurn });
   return (specifier, directory) => {
     visit = {};
-    let path: string | undefined;
+    let path: string | false | undefined;
     resolver.resolve({}, directory || "/", specifier, {}, (_error, _formatted, request) => {
-      path = request?.path || undefined;
+      path = request?.path;
     });
     if (visit.end) return visit.end;
-    return path === undefined
-      ? toFailure(packages.disk, specifier, visit)
-      : toFile(packages.disk, path);
+    if (path === false) return { type: "left-out" };
+    return !path ? toFailure(packages.disk, specifier, visit) : toFile(packages.disk, path);
   };
 }
 

@@ -19,6 +19,7 @@ export type Disk = {
 };
 
 type PackageManifest = Manifest & {
+  type?: unknown;
   main?: unknown;
   module?: unknown;
   exports?: unknown;

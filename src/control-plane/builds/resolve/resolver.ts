@@ -12,8 +12,13 @@ type ResolverOptions = Packages & {
   platform?: "browser";
 };
 
+const TYPESCRIPT = [".ts", ".tsx", ".mts", ".cts"];
+const JAVASCRIPT = [".js", ".jsx", ".mjs", ".cjs"];
+const SOURCE_EXTENSIONS = [...TYPESCRIPT, ...JAVASCRIPT, ".json"];
+/** Packages may have the TypeScript that their JavaScript was made of, for a configuration that is not there. */
+const PACKAGE_EXTENSIONS = [...JAVASCRIPT, ...TYPESCRIPT, ".json"];
+
 const SCRIPTS = {
-  extensions: [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json"],
   extensionAlias: {
     ".js": [".js", ".ts", ".tsx"],
     ".jsx": [".jsx", ".tsx"],
@@ -21,8 +26,14 @@ const SCRIPTS = {
     ".cjs": [".cjs", ".cts"],
   },
   extensionAliasForExports: true,
-  mainFields: ["module", "main"],
 };
+
+const MAIN_FIELDS = {
+  import: ["module", "main"],
+  require: ["main", "module"],
+  style: ["module", "main"],
+};
+const FOR_BROWSERS = { mainFields: ["browser", "module", "main"], aliasFields: ["browser"] };
 
 const BROWSER_CONDITIONS = {
   import: ["browser", "import", "module"],
@@ -33,30 +44,96 @@ const BROWSER_CONDITIONS = {
 /** Tried after the others: packages without a condition for isolates may have a file that runs there. */
 const LAST_RESORTS = ["browser", "node"];
 
-export function createResolver({ tsconfig, platform, ...packages }: ResolverOptions): Resolver {
-  const resolvers = new Map<string, ReturnType<typeof diskResolver>>();
-  const resolve = (conditionNames: string[], specifier: string, directory: string) => {
-    const key = conditionNames.join();
-    const resolver = resolvers.get(key) ?? diskResolver(packages, { ...SCRIPTS, conditionNames });
-    resolvers.set(key, resolver);
-    return resolver(specifier, directory);
-  };
-  const resolveAlias = (conditions: string[], specifier: string, directory: string) => {
-    const paths = isSource(directory) ? aliasesOf(tsconfig, specifier) : [];
-    const found = paths.map((path) => resolve(conditions, path, directory));
-    return found.find(({ type }) => type === "file");
-  };
+export function createResolver(options: ResolverOptions): Resolver {
+  const scripts = new ScriptResolver(options);
   return (specifier, directory, kind) => {
     if (specifier.length > SPECIFIER_CHARACTERS) return tooLong(specifier);
-    const [conditions, ...others] = conditionsOf(kind, platform);
-    const isDirect = /^\.{0,2}(\/|$)/.test(specifier) || packages.isBuiltin(specifier);
-    const alias = isDirect ? undefined : resolveAlias(conditions, specifier, directory);
-    return (isDirect ? [] : others).reduce(
-      (resolved, names) =>
-        resolved.type === "error" ? resolve(names, specifier, directory) : resolved,
-      alias ?? resolve(conditions, specifier, directory),
-    );
+    return isUrl(specifier) ? fromUrl(specifier) : scripts.resolve(specifier, directory, kind);
   };
+}
+
+class ScriptResolver {
+  readonly #options: ResolverOptions;
+  readonly #resolvers = new Map<string, ReturnType<typeof diskResolver>>();
+
+  constructor(options: ResolverOptions) {
+    this.#options = options;
+  }
+
+  resolve(specifier: string, directory: string, kind: RequestKind): Resolution {
+    const { platform, isBuiltin } = this.#options;
+    const ways = waysOf(kind, platform);
+    const isInSource = isSource(directory);
+    if (/^\.{0,2}(\/|$)/.test(specifier) || isBuiltin(specifier)) {
+      const extensions = isInSource ? SOURCE_EXTENSIONS : PACKAGE_EXTENSIONS;
+      return this.#follow({ ...ways[0], extensions }, specifier, directory);
+    }
+    const alias = isInSource ? this.#findAlias(ways[0], specifier) : undefined;
+    if (alias) return alias;
+    const resolved = this.#findPackage(ways, specifier, directory);
+    const isExplained = resolved.type === "absent" && isInSource;
+    return isExplained ? explained(resolved, specifier, this.#options.tsconfig) : resolved;
+  }
+
+  #findAlias(how: How, specifier: string): Resolution | undefined {
+    const paths = aliasesOf(this.#options.tsconfig, specifier);
+    const ofSource = { ...how, extensions: SOURCE_EXTENSIONS };
+    return paths
+      .map((path) => this.#follow(ofSource, path, ""))
+      .find(({ type }) => type === "file");
+  }
+
+  #findPackage([first, ...others]: Ways, specifier: string, directory: string): Resolution {
+    return others.reduce(
+      (to, how) => (to.type === "error" ? this.#follow(how, specifier, directory) : to),
+      this.#follow(first, specifier, directory),
+    );
+  }
+
+  #follow(how: How, specifier: string, directory: string): Resolution {
+    const key = JSON.stringify(how);
+    const resolver =
+      this.#resolvers.get(key) ?? diskResolver(this.#options, { ...SCRIPTS, ...how });
+    this.#resolvers.set(key, resolver);
+    return resolver(specifier, directory);
+  }
+}
+
+type How = { conditionNames: string[]; mainFields: string[]; extensions: string[] };
+/** The first one counts unless it leads nowhere. */
+type Ways = [How, ...How[]];
+
+function waysOf(kind: RequestKind, platform?: "browser"): Ways {
+  const fields = platform === "browser" ? FOR_BROWSERS : { mainFields: MAIN_FIELDS[kind] };
+  const toWay = (conditionNames: string[]): How => ({
+    ...{ ...fields, conditionNames },
+    extensions: PACKAGE_EXTENSIONS,
+  });
+  const [first, ...others] = conditionsOf(kind, platform);
+  return [toWay(first), ...others.map(toWay)];
+}
+
+/** No package has a name like `@` or `~`: the import needs an alias of tsconfig.json. */
+function explained(absent: Resolution, specifier: string, { paths }: TsConfig): Resolution {
+  const { "*": _all, ...named } = paths;
+  const [target] = aliasesOf({ base: null, compilerOptions: {}, paths: named }, specifier);
+  const isName = /^(@[\w.-]+\/)?[\w.-]/.test(specifier) && !specifier.startsWith("@/");
+  if (target === undefined && isName) return absent;
+  const why =
+    target === undefined
+      ? 'no pattern of "paths" in tsconfig.json matches it'
+      : `"paths" of tsconfig.json leads to ${target.slice(1)}, which does not exist`;
+  return { type: "error", text: `Could not resolve "${specifier}": ${why}` };
+}
+
+/** An address of a module, as browsers import it. */
+export function isUrl(specifier: string): boolean {
+  return /^(https?:)?\/\/|^(data|blob|file):/i.test(specifier);
+}
+
+function fromUrl(specifier: string): Resolution {
+  const why = "modules cannot be imported by their URL; add the package to dependencies";
+  return { type: "error", text: `Could not resolve "${specifier}": ${why}` };
 }
 
 /** `paths` of tsconfig.json apply to the source, not to packages. */

@@ -79,12 +79,16 @@ export function readTsConfig(folder: string, files: Disk): TsConfigRead {
   };
   const packages = { disk: files, provided: new Set<string>(), isBuiltin: () => false };
   const resolve = diskResolver(packages, EXTENDS);
+  const leaf = `/${folder}`;
+  let mapped = null as Mapped | null;
   let count = 0;
   const merge = (path: string): void => {
     const file = count++ < MAX_FILES ? parseFile(files.read(path)) : null;
     if (file === null) return;
     for (const parent of file.parents) extend(parent, directoryOf(path));
-    override(read, file.options, directoryOf(path));
+    const { paths } = file.options;
+    if (isRecord(paths)) mapped = { paths, directory: directoryOf(path) };
+    override(read, file.options, directoryOf(path), leaf);
   };
   const extend = (parent: string, directory: string) => {
     const path = joinPath(`${directory}/`, parent);
@@ -94,8 +98,8 @@ export function readTsConfig(folder: string, files: Disk): TsConfigRead {
     else if (resolved.type === "missing") read.missing.add(resolved.directory);
     else read.absent.push(parent);
   };
-  merge(joinPath(`/${folder}`, "tsconfig.json"));
-  return read;
+  merge(joinPath(leaf, "tsconfig.json"));
+  return { ...read, paths: mapped === null ? {} : toPaths(mapped, read.base, leaf) };
 }
 
 type ConfigFile = { parents: string[]; options: Record<string, unknown> };
@@ -109,29 +113,50 @@ function parseFile(bytes: Uint8Array | null): ConfigFile | null {
   return { parents: parents.slice(0, MAX_FILES), options };
 }
 
-function override(config: TsConfig, options: Record<string, unknown>, directory: string): void {
+function override(
+  config: TsConfig,
+  options: Record<string, unknown>,
+  directory: string,
+  leaf: string,
+): void {
   for (const key of FOR_ESBUILD) {
     if (key in options) config.compilerOptions[key] = options[key];
   }
   if (typeof options.baseUrl === "string") {
-    config.base = joinPath(`${directory}/`, options.baseUrl);
-  }
-  if (isRecord(options.paths)) {
-    config.paths = toPaths(options.paths, config.base ?? directory);
+    config.base = place(options.baseUrl, directory, leaf);
   }
 }
 
+/** `${configDir}` is the folder of the file that extends the others. */
+function place(path: string, directory: string, leaf: string): string {
+  return joinPath(
+    `${directory}/`,
+    path.replace(/^\$\{configDir\}/, () => leaf),
+  );
+}
+
+type Mapped = { paths: Record<string, unknown>; directory: string };
+
 /** Sorts patterns as TypeScript prefers them: without a wildcard first, then by the length of the prefix. */
-function toPaths(paths: Record<string, unknown>, base: string): Record<string, string[]> {
+function toPaths(
+  { paths, directory }: Mapped,
+  base: string | null,
+  leaf: string,
+): Record<string, string[]> {
   const patterns = Object.keys(paths).sort((a, b) => prefixLengthOf(b) - prefixLengthOf(a));
   return Object.fromEntries(
     patterns.slice(0, MAX_PATHS).map((pattern) => {
       const targets = paths[pattern];
       const texts = Array.isArray(targets) ? targets.slice(0, MAX_TARGETS) : [];
-      const relative = texts.filter((target) => typeof target === "string");
-      return [pattern, relative.map((target) => joinPath(`${base}/`, target))];
+      const files = texts.filter((target) => typeof target === "string" && !isDeclaration(target));
+      return [pattern, files.map((target) => place(target, base ?? directory, leaf))];
     }),
   );
+}
+
+/** Files of types have no code. */
+function isDeclaration(target: string): boolean {
+  return /\.d\.[cm]?ts$/.test(target);
 }
 
 function prefixLengthOf(pattern: string): number {
