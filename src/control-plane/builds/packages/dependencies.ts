@@ -18,6 +18,7 @@ import { bytesText, countText, durationText, listText } from "../text.ts";
 import { warnOfAdvisories } from "./advisories.ts";
 import { importersOf } from "./importers.ts";
 import type { Installer } from "./install.ts";
+import { overridesOf } from "./overrides.ts";
 import { absolute, type Lock, MANAGERS, type NpmProject } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
 import { recordedInstall } from "./resolution.ts";
@@ -78,11 +79,13 @@ async function toInstall(
     return { packages: new Map(), links };
   }
   const started = Date.now();
+  const overrides = overridesOf(project.workspaces, folder);
   const choose = async () => {
     const preferred = await storage.listPrebuilt();
-    return resolveInstall({ ...options, preferred }, directory, importers);
+    return resolveInstall({ ...options, preferred }, directory, importers, overrides);
   };
-  const { install, isRecorded } = await recordedInstall(storage, directory, importers, choose);
+  const needs = { directory, importers, overrides: overrides.source };
+  const { install, isRecorded } = await recordedInstall(storage, needs, choose);
   const chosen = [...install.packages.values()].map(({ name, version }) => `${name}@${version}`);
   const took = durationText(Date.now() - started);
   const count = countText(chosen.length, "package");

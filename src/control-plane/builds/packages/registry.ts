@@ -13,11 +13,20 @@ import {
 import { registryTarball } from "../locks/tarball-url.ts";
 import { joinPath } from "../paths.ts";
 import type { Importer } from "./importers.ts";
+import type { Overrides, Parent } from "./overrides.ts";
 import { fetchPackument, type Packument, type Release } from "./packument.ts";
 
 /** Chooses versions without a lockfile: breadth first, flat, nested where two requirements conflict. */
 
-type Requirement = { name: string; range: string; from: string; by: string; is_optional: boolean };
+/** `from` is the path of the folder that has the requirement, `parents` lead there. */
+type Requirement = {
+  name: string;
+  range: string;
+  from: string;
+  parents: Parent[];
+  by: string;
+  is_optional: boolean;
+};
 
 type ResolveOptions = {
   policy: EgressPolicy;
@@ -32,6 +41,7 @@ export async function resolveInstall(
   options: ResolveOptions,
   directory: string,
   importers: Importer[],
+  { replace }: Pick<Overrides, "replace"> = { replace: ({ range }) => range },
 ): Promise<Install> {
   const install: Install = { packages: new Map(), links: new Map() };
   const packuments = new Map<string, Promise<Packument | null>>();
@@ -41,17 +51,15 @@ export async function resolveInstall(
     return known;
   };
   const root = importers.length > 1 ? "" : directory;
-  const overrides: Record<string, string> = {};
-  for (const { manifest } of importers) Object.assign(overrides, flatOverrides(manifest.overrides));
   const isWanted = ({ name }: Requirement) => !options.skipped?.includes(name);
   let requirements = importers.flatMap(({ folder, manifest }) =>
-    requirementsOf(manifest, folder, joinPath(folder.slice(1), "package.json")),
+    requirementsOf(manifest, folder, joinPath(folder.slice(1), "package.json"), []),
   );
   while (requirements.length > 0) {
-    const wanted = requirements.filter(isWanted).map((requirement) => ({
-      ...requirement,
-      range: overrides[requirement.name] ?? requirement.range,
-    }));
+    const wanted = requirements.filter(isWanted).flatMap((requirement) => {
+      const range = replace(requirement);
+      return range === null ? [] : { ...requirement, range };
+    });
     for (const requirement of wanted) load(aliasOf(requirement).name).catch(() => undefined);
     requirements = [];
     for (const requirement of wanted)
@@ -81,7 +89,8 @@ async function place(
   const [version, release] = chosen;
   const path = `${nearest ? requirement.from : root}/node_modules/${requirement.name}`;
   install.packages.set(path, toPackage(options, path, name, version, release));
-  return requirementsOf(release, path, `${name}@${version}`);
+  const parents = [...requirement.parents, { name, version }];
+  return requirementsOf(release, path, `${name}@${version}`, parents);
 }
 
 /** @returns `null` for an optional package without a matching version, and for a native addon */
@@ -104,7 +113,12 @@ function fits(version: string, range: string): boolean {
   return validRange(range) === null || satisfies(version, range, { includePrerelease: false });
 }
 
-function requirementsOf(manifest: Manifest, from: string, by: string): Requirement[] {
+function requirementsOf(
+  manifest: Manifest,
+  from: string,
+  by: string,
+  parents: Parent[],
+): Requirement[] {
   const {
     dependencies = {},
     optionalDependencies = {},
@@ -119,7 +133,7 @@ function requirementsOf(manifest: Manifest, from: string, by: string): Requireme
   );
   const toRequirement =
     (is_optional: boolean) =>
-    ([name, range]: [string, string]) => ({ name, range, from, by, is_optional });
+    ([name, range]: [string, string]) => ({ name, range, from, parents, by, is_optional });
   return [
     ...required.map(toRequirement(false)),
     ...peers.map(toRequirement(false)),
@@ -129,6 +143,9 @@ function requirementsOf(manifest: Manifest, from: string, by: string): Requireme
 
 /** `npm:other@^1` installs another package under this name. */
 function aliasOf({ name, range, by }: Requirement): { name: string; range: string } {
+  // yarn writes the protocol before plain ranges too.
+  const plain = range.replace(/^npm:/, "");
+  if (validRange(plain) !== null) return { name, range: plain };
   const alias = /^npm:((?:@[^/]+\/)?[^@]+)(?:@(.+))?$/.exec(range);
   if (alias) return { name: alias[1] ?? name, range: alias[2] ?? "*" };
   if (/^[a-z][a-z+]*:|^[\w.-]+\/[\w.-]+|^git@/.test(range)) {
@@ -177,15 +194,6 @@ function toPackage(
     integrity: integrity ?? sha1,
     needs: requirements,
   };
-}
-
-function flatOverrides(overrides: Manifest["overrides"]): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(overrides ?? {})) {
-    if (typeof value === "string") flat[name] = value;
-    else Object.assign(flat, flatOverrides(value as Record<string, unknown>));
-  }
-  return flat;
 }
 
 function assertCount(install: Install) {

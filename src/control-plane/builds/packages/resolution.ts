@@ -16,6 +16,8 @@ const Recorded = z.array(
   }),
 );
 
+/** All that versions are chosen by. */
+type Needs = { directory: string; importers: Importer[]; overrides: Record<string, unknown> };
 type Recording = { install: Install; isRecorded: boolean };
 
 /**
@@ -24,11 +26,10 @@ type Recording = { install: Install; isRecorded: boolean };
  */
 export async function recordedInstall(
   storage: BuildStore,
-  directory: string,
-  importers: Importer[],
+  needs: Needs,
   choose: () => Promise<Install>,
 ): Promise<Recording> {
-  const hash = await hashOf(directory, importers);
+  const hash = await hashOf(needs);
   const stored = await storage.readResolution(hash);
   const json = stored === null ? null : await new Response(stored).json().catch(() => null);
   const { data } = Recorded.safeParse(json);
@@ -44,7 +45,7 @@ export async function recordedInstall(
   return { install, isRecorded: false };
 }
 
-async function hashOf(directory: string, importers: Importer[]): Promise<string> {
+async function hashOf({ directory, importers, overrides }: Needs): Promise<string> {
   const fields = importers.map(({ folder, manifest }) => {
     const { dependencies, optionalDependencies, peerDependencies, overrides } = manifest;
     const maps = { dependencies, optionalDependencies, peerDependencies, overrides };
@@ -52,6 +53,8 @@ async function hashOf(directory: string, importers: Importer[]): Promise<string>
   });
   const [only, ...others] = fields;
   const text = JSON.stringify(others.length === 0 ? only : { directory, importers: fields });
-  const bytes = new TextEncoder().encode(text);
+  const rules = JSON.stringify(overrides);
+  const inFields = JSON.stringify(Object.assign({}, ...fields.map((each) => each.overrides)));
+  const bytes = new TextEncoder().encode(rules === inFields ? text : text + rules);
   return encodeBytes(await crypto.subtle.digest("SHA-256", bytes), "hex");
 }
