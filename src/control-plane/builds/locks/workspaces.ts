@@ -4,11 +4,14 @@ import { JSON_BYTES } from "../limits.ts";
 import { ancestors, directoryOf } from "../paths.ts";
 import type { Tree } from "../tree.ts";
 import type { Manifest } from "./lockfile.ts";
+import { rootOf } from "./workspace-patterns.ts";
 
 /** The packages of a monorepo, by absolute folder and by name. */
 export type Workspaces = {
   manifest(folder: string): Manifest | null;
   folderOf(name: string): string | null;
+  /** The root of the workspace that has a folder, `null` without one. Both are absolute. */
+  rootOf(folder: string): string | null;
   /** @param path relative to the root of the source */
   read(path: string): string | null;
 };
@@ -22,13 +25,15 @@ export function workspacesOf({ files, links }: Tree): Workspaces {
     manifests.set(folder, read);
     return read;
   };
+  const read = (path: string) => {
+    const bytes = files.get(path);
+    return bytes === undefined ? null : new TextDecoder().decode(bytes);
+  };
   let names: Map<string, string> | null = null;
   return {
     manifest,
-    read(path) {
-      const bytes = files.get(path);
-      return bytes === undefined ? null : new TextDecoder().decode(bytes);
-    },
+    read,
+    rootOf: (folder) => rootOf({ manifest, read }, folder),
     folderOf(name) {
       names ??= namesOf(unlinked(files, links), manifest);
       return names.get(name) ?? null;

@@ -57,7 +57,7 @@ export function readProject(tree: Tree, config_path: string, graph_paths: string
   const home = directoryOf(joinPath("", config_path));
   const workspaces = workspacesOf(tree);
   const folder = packageFolder(tree, workspaces, home, graph_paths);
-  const locks = folder === null ? [] : nearestLocks(tree, folder);
+  const locks = folder === null ? [] : nearestLocks(tree, workspaces, folder);
   const manager = managerOf(workspaces, locks[0]?.folder ?? "");
   const lock = locks.find(({ file }) => MANAGERS[file] === manager) ?? locks[0] ?? null;
   return {
@@ -78,11 +78,9 @@ function importerFolders(
   graph_paths: string[],
 ): string[] {
   const ofGraphs = graph_paths.map((path) => nearest(tree, directoryOf(path), "package.json"));
-  const roots = [...ancestors(folder)].filter(
-    (each) => workspaces.manifest(absolute(each))?.workspaces !== undefined,
-  );
-  const folders = [folder, ...ofGraphs.filter((each) => each !== null), ...roots];
-  return [...new Set(folders)].map(absolute);
+  const folders = [folder, ...ofGraphs.filter((each) => each !== null)].map(absolute);
+  const roots = folders.flatMap((each) => workspaces.rootOf(each) ?? []);
+  return [...new Set([...folders, ...roots])];
 }
 
 /** Nearest to langgraph.json, or to the package of a graph in another folder, or else to a graph. */
@@ -112,24 +110,40 @@ function packageFolder(
 /** @param folder relative to the root of the source */
 export const absolute = (folder: string) => (folder === "" ? "" : `/${folder}`);
 
-/** The lockfiles of the nearest folder that has one. */
-function nearestLocks(tree: Tree, from: string): Lock[] {
+/** The lockfiles of the nearest folder that has one for `from`. */
+function nearestLocks(tree: Tree, workspaces: Workspaces, from: string): Lock[] {
   for (const folder of ancestors(from)) {
     const locks = LOCK_FILES.flatMap((file) => {
       const text = textOf(tree, joinPath(folder, file));
       return text === null ? [] : [{ folder, file, text }];
     });
-    if (locks.length > 0) return locks;
+    const covering = locks.filter((lock) => isFor(lock, workspaces, from));
+    if (covering.length > 0) return covering;
     const binary = joinPath(folder, BINARY_LOCK);
     if (!tree.others.has(binary) && !tree.files.has(binary)) continue;
+    if (!isFor({ folder, text: "" }, workspaces, from)) continue;
     const text = `${binary} is binary: run bun install --save-text-lockfile and commit bun.lock.`;
     throw new BuildFailure("dependency_unresolved", text);
   }
   return [];
 }
 
-/** `yarn@1.22.22` in package.json beside the lockfile. */
-function managerOf(workspaces: Workspaces, folder: string): string | undefined {
+/** Package managers read no lockfile of a folder above that has no such workspace. */
+function isFor(
+  { folder, text }: Omit<Lock, "file">,
+  workspaces: Workspaces,
+  from: string,
+): boolean {
+  if (folder === from || workspaces.rootOf(absolute(from)) === absolute(folder)) return true;
+  if (dependencyNames(workspaces.manifest(absolute(from)) ?? {}).length === 0) return true;
+  const path = from.slice(folder === "" ? 0 : folder.length + 1);
+  return [`"${path}": {`, `\n  ${path}:\n`, `@workspace:${path}"`].some((line) =>
+    text.includes(line),
+  );
+}
+
+/** `yarn@1.22.22` in package.json of the folder. */
+export function managerOf(workspaces: Workspaces, folder: string): string | undefined {
   const { packageManager } = workspaces.manifest(absolute(folder)) ?? {};
   return typeof packageManager === "string" ? packageManager.split("@")[0] : undefined;
 }
