@@ -470,6 +470,87 @@ test("a graph path that does not exist is refused with the paths that exist", as
   );
 });
 
+test("a missing import passes where the source handles it", async () => {
+  const agent = `
+    const bun = await import("bun").catch(() => "no bun");
+    async function found() {
+      const missing = [];
+      try { await import("left-pad"); } catch { missing.push("left-pad"); }
+      try { await import("./generated.js"); } catch { missing.push("./generated.js"); }
+      return { bun, missing };
+    }
+    export async function agent() { return found(); }
+  `;
+  const built = await buildFiles(agentFiles({ "agent.js": agent }));
+  const { artifact_key } = deployed(built);
+  expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
+  expect(textOf(built)).toMatch(
+    /WARNING agent\.js:2:\d+: Could not resolve "bun": the package "bun" is not installed/,
+  );
+  expect(textOf(built)).toMatch(
+    /WARNING agent\.js:6:\d+: Could not resolve "\.\/generated\.js": the file does not exist/,
+  );
+});
+
+test("a path that is known at run time only is a warning, and its import throws", async () => {
+  const agent = `
+    const load = async (name) => import(\`./tools/\${name}.js\`);
+    const lookUp = async (name) => require("./locale/" + name);
+    const failed = async (work) => { try { await work("x"); } catch (error) { return error.message; } };
+    export async function agent() { return [await failed(load), await failed(lookUp)]; }
+  `;
+  const built = await buildFiles(agentFiles({ "agent.js": agent }));
+  const { artifact_key } = deployed(built);
+  expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
+  for (const line of [2, 3]) {
+    const place = new RegExp(
+      `WARNING agent\\.js:${line}:\\d+: A build bundles imports of literal paths`,
+    );
+    expect(textOf(built)).toMatch(place);
+  }
+});
+
+test.each([
+  ["module", "whole"],
+  ["commonjs", "default"],
+])("a default import of CommonJS in a project of type %s is its %s", async (type, expected) => {
+  const transpiled = `Object.defineProperty(exports, "__esModule", { value: true });
+    exports.name = "whole";
+    exports.default = { name: "default" };`;
+  const agent = `
+    import dependency from "./dependency.cjs";
+    if (dependency.name !== "${expected}") throw new Error(dependency.name);
+    ${FUNCTION_AGENT}
+  `;
+  const files = { "package.json": JSON.stringify({ type }), "dependency.cjs": transpiled };
+  const built = await buildFiles(agentFiles({ ...files, "agent.js": agent }));
+  const { artifact_key } = deployed(built);
+  expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
+});
+
+test("a file has the names of CommonJS", async () => {
+  const own = 'const __dirname = "mine";\nexport const declared = __dirname;\n';
+  const agent = `
+    import { declared } from "./own.js";
+    if (require.main === module) throw new Error("This is no program.");
+    if (declared !== "mine" || __dirname !== "/bundle" || __filename !== "/bundle/agent.js")
+      throw new Error([declared, __dirname, __filename].join());
+    ${FUNCTION_AGENT}
+  `;
+  const built = await buildFiles(agentFiles({ "agent.js": agent, "own.js": own }));
+  const { artifact_key } = deployed(built);
+  expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
+});
+
+test("a missing import on demand that nothing handles is named with file and line", async () => {
+  const agent = `export const agent = async () => import("left-pad");`;
+  const { reason, message } = failed(await buildFiles(agentFiles({ "agent.js": agent })));
+  expect(reason).toBe("dependency_unresolved");
+  expect(message).toMatch(
+    /^agent\.js:1:\d+: Could not resolve "left-pad": the package "left-pad" is not installed/,
+  );
+});
+
 test("a package that is not installed is named with file and line", async () => {
   const agent = `import missing from "left-pad";\n${FUNCTION_AGENT}export { missing };`;
   const built = await buildFiles(agentFiles({ "agent.js": agent }));

@@ -6,6 +6,8 @@ import { BuildFailure } from "../failure.ts";
 import { BUNDLE_TIMEOUT_MS } from "../limits.ts";
 import { chunkNames, entryFile, UNIT_OPTIONS } from "../prebuilt/unit.ts";
 import type { TsConfig } from "../resolve/tsconfig.ts";
+import { emptyFolders } from "./empty-folders.ts";
+import { unmarkedPath } from "./node-mode.ts";
 import { addedLength, META_DEFINES } from "./source-text.ts";
 import { withHostRequire } from "./ui-module.ts";
 
@@ -16,10 +18,13 @@ type BundledUnit =
   | { ok: true; outputFiles: esbuild.OutputFile[]; outputs: esbuild.Metafile["outputs"] }
   | Failed;
 
+const EMPTY_GLOB = "A build bundles imports of literal paths: this one throws";
+
 let started: Promise<void> | null = null;
 
 /** Shared by the isolate: starting esbuild costs more than a small bundle. */
 export function startBundler(): Promise<void> {
+  Object.assign(globalThis, { fs: emptyFolders() });
   started ??= esbuild.initialize({ wasmModule: wasm, worker: false }).catch((error: unknown) => {
     started = null;
     throw error;
@@ -121,7 +126,7 @@ async function build(
   try {
     return { ok: true, output: await inTime(work) };
   } catch (error) {
-    if (isBuildError(error)) return { ok: false, errors: error.errors.map(toLine) };
+    if (isBuildError(error)) return { ok: false, errors: errorsOf(error) };
     stopBundler();
     throw error;
   }
@@ -151,17 +156,33 @@ function toBundled(result: Output): BundleResult {
 }
 
 function warningsOf({ warnings }: Output): string[] {
-  return warnings.filter(({ location }) => !location?.file.includes("node_modules/")).map(toLine);
+  const ofSource = warnings.filter(({ location }) => !location?.file.includes("node_modules/"));
+  return ofSource.map((each) =>
+    toLine(each.id === "empty-glob" ? { ...each, text: EMPTY_GLOB } : each),
+  );
 }
 
 function isBuildError(error: unknown): error is esbuild.BuildFailure {
   return error instanceof Error && "errors" in error && Array.isArray(error.errors);
 }
 
+/** The plugin's warning of the same import has a better text than an error of esbuild. */
+function errorsOf({ errors, warnings }: esbuild.BuildFailure): string[] {
+  const place = ({ location }: esbuild.Message) =>
+    location && `${location.file}:${location.line}:${location.column}`;
+  return errors.map((error) => {
+    const own = warnings.find(
+      (each) => each.text.startsWith(error.text) && place(each) === place(error),
+    );
+    return toLine(own ?? error);
+  });
+}
+
 /** `src/agent.ts:3:14: message`, as editors and terminals make links of, with the line. */
 function toLine({ text, location }: esbuild.Message): string {
   if (location === null) return text;
-  const { file, line, lineText } = location;
+  const { line, lineText } = location;
+  const file = unmarkedPath(location.file);
   const added = addedLength(lineText);
   const column = Math.max(0, location.column - added);
   const place = `${file.replace(/^\/+/, "")}:${line}:${column + 1}`;

@@ -25,6 +25,7 @@ import type { Schema } from "../types/type-schema.ts";
 import { bundle } from "./bundle.ts";
 import { checkLangGraph, harnessOf, lacksZodSchema } from "./langgraph-versions.ts";
 import { AGENT_LOADERS } from "./loads.ts";
+import { unmarkedPath } from "./node-mode.ts";
 import { heddlePlugin, type PluginOptions } from "./plugin.ts";
 
 /** The runtime is part of the artifact: a newer Heddle does not change it. */
@@ -86,7 +87,8 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Compi
 
 /** Adds the texts of the repository, from which failures quote lines. */
 function withSources(json: string, tree: Tree): SourceMap {
-  const { sources, mappings } = JSON.parse(json) as SourceMap;
+  const { sources: marked, mappings } = JSON.parse(json) as SourceMap;
+  const sources = marked.map(unmarkedPath);
   let bytes = 0;
   const sourcesContent = sources.map((path) => {
     bytes += tree.files.get(path)?.byteLength ?? 0;

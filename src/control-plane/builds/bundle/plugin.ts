@@ -8,7 +8,7 @@ import { ASSET_BYTES } from "../limits.ts";
 import { directoryOf } from "../paths.ts";
 import { splitPackagePath } from "../resolve/disk.ts";
 import type { Resolution } from "../resolve/disk-resolver.ts";
-import type { RequestKind, Resolver } from "../resolve/resolver.ts";
+import { isUrl, type RequestKind, type Resolver } from "../resolve/resolver.ts";
 import { bytesText } from "../text.ts";
 import {
   ATTRIBUTE_LOADERS,
@@ -19,6 +19,7 @@ import {
   loadRequires,
   loadVirtual,
 } from "./loads.ts";
+import { markedPath, unmarkedPath } from "./node-mode.ts";
 import { REQUIRE_PREFIX } from "./requires.ts";
 import { warningOfBuiltin } from "./source-text.ts";
 
@@ -38,6 +39,7 @@ export type PluginOptions = LoadOptions & {
 
 const ESM_STUB = "heddle-esm:";
 const ABSENT = "absent";
+const LEFT_OUT = "left-out";
 /** Modules that hold what one file requires. Their paths begin with the directory of the file. */
 const REQUIRES = "requires";
 /** Modules of the runtime that agents get in another form. */
@@ -48,11 +50,16 @@ export function heddlePlugin(options: PluginOptions): Plugin {
   return {
     name: "heddle",
     setup(build) {
-      build.onResolve({ filter: /.*/ }, (args) => resolveImport(options, args));
+      build.onResolve({ filter: /.*/ }, (args) =>
+        resolveImport(options, { ...args, importer: unmarkedPath(args.importer) }),
+      );
       build.onLoad({ filter: /.*/, namespace: "heddle" }, ({ path }) => loadVirtual(options, path));
-      build.onLoad({ filter: /.*/, namespace: "file" }, (args) => loadFile(options, args));
+      build.onLoad({ filter: /.*/, namespace: "file" }, (args) =>
+        loadFile(options, { ...args, path: unmarkedPath(args.path) }),
+      );
       build.onLoad({ filter: /.*/, namespace: REQUIRES }, ({ path }) => loadRequires(path));
       build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => loadAbsent(path));
+      build.onLoad({ filter: /.*/, namespace: LEFT_OUT }, () => ({ contents: "" }));
       externals(build);
     },
   };
@@ -61,11 +68,14 @@ export function heddlePlugin(options: PluginOptions): Plugin {
 function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveResult {
   const { path, importer, namespace, kind, resolveDir } = args;
   const directory = namespace === "file" ? directoryOf(importer) : resolveDir;
+  // Browsers load what a style sheet names.
+  if (isUrl(path) && /^(url-token|import-rule)$/.test(kind)) return { path, external: true };
   const own = ownModule(options, args, directory);
   if (own !== null) return own;
   const file = path.replace(/\.wasm\?module$/, ".wasm");
   const resolved = options.resolve(file, directory, toRequest(kind));
-  if (isSpared(args, resolved)) return { path: resolved.text, namespace: ABSENT };
+  const spared = isUnresolved(resolved) ? sparedResult(args, resolved) : null;
+  if (spared !== null) return spared;
   const special = specialResult(options, args, resolved);
   if (special !== null) return special;
   if (resolved.type !== "provided") return toResult(options, resolved, kind);
@@ -106,13 +116,28 @@ function specialResult(
   return { ...toExternal(toBuiltin(resolved.name), args.kind), warnings: [{ text }] };
 }
 
-type Absent = Extract<Resolution, { text: string }>;
+type Unresolved = Extract<Resolution, { text: string }>;
+
+function isUnresolved(to: Resolution): to is Unresolved {
+  return to.type === "absent" || to.type === "error";
+}
+
+/** @returns `null` when the import fails the build */
+function sparedResult(args: OnResolveArgs, to: Unresolved): OnResolveResult | null {
+  if (isSpared(args)) return { path: to.text, namespace: ABSENT };
+  return isOnDemand(args) ? { warnings: [{ text: to.text }] } : null;
+}
 
 /** A missing import is an error in the agent's source. In packages it can be optional. */
-function isSpared({ kind, importer, namespace }: OnResolveArgs, to: Resolution): to is Absent {
-  if (to.type !== "absent") return to.type === "error" && namespace === REQUIRES;
+function isSpared({ kind, importer, namespace }: OnResolveArgs): boolean {
   const isPackage = splitPackagePath(importer) !== null;
   return namespace === REQUIRES || (isPackage && !/^import-(statement|rule)$/.test(kind));
+}
+
+/** esbuild knows whether the source handles a failure. If it does not, the warning is the text of the error. */
+function isOnDemand({ kind, importer, path }: OnResolveArgs): boolean {
+  const isSource = splitPackagePath(importer) === null;
+  return isSource && !isUrl(path) && (kind === "dynamic-import" || kind === "require-call");
 }
 
 function toRequest(kind: EsbuildKind): RequestKind {
@@ -146,6 +171,8 @@ function toResult(
     case "builtin":
       if (options.isShared) return { errors: [{ text: `No browser has ${resolved.name}` }] };
       return toExternal(toBuiltin(resolved.name), kind);
+    case "left-out":
+      return { path: LEFT_OUT, namespace: LEFT_OUT };
     case "missing":
       options.missing.add(resolved.directory);
       return {
@@ -173,7 +200,8 @@ function toSource(options: PluginOptions, path: string, sideEffects: boolean): O
   const module = path.endsWith(".wasm") ? options.wasmModule?.(path) : null;
   if (module) return { path: module, external: true };
   const refused = refusalOf(options, path);
-  return refused === null ? { path, sideEffects } : { errors: [{ text: refused }] };
+  if (refused !== null) return { errors: [{ text: refused }] };
+  return { path: options.isShared ? path : markedPath(options.disk, path), sideEffects };
 }
 
 function refusalOf({ disk, loaders }: PluginOptions, path: string): string | null {

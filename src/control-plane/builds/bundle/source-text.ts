@@ -1,22 +1,29 @@
 import type { PartialMessage } from "esbuild-wasm";
+import { splitPackagePath } from "../resolve/disk.ts";
 import { unknownRequire, withRequires } from "./requires.ts";
 
 /** Where the runtime shows the modules of an isolate as files. */
 const BUNDLE_FOLDER = "/bundle";
 
-/** Properties of `import.meta`, by the names that a file's own constants have. */
+/** Names that each file has in Node, with those of the constants that replace them where the file declares none. */
 export const META_DEFINES = {
+  __filename: "__heddle_filename",
+  __dirname: "__heddle_dirname",
+  "require.main": "undefined",
   "import.meta.url": "__heddle_url",
   "import.meta.filename": "__heddle_filename",
   "import.meta.dirname": "__heddle_dirname",
 };
 
+const OWN = /import\.meta|__filename|__dirname/;
+
 /**
- * Gives a file its own `import.meta` and `require`, because all files become one module. What it adds is on the first
- * line, so that the numbers of lines stay.
+ * Gives a file its own `import.meta`, `__dirname` and `require`, because all files become one module. What it adds is
+ * on the first line, so that the numbers of lines stay.
  */
 export function withOwnNames(path: string, text: string): string {
-  if (!text.includes("import.meta")) return text;
+  const hasModule = lacksModule(path, text);
+  if (!OWN.test(text) && !hasModule) return text;
   const filename = BUNDLE_FOLDER + path;
   const constants = {
     __heddle_url: `file://${encodeURI(filename)}`,
@@ -24,9 +31,18 @@ export function withOwnNames(path: string, text: string): string {
     __heddle_dirname: filename.slice(0, filename.lastIndexOf("/")),
   };
   const list = Object.entries(constants).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  if (hasModule) list.push("module={}");
   // The interpreter's line must be the first one: as a comment it may follow other text.
   const required = withRequires(text.replace(/^#!/, "//"));
   return `${MARK}const ${list.join(",")};${required.prelude}${MARK}${required.text}`;
+}
+
+/** `if (require.main === module)` beside imports, which TypeScript may compile to CommonJS. */
+function lacksModule(path: string, text: string): boolean {
+  const isCommonJs = splitPackagePath(path) !== null || /\bmodule\.exports\b/.test(text);
+  return (
+    !isCommonJs && /\brequire\.main\b/.test(text) && /^[ \t]{0,40}(import|export)\b/m.test(text)
+  );
 }
 
 const MARK = "/*heddle*/";
