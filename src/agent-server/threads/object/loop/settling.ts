@@ -1,10 +1,14 @@
 import type { ThreadSummary } from "../../../../isolate/contract.ts";
+import { withTimeout } from "../../../../shared/work/timeout.ts";
 import { callAgent } from "../../contract/agent-calls.ts";
 import { threadStatusAfter } from "../../contract/run-decisions.ts";
 import { parse, SummaryAnswer } from "../boundary/answers.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { toGraphCall } from "./graph-calls.ts";
 import { ThreadHost } from "./thread-host.ts";
+
+/** A graph that hangs while it is loaded must not keep readers of its thread. */
+const SUMMARY_MS = 15_000;
 
 /** Reads the status of a thread from its last checkpoint after a cancellation. Only the graph can read it. */
 export class Settling {
@@ -57,7 +61,8 @@ export class Settling {
     let summary: ThreadSummary | null;
     do {
       version = checkpoints.version;
-      summary = await this.#summarize().catch(() => null);
+      const reading = this.#summarize().catch(() => null);
+      summary = await withTimeout(reading, SUMMARY_MS, () => null);
       if (!this.#isUnsettled()) return;
       // Another run may have begun and ended in between: its state counts.
     } while (checkpoints.version !== version);
