@@ -4,21 +4,26 @@ import type { Context } from "../../shared/context.ts";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { invalid } from "../../shared/errors.ts";
 import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
-import { mapConcurrent } from "../../shared/work/chunks.ts";
+import { chunks, mapConcurrent } from "../../shared/work/chunks.ts";
 import { dayOfId, livePartitions } from "../catalogue/catalogue.ts";
 import { assertNotHeld, resolveProject } from "../catalogue/projects.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { deleteShareLinks } from "../links/share-links.ts";
+import { mayHave } from "../locations/generations.ts";
 import { findLocations } from "../locations/locations.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertTraceRate } from "../rates.ts";
-import type { MetadataPair } from "../reads/reads.ts";
+import { MAX_FOUND, type MetadataPair } from "../reads/reads.ts";
 import type { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema.ts";
 
-/** Limit of Workers: 1000 subrequests. */
-const MAX_PARTITIONS = 400;
+/** Limit of Workers: 10,000 subrequests, of which each takes up to three. */
+const MAX_PARTITIONS = 3000;
+/** A busy day has several. */
+const MAX_ROWS = 30_000;
 const AT_ONCE = 25;
+/** Ids of one call: they are in memory once for each call under way. */
+const SENT_IDS = 5000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
@@ -35,7 +40,7 @@ export async function deleteTraces(
   let runs = 0;
   if (project_id !== null && named.length > 0) {
     await assertNotHeld(ctx, [project_id]);
-    const keys = await partitionsOf(ctx, project_id, await firstDay(ctx, named));
+    const keys = await partitionsOf(ctx, project_id, await firstDay(ctx, named), named);
     runs += await deleteFrom(ctx, keys, named);
   }
   const pairs = toPairs(input.metadata ?? {});
@@ -67,12 +72,29 @@ async function deleteByMetadata(
   project_id: string | null,
   pairs: MetadataPair[],
 ): Promise<number> {
-  const keys = await partitionsOf(ctx, project_id, "");
+  const keys = await partitionsOf(ctx, project_id, "", null);
+  let runs = 0;
+  for (;;) {
+    const deleted = await deleteFound(ctx, keys, pairs);
+    runs += deleted.runs;
+    if (deleted.isWhole || deleted.runs === 0) return runs;
+  }
+}
+
+/** Deletes the traces that one read of each partition finds. */
+async function deleteFound(
+  ctx: Context,
+  keys: PartitionKey[],
+  pairs: MetadataPair[],
+): Promise<{ runs: number; isWhole: boolean }> {
   const found = new Map<string, Set<string>>();
+  let isWhole = true;
   await mapConcurrent(keys, AT_ONCE, async (partition) => {
     const ids = await tracePartition(ctx.env, partition).findTraces(pairs);
+    isWhole &&= ids.length < MAX_FOUND;
     const known = found.get(partition.project_id) ?? new Set();
-    found.set(partition.project_id, new Set([...known, ...ids]));
+    for (const id of ids) known.add(id);
+    found.set(partition.project_id, known);
   });
   const named = [...found].flatMap(([id, traces]) => (traces.size > 0 ? [id] : []));
   await assertNotHeld(ctx, named);
@@ -80,9 +102,9 @@ async function deleteByMetadata(
   for (const [id, traces] of found) {
     if (traces.size === 0) continue;
     const here = keys.filter((partition) => partition.project_id === id);
-    runs += await deleteFrom(ctx, here, [...traces]);
+    for (const ids of chunks([...traces], SENT_IDS)) runs += await deleteFrom(ctx, here, ids);
   }
-  return runs;
+  return { runs, isWhole };
 }
 
 /** Deletes from all partitions: runs of one trace may start on several days. */
@@ -120,17 +142,19 @@ function pastDayOf(id: string): string {
   return day <= dayOf(nowMicros() + DAY_US) ? day : "";
 }
 
+/** @param trace_ids of which the partitions may have runs, `null` for any */
 async function partitionsOf(
   ctx: Context,
   project_id: string | null,
   first_day: string,
+  trace_ids: string[] | null,
 ): Promise<PartitionKey[]> {
   const ofProject = project_id === null ? undefined : eq(partitions.project_id, project_id);
-  const keys = await livePartitions(ctx, and(ofProject, gte(partitions.day, first_day))).limit(
-    MAX_PARTITIONS + 1,
-  );
-  if (keys.length <= MAX_PARTITIONS) return keys;
-  const text = `the runs span more than ${MAX_PARTITIONS} days; name one project, or traces by id`;
+  const isLate = and(ofProject, gte(partitions.day, first_day));
+  const rows = await livePartitions(ctx, isLate).limit(MAX_ROWS);
+  const keys = rows.filter(({ slot }) => trace_ids?.some((id) => mayHave(slot, id)) ?? true);
+  if (rows.length < MAX_ROWS && keys.length <= MAX_PARTITIONS) return keys;
+  const text = `the runs are in more than ${MAX_PARTITIONS} partitions; name one project, or fewer traces by id`;
   throw invalid(["body", "session_id"], text);
 }
 

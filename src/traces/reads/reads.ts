@@ -14,7 +14,8 @@ export type FarTrace = { root_day: string; trace_id: string };
 /** Runs of the first `read` ids. */
 export type RunsById = { runs: TraceRunRow[]; read: number };
 
-const MAX_FAR = 10_000;
+/** Traces that one read finds. */
+export const MAX_FOUND = 10_000;
 /** Each is searched for in the index of its day by every call of a query. */
 const MAX_CALLED = 1000;
 /** A message holds 32 MiB, a character has up to two bytes, and a run up to 1.6 million characters. */
@@ -32,7 +33,7 @@ export function findFarTraces(reader: RunReader): FarTrace[] {
   const found = new Map<string, FarTrace>();
   for (const far of farTraces(reader)) {
     found.set(`${far.root_day}/${far.trace_id}`, far);
-    if (found.size === MAX_FAR) break;
+    if (found.size === MAX_FOUND) break;
   }
   return [...found.values()];
 }
@@ -45,7 +46,7 @@ export function findTracesWith({ source }: RunReader, pairs: MetadataPair[]): st
   for (const run of source.live({ ...EVERY_RUN, candidates: [terms] })) {
     const hasPair = run.pairs("m").some(([key, value]) => wanted.has(JSON.stringify([key, value])));
     if (hasPair) found.add(run.trace_id);
-    if (found.size === MAX_FAR) break;
+    if (found.size === MAX_FOUND) break;
   }
   return [...found];
 }
