@@ -1,7 +1,13 @@
 import { isRecord } from "../shared/guards.ts";
 import { toMicros } from "../shared/times.ts";
 import type { Digest, ExtraDigest, Pair, PairDigest, PairSource } from "./changes.ts";
-import { MAX_KEYS_PER_RUN, MAX_PAIRS_CHARS, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } from "./limits.ts";
+import {
+  MAX_KEYS_PER_RUN,
+  MAX_PAIRS_CHARS,
+  MAX_SEARCH_CHARS,
+  MAX_THREAD_ID,
+  MAX_VALUE_CHARS,
+} from "./limits.ts";
 import { pairTerm } from "./terms.ts";
 import { findUsage, usageOfMetadata } from "./usage.ts";
 
@@ -66,7 +72,8 @@ export function firstToken(events: unknown): number | undefined {
 function threadOf(metadata: Record<string, unknown>): string | null {
   for (const key of THREAD_KEYS) {
     const value = metadata[key];
-    if (typeof value === "string" && value !== "") return value;
+    if (typeof value === "string" && value !== "")
+      return value.slice(0, MAX_THREAD_ID).toWellFormed();
     if (typeof value === "number") return String(value);
   }
   return null;

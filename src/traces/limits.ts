@@ -16,6 +16,10 @@ export const MAX_EXTRA_BYTES = 400_000;
 
 export const MAX_KEYS_PER_RUN = 100;
 export const MAX_VALUE_CHARS = 250;
+/** Characters of a run's thread, which its row has in a column. */
+export const MAX_THREAD_ID = 1000;
+/** Characters of a dotted order: 1000 levels. */
+export const MAX_DOTTED_ORDER = 64_000;
 export const MAX_SEARCH_CHARS = 16_000;
 /** Limit of the pairs of a payload in R2: three of them fit a row at three bytes a character. */
 export const MAX_PAIRS_CHARS = 200_000;

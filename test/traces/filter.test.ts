@@ -154,7 +154,16 @@ describe("an invalid filter", () => {
     ['in(name, "x")', 'At character 10: in(name, ...) takes a list such as ["a", "b"], not "x"'],
     ['in(name, ["x", 5])', "At character 16: in(name, ...) takes a string in quotes, not 5"],
     ['eq(name, ["x"])', "At character 10: expected one value, found a list"],
-    ['has(metadata, "key")', "At character 15: has(metadata, ...) takes a JSON object in quotes"],
+    ['has(metadata, "key")', "At character 15: has(metadata, ...) takes a JSON object with values"],
+    ["has(metadata, '{}')", "At character 15: has(metadata, ...) takes a JSON object with values"],
+    [
+      `has(metadata, '{"a": 1, "user": {}}')`,
+      "At character 15: has(metadata, ...) takes a JSON object with values",
+    ],
+    [
+      `has(inputs, '{"tags": []}')`,
+      "At character 13: has(inputs, ...) takes a JSON object with values",
+    ],
     ["eq(total_tokens, 1e999)", "At character 18: 1e999 is out of range"],
     ['search("  ")', "At character 8: search() needs a word"],
     ['search(name, "")', "At character 14: search() needs a string"],

@@ -122,7 +122,7 @@ function checkObject(test: FieldTest, of: PairKind): Filter {
   if (leaves !== null) return { kind: "contains", of, leaves };
   throw new FilterProblem(
     value.offset,
-    `has(${field_name}, ...) takes a JSON object in quotes, such as '{"user_id": "u1"}'`,
+    `has(${field_name}, ...) takes a JSON object with values in quotes, such as '{"user_id": "u1"}'`,
   );
 }
 

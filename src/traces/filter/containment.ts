@@ -1,7 +1,10 @@
 import { MAX_VALUE_CHARS } from "../limits.ts";
 import type { Leaf } from "./tree.ts";
 
-/** Returns the pairs that an object must contain, `null` when the text is not a JSON object. */
+/**
+ * Returns the pairs that an object must contain, `null` when the text is not a JSON object, or has an object or list
+ * without values: each run would contain it.
+ */
 export function readLeaves(text: string): Leaf[] | null {
   const object = parseObject(text);
   if (object === null) return null;
@@ -9,11 +12,16 @@ export function readLeaves(text: string): Leaf[] | null {
   const open: [path: string, value: unknown][] = [["", object]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [path, value] = next;
+    if (isEmpty(value)) return null;
     if (Array.isArray(value)) open.push(...value.map((item): [string, unknown] => [path, item]));
     else if (typeof value === "object" && value !== null) open.push(...entries(path, value));
     else leaves.push(toLeaf(path, value));
   }
   return leaves.reverse();
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
 function entries(path: string, value: object): [string, unknown][] {

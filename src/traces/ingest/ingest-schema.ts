@@ -2,7 +2,13 @@ import { z } from "@hono/zod-openapi";
 import { namedObject, textField } from "../../shared/schema.ts";
 import { toMicros } from "../../shared/times.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
-import { MAX_NAME_CHARS, MAX_PROJECT_NAME_CHARS, MAX_TAG_CHARS, MAX_TAGS } from "../limits.ts";
+import {
+  MAX_DOTTED_ORDER,
+  MAX_NAME_CHARS,
+  MAX_PROJECT_NAME_CHARS,
+  MAX_TAG_CHARS,
+  MAX_TAGS,
+} from "../limits.ts";
 
 export const RUN_TYPES = [
   "tool",
@@ -27,10 +33,13 @@ const Moment = z
     return z.NEVER;
   });
 
-const DottedOrder = z.string().refine((text) => parseDottedOrder(text) !== null, {
-  error:
-    "must be segments YYYYMMDDTHHMMSSffffffZ<run id> from the root to the run, with dots between",
-});
+const DottedOrder = z
+  .string()
+  .max(MAX_DOTTED_ORDER)
+  .refine((text) => parseDottedOrder(text) !== null, {
+    error:
+      "must be segments YYYYMMDDTHHMMSSffffffZ<run id> from the root to the run, with dots between",
+  });
 
 /** A cut may halve a surrogate pair. */
 export function cutText(text: string, max_chars: number): string {

@@ -66,7 +66,10 @@ export class PartitionReads {
   }
 
   planScan(query: PartitionPlan): ScanPlanPage & { max_seq: number } {
-    const max_seq = query.max_seq ?? this.#store.counts.current.seq;
+    const { seq } = this.#store.counts.current;
+    const max_seq = query.max_seq ?? seq;
+    // Nothing has arrived since the window before.
+    if (query.min_seq !== null && seq <= query.min_seq) return { pieces: [], next: null, max_seq };
     const plan = this.read<ScanPlanPage>({ pieces: [], next: null }, (reader) =>
       planPieces(reader, { ...query, max_seq }, this.#store.payloadBytes),
     );
