@@ -31,6 +31,8 @@ export const SMALL_WRITERS_BYTES = 16_000_000;
 
 /** A consumer without a heartbeat for this long is dead. */
 export const LEASE_MS = 10_000;
+/** Time after which every writer of an ended export has stopped. */
+export const LAST_WRITES_MS = 2 * LEASE_MS;
 export const HEARTBEAT_MS = 3000;
 /** Age at which a message counts as lost. Duplicates are harmless. */
 export const RESEND_AFTER_MS = 10_000;

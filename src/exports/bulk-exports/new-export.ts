@@ -1,5 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { type Issue, invalid } from "../../shared/errors.ts";
+import { DAY_US, nowMicros } from "../../shared/times.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { validateFilters } from "../../traces/query/filter-service.ts";
 import { COLUMNS } from "../columns.ts";
@@ -53,6 +54,8 @@ export async function readNewExport(
   };
 }
 
+const MAX_AHEAD_US = 3653 * DAY_US;
+
 export function assertWindow({
   start_time,
   end_time,
@@ -61,7 +64,10 @@ export function assertWindow({
   if (end_time == null && interval_hours == null) {
     throw wrong("end_time", "required, unless interval_hours is set");
   }
-  if (end_time == null) return;
+  if (end_time == null) {
+    if (start_time <= nowMicros() + MAX_AHEAD_US) return;
+    throw wrong("start_time", "must be at most ten years ahead");
+  }
   if (interval_hours != null) {
     throw wrong("end_time", "must be absent with interval_hours: a schedule has no end");
   }

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray } from "drizzle-orm";
+import { and, asc, count, eq, gt, inArray, isNull, or } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
@@ -12,6 +12,7 @@ import {
   type DestinationPatchRequest,
   type DestinationProbe,
 } from "../destination-schema.ts";
+import { LAST_WRITES_MS } from "../limits.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { bulk_export_destinations, bulk_exports, type DestinationRow } from "../table.ts";
 import { checkTarget, validate } from "./probe-service.ts";
@@ -97,7 +98,7 @@ export async function deleteDestination(ctx: Context, id: string): Promise<void>
   await find(ctx, id);
   if (await isReferenced(ctx, id)) {
     const text =
-      "An active export or a schedule uses this destination: cancel it first, or wait until it ends.";
+      "An export or a schedule uses this destination: cancel it, and wait half a minute until it has cleaned up.";
     throw new AppError("conflict", text);
   }
   await ctx.db.delete(bulk_export_destinations).where(ownRow(ctx, bulk_export_destinations, id));
@@ -159,14 +160,18 @@ export function ownerOf(id: string): string {
   return `destination:${id}`;
 }
 
-/** Whether an active export or schedule of the workspace writes to the destination. */
+/** Whether an active export or schedule of the workspace writes to the destination, or cleans up there. */
 async function isReferenced(ctx: Context, destination_id: string): Promise<boolean> {
+  const lastWrites = new Date(Date.now() - LAST_WRITES_MS).toISOString();
   const active = await ctx.db.$count(
     bulk_exports,
     and(
       eq(bulk_exports.bulk_export_destination_id, destination_id),
       inWorkspace(ctx, bulk_exports),
-      inArray(bulk_exports.status, ["CREATED", "RUNNING", "INTERVAL_SCHEDULED"]),
+      or(
+        inArray(bulk_exports.status, ["CREATED", "RUNNING", "INTERVAL_SCHEDULED"]),
+        and(gt(bulk_exports.finished_at, lastWrites), isNull(bulk_exports.cleaned_at)),
+      ),
     ),
   );
   return active > 0;

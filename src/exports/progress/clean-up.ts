@@ -5,12 +5,10 @@ import { openBucket } from "../destinations/bucket.ts";
 import { toFailure } from "../files/failure.ts";
 import { backOff } from "../files/postponement.ts";
 import { exportFolder, manifestKey, rootOf, successKey } from "../keys.ts";
-import { LEASE_MS } from "../limits.ts";
+import { LAST_WRITES_MS } from "../limits.ts";
 import type { S3Client } from "../s3/client.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 
-/** Time after which every writer of an ended export has stopped. */
-const LAST_WRITES_MS = 2 * LEASE_MS;
 const GIVE_UP_MS = 24 * 3_600_000;
 /** Short limits: the sweep repeats the clean-up. */
 const LIMITS = { attempts: 2, attempt_ms: 10_000 };
@@ -65,7 +63,7 @@ async function takeSteps(env: Env, row: ExportRow, attempt: Attempt): Promise<vo
   const bucket = await attempt(() => openBucket(env, row, { limits: LIMITS }));
   if (bucket === null) return;
   const { client } = bucket;
-  if (row.status === "CANCELLED" || row.status === "TIMEDOUT") {
+  if (row.status !== "COMPLETED") {
     for (const key of markers(row)) await attempt(() => client.deleteObject(key));
   }
   const known = await attempt(() => knownUploads(env, row));
