@@ -182,7 +182,7 @@ async function lossesOf(run_id: string): Promise<string> {
 async function sendUntilServed(path: string, body?: object): Promise<string> {
   for (;;) {
     const headers = { "X-Api-Key": stack.info.api_key, "Content-Type": "application/json" };
-    const response = await fetch(`${stack.info.base_url}${path}`, {
+    const response = await send(path, {
       headers,
       ...(body && { method: "POST", body: JSON.stringify(body) }),
     });
@@ -190,6 +190,19 @@ async function sendUntilServed(path: string, body?: object): Promise<string> {
     if (response.status === 200) return text;
     expect(response.status, text).toBe(503);
     await pauseFor(response);
+  }
+}
+
+/** A lost connection is explained by the end of the log. */
+async function send(path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(`${stack.info.base_url}${path}`, init);
+  } catch (error) {
+    const lines = (await readFile(join(dir, "worker.log"), "utf8")).trim().split("\n");
+    const log = lines.slice(-20).join("\n");
+    const why = error instanceof Error ? `${error.message} (${error.cause})` : error;
+    const text = `${path}: ${why}; Worker ${await workerPidOf(dir)}\n${log}`;
+    throw new Error(text, { cause: error });
   }
 }
 
@@ -201,8 +214,7 @@ async function api<T>(method: string, path: string, body?: unknown): Promise<T> 
 async function sendUntilStored({ path, type, bytes }: Body): Promise<void> {
   for (;;) {
     const headers = { "X-Api-Key": stack.info.api_key, "Content-Type": type };
-    const url = `${stack.info.base_url}${path}`;
-    const response = await fetch(url, { method: "POST", headers, body: bytes });
+    const response = await send(path, { method: "POST", headers, body: bytes });
     const text = await response.text();
     if (response.status === 202) return;
     expect(response.status, text).toBe(503);
