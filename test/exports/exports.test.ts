@@ -99,6 +99,11 @@ describe("an order", () => {
     [{ end_time: "2025-12-31T00:00:00Z" }, "end_time", "after start_time"],
     [{ end_time: undefined }, "end_time", "interval_hours"],
     [{ interval_hours: 6 }, "end_time", "must be absent"],
+    [
+      { start_time: "9999-12-30T00:00:00Z", end_time: undefined, interval_hours: 168 },
+      "start_time",
+      "at most ten years ahead",
+    ],
     [{ end_time: undefined, interval_hours: 0 }, "interval_hours", "1 to 168"],
     [{ end_time: undefined, interval_hours: 169 }, "interval_hours", "1 to 168"],
     [{ end_time: undefined, interval_hours: 1.5 }, "interval_hours", "1 to 168"],
