@@ -81,3 +81,20 @@ test("a run that is over stays as it is when it is cancelled again", async () =>
   expect(await object.cancelRun(run_id, "rollback", { wait: true, reason: null })).toBe(true);
   expect((await object.getRun(run_id))?.status).toBe("success");
 });
+
+test("a thread takes a bounded number of inputs, and more once they are gone", async () => {
+  const thread = await testThread();
+  const input = { text: "x".repeat(340_000) };
+  const order = () => ({ ...thread.order("echo", { input }), after_seconds: 3600 });
+  const accepted: string[] = [];
+  let refusal: string | null = null;
+  while (refusal === null && accepted.length < 110) {
+    const answer = await thread.object.createRun(order());
+    if (answer.ok) accepted.push(answer.run.run_id);
+    else refusal = answer.refusal;
+  }
+  expect([refusal, accepted.length > 90]).toEqual(["queue_full", true]);
+  const choice = { run_ids: accepted.slice(0, 50), status: "all" as const };
+  await thread.object.cancelRuns(choice, "interrupt", "none");
+  expect(await thread.object.createRun(order())).toMatchObject({ ok: true });
+});

@@ -138,6 +138,7 @@ export type RunRefusal =
   | "checkpoint_missing"
   | "busy"
   | "too_large"
+  | "queue_full"
   | "key_reused"
   | "outdated"
   | "no_pending_interrupt"

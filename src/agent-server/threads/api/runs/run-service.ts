@@ -67,6 +67,7 @@ export async function waitRun(
   return accepted(await threadOf(ctx, built).waitRun(built.request, on_disconnect, kind), built);
 }
 
+const QUEUE_RETRY_SECONDS = 5;
 /** Interrupts that an error names. */
 const MAX_NAMED_IDS = 5;
 
@@ -113,6 +114,10 @@ function accepted<T extends { ok: true; run: RunRecord }>(
   if (answer.refusal === "key_reused") {
     const text = "Idempotency-Key: was used with another body; use a new key for a new run.";
     throw new AppError("conflict", text);
+  }
+  if (answer.refusal === "queue_full") {
+    const text = `Thread ${thread_id} has as many runs in flight as it may have: wait until some have ended.`;
+    throw new AppError("rate_limited", text, { retry_after_seconds: QUEUE_RETRY_SECONDS });
   }
   if (answer.refusal === "too_large") throw valueTooLarge("metadata or config");
   throw threadNotFound(thread_id);

@@ -25,6 +25,7 @@ export type RunPlan = {
 export function planRun(store: ThreadState, request: RunRequest): RunPlan | RunRefusal {
   const verdict = decideMultitask(store.runs.queue.inFlight(), request.multitask_strategy);
   if (!verdict.accept) return "busy";
+  if (verdict.cancel.length === 0 && store.runs.queue.isFull) return "queue_full";
   const merged = mergeRun(request, outlineWithout(store, verdict.cancel));
   if (isTooLarge(merged)) return "too_large";
   const reason = `multitask: run ${request.run_id} came with multitask_strategy "${request.multitask_strategy}"`;

@@ -1,4 +1,5 @@
 import { isFinal } from "../../contract/run-decisions.ts";
+import { MAX_QUEUED_CHARACTERS, MAX_QUEUED_RUNS } from "../../contract/sizes.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { Parts } from "../log/parts.ts";
 import { INTERRUPTS_IN_PARTS, interruptsName, kwargsName, toStoredRun } from "./run-rows.ts";
@@ -146,6 +147,13 @@ export class RunQueue {
 
   get isEmpty(): boolean {
     return this.inFlight().length === 0;
+  }
+
+  /** Whether it takes no further run. */
+  get isFull(): boolean {
+    const rows = this.#unfinished();
+    const characters = rows.reduce((sum, { kwargs }) => sum + (kwargs?.length ?? 0), 0);
+    return rows.length >= MAX_QUEUED_RUNS || characters >= MAX_QUEUED_CHARACTERS;
   }
 
   isInFlight(run_id: string): boolean {
