@@ -79,12 +79,15 @@ export function decideMultitask(
 }
 
 type RunStatuses = {
-  get(run_id: string): { status: RunStatus; due_at: number } | null;
+  get(run_id: string): { status: RunStatus; due_at: number; accepted_at: number } | null;
   queue: { inFlight(): string[] };
 };
 
 /** `cancel_reason` of runs that `POST /runs/cancel` ends. */
 export const BULK_REASON = "bulk: cancelled by POST /runs/cancel";
+
+/** Difference of the clocks of two machines. */
+const CLOCKS_MS = 1000;
 
 type RunChoice = {
   run_ids: string[] | null;
@@ -97,19 +100,28 @@ type RunChoice = {
 /** Returns how many runs match the ids or the status, and which of them are in flight. */
 export function chooseRuns(
   runs: RunStatuses,
-  { run_ids, status, accepted_until = Number.POSITIVE_INFINITY, last_id }: RunChoice,
+  { run_ids, status, ...until }: RunChoice,
 ): { found: number; inFlight: string[] } {
   const inFlight = runs.queue.inFlight();
   const isMatch = (id: string) => {
     const run = runs.get(id);
-    if (run === null) return false;
-    const isOrdered = last_id !== undefined && timeOfId(id) !== null;
-    // Other ids than those of version 7 have no order.
-    if (isOrdered ? id > last_id : run.due_at > accepted_until) return false;
+    if (run === null || isLater(id, run, until)) return false;
     return status === "all" || run.status === status;
   };
   const found = run_ids?.filter((id) => runs.get(id)) ?? inFlight.filter(isMatch);
   return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };
+}
+
+function isLater(
+  id: string,
+  { due_at, accepted_at }: { due_at: number; accepted_at: number },
+  { accepted_until = Number.POSITIVE_INFINITY, last_id }: Omit<RunChoice, "run_ids" | "status">,
+): boolean {
+  // Ids of an idempotency key or of a cron begin with an earlier time.
+  if (accepted_at > accepted_until + CLOCKS_MS) return true;
+  // Other ids than those of version 7 have no order.
+  const isOrdered = last_id !== undefined && timeOfId(id) !== null;
+  return isOrdered ? id > last_id : due_at > accepted_until;
 }
 
 export function threadStatusAfter(

@@ -4,6 +4,8 @@ import type { Interrupts, Principal, RevisionRef, RunRecord } from "./records.ts
 export type StoredRun = RunRecord & {
   revision: RevisionRef;
   created_by: Principal;
+  /** Epoch milliseconds, 0 for runs of earlier versions. */
+  accepted_at: number;
   due_at: number;
   attempt: number;
   losses: number;

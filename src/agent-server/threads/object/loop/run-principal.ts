@@ -95,11 +95,11 @@ function toValue({
   };
 }
 
-/** `created_at` of a delayed run is the time at which it is due. Its id is a UUIDv7, which begins with the time. */
-function ageOf({ run_id }: StoredRun): number {
-  const created_ms = Number.parseInt(run_id.replaceAll("-", "").slice(0, 12), 16);
-  const age_ms = Date.now() - created_ms;
-  // The clock of another machine may be ahead: an id of the future proves nothing.
+/** The id of a run of an earlier version is a UUIDv7, which begins with the time. */
+function ageOf({ run_id, accepted_at }: StoredRun): number {
+  const accepted_ms = accepted_at || Number.parseInt(run_id.replaceAll("-", "").slice(0, 12), 16);
+  const age_ms = Date.now() - accepted_ms;
+  // The clock of another machine may be ahead: a time of the future proves nothing.
   return age_ms < 0 ? Number.POSITIVE_INFINITY : age_ms;
 }
 

@@ -83,6 +83,7 @@ export const MIGRATIONS = [
   "ALTER TABLE thread ADD COLUMN directory_slot INTEGER NOT NULL DEFAULT 0;",
   "ALTER TABLE runs ADD COLUMN is_stopping INTEGER NOT NULL DEFAULT 0;",
   "ALTER TABLE thread ADD COLUMN is_stopped INTEGER NOT NULL DEFAULT 0;",
+  "ALTER TABLE runs ADD COLUMN accepted_at INTEGER NOT NULL DEFAULT 0;",
 ];
 
 /** For new threads: a step alters one table after the other, and each change of a table writes a row. */

@@ -22,11 +22,13 @@ export function newRunRow(
   },
 ): Omit<RunRow, "seq"> {
   const { run_id, assistant_id, graph_id, multitask_strategy } = run;
-  const due_at = Date.now() + run.after_seconds * 1000;
+  const accepted_at = Date.now();
+  const due_at = accepted_at + run.after_seconds * 1000;
   const created_at = new Date(due_at).toISOString();
   return {
     ...{ run_id, assistant_id, graph_id, multitask_strategy, kwargs, webhook },
-    ...{ created_at, updated_at: created_at, due_at, started_at: null, ended_at: null },
+    ...{ created_at, updated_at: created_at, accepted_at, due_at },
+    ...{ started_at: null, ended_at: null },
     status: "pending",
     metadata: JSON.stringify(metadata),
     revision: JSON.stringify(run.revision),
@@ -85,6 +87,7 @@ export function toRecord(run: StoredRun): RunRecord {
     version: _v,
     started_at: _b,
     ended_at: _e,
+    accepted_at: _at,
     request_sha256: _k,
     ...record
   } = shown;

@@ -15,6 +15,8 @@ export type RunRow = {
   revision: string;
   created_at: string;
   updated_at: string;
+  /** Epoch milliseconds, 0 in rows of earlier versions. `created_at` is the time at which a run is due. */
+  accepted_at: number;
   due_at: number;
   ended_at: number | null;
   attempt: number;
