@@ -100,7 +100,7 @@ const columnTest: fc.Arbitrary<Test> = fc.oneof(
   tests(
     ["metadata"],
     ["has"],
-    content.map((object) => JSON.stringify(object)),
+    content.map((object) => JSON.stringify(object)).filter((text) => !/[{[][}\]]/.test(text)),
   ),
 );
 
