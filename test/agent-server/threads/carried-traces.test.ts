@@ -170,7 +170,7 @@ test("a run and its traces of the version before go on", async () => {
     kv.put("schema_version", version);
 
     const store = new ThreadStore(storage);
-    expect(store.runs.queue.row(run_id)).toEqual({ ...row, progress: 0 });
+    expect(store.runs.queue.row(run_id)).toEqual({ ...row, progress: 0, accepted_at: 0 });
     expect(store.traces.hasPending).toBe(true);
     store.transaction(() => store.apply(run_id, [trace(4)]));
     store.transaction(() => store.apply(run_id, [event(1), trace(5)]));
