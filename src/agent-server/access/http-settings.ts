@@ -107,6 +107,7 @@ function isAmong(names: string[], header: string): boolean {
 const HIDDEN_HEADERS = new Set([
   "authorization",
   "cookie",
+  "sec-websocket-protocol",
   "x-api-key",
   "x-auth-scheme",
   "x-service-key",

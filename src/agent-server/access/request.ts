@@ -5,7 +5,9 @@ import { decodeText } from "../../shared/crypto/encoding.ts";
 export type AgentRoute = { ref: string; path: string };
 
 /** Prefixes of workspace keys, in either header, and of sessions of the console. */
-const WORKSPACE_KEY = /^(Bearer +)?(lsv2_|hds_)/i;
+const WORKSPACE_KEY = /^(lsv2_|hds_)/i;
+/** The forms that the workspace accepts. */
+const BEARER = /^Bearer(?: +|%20)/i;
 const CREDENTIALS = ["x-api-key", "authorization"];
 
 export function parseAgentPath(route_path: string): AgentRoute {
@@ -31,8 +33,8 @@ export function toWireRequest(
 export function ownHeaders(headers: Headers, issuer: string | null): [string, string][] {
   return [...headers].filter(([name, value]) => {
     if (!CREDENTIALS.includes(name)) return true;
-    if (WORKSPACE_KEY.test(value.trim())) return false;
-    return name === "x-api-key" || headers.has("x-api-key") || issuerOf(value) !== issuer;
+    const credential = value.trim().replace(BEARER, "");
+    return !WORKSPACE_KEY.test(credential) && issuerOf(credential) !== issuer;
   });
 }
 
@@ -43,8 +45,8 @@ export function withheldCredential(headers: Headers, issuer: string | null): str
 }
 
 /** Does not verify: forged tokens of the issuer are withheld too. */
-function issuerOf(authorization: string): string | undefined {
-  const [, payload] = /^Bearer +[^.\s]+\.([^.\s]+)\./i.exec(authorization) ?? [];
+function issuerOf(token: string): string | undefined {
+  const [, payload] = /^[^.\s]+\.([^.\s]+)\./.exec(token) ?? [];
   try {
     const claims = JSON.parse(decodeText(payload ?? "", "base64url"));
     return claims.iss;

@@ -90,10 +90,13 @@ export const readSession = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
+const AS_KEY = /^(?:Bearer(?: +|%20))?hds_/i;
+
 /** Refuses a session that is sent as a key: only the cookie has the protection of its pages. */
 export function assertNoSession(headers: Headers): void {
   const names = ["X-Api-Key", "Authorization"];
-  if (!names.some((name) => headers.get(name)?.includes(SESSION_START))) return;
+  // Tokens of other issuers may have the same characters anywhere.
+  if (!names.some((name) => AS_KEY.test(headers.get(name)?.trim() ?? ""))) return;
   const text =
     "A session of the console is accepted as its cookie only: send an API key as X-Api-Key.";
   throw new AppError("unauthenticated", text);

@@ -2,6 +2,7 @@ import { decodeText } from "../crypto/encoding.ts";
 
 const SUBPROTOCOL = "heddle";
 const CREDENTIAL = "heddle.auth.";
+const PROTOCOLS = "Sec-WebSocket-Protocol";
 // A close frame has 123 bytes for its reason.
 const REASON_CHARACTERS = 100;
 
@@ -11,23 +12,26 @@ export function isUpgrade(request: Request): boolean {
 
 /**
  * Turns the subprotocol `heddle.auth.<base64url>` into the credential's header: browsers set no other headers of a
- * WebSocket.
+ * WebSocket. No code of an agent sees the subprotocol.
  */
 export function withCredential(request: Request): Request {
-  const { headers } = request;
-  if (headers.has("X-Api-Key") || headers.has("Authorization")) return request;
-  const given = subprotocolsOf(request).find((name) => name.startsWith(CREDENTIAL));
-  const credential = given === undefined ? null : decode(given.slice(CREDENTIAL.length));
-  if (credential === null) return request;
-  const changed = new Headers(headers);
-  changed.set("Authorization", `Bearer ${credential}`);
-  return new Request(request, { headers: changed });
+  const names = subprotocolsOf(request);
+  const given = names.find((name) => name.startsWith(CREDENTIAL));
+  if (given === undefined) return request;
+  const headers = new Headers(request.headers);
+  headers.delete(PROTOCOLS);
+  const others = names.filter((name) => !name.startsWith(CREDENTIAL));
+  if (others.length > 0) headers.set(PROTOCOLS, others.join(", "));
+  const credential = decode(given.slice(CREDENTIAL.length));
+  const hasOther = headers.has("X-Api-Key") || headers.has("Authorization");
+  if (credential !== null && !hasOther) headers.set("Authorization", `Bearer ${credential}`);
+  return new Request(request, { headers });
 }
 
 /** The client's half of a socket. Browsers want one of the subprotocols that they named. */
 export function socketResponse(request: Request, webSocket: WebSocket): Response {
   const isOffered = subprotocolsOf(request).includes(SUBPROTOCOL);
-  const headers = isOffered ? { "Sec-WebSocket-Protocol": SUBPROTOCOL } : undefined;
+  const headers = isOffered ? { [PROTOCOLS]: SUBPROTOCOL } : undefined;
   return new Response(null, { status: 101, webSocket, ...(headers && { headers }) });
 }
 
@@ -49,7 +53,7 @@ export function closeReason(message: string): string {
 }
 
 function subprotocolsOf({ headers }: Request): string[] {
-  const names = headers.get("Sec-WebSocket-Protocol")?.split(",") ?? [];
+  const names = headers.get(PROTOCOLS)?.split(",") ?? [];
   return names.map((name) => name.trim());
 }
 
