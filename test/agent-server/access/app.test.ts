@@ -123,6 +123,11 @@ describe("the agent's own HTTP app", () => {
     expect(response.status).toBeGreaterThanOrEqual(400);
   });
 
+  test("reads the empty body of a GET", async () => {
+    const { status } = await call("/info", { headers: { "x-reads-text": "1" } });
+    expect(status).toBe(200);
+  });
+
   test("holds back nothing of a stream", async () => {
     const made = await call("/threads", { json: {} });
     const { thread_id } = made.json as { thread_id: string };
