@@ -119,6 +119,28 @@ describe("a message in chunks", () => {
     ]);
   });
 
+  test.each([
+    [
+      "that begin",
+      [["tasks", { id: "1", name: "model", input: {}, triggers: [], interrupts: [] }]],
+    ],
+    ["without events of their own", []],
+  ] as [string, [string, unknown][]][])(
+    "is not cut off by the end of another task: tasks %s",
+    (_, tasks) => {
+      const of = (task: number, content: string) =>
+        [
+          `messages|model:${task}`,
+          [{ type: "ai", id: `m${task}`, content, tool_call_chunks: [] }, metadata],
+        ] as [string, unknown];
+      const shown = messagesOf([...tasks, of(1, "A"), of(2, "B"), end, of(2, "C")]);
+      const texts = shown.flatMap(({ event, delta }) =>
+        event === "content-block-delta" ? [(delta as { text: string }).text] : [],
+      );
+      expect(texts).toEqual(["A", "B", "C"]);
+    },
+  );
+
   test("two concurrent messages are distinguished", () => {
     const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(CHANNELS));
     const chunkOf = (id: number, message: string, content: string) =>

@@ -69,15 +69,19 @@ export class Messages {
     }
   }
 
-  /** Closes the messages of a node at its update. `text` begins with the node's name. */
+  /**
+   * Closes the messages of a node at its update, whose `text` begins with the node's name. An update has no task: of
+   * several tasks of the node, none is known to have ended.
+   */
   closeOfNode(namespace: string[], text: string, events: RowEvents) {
-    for (const open of this.#open.values()) {
+    const ended = [...this.#open.values()].filter((open) => {
       const isOfNode = open.node !== undefined && text.startsWith(`{${JSON.stringify(open.node)}:`);
       const isHere = open.namespace.length <= namespace.length + 1;
-      if (isOfNode && isHere && isWithin(open.namespace, namespace)) {
-        this.#finish(open, "closed", events);
-      }
-    }
+      return isOfNode && isHere && isWithin(open.namespace, namespace);
+    });
+    const tasks = new Set(ended.map((open) => open.namespace.join("|")));
+    if (tasks.size > 1) return;
+    for (const open of ended) this.#finish(open, "closed", events);
   }
 
   closeAll(events: RowEvents) {

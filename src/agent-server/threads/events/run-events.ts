@@ -35,6 +35,7 @@ export class RunEvents {
   readonly #latest = new Map<string, string>();
   /** Whether an attempt of the run has started. */
   #hasStarted = false;
+  #hasTasks = false;
   /** Only the first skipped row is logged. */
   #hasLoggedSkip = false;
 
@@ -150,7 +151,9 @@ export class RunEvents {
 
   #emitUpdates({ namespace, data: text }: Part, events: RowEvents) {
     this.#inputs?.requestFrom(namespace, text, events);
-    if (this.#wants.has("messages")) this.#messages.closeOfNode(namespace, text, events);
+    // The end of a task closes its messages.
+    if (this.#wants.has("messages") && !this.#hasTasks)
+      this.#messages.closeOfNode(namespace, text, events);
     if (!this.#wants.has("updates")) return;
     for (const { node, data } of toUpdates(text)) {
       events.add("main", { method: "updates", namespace, node, data });
@@ -158,6 +161,7 @@ export class RunEvents {
   }
 
   #emitTask({ namespace, data }: Part, events: RowEvents) {
+    this.#hasTasks = true;
     const task = this.#mustParseTask(data) ? (JSON.parse(data) as TaskUpdate) : null;
     if (task && "result" in task) this.#endTask(namespace, task, events);
     else if (task) this.#namespaces.beginTask(task);
