@@ -58,6 +58,7 @@ export const TEST_GRAPHS = [
   "fails_plainly",
   "forks",
   "remembers",
+  "stops_before",
   "interrupts_and_looks",
   "interrupts_beside_a_failure",
 ];

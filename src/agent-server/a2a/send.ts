@@ -96,7 +96,7 @@ async function asNewTask(ctx: Context, target: A2aTarget, { parts, messageId, ..
   return { task, body: { input: toInput(parts, messageId) } };
 }
 
-/** A message to a task resumes its interrupt. */
+/** A message to a task resumes its interrupt, or continues it where it stopped. */
 async function answered(
   ctx: Context,
   deployment_id: string,
@@ -111,13 +111,16 @@ async function answered(
       "params.message.contextId: must be the context of the task",
     );
   }
-  const state = stateOf(await readTask(ctx, row));
+  const task = await readTask(ctx, row);
+  const state = stateOf(task);
   if (state !== "input-required") {
     const text = `Task ${task_id} is ${state} and accepts no message: leave out taskId to start another task.`;
     throw new RpcError(A2A_ERRORS.unsupported_operation, text);
   }
-  const resume = toResume(parts);
-  const body = { command: { resume }, multitask_strategy: "reject" };
+  // Before a node no question waits: the message lets the graph continue.
+  const answer =
+    task.interrupts.length > 0 ? { command: { resume: toResume(parts) } } : { input: null };
+  const body = { ...answer, multitask_strategy: "reject" };
   return { task: { task_id, thread_id, run_id: newId() }, body };
 }
 

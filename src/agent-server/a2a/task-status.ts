@@ -39,6 +39,7 @@ async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<Task
   return {
     ...{ task_id, thread_id, status, updated_at, error },
     values: isNewest ? thread.values : await valuesAfter(ctx, place, run_id),
+    is_waiting: isNewest && thread.status === "interrupted",
     interrupts: isNewest ? Object.values(thread.interrupts).flat().map(toInterrupt) : [],
   };
 }

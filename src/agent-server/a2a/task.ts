@@ -20,6 +20,8 @@ export type TaskSnapshot = {
   values: unknown;
   /** Pending interrupts. */
   interrupts: { id?: string; value?: unknown }[];
+  /** Whether the graph stopped, by an interrupt or before a node. */
+  is_waiting?: boolean;
 };
 
 const STATES = {
@@ -57,8 +59,8 @@ export const V0_3: ResultFormat = { task: (task) => task, event: (event) => even
 /** Id of the only artifact of a task. Streams send it in chunks. */
 export const ARTIFACT_ID = "answer";
 
-export function stateOf({ status, interrupts }: TaskSnapshot): TaskState {
-  return status === "success" && interrupts.length > 0 ? "input-required" : STATES[status];
+export function stateOf({ status, is_waiting }: TaskSnapshot): TaskState {
+  return status === "success" && is_waiting ? "input-required" : STATES[status];
 }
 
 export function isEnded(task: TaskSnapshot): boolean {

@@ -166,6 +166,14 @@ describe("a message", () => {
   });
 });
 
+test("a graph that stops before a node requires input, and continues with the next message", async () => {
+  const stopped = await send_("stops_before", [data({ topic: "one" })]);
+  expect(stopped.status.state).toBe("input-required");
+  const ended = await send_("stops_before", [text("go on")], { taskId: stopped.id });
+  expect(ended).toMatchObject({ id: stopped.id, status: { state: "completed" } });
+  expect(ended.artifacts[0]?.parts[0]?.data).toMatchObject({ topic: "one", log: ["done"] });
+});
+
 describe("a question", () => {
   test("is a task that requires input, and the response continues the same task", async () => {
     const refused = await send_("ask", [data({})]);
