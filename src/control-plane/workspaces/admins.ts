@@ -6,7 +6,8 @@ import { isActiveKey } from "./credential-rows.ts";
 import { assertPrincipalActive } from "./service.ts";
 import { api_keys, users } from "./table.ts";
 
-type Scope = { organization_id: string; workspace_id: string | null };
+/** A workspace may be a column of the statement. */
+type Scope = { organization_id: string; workspace_id: string | SQL | null };
 
 /**
  * For changes of keys and members. The role is read from D1 once more: an admin who was removed a moment ago, and is

@@ -5,10 +5,12 @@ import { findSubject, findUser } from "../../../src/control-plane/workspaces/cre
 import type { InvitationList } from "../../../src/control-plane/workspaces/invitations/invitation-schema.ts";
 import type { Me } from "../../../src/control-plane/workspaces/session/session-schema.ts";
 import { database } from "../../../src/shared/context.ts";
+import { createApiKey } from "../../support/organizations.ts";
 import { memberWithSession } from "../../support/sessions.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 const db = database(env);
+const ORGANIZATION_ADMIN = { kind: "service", workspace_id: null, role: "admin" } as const;
 const MEMBERS = "/api/v1/workspaces/current/members";
 
 let ours: TestWorkspace;
@@ -159,6 +161,27 @@ describe("a person", () => {
     expect((await call(path, "DELETE")).status).toBe(204);
     expect((await call("/v1/me")).status).toBe(401);
     expect((await call("/v2/deployments")).status).toBe(401);
+  });
+
+  test("leaves an organization as the admin of many workspaces", async () => {
+    const { user_id, call } = await person();
+    const { organization_id } = ours;
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+       INSERT INTO workspaces (id, organization_id, name, created_at)
+       SELECT ?1 || '-' || i, ?2, 'w' || i, '2026' FROM n`,
+    )
+      .bind(user_id, organization_id)
+      .run();
+    await env.DB.prepare(
+      "INSERT INTO memberships (user_id, workspace_id, role) SELECT ?1, id, 'admin' FROM workspaces WHERE id LIKE ?1 || '-%'",
+    )
+      .bind(user_id)
+      .run();
+    const path = `/v1/me/organizations/${organization_id}`;
+    expect((await call(path, "DELETE")).status).toBe(409);
+    await createApiKey(db, { ...ORGANIZATION_ADMIN, organization_id });
+    expect((await call(path, "DELETE")).status).toBe(204);
   });
 
   test("who is the last admin of a workspace stays", async () => {

@@ -212,6 +212,20 @@ describe("members of the organization", () => {
     expect(await statusOf(MEMBERS, { key, tenant: second.id })).toBe(403);
   });
 
+  test("lose their keys for good when their role was all that they had", async () => {
+    const own = await workspace();
+    const { id, key } = await member(own, "viewer");
+    const as = { key: await organizationKey(own), tenant: own.workspace_id };
+    const become = (role: string) =>
+      call(`${USERS}/${id}`, { ...as, method: "PATCH", json: { role } });
+    await become("admin");
+    await call(`${MEMBERS}/${id}`, { ...as, method: "DELETE" });
+    expect(await statusOf("/v2/deployments", { key, tenant: own.workspace_id })).toBe(200);
+    await become("user");
+    await call(MEMBERS, { ...as, json: { user_id: id, role: "viewer" } });
+    expect(await statusOf("/v2/deployments", { key, tenant: own.workspace_id })).toBe(401);
+  });
+
   test("are removed with everything of theirs, and come back as new users", async () => {
     const own = await workspace();
     const { id, email, key } = await member(own, "editor");

@@ -1,5 +1,5 @@
 import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
-import { type Database, database } from "../../../shared/context.ts";
+import { database } from "../../../shared/context.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { hasOtherAdmin, lastAdmin } from "../admins.ts";
@@ -88,22 +88,14 @@ export async function leaveOrganization(
   );
   const [user] = await db.select().from(users).where(isMeant);
   if (user === undefined) throw notFound("Organization", organization_id);
-  const isDeleted = await deleteUser(db, user, await keepsAdmins(db, user));
+  const isDeleted = await deleteUser(db, user, keepsAdmins(user));
   if (!isDeleted) throw lastAdmin("organization or of one of its workspaces");
 }
 
 /** SQL condition: each workspace that the user is an admin of has another one. */
-async function keepsAdmins(
-  db: Database,
-  { id, organization_id }: typeof users.$inferSelect,
-): Promise<SQL | undefined> {
-  const administered = await db
-    .select({ workspace_id: memberships.workspace_id })
-    .from(memberships)
-    .where(and(eq(memberships.user_id, id), eq(memberships.role, "admin")));
-  return and(
-    ...administered.map(({ workspace_id }) => hasOtherAdmin({ organization_id, workspace_id }, id)),
-  );
+function keepsAdmins({ id, organization_id }: typeof users.$inferSelect): SQL {
+  const hasOther = hasOtherAdmin({ organization_id, workspace_id: sql`own.workspace_id` }, id);
+  return sql`NOT EXISTS (SELECT 1 FROM memberships own WHERE own.user_id = ${id} AND own.role = 'admin' AND NOT ${hasOther})`;
 }
 
 /** A person who signed in or has a token. A key has no verified email, and no invitations. */

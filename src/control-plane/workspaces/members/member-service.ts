@@ -6,7 +6,7 @@ import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { assertAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
 import { forgetCallers } from "../caller-cache.ts";
 import { workspaceRoleOf } from "../roles.ts";
-import { api_keys, memberships, users } from "../table.ts";
+import { memberships, users } from "../table.ts";
 import type {
   MemberBatchRequest,
   MemberCreateRequest,
@@ -20,6 +20,7 @@ import {
   isMembership,
   MAX_MEMBERS,
   type MemberRow,
+  revokeUnreachableKeys,
   toMember,
 } from "./members.ts";
 
@@ -80,19 +81,13 @@ export async function updateMember(
   return toMember(ctx, { ...before, role });
 }
 
-/** A user without any workspace keeps no keys: to be added again must not revive them. */
 export async function removeMember(ctx: Context, user_id: string): Promise<WorkspaceMember> {
   await assertAdmin(ctx);
   const { db } = ctx;
   const member = await getMember(ctx, user_id);
-  const isRemoved = sql`NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ${user_id})`;
-  const isUser = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user_id} AND u.organization_role = 'user')`;
   const [{ meta }] = await db.batch([
     db.delete(memberships).where(and(isMembership(ctx, user_id), isDispensable(ctx, member))),
-    db
-      .update(api_keys)
-      .set({ revoked_at: sql`coalesce(${api_keys.revoked_at}, ${new Date().toISOString()})` })
-      .where(and(eq(api_keys.user_id, user_id), isRemoved, isUser)),
+    revokeUnreachableKeys(db, user_id),
   ]);
   if (meta.changes === 0) throw lastAdmin("workspace");
   forgetCallers();
@@ -105,14 +100,13 @@ async function invite(ctx: Context, invitations: Invitation[]): Promise<Workspac
   const { organization_id, workspace_id } = caller;
   const roles = new Map(invitations.map(({ email, role }) => [email, role]));
   const json = JSON.stringify([...roles].map(([email, role]) => ({ id: newId(), email, role })));
-  const other = (await findMembers(ctx, isInvited(json))).find(
-    ({ user, role }) => roles.get(user.email) !== role,
-  );
+  const present = await findMembers(ctx, isInvited(json));
+  const other = present.find(({ user, role }) => roles.get(user.email) !== role);
   if (other !== undefined) {
     const text = `${other.user.email} is a member with the role ${other.role}: update the member instead.`;
     throw new AppError("conflict", text);
   }
-  await assertRoom(ctx, roles.size);
+  await assertRoom(ctx, roles.size - present.length);
   const now = new Date().toISOString();
   await db.batch([
     db

@@ -1,9 +1,9 @@
-import { and, asc, eq, type SQL } from "drizzle-orm";
-import type { Context, Role } from "../../../shared/context.ts";
+import { and, asc, eq, type SQL, sql } from "drizzle-orm";
+import type { Context, Database, Role } from "../../../shared/context.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { organizationRoleFields, workspaceRoleFields } from "../roles.ts";
-import { memberships, users } from "../table.ts";
+import { api_keys, memberships, users } from "../table.ts";
 import type { WorkspaceMember } from "./member-schema.ts";
 
 export type MemberRow = { user: typeof users.$inferSelect; role: Role };
@@ -36,6 +36,16 @@ export function findMembers({ db, caller }: Context, isMeant?: SQL): Promise<Mem
 
 export function isMembership({ caller }: Context, user_id: string): SQL | undefined {
   return and(eq(memberships.user_id, user_id), inWorkspace({ caller }, memberships));
+}
+
+/** A user without any workspace keeps no keys: to be added again must not revive them. */
+export function revokeUnreachableKeys(db: Database, user_id: string) {
+  const isRemoved = sql`NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ${user_id})`;
+  const isUser = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user_id} AND u.organization_role = 'user')`;
+  return db
+    .update(api_keys)
+    .set({ revoked_at: sql`coalesce(${api_keys.revoked_at}, ${new Date().toISOString()})` })
+    .where(and(eq(api_keys.user_id, user_id), isRemoved, isUser));
 }
 
 export function toMember({ caller }: Context, { user, role }: MemberRow): WorkspaceMember {

@@ -11,7 +11,7 @@ import type {
   OrganizationMembers,
   RoleList,
 } from "./member-schema.ts";
-import { toIdentity } from "./members.ts";
+import { revokeUnreachableKeys, toIdentity } from "./members.ts";
 
 type User = typeof users.$inferSelect;
 
@@ -43,10 +43,13 @@ export async function updateOrganizationMember(
   const organization_role = organizationRoleOf(request);
   const { user, tenant_ids } = await getUser(ctx, user_id);
   const isSafe = organization_role === "admin" ? undefined : isDispensable(user);
-  const { meta } = await ctx.db
-    .update(users)
-    .set({ organization_role })
-    .where(and(isUser(ctx, user_id), isSafe));
+  const [{ meta }] = await ctx.db.batch([
+    ctx.db
+      .update(users)
+      .set({ organization_role })
+      .where(and(isUser(ctx, user_id), isSafe)),
+    revokeUnreachableKeys(ctx.db, user_id),
+  ]);
   if (meta.changes === 0) throw lastAdmin("organization");
   forgetCallers();
   return toMember({ user: { ...user, organization_role }, tenant_ids });
