@@ -28,6 +28,8 @@ test("the figures of each revision are counted from its traces in the period", a
   const runs = [
     ...[first, child, run(name, stable, 0.2, 3), run(name, stable, 5, 9, "broke")],
     ...[run(name, canary, 0.1, 2, "broke"), run(name, canary, 60, 2)],
+    // The SDK for Python sends the description of git.
+    run(name, "v1.2-3-gabc-dirty", 0.1, 1),
   ];
   expect((await batch(ours.editor, runs)).status).toBe(202);
   const tracing_project_id = await projectId(ours.viewer, name);
