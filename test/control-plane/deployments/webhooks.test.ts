@@ -109,6 +109,14 @@ describe("a push", () => {
     }
   });
 
+  test("that no deployment wanted is built when it is delivered again", async () => {
+    const { send, deployed } = await integration();
+    const delivery = { "X-GitHub-Delivery": "too-early" };
+    expect((await send(PUSH, delivery)).body).toMatchObject({ revisions: [] });
+    await deployed();
+    expect((await send(PUSH, delivery)).body.revisions).toHaveLength(1);
+  });
+
   test("is built once, however often it is delivered, also at the same time", async () => {
     const { send, deployed } = await integration();
     await deployed();

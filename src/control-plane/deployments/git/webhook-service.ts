@@ -77,6 +77,8 @@ async function buildConcerned(
 }
 
 /** Writes the delivery and its revisions in one transaction, so that a failed one can be redelivered. */
+const UNWANTED = "Ignored: no deployment of this repository and branch has build_on_push.";
+
 async function buildAll(
   env: Env,
   db: Database,
@@ -86,6 +88,8 @@ async function buildAll(
 ): Promise<WebhookAnswer> {
   const input = { now: new Date().toISOString(), trigger: "push", commit: push.commit } as const;
   const { now } = input;
+  // The host may deliver it again, once a deployment wants it.
+  if (rows.length === 0) return { revisions: [], detail: UNWANTED };
   const planned = rows.map((deployment) => ({ deployment, revision_id: newId() }));
   try {
     await db.batch([
@@ -104,8 +108,7 @@ async function buildAll(
   }
   const revisions = planned.map(({ revision_id }) => revision_id);
   await sendBuilds(env, revisions);
-  const none = "Ignored: no deployment of this repository and branch has build_on_push.";
-  return { revisions, detail: revisions.length > 0 ? "Building." : none };
+  return { revisions, detail: "Building." };
 }
 
 async function findConcerned(
