@@ -1,4 +1,6 @@
 // Runs with many steps on large states. Their memory is printed, and no attempt is lost for it.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { listAgents } from "../../local/processes/processes.ts";
 import { request } from "./support/http.ts";
@@ -48,6 +50,15 @@ async function run(thread: string, { graph, input, more }: Order): Promise<strin
   return (await request<string>("GET", `${path}/stream`, undefined, headers)).body;
 }
 
+/** Returns the lines of the log about processes that ended, and why. */
+async function losses(): Promise<string> {
+  const lines = (await readFile(join(stack.dir, "worker.log"), "utf8")).split("\n");
+  return lines
+    .filter((line) => /attempt_lost|process_ended|process used|computed for/.test(line))
+    .slice(-10)
+    .join("\n");
+}
+
 function count(events: string, name: string): number {
   return events.match(new RegExp(`^event: ${name}\\r?$`, "gm"))?.length ?? 0;
 }
@@ -66,7 +77,8 @@ test.each([
     const thread = await newThread();
     const events = await run(thread, { graph: "loops", input, more });
     // A lost isolate is called again: each attempt has such an event.
-    expect([count(events, "metadata"), count(events, "values")]).toEqual([1, steps + 1]);
+    const counts = [count(events, "metadata"), count(events, "values")];
+    expect(counts, await losses()).toEqual([1, steps + 1]);
     const state = await request<{ values: object }>("GET", `${thread}/state`);
     const document = "x".repeat(mib * MIB);
     expect(state.body.values).toEqual({ n: steps, steps, mib: null, document });
