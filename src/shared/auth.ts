@@ -34,3 +34,11 @@ export function assertMay(ctx: Pick<Context, "caller">, action: Action): void {
 export function includesRole(role: Role, other: Role): boolean {
   return ALLOWED[other].every((action) => ALLOWED[role].includes(action));
 }
+
+/** Exporters of OpenTelemetry that do not decode OTEL_EXPORTER_OTLP_HEADERS send the space as %20. */
+const BEARER = /^Bearer(?: +|%20)/i;
+
+/** Returns the credential in the value of a header, with or without the scheme. */
+export function credentialIn(value: string): string {
+  return value.trim().replace(BEARER, "");
+}

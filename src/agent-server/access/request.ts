@@ -1,4 +1,5 @@
 import type { WireRequest } from "../../isolate/auth-contract.ts";
+import { credentialIn } from "../../shared/auth.ts";
 import { decodeText } from "../../shared/crypto/encoding.ts";
 
 /** Parts of a path `/agents/{ref}/rest`. */
@@ -6,8 +7,6 @@ export type AgentRoute = { ref: string; path: string };
 
 /** Prefixes of workspace keys, in either header, and of sessions of the console. */
 const WORKSPACE_KEY = /^(lsv2_|hds_)/i;
-/** The forms that the workspace accepts. */
-const BEARER = /^Bearer(?: +|%20)/i;
 const CREDENTIALS = ["x-api-key", "authorization"];
 
 export function parseAgentPath(route_path: string): AgentRoute {
@@ -33,7 +32,7 @@ export function toWireRequest(
 export function ownHeaders(headers: Headers, issuer: string | null): [string, string][] {
   return [...headers].filter(([name, value]) => {
     if (!CREDENTIALS.includes(name)) return true;
-    const credential = value.trim().replace(BEARER, "");
+    const credential = credentialIn(value);
     return !WORKSPACE_KEY.test(credential) && issuerOf(credential) !== issuer;
   });
 }

@@ -1,4 +1,5 @@
 import { createMiddleware } from "hono/factory";
+import { credentialIn } from "../../shared/auth.ts";
 import {
   type AppEnv,
   type Caller,
@@ -167,9 +168,9 @@ export async function assertCredentialValid(
 function readCredential(headers: Headers): string {
   const key = headers.get("X-Api-Key")?.trim();
   if (key !== undefined && key !== "") return key;
-  // Exporters of OpenTelemetry that do not decode OTEL_EXPORTER_OTLP_HEADERS send the space as %20.
-  const bearer = /^Bearer(?: +|%20)(\S+)$/i.exec(headers.get("Authorization")?.trim() ?? "")?.[1];
-  if (bearer !== undefined) return bearer;
+  const authorization = headers.get("Authorization")?.trim() ?? "";
+  const bearer = credentialIn(authorization);
+  if (bearer !== authorization && /^\S+$/.test(bearer)) return bearer;
   const text = "API key required: send it as X-Api-Key or as Authorization: Bearer.";
   throw new AppError("unauthenticated", text);
 }

@@ -1,5 +1,6 @@
 import { createMiddleware } from "hono/factory";
 import { z } from "zod";
+import { credentialIn } from "../../shared/auth.ts";
 import type { AppEnv } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -90,13 +91,12 @@ export const readSession = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-const AS_KEY = /^(?:Bearer(?: +|%20))?hds_/i;
-
 /** Refuses a session that is sent as a key: only the cookie has the protection of its pages. */
 export function assertNoSession(headers: Headers): void {
   const names = ["X-Api-Key", "Authorization"];
   // Tokens of other issuers may have the same characters anywhere.
-  if (!names.some((name) => AS_KEY.test(headers.get(name)?.trim() ?? ""))) return;
+  const given = names.map((name) => credentialIn(headers.get(name) ?? ""));
+  if (!given.some((credential) => credential.toLowerCase().startsWith(SESSION_START))) return;
   const text =
     "A session of the console is accepted as its cookie only: send an API key as X-Api-Key.";
   throw new AppError("unauthenticated", text);
