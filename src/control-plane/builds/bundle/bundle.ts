@@ -24,7 +24,7 @@ let started: Promise<void> | null = null;
 
 /** Shared by the isolate: starting esbuild costs more than a small bundle. */
 export function startBundler(): Promise<void> {
-  Object.assign(globalThis, { fs: emptyFolders() });
+  if (started === null) Object.assign(globalThis, { fs: emptyFolders() });
   started ??= esbuild.initialize({ wasmModule: wasm, worker: false }).catch((error: unknown) => {
     started = null;
     throw error;

@@ -14,13 +14,23 @@ type Source = {
   read(path: string): string | null;
 };
 
+/** Remembers the patterns of each folder. */
+export function workspaceRoots(source: Source): (folder: string) => string | null {
+  const known = new Map<string, string[] | null>();
+  return (folder) =>
+    rootOf(folder, (at) => {
+      if (!known.has(at)) known.set(at, patternsIn(source, at));
+      return known.get(at) ?? null;
+    });
+}
+
 /**
  * Returns the root of the workspace that has `folder`, or the folder itself when it is a root, `null` without one.
  * Folders are absolute.
  */
-export function rootOf(source: Source, folder: string): string | null {
+function rootOf(folder: string, patternsOf: (at: string) => string[] | null): string | null {
   for (const at of ancestors(folder)) {
-    const patterns = patternsIn(source, at);
+    const patterns = patternsOf(at);
     if (patterns === null) continue;
     if (at === folder || isMember(patterns, folder.slice(at.length + 1))) return at;
   }

@@ -4,7 +4,7 @@ import { JSON_BYTES } from "../limits.ts";
 import { ancestors, directoryOf } from "../paths.ts";
 import type { Tree } from "../tree.ts";
 import type { Manifest } from "./lockfile.ts";
-import { rootOf } from "./workspace-patterns.ts";
+import { workspaceRoots } from "./workspace-patterns.ts";
 
 /** The packages of a monorepo, by absolute folder and by name. */
 export type Workspaces = {
@@ -33,7 +33,7 @@ export function workspacesOf({ files, links }: Tree): Workspaces {
   return {
     manifest,
     read,
-    rootOf: (folder) => rootOf({ manifest, read }, folder),
+    rootOf: workspaceRoots({ manifest, read }),
     folderOf(name) {
       names ??= namesOf(unlinked(files, links), manifest);
       return names.get(name) ?? null;
