@@ -35,6 +35,7 @@ export class RunEvents {
   readonly #latest = new Map<string, string>();
   /** Whether an attempt of the run has started. */
   #hasStarted = false;
+  /** Whether the run streams its tasks, whose ends close their messages. */
   #hasTasks = false;
   /** Only the first skipped row is logged. */
   #hasLoggedSkip = false;
@@ -151,7 +152,6 @@ export class RunEvents {
 
   #emitUpdates({ namespace, data: text }: Part, events: RowEvents) {
     this.#inputs?.requestFrom(namespace, text, events);
-    // The end of a task closes its messages.
     if (this.#wants.has("messages") && !this.#hasTasks)
       this.#messages.closeOfNode(namespace, text, events);
     if (!this.#wants.has("updates")) return;

@@ -76,9 +76,9 @@ async function buildConcerned(
   return buildAll(env, db, delivery, matching, push);
 }
 
-/** Writes the delivery and its revisions in one transaction, so that a failed one can be redelivered. */
 const UNWANTED = "Ignored: no deployment of this repository and branch has build_on_push.";
 
+/** Writes the delivery and its revisions in one transaction, so that a failed one can be redelivered. */
 async function buildAll(
   env: Env,
   db: Database,
