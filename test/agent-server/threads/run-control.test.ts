@@ -10,7 +10,7 @@ import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
 import { directoryRows } from "../../support/directory.ts";
 import { eventually } from "../../support/eventually.ts";
-import { objectNameOf, testThread } from "../../support/threads.ts";
+import { EVERYTHING, objectNameOf, testThread } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
@@ -43,6 +43,14 @@ async function stateOf({ object, revision }: Thread): Promise<State> {
   const answer = await object.getState(at, revision);
   if (!answer.ok) throw new Error(JSON.stringify(answer));
   return JSON.parse(answer.value);
+}
+
+/** Resolves when the stream of a run has had the text. */
+async function firstEvent({ object }: Thread, run_id: string, text: string): Promise<void> {
+  const reader = (await object.followRun(run_id, EVERYTHING))?.getReader();
+  let read = "";
+  while (!read.includes(text)) read += new TextDecoder().decode((await reader?.read())?.value);
+  reader?.cancel().catch(() => {});
 }
 
 /** All that a thread shows, but when it was touched. */
@@ -146,6 +154,28 @@ describe("a deleted run", () => {
     expect(states).toHaveLength(5);
     expect((await thread.wait("steps", { input: {} })).log).toHaveLength(9);
   });
+
+  test.each([100, 200_000])(
+    "that a run under way began from leaves it a value of %s characters",
+    async (length) => {
+      const thread = await testThread();
+      const document = "x".repeat(length);
+      const first = await thread.create("steps", { input: { delay_ms: 0, document } });
+      await thread.join(first.run_id);
+      const second = await thread.create("stalls", {
+        input: { delay_ms: 500 },
+        ...{ stream_mode: "updates", durability: "exit" },
+      });
+      await firstEvent(thread, second.run_id, '"a"');
+      await thread.object.deleteRun(first.run_id);
+      expect((await thread.object.getRun(second.run_id))?.status).toBe("running");
+      await thread.join(second.run_id);
+      const log = ["a", "b", "c", "a", "b"];
+      expect((await stateOf(thread)).values).toEqual({ delay_ms: 500, document, log });
+      await thread.object.deleteRun(second.run_id);
+      expect(await history(thread)).toEqual([]);
+    },
+  );
 
   test("that was the last one leaves the state of the one before", async () => {
     const thread = await testThread();

@@ -123,6 +123,11 @@ export class ChannelValues {
     return { channel, version, type, data: whole };
   }
 
+  passOn(run_id: string, heir: string) {
+    if (!this.#exists) return;
+    this.#sql.exec("UPDATE channel_values SET run_id = ?2 WHERE run_id = ?1", run_id, heir);
+  }
+
   /** Deletes values of a run that no checkpoint uses. */
   deleteUnused(run_id: string) {
     const unused = this.#unused(run_id);

@@ -1,5 +1,6 @@
 import type { CheckpointQuery, LoadedCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
 import type { Op } from "../../../../isolate/contract.ts";
+import type { StoredRun } from "../../contract/stored-run.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_PAGE_BYTES } from "../boundary/limits.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
 import type { Parts } from "../log/parts.ts";
@@ -176,13 +177,34 @@ export class Checkpoints {
 
   /**
    * Deletes the checkpoints of a run and its writes onto checkpoints of other runs. Values that other
-   * checkpoints use stay.
+   * checkpoints use stay. Another run under way gets those that it may have begun from.
    */
-  deleteOf(run_id: string) {
+  deleteOf(run_id: string, running: StoredRun | null = null) {
     this.#version += 1;
     this.#head.forget();
+    const isOther = running !== null && running.run_id !== run_id;
+    if (isOther && !this.hasAnyOf(running.run_id)) this.#passOn(run_id, running);
     this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
     this.#values.deleteUnused(run_id);
     this.#writes.deleteOf(run_id);
+  }
+
+  /** A run sends only what it changes: the rest of its state is in the checkpoint that it began from. */
+  #passOn(run_id: string, heir: StoredRun) {
+    const { checkpoint_id } = heir.kwargs.config.configurable ?? {};
+    const passed = this.#sql
+      .exec<{ key: string }>(
+        `UPDATE checkpoints SET run_id = ?2 WHERE run_id = ?1 AND checkpoint_id IN (?3,
+           (SELECT max(checkpoint_id) FROM checkpoints AS newest WHERE newest.ns = checkpoints.ns))
+         RETURNING ns || ' ' || checkpoint_id AS key`,
+        run_id,
+        heir.run_id,
+        String(checkpoint_id ?? ""),
+      )
+      .toArray();
+    if (passed.length === 0) return;
+    const keys = JSON.stringify(passed.map(({ key }) => key));
+    this.#writes.passOn(run_id, heir.run_id, keys);
+    this.#values.passOn(run_id, heir.run_id);
   }
 }

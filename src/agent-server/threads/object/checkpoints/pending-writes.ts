@@ -134,6 +134,18 @@ export class PendingWrites {
     }
   }
 
+  /** `checkpoints`: a JSON list of namespaces and ids, with a space between. */
+  passOn(run_id: string, heir: string, checkpoints: string) {
+    if (!this.#tables.has("writes")) return;
+    this.#sql.exec(
+      `UPDATE writes SET run_id = ?2 WHERE run_id = ?1
+         AND ns || ' ' || checkpoint_id IN (SELECT value FROM json_each(?3))`,
+      run_id,
+      heir,
+      checkpoints,
+    );
+  }
+
   deleteOf(run_id: string) {
     this.clearCache();
     if (!this.#tables.has("writes")) return;

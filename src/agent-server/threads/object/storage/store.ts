@@ -284,7 +284,7 @@ export class ThreadStore {
   undo(run_id: string) {
     const snapshot = this.runs.threadSnapshot(run_id);
     if (snapshot) this.#restoreThread(run_id, snapshot);
-    this.checkpoints.deleteOf(run_id);
+    this.checkpoints.deleteOf(run_id, this.runs.queue.running());
     this.traces.keepOf(run_id);
     if (this.events.deleteOf(run_id)) this.events.dropUnused();
     this.runs.delete(run_id);
