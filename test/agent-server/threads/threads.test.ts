@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { CronObject } from "../../../src/agent-server/crons/object.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -502,6 +503,24 @@ describe("time to live", () => {
     await get(thread_id);
     await wake(thread_id);
     expect((await get(thread_id)).status).toBe("busy");
+  });
+
+  test("not when a run is accepted while the deletion begins", async () => {
+    const { thread_id } = await create({ ttl: 10 });
+    await age(thread_id, 11);
+    const body = { assistant_id: "steps", input: {} };
+    const endCrons = vi.spyOn(CronObject.prototype, "endOfThread").mockImplementation(async () => {
+      await read(send("POST", `/threads/${thread_id}/runs`, body));
+    });
+    onTestFinished(() => endCrons.mockRestore());
+    await wake(thread_id);
+    expect(endCrons).toHaveBeenCalledOnce();
+    await eventually(async () =>
+      expect(await get(thread_id)).toMatchObject({
+        status: "idle",
+        values: { log: ["a", "b", "c"] },
+      }),
+    );
   });
 
   test("every new thread has that of the configuration", async () => {

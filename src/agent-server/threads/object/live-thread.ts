@@ -118,14 +118,20 @@ export class LiveThread {
     return record;
   }
 
-  /** @returns `false` when the thread does not exist, or its callers could not see it */
-  async delete(): Promise<boolean> {
+  /** A run that is accepted before the deletion begins keeps the thread. */
+  async deleteExpired(): Promise<void> {
+    await this.delete(() => this.alarm.isExpired);
+    if (this.openVisible()) await this.alarm.handle();
+  }
+
+  /** @returns `false` when the thread does not exist, is not to be deleted, or its callers could not see it */
+  async delete(isDue = () => true): Promise<boolean> {
     if (!this.open()) return false;
     const { temporary, deployment_id, thread_id } = this.store.thread.header();
     // Precedes all other steps, so that a retry after a crash does what is left.
     if (!temporary) await endThreadCrons(deployment_id, thread_id);
     await this.alarm.flushBeforeDeletion();
-    if (!this.open()) return false;
+    if (!this.open() || !isDue()) return false;
     const header = this.store.thread.header();
     this.loop.abandonAll();
     await this.alarm.deleteAll(header);

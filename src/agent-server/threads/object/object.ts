@@ -77,7 +77,7 @@ export class ThreadObject extends DurableObject<Env> {
     const thread = this.#thread;
     thread.writeDeferred();
     await runAlarm(this.ctx.storage, "ThreadObject", async () => {
-      if (thread.open() && thread.alarm.isExpired) await thread.delete();
+      if (thread.open() && thread.alarm.isExpired) await thread.deleteExpired();
       else if (thread.store.exists) await thread.alarm.handle();
       else await unlistDeleted(this.ctx.storage, this.env, thread.store);
     });
