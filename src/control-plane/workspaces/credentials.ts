@@ -37,7 +37,7 @@ export function findSubject(
 
 /**
  * Finds the users of a person who signs in or has a verified token. A person without a workspace accepts the oldest
- * invitation of the verified email by that. Other invitations change nothing until they are accepted: anyone may invite
+ * invitation of the verified email to one by that. Other invitations change nothing until they are accepted: anyone may invite
  * an address.
  */
 export async function findUser(
@@ -53,10 +53,11 @@ export async function findUser(
   return isBound ? findSubject(db, subject, tenant, max_reaches) : found;
 }
 
-/** The email identifies no user afterwards: the address can later belong to another person. */
+/** Ignores an invitation to no workspace, whose membership was removed. The email identifies no user afterwards: the address can later belong to another person. */
 async function bindOldest(db: Database, subject: string, email: string): Promise<boolean> {
   const oldest = sql`(SELECT u.id FROM users u WHERE u.email = ${email} AND u.oidc_subject IS NULL
     AND u.organization_id NOT IN (SELECT o.organization_id FROM users o WHERE o.oidc_subject = ${subject})
+    AND (u.organization_role = 'admin' OR EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = u.id))
     ORDER BY u.created_at, u.id LIMIT 1)`;
   const { meta } = await db
     .update(users)

@@ -155,6 +155,19 @@ describe("a person", () => {
     expect(found && chooseWorkspace(found, null).workspace_id).toBe(stranger.workspace_id);
   });
 
+  test("does not accept an invitation that was withdrawn", async () => {
+    const [subject, email] = [crypto.randomUUID(), `${crypto.randomUUID()}@acme.test`];
+    await invite(email, ours);
+    const user = await env.DB.prepare("SELECT id FROM users WHERE email = ?")
+      .bind(email)
+      .first("id");
+    await api(`${MEMBERS}/${user}`, { key: ours.admin, method: "DELETE" });
+    expect(await findUser(db, { subject, email }, null)).toBeNull();
+    await invite(email, stranger);
+    const found = await findUser(db, { subject, email }, null);
+    expect(found?.reaches.map(({ workspace_id }) => workspace_id)).toEqual([stranger.workspace_id]);
+  });
+
   test("leaves an organization, and has no session without one", async () => {
     const { call } = await person();
     const path = `/v1/me/organizations/${ours.organization_id}`;
