@@ -15,6 +15,8 @@ type Options = NonNullable<Parameters<typeof cors>[0]>;
 
 /** Longer than the origin of any page. */
 const MAX_ORIGIN = 300;
+/** Allowed beside those of a configuration, as by the CORS middleware of LangGraph's server. */
+const SAFELISTED_HEADERS = ["Accept", "Accept-Language", "Content-Language", "Content-Type"];
 const REMEMBERED_MS = 60_000;
 const matched = new TtlCache<boolean>(REMEMBERED_MS);
 
@@ -54,10 +56,15 @@ function toOptions(
     origin: (origin) => allowedOrigin(env, served, settings, origin),
     exposeHeaders: [...new Set([...exposed, ...(expose_headers ?? [])])],
     credentials: settings.allow_credentials === true,
-    ...(allow_methods?.length && { allowMethods: allow_methods }),
-    ...(allow_headers?.length && !allow_headers.includes("*") && { allowHeaders: allow_headers }),
+    ...(areNamed(allow_methods) && { allowMethods: allow_methods }),
+    ...(areNamed(allow_headers) && { allowHeaders: [...SAFELISTED_HEADERS, ...allow_headers] }),
     ...(typeof max_age === "number" && { maxAge: max_age }),
   };
+}
+
+/** Without names, all are allowed. With credentials a star means nothing to a browser. */
+function areNamed(names: string[] | null | undefined): names is string[] {
+  return names != null && names.length > 0 && !names.includes("*");
 }
 
 async function allowedOrigin(
@@ -67,7 +74,6 @@ async function allowedOrigin(
   origin: string,
 ): Promise<string | null> {
   const isForAll = allow_origins ? allow_origins.includes("*") : !allow_origin_regex;
-  // With credentials a star means nothing to a browser.
   if (isForAll) return allow_credentials && origin !== "" ? origin : "*";
   if (allow_origins?.includes(origin)) return origin;
   if (!allow_origin_regex || origin === "" || origin.length > MAX_ORIGIN) return null;

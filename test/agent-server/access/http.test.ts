@@ -60,7 +60,7 @@ describe("pages of other origins", () => {
     expect(await preflight(base, PAGE)).toMatchObject({
       "access-control-allow-origin": PAGE,
       "access-control-allow-methods": "POST",
-      "access-control-allow-headers": "x-own",
+      "access-control-allow-headers": "Accept,Accept-Language,Content-Language,Content-Type,x-own",
       "access-control-allow-credentials": "true",
       "access-control-max-age": "60",
     });
@@ -72,6 +72,16 @@ describe("pages of other origins", () => {
     const exposed = headers.get("Access-Control-Expose-Headers") ?? "";
     expect(exposed.toLowerCase()).toContain("content-location");
     expect(exposed).toContain("x-shown");
+  });
+
+  test("may use all methods and headers with credentials where stars allow them", async () => {
+    const cors = { allow_methods: ["*"], allow_headers: ["*"], allow_credentials: true };
+    const { base } = await agentWith({ cors });
+    expect(await preflight(base, PAGE)).toMatchObject({
+      "access-control-allow-origin": PAGE,
+      "access-control-allow-methods": expect.stringContaining("DELETE"),
+      "access-control-allow-headers": "content-type,x-api-key",
+    });
   });
 
   test("or match its expression as a whole", async () => {
