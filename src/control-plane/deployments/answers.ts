@@ -1,10 +1,9 @@
 import { baseUrl } from "../../shared/http/base-url.ts";
 import { Revision } from "./revision-schema.ts";
 import { stepsOf } from "./revisions.ts";
-import type { selectDeployments } from "./rows.ts";
+import type { ShownRevisionRow, selectDeployments } from "./rows.ts";
 import { Deployment } from "./schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
-import type { revisions } from "./table.ts";
 
 /** How a row looks on the wire. Pure. */
 
@@ -32,7 +31,7 @@ export function toDeployment(
 }
 
 export function toRevision(
-  row: typeof revisions.$inferSelect,
+  row: ShownRevisionRow,
   env: { BASE_URL: string },
   origin: string,
 ): Revision {

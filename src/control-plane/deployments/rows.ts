@@ -14,6 +14,20 @@ import { deployments, revisions } from "./table.ts";
 export type DeploymentRow = typeof deployments.$inferSelect;
 export type RevisionRow = typeof revisions.$inferSelect;
 
+/** The columns that answers show: without those of the agent, which may be a megabyte. */
+const {
+  config: _c,
+  config_env: _e,
+  graphs: _g,
+  descriptors: _d,
+  ...shown
+} = getTableColumns(revisions);
+export const SHOWN_REVISION = shown;
+export type ShownRevisionRow = Omit<
+  RevisionRow,
+  "config" | "config_env" | "graphs" | "descriptors"
+>;
+
 const active = alias(revisions, "active");
 
 /** Selects deployments with the names of their secrets, and with summaries of the latest and the active revision. */

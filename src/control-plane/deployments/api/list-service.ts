@@ -6,7 +6,7 @@ import { among, inWorkspace, ownRow } from "../../../shared/storage/sql.ts";
 import { toDeployment, toRevision } from "../answers.ts";
 import type { RevisionsList } from "../revision-schema.ts";
 import { UNFINISHED } from "../revisions.ts";
-import { findDeployment, selectDeployments } from "../rows.ts";
+import { findDeployment, SHOWN_REVISION, selectDeployments } from "../rows.ts";
 import type { DeploymentsList } from "../schema.ts";
 import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
@@ -87,7 +87,7 @@ export async function listRevisions(
   assertMay(ctx, "read");
   await findDeployment(ctx, deployment_id);
   const rows = await ctx.db
-    .select()
+    .select(SHOWN_REVISION)
     .from(revisions)
     .where(
       and(

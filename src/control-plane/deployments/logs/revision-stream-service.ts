@@ -8,7 +8,7 @@ import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { toRevision } from "../answers.ts";
 import type { Revision } from "../revision-schema.ts";
 import { isFinished } from "../revisions.ts";
-import { findRevision, ownRevision } from "../rows.ts";
+import { findRevision, ownRevision, SHOWN_REVISION } from "../rows.ts";
 import type { RevisionPath } from "../schema.ts";
 import { revisions } from "../table.ts";
 import { agentLog } from "./agent-log.ts";
@@ -85,7 +85,7 @@ async function readPage(
 ): Promise<StreamPage> {
   const { db, env, caller } = ctx;
   const [[row], lines] = await db.batch([
-    db.select().from(revisions).where(ownRevision(ctx, path)),
+    db.select(SHOWN_REVISION).from(revisions).where(ownRevision(ctx, path)),
     db
       .select()
       .from(build_logs)
