@@ -361,3 +361,16 @@ test("a redirect to a public address is followed, so that the above has somethin
   expect(await call(`/v1/integrations/github/${id}/repos`)).toMatch(/^400 .*with the status 404/);
   expect(requests.at(-1)).toBe("GET https://git.example.com/moved");
 });
+
+test.each(["<html>sign in</html>", '{"message": "moved"}', '[{"id": "1"}]'])(
+  "an address that answers %s is not taken for that of an API",
+  async (text) => {
+    answer = () => new Response(text);
+    const { id } = await made("/v1/integrations/github/install", {
+      name: crypto.randomUUID(),
+      token: "secret",
+      api_url: API_URL,
+    });
+    expect(await call(`/v1/integrations/github/${id}/repos`)).toMatch(/^400 .*check that api_url/);
+  },
+);

@@ -55,25 +55,25 @@ const GithubPage = z.union([
   z.object({ repositories: z.array(GithubRepository) }).transform((page) => page.repositories),
 ]);
 
+/** @returns `undefined` when the body is no page of repositories */
 export function readRepositories(
   kind: ApiKind,
   host_integration_id: string,
   body: unknown,
-): Repository[] {
+): Repository[] | undefined {
   if (kind === "gitlab") {
-    return z
-      .array(GitlabProject)
-      .parse(body)
-      .map((project) => ({
-        host_integration_id,
-        id: project.id,
-        name: project.path,
-        owner: project.namespace.full_path,
-        url: project.http_url_to_repo,
-        default_branch: project.default_branch ?? null,
-      }));
+    const projects = z.array(GitlabProject).safeParse(body).data;
+    return projects?.map((project) => ({
+      host_integration_id,
+      id: project.id,
+      name: project.path,
+      owner: project.namespace.full_path,
+      url: project.http_url_to_repo,
+      default_branch: project.default_branch ?? null,
+    }));
   }
-  return GithubPage.parse(body).map(({ id, name, owner, clone_url, default_branch }) => ({
+  const page = GithubPage.safeParse(body).data;
+  return page?.map(({ id, name, owner, clone_url, default_branch }) => ({
     host_integration_id,
     id,
     name,

@@ -35,8 +35,15 @@ async function readPage(env: Env, row: IntegrationRow, token: string, page: numb
     { headers },
     LIMITS,
   );
-  if (response.status === 200) return readRepositories(kind, id, await response.json());
+  const { host } = new URL(api_url);
+  if (response.status === 200) {
+    const body: unknown = await response.json().catch(() => null);
+    const repositories = readRepositories(kind, id, body);
+    if (repositories) return repositories;
+    const text = `${host} did not answer with repositories: check that api_url of the integration "${row.name}" is the address of its API.`;
+    throw new AppError("bad_request", text);
+  }
   await response.body?.cancel();
-  const text = `${new URL(api_url).host} refused to list the repositories of the integration "${row.name}" with the status ${response.status}: check that its token has not expired.`;
+  const text = `${host} refused to list the repositories of the integration "${row.name}" with the status ${response.status}: check that its token has not expired.`;
   throw new AppError("bad_request", text);
 }
