@@ -108,6 +108,18 @@ export async function readText(stream: string | ReadableStream): Promise<string>
   return new Response(stream).text();
 }
 
+/** Reads the stream of a run until it has had the text. */
+export async function streamUntil(
+  object: ThreadCalls,
+  run_id: string,
+  text: string,
+): Promise<void> {
+  const reader = (await object.followRun(run_id, EVERYTHING))?.getReader();
+  let read = "";
+  while (!read.includes(text)) read += new TextDecoder().decode((await reader?.read())?.value);
+  reader?.cancel().catch(() => {});
+}
+
 export type SentEvent = { id: number; event: string; data: unknown };
 
 export async function readEvents(stream: string | ReadableStream): Promise<SentEvent[]> {

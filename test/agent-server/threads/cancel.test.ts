@@ -6,7 +6,7 @@ import { ThreadStore } from "../../../src/agent-server/threads/object/storage/st
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
-import { EVERYTHING, testThread } from "../../support/threads.ts";
+import { streamUntil, testThread } from "../../support/threads.ts";
 import { workspace } from "../../support/workspace.ts";
 
 type Thread = Awaited<ReturnType<typeof testThread>>;
@@ -101,10 +101,7 @@ describe.each(["async", "exit"])("a cancelled run with durability %s", (durabili
     const thread = await testThread(agent);
     const body = { input: { delay_ms: 60_000 }, stream_mode: "updates", durability };
     const { run_id } = await thread.create("stalls", body);
-    const reader = (await thread.object.followRun(run_id, EVERYTHING))?.getReader();
-    let text = "";
-    while (!text.includes('"a"')) text += new TextDecoder().decode((await reader?.read())?.value);
-    reader?.cancel().catch(() => {});
+    await streamUntil(thread.object, run_id, '"a"');
     return { ...thread, run_id };
   }
 

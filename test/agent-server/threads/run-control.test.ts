@@ -10,7 +10,7 @@ import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
 import { directoryRows } from "../../support/directory.ts";
 import { eventually } from "../../support/eventually.ts";
-import { EVERYTHING, objectNameOf, testThread } from "../../support/threads.ts";
+import { objectNameOf, streamUntil, testThread } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
@@ -43,14 +43,6 @@ async function stateOf({ object, revision }: Thread): Promise<State> {
   const answer = await object.getState(at, revision);
   if (!answer.ok) throw new Error(JSON.stringify(answer));
   return JSON.parse(answer.value);
-}
-
-/** Resolves when the stream of a run has had the text. */
-async function firstEvent({ object }: Thread, run_id: string, text: string): Promise<void> {
-  const reader = (await object.followRun(run_id, EVERYTHING))?.getReader();
-  let read = "";
-  while (!read.includes(text)) read += new TextDecoder().decode((await reader?.read())?.value);
-  reader?.cancel().catch(() => {});
 }
 
 /** All that a thread shows, but when it was touched. */
@@ -166,7 +158,7 @@ describe("a deleted run", () => {
         input: { delay_ms: 500 },
         ...{ stream_mode: "updates", durability: "exit" },
       });
-      await firstEvent(thread, second.run_id, '"a"');
+      await streamUntil(thread.object, second.run_id, '"a"');
       await thread.object.deleteRun(first.run_id);
       expect((await thread.object.getRun(second.run_id))?.status).toBe("running");
       await thread.join(second.run_id);

@@ -6,23 +6,23 @@ import {
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import type { AgentEntrypoint } from "../../../src/isolate/contract.ts";
 import { eventually } from "../../support/eventually.ts";
-import { ownRevision, testThread } from "../../support/threads.ts";
+import { ownRevision, streamUntil, testThread } from "../../support/threads.ts";
 
-/** Holds back the first summary that an agent has made of a thread. */
-function holdFirstSummary() {
-  const made = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
+type Summarize = AgentEntrypoint["summarize"];
+
+/** Replaces the first summary that an agent makes of a thread. */
+function replaceFirstSummary(
+  replace: (make: () => ReturnType<Summarize>) => ReturnType<Summarize>,
+) {
   let isFirst = true;
   setIsolateOpener((given, call) => {
     const isolate = openIsolate(given.LOADER, call, () => readRevisionCode(given, call.ref));
     const agent = isolate as unknown as AgentEntrypoint;
-    const summarize: AgentEntrypoint["summarize"] = async (...args) => {
-      const isHeld = isFirst;
+    const summarize: Summarize = async (...args) => {
+      const make = async () => agent.summarize(...args);
+      if (!isFirst) return make();
       isFirst = false;
-      const summary = await agent.summarize(...args);
-      made.resolve();
-      if (isHeld) await released.promise;
-      return summary;
+      return replace(make);
     };
     return new Proxy(isolate, {
       get: (target, name) => {
@@ -32,8 +32,35 @@ function holdFirstSummary() {
     });
   });
   onTestFinished(() => setIsolateOpener(null));
+}
+
+/** Holds back the first summary that an agent has made of a thread. */
+function holdFirstSummary() {
+  const made = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  replaceFirstSummary(async (make) => {
+    const summary = await make();
+    made.resolve();
+    await released.promise;
+    return summary;
+  });
   return { made: made.promise, release: () => released.resolve() };
 }
+
+test("a cancelled run whose isolate is lost at its end leaves its state", async () => {
+  const { object, create } = await testThread(ownRevision());
+  replaceFirstSummary(async () => {
+    throw new Error("The isolate was lost");
+  });
+  const body = { input: { delay_ms: 60_000 }, stream_mode: "updates" };
+  const { run_id } = await create("stalls", body);
+  await streamUntil(object, run_id, '"a"');
+  await object.cancelRun(run_id, "interrupt", { wait: true, reason: null });
+  expect(await object.getThread()).toMatchObject({
+    status: "interrupted",
+    values: { log: ["a"] },
+  });
+});
 
 test("a run that begins and ends while its thread settles leaves its own state", async () => {
   const { object, create, join } = await testThread(ownRevision());

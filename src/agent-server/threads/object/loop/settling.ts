@@ -9,6 +9,8 @@ import { ThreadHost } from "./thread-host.ts";
 
 /** A graph that hangs while it is loaded must not keep readers of its thread. */
 const SUMMARY_MS = 15_000;
+/** Pauses after readings whose isolate was lost. */
+const RETRY_MS = [200, 1_000, 3_000];
 
 /** Reads the status of a thread from its last checkpoint after a cancellation. Only the graph can read it. */
 export class Settling {
@@ -61,8 +63,7 @@ export class Settling {
     let summary: ThreadSummary | null;
     do {
       version = checkpoints.version;
-      const reading = this.#summarize().catch(() => null);
-      summary = await withTimeout(reading, SUMMARY_MS, () => null);
+      summary = await withTimeout(this.#summarizeAgain(), SUMMARY_MS, () => null);
       if (!this.#isUnsettled()) return;
       // Another run may have begun and ended in between: its state counts.
     } while (checkpoints.version !== version);
@@ -81,6 +82,16 @@ export class Settling {
     const interrupts = Object.values(JSON.parse(summary?.interrupts ?? "{}") as object).flat();
     const { status = "interrupted" } = this.#store.runs.newest() ?? {};
     return interrupts.length === 0 && status === "interrupted";
+  }
+
+  /** Other calls may have ended the isolate: the next call has another one. */
+  async #summarizeAgain(): Promise<ThreadSummary | null> {
+    for (const pause_ms of RETRY_MS) {
+      const summary = await this.#summarize().catch(() => "lost" as const);
+      if (summary !== "lost") return summary;
+      await scheduler.wait(pause_ms);
+    }
+    return null;
   }
 
   async #summarize(): Promise<ThreadSummary | null> {
