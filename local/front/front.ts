@@ -11,6 +11,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { type BodyStart, collectBody, isRefusal } from "./body.ts";
 import { CallerCounts, callerOf, isLoopback, plainAddress } from "./callers.ts";
 import type { Limits } from "./limits.ts";
@@ -36,6 +37,7 @@ type FrontOptions = {
 
 const CLIENT_IDLE_MS = 75_000;
 const RECONNECT_MS = 50;
+const MAX_REFUSAL_BYTES = 64 * 1024;
 /** Errors of a connection that the Worker has not accepted. */
 const NOT_CONNECTED = ["ENOENT", "ECONNREFUSED", "EAGAIN"];
 const BUSY: Refusal = { status: 429, detail: "Too many requests at once: end some, then retry." };
@@ -128,7 +130,10 @@ class FrontServer implements Front {
     const send = () => {
       const outgoing = request(this.#optionsOf(incoming, body));
       response.once("close", () => outgoing.destroy());
-      outgoing.once("response", (answer) => this.#answer(answer, response));
+      outgoing.once("response", (answer) => {
+        if (isRefusalOfUpload(outgoing, answer)) void this.#passRefusal(answer, incoming, response);
+        else this.#answer(answer, response);
+      });
       outgoing.once("error", ({ code = "" }: NodeJS.ErrnoException) => {
         if (!NOT_CONNECTED.includes(code)) this.#cutOff(incoming, outgoing, response);
         else if (Date.now() > until) refuse(response, STARTING);
@@ -157,6 +162,20 @@ class FrontServer implements Front {
       headers.push("transfer-encoding", "chunked");
     }
     return { ...this.#worker, method, path, headers };
+  }
+
+  /** Sends it when it is whole: the Worker may end its connection, which still gets the body, in the middle of it. */
+  async #passRefusal(
+    answer: IncomingMessage,
+    incoming: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    incoming.unpipe().resume();
+    const body = await buffer(answer).catch(() => null);
+    if (response.destroyed || response.headersSent) return;
+    if (body === null) return answerUnread(incoming, response, UNREAD);
+    const { statusCode = 502, statusMessage = "", rawHeaders } = answer;
+    response.writeHead(statusCode, statusMessage, withoutHopByHop(rawHeaders)).end(body);
   }
 
   #answer(answer: IncomingMessage, response: ServerResponse): void {
@@ -210,6 +229,15 @@ class FrontServer implements Front {
       else if (now - last.since_ms >= this.#limits.stalled_ms) response.destroy();
     }
   }
+}
+
+/** Whether the Worker refuses an upload before its end, with a short text. */
+function isRefusalOfUpload(
+  { writableFinished }: ClientRequest,
+  { statusCode = 0, headers }: IncomingMessage,
+): boolean {
+  const length = Number(headers["content-length"] ?? Number.POSITIVE_INFINITY);
+  return !writableFinished && statusCode >= 400 && length <= MAX_REFUSAL_BYTES;
 }
 
 function write(incoming: IncomingMessage, outgoing: ClientRequest, body: BodyStart): void {

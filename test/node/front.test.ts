@@ -51,11 +51,17 @@ async function start(limits: Partial<Limits> = {}): Promise<void> {
   front = await startFront({ port, socket, limits: { ...LIMITS, ...limits } });
 }
 
+const SHORT_TEXT = { "content-length": 5 };
+
 /** Answers of a Worker that reads no body. */
 const UNREAD: Record<string, (incoming: IncomingMessage, response: ServerResponse) => void> = {
   "/unread": (incoming) => void incoming.destroy(),
   "/early": (incoming, response) =>
     void response.writeHead(503).end("later", () => incoming.destroy()),
+  "/refused": (incoming, response) =>
+    void response.writeHead(503, SHORT_TEXT).end("later", () => incoming.destroy()),
+  "/half": (incoming, response) =>
+    void response.writeHead(503, SHORT_TEXT).write("la", () => incoming.destroy()),
 };
 
 /**
@@ -183,26 +189,32 @@ test("an upload waits for a Worker that starts", async () => {
   expect(seen.map((one) => one.body.length)).toEqual([body.length]);
 });
 
-test("an upload that the Worker refuses before its end has the answer", async () => {
-  await start();
-  await startWorker();
-  const body = new Uint8Array(30_000_000);
-  for (let n = 0; n < 10; n++) {
-    const answer = await get("/early", { method: "PUT", body, headers: KEY });
-    expect([answer.status, await answer.text()]).toEqual([503, "later"]);
-  }
-});
+test.each(["/early", "/refused"])(
+  "an upload that the Worker refuses before its end has the answer: %s",
+  async (path) => {
+    await start();
+    await startWorker();
+    const body = new Uint8Array(30_000_000);
+    for (let n = 0; n < 10; n++) {
+      const answer = await get(path, { method: "PUT", body, headers: KEY });
+      expect([answer.status, await answer.text()]).toEqual([503, "later"]);
+    }
+  },
+);
 
-test("an upload that the Worker does not read is unavailable", async () => {
-  await start();
-  await startWorker();
-  const body = new Uint8Array(30_000_000);
-  for (let n = 0; n < 10; n++) {
-    const answer = await get("/unread", { method: "PUT", body, headers: KEY });
-    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    await answer.text();
-  }
-});
+test.each(["/unread", "/half"])(
+  "an upload that the Worker does not read is unavailable: %s",
+  async (path) => {
+    await start();
+    await startWorker();
+    const body = new Uint8Array(30_000_000);
+    for (let n = 0; n < 10; n++) {
+      const answer = await get(path, { method: "PUT", body, headers: KEY });
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(await answer.text()).toContain("did not take the body");
+    }
+  },
+);
 
 test("a request that the Worker may have read is not sent again", async () => {
   await start();
