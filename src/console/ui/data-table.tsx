@@ -58,9 +58,8 @@ const STEPS: Record<string, number> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }
 
 function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
   const step = STEPS[event.key];
-  const isTyping =
-    event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-  if (step === undefined || isTyping || event.ctrlKey || event.metaKey) return;
+  const isElsewhere = (event.target as HTMLElement).closest("input, select, textarea, dialog");
+  if (step === undefined || isElsewhere || event.ctrlKey || event.metaKey) return;
   const links = [...event.currentTarget.querySelectorAll<HTMLElement>("tr > td:first-child a")];
   const row = (event.target as HTMLElement).closest("tr");
   const current = links.findIndex((link) => row?.contains(link));
@@ -68,10 +67,10 @@ function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
   event.preventDefault();
 }
 
-/** The whole row is a target for the pointer; words that are being selected, and other controls, stay what they are. */
+/** The whole row is a target for the pointer, but for other controls, dialogs of its cells, and words that are selected. */
 function openRow(event: ReactMouseEvent<HTMLElement>): void {
   const target = event.target as HTMLElement;
-  if (target.closest("a, button, input, select, label, summary")) return;
+  if (target.closest("a, button, input, select, label, summary, textarea, dialog")) return;
   if (getSelection()?.type === "Range") return;
   const { ctrlKey, metaKey, shiftKey } = event;
   const click = { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey };

@@ -75,7 +75,7 @@ type ConfirmProps = {
   typed?: string;
 };
 
-/** Closes after the service has confirmed. A failure stays in the dialog. */
+/** Closes after the service has confirmed, and not while it works: that undoes nothing. A failure stays in the dialog. */
 export function ConfirmDialog({
   title,
   children,
@@ -100,7 +100,7 @@ export function ConfirmDialog({
     });
   };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={() => isBusy || onClose()}>
       <form onSubmit={submit}>
         <div className="bd mid grid gap-3">
           <div>{children}</div>
@@ -113,6 +113,7 @@ export function ConfirmDialog({
             className="btn"
             // biome-ignore lint/a11y/noAutofocus: the safe button of a dialog has the focus
             autoFocus={typed === undefined}
+            disabled={isBusy}
             onClick={onClose}
           >
             {keep}

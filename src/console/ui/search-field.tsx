@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { Icon } from "./icon.tsx";
 
 const WAIT_MS = 250;
@@ -15,14 +15,15 @@ export function SearchField({ label, value, onChange }: Props) {
     sent.current = value;
     setText(value);
   }, [value]);
+  const send = useEffectEvent(onChange);
   useEffect(() => {
     if (text === sent.current) return;
     const timer = setTimeout(() => {
       sent.current = text;
-      onChange(text);
+      send(text);
     }, WAIT_MS);
     return () => clearTimeout(timer);
-  }, [text, onChange]);
+  }, [text]);
   return (
     <div className="search w-70">
       <Icon name="search" small />

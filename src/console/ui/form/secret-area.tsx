@@ -16,7 +16,10 @@ export function SecretArea(area: TextareaHTMLAttributes<HTMLTextAreaElement>) {
 }
 
 function sendOnEnter(event: KeyboardEvent<HTMLTextAreaElement>) {
-  if (event.key !== "Enter" || event.shiftKey) return;
+  if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
   event.preventDefault();
-  event.currentTarget.form?.requestSubmit();
+  const { form } = event.currentTarget;
+  // A form under way disables its button, which a request to submit does not look at.
+  const isUnderWay = form?.querySelector("[type=submit]:disabled") !== null;
+  if (!event.repeat && !isUnderWay) form?.requestSubmit();
 }

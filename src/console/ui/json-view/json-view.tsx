@@ -71,6 +71,7 @@ function Rows({ label, tree, search, maxHeight }: RowsProps) {
     if (search.row >= 0) list.scrollToIndex(search.row, { align: "center" });
   }, [search.row, list]);
   const move = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const next = tree.moveBy(event.key);
     if (next === null) return;
     event.preventDefault();

@@ -79,7 +79,7 @@ function Rows({ tree, scale, rows, selected, closed, box, list, position, ...on 
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Escape") return on.onLeave();
     const next = goalOf({ tree, rows, closed, position }, event.key);
-    if (next === null || event.ctrlKey || event.metaKey) return;
+    if (next === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     if (next.toggle !== undefined) on.onToggle(next.toggle);
     else if (next.select !== undefined) on.onSelect(next.select);
