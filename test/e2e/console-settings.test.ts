@@ -63,6 +63,7 @@ test("members and connections are added, and what is secret is not in the page",
   const row = page.getByRole("row", { name: new RegExp(email) });
   await row.getByText("not accepted yet").waitFor();
   await row.getByRole("combobox").selectOption("editor");
+  await row.getByRole("button", { name: "Apply" }).click();
   await page.getByText(`${email} is editor`).waitFor();
   await row.getByRole("button", { name: "Remove" }).click();
   await page.getByRole("button", { name: "Remove member" }).click();

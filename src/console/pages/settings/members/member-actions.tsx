@@ -4,6 +4,7 @@ import { useApiChange } from "../../../api/hooks.ts";
 import { apiPath, under } from "../../../api/path.ts";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
+import { AppliedSelect } from "../../../ui/form/applied-select.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 
 export const MEMBERS = apiPath`/api/v1/workspaces/current/members`;
@@ -22,20 +23,18 @@ export function MemberRole({ member: { id, email, role } }: Props) {
   });
   return (
     <span className="row">
-      <select
-        className="in auto"
-        aria-label={`Role of ${email}`}
+      <AppliedSelect
+        label={`Role of ${email}`}
         value={role}
-        disabled={change.isPending}
-        onChange={(event) => {
-          const wanted = event.target.value;
-          change.mutate(wanted, { onSuccess: () => toast(`${email} is ${wanted}`) });
-        }}
+        isPending={change.isPending}
+        onApply={(wanted) =>
+          change.mutate(wanted, { onSuccess: () => toast(`${email} is ${wanted}`) })
+        }
       >
         {MEMBER_ROLES.map((each) => (
           <option key={each}>{each}</option>
         ))}
-      </select>
+      </AppliedSelect>
       <InlineError error={change.error} />
     </span>
   );

@@ -8,6 +8,7 @@ import { pathTo } from "../../../state/path.ts";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
 import { Pager } from "../../../ui/blocks/pager.tsx";
 import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
+import { AppliedSelect } from "../../../ui/form/applied-select.tsx";
 import { Empty, Panel } from "../../../ui/panel.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { QueryState } from "../../../ui/states.tsx";
@@ -164,12 +165,11 @@ function ProjectTier({ project: { id, name, trace_tier } }: { project: Project }
   };
   return (
     <span className="row wrap">
-      <select
-        className="in auto"
-        aria-label={`Tier of ${name.slice(0, 100)}`}
+      <AppliedSelect
+        label={`Tier of ${name.slice(0, 100)}`}
         value={trace_tier ?? ""}
-        disabled={change.isPending}
-        onChange={(event) => set((event.target.value || null) as Tier | null)}
+        isPending={change.isPending}
+        onApply={(tier) => set((tier || null) as Tier | null)}
       >
         <option value="">As the workspace</option>
         {TIERS.map((tier) => (
@@ -177,7 +177,7 @@ function ProjectTier({ project: { id, name, trace_tier } }: { project: Project }
             {TIER_LABELS[tier]}
           </option>
         ))}
-      </select>
+      </AppliedSelect>
       <InlineError error={change.error} />
     </span>
   );

@@ -3,6 +3,7 @@ import { useApiChange } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
+import { AppliedSelect } from "../../../ui/form/applied-select.tsx";
 import { cutText, formatPercent } from "../../../ui/formats.ts";
 import { useToast } from "../../../ui/toasts.tsx";
 
@@ -24,12 +25,11 @@ export function SamplingRate({ project: { id, name, sampling_rate } }: { project
     change.mutate(rate, { onSuccess: () => toast(`New traces: ${textOf(rate)}`) });
   return (
     <span className="row wrap">
-      <select
-        className="in auto"
-        aria-label={`Stored traces of ${cutText(name, 100)}`}
-        value={now}
-        disabled={change.isPending}
-        onChange={(event) => set(Number(event.target.value))}
+      <AppliedSelect
+        label={`Stored traces of ${cutText(name, 100)}`}
+        value={String(now)}
+        isPending={change.isPending}
+        onApply={(rate) => set(Number(rate))}
       >
         {[...new Set([now, ...RATES])]
           .sort((a, b) => b - a)
@@ -38,7 +38,7 @@ export function SamplingRate({ project: { id, name, sampling_rate } }: { project
               {textOf(rate)}
             </option>
           ))}
-      </select>
+      </AppliedSelect>
       <InlineError error={change.error} />
     </span>
   );
