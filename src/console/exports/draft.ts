@@ -146,9 +146,13 @@ export function toEstimate({ project, filter, when, from, until }: ExportDraft) 
   return { session_id: project, start_time, end_time, filter: filter.trim() || null };
 }
 
+/** Such as the dots of a bucket. */
+const NOT_IN_NAMES = /[^a-zA-Z0-9\-_ ']/g;
+
 /** The request of a destination. */
 export function toDestination({ display_name, ...draft }: BucketDraft) {
-  return { display_name: display_name.trim() || draft.bucket_name.trim(), ...toProbe(draft) };
+  const name = display_name.trim() || draft.bucket_name.trim().replace(NOT_IN_NAMES, "-");
+  return { display_name: name, ...toProbe(draft) };
 }
 
 /** The request of a probe. */

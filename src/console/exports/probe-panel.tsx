@@ -16,8 +16,9 @@ const SETTLED_MS = 400;
 
 /** Probes the bucket after a pause in typing, once bucket and keys are there. */
 export function DraftProbe({ draft }: { draft: BucketDraft }) {
-  const { display_name: _, ...settings } = useDebounced(draft, SETTLED_MS);
+  const { display_name, ...settings } = useDebounced(draft, SETTLED_MS);
   const isReady = canProbe(draft);
+  const isSettled = isReady && canProbe({ display_name, ...settings });
   const probe = useApiChange<object, DestinationProbe>({
     path: under(DESTINATIONS)`/probe`,
     body: (request) => request,
@@ -25,8 +26,8 @@ export function DraftProbe({ draft }: { draft: BucketDraft }) {
   const { mutate } = probe;
   const request = JSON.stringify(toProbe(settings));
   useEffect(() => {
-    if (isReady) mutate(JSON.parse(request) as object);
-  }, [isReady, request, mutate]);
+    if (isSettled) mutate(JSON.parse(request) as object);
+  }, [isSettled, request, mutate]);
   if (!isReady) {
     return (
       <Panel title="Probe">

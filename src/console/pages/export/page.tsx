@@ -1,5 +1,6 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
+import type { Destination } from "../../../exports/destination-schema.ts";
 import type { BulkExportManifest } from "../../../exports/preview/preview-schema.ts";
 import type { BulkExport } from "../../../exports/schema.ts";
 import { useApiQuery, useInvalidate, useWorkspaceId } from "../../api/hooks.ts";
@@ -77,8 +78,8 @@ function pollOf(bulkExport: BulkExport | undefined, { isPaused }: Polling): numb
 }
 
 function Head({ bulkExport, title }: { bulkExport: BulkExport; title: string }) {
-  const { data: destinations = [] } = useDestinations();
-  const to = destinations.find(({ id }) => id === bulkExport.bulk_export_destination_id);
+  const { data: destinations } = useDestinations();
+  const { bulk_export_destination_id } = bulkExport;
   return (
     <PageHeader
       title={title}
@@ -87,12 +88,19 @@ function Head({ bulkExport, title }: { bulkExport: BulkExport; title: string }) 
         <span className="row wrap">
           <span>{`Runs ${rangeText(bulkExport)}, UTC`}</span>
           {isSchedule(bulkExport) && <span>every {bulkExport.interval_hours} h</span>}
-          <code className="sm break-all">{to ? bucketUrl(to) : "a deleted destination"}</code>
+          {destinations && (
+            <code className="sm break-all">{urlOf(destinations, bulk_export_destination_id)}</code>
+          )}
         </span>
       }
       actions={<ExportActions bulkExport={bulkExport} />}
     />
   );
+}
+
+function urlOf(destinations: Destination[], id: string): string {
+  const destination = destinations.find((each) => each.id === id);
+  return destination ? bucketUrl(destination) : "a deleted destination";
 }
 
 function OneExport({ bulkExport, polling }: { bulkExport: BulkExport; polling: Polling }) {

@@ -11,6 +11,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 
 const SETTLED_MS = 400;
+const MAX_INTERVAL_HOURS = 168;
 
 /** Counts the runs of a draft after a pause in typing. */
 export function useEstimate(draft: ExportDraft): UseQueryResult<BulkExportEstimate> {
@@ -40,8 +41,11 @@ export function Estimate({ draft, query }: Props) {
   );
 }
 
-function windowsText({ from, hours }: ExportDraft): string {
-  const { count, next_end } = pastWindows(Date.parse(`${from}Z`), Number(hours), Date.now());
+/** @returns `null` while the hours are no interval */
+function windowsText({ from, hours }: ExportDraft): string | null {
+  const interval = Number(hours);
+  if (!(interval >= 1 && interval <= MAX_INTERVAL_HOURS)) return null;
+  const { count, next_end } = pastWindows(Date.parse(`${from}Z`), interval, Date.now());
   const past = count === 0 ? "No window has ended" : `${formatCount(count, "window")} at once`;
   const next = boundText(new Date(next_end).toISOString(), new Date());
   return `Counted from the start until now. ${past}; the next ends ${next} UTC and is written ten minutes later.`;

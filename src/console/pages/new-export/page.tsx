@@ -139,6 +139,8 @@ function Submit({ draft, bucket, chosen, onSaved, children }: SubmitProps) {
     invalidates: [EXPORTS],
   });
   const submit = async (): Promise<void> => {
+    // The error of an earlier attempt is not that of this one.
+    for (const change of [save, create]) change.reset();
     const id = chosen === NEW_BUCKET ? (await save.mutateAsync(toDestination(bucket))).id : chosen;
     if (id !== chosen) onSaved(id);
     const onSuccess = (created: BulkExport) =>
