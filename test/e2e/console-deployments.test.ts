@@ -165,6 +165,7 @@ test("a branch is built as a preview, gets a share as a canary, and gives it bac
   await traffic.getByText("10%", { exact: true }).waitFor();
   expect(await page.getByRole("button", { name: "Start a canary" }).count()).toBe(0);
   await traffic.getByRole("button", { name: "End canary" }).click();
+  await dialog.getByRole("button", { name: "End now" }).click();
   await traffic.waitFor({ state: "detached" });
   await shown("Preview").waitFor();
 });

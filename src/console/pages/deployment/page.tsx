@@ -1,6 +1,10 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useRef } from "react";
-import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
+import type {
+  Revision,
+  RevisionsList,
+} from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
@@ -26,7 +30,8 @@ export function DeploymentPage() {
   const { deployment: id } = route.useParams();
   const query = useApiQuery<Deployment>(apiPath`/v2/deployments/${id}`, { poll: POLL_MS });
   const revisions = useRevisions(id);
-  const building = revisions.filter(({ status }) => showStatus(status).isBuilding).length;
+  const { resources = [] } = revisions.data ?? {};
+  const building = resources.filter(({ status }) => showStatus(status).isBuilding).length;
   return (
     <>
       <TopBar above={ABOVE} title={query.data?.display_name ?? query.data?.name ?? "Deployment"}>
@@ -43,7 +48,7 @@ export function DeploymentPage() {
   );
 }
 
-type FoundProps = { deployment: Deployment; revisions: Revision[] };
+type FoundProps = { deployment: Deployment; revisions: UseQueryResult<RevisionsList> };
 
 function Found({ deployment, revisions }: FoundProps) {
   const { workspace } = route.useParams();
@@ -90,29 +95,50 @@ function Found({ deployment, revisions }: FoundProps) {
       {tab === "settings" ? (
         <Settings deployment={deployment} />
       ) : (
-        <Revisions deployment={deployment} revisions={revisions} />
+        <QueryState query={revisions} what="The revisions could not be read">
+          {({ resources }) => <Revisions deployment={deployment} revisions={resources} />}
+        </QueryState>
       )}
     </>
   );
 }
 
-function Revisions({ deployment, revisions }: FoundProps) {
+type Props = { deployment: Deployment; revisions: Revision[] };
+
+function Revisions({ deployment, revisions }: Props) {
   const { rev } = route.useSearch();
   // A build that is watched stays on the page when it ends, also before the deployment names it.
   const watched = useRef<string | null>(null);
   const [newest] = revisions;
   if (newest && showStatus(newest.status).isBuilding) watched.current = newest.id;
   const preferred = newest?.id === watched.current ? newest : chooseRevision(deployment, revisions);
-  const chosen = revisions.find(({ id }) => id === rev) ?? preferred;
-  if (chosen === undefined) return <Empty title="No revisions yet" />;
+  const chosen = rev === undefined ? preferred : revisions.find(({ id }) => id === rev);
+  const id = chosen?.id ?? rev;
+  if (id === undefined) return <Empty title="No revisions yet" />;
   return (
     <>
       <Traffic deployment={deployment} revisions={revisions} />
       <div className="revs">
-        <RevisionList deployment={deployment} revisions={revisions} chosen={chosen.id} />
-        <RevisionView deployment={deployment} revision={chosen} revisions={revisions} />
+        <RevisionList deployment={deployment} revisions={revisions} chosen={id} />
+        {chosen ? (
+          <RevisionView deployment={deployment} revision={chosen} revisions={revisions} />
+        ) : (
+          <Unlisted deployment={deployment} revisions={revisions} id={id} />
+        )}
       </div>
     </>
+  );
+}
+
+/** A revision that is older than the list, or that the list does not have yet. */
+function Unlisted({ deployment, revisions, id }: Props & { id: string }) {
+  const path = apiPath`/v2/deployments/${deployment.id}/revisions/${id}`;
+  return (
+    <QueryState query={useApiQuery<Revision>(path)} what="The revision could not be read">
+      {(revision) => (
+        <RevisionView deployment={deployment} revision={revision} revisions={revisions} />
+      )}
+    </QueryState>
   );
 }
 

@@ -49,7 +49,7 @@ export function RevisionView({ deployment, revision, revisions }: Props) {
           {isBuilding && <Elapsed start={revision.created_at} end={null} />}
         </span>
         <span className="push row">
-          <RevisionActions deployment={deployment} revision={revision} revisions={revisions} />
+          <RevisionActions key={revision.id} {...{ deployment, revision, revisions }} />
         </span>
       </div>
       {repo_commit_message && <p className="break-words">{repo_commit_message}</p>}

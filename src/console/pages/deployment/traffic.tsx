@@ -5,6 +5,7 @@ import { useApiChange } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { shortId } from "../../ui/formats.ts";
 import { ErrorState } from "../../ui/states.tsx";
 import { Status } from "../../ui/status.tsx";
@@ -47,12 +48,13 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
   };
   const figures = useFigures(deployment.id);
   const figuresOf = (id: string) => figures && shortFiguresText(figures.get(id));
-  const set = (share: number) => {
+  const set = async (share: number): Promise<void> => {
     const all = [
       { revision_id: canary.revision_id, percent: share },
       { revision_id: stable, percent: 100 - share },
     ].filter((each) => each.percent > 0);
-    change.mutate(all, { onSuccess: () => toast(`${name(canary.revision_id)} serves ${share}%`) });
+    await change.mutateAsync(all);
+    toast(`${name(canary.revision_id)} serves ${share}%`);
   };
   return (
     <section className="panel mb-4" aria-label="Traffic">
@@ -80,6 +82,7 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
           <SplitButtons
             percent={percent}
             mayApply={percent !== canary.percent && !change.isPending}
+            names={{ canary: name(canary.revision_id), stable: name(stable) }}
             onSet={set}
           />
         )}
@@ -89,20 +92,62 @@ function Split({ deployment, revisions, canary, stable }: SplitProps) {
   );
 }
 
-type ButtonProps = { percent: number; mayApply: boolean; onSet: (percent: number) => void };
+type ButtonProps = {
+  percent: number;
+  mayApply: boolean;
+  names: { canary: string; stable: string };
+  /** Rejects when the split was not changed, which the panel shows. */
+  onSet: (percent: number) => Promise<void>;
+};
 
-function SplitButtons({ percent, mayApply, onSet }: ButtonProps) {
+function SplitButtons({ percent, mayApply, names, onSet }: ButtonProps) {
+  const [open, setOpen] = useState<"promote" | "end" | null>(null);
+  const dialog = { keep: "Keep the split", onClose: () => setOpen(null) };
   return (
     <span className="row">
-      <button type="button" className="btn sm" disabled={!mayApply} onClick={() => onSet(percent)}>
+      <button
+        type="button"
+        className="btn sm"
+        disabled={!mayApply}
+        onClick={() => void onSet(percent).catch(() => {})}
+      >
         Apply {percent}%
       </button>
-      <button type="button" className="btn sm" onClick={() => onSet(100)}>
+      <button type="button" className="btn sm" onClick={() => setOpen("promote")}>
         Promote canary
       </button>
-      <button type="button" className="btn sm ghost" onClick={() => onSet(0)}>
+      <button type="button" className="btn sm ghost" onClick={() => setOpen("end")}>
         End canary
       </button>
+      {open === "promote" && (
+        <ConfirmDialog
+          title={`Promote ${names.canary}?`}
+          act="Promote now"
+          onAct={() => onSet(100)}
+          {...dialog}
+        >
+          <AllTraffic to={names.canary} />
+        </ConfirmDialog>
+      )}
+      {open === "end" && (
+        <ConfirmDialog
+          title={`End the canary ${names.canary}?`}
+          act="End now"
+          onAct={() => onSet(0)}
+          {...dialog}
+        >
+          <AllTraffic to={names.stable} />
+        </ConfirmDialog>
+      )}
     </span>
+  );
+}
+
+function AllTraffic({ to }: { to: string }) {
+  return (
+    <>
+      All traffic moves to {to} within seconds, and the split ends. Runs under way end on the
+      revision that they began on.
+    </>
   );
 }

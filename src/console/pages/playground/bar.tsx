@@ -57,7 +57,8 @@ function RevisionSelect({ deployment, onChange }: RevisionProps) {
   const { data: found } = useApiQuery<Deployment>(apiPath`/v2/deployments/${deployment}`);
   const isSplit = (found?.traffic.length ?? 0) > 1;
   const active = isSplit ? null : found?.active_revision;
-  const built = useRevisions(deployment).filter(({ status }) => status === "DEPLOYED");
+  const { data } = useRevisions(deployment);
+  const built = data?.resources.filter(({ status }) => status === "DEPLOYED") ?? [];
   return (
     <select
       className="in auto max-w-60"

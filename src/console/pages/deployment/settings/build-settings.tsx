@@ -1,4 +1,4 @@
-import type { FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import type { Deployment } from "../../../../control-plane/deployments/schema.ts";
 import { useApiChange } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
@@ -12,30 +12,33 @@ type Props = { deployment: Deployment; mayWrite: boolean };
 
 /** The source of the revisions. A change of the ref or of the configuration file builds one. */
 export function BuildSettings({ deployment, mayWrite }: Props) {
-  const { repo_url, integration_id, build_on_push } = deployment.source_config;
+  // Only what differs from this is sent: others may change the rest at the same time.
+  const [before, setBefore] = useState(deployment);
+  const { repo_url, integration_id, build_on_push } = before.source_config;
   const toast = useToast();
-  const change = useApiChange<FormData, Deployment>({
+  const change = useApiChange<object, Deployment>({
     method: "PATCH",
     path: apiPath`/v2/deployments/${deployment.id}`,
-    body: (form) => toRequest(deployment, form),
+    body: (request) => request,
     invalidates: ["/v2/deployments"],
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    change.mutate(new FormData(event.currentTarget), {
-      onSuccess: ({ latest_revision_id }) =>
-        toast(
-          latest_revision_id === deployment.latest_revision_id
-            ? "Saved"
-            : "Saved: a new revision builds",
-        ),
+    const request = toRequest(before, new FormData(event.currentTarget));
+    if (Object.keys(request).length === 0) return toast("Nothing has changed");
+    change.mutate(request, {
+      onSuccess: (saved) => {
+        const isBuilt = "source_revision_config" in request;
+        setBefore(saved);
+        toast(isBuilt ? "Saved: a new revision builds" : "Saved");
+      },
     });
   };
   return (
     <Panel title="Build">
-      <form onSubmit={submit}>
+      <form key={before.updated_at} onSubmit={submit}>
         <fieldset className="in-p grid gap-3 border-0 m-0" disabled={!mayWrite}>
-          <SourceFields deployment={deployment} />
+          <SourceFields deployment={before} />
           {repo_url !== null && (
             <IntegrationFields integration_id={integration_id} build_on_push={build_on_push} />
           )}
@@ -88,8 +91,12 @@ function toRequest({ source_config, source_revision_config: before }: Deployment
     ...(isRepository && text("repo_ref") !== before.repo_ref && { repo_ref: text("repo_ref") }),
     ...(text("path") !== before.langgraph_config_path && { langgraph_config_path: text("path") }),
   };
+  const integration = integrationOf(form);
+  const { integration_id, build_on_push } = source_config;
+  const isSame =
+    integration.integration_id === integration_id && integration.build_on_push === build_on_push;
   return {
-    ...(isRepository && { source_config: integrationOf(form) }),
+    ...(isRepository && !isSame && { source_config: integration }),
     ...(Object.keys(config).length > 0 && { source_revision_config: config }),
   };
 }
