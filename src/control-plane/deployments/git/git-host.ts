@@ -55,7 +55,7 @@ const GithubPage = z.union([
   z.object({ repositories: z.array(GithubRepository) }).transform((page) => page.repositories),
 ]);
 
-/** @returns `undefined` when the body is no page of repositories */
+/** @returns `undefined` when the body is not a page of repositories */
 export function readRepositories(
   kind: ApiKind,
   host_integration_id: string,
