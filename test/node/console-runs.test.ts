@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/console/alerts/alert-texts.ts";
 import { readEvents, toEvent } from "../../src/console/api/sse.ts";
-import { draftOf, readDraft, readTexts } from "../../src/console/pages/assistants/config-draft.ts";
+import { draftOf, readDraft, readNaming } from "../../src/console/pages/assistants/config-draft.ts";
 import {
   inputPart,
   inputText,
@@ -533,7 +533,7 @@ describe("an assistant's configuration", () => {
       contextFields: { limit: "3" },
     });
     const edited = { ...draft, contextFields: { limit: "4", tools: '["x"]' } };
-    expect(readDraft(edited, schemas)).toEqual({
+    expect(readDraft(edited, schemas, assistant)).toEqual({
       problems: {},
       values: {
         config: { tags: ["a"], configurable: { model: "small" } },
@@ -550,7 +550,10 @@ describe("an assistant's configuration", () => {
     const stored = { config: { tags: ["a"], configurable: values }, context: values };
     const draft = draftOf(stored as never, typed as never);
     expect(JSON.parse(draft.context)).toEqual({ field_50: "last", user_id: "u1" });
-    expect(readDraft(draft, typed as never)).toEqual({ problems: {}, values: stored });
+    expect(readDraft(draft, typed as never, stored as never)).toEqual({
+      problems: {},
+      values: stored,
+    });
   });
 
   test("keeps values of other types than their fields", () => {
@@ -561,12 +564,31 @@ describe("an assistant's configuration", () => {
     const draft = draftOf(stored as never, typed as never);
     expect(draft.contextFields).toEqual({ model: "", limit: "", tools: "null" });
     expect(JSON.parse(draft.context)).toEqual({ model: 5, limit: null });
-    expect(readDraft(draft, typed as never)).toEqual({ problems: {}, values: stored });
+    expect(readDraft(draft, typed as never, stored as never)).toEqual({
+      problems: {},
+      values: stored,
+    });
+  });
+
+  test("keeps empty texts, and leaves fields at their defaults, where nothing was typed", () => {
+    const properties = {
+      prompt: { type: "string", default: "Be kind." },
+      model: { type: "string", default: "small" },
+    };
+    const typed = { config_schema: { properties }, context_schema: { properties } };
+    const stored = { config: { configurable: { prompt: "" } }, context: { prompt: "" } };
+    const draft = draftOf(stored as never, typed as never);
+    expect(readDraft(draft, typed as never, stored as never).values).toEqual(stored);
+    const edited = { ...draft, contextFields: { ...draft.contextFields, model: "large" } };
+    expect(readDraft(edited, typed as never, stored as never).values).toEqual({
+      ...stored,
+      context: { prompt: "", model: "large" },
+    });
   });
 
   test("refuses untyped values that are not an object", () => {
     const draft = { ...draftOf(assistant, schemas), config: '{"configurable": 1}', context: "[]" };
-    expect(readDraft(draft, schemas).problems).toEqual({
+    expect(readDraft(draft, schemas, assistant).problems).toEqual({
       config: "configurable is not an object: put the value in { }.",
       context: "Not an object: put the value in { }.",
     });
@@ -575,7 +597,7 @@ describe("an assistant's configuration", () => {
   test("names the fields that are wrong", () => {
     const draft = draftOf(undefined, schemas);
     const edited = { ...draft, config: "[]", contextFields: { tools: "x" } };
-    expect(readDraft(edited, schemas).problems).toEqual({
+    expect(readDraft(edited, schemas, undefined).problems).toEqual({
       config: "Not an object: put the value in { }.",
       limit: "is required",
       tools: "is not JSON",
@@ -584,11 +606,9 @@ describe("an assistant's configuration", () => {
 });
 
 test("an assistant is edited with an emptied description, and created without one", () => {
-  const form = new FormData();
-  form.set("name", "Support");
-  form.set("description", "");
-  expect(readTexts(form, {} as never)).toEqual({ name: "Support", description: "" });
-  expect(readTexts(form, undefined)).toEqual({ name: "Support" });
+  const texts = { name: "Support", description: "" };
+  expect(readNaming(texts, {} as never)).toEqual(texts);
+  expect(readNaming(texts, undefined)).toEqual({ name: "Support" });
 });
 
 describe("the input of a cron", () => {

@@ -16,7 +16,7 @@ export function useWorkspaceId(): string {
   return workspace;
 }
 
-type ApiQuery<T> = {
+export type ApiQuery<T> = {
   query?: CallOptions["query"];
   /** A read with a body, as the searches are. */
   post?: unknown;

@@ -38,9 +38,7 @@ export function NewAssistant({ path }: { path: ApiPath }) {
 function useShow() {
   const navigate = route.useNavigate();
   return (assistant: string | undefined) =>
-    void navigate({
-      search: ({ deployment }) => ({ deployment, assistant, version: undefined }),
-    });
+    void navigate({ search: (former) => ({ ...former, assistant, version: undefined }) });
 }
 
 type Props = { assistant: Assistant; path: ApiPath };

@@ -6,7 +6,14 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
 import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { ErrorState, Skeleton } from "../../ui/states.tsx";
-import { type ConfigDraft, draftOf, readDraft, readTexts, type Schemas } from "./config-draft.ts";
+import {
+  type ConfigDraft,
+  draftOf,
+  type Naming,
+  readDraft,
+  readNaming,
+  type Schemas,
+} from "./config-draft.ts";
 import { ConfigFields } from "./config-fields.tsx";
 
 type Props = {
@@ -26,6 +33,10 @@ export function AssistantForm({ path, assistant, onSaved, onClose }: Props) {
     enabled: assistant === undefined,
   });
   const [chosen, setChosen] = useState(assistant?.graph_id);
+  const naming = useState({
+    name: assistant?.name ?? "",
+    description: assistant?.description ?? "",
+  });
   const graph_id = chosen ?? graphs.data?.[0]?.graph_id;
   const schemas = useApiQuery<Schemas>(
     graph_id === undefined ? null : under(path)`/${graph_id}/schemas`,
@@ -52,7 +63,7 @@ export function AssistantForm({ path, assistant, onSaved, onClose }: Props) {
       ) : (
         <Fields
           key={graph_id}
-          {...{ path, assistant, graph_id, onSaved, onClose, schemas: schemas.data }}
+          {...{ path, assistant, graph_id, naming, onSaved, onClose, schemas: schemas.data }}
         />
       )}
     </Dialog>
@@ -62,10 +73,13 @@ export function AssistantForm({ path, assistant, onSaved, onClose }: Props) {
 type FieldsProps = Omit<Props, "assistant"> & {
   assistant: Assistant | undefined;
   graph_id: string;
+  /** Kept when another graph is chosen. */
+  naming: [Naming, (texts: Naming) => void];
   schemas: Schemas;
 };
 
-function Fields({ path, assistant, graph_id, schemas, onSaved, onClose }: FieldsProps) {
+function Fields({ path, assistant, graph_id, naming, schemas, onSaved, onClose }: FieldsProps) {
+  const [texts, setTexts] = naming;
   const [draft, setDraft] = useState<ConfigDraft>(() => draftOf(assistant, schemas));
   const [problems, setProblems] = useState<Record<string, string>>({});
   const save = useApiChange<object, Assistant>({
@@ -74,30 +88,30 @@ function Fields({ path, assistant, graph_id, schemas, onSaved, onClose }: Fields
     body: (request) => request,
     invalidates: [path],
   });
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault();
-    const { values, problems: found } = readDraft(draft, schemas);
+    const { values, problems: found } = readDraft(draft, schemas, assistant);
     setProblems(found);
     if (Object.keys(found).length > 0) return;
-    const texts = readTexts(new FormData(event.currentTarget), assistant);
-    save.mutate({ ...values, graph_id, ...texts }, { onSuccess: onSaved });
+    const named = readNaming(texts, assistant);
+    save.mutate({ ...values, graph_id, ...named }, { onSuccess: onSaved });
   };
   return (
     <form onSubmit={submit}>
       <div className="bd grid gap-3">
         <Field
           label="Name"
-          name="name"
           required
           autoFocus
           maxLength={255}
-          defaultValue={assistant?.name}
+          value={texts.name}
+          onChange={(event) => setTexts({ ...texts, name: event.target.value })}
         />
         <Field
           label={<Optional>Description</Optional>}
-          name="description"
           maxLength={10_000}
-          defaultValue={assistant?.description ?? ""}
+          value={texts.description}
+          onChange={(event) => setTexts({ ...texts, description: event.target.value })}
         />
         <ConfigFields draft={draft} schemas={schemas} problems={problems} onChange={setDraft} />
         {assistant && <p className="hint">Creates a version, which runs use from then on.</p>}

@@ -60,8 +60,23 @@ function textsOf(fields: InputField[], values: unknown): Record<string, string> 
   );
 }
 
+/** Reads the fields that were edited. The others stay as they are stored, or absent, at the default of the graph. */
+function readEdited(fields: InputField[], texts: Record<string, string>, stored: unknown) {
+  const values = isFields(stored) ? stored : {};
+  const before = textsOf(fields, stored);
+  const { input, problems } = readInput(fields, texts);
+  for (const field of fields) {
+    const { name, isRequired } = field;
+    if (isRequired || texts[name] !== before[name]) continue;
+    delete input[name];
+    delete problems[name];
+    if (values[name] !== undefined && isTyped(field, values)) input[name] = values[name];
+  }
+  return { input, problems };
+}
+
 /** @returns what the request holds, and what is wrong by the name of the field */
-export function readDraft(draft: ConfigDraft, schemas: Schemas) {
+export function readDraft(draft: ConfigDraft, schemas: Schemas, assistant: Assistant | undefined) {
   const problems: Record<string, string> = {};
   const readJson = (name: "config" | "context") => {
     const parsed = parseFields(draft[name]);
@@ -70,8 +85,9 @@ export function readDraft(draft: ConfigDraft, schemas: Schemas) {
     return {};
   };
   const config = readJson("config");
-  const typed = readInput(configFields(schemas), draft.configurable);
-  const typedContext = readInput(contextFields(schemas), draft.contextFields);
+  const stored: Fields = assistant?.config ?? {};
+  const typed = readEdited(configFields(schemas), draft.configurable, stored.configurable);
+  const typedContext = readEdited(contextFields(schemas), draft.contextFields, assistant?.context);
   const { configurable: others = {} } = config;
   if (!isFields(others)) problems.config = "configurable is not an object: put the value in { }.";
   const configurable = { ...(isFields(others) && others), ...typed.input };
@@ -82,8 +98,9 @@ export function readDraft(draft: ConfigDraft, schemas: Schemas) {
   return { values, problems: { ...problems, ...typed.problems, ...typedContext.problems } };
 }
 
+export type Naming = { name: string; description: string };
+
 /** @returns name and description of the request. A PATCH without a description keeps the stored one. */
-export function readTexts(form: FormData, assistant: Assistant | undefined) {
-  const { name, description } = Object.fromEntries(form);
+export function readNaming({ name, description }: Naming, assistant: Assistant | undefined) {
   return { name, ...((assistant || description) && { description }) };
 }

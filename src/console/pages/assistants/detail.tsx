@@ -18,6 +18,7 @@ import { AssistantActions } from "./actions.tsx";
 
 const route = getRouteApi("/w/$workspace/assistants");
 const PAGE = 100;
+const RETRY_MS = 1000;
 
 type Props = { assistant: Assistant; path: ApiPath };
 
@@ -28,6 +29,9 @@ export function AssistantDetail({ assistant, path }: Props) {
   const mayWrite = useMay("write");
   const query = useApiQuery<AssistantVersion[]>(under(path)`/${assistant_id}/versions`, {
     post: { limit: PAGE },
+    // Another person may save a version while this one is shown.
+    poll: (versions) =>
+      versions?.some((each) => each.version === assistant.version) ? false : RETRY_MS,
   });
   return (
     <div className="stack">

@@ -3,6 +3,7 @@ import type { Assistant } from "../../../agent-server/threads/api/assistants/ass
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath, under } from "../../api/path.ts";
+import { useItem } from "../../api/use-item.ts";
 import { ServingPage } from "../../runs/serving-page.tsx";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
@@ -47,7 +48,10 @@ function Assistants({ deployment, polling }: Props) {
     poll: polling.isPaused ? false : POLL_MS,
     keepPrevious: true,
   });
-  const chosen = query.data?.find(({ assistant_id }) => assistant_id === assistant);
+  const listed = query.data?.find(({ assistant_id }) => assistant_id === assistant);
+  const chosen = useItem(assistant === undefined ? null : under(path)`/${assistant}`, listed, {
+    poll: polling.isPaused ? false : POLL_MS,
+  });
   return (
     <>
       <TopBar title="Assistants">

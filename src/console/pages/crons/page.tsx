@@ -5,6 +5,7 @@ import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { under } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
+import { useItem } from "../../api/use-item.ts";
 import { ServingPage } from "../../runs/serving-page.tsx";
 import { agentPath } from "../../runs/stream/agent.ts";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
@@ -53,7 +54,10 @@ function Crons({ deployment, polling }: Props) {
     poll: polling.isPaused ? false : POLL_MS,
     keepPrevious: true,
   });
-  const chosen = query.data?.find(({ cron_id }) => cron_id === cron);
+  const listed = query.data?.find(({ cron_id }) => cron_id === cron);
+  const chosen = useItem(cron === undefined ? null : under(path)`/${cron}`, listed, {
+    poll: polling.isPaused ? false : POLL_MS,
+  });
   return (
     <>
       <TopBar title="Crons">

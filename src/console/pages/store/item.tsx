@@ -84,6 +84,9 @@ function EditItem({ item: { namespace, key, value }, deployment, onClose }: Edit
   return (
     <form className="grid gap-3" onSubmit={submit}>
       <JsonField label="Value, a JSON object" maxLines={MAX_LINES} {...field} />
+      <p className="hint">
+        Saving also sets the retention and the index of the item to those of langgraph.json.
+      </p>
       {put.error && (
         <ErrorState
           what="The item was not saved"

@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useState } from "react";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
+import { useItem } from "../../api/use-item.ts";
 import { LiveControl, type Polling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { Pager } from "../../ui/blocks/pager.tsx";
@@ -13,7 +13,7 @@ import { QueryState } from "../../ui/states.tsx";
 import { Time } from "../../ui/values.tsx";
 import { ItemDetail } from "./item.tsx";
 import { toLabels } from "./search.ts";
-import { type FoundItemsPage, idOf, type StoreItem } from "./store-item.ts";
+import { type FoundItemsPage, idOf, placeOf, type StoreItem } from "./store-item.ts";
 
 const route = getRouteApi("/w/$workspace/store");
 const POLL_MS = 10_000;
@@ -26,7 +26,13 @@ type Props = { deployment: string; polling: Polling };
 export function Items({ deployment, polling }: Props) {
   const { ns, key, q, offset = 0 } = route.useSearch();
   const query = useApiQuery<FoundItemsPage>(apiPath`/agents/${deployment}/store/items/search`, {
-    post: { namespace_prefix: toLabels(ns), limit: PAGE, offset, ...(q && { query: q }) },
+    post: {
+      namespace_prefix: toLabels(ns),
+      limit: PAGE,
+      offset,
+      ...(q && { query: q }),
+      refresh_ttl: false,
+    },
     poll: polling.isPaused ? false : POLL_MS,
     keepPrevious: true,
   });
@@ -41,7 +47,7 @@ export function Items({ deployment, polling }: Props) {
           <>
             {isTextUnused(items, q) && <UnusedText />}
             <ItemTable items={items} offset={offset} />
-            {key && <Chosen key={key} id={key} items={items} deployment={deployment} />}
+            {key && <Chosen key={key} id={key} {...{ items, deployment, polling }} />}
           </>
         )}
       </QueryState>
@@ -49,14 +55,16 @@ export function Items({ deployment, polling }: Props) {
   );
 }
 
-type ChosenProps = { id: string; items: StoreItem[]; deployment: string };
+type ChosenProps = Props & { id: string; items: StoreItem[] };
 
-/** The item that is open, also once newer ones have moved it off the page. */
-function Chosen({ id, items, deployment }: ChosenProps) {
-  const found = items.find((item) => idOf(item) === id);
-  const [kept, keep] = useState(found);
-  if (found !== undefined && found !== kept) keep(found);
-  return kept && <ItemDetail item={kept} deployment={deployment} />;
+/** The item that is open, on whichever page it is. */
+function Chosen({ id, items, deployment, polling }: ChosenProps) {
+  const listed = items.find((item) => idOf(item) === id);
+  const item = useItem<StoreItem>(apiPath`/agents/${deployment}/store/items`, listed, {
+    query: { ...placeOf(id), refresh_ttl: false },
+    poll: polling.isPaused ? false : POLL_MS,
+  });
+  return item && <ItemDetail item={item} deployment={deployment} />;
 }
 
 function MeaningSearch() {
