@@ -336,6 +336,13 @@ test("changes replace the rows they are about, and new runs are counted", () => 
   expect(newCount).toBe(1);
 });
 
+test("a list that was read again is newer than a change before the end of a run", () => {
+  const row = (end_time: string | null) => ({ id: "a", end_time }) as never;
+  const end = "2026-11-20T08:01:00Z";
+  expect(mergeChanges([row(end)], new Map([["a", row(null)]])).rows).toEqual([row(end)]);
+  expect(mergeChanges([row(null)], new Map([["a", row(end)]])).rows).toEqual([row(end)]);
+});
+
 test("a chart has a value for each bucket, 0 or none where the answer has no runs", () => {
   const figures = { run_count: 60, error_rate: 0.5 };
   const series = (group: string) => ({

@@ -1,5 +1,7 @@
 import { ApiError, readFailure, UnreachableError } from "./errors.ts";
-import { type ApiPath, assertRead, assertSamePath, SESSION } from "./path.ts";
+import { type ApiPath, apiPath, assertRead, assertSamePath, SESSION } from "./path.ts";
+
+const AGENTS = "/agents/";
 
 type QueryValue = string | number | boolean | null | undefined;
 /** A list repeats its parameter. */
@@ -41,7 +43,10 @@ export async function send(path: ApiPath, options: CallOptions = {}): Promise<Re
   });
   if (response.ok) return response;
   const error = new ApiError(path, response, await readFailure(response));
-  if (error.status === 401 && path !== SESSION) onSignedOut();
+  if (error.status !== 401) throw error;
+  // An agent's own authentication may refuse a session that is valid.
+  if (path.startsWith(AGENTS)) await call(apiPath`/v1/me`);
+  else if (path !== SESSION) onSignedOut();
   throw error;
 }
 
@@ -64,7 +69,7 @@ function toInit(path: ApiPath, options: CallOptions): RequestInit {
       "X-Heddle-Console": "1",
       ...(workspace && { "X-Tenant-Id": workspace }),
       // An agent that authenticates its own users accepts the workspace's session as Studio's user.
-      ...(path.startsWith("/agents/") && { "X-Auth-Scheme": "langsmith" }),
+      ...(path.startsWith(AGENTS) && { "X-Auth-Scheme": "langsmith" }),
       ...(body !== undefined && { "Content-Type": "application/json" }),
       ...headers,
     },

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { deploymentSearch } from "../pages/deployment/search.ts";
 import { settingsSearch } from "../pages/settings/frame/search.ts";
-import { textParam } from "../state/search.ts";
+import { numberParam, textParam } from "../state/search.ts";
 import { requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 
@@ -14,7 +14,10 @@ const overview = createRoute({
 const deployments = createRoute({
   getParentRoute: () => workspace,
   path: "/deployments",
-  validateSearch: (search): { q?: string | undefined } => ({ q: textParam(search, "q") }),
+  validateSearch: (search): { q?: string | undefined; offset?: number | undefined } => ({
+    q: textParam(search, "q"),
+    offset: numberParam(search, "offset"),
+  }),
   component: lazyRouteComponent(() => import("../pages/deployments/page.tsx"), "DeploymentsPage"),
 });
 

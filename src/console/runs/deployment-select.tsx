@@ -5,13 +5,21 @@ import { isId } from "../state/search.ts";
 
 const SHOWN = 100;
 
-type Serving = { isPending: boolean; error: Error | null; chosen: Deployment | null };
+type Serving = {
+  isPending: boolean;
+  error: Error | null;
+  retry: () => void;
+  chosen: Deployment | null;
+};
 
 /** The deployments that serve, among the newest ones and the one of the address. */
 function useDeployments(wanted: string | undefined) {
-  const { data, isPending, error } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
-    query: { limit: SHOWN },
-  });
+  const { data, isPending, error, refetch } = useApiQuery<DeploymentsList>(
+    apiPath`/v2/deployments`,
+    {
+      query: { limit: SHOWN },
+    },
+  );
   const listed = data?.resources ?? [];
   const isListed = listed.some(({ id }) => id === wanted);
   const isOlder = data !== undefined && !isListed && wanted !== undefined && isId(wanted);
@@ -20,15 +28,16 @@ function useDeployments(wanted: string | undefined) {
   return {
     isPending: isPending || older.isLoading,
     error,
+    retry: () => void refetch(),
     serving: all.filter(({ active_revision_id }) => active_revision_id),
   };
 }
 
 /** The deployment of the address by id or name, else the first one that serves. */
 export function useServing(wanted: string | undefined): Serving {
-  const { isPending, error, serving } = useDeployments(wanted);
+  const { serving, ...read } = useDeployments(wanted);
   const named = serving.find(({ id, name }) => id === wanted || name === wanted);
-  return { isPending, error, chosen: named ?? (wanted ? null : (serving[0] ?? null)) };
+  return { ...read, chosen: named ?? (wanted ? null : (serving[0] ?? null)) };
 }
 
 type Props = { chosen: string; onChange: (id: string) => void };

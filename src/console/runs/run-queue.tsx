@@ -5,18 +5,21 @@ import { pathTo } from "../state/path.ts";
 import { summaryOf } from "../ui/conversation/model.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
 import { formatCount } from "../ui/formats.ts";
+import { ErrorState } from "../ui/states.tsx";
 import { StatusIcon, toneOf } from "../ui/status.tsx";
 import { Elapsed, Time } from "../ui/values.tsx";
 import { answerText } from "./interrupts/answers.ts";
 import type { InterruptRequest } from "./interrupts/interrupts.ts";
 import type { RunItem } from "./stream/agent.ts";
 import { isActive, showRun } from "./stream/run-status.ts";
-import { runName } from "./use-thread.ts";
+import { RUNS_SHOWN, runName } from "./use-thread.ts";
 import type { CancelMode } from "./use-thread-actions.ts";
 
 type Props = {
   /** The oldest first. */
   runs: RunItem[];
+  /** Why they could not be read. */
+  error: Error | null;
   /** A state with a pending interrupt ends its run. */
   isWaiting: boolean;
   /** Requests that the runs may have answered. */
@@ -27,7 +30,7 @@ type Props = {
 const ENDED_SHOWN = 4;
 
 /** Runs in the order in which they run: those that ended, the one in progress, and the queue. */
-export function RunQueue({ runs, isWaiting, requests, onCancel }: Props) {
+export function RunQueue({ runs, error, isWaiting, requests, onCancel }: Props) {
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState<RunItem | null>(null);
   const ended = runs.filter((run) => !isActive(run));
@@ -43,6 +46,7 @@ export function RunQueue({ runs, isWaiting, requests, onCancel }: Props) {
           <li>
             <button type="button" className="btn sm ghost" onClick={() => setOpen(true)}>
               {formatCount(hidden, "earlier run")}
+              {runs.length === RUNS_SHOWN && ` of the newest ${RUNS_SHOWN}`}
             </button>
           </li>
         )}
@@ -56,8 +60,9 @@ export function RunQueue({ runs, isWaiting, requests, onCancel }: Props) {
             onCancel={onCancel && (() => setChosen(run))}
           />
         ))}
-        {runs.length === 0 && <li className="dim">No run yet.</li>}
+        {runs.length === 0 && error === null && <li className="dim">No run yet.</li>}
       </ol>
+      {error && <ErrorState what="The runs could not be read" error={error} />}
       {chosen !== null && onCancel && (
         <CancelDialog
           name={runName(runs, chosen.run_id)}

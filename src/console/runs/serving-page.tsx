@@ -16,10 +16,12 @@ type Props = {
 
 /** A page of one deployment that serves, with the choice of another one. */
 export function ServingPage({ wanted, onChange, children }: Props) {
-  const { chosen, isPending, error } = useServing(wanted);
+  const { chosen, isPending, error, retry } = useServing(wanted);
   const workspace = useWorkspaceId();
   if (isPending) return <Skeleton />;
-  if (error !== null) return <ErrorState what="The deployments could not be read" error={error} />;
+  if (chosen === null && error !== null) {
+    return <ErrorState what="The deployments could not be read" error={error} retry={retry} />;
+  }
   if (chosen === null) {
     return (
       <Empty

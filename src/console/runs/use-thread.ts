@@ -27,7 +27,8 @@ export type ThreadView = {
 
 const POLL_MS = 2000;
 const SLOW_POLL_MS = 10_000;
-const RUNS_SHOWN = 50;
+/** The newest runs, which are read at once. */
+export const RUNS_SHOWN = 50;
 
 /** Names a run by its place, as long as all runs of the thread are read. */
 export function runName(runs: RunItem[], run_id: string): string {

@@ -24,25 +24,26 @@ export type PaletteOption = {
 
 export type PaletteGroup = { name: string; options: PaletteOption[] };
 
-/** `isSearching` while the service looks an id up. */
-export type PaletteAnswer = { groups: PaletteGroup[]; isSearching: boolean };
+/** `status`: why there are no options. */
+export type PaletteAnswer = { groups: PaletteGroup[]; status: string };
 
 const MAX_DEPLOYMENTS = 100;
 const MAX_WAITING = 50;
 const SHOWN = 6;
+const NO_MATCH = "Nothing in this workspace has this id.";
 
 /** Returns the things that have a typed id, or else those that the text names. */
 export function usePaletteGroups(text: string): PaletteAnswer {
   const wanted = text.trim();
   const id = isId(wanted) ? wanted : null;
   const lookup = useApiQuery<Lookup>(id === null ? null : apiPath`/v1/lookup/${id}`);
-  const { deployments, waiting } = useNamed();
+  const { deployments, waiting } = useNamed(wanted);
   const actions = useActions();
   const search = useSearchOption(wanted);
-  const isSearching = lookup.isLoading;
+  const status = lookup.isLoading ? "Looking the id up" : (lookup.error?.message ?? NO_MATCH);
   if (id !== null) {
     const options = (lookup.data?.matches ?? []).map(showMatch);
-    return { groups: filled([{ name: "This id", options }]), isSearching };
+    return { groups: filled([{ name: "This id", options }]), status };
   }
   const indexIn = ({ label }: PaletteOption) => label.toLowerCase().indexOf(wanted.toLowerCase());
   const isWanted = (option: PaletteOption) => indexIn(option) !== -1;
@@ -55,7 +56,7 @@ export function usePaletteGroups(text: string): PaletteAnswer {
     ...(isPlace ? [] : [places]),
     { name: "Actions", options: [...actions.filter(isWanted), ...search] },
   ]);
-  return { groups, isSearching };
+  return { groups, status };
 }
 
 function filled(groups: PaletteGroup[]): PaletteGroup[] {
@@ -67,16 +68,21 @@ const PLACE_OPTIONS: PaletteOption[] = PLACES.map(({ key, ...place }) => ({
   hint: key && `g ${key}`,
 }));
 
-/** Deployments, and the questions of their threads with the agent and the age. */
-function useNamed(): { deployments: PaletteOption[]; waiting: PaletteOption[] } {
+/** Deployments, and the questions of their threads with the agent and the age. A long list is searched by the service. */
+function useNamed(wanted: string): { deployments: PaletteOption[]; waiting: PaletteOption[] } {
   const { data: list } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: MAX_DEPLOYMENTS },
+  });
+  const isCut = list?.resources.length === MAX_DEPLOYMENTS && wanted !== "";
+  const { data: found } = useApiQuery<DeploymentsList>(isCut ? apiPath`/v2/deployments` : null, {
+    query: { limit: SHOWN, name_contains: wanted },
   });
   const { data: inbox } = useApiQuery<WaitingThreads>(apiPath`/v1/interrupts`, {
     query: { limit: MAX_WAITING },
   });
   const names = new Map(list?.resources.map(({ id, name }) => [id, name]));
-  const deployments = [...names].map(([id, label]): PaletteOption => {
+  const { resources = [] } = (isCut ? found : list) ?? {};
+  const deployments = resources.map(({ id, name: label }): PaletteOption => {
     return { label, icon: "layers", path: `/deployments/${id}`, hint: "Deployment" };
   });
   const waiting = (inbox?.threads ?? []).map((thread): PaletteOption => {

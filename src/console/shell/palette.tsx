@@ -11,7 +11,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
   const list = useId();
-  const { groups, isSearching } = usePaletteGroups(text);
+  const { groups, status } = usePaletteGroups(text);
   const options = groups.flatMap((group) => group.options);
   const open = useOpen(onClose);
   const onKey = (event: KeyboardEvent) => {
@@ -47,7 +47,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           <Results list={list} groups={groups} chosen={options[chosen]} onOpen={open} />
           {options.length === 0 && (
             <p className="dim px-4 py-2" role="status">
-              {isSearching ? "Looking the id up" : "Nothing in this workspace has this id."}
+              {status}
             </p>
           )}
         </div>

@@ -6,7 +6,7 @@ import { useMay } from "../../api/session.ts";
 import { DeploymentTable, pollOf } from "../../deployments/table.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
-import { formatCount } from "../../ui/formats.ts";
+import { Pager } from "../../ui/blocks/pager.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
@@ -17,10 +17,10 @@ const route = getRouteApi("/w/$workspace/deployments");
 const PAGE = 100;
 
 export function DeploymentsPage() {
-  const { q } = route.useSearch();
+  const { q, offset = 0 } = route.useSearch();
   const navigate = route.useNavigate();
   const query = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
-    query: { limit: PAGE, name_contains: q },
+    query: { limit: PAGE, offset, name_contains: q },
     poll: pollOf,
     keepPrevious: true,
   });
@@ -43,7 +43,20 @@ export function DeploymentsPage() {
       </div>
       <QueryState query={query} what="The deployments could not be read">
         {({ resources }) => (
-          <Panel label="Deployments" footer={countText(resources.length)}>
+          <Panel
+            label="Deployments"
+            footer={
+              <Pager
+                noun="deployment"
+                offset={offset}
+                count={resources.length}
+                size={PAGE}
+                onChange={(next) =>
+                  void navigate({ search: (former) => ({ ...former, offset: next }) })
+                }
+              />
+            }
+          >
             {resources.length === 0 ? (
               <NoDeployments name={q} />
             ) : (
@@ -64,10 +77,6 @@ function NewButton() {
       <Icon name="plus" /> New deployment
     </Link>
   );
-}
-
-function countText(count: number): string {
-  return count < PAGE ? formatCount(count, "deployment") : `The first ${PAGE} deployments by name`;
 }
 
 function NoDeployments({ name }: { name: string | undefined }) {

@@ -15,6 +15,8 @@ import type { TimePart } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const TICKS = 3;
+/** A range that ends this near to the present is read again each minute. */
+const NOW_MS = 2 * 60_000;
 
 type Props = { answer: RunSeries; project_id: string; onZoom: (part: TimePart) => void };
 
@@ -98,9 +100,11 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen, onZoom }: ChartP
   const start = Date.parse(answer.start_time);
   const end = Date.parse(answer.end_time);
   const ticks = Array.from({ length: TICKS }, (_, n) => start + ((end - start) * n) / TICKS);
+  const stride_ms = answer.stride_seconds * 1000;
+  const isNow = (ms: number) => ms > Date.now() - NOW_MS;
   const count = plotted[0]?.values.length ?? 0;
   const at = cursor ?? count - 1;
-  const time = formatTick(start + at * answer.stride_seconds * 1000, end - start);
+  const time = formatTick(start + at * stride_ms, end - start);
   const isEmpty = plotted.every(({ values: all }) => all.every((value) => value === null));
   const values = plotted.map(({ label, values: all }) => {
     const value = all[at];
@@ -120,7 +124,7 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen, onZoom }: ChartP
           lines={lines}
           isFilled={kind.isStacked}
           format={kind.format}
-          ticks={[...ticks.map((ms) => formatTick(ms, end - start)), "now"]}
+          ticks={[...ticks, end].map((ms) => (isNow(ms) ? "now" : formatTick(ms, end - start)))}
           cursor={cursor}
           marks={marks.map(({ id, name, at: since }) => ({
             id,

@@ -27,7 +27,7 @@ export function Failing({ deployments }: { deployments: Deployment[] }) {
   const parts = [
     useFiringAlerts(),
     useFailedBuilds(deployments),
-    useFailedRuns(deployments),
+    ...useFailedRuns(deployments),
     useFailedExports("FAILED"),
     useFailedExports("TIMEDOUT"),
   ];
@@ -84,11 +84,14 @@ function useFailedBuilds(deployments: Deployment[]): OverviewProblem[] {
   });
 }
 
-function useFailedRuns(deployments: Deployment[]): OverviewProblem[] | null {
+/** The second part is `null` while the runs of a deployment are not known: those of the busiest are read. */
+function useFailedRuns(deployments: Deployment[]): (OverviewProblem[] | null)[] {
   const workspace = useWorkspaceId();
   const { activityOf, isRead } = useActivity(deployments);
-  if (!isRead) return null;
-  return deployments.flatMap(({ id, name, tracing_project_id: project }) => {
+  const isKnown = ({ id, tracing_project_id }: Deployment) =>
+    tracing_project_id === null || activityOf(id) !== null;
+  const problems = deployments.flatMap((deployment): OverviewProblem[] => {
+    const { id, name, tracing_project_id: project } = deployment;
     const { runs = 0, errors = 0, failed_at = null } = activityOf(id) ?? {};
     if (failed_at === null) return [];
     const search = new URLSearchParams({
@@ -107,6 +110,7 @@ function useFailedRuns(deployments: Deployment[]): OverviewProblem[] | null {
       },
     ];
   });
+  return [problems, isRead && deployments.every(isKnown) ? [] : null];
 }
 
 /** `14:30`. */

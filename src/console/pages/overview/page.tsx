@@ -42,7 +42,10 @@ export function OverviewPage() {
                 <Failing deployments={resources} />
               </div>
               <RunningExports />
-              <Panel title="Deployments">
+              <Panel
+                title="Deployments"
+                footer={resources.length === SHOWN ? `The ${SHOWN} oldest deployments` : undefined}
+              >
                 <DeploymentTable rows={resources} />
               </Panel>
             </div>

@@ -67,6 +67,7 @@ export function PlaygroundInput({ target, assistant, view, actions, thread_id }:
       ) : (
         <InputForm
           key={assistant.assistant_id}
+          draftKey={`${target.deployment} ${assistant.assistant_id}`}
           schema={schema}
           isBusy={start.isPending || view.active !== null}
           end={stop}
@@ -85,10 +86,11 @@ function StopButton({ run_id, actions: { cancel } }: StopProps) {
   const latest = useRef(stop);
   latest.current = stop;
   useEffect(() => {
-    const onKey = ({ key, defaultPrevented }: KeyboardEvent) => {
-      // A dialog on top takes the key.
+    const onKey = ({ key, defaultPrevented, isComposing, target }: KeyboardEvent) => {
+      // A dialog on top takes the key, and so does a search field.
       const isCovered = document.querySelector("dialog[open], :popover-open") !== null;
-      if (key === "Escape" && !defaultPrevented && !isCovered) latest.current();
+      const isTaken = defaultPrevented || isComposing || target instanceof HTMLInputElement;
+      if (key === "Escape" && !isTaken && !isCovered) latest.current();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);

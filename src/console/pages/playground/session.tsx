@@ -71,8 +71,12 @@ type MessagesProps = { view: ThreadView; assistant: Assistant; hasThread: boolea
 
 function Messages({ view, assistant, hasThread }: MessagesProps) {
   const mayWrite = useMay("write");
-  const { error } = view.thread;
-  if (hasThread && error) return <ErrorState what="The thread could not be read" error={error} />;
+  const { error, data, refetch } = view.thread;
+  if (hasThread && error && data === undefined) {
+    return (
+      <ErrorState what="The thread could not be read" error={error} retry={() => void refetch()} />
+    );
+  }
   return (
     <ThreadMessages
       view={view}

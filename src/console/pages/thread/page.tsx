@@ -119,7 +119,7 @@ function Found({ view, thread_id, agent }: FoundProps) {
           view={view}
           actions={actions}
           assistant_id={assistant_id}
-          checkpoint_id={chosen?.id}
+          checkpoint_id={checkpoints.wanted}
           onStarted={() => choose(undefined)}
         />
       </section>
@@ -163,6 +163,7 @@ function Side({ view, thread_id, checkpoints, actions, isWaiting }: SideProps) {
     <aside className="side" aria-label="Thread details">
       <RunQueue
         runs={view.inOrder}
+        error={view.runs.error}
         isWaiting={isWaiting}
         requests={checkpoints.requests}
         onCancel={

@@ -14,6 +14,8 @@ export type CheckpointView = {
   index: number;
   /** The chosen checkpoint, `null` for now. */
   chosen: CheckpointMark | null;
+  /** Id of the checkpoint of the address, `undefined` for now. */
+  wanted: string | undefined;
   /** The state at the checkpoint that is shown, and at the one before it. */
   state: StateItem | undefined;
   former: StateItem | undefined;
@@ -39,7 +41,7 @@ export function useCheckpoints(
     },
     keepPrevious: true,
   });
-  const marks = toMarks(history.data ?? []);
+  const { marks, isListed, error } = useMarks(path, history.data, cp);
   const at = marks.findIndex(({ id }) => id === cp);
   const chosen = at >= 0 && at < marks.length - 1 ? (marks[at] ?? null) : null;
   const index = chosen === null ? marks.length - 1 : at;
@@ -51,9 +53,23 @@ export function useCheckpoints(
   );
   return {
     ...{ history, marks, index, chosen, requests },
-    ...{ state: state.shown, error: state.error, isStale: state.isPlaceholderData },
+    wanted: isListed ? chosen?.id : cp,
+    ...{ state: state.shown, error: state.error ?? error, isStale: state.isPlaceholderData },
     former: former.shown,
   };
+}
+
+/** The history, and before it the checkpoint of the address when it is older than that. */
+function useMarks(
+  path: PathTag,
+  history: Partial<StateItem>[] | undefined,
+  cp: string | undefined,
+) {
+  const listed = toMarks(history ?? []);
+  const isListed = listed.some(({ id }) => id === cp);
+  const older = useStateAt(path, history && !isListed ? cp : undefined);
+  const marks = older.shown ? [...toMarks([older.shown]), ...listed] : listed;
+  return { marks, isListed, error: older.error };
 }
 
 function useStateAt(path: PathTag, id: string | undefined) {

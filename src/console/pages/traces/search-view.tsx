@@ -23,6 +23,7 @@ import { SavedViews } from "./views/saved-views.tsx";
 
 const route = getRouteApi("/w/$workspace/traces");
 const POLL_MS = 10_000;
+const MINUTE_MS = 60_000;
 
 type Props = { project: Project; projects: Project[] };
 type Change = (search: TracesSearch) => void;
@@ -52,7 +53,7 @@ export function TraceSearchView({ project, projects }: Props) {
       <div className="trace-query">
         <QueryRow {...{ project, projects, search, known, change, range, window }} />
         <Facets facets={facets} filter={q ?? ""} change={change} />
-        <Chart window={window} body={body} search={search} change={change} />
+        <Chart range={range} body={body} search={search} change={change} />
       </div>
       <TraceList query={list} projects={projects} pick={search.pick} change={change} />
     </>
@@ -121,9 +122,13 @@ function Facets({ facets, filter, change }: FacetsProps) {
   );
 }
 
-type ChartProps = { window: TimeWindow; body: object; search: TracesSearch; change: Change };
+type ChartProps = { range: RangeName; body: object; search: TracesSearch; change: Change };
 
-function Chart({ window, body, search: { from, to }, change }: ChartProps) {
+/** Moves on each minute, unlike the list, which shows what was there and adds what is new. */
+function Chart({ range, body: listed, search: { from, to }, change }: ChartProps) {
+  const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
+  const window = windowOf(range, now, { from, to });
+  const body = { ...listed, start_time: from ?? window.start };
   const stride = toStride(window.stride_s);
   const query = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
     post: { ...body, start_time: window.start, end_time: window.end, stride },

@@ -4,6 +4,8 @@ import { JsonForm } from "./json-form.tsx";
 import { SchemaFields } from "./schema-fields.tsx";
 
 type Props = {
+  /** Keeps what was typed, also when the first run gives the page a thread. */
+  draftKey: string;
   /** JSON Schema of the input, `null` when unknown. */
   schema: unknown;
   isBusy: boolean;
@@ -12,11 +14,14 @@ type Props = {
   onSend: (input: unknown) => void;
 };
 
+/** Texts of the fields by their `draftKey`. */
+const drafts = new Map<string, Record<string, string>>();
+
 /** The fields of a graph's input; any JSON where its schema is unknown. */
-export function InputForm({ schema, isBusy, end, onSend }: Props) {
+export function InputForm({ draftKey, schema, isBusy, end, onSend }: Props) {
   const fields = inputFields(schema);
   const [isJson, setJson] = useState(false);
-  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [texts, setTexts] = useState(drafts.get(draftKey) ?? {});
   const [problems, setProblems] = useState<Record<string, string>>({});
   if (fields.length === 0 || isJson) {
     return (
@@ -44,7 +49,11 @@ export function InputForm({ schema, isBusy, end, onSend }: Props) {
           fields={fields}
           texts={texts}
           problems={problems}
-          onChange={(name, text) => setTexts({ ...texts, [name]: text })}
+          onChange={(name, text) => {
+            const next = { ...texts, [name]: text };
+            drafts.set(draftKey, next);
+            setTexts(next);
+          }}
         />
       </div>
       <div className="row">

@@ -106,27 +106,30 @@ type AnswerProps = {
 
 function Answer({ request, isBusy, send }: AnswerProps) {
   const [isJson, setJson] = useState(false);
-  if (isJson) {
-    return (
-      <JsonForm
-        label="Answer as JSON"
-        act="Answer"
-        placeholder={'"yes", or {"approved": true}'}
-        initial={request.actions.length === 0 ? "" : exampleOf(request)}
-        isBusy={isBusy}
-        onSend={send}
-        onBack={() => setJson(false)}
-      />
-    );
-  }
-  const onJson = () => setJson(true);
-  if (request.actions.length === 0) {
-    const options = optionsOf(request);
-    return <TextAnswer options={options} isBusy={isBusy} onSend={send} onJson={onJson} />;
-  }
+  const form = { isBusy, onJson: () => setJson(true) };
   const decide = (decisions: Decision[]) => send(answerOf(request, decisions));
   return (
-    <DecisionForm actions={request.actions} isBusy={isBusy} onDecide={decide} onJson={onJson} />
+    <>
+      {isJson && (
+        <JsonForm
+          label="Answer as JSON"
+          act="Answer"
+          placeholder={'"yes", or {"approved": true}'}
+          initial={request.actions.length === 0 ? "" : exampleOf(request)}
+          isBusy={isBusy}
+          onSend={send}
+          onBack={() => setJson(false)}
+        />
+      )}
+      {/* Keeps what was typed and decided. */}
+      <div hidden={isJson}>
+        {request.actions.length === 0 ? (
+          <TextAnswer options={optionsOf(request)} onSend={send} {...form} />
+        ) : (
+          <DecisionForm actions={request.actions} onDecide={decide} {...form} />
+        )}
+      </div>
+    </>
   );
 }
 

@@ -67,7 +67,11 @@ export function mergeChanges(
   listed: TraceListRow[],
   changed: ReadonlyMap<string, TraceListRow>,
 ): { rows: TraceListRow[]; newCount: number } {
-  const rows = listed.map((row) => changed.get(row.id) ?? row);
+  const rows = listed.map((row) => {
+    const change = changed.get(row.id);
+    // A list that was read again may be newer than the changes, which are read page by page.
+    return change === undefined || (row.end_time && !change.end_time) ? row : change;
+  });
   const known = new Set(listed.map(({ id }) => id));
   const newCount = [...changed.keys()].filter((id) => !known.has(id)).length;
   return { rows, newCount };

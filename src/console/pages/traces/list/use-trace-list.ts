@@ -15,6 +15,9 @@ import { fromV2, SELECT, type TraceListRow } from "./trace-row.ts";
 
 export const PAGE = 100;
 const POLL_MS = 5000;
+const CHANGES_PAGE = 500;
+/** Further pages of changes in one poll, after a time in which the page was hidden. */
+const MAX_MORE = 9;
 /** Changed runs that are kept beside the list. */
 const MAX_CHANGED = 2000;
 
@@ -60,14 +63,19 @@ export function useTraceChanges(
     queryKey,
     queryFn: async ({ signal }) => {
       const former = client.getQueryData<Changes>(queryKey);
-      const page = await readWith<RunChanges>(
-        apiPath`/api/v2/runs/changes`,
-        { ...body, selects: SELECT, cursor: former?.cursor },
-        { workspace, signal },
-      );
-      const rows = page.items.map(fromV2).map((row): [string, TraceListRow] => [row.id, row]);
-      const changed = [...(former?.changed ?? []), ...rows].slice(-MAX_CHANGED);
-      return { cursor: page.next_cursor, changed: new Map(changed) };
+      let cursor = former?.cursor;
+      let changed = [...(former?.changed ?? [])];
+      for (let pages = 0; ; pages += 1) {
+        const page = await readWith<RunChanges>(
+          apiPath`/api/v2/runs/changes`,
+          { ...body, selects: SELECT, page_size: CHANGES_PAGE, cursor },
+          { workspace, signal },
+        );
+        cursor = page.next_cursor;
+        const rows = page.items.map(fromV2).map((row): [string, TraceListRow] => [row.id, row]);
+        changed = [...changed, ...rows].slice(-MAX_CHANGED);
+        if (!page.has_more || pages === MAX_MORE) return { cursor, changed: new Map(changed) };
+      }
     },
     refetchInterval: isLive ? POLL_MS : false,
     structuralSharing: false,
