@@ -9,7 +9,7 @@ import {
   toRequest,
 } from "../../src/console/pages/crons/cron-draft.ts";
 import { nextFirings } from "../../src/console/pages/crons/next-firings.ts";
-import { parseFilter } from "../../src/console/pages/threads/filter.ts";
+import { parseFilter, withTexts } from "../../src/console/pages/threads/filter.ts";
 import { tagsOf, titleOf } from "../../src/console/pages/threads/title.ts";
 import {
   forkOf,
@@ -510,6 +510,15 @@ test.each([
 
 test("a run with an input answers nothing", () => {
   expect(answerText({ input: { resume: 1 } }, [])).toBeNull();
+});
+
+test.each([
+  ["user_id=1042", 'user_id="1042"'],
+  ["a=b paid=true values.n=null -c", 'a=b paid="true" values.n="null" -c'],
+  ['user_id="1042"', null],
+  ["a={} b=x c", null],
+])("the filter %s is as texts %s", (text, quoted) => {
+  expect(withTexts(text)).toBe(quoted);
 });
 
 describe("an assistant's configuration", () => {

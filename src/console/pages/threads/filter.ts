@@ -24,6 +24,22 @@ export function parseFilter(text: string): { filter: ThreadFilter; unparsed: str
   return { filter, unparsed: unparsed[0] ?? null };
 }
 
+/**
+ * Returns the filter with numbers, booleans and nulls as texts: metadata of `"1042"` is not that of `1042`.
+ * @returns `null` without any
+ */
+export function withTexts(text: string): string | null {
+  const quoted = text.replace(TOKENS, (token) => {
+    const at = token.indexOf("=") + 1;
+    const value = token.slice(at);
+    const parsed = parseOr(value);
+    const isText =
+      at < 2 || typeof parsed === "string" || (parsed !== null && typeof parsed === "object");
+    return isText ? token : `${token.slice(0, at)}"${value}"`;
+  });
+  return quoted === text ? null : quoted;
+}
+
 function addToken(filter: ThreadFilter, token: string): boolean {
   const at = token.indexOf("=");
   if (isId(token)) filter.ids = [...(filter.ids ?? []), token.toLowerCase()];

@@ -12,7 +12,7 @@ import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
-import { parseFilter } from "./filter.ts";
+import { parseFilter, withTexts } from "./filter.ts";
 import { Filters, UnparsedWord } from "./filters.tsx";
 import { PAGE_SIZE, Pages } from "./pages.tsx";
 import type { ThreadsSearch } from "./search.ts";
@@ -115,7 +115,11 @@ function Listed({ deployment, rows: read, view, total, change }: ListedProps) {
       }
     >
       {rows.length === 0 ? (
-        <NoThreads isFiltered={q !== "" || status !== undefined || page > 1} />
+        <NoThreads
+          isFiltered={q !== "" || status !== undefined || page > 1}
+          quoted={withTexts(q)}
+          change={change}
+        />
       ) : (
         <ThreadTable deployment={deployment} rows={rows} />
       )}
@@ -163,7 +167,21 @@ function LiveBar({ query, isPaused, change }: LiveProps) {
   );
 }
 
-function NoThreads({ isFiltered }: { isFiltered: boolean }) {
+type NoneProps = { isFiltered: boolean; quoted: string | null; change: Change };
+
+function NoThreads({ isFiltered, quoted, change }: NoneProps) {
+  if (quoted !== null) {
+    const act = (
+      <button type="button" className="btn" onClick={() => change({ q: quoted })}>
+        Find <code>{quoted}</code>
+      </button>
+    );
+    return (
+      <Empty title="No thread matches" action={act}>
+        A number or a boolean finds no text of the same characters.
+      </Empty>
+    );
+  }
   if (isFiltered) return <Empty title="No thread matches">Change the filter or the status.</Empty>;
   return (
     <Empty title="No threads yet">
