@@ -13,7 +13,7 @@ import { ErrorState, Skeleton } from "../../../ui/states.tsx";
 import { Elsewhere } from "./elsewhere.tsx";
 import { countText, mergeChanges, type TraceListRow } from "./trace-row.ts";
 import { TraceTable } from "./trace-table.tsx";
-import { type ListQuery, useTraceChanges, useTraceList } from "./use-trace-list.ts";
+import { type ListQuery, useRunning, useTraceChanges, useTraceList } from "./use-trace-list.ts";
 
 type Props = {
   query: ListQuery;
@@ -33,7 +33,8 @@ export function TraceList({ query, projects, pick, change }: Props) {
     () => (list.data?.pages ?? []).flatMap(({ runs }) => runs as TraceListRow[]),
     [list.data],
   );
-  const { rows, newCount } = mergeChanges(listed, changes.changed);
+  const running = useRunning(query, listed, isLive);
+  const { rows, newCount } = mergeChanges(listed, new Map([...changes.changed, ...running]));
   useEffect(() => keepOrder(rows.map(({ trace_id }) => trace_id)), [rows]);
   const invalidate = useInvalidate();
   const show = () => {

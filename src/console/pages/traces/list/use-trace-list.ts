@@ -9,7 +9,7 @@ import { useMemo } from "react";
 import type { RunChanges } from "../../../../traces/live/changes-schema.ts";
 import type { RunsPage } from "../../../../traces/query/query-schema.ts";
 import { readWith } from "../../../api/client.ts";
-import { useWorkspaceId } from "../../../api/hooks.ts";
+import { useApiQuery, useWorkspaceId } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
 import { fromV2, SELECT, type TraceListRow } from "./trace-row.ts";
 
@@ -46,6 +46,22 @@ export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) 
     enabled: isReady,
     staleTime: 30_000,
   });
+}
+
+/** Listed runs that ran when they were read, as they are now: a filter that they no longer match has no changes of them. */
+export function useRunning(
+  { project, filter }: ListQuery,
+  listed: TraceListRow[],
+  isLive: boolean,
+): [string, TraceListRow][] {
+  const running = listed.filter(({ end_time }) => end_time === null).slice(0, PAGE);
+  const id = running.map((row) => row.id);
+  const { data } = useApiQuery<RunsPage>(apiPath`/api/v1/runs/query`, {
+    post: { session: [project], id, limit: PAGE, select: SELECT },
+    enabled: filter !== undefined && id.length > 0,
+    poll: isLive && POLL_MS,
+  });
+  return (data?.runs as TraceListRow[] | undefined)?.map((row) => [row.id, row]) ?? [];
 }
 
 type Changes = { cursor: string; changed: Map<string, TraceListRow> };
