@@ -4,6 +4,10 @@ import { lastColumnId, toTableSchema } from "./table-schema.ts";
 
 /** Snapshots that time travel reaches. They bound the size of the metadata to about 500 KB. */
 export const MAX_SNAPSHOTS = 1000;
+/** Limit of what snapshots take of the table's row, which has 2 MB. Long keys leave room for fewer. */
+const MAX_SNAPSHOT_BYTES = 1_500_000;
+/** A snapshot without its keys: that of its list, and that of a manifest which only older snapshots need. */
+const SNAPSHOT_BYTES = 700;
 /** Former metadata files that stay in the bucket, for catalogs that name one. */
 export const MAX_FORMER_VERSIONS = 100;
 
@@ -24,7 +28,7 @@ export function metadataFile(location: string, version: number): string {
   return `${location}/metadata/v${version}.metadata.json`;
 }
 
-/** Returns the next metadata of a table, the first when it has none. The oldest snapshot may drop out. */
+/** Returns the next metadata of a table, the first when it has none. The oldest snapshots may drop out. */
 export function appendSnapshot(
   table: Table,
   former: TableMetadata | null,
@@ -35,16 +39,22 @@ export function appendSnapshot(
   const at = Math.max(now_ms, former?.["last-updated-ms"] ?? 0);
   const { snapshot_id, version } = next;
   const log = { "timestamp-ms": at, "snapshot-id": snapshot_id };
+  const max = maxSnapshots(next.manifest_list);
   return {
     ...(former ?? emptyTable(table)),
     "last-sequence-number": version,
     "last-updated-ms": at,
     "current-snapshot-id": snapshot_id,
     refs: { main: { "snapshot-id": snapshot_id, type: "branch" } },
-    snapshots: keepLast(former?.snapshots, toSnapshot(former, next, at), MAX_SNAPSHOTS),
-    "snapshot-log": keepLast(former?.["snapshot-log"], log, MAX_SNAPSHOTS),
+    snapshots: keepLast(former?.snapshots, toSnapshot(former, next, at), max),
+    "snapshot-log": keepLast(former?.["snapshot-log"], log, max),
     "metadata-log": former === null ? [] : formerVersions(table, former, version - 1),
   };
+}
+
+function maxSnapshots(manifest_list: string): number {
+  const key_bytes = new TextEncoder().encode(JSON.stringify(manifest_list)).byteLength;
+  return Math.min(MAX_SNAPSHOTS, Math.floor(MAX_SNAPSHOT_BYTES / (SNAPSHOT_BYTES + 2 * key_bytes)));
 }
 
 function emptyTable({ id, location, columns }: Table) {

@@ -8,7 +8,7 @@ import {
   MAX_SNAPSHOTS,
   unusedBetween,
 } from "../../../src/exports/iceberg/metadata.ts";
-import type { TableManifest, TableMetadata } from "../../../src/exports/table-state.ts";
+import type { TableManifest, TableMetadata, UnusedFile } from "../../../src/exports/table-state.ts";
 import { carryOn, type Exporter, exporter, given } from "../support/exports.ts";
 import { hour, openTable, scan, scheduleTable, spawnWindow } from "./support.ts";
 
@@ -82,6 +82,24 @@ test("ten years of hourly windows have at most 150 manifests, with every version
   expect(most).toBeLessThanOrEqual(150);
   expect(written / files).toBeLessThan(4);
 });
+
+test("the row of a table with the longest prefix stays below 2 MB", () => {
+  const folder = `s3://bucket/${"p".repeat(600)}/export/schedule/metadata`;
+  let [metadata, unused]: [TableMetadata | null, UnusedFile[]] = [null, []];
+  for (let version = 1; version <= 2 * MAX_SNAPSHOTS; version++) {
+    const name = `${folder}/${version}-${crypto.randomUUID()}`;
+    const window = { "heddle.window": `${hour(version)} ${crypto.randomUUID()}`.padEnd(200) };
+    const added = { manifest_list: `${name}-snapshot.avro`, files: 1, rows: 2, bytes: 3 };
+    const snapshot = { ...added, snapshot_id: 2 ** 52 + version, version, properties: window };
+    const next = appendSnapshot({ ...table, location: folder }, metadata, snapshot, version);
+    const isGone = metadata === null ? () => false : isDeletable(metadata);
+    const merged = { url: `${name}-added.avro`, version };
+    unused = [...unused.filter((file) => !isGone(file)), ...unusedBetween(metadata, next), merged];
+    metadata = next;
+  }
+  expect(metadata?.snapshots.length).toBeGreaterThan(500);
+  expect(JSON.stringify([metadata, unused]).length).toBeLessThan(1_800_000);
+}, 120_000);
 
 test("metadata keeps 1000 snapshots and 100 former versions, and names what it drops once", () => {
   let metadata: TableMetadata | null = null;
