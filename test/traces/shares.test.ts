@@ -89,6 +89,27 @@ describe("the link of a trace", () => {
     expect(await status(path(made, "run"))).toBe(200);
   });
 
+  test("works when its encryption key is removed, until it is revoked", async () => {
+    const { root } = await trace("rotated");
+    const made = await share(root);
+    // No key derives the token of another id.
+    await env.DB.prepare("UPDATE trace_shares SET id = ? WHERE trace_id = ?")
+      .bind(crypto.randomUUID(), root.id)
+      .run();
+    const call = (method: string) => api(`/runs/${root.id}/share`, { key: ours.editor, method });
+    for (const method of ["GET", "PUT"]) {
+      const answer = await call(method);
+      expect([answer.status, await answer.text()]).toEqual([
+        409,
+        expect.stringContaining("revoke"),
+      ]);
+    }
+    expect(await status(path(made, "run"))).toBe(200);
+    expect((await call("DELETE")).status).toBe(204);
+    expect((await share(root)).share_token).not.toBe(made.share_token);
+    expect(await status(path(made, "run"))).toBe(404);
+  });
+
   test("is written to the audit log", async () => {
     const { root } = await trace("audited");
     await share(root);

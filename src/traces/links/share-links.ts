@@ -2,6 +2,7 @@ import { and, eq } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { database } from "../../shared/context.ts";
 import { createLink, hashToken, tokenOfLink } from "../../shared/crypto/link-tokens.ts";
+import { AppError } from "../../shared/errors.ts";
 import { baseUrl } from "../../shared/http/base-url.ts";
 import { among, deleteSome, hasSome, inWorkspace, MAX_IDS } from "../../shared/storage/sql.ts";
 import { chunks } from "../../shared/work/chunks.ts";
@@ -27,13 +28,18 @@ export async function createShareLink(
   return made ? token : createShareLink(ctx, { project_id, trace_id });
 }
 
-/** @returns `null` when the trace is not shared. Deletes a link whose token no key derives any more. */
+/**
+ * @returns `null` when the trace is not shared
+ * @throws AppError 409 for a link that works and cannot be shown: the key that derived its token is removed
+ */
 export async function findShareToken(ctx: Context, trace_id: string): Promise<string | null> {
   const [row] = await ctx.db.select().from(trace_shares).where(isShareOf(ctx, trace_id));
   if (!row) return null;
   const token = await tokenOfLink(ctx.env, PURPOSE, row);
-  if (token === null) await deleteShareLink(ctx, trace_id);
-  return token;
+  if (token !== null) return token;
+  const text =
+    "The trace has a link of an earlier encryption key, which works and cannot be shown: revoke it to create another.";
+  throw new AppError("conflict", text);
 }
 
 export async function deleteShareLink(ctx: Context, trace_id: string): Promise<void> {

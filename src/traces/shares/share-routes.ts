@@ -14,11 +14,15 @@ const path = "/api/v1/runs/{run_id}/share";
 const description =
   "Creates a link that shows the trace without a key, or returns the existing one. Heddle chooses the token: one in the body has no effect.";
 
+const hidden = {
+  409: problem("The link is of an encryption key that was removed: revoke it to create another"),
+};
+
 const create = operation("put", path, "createTraceShare", {
   summary: "Create the link of a trace",
   description,
   request: { params },
-  responses: { 200: json(TraceShare, "The link of the trace") },
+  responses: { 200: json(TraceShare, "The link of the trace"), ...hidden },
 });
 shareRoutes.openapi(create, async (c) =>
   c.json(await createShare(c.var.ctx, c.req.valid("param").run_id, originOf(c.req.url)), 200),
@@ -30,6 +34,7 @@ const get = operation("get", path, "getTraceShare", {
   request: { params },
   responses: {
     200: json(z.union([TraceShare, z.null()]), "The link, `null` when the trace is not shared"),
+    ...hidden,
   },
 });
 shareRoutes.openapi(get, async (c) =>
@@ -56,7 +61,7 @@ const createV2 = operation("post", pathV2, "createTraceShareV2", {
   summary: "Create the link of a trace (v2)",
   description,
   request: { params },
-  responses: { 200: json(TraceShareV2, "The token of the link"), ...problems },
+  responses: { 200: json(TraceShareV2, "The token of the link"), ...hidden, ...problems },
 });
 shareRoutes.openapi(createV2, async (c) => {
   const share = await createShare(c.var.ctx, c.req.valid("param").run_id, originOf(c.req.url));

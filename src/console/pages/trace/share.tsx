@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { TraceShare } from "../../../traces/shares/share-schema.ts";
+import { ApiError } from "../../api/errors.ts";
 import { useApiChange, useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import { useMay } from "../../api/session.ts";
@@ -29,6 +30,8 @@ function ShareDialog({ trace_id, onClose }: { trace_id: string; onClose: () => v
   const revoke = useApiChange({ method: "DELETE", path, invalidates: [path] });
   const isBusy = create.isPending || revoke.isPending;
   const error = create.error ?? revoke.error;
+  // A link of a removed key cannot be shown.
+  const isHidden = query.error instanceof ApiError && query.error.status === 409;
   return (
     <Dialog title="Share this trace" onClose={onClose}>
       <div className="bd mid grid gap-3">
@@ -45,7 +48,7 @@ function ShareDialog({ trace_id, onClose }: { trace_id: string; onClose: () => v
         <button type="button" className="btn" onClick={onClose}>
           Close
         </button>
-        {query.data ? (
+        {query.data || isHidden ? (
           <button
             type="button"
             className="btn danger"
