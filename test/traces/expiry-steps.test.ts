@@ -191,6 +191,7 @@ describe("the sweep", () => {
     ["SHORTLIVED_DAYS", "00", true],
     ["SHORTLIVED_DAYS", "40", true],
     ["LONGLIVED_DAYS", "10", false],
+    ["SHORTLIVED_DAYS", "", false],
   ])("with %s = %s keeps a short-lived trace of 20 days: %s", async (name, days, isKept) => {
     const one = await scene();
     const run = wireRun(one.name, {}, { at: daysAgo(20) });
@@ -207,7 +208,7 @@ describe("the sweep", () => {
   });
 
   test.each([
-    { SHORTLIVED_DAYS: "" },
+    { SHORTLIVED_DAYS: "two" },
     { LONGLIVED_DAYS: "-1" },
     { LONGLIVED_DAYS: "1.5" },
     { LONGLIVED_DAYS: "40000" },

@@ -21,7 +21,8 @@ import { alerts } from "./table.ts";
 export async function createAlert(ctx: Context, input: AlertCreateRequest): Promise<Alert> {
   assertMay(ctx, "write");
   const { workspace_id } = ctx.caller;
-  await assertRule(ctx, input);
+  assertRule(ctx, input);
+  if (input.session_id !== null) await assertProject(ctx, input.session_id);
   if ((await ctx.db.$count(alerts, eq(alerts.workspace_id, workspace_id))) >= MAX_ALERTS) {
     const text = `The workspace has ${MAX_ALERTS} alerts, which is the limit: delete one first.`;
     throw new AppError("conflict", text);
@@ -62,7 +63,9 @@ export async function updateAlert(
   patch: AlertPatchRequest,
 ): Promise<Alert> {
   assertMay(ctx, "write");
-  await assertRule(ctx, Alert.parse({ ...(await getAlert(ctx, alert_id)), ...patch }));
+  assertRule(ctx, Alert.parse({ ...(await getAlert(ctx, alert_id)), ...patch }));
+  // An alert of a deleted project may still be disabled.
+  if (patch.session_id) await assertProject(ctx, patch.session_id);
   const now = new Date().toISOString();
   const [row] = await ctx.db
     .update(alerts)
@@ -96,10 +99,10 @@ type Rule = Pick<
   "metric" | "session_id" | "filter" | "feedback_key" | "webhook"
 >;
 
-async function assertRule(
+function assertRule(
   ctx: Context,
   { metric, session_id, filter, feedback_key, webhook }: Rule,
-): Promise<void> {
+): void {
   assertReachable(ctx.env, "webhooks", { webhook });
   const isQuota = metric === "quota_used";
   const needs = (field: keyof Rule, value: string | null, isNeeded: boolean) => {
@@ -111,5 +114,4 @@ async function assertRule(
   needs("feedback_key", feedback_key, metric === "feedback_score");
   if (isQuota) needs("filter", filter, false);
   if (filter !== null) assertRunFilter(filter);
-  if (session_id !== null) await assertProject(ctx, session_id);
 }

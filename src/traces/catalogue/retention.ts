@@ -16,9 +16,18 @@ const NUMBER = /^\d{1,5}$/;
 /** No partition has an earlier day. */
 const NEVER = "";
 
+/** An empty variable is not set. */
+function settingsOf(env: Settings): typeof DEFAULTS {
+  return {
+    DEFAULT_TRACE_TIER: env.DEFAULT_TRACE_TIER || DEFAULTS.DEFAULT_TRACE_TIER,
+    SHORTLIVED_DAYS: env.SHORTLIVED_DAYS || DEFAULTS.SHORTLIVED_DAYS,
+    LONGLIVED_DAYS: env.LONGLIVED_DAYS || DEFAULTS.LONGLIVED_DAYS,
+  };
+}
+
 /** @returns `null` when the variables of retention are valid */
 export function retentionProblem(env: Settings): string | null {
-  const { DEFAULT_TRACE_TIER: tier, ...days } = { ...DEFAULTS, ...env };
+  const { DEFAULT_TRACE_TIER: tier, ...days } = settingsOf(env);
   for (const name of ["SHORTLIVED_DAYS", "LONGLIVED_DAYS"] as const) {
     if (NUMBER.test(days[name]) && Number(days[name]) <= MAX_DAYS) continue;
     return `${name}: must be a number of days from 1 to ${MAX_DAYS}, or 0 to keep traces for good`;
@@ -34,7 +43,7 @@ export function defaultTier({ DEFAULT_TRACE_TIER }: Settings): TraceTier {
 
 /** Days after which traces of each tier are deleted, `null` for never. */
 export function retentionDays(env: Settings): Record<TraceTier, number | null> {
-  const { SHORTLIVED_DAYS, LONGLIVED_DAYS } = { ...DEFAULTS, ...env };
+  const { SHORTLIVED_DAYS, LONGLIVED_DAYS } = settingsOf(env);
   return { shortlived: Number(SHORTLIVED_DAYS) || null, longlived: Number(LONGLIVED_DAYS) || null };
 }
 
@@ -51,6 +60,6 @@ export function expiryDays(env: Settings, now: Date): ExpiryDays {
   if (problem !== null) throw new Error(problem);
   const before = (days: string) =>
     Number(days) === 0 ? NEVER : dayOf(now.getTime() * 1000 - Number(days) * DAY_US);
-  const { SHORTLIVED_DAYS, LONGLIVED_DAYS } = { ...DEFAULTS, ...env };
+  const { SHORTLIVED_DAYS, LONGLIVED_DAYS } = settingsOf(env);
   return { shortlived: before(SHORTLIVED_DAYS), longlived: before(LONGLIVED_DAYS) };
 }

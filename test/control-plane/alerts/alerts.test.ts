@@ -188,6 +188,9 @@ test("disabling an alert ends its episode, and deleting its project names the pr
   expect(await get(ours, disabled)).toMatchObject({ status: "ok", enabled: false });
   const { problem, status } = await get(ours, orphan);
   expect([status, problem]).toEqual(["ok", expect.stringContaining(ours.session_id)]);
+  expect((await change(ours, orphan, { enabled: false })).status).toBe(200);
+  const { session_id } = ours;
+  expect((await change(ours, orphan, { session_id })).status).toBe(404);
   await tick(4);
   await eventually(
     async () => {
