@@ -240,9 +240,12 @@ async function serve(
       ...LOCAL_SWITCHES,
       LOCAL_PORTS: [port, inspector_port ?? 0].filter((each) => each > 0).join(","),
       REGISTRY_URL: registry_url,
-      EXAMPLES_URL: `http://127.0.0.1:${git_port}/examples`,
     };
-    const all = { ...usual, ...variables };
+    const all: Variables = { ...usual, ...variables };
+    // The examples are on this machine.
+    if (all.EGRESS_PRIVATE_BUILDS === "true") {
+      all.EXAMPLES_URL ??= `http://127.0.0.1:${git_port}/examples`;
+    }
     const started = startWorker({ path, ...serving, ca_file, onError, variables: all });
     await rememberRoot(path, started.pid);
     return started;

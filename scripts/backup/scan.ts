@@ -1,7 +1,7 @@
 // The files of a data folder that a backup holds.
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { BackupError } from "./problem.ts";
+import { MomentError } from "./problem.ts";
 
 export type ScannedFile = {
   path: string;
@@ -33,7 +33,7 @@ const LEFT_OUT = new RegExp(
 const LATE =
   "The files could not be listed during the longest pause. Choose a quieter time or a longer --max-pause.";
 
-/** @throws BackupError after the deadline */
+/** @throws MomentError after the deadline */
 export function scan(
   dir: string,
   left_out: readonly string[],
@@ -72,7 +72,7 @@ export function isGone(error: unknown): boolean {
 
 function addFiles(found: Scan, dir: string, paths: string[], deadline: number): void {
   for (const path of paths) {
-    if (performance.now() > deadline) throw new BackupError(LATE);
+    if (performance.now() > deadline) throw new MomentError(LATE);
     const file = readStamp(dir, path);
     if (file !== null) found.files.set(path, file);
   }

@@ -6,7 +6,7 @@ import { workerPidOf } from "../../local/processes/kill.ts";
 import { type Chunks, inParallel } from "./chunks.ts";
 import { whileStopped } from "./freeze.ts";
 import type { FileEntry } from "./manifest.ts";
-import { BackupError } from "./problem.ts";
+import { MomentError } from "./problem.ts";
 import {
   differences,
   isGone,
@@ -35,9 +35,6 @@ export type SnapshotOptions = {
 
 type KnownFiles = Map<string, { stamp: string; chunks: string[] }>;
 type Copies = { taken_at: string; scanned: Scan; copies: Map<string, string> };
-
-/** The files of one moment could not be copied; perhaps at another one. */
-class MomentError extends BackupError {}
 
 /** A later write changes the stamp of a file only if the clock of the file system has moved on. */
 const REST_MS = 1000;

@@ -415,7 +415,7 @@ describe("of a workspace", () => {
       created_at: START,
     });
     expect(await create(project, { interval_hours: 24 })).toMatchObject({
-      status: 429,
+      status: 409,
       body: { detail: expect.stringMatching(/^The limit of 200 active schedules is reached/) },
     });
     expect(await create(project, { end_time: noon(0) })).toMatchObject({ status: 200 });

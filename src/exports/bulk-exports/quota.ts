@@ -31,7 +31,7 @@ export async function assertRoom(ctx: Context, bulkExport: NewExport): Promise<v
   );
   if (schedules < MAX_SCHEDULES) return;
   const text = `The limit of ${MAX_SCHEDULES} active schedules is reached: cancel one first.`;
-  throw new AppError("rate_limited", text);
+  throw new AppError("conflict", text);
 }
 
 /** Returns the creates of the last hour, and when the oldest leaves the window. */
