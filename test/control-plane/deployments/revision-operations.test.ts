@@ -21,6 +21,7 @@ import {
   revisionRow,
   systemContext,
 } from "../../support/deployment.ts";
+import { holdBuilds } from "../../support/held-builds.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Body = Record<string, unknown> & { id: string; latest_revision_id: string };
@@ -30,6 +31,8 @@ let ours: TestWorkspace;
 beforeAll(async () => {
   ours = await workspace();
 });
+
+holdBuilds();
 
 const db = database(env);
 const OLD_CONFIG = { repo_ref: "v1", langgraph_config_path: "old.json" };
@@ -229,12 +232,11 @@ describe("interrupting", () => {
     const { id, path } = await deployedTwice();
     const { body } = await post(`${path}/revisions`);
     const [ctx, revision] = [systemContext(ours.workspace_id), { revision_id: body.id }];
-    const sent = vi.spyOn(env.BUILDS, "sendBatch");
+    const sent = vi.mocked(env.BUILDS.sendBatch).mockClear();
     await interruptRevision(ctx, { deployment_id: id, ...revision }, "https://heddle.test");
     expect(sent.mock.calls.map(([messages]) => [...messages])).toEqual([
       [{ body: { type: "build", ...revision } }],
     ]);
-    sent.mockRestore();
   });
 
   test("what has ended is refused", async () => {

@@ -23,7 +23,10 @@ import {
   revisionRow,
   systemContext,
 } from "../../support/deployment.ts";
+import { holdBuilds } from "../../support/held-builds.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+holdBuilds();
 
 type Body = Record<string, unknown> & { id: string; active_revision_id: string };
 type Share = { revision_id: string; percent: number };

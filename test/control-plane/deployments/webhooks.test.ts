@@ -13,7 +13,10 @@ import {
 } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { deploymentRow } from "../../support/deployment.ts";
+import { holdBuilds } from "../../support/held-builds.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+holdBuilds();
 
 let ours: TestWorkspace;
 beforeAll(async () => {
