@@ -34,7 +34,7 @@ feedbackTokenRoutes.openapi(create, async (c) => {
 
 const list = operation("get", path, "listFeedbackTokens", {
   summary: "List presigned feedback URLs",
-  description: "Without the URLs: each is shown when it is created.",
+  description: "Those of an encryption key that was removed work, and are not listed.",
   request: { query: FeedbackTokensQuery },
   responses: { 200: json(z.array(FeedbackToken), "URLs of the run that have not expired") },
 });
