@@ -74,7 +74,7 @@ function DeleteAssistant({ assistant, path, onClose }: Props & { onClose: () => 
   const { mutateAsync } = useApiChange({
     method: "DELETE",
     path: under(path)`/${assistant.assistant_id}`,
-    invalidates: [path],
+    invalidates: [under(path)`/search`],
   });
   return (
     <ConfirmDialog

@@ -108,7 +108,11 @@ function CronActions({ cron, deployment }: Omit<Props, "isPaused">) {
 type DeleteProps = { path: ApiPath; one: ApiPath; onClose: () => void };
 
 function DeleteCron({ path, one, onClose }: DeleteProps) {
-  const { mutateAsync } = useApiChange({ method: "DELETE", path: one, invalidates: [path] });
+  const { mutateAsync } = useApiChange({
+    method: "DELETE",
+    path: one,
+    invalidates: [under(path)`/search`],
+  });
   return (
     <ConfirmDialog
       title="Delete this cron?"

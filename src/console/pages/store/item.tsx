@@ -114,7 +114,8 @@ function DeleteItem({ item: { namespace, key }, deployment, onClose }: EditProps
     method: "DELETE",
     path: under(path)`/items`,
     body: () => ({ namespace, key }),
-    invalidates: [path],
+    // The item itself is not read again.
+    invalidates: [under(path)`/items/search`, under(path)`/namespaces`],
   });
   return (
     <ConfirmDialog
