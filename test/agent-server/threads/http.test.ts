@@ -109,6 +109,20 @@ test("a threadless run streams, can be followed by its id, and leaves no thread"
   expect((await get(`/threads/${run_id}`)).status).toBe(404);
 });
 
+test("a client that reconnects finds the answer to its request", async () => {
+  const id = await newThread();
+  const waited = await post(`/threads/${id}/runs/wait`, { assistant_id: "echo", input: hi });
+  const joined = await get(waited.headers.get("Location") ?? "");
+  expect(await joined.json()).toEqual(await waited.json());
+  const threadless = await post("/runs/wait", { assistant_id: "echo", input: hi });
+  await threadless.text();
+  expect(threadless.headers.get("Location")).toMatch(/^\/threads\/(.{36})\/runs\/\1\/join$/);
+  const path = `${waited.headers.get("Content-Location")}/stream?stream_mode=updates`;
+  const streamed = await get(path);
+  expect(streamed.headers.get("Location")).toBe(path);
+  expect(await streamed.text()).not.toContain("event: values");
+});
+
 test("a threadless run is kept with on_completion", async () => {
   const response = await post("/runs/wait", {
     assistant_id: "echo",

@@ -23,16 +23,21 @@ export function toTarget(
 }
 
 /**
- * Clients read the run's id from the end of `Content-Location`, and reconnect to `Location`. Both are paths
- * below the deployment's URL.
+ * Clients read the run's id from the end of `Content-Location`, and reconnect to `Location`, which answers as the request
+ * did. Both are paths below the deployment's URL.
  */
-export function runHeaders({ thread_id, run_id }: RunIds) {
+export function runHeaders({ thread_id, run_id }: RunIds, location = "stream") {
   const path = `/threads/${thread_id}/runs/${run_id}`;
-  return { "Content-Location": path, Location: `${path}/stream` };
+  return { "Content-Location": path, Location: `${path}/${location}` };
 }
 
-export function threadlessRunHeaders({ run_id }: Pick<RunIds, "run_id">) {
-  return { "Content-Location": `/runs/${run_id}`, Location: `/runs/${run_id}/stream` };
+export function threadlessRunHeaders({ run_id }: Pick<RunIds, "run_id">, location = "stream") {
+  return { "Content-Location": `/runs/${run_id}`, Location: `/runs/${run_id}/${location}` };
+}
+
+/** The stream of a request, with what the request chose of it. */
+export function streamLocation(request: Request): string {
+  return `stream${new URL(request.url).search}`;
 }
 
 /** The body is JSON text of the route's response type. */

@@ -9,6 +9,7 @@ import { eventStream, finalValues } from "../responses-schema.ts";
 import {
   assertNames,
   runHeaders,
+  streamLocation,
   toFollow,
   toList,
   toNamespaces,
@@ -72,7 +73,7 @@ runRoutes.openapi(
     const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const namespaces = toNamespaces(c.req.valid("query").namespace);
     const { run, events } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
-    return sseResponse(events, runHeaders(run));
+    return sseResponse(events, runHeaders(run, streamLocation(c.req.raw)));
   },
 );
 
@@ -86,7 +87,7 @@ runRoutes.openapi(
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const { run, body } = await waitRun(c.var.ctx, target, c.req.valid("json"));
-    return valuesResponse(body, runHeaders(run));
+    return valuesResponse(body, runHeaders(run, "join"));
   },
 );
 
@@ -175,6 +176,7 @@ runRoutes.openapi(
   async (c) => {
     const id = c.req.valid("param");
     const follow = toFollow(c.req.valid("query"), c.req.valid("header"));
-    return sseResponse(await followRun(c.var.ctx, id, follow), runHeaders(id));
+    const headers = runHeaders(id, streamLocation(c.req.raw));
+    return sseResponse(await followRun(c.var.ctx, id, follow), headers);
   },
 );

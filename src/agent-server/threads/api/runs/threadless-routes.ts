@@ -6,6 +6,8 @@ import { Run, RunBatch, RunCreate } from "../../contract/requests/run-schema.ts"
 import { AgentPath, ThreadlessRunPath } from "../../contract/requests/schema.ts";
 import { eventStream, finalValues } from "../responses-schema.ts";
 import {
+  runHeaders,
+  streamLocation,
   threadlessRunHeaders,
   toFollow,
   toNamespaces,
@@ -55,7 +57,7 @@ threadlessRoutes.openapi(
     const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const namespaces = toNamespaces(c.req.valid("query").namespace);
     const { run, events } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
-    return sseResponse(events, threadlessRunHeaders(run));
+    return sseResponse(events, threadlessRunHeaders(run, streamLocation(c.req.raw)));
   },
 );
 
@@ -70,7 +72,8 @@ threadlessRoutes.openapi(
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const { run, body } = await waitRun(c.var.ctx, target, c.req.valid("json"));
-    return valuesResponse(body, threadlessRunHeaders(run));
+    const { Location: join } = runHeaders(run, "join");
+    return valuesResponse(body, { ...threadlessRunHeaders(run), Location: join });
   },
 );
 
@@ -119,6 +122,6 @@ threadlessRoutes.openapi(
     const follow = toFollow(c.req.valid("query"), c.req.valid("header"));
     // A threadless run's thread shares its id.
     const stream = await followRun(c.var.ctx, { deployment_id, thread_id: run_id, run_id }, follow);
-    return sseResponse(stream, threadlessRunHeaders({ run_id }));
+    return sseResponse(stream, threadlessRunHeaders({ run_id }, streamLocation(c.req.raw)));
   },
 );

@@ -19,7 +19,7 @@ import {
   ThreadWithTtl,
 } from "../../contract/requests/thread-schema.ts";
 import { eventStream, PAGE_HEADERS } from "../responses-schema.ts";
-import { assertNames, toList, toThreadFollow } from "../run-http.ts";
+import { assertNames, streamLocation, toList, toThreadFollow } from "../run-http.ts";
 import { createThread, deleteThread, getThread, updateThread } from "./service.ts";
 import {
   copyThread,
@@ -163,7 +163,8 @@ threadRoutes.openapi(
     const id = c.req.valid("param");
     const choice = toThreadFollow(c.req.valid("query"), c.req.valid("header"));
     const stream = await followThread(c.var.ctx, id, choice);
-    return sseResponse(stream, { Location: `/threads/${id.thread_id}/stream` });
+    const location = `/threads/${id.thread_id}/${streamLocation(c.req.raw)}`;
+    return sseResponse(stream, { Location: location });
   },
 );
 
