@@ -1,4 +1,5 @@
 import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import {
   RPC_ERRORS,
@@ -17,12 +18,15 @@ import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";
 import { type ResultFormat, stateOf, type TaskSnapshot, toTask } from "./task.ts";
-import { saveTask, type TaskRow } from "./task-rows.ts";
+import { deleteTask, saveTask, type TaskRow } from "./task-rows.ts";
 import { openTask, readTask } from "./task-status.ts";
 
+/** Modes of the events that a stream of a task has. */
+export const TASK_MODES = ["messages-tuple"] as const;
+
 type Message = SendParams["message"];
-/** A task and its next run. */
-type Planned = { row: TaskRow; run: RunCreate; target: A2aTarget };
+/** A task and its next run. `former`: the task before it. */
+type Planned = { row: TaskRow; former: TaskRow | null; run: RunCreate; target: A2aTarget };
 
 export async function sendMessage(
   ctx: Context,
@@ -32,16 +36,15 @@ export async function sendMessage(
   format: ResultFormat,
 ): Promise<A2aAnswer> {
   const sendParams = rpcParams(SendParams, params);
-  const { row, run, target: at } = await plan(ctx, target, sendParams);
+  const planned = await plan(ctx, target, sendParams);
+  const { row, run, target: at } = planned;
   const { blocking = true, historyLength } = sendParams.configuration ?? {};
   const read = async () => format.event(toTask(await readTask(ctx, row), historyLength));
   if (!blocking) {
-    await createRun(ctx, at, run);
-    await saveTask(ctx, row);
+    await acceptAs(ctx, planned, () => createRun(ctx, at, run));
     return rpcResult(id, await read());
   }
-  const { body } = await waitRun(ctx, at, run);
-  await saveTask(ctx, row);
+  const { body } = await acceptAs(ctx, planned, () => waitRun(ctx, at, run));
   return { text: toWaitedAnswer(id, toStream(body), read) };
 }
 
@@ -53,9 +56,9 @@ export async function streamMessage(
   format: ResultFormat,
 ): Promise<A2aAnswer> {
   const sendParams = rpcParams(SendParams, params);
-  const { row, run, target: at } = await plan(ctx, target, sendParams);
-  const { events, run: made } = await streamRun(ctx, at, run, null);
-  await saveTask(ctx, row);
+  const planned = await plan(ctx, target, sendParams);
+  const { row, run, target: at } = planned;
+  const { events, run: made } = await acceptAs(ctx, planned, () => streamRun(ctx, at, run, null));
   const { task_id, thread_id } = row;
   const { updated_at } = made;
   const task: TaskSnapshot = {
@@ -65,7 +68,22 @@ export async function streamMessage(
   return { events: toTaskEvents(id, task, toStream(events), () => readTask(ctx, row), format) };
 }
 
-/** Callers save the row after the run is accepted, so that refused messages leave no task. */
+/** Saves the task first: without it an accepted run could not be found. A refused message leaves the task as it was. */
+async function acceptAs<T>(
+  ctx: Context,
+  { row, former }: Planned,
+  accept: () => Promise<T>,
+): Promise<T> {
+  await saveTask(ctx, row);
+  try {
+    return await accept();
+  } catch (error) {
+    const isRefused = AppError.from(error).status < 500;
+    if (isRefused) await (former ? saveTask(ctx, former) : deleteTask(ctx, row));
+    throw error;
+  }
+}
+
 async function plan(ctx: Context, target: A2aTarget, sendParams: SendParams): Promise<Planned> {
   const { message, configuration, metadata } = sendParams;
   const agent = await openAgent(ctx, target.deployment_id, "write");
@@ -76,24 +94,29 @@ async function plan(ctx: Context, target: A2aTarget, sendParams: SendParams): Pr
   if (message.parts.some(({ kind }) => kind === "file")) {
     throw new RpcError(A2A_ERRORS.content_type_not_supported, "Files are not supported");
   }
-  const { task, body } = message.taskId
+  const { task, former, body } = message.taskId
     ? await answered(ctx, agent.deployment_id, message, message.taskId)
     : await asNewTask(ctx, target, message);
   const { assistant_id } = target;
   const run = rpcParams(RunCreate, {
     ...{ assistant_id, metadata, if_not_exists: "create" },
-    ...{ stream_mode: ["values", "messages-tuple"], stream_subgraphs: true, ...body },
+    ...{ stream_mode: TASK_MODES, stream_subgraphs: true, ...body },
   });
   const { workspace_id } = ctx.caller;
   const row = { ...task, deployment_id: agent.deployment_id, workspace_id, created_at: "" };
-  return { row, run, target: { ...target, thread_id: task.thread_id, run_id: task.run_id } };
+  return {
+    row,
+    former,
+    run,
+    target: { ...target, thread_id: task.thread_id, run_id: task.run_id },
+  };
 }
 
 async function asNewTask(ctx: Context, target: A2aTarget, { parts, messageId, ...at }: Message) {
   if (textsOf(parts).length > 0) await assertTakesText(ctx, target);
   const run_id = newId();
   const task = { task_id: run_id, run_id, thread_id: at.contextId ?? newId() };
-  return { task, body: { input: toInput(parts, messageId) } };
+  return { task, former: null, body: { input: toInput(parts, messageId) } };
 }
 
 /** A message to a task resumes its interrupt, or continues it where it stopped. */
@@ -121,7 +144,7 @@ async function answered(
   const answer =
     task.interrupts.length > 0 ? { command: { resume: toResume(parts) } } : { input: null };
   const body = { ...answer, multitask_strategy: "reject" };
-  return { task: { task_id, thread_id, run_id: newId() }, body };
+  return { task: { task_id, thread_id, run_id: newId() }, former: row, body };
 }
 
 /** Text becomes `messages`. Rejects it when the input schema has no such field. */

@@ -17,7 +17,7 @@ import { cancelRun, followRun } from "../threads/api/runs/run-service.ts";
 import { systemAssistantId } from "../threads/contract/assistant-ids.ts";
 import { isSystem, toCard, toCardV1 } from "./card.ts";
 import { A2A_ERRORS, type AgentCard, TaskParams, VERSION_HEADER } from "./schema.ts";
-import { sendMessage, streamMessage } from "./send.ts";
+import { sendMessage, streamMessage, TASK_MODES } from "./send.ts";
 import { type A2aAnswer, type A2aTarget, toFrame, toTaskEvents } from "./stream.ts";
 import { isEnded, type ResultFormat, toTask, V0_3 } from "./task.ts";
 import { openTask, readTask } from "./task-status.ts";
@@ -121,7 +121,8 @@ async function resubscribe(
     const text = `Task ${task_id} has ended: get it instead.`;
     throw new RpcError(A2A_ERRORS.unsupported_operation, text);
   }
-  const all = { after: -1, modes: null, namespaces: null, cancel_on_disconnect: false };
+  const modes = [...TASK_MODES];
+  const all = { after: -1, modes, namespaces: null, cancel_on_disconnect: false };
   const events = await followRun(ctx, row, all);
   return { events: toTaskEvents(id, begin, events, () => readTask(ctx, row), format) };
 }

@@ -58,7 +58,7 @@ export function toTaskEvents(
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const writer = new TaskWriter(begin);
-  let rest = "";
+  const splitter = new FrameSplitter();
   const frames = (results: TaskEvent[]) =>
     encoder.encode(results.map((result) => toFrame(rpcResult(id, format.event(result)))).join(""));
   const translation = new TransformStream<Uint8Array, Uint8Array>({
@@ -66,9 +66,7 @@ export function toTaskEvents(
       controller.enqueue(frames([toTask(begin)]));
     },
     transform(chunk, controller) {
-      const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
-      rest = parts.pop() ?? "";
-      for (const part of parts) {
+      for (const part of splitter.take(decoder.decode(chunk, { stream: true }))) {
         const results = writer.take(part);
         if (part.startsWith(":")) controller.enqueue(encoder.encode(`${part}\n\n`));
         else if (results.length > 0) controller.enqueue(frames(results));
@@ -83,6 +81,28 @@ export function toTaskEvents(
     },
   });
   return events.pipeThrough(translation);
+}
+
+/** Splits texts at empty lines. A frame in many pieces is joined once: its size does not count twice. */
+class FrameSplitter {
+  /** Texts of the frame that is not whole. */
+  #pieces: string[] = [];
+  #endsLine = false;
+
+  /** @returns the frames that the text ends */
+  take(text: string): string[] {
+    if (text === "") return [];
+    // A separator may be in two texts.
+    const whole = this.#endsLine ? `\n${text}` : text;
+    this.#endsLine = whole.endsWith("\n") && !whole.endsWith("\n\n");
+    const [first = "", ...others] = (this.#endsLine ? whole.slice(0, -1) : whole).split("\n\n");
+    this.#pieces.push(first);
+    const rest = others.pop();
+    if (rest === undefined) return [];
+    const frames = [this.#pieces.join(""), ...others];
+    this.#pieces = [rest];
+    return frames;
+  }
 }
 
 /** The response has begun: a failure is an answer in it. */

@@ -44,6 +44,14 @@ export async function saveTask(
     });
 }
 
+export async function deleteTask(
+  ctx: Context,
+  { deployment_id, task_id }: Pick<TaskRow, "deployment_id" | "task_id">,
+): Promise<void> {
+  const isIts = and(eq(a2a_tasks.deployment_id, deployment_id), eq(a2a_tasks.task_id, task_id));
+  await ctx.db.delete(a2a_tasks).where(and(isIts, inWorkspace(ctx, a2a_tasks)));
+}
+
 /** @returns whether all tasks of the deployment are deleted */
 export function deleteTasksOf(env: Env, deployment_id: string): Promise<boolean> {
   const isIts = eq(a2a_tasks.deployment_id, deployment_id);

@@ -35,12 +35,16 @@ async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<Task
     listRuns(ctx, place, { limit: 1, offset: 0 }),
   ]);
   const { status, updated_at, error } = run;
-  const isNewest = newest?.run_id === run_id;
+  const task = { task_id, thread_id, status, updated_at, error };
+  if (newest?.run_id !== run_id) {
+    const { values = {}, next = [] } = await stateAfter(ctx, place, run_id);
+    return { ...task, values, is_abandoned: next.length > 0, interrupts: [] };
+  }
   return {
-    ...{ task_id, thread_id, status, updated_at, error },
-    values: isNewest ? thread.values : await valuesAfter(ctx, place, run_id),
-    is_waiting: isNewest && thread.status === "interrupted",
-    interrupts: isNewest ? Object.values(thread.interrupts).flat().map(toInterrupt) : [],
+    ...task,
+    values: thread.values,
+    is_waiting: thread.status === "interrupted",
+    interrupts: Object.values(thread.interrupts).flat().map(toInterrupt),
   };
 }
 
@@ -48,22 +52,22 @@ function toInterrupt(interrupt: unknown): TaskSnapshot["interrupts"][number] {
   return isRecord(interrupt) ? interrupt : { value: interrupt };
 }
 
-/** Returns the values after the last step of an earlier run. */
-async function valuesAfter(
+/** Returns the state after the last step of an earlier run. */
+async function stateAfter(
   ctx: Context,
   place: { deployment_id: string; thread_id: string },
   run_id: string,
-): Promise<unknown> {
+): Promise<{ values?: unknown; next?: string[] }> {
   const text = await getHistory(ctx, place, {
     ns: "",
     checkpoint_id: null,
     limit: 1,
     before_id: null,
     metadata: { run_id },
-    select: ["values"],
+    select: ["values", "next"],
   });
-  const [state] = JSON.parse(text) as { values?: unknown }[];
-  return state?.values ?? {};
+  const [state] = JSON.parse(text) as { values?: unknown; next?: string[] }[];
+  return state ?? {};
 }
 
 function taskNotFound(task_id: string): never {

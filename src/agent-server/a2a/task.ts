@@ -22,6 +22,8 @@ export type TaskSnapshot = {
   interrupts: { id?: string; value?: unknown }[];
   /** Whether the graph stopped, by an interrupt or before a node. */
   is_waiting?: boolean;
+  /** Whether it stopped, and another run of the thread began in place of an answer. */
+  is_abandoned?: boolean;
 };
 
 const STATES = {
@@ -59,8 +61,10 @@ export const V0_3: ResultFormat = { task: (task) => task, event: (event) => even
 /** Id of the only artifact of a task. Streams send it in chunks. */
 export const ARTIFACT_ID = "answer";
 
-export function stateOf({ status, is_waiting }: TaskSnapshot): TaskState {
-  return status === "success" && is_waiting ? "input-required" : STATES[status];
+export function stateOf({ status, is_waiting, is_abandoned }: TaskSnapshot): TaskState {
+  if (status !== "success") return STATES[status];
+  if (is_waiting) return "input-required";
+  return is_abandoned ? "canceled" : "completed";
 }
 
 export function isEnded(task: TaskSnapshot): boolean {

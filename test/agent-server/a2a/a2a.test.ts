@@ -37,6 +37,11 @@ beforeAll(async () => {
   agent = `/agents/${deployment_id}`;
 });
 
+const TASK: TaskSnapshot = {
+  ...{ task_id: "1", thread_id: "2", status: "pending", updated_at: "2026", error: null },
+  ...{ values: null, interrupts: [] },
+};
+
 const text = (words: string): Part => ({ kind: "text", text: words });
 const data = (object: unknown): Part => ({ kind: "data", data: object });
 
@@ -192,6 +197,13 @@ describe("a question", () => {
     });
   });
 
+  test("that another task takes the place of is canceled, and has no result", async () => {
+    const left = await send_("ask", [data({})]);
+    const next = await send_("ask", [data({})], { contextId: left.contextId });
+    expect(next.status.state).toBe("input-required");
+    expect(await get(left.id)).toMatchObject({ status: { state: "canceled" }, artifacts: [] });
+  });
+
   test("of another context is not answered", async () => {
     const refused = await send_("ask", [data({})]);
     const contextId = crypto.randomUUID();
@@ -226,6 +238,28 @@ describe("a stream", () => {
     const again = await stream("tokens", { id: task.id }, "tasks/resubscribe");
     expect(again[0]?.result).toMatchObject({ kind: "task", id: task.id });
     expect(again.at(-1)?.result).toMatchObject({ final: true, status: { state: "completed" } });
+  });
+
+  test("is the same in whichever pieces its events arrive", async () => {
+    const event = (name: string, sent: unknown) =>
+      `event: ${name}\ndata: ${JSON.stringify(sent)}\n\n`;
+    const token = [{ id: "1", type: "ai", content: "a long text" }, {}];
+    const sent = `${event("metadata", {})}: heartbeat\n\n${event("messages", token)}`;
+    const read = async (size: number) => {
+      const pieces = Array.from({ length: Math.ceil(sent.length / size) }, (_, n) =>
+        sent.slice(n * size, (n + 1) * size),
+      );
+      const events = new ReadableStream({
+        start(controller) {
+          for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece));
+          controller.close();
+        },
+      });
+      return new Response(toTaskEvents(3, TASK, events, async () => TASK, V0_3)).text();
+    };
+    const whole = await read(sent.length);
+    expect(whole).toContain("a long text");
+    for (const size of [1, 2, 3, 7, 40]) expect(await read(size)).toBe(whole);
   });
 
   test("that is refused is an error event", async () => {
@@ -356,11 +390,7 @@ describe("a task that cannot be read after its run", () => {
   });
 
   test("is the last event of a stream", async () => {
-    const begin: TaskSnapshot = {
-      ...{ task_id: "1", thread_id: "2", status: "pending", updated_at: "2026", error: null },
-      ...{ values: null, interrupts: [] },
-    };
-    const events = toTaskEvents(1, begin, new Blob([""]).stream(), failed, V0_3);
+    const events = toTaskEvents(1, TASK, new Blob([""]).stream(), failed, V0_3);
     const frames = (await new Response(events).text()).trim().split("\n\n");
     expect(JSON.parse(frames.at(-1)?.slice("data: ".length) ?? "")).toEqual(error);
   });
