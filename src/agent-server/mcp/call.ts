@@ -1,6 +1,10 @@
 import { isRecord } from "../../shared/guards.ts";
 import { type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
 
+/** A response has the values twice, as text and as structured content. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+const TOO_LARGE = `The result of the agent has over ${MAX_CHARACTERS} characters: let it return less, or create a run on a thread and read its state.`;
+
 /**
  * Converts the result of a run to the response of a `tools/call`. Keeps the newlines before it, which keep the
  * connection alive: JSON may begin with them.
@@ -8,17 +12,20 @@ import { type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
 export function toToolAnswer(id: RpcId, result: ReadableStream): ReadableStream {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
-  let text = "";
+  let chunks: string[] = [];
+  let characters = 0;
   const answer = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.trim() !== "") return;
-      controller.enqueue(encoder.encode(text));
-      text = "";
+      const text = decoder.decode(chunk, { stream: true });
+      if (characters === 0 && text.trim() === "") return controller.enqueue(encoder.encode(text));
+      characters += text.length;
+      if (characters <= MAX_CHARACTERS) chunks.push(text);
+      else chunks = [];
     },
     flush(controller) {
-      const response = rpcResult(id, toToolResult(JSON.parse(text)));
-      controller.enqueue(encoder.encode(JSON.stringify(response)));
+      const isTooLarge = characters > MAX_CHARACTERS;
+      const response = isTooLarge ? refusal(TOO_LARGE) : toToolResult(JSON.parse(chunks.join("")));
+      controller.enqueue(encoder.encode(JSON.stringify(rpcResult(id, response))));
     },
   });
   return result.pipeThrough(answer);

@@ -189,6 +189,11 @@ describe("a call", () => {
     });
   });
 
+  test("whose result is too large is an error with the way to it", async () => {
+    const { content, isError } = await call("grows", { mib: 5, parts: 1, kind: "text" });
+    expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining("read its state")]);
+  });
+
   test("of a tool that is not there is refused", async () => {
     expect(await post("tools/call", { name: "nobody" })).toMatchObject({
       error: { code: -32602, message: "Unknown tool: nobody" },
