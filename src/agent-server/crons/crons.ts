@@ -4,13 +4,18 @@ import { isMigrated, migrate } from "../../shared/storage/object-tables.ts";
 import { Firings } from "./firings.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import type { CronFilter, CronQuery, CronRow, DueCron, FiringRow, NextFiring } from "./records.ts";
+import type { CronSort } from "./schema.ts";
 
 type Sqlite = Record<string, SqlStorageValue>;
 
 const IS_WAITING = "enabled = 1 AND next_at IS NOT NULL";
 const DUE_AT = "max(next_at, coalesce(retry_at, 0))";
 const NOT_IN = "cron_id NOT IN (SELECT value FROM json_each(?))";
-const SORTED_BY = { next_run_date: "next_at" } as const;
+/** Columns of other names than the fields. */
+const SORTED_BY: Partial<Record<CronSort, string>> = {
+  next_run_date: "next_at",
+  end_time: "end_at",
+};
 
 const COLUMNS = [
   "cron_id",
@@ -122,7 +127,7 @@ export class Crons {
   /** Begins at the offset. Rows that do not match, or come before it, are not read whole. */
   *search(query: CronQuery): Generator<CronRow> {
     const { sort_by, sort_order } = query;
-    const column = sort_by === "next_run_date" ? SORTED_BY[sort_by] : sort_by;
+    const column = SORTED_BY[sort_by] ?? sort_by;
     const order = `ORDER BY ${column} ${sort_order === "asc" ? "ASC" : "DESC"}, cron_id ${sort_order}`;
     let passed = 0;
     for (const cron_id of this.#matching(query, order)) {

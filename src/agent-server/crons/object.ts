@@ -36,8 +36,7 @@ export class CronObject extends DurableObject<Env> {
   #alarmAt: number | null = null;
 
   async createCron(cron: NewCron): Promise<StoredCron> {
-    const isFull = this.#crons.count() >= MAX_CRONS || this.#crons.size() >= MAX_DATABASE_BYTES;
-    if (isFull) return { ok: false, refusal: "full" };
+    if (this.#crons.count() >= MAX_CRONS || this.#isLarge()) return { ok: false, refusal: "full" };
     return this.#store({ ...cron, next_at: null, tries: 0, retry_at: null }, true);
   }
 
@@ -67,6 +66,7 @@ export class CronObject extends DurableObject<Env> {
     const payload = merge(before.payload, change.payload);
     const cron = { ...before, ...change, payload, updated_at: Date.now() };
     if (cron.thread_id !== null) cron.on_run_completed = "keep";
+    if (sizeOf(cron) > sizeOf(before) && this.#isLarge()) return { ok: false, refusal: "full" };
     return this.#store(cron, isRescheduled(before, cron));
   }
 
@@ -121,6 +121,10 @@ export class CronObject extends DurableObject<Env> {
       await this.#pool.settle(() => (this.#nextDue() ?? Number.POSITIVE_INFINITY) <= Date.now());
       this.#arm();
     });
+  }
+
+  #isLarge(): boolean {
+    return this.#crons.size() >= MAX_DATABASE_BYTES;
   }
 
   #nextDue(): number | null {

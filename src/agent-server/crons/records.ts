@@ -1,5 +1,6 @@
 import type { AgentUser, Caller } from "../../shared/context.ts";
 import type { Filters } from "../../shared/filters.ts";
+import type { CronSort } from "./schema.ts";
 
 export type OnRunCompleted = "delete" | "keep";
 
@@ -51,14 +52,6 @@ export type CronFilter = {
   /** Authorization filters, `null` for all crons. */
   filters: Filters | null;
 };
-
-type CronSort =
-  | "cron_id"
-  | "assistant_id"
-  | "thread_id"
-  | "created_at"
-  | "updated_at"
-  | "next_run_date";
 
 export type CronQuery = CronFilter & {
   sort_by: CronSort;

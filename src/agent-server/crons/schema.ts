@@ -114,14 +114,22 @@ export const CronCount = namedObject("CronCount", {
 });
 export type CronCount = z.infer<typeof CronCount>;
 
+const CRON_SORTS = [
+  "cron_id",
+  "assistant_id",
+  "thread_id",
+  "created_at",
+  "updated_at",
+  "next_run_date",
+  "end_time",
+] as const;
+export type CronSort = (typeof CRON_SORTS)[number];
+
 const CronField = z.enum([...Cron.keyof().options, "now"]);
 
 export const CronSearch = CronCount.extend({
   ...pageOfBody("crons", { max: 1000, standard: 10 }),
-  sort_by: z
-    .enum(["cron_id", "assistant_id", "thread_id", "created_at", "updated_at", "next_run_date"])
-    .nullish()
-    .describe("Field to sort by"),
+  sort_by: z.enum(CRON_SORTS).nullish().describe("Field to sort by"),
   sort_order: z.enum(["asc", "desc"]).nullish().describe("Order of the sort field"),
   select: list(CronField).nullish().describe("Fields to return. Default: all"),
 }).openapi("CronSearch");

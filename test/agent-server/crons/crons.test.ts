@@ -191,6 +191,8 @@ describe("a cron", () => {
       c.cron_id,
     ]);
     expect(await ids({ sort_by: "next_run_date", enabled: true })).toEqual([c.cron_id, a.cron_id]);
+    await call("PATCH", `/runs/crons/${b.cron_id}`, { end_time: "2100-01-01T00:00:00Z" });
+    expect((await ids({ sort_by: "end_time" }))[0]).toBe(b.cron_id);
     expect(await search({ select: ["schedule", "now"], thread_id })).toEqual([
       { schedule: "0 0 1 1 *", now: expect.stringMatching(/Z$/) },
     ]);
