@@ -465,3 +465,19 @@ describe("known ways around such filters in other servers", () => {
     expect(left.json).toMatchObject({ status: "pending" });
   });
 });
+
+test("threads that are pruned at once are authorized each by its id, before the first is pruned", async () => {
+  const user = agent.as("decides by id");
+  const thread = async (end: string) => {
+    const thread_id = `${crypto.randomUUID().slice(0, -4)}${end}`;
+    await agent.as("admin")("/threads", { json: { thread_id } });
+    return thread_id;
+  };
+  const [own, foreign] = [await thread("0001"), await thread("0000")];
+  const prune = (...thread_ids: string[]) => user("/threads/prune", { json: { thread_ids } });
+  expect((await prune(own, foreign)).status).toBe(403);
+  for (const id of [own, foreign]) {
+    expect((await agent.as("admin")(`/threads/${id}`)).status).toBe(200);
+  }
+  expect((await prune(own)).json).toEqual({ pruned_count: 1 });
+});

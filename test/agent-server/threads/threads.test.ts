@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { CronObject } from "../../../src/agent-server/crons/object.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { setIsolateOpener } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
@@ -263,6 +264,18 @@ describe("create", () => {
     expect(states.at(-1)?.metadata).toMatchObject({ source: "input" });
     await run(thread_id, "steps", { input: null });
     expect((await get(thread_id)).values).toEqual({ log: ["in", "a", "b", "c"] });
+  });
+
+  test("a history whose graph cannot be called creates no thread", async () => {
+    setIsolateOpener(() => {
+      throw new Error("There is no isolate");
+    });
+    onTestFinished(() => setIsolateOpener(null));
+    const thread_id = crypto.randomUUID();
+    const supersteps = [{ updates: [{ values: {}, as_node: "a" }] }];
+    const body = { thread_id, metadata: { graph_id: "steps" }, supersteps };
+    expect((await send("POST", "/threads", body)).status).toBeGreaterThanOrEqual(500);
+    expect((await send("GET", `/threads/${thread_id}`)).status).toBe(404);
   });
 
   test("a history that the graph refuses creates no thread", async () => {
@@ -736,7 +749,7 @@ describe("the stream of a thread", () => {
     const headers = { ...(last && { "Last-Event-ID": last }) };
     const response = await send("GET", `/threads/${thread_id}/stream${query}`, undefined, headers);
     expect(response.headers.get("Content-Type")).toContain("text/event-stream");
-    expect(response.headers.get("Location")).toBe(`/threads/${thread_id}/stream`);
+    expect(response.headers.get("Location")).toBe(`/threads/${thread_id}/stream${query}`);
     return response;
   }
 

@@ -56,7 +56,7 @@ export async function createThread(
   throw new AppError("conflict", "Thread already exists");
 }
 
-/** Deletes the thread again when the graph rejects its first state. */
+/** Deletes the thread again when the graph rejects its first state, or cannot be called. */
 async function withState(
   object: ThreadCalls,
   agent: ActiveRevision,
@@ -64,7 +64,10 @@ async function withState(
 ): Promise<ThreadRecord> {
   const updates = supersteps.map(({ updates }) => updates.map(toUpdate));
   const call = { ns: "", checkpoint_id: null, supersteps: updates };
-  const answer = await object.updateState(call, toRevisionRef(agent));
+  const answer = await object.updateState(call, toRevisionRef(agent)).catch(async (error) => {
+    await object.deleteThread();
+    throw error;
+  });
   const thread = await object.getThread();
   if (answer.ok && thread) return thread;
   await object.deleteThread();

@@ -136,9 +136,13 @@ export async function pruneThreads(
   const action = strategy === "keep_latest" ? "update" : "delete";
   const ids = [...new Set(thread_ids)];
   const { deployment_id: id } = await openAgent(ctx, deployment_id, "write");
-  const value = { thread_id: ids[0], ids, metadata: {} };
-  const { filters } = await authorize(ctx, { resource: "threads", action, value });
-  const pruned = await mapConcurrent(ids, AT_ONCE, (thread_id) => {
+  // Each by itself: the agent's handler may decide by the id. All before the first is pruned.
+  const allowed = await mapConcurrent(ids, AT_ONCE, async (thread_id) => {
+    const value = { thread_id, ids, metadata: {} };
+    const { filters } = await authorize(ctx, { resource: "threads", action, value });
+    return { thread_id, filters };
+  });
+  const pruned = await mapConcurrent(allowed, AT_ONCE, ({ thread_id, filters }) => {
     const object = threadWithFilters(ctx.env, id, thread_id, filters);
     return strategy === "keep_latest" ? object.pruneThread() : object.deleteThread();
   });
