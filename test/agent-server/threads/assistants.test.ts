@@ -1,8 +1,16 @@
 import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sweepAssistants } from "../../../src/agent-server/threads/api/assistants/assistant-purge.ts";
+import { insertVersion } from "../../../src/agent-server/threads/api/assistants/assistant-rows.ts";
+import {
+  assistant_versions,
+  assistants,
+} from "../../../src/agent-server/threads/api/assistants/table.ts";
 import { systemAssistantId } from "../../../src/agent-server/threads/contract/assistant-ids.ts";
+import { database } from "../../../src/shared/context.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { systemContext } from "../../support/deployment.ts";
 import { directoryRows } from "../../support/directory.ts";
 import { eventually } from "../../support/eventually.ts";
 import { TEST_GRAPHS } from "../../support/test-graphs.ts";
@@ -318,6 +326,18 @@ describe("delete", () => {
     expect((await send("GET", `/threads/${mine}`)).status).toBe(404);
     expect((await send("GET", `/threads/${other}`)).status).toBe(200);
     expect((await send("GET", `/assistants/${assistant_id}`)).status).toBe(404);
+  });
+
+  test("leaves no version to an update that read the assistant before", async () => {
+    const { assistant_id } = await create({ graph_id: "echo", name: "Soon gone" });
+    const isIts = eq(assistants.assistant_id, assistant_id);
+    const [row] = await database(env).select().from(assistants).where(isIts);
+    if (!row) throw new Error("There is no row");
+    await send("DELETE", `/assistants/${assistant_id}`);
+    const ctx = systemContext(ours.workspace_id);
+    expect(await insertVersion(ctx, { ...row, version: 2 })).toBe(false);
+    const versions = eq(assistant_versions.assistant_id, assistant_id);
+    expect(await database(env).$count(assistant_versions, versions)).toBe(0);
   });
 
   test("a crash in the middle is made good by the sweep", async () => {

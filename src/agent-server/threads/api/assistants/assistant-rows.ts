@@ -4,7 +4,7 @@ import type { ActiveRevision } from "../../../../control-plane/deployments/api/s
 import type { Context, Database } from "../../../../shared/context.ts";
 import type { Filters } from "../../../../shared/filters.ts";
 import { fulfils } from "../../../../shared/storage/containment.ts";
-import { deleteSome, isUniqueViolation } from "../../../../shared/storage/sql.ts";
+import { deleteSome, isOrphaned, isUniqueViolation } from "../../../../shared/storage/sql.ts";
 import { assistant_versions, assistants } from "./table.ts";
 
 export type AssistantRow = typeof assistants.$inferSelect;
@@ -105,17 +105,20 @@ export async function insertSystemAssistants(db: Database, rows: AssistantRow[])
   await batch(db, statements);
 }
 
-/** @returns `false` when a concurrent update created the same version */
+/** @returns `false` when a concurrent update created the same version, or the assistant was deleted */
 export async function insertVersion(ctx: Context, row: AssistantRow): Promise<boolean> {
   const { db } = ctx;
+  const isThere = and(isOf(row, row.assistant_id), isNull(assistants.deleted_at));
+  // NULL, which the column refuses, once the assistant is deleted.
+  const assistant_id = sql`(select ${assistants.assistant_id} from ${assistants} where ${isThere})`;
   try {
     await db.batch([
-      db.insert(assistant_versions).values(toVersionRow(row)),
+      db.insert(assistant_versions).values({ ...toVersionRow(row), assistant_id }),
       updateStatement(db, row),
     ]);
     return true;
   } catch (error) {
-    if (isUniqueViolation(error, "assistant_versions")) return false;
+    if (isUniqueViolation(error, "assistant_versions") || isOrphaned(error)) return false;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { Context } from "../../../../shared/context.ts";
-import { AppError } from "../../../../shared/errors.ts";
+import { AppError, nullIfNotFound } from "../../../../shared/errors.ts";
 import { openAgent } from "../../../access/service.ts";
 import { isKeepable } from "../../contract/sizes.ts";
 import { keepable, valueTooLarge } from "../threads/service.ts";
@@ -70,7 +70,7 @@ export async function listAssistantVersions(
   const agent = await openAgent(ctx, ref.deployment_id, "read");
   const fields = { metadata: query.metadata };
   const { find } = await authorizeAssistant(ctx, agent, ref, "read", fields);
-  const row = await find().catch(() => null);
+  const row = await nullIfNotFound(find());
   if (!row) throw new AppError("not_found", `Assistant "${ref.assistant_id}" not found.`);
   const rows = await findVersions(ctx, agent, row.assistant_id, query);
   return rows.map((version) => AssistantVersion.parse(version));
