@@ -481,3 +481,11 @@ test("threads that are pruned at once are authorized each by its id, before the 
   }
   expect((await prune(own)).json).toEqual({ pruned_count: 1 });
 });
+
+test("threadless runs that are cancelled at once are authorized each by its id", async () => {
+  const cancel = (...run_ids: string[]) =>
+    agent.as("decides by id")("/runs/cancel", { json: { run_ids } });
+  const run_id = (end: string) => `${crypto.randomUUID().slice(0, -4)}${end}`;
+  expect((await cancel(run_id("0001"), run_id("0000"))).status).toBe(403);
+  expect((await cancel(run_id("0001"))).status).toBe(404);
+});

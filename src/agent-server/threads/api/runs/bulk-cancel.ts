@@ -1,6 +1,8 @@
 import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
+import type { Filters } from "../../../../shared/filters.ts";
 import { newId } from "../../../../shared/storage/ids.ts";
+import { mapConcurrent } from "../../../../shared/work/chunks.ts";
 import { authorize, openAgent } from "../../../access/service.ts";
 import type { CancelChoice, LateCancellation } from "../../contract/records.ts";
 import { BULK_REASON, type CancelAction } from "../../contract/run-decisions.ts";
@@ -9,6 +11,8 @@ import { readDirectory } from "../../directory/stub.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import type { CancelRuns } from "./run-query-schema.ts";
 
+/** Authorizations of one request at once. */
+const AT_ONCE = 10;
 /** The directory has a thread as busy within this time after a run was accepted. */
 const DIRECTORY_LAG_MS = 1_500;
 
@@ -24,17 +28,30 @@ export async function cancelRuns(
     run_ids: run_ids?.length ? run_ids : null,
     status: status ?? "all",
   };
-  const value = { thread_id, run_ids, action, metadata: {} };
-  const { filters } = await authorize(ctx, { resource: "threads", action: "update", value });
-  const cancelIn = (id: string, of = choice) =>
+  const allow = async (id: string | undefined) => {
+    const value = { thread_id: id, run_ids, action, metadata: {} };
+    return (await authorize(ctx, { resource: "threads", action: "update", value })).filters;
+  };
+  const cancelIn = (id: string, filters: Filters | null, of = choice) =>
     threadWithFilters(ctx.env, deployment_id, id, filters).cancelRuns(of, action, BULK_REASON);
-  const cancelAll = (ids: string[]) => sum(ids.map((id) => cancelIn(id)));
-  // A threadless run's thread shares its id.
-  const found = thread_id
-    ? await cancelIn(thread_id)
-    : run_ids?.length
-      ? await sum(run_ids.map((id) => cancelIn(id, { ...choice, run_ids: [id] })))
-      : await cancelBusy(ctx, deployment_id, { ...choice, action, filters }, cancelAll);
+  if (!thread_id && !run_ids?.length) {
+    const filters = await allow(undefined);
+    const cancelAll = (ids: string[]) => sum(ids.map((id) => cancelIn(id, filters)));
+    return assertFound(
+      await cancelBusy(ctx, deployment_id, { ...choice, action, filters }, cancelAll),
+    );
+  }
+  // A threadless run's thread shares its id. All are allowed before the first is cancelled.
+  const chosen = thread_id
+    ? [{ id: thread_id, of: choice }]
+    : (run_ids ?? []).map((id) => ({ id, of: { ...choice, run_ids: [id] } }));
+  const allowed = await mapConcurrent(chosen, AT_ONCE, async ({ id, of }) => {
+    return { id, of, filters: await allow(id) };
+  });
+  assertFound(await sum(allowed.map(({ id, of, filters }) => cancelIn(id, filters, of))));
+}
+
+function assertFound(found: number): void {
   if (found === 0) throw new AppError("not_found", "No run to cancel was found");
 }
 
