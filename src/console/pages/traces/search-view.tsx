@@ -37,7 +37,9 @@ export function TraceSearchView({ project, projects }: Props) {
   );
   useEffect(() => keepList({ ...search, project: project.id }), [search, project.id]);
   const { range = DEFAULT_RANGE, from, to, q, runs } = search;
-  const window = useMemo(() => windowOf(range, Date.now(), { from, to }), [range, from, to]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the time at which a range was chosen
+  const chosen_at = useMemo(() => Date.now(), [range, from, to]);
+  const window = windowOf(range, chosen_at, { from, to });
   const list: ListQuery = {
     project: project.id,
     filter: q,
@@ -53,7 +55,7 @@ export function TraceSearchView({ project, projects }: Props) {
       <div className="trace-query">
         <QueryRow {...{ project, projects, search, known, change, range, window }} />
         <Facets facets={facets} filter={q ?? ""} change={change} />
-        <Chart range={range} body={body} search={search} change={change} />
+        <Chart {...{ range, chosen_at, body, search, change }} />
       </div>
       <TraceList query={list} projects={projects} pick={search.pick} change={change} />
     </>
@@ -122,12 +124,18 @@ function Facets({ facets, filter, change }: FacetsProps) {
   );
 }
 
-type ChartProps = { range: RangeName; body: object; search: TracesSearch; change: Change };
+type ChartProps = {
+  range: RangeName;
+  chosen_at: number;
+  body: object;
+  search: TracesSearch;
+  change: Change;
+};
 
 /** Moves on each minute, unlike the list, which shows what was there and adds what is new. */
-function Chart({ range, body: listed, search: { from, to }, change }: ChartProps) {
-  const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
-  const window = windowOf(range, now, { from, to });
+function Chart({ range, chosen_at, body: listed, search: { from, to }, change }: ChartProps) {
+  const minutes = Math.floor((Date.now() - chosen_at) / MINUTE_MS);
+  const window = windowOf(range, chosen_at + minutes * MINUTE_MS, { from, to });
   const body = { ...listed, start_time: from ?? window.start };
   const stride = toStride(window.stride_s);
   const query = useApiQuery<RunSeries>(apiPath`/api/v1/runs/stats`, {
