@@ -29,13 +29,14 @@ function useDeployments(wanted: string | undefined) {
     isPending: isPending || older.isLoading,
     error,
     retry: () => void refetch(),
+    isCut: listed.length === SHOWN,
     serving: all.filter(({ active_revision_id }) => active_revision_id),
   };
 }
 
 /** The deployment of the address by id or name, else the first one that serves. */
 export function useServing(wanted: string | undefined): Serving {
-  const { serving, ...read } = useDeployments(wanted);
+  const { serving, isCut: _, ...read } = useDeployments(wanted);
   const named = serving.find(({ id, name }) => id === wanted || name === wanted);
   return { ...read, chosen: named ?? (wanted ? null : (serving[0] ?? null)) };
 }
@@ -43,7 +44,7 @@ export function useServing(wanted: string | undefined): Serving {
 type Props = { chosen: string; onChange: (id: string) => void };
 
 export function DeploymentSelect({ chosen, onChange }: Props) {
-  const { serving } = useDeployments(chosen);
+  const { serving, isCut } = useDeployments(chosen);
   return (
     <select
       className="in auto max-w-60"
@@ -56,6 +57,7 @@ export function DeploymentSelect({ chosen, onChange }: Props) {
           {display_name ?? name}
         </option>
       ))}
+      {isCut && <option disabled>Only the first {SHOWN} are listed</option>}
     </select>
   );
 }

@@ -6,6 +6,8 @@ import { cutText } from "../ui/formats.ts";
 import { groupProjects, MAX_DEPLOYMENTS } from "./project-groups.ts";
 
 const MAX_NAME = 100;
+/** Projects that a page reads. */
+const MAX_PROJECTS = 100;
 
 /** The options of a choice of a project. Those that no deployment traces to are a group of their own, the last one. */
 export function ProjectOptions({ projects }: { projects: Project[] }) {
@@ -13,12 +15,20 @@ export function ProjectOptions({ projects }: { projects: Project[] }) {
     query: { limit: MAX_DEPLOYMENTS },
   });
   const groups = groupProjects(projects, data?.resources ?? []);
-  if (groups === null) return <Options projects={projects} />;
-  return groups.map((group) => (
-    <optgroup key={group.label} label={group.label}>
-      <Options projects={group.projects} />
-    </optgroup>
-  ));
+  return (
+    <>
+      {groups === null ? (
+        <Options projects={projects} />
+      ) : (
+        groups.map((group) => (
+          <optgroup key={group.label} label={group.label}>
+            <Options projects={group.projects} />
+          </optgroup>
+        ))
+      )}
+      {projects.length >= MAX_PROJECTS && <option disabled>Others are not listed</option>}
+    </>
+  );
 }
 
 function Options({ projects }: { projects: Project[] }) {

@@ -12,7 +12,7 @@ import { cutText } from "../../ui/formats.ts";
 import { ErrorState } from "../../ui/states.tsx";
 import { endOf, inputPart, inputText, type Plan, planOf, toRequest } from "./cron-draft.ts";
 import { FiringsPreview } from "./firings-preview.tsx";
-import { useAssistants } from "./starts.tsx";
+import { ASSISTANTS_SHOWN, useAssistants } from "./starts.tsx";
 
 type Props = {
   deployment: string;
@@ -130,6 +130,9 @@ function AssistantChoice({ deployment }: { deployment: string }) {
           {cutText(name, 100)}
         </option>
       ))}
+      {query.data?.length === ASSISTANTS_SHOWN && (
+        <option disabled>Only the first {ASSISTANTS_SHOWN} are listed</option>
+      )}
     </SelectField>
   );
 }

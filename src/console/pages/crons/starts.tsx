@@ -6,7 +6,7 @@ import { agentPath } from "../../runs/stream/agent.ts";
 import { toJson } from "../../ui/conversation/fields.ts";
 import { cutText, shortId } from "../../ui/formats.ts";
 
-const ASSISTANTS_SHOWN = 100;
+export const ASSISTANTS_SHOWN = 100;
 const MAX_INPUT = 200;
 
 export function useAssistants(deployment: string): UseQueryResult<Assistant[]> {
