@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { organizations, workspaces } from "../../src/control-plane/workspaces/table.ts";
 import { MAX_CREATES_PER_HOUR, MAX_SCHEDULES } from "../../src/exports/limits.ts";
 import { advanceExport } from "../../src/exports/progress/advance.ts";
+import { planExport } from "../../src/exports/progress/plan.ts";
 import { spawnWindows } from "../../src/exports/progress/schedule.ts";
 import type { BulkExport } from "../../src/exports/schema.ts";
 import { bulk_exports, type ExportRow } from "../../src/exports/table.ts";
@@ -269,6 +270,22 @@ describe("a window that was cancelled", () => {
     });
     expect(await filesOf(id, 3)).toEqual({ [lateFile(1)]: 1 });
   });
+});
+
+test("late rows of a window that is cancelled after its successor was planned are in the next one, once", async () => {
+  const project_id = await given(ours, { from: noon(0), count: 3 });
+  const { id } = await scheduled(project_id, { late_rows: true });
+  await spawnWindows(env, due(0));
+  await filesOf(id, 0);
+  await given(ours, { from: noon(0), count: 2, project_id });
+  await given(ours, { from: noon(1), count: 5, project_id });
+  await spawnWindows(env, due(4));
+  const second = await windowAt(id, 1);
+  await planExport(env, await windowAt(id, 2));
+  expect(await cancel(ours, second.id)).toMatchObject({ body: { status: "CANCELLED" } });
+  expect(await filesOf(id, 2)).toEqual({});
+  expect(await filesOf(id, 3)).toEqual({ [lateFile(0)]: 2 });
+  expect(await filesOf(id, 4)).toEqual({});
 });
 
 test("a window that failed before its plan has all its rows after a retry", async () => {

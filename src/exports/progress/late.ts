@@ -1,7 +1,9 @@
-import { and, asc, eq, isNotNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNotNull, isNull, lt, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import type { Context } from "../../shared/context.ts";
-import { planScan, type ScanPlan } from "../../traces/scan/scan-service.ts";
-import { bulk_exports, type ExportRow } from "../table.ts";
+import { inWorkspace } from "../../shared/storage/sql.ts";
+import { planScan, type ScanChunk, type ScanPlan } from "../../traces/scan/scan-service.ts";
+import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 
 type LateScan = {
   project_id: string;
@@ -11,58 +13,89 @@ type LateScan = {
   max_seqs: Record<string, number>;
 };
 
-type Piece = { from_us: number; to_us: number; min_seqs: Record<string, number> };
+/** `taken`: ids of files of cancelled windows whose rows the plan has. */
+type LatePlan = ScanPlan & { taken: string[] };
 
-/** Plans rows of earlier windows that arrived after their scan. */
+/**
+ * Plans rows of earlier windows that arrived after their scan, and those that a cancelled window was to carry. Only the
+ * rows of its range are dropped with it.
+ */
 export async function planLate(
   ctx: Context,
   row: ExportRow,
   { max_seqs, ...scan }: LateScan,
-): Promise<ScanPlan> {
-  const late: ScanPlan = { chunks: [], watermarks: {} };
-  if (!row.late_rows) return late;
-  for (const piece of await piecesBefore(ctx, row)) {
-    const seen = { ...late.watermarks, ...max_seqs };
-    const { chunks, watermarks } = await planScan(ctx, { ...scan, ...piece, max_seqs: seen });
-    late.chunks.push(...chunks);
-    Object.assign(late.watermarks, watermarks);
-  }
-  late.chunks.sort((a, b) => a.from_us - b.from_us);
-  return late;
+): Promise<LatePlan> {
+  const former = row.late_rows ? await windowBefore(ctx, row) : undefined;
+  if (former === undefined) return { chunks: [], watermarks: {}, taken: [] };
+  const { chunks, watermarks } = await planScan(ctx, {
+    ...scan,
+    from_us: await firstStart(ctx, row),
+    to_us: former.end_us ?? former.start_us,
+    min_seqs: former.watermarks ?? {},
+    max_seqs,
+  });
+  const left = await leftByCancelled(ctx, row);
+  const all = [...left.map(({ chunk }) => chunk), ...chunks];
+  return {
+    chunks: all.sort((a, b) => a.from_us - b.from_us),
+    watermarks,
+    taken: left.map(({ id }) => id),
+  };
+}
+
+/** Returns the last window before this one. Earlier windows are planned first. */
+async function windowBefore(ctx: Context, row: ExportRow): Promise<ExportRow | undefined> {
+  const [former] = await ctx.db
+    .select()
+    .from(bulk_exports)
+    .where(and(isBefore(row), isNotNull(bulk_exports.planned_at)))
+    .orderBy(desc(bulk_exports.window_index))
+    .limit(1);
+  return former;
 }
 
 /**
- * Returns the watermarks of earlier windows. A cancelled window covers only its own range: it never
- * carried late rows of others.
+ * Returns the late files of cancelled windows that no window has taken. Windows that were planned after the cancellation
+ * by an earlier version have their rows.
  */
-async function piecesBefore(ctx: Context, row: ExportRow): Promise<Piece[]> {
-  const windows = await windowsBefore(ctx, row);
-  const first_us = await firstStart(ctx, row);
-  return windows.map(({ status, start_us, end_us, watermarks }) => ({
-    from_us: status === "CANCELLED" ? start_us : first_us,
-    to_us: end_us ?? start_us,
-    min_seqs: watermarks ?? {},
-  }));
-}
-
-/** Returns the last window that was not cancelled, and later ones. */
-async function windowsBefore(ctx: Context, row: ExportRow): Promise<ExportRow[]> {
-  const { source_bulk_export_id, window_index } = row;
-  if (source_bulk_export_id === null || window_index === null) return [];
-  return ctx.db
-    .select()
-    .from(bulk_exports)
+async function leftByCancelled(
+  ctx: Context,
+  row: ExportRow,
+): Promise<{ id: string; chunk: ScanChunk }[]> {
+  const later = alias(bulk_exports, "later");
+  const isCovered = ctx.db
+    .select({ one: sql`1` })
+    .from(later)
     .where(
       and(
-        eq(bulk_exports.source_bulk_export_id, source_bulk_export_id),
-        lt(bulk_exports.window_index, window_index),
-        isNotNull(bulk_exports.planned_at),
-        sql`${bulk_exports.window_index} >= coalesce((select max(w.window_index) from ${bulk_exports} w
-          where w.source_bulk_export_id = ${source_bulk_export_id}
-            and w.window_index < ${window_index} and w.status <> 'CANCELLED'), 0)`,
+        eq(later.source_bulk_export_id, bulk_exports.source_bulk_export_id),
+        gt(later.window_index, bulk_exports.window_index),
+        gt(later.planned_at, bulk_exports.finished_at),
       ),
-    )
-    .orderBy(asc(bulk_exports.window_index));
+    );
+  return ctx.db
+    .select({ id: bulk_export_files.id, chunk: bulk_export_files.chunk })
+    .from(bulk_export_files)
+    .innerJoin(bulk_exports, eq(bulk_exports.id, bulk_export_files.bulk_export_id))
+    .where(
+      and(
+        inWorkspace(ctx, bulk_exports),
+        isBefore(row),
+        eq(bulk_exports.status, "CANCELLED"),
+        eq(bulk_export_files.status, "CANCELLED"),
+        isNull(bulk_export_files.run_id),
+        gt(bulk_export_files.rows_planned, 0),
+        sql`not exists ${isCovered}`,
+      ),
+    );
+}
+
+/** No row is before one that is not a window. */
+function isBefore({ source_bulk_export_id, window_index }: ExportRow) {
+  return and(
+    eq(bulk_exports.source_bulk_export_id, source_bulk_export_id ?? ""),
+    lt(bulk_exports.window_index, window_index ?? 0),
+  );
 }
 
 async function firstStart(ctx: Context, row: ExportRow): Promise<number> {

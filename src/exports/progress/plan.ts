@@ -22,6 +22,14 @@ type PlannedFile = {
   chunk: ScanChunk;
 };
 type PlannedRun = { id: string } & Range;
+type Plan = {
+  now: string;
+  days: PlannedRun[];
+  files: PlannedFile[];
+  watermarks: Record<string, number>;
+  /** Ids of files of cancelled windows whose rows are in these files. */
+  taken: string[];
+};
 
 const ROWS_PER_STATEMENT = 1000;
 
@@ -39,6 +47,8 @@ export async function planExport(env: Env, row: ExportRow): Promise<void> {
 /** Idempotent: a concurrent plan fails on the unique keys. */
 async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const { env } = ctx;
+  // A window that is cancelled from now on leaves its late rows to a later plan.
+  const now = new Date().toISOString();
   const range = rangeOf(row);
   const scan = { project_id: row.session_id, filter: row.filter, ...SIZES };
   const fresh = await planScan(ctx, { ...scan, ...toMicroRange(range), min_seqs: null });
@@ -46,9 +56,9 @@ async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const watermarks = { ...late.watermarks, ...fresh.watermarks };
   const isOver = row.status === "CANCELLED";
   const days = isOver ? [] : daysOf(range).map((day) => ({ id: newId(), ...day }));
-  const files = isOver ? [] : toFiles(rootOf(row), days, fresh.chunks, late.chunks);
+  const files = toFiles(rootOf(row), days, isOver ? [] : fresh.chunks, late.chunks);
   try {
-    await insertPlan(env, row, days, files, watermarks);
+    await insertPlan(env, row, { now, days, files, watermarks, taken: late.taken });
   } catch (error) {
     if (!(await isPlanned(env, row))) throw error;
   }
@@ -115,14 +125,12 @@ function dayNumber(start_us: number): number {
 async function insertPlan(
   env: Env,
   { id, workspace_id }: ExportRow,
-  days: PlannedRun[],
-  files: PlannedFile[],
-  watermarks: Record<string, number>,
+  { now, days, files, watermarks, taken }: Plan,
 ): Promise<void> {
-  const now = new Date().toISOString();
   const db = withCounts(env.DB);
   await db.batch([
     db.prepare(SAVE_PLAN).bind(now, now, JSON.stringify(watermarks), id),
+    db.prepare(TAKE_FILES).bind(workspace_id, JSON.stringify(taken)),
     ...chunks(days, ROWS_PER_STATEMENT).map((some) =>
       db.prepare(INSERT_RUNS).bind(id, workspace_id, now, JSON.stringify(some)),
     ),
@@ -136,6 +144,9 @@ async function insertPlan(
 
 const SAVE_PLAN = `UPDATE bulk_exports SET planned_at = ?, updated_at = ?, watermarks = ?
   WHERE id = ? AND planned_at IS NULL`;
+/** A file that is taken has nothing left to write. */
+const TAKE_FILES = `UPDATE bulk_export_files SET rows_planned = 0
+  WHERE workspace_id = ? AND status = 'CANCELLED' AND id IN (SELECT value FROM json_each(?))`;
 const INSERT_RUNS = `INSERT INTO bulk_export_runs
     (id, bulk_export_id, start_us, end_us, workspace_id, created_at)
   SELECT value ->> 'id', ?, value ->> 'start_us', value ->> 'end_us', ?, ? FROM json_each(?)`;
