@@ -202,7 +202,7 @@ test("the server log shows lines of a run in progress, is paused, and continues 
   await page.goto(consoleUrl(`/deployments/${graphs}?log=server&range=15m&find=ir`));
   const log = page.getByRole("log", { name: "Server log" });
   const { run_id } = await runs.create(thread_id, "talks", { input: {} });
-  await log.getByText('first {"a":1}').waitFor();
+  await log.getByText('first of 3 {"a":1}').waitFor();
   expect((await runs.get(thread_id, run_id)).status).toBe("running");
 
   await page.getByRole("button", { name: "Pause", exact: true }).click();
@@ -215,7 +215,7 @@ test("the server log shows lines of a run in progress, is paused, and continues 
   expect(await log.getByText("third").count()).toBe(0);
   await page.getByRole("button", { name: "Follow", exact: true }).click();
   await log.getByText("third").waitFor();
-  expect(await log.getByText('first {"a":1}').count()).toBe(1);
+  expect(await log.getByText('first of 3 {"a":1}').count()).toBe(1);
   expect(connections).toEqual([undefined, expect.stringMatching(/^\d+$/)]);
 });
 

@@ -73,7 +73,7 @@ describe("the official MCP client", () => {
           ),
         ({ body }) => body.logs.some(({ message }) => message === line),
       );
-    await hasLine('first {"a":1}');
+    await hasLine('first of 3 {"a":1}');
     await mcp.close();
     await called;
     await hasLine("third");

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { format } from "node:util";
 import type { AgentProps, EarlyLine } from "../environment-contract.ts";
 import { failureText, toFailure } from "../failure.ts";
 
@@ -33,15 +34,16 @@ class LineRelay {
     this.#props = props;
   }
 
-  /** Returns the mark of this line. */
-  add(level: Level, parts: unknown[]): string {
+  /** Returns the line with its mark. */
+  add(level: Level, parts: unknown[]): [mark: string, text: string] {
+    const message = toText(parts);
     const key = `${this.#call}:${this.#count++}`;
     if (this.#waiting.length < MAX_WAITING) {
-      this.#waiting.push({ key, level, message: toText(parts), ms: Date.now() });
+      this.#waiting.push({ key, level, message, ms: Date.now() });
     }
     const wait_ms = this.#flushes < SOON_FLUSHES ? SOON_MS : FLUSH_MS;
     this.#timer ??= setTimeout(() => this.flush(), wait_ms);
-    return this.#props.line_mark + key;
+    return [this.#props.line_mark + key, message];
   }
 
   end() {
@@ -61,9 +63,7 @@ for (const level of LEVELS) {
   // biome-ignore lint/suspicious/noConsole: the agent's own, which prints as before
   const print = console[level].bind(console);
   console[level] = (...parts: unknown[]) => {
-    const mark = relays.getStore()?.add(level, parts);
-    if (mark === undefined) print(...parts);
-    else print(mark, ...parts);
+    print(...(relays.getStore()?.add(level, parts) ?? parts));
   };
 }
 
@@ -83,16 +83,33 @@ export async function streamLogs<T>(
   }
 }
 
+/** The text that Node.js shows, but objects as JSON, which log queries find. */
 function toText(parts: unknown[]): string {
-  return parts.map(partOf).join(" ").slice(0, MAX_CHARACTERS);
+  const [first, ...others] = parts;
+  const hasPlaces = typeof first === "string" && others.length > 0 && /%[sdifjoO]/.test(first);
+  const text = hasPlaces ? format(first, ...others.map(shown)) : parts.map(partOf).join(" ");
+  return text.slice(0, MAX_CHARACTERS);
+}
+
+/** A number for `%d`, a text for all others. */
+function shown(part: unknown): unknown {
+  return typeof part === "object" && part !== null ? partOf(part) : part;
 }
 
 function partOf(part: unknown): string {
   if (typeof part === "string") return part;
   if (part instanceof Error) return failureText(toFailure(part));
   try {
-    return JSON.stringify(part) ?? String(part);
+    return JSON.stringify(part, withErrors) ?? String(part);
   } catch {
     return String(part);
   }
+}
+
+/** JSON has no form for what errors, maps and sets hold. */
+function withErrors(_key: string, value: unknown): unknown {
+  if (value instanceof Error) return failureText(toFailure(value));
+  if (value instanceof Map) return Object.fromEntries(value);
+  if (value instanceof Set) return [...value];
+  return value;
 }

@@ -197,12 +197,13 @@ test("what a run prints can be read while it runs, and exists once after its end
   const { thread_id } = await call("", {});
   const { run_id } = await call(`/${thread_id}/runs`, { assistant_id: "talks", input: {} });
   const early = [
-    ["INFO", 'first {"a":1}'],
+    ["INFO", 'first of 3 {"a":1}'],
     ["ERROR", "Error: second"],
   ];
   const lines = async () =>
     (await read()).map(([level, message = ""]) => [level, message.split("\n")[0]]);
   await eventually(async () => expect(await lines()).toEqual(early));
+  expect((await read())[1]?.[1]).toContain('{"causes":{"one":"TypeError: nested');
   const run = await api(`${agent}/${thread_id}/runs/${run_id}`, { key: ours.viewer });
   expect(await run.json()).toMatchObject({ status: "running" });
   const cancelled = await api(`${agent}/${thread_id}/runs/${run_id}/cancel?wait=true`, {
