@@ -14,7 +14,7 @@ const DEPTH = 6;
 /** Room for texts of the value that is being written. */
 let room = new CacheRoom();
 
-/** A LangChain message: `toDict()` gives the pieces that the wire shows flattened. */
+/** A message of another copy of LangChain: `toDict()` gives the pieces that the wire shows flattened. */
 type DictLike = { toDict(): { type: string; data: Record<string, unknown> } };
 
 function isDictLike(value: unknown): value is DictLike {
@@ -22,7 +22,8 @@ function isDictLike(value: unknown): value is DictLike {
     typeof value === "object" &&
     value !== null &&
     "toDict" in value &&
-    typeof value.toDict === "function"
+    typeof value.toDict === "function" &&
+    ("_getType" in value || "lc_kwargs" in value)
   );
 }
 

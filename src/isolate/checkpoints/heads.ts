@@ -8,10 +8,16 @@ import { mergeWrites } from "./pending-writes.ts";
  * made of them, of 128 MB.
  */
 const MAX_CACHED_BYTES = 1024 * 1024;
+/** Limit of all namespaces: each call of a subgraph has one, which nothing reads once the call is over. */
+const MAX_ALL_BYTES = 4 * MAX_CACHED_BYTES;
+/** Memory that a checkpoint takes beside its values. */
+const HEAD_BYTES = 1024;
 
 /** The newest checkpoint of each namespace, `null` when it is known to have none. */
 export class Heads {
+  /** The namespace that was put or read last comes last. */
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
+  #bytes = 0;
   /** Namespaces whose newest checkpoint is read from the thread: it is too large, or continues an older one. */
   readonly #released = new Set<string>();
   /** Writes that LangGraph puts before their checkpoint, as with durability "exit", by namespace and checkpoint. */
@@ -27,7 +33,23 @@ export class Heads {
   }
 
   set(ns: string, loaded: LoadedCheckpoint | null) {
+    this.#drop(ns);
     this.#heads.set(ns, loaded);
+    this.#bytes += bytesOf(loaded);
+    for (const [oldest] of this.#heads) {
+      if (this.#bytes <= MAX_ALL_BYTES) return;
+      if (oldest !== "" && oldest !== ns) this.#release(oldest);
+    }
+  }
+
+  #drop(ns: string) {
+    this.#bytes -= bytesOf(this.#heads.get(ns));
+    this.#heads.delete(ns);
+  }
+
+  #release(ns: string) {
+    this.#released.add(ns);
+    this.#drop(ns);
   }
 
   /** Adds a checkpoint, which may be older than the newest one. */
@@ -38,18 +60,14 @@ export class Heads {
     if ((head?.checkpoint_id ?? null) !== loaded.parent_id) this.#released.add(loaded.ns);
     const writes = this.#early.get(loaded.ns)?.get(loaded.checkpoint_id) ?? loaded.writes;
     this.#early.delete(loaded.ns);
-    this.#heads.set(loaded.ns, { ...loaded, writes });
+    this.set(loaded.ns, { ...loaded, writes });
     this.releaseLarge(loaded.ns);
   }
 
   /** Drops a large checkpoint from the cache, and all that follow it: they would lack its values. */
   releaseLarge(ns: string) {
-    const bytes = (this.#heads.get(ns)?.values ?? []).reduce(
-      (sum, { data }) => sum + data.length,
-      0,
-    );
-    if (bytes > MAX_CACHED_BYTES) this.#released.add(ns);
-    if (this.#released.has(ns)) this.#heads.delete(ns);
+    const isLarge = bytesOf(this.#heads.get(ns)) > MAX_CACHED_BYTES;
+    if (isLarge || this.#released.has(ns)) this.#release(ns);
   }
 
   addWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
@@ -73,6 +91,11 @@ export class Heads {
       return value && channel in checkpoint.channel_values ? [value] : [];
     });
   }
+}
+
+function bytesOf(head: LoadedCheckpoint | null | undefined): number {
+  if (head === undefined) return 0;
+  return (head?.values ?? []).reduce((sum, { data }) => sum + data.length, HEAD_BYTES);
 }
 
 function valueKey(value: { channel: string; version: number | string }): string {

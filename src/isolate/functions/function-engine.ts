@@ -162,14 +162,16 @@ export class FunctionEngine implements Engine {
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
     const { graph_id } = call;
     assertRootNamespace(graph_id, call.ns);
-    const updates = call.supersteps.flat();
-    for (const update of updates) assertValuesOnly(graph_id, update);
+    for (const update of call.supersteps.flat()) assertValuesOnly(graph_id, update);
     const head = await host.readCheckpoint("", null);
     let state = call.checkpoint_id ? await readAt(host, call.checkpoint_id, head) : readState(head);
-    for (const { values, command } of updates) {
-      const update = command?.update ?? values;
-      if (!isUpdate(update ?? {})) throw new TypeError("values must be an object");
-      state = save(applyUpdate(state, update ?? {}), call, outbox, "update");
+    for (const updates of call.supersteps) {
+      for (const { values, command } of updates) {
+        const update = command?.update ?? values ?? {};
+        if (!isUpdate(update)) throw new TypeError("values must be an object");
+        state = applyUpdate(state, update);
+      }
+      state = save(state, call, outbox, "update");
     }
     const { checkpoint_id } = state;
     const { thread_id } = call;

@@ -13,7 +13,8 @@ export class FunctionEvents {
   readonly #outbox: Outbox;
   /** `null` when no requested mode needs it. */
   readonly #task: FunctionTask | null;
-  #emitted = 0;
+  /** Ids of messages that events have had: a message may be removed from the state. */
+  readonly #emitted = new Set<string>();
 
   constructor(call: RunCall, outbox: Outbox) {
     const implied: StreamMode[] = call.short_forms ? ["checkpoints"] : [];
@@ -36,7 +37,7 @@ export class FunctionEvents {
   update(update: Record<string, unknown>, state: FunctionState) {
     this.#task?.take(update);
     this.#emit("updates", "updates", { [this.#node]: update });
-    for (const message of state.messages.slice(this.#emitted)) {
+    for (const message of this.#freshOf(state.messages)) {
       this.#emit("messages-tuple", "messages", [message, { langgraph_node: this.#node }]);
     }
     this.#emit("values", "values", state.values);
@@ -52,9 +53,13 @@ export class FunctionEvents {
   }
 
   #complete(messages: FunctionMessage[]) {
-    const fresh = messages.slice(this.#emitted);
-    this.#emitted = messages.length;
+    const fresh = this.#freshOf(messages);
+    for (const { id } of fresh) this.#emitted.add(id);
     if (fresh.length > 0) this.#emit("messages", "messages/complete", fresh);
+  }
+
+  #freshOf(messages: FunctionMessage[]): FunctionMessage[] {
+    return messages.filter(({ id }) => !this.#emitted.has(id));
   }
 
   #emit(mode: StreamMode, event: string, data: unknown) {

@@ -26,6 +26,9 @@ export type FunctionState = {
   stored: StoredValue[];
 };
 
+/** Id of LangGraph for a message that removes all before it. */
+const REMOVE_ALL = "__remove_all__";
+
 const ROLES: Record<string, string> = { user: "human", assistant: "ai" };
 
 export function isUpdate(value: unknown): value is Values {
@@ -46,7 +49,7 @@ export function readState(loaded: LoadedCheckpoint | null): FunctionState {
   };
 }
 
-/** Merges an update: keys replace, `messages` are appended (one with a known id replaces it). */
+/** Merges an update: keys replace, `messages` are appended; one with a known id replaces it, or removes it by its type. */
 export function applyUpdate(state: FunctionState, update: unknown): FunctionState {
   if (!isUpdate(update)) throw new TypeError("The input of a plain agent must be an object.");
   const { messages, ...rest } = update;
@@ -56,10 +59,12 @@ export function applyUpdate(state: FunctionState, update: unknown): FunctionStat
 }
 
 function mergeMessages(old: FunctionMessage[], added: unknown[]): FunctionMessage[] {
-  const merged = [...old];
+  let merged = [...old];
   for (const message of added.map(toMessage)) {
     const at = merged.findIndex(({ id }) => id === message.id);
-    if (at === -1) merged.push(message);
+    if (message.type === "remove") {
+      merged = message.id === REMOVE_ALL ? [] : merged.filter(({ id }) => id !== message.id);
+    } else if (at === -1) merged.push(message);
     else merged[at] = message;
   }
   return merged;

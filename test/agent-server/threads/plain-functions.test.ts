@@ -4,8 +4,10 @@ import { uuid6 } from "@langchain/langgraph-checkpoint";
 import { v6, v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import type { LoadedCheckpoint } from "../../../src/isolate/checkpoint-contract.ts";
+import { Heads } from "../../../src/isolate/checkpoints/heads.ts";
 import { readState, toOp } from "../../../src/isolate/functions/function-state.ts";
 import { LateTimer } from "../../../src/isolate/tcp/late-timer.ts";
+import { toWire } from "../../../src/isolate/wire.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { eventually } from "../../support/eventually.ts";
 import { stateUpdate, testThread } from "../../support/threads.ts";
@@ -185,6 +187,57 @@ test.each([
     `Graph "plain" is a plain function: it accepts input, not ${field}.`,
   );
   expect(await stateOf(thread)).toEqual(before);
+});
+
+test("an update removes messages by their type, of one superstep in one checkpoint", async () => {
+  const thread = await testThread();
+  await thread.wait("plain", { input: { messages: [{ id: "1", type: "human", content: "one" }] } });
+  const update = (...all: object[]) => ({
+    ...{ ns: "", checkpoint_id: null },
+    supersteps: [
+      all.map((messages) => ({ values: { messages }, command: null, as_node: "plain" })),
+    ],
+  });
+  const before = await stateOf(thread);
+  const two = { id: "2", type: "human", content: "two" };
+  await thread.object.updateState(update([two], [{ type: "remove", id: "1" }]), thread.revision);
+  const after = await stateOf(thread);
+  expect(after.values.messages.map(({ content }: { content: string }) => content)).toEqual([
+    before.values.messages[1].content,
+    "two",
+  ]);
+  expect(after.parent_checkpoint.checkpoint_id).toBe(before.checkpoint.checkpoint_id);
+  const all = update([{ type: "remove", id: "__remove_all__" }, two]);
+  await thread.object.updateState(all, thread.revision);
+  expect((await stateOf(thread)).values.messages).toMatchObject([two]);
+});
+
+test("an instance with a toDict of another kind is shown with its fields", () => {
+  class Row {
+    readonly id = 1;
+    toDict() {
+      return { id: this.id };
+    }
+  }
+  expect(JSON.parse(toWire({ row: new Row() }))).toEqual({ row: { id: 1 } });
+});
+
+test("the newest checkpoints of many subgraphs leave the memory, and that of the root stays", () => {
+  const heads = new Heads();
+  const headOf = (ns: string) => {
+    const value = { channel: "a", version: 1, type: "json", data: new Uint8Array(900_000) };
+    return { ...graphCheckpoint(newId(), {}), ns, values: [value] };
+  };
+  heads.put(headOf(""));
+  for (let n = 0; n < 20; n++) heads.put(headOf(`node:${n}`));
+  const kept = Array.from({ length: 20 }, (_, n) => heads.get(`node:${n}`) !== undefined);
+  expect(kept.filter(Boolean).length).toBeLessThan(5);
+  expect([kept[0], kept[19], heads.has("node:0"), heads.get("") !== undefined]).toEqual([
+    false,
+    true,
+    true,
+    true,
+  ]);
 });
 
 test("an update of a namespace that a plain function does not have changes nothing", async () => {

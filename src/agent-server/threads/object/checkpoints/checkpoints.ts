@@ -165,11 +165,14 @@ export class Checkpoints {
     return isKept || this.#sql.databaseSize < SMALL_DATABASE_BYTES;
   }
 
-  hasAnyOf(run_id: string): boolean {
+  /** `ns`: a namespace, `null` for any. */
+  hasAnyOf(run_id: string, ns: string | null = null): boolean {
     const { found } = this.#sql
       .exec<{ found: number }>(
-        "SELECT EXISTS(SELECT 1 FROM checkpoints WHERE run_id = ?) AS found",
+        `SELECT EXISTS(
+           SELECT 1 FROM checkpoints WHERE run_id = ?1 AND (?2 IS NULL OR ns = ?2)) AS found`,
         run_id,
+        ns,
       )
       .one();
     return found === 1;

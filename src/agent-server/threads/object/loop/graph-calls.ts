@@ -12,7 +12,9 @@ const USER_KEY_PREFIX = "langgraph_auth_";
 
 export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
   const { kwargs, run_id, thread_id, graph_id } = run;
-  const resuming = run.attempt > 1 && store.checkpoints.hasAnyOf(run_id);
+  // With this durability the checkpoints of a subgraph come before that of the input.
+  const ns = kwargs.durability === "exit" ? "" : null;
+  const resuming = run.attempt > 1 && store.checkpoints.hasAnyOf(run_id, ns);
   return {
     run_id,
     thread_id,
