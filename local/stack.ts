@@ -196,8 +196,16 @@ async function startGit(folder: Folder, port: number, closers: Closers): Promise
   await publishExamples(join(ROOT, "examples"), root, join(folder.path, "bundle/examples.json"));
   const host = await startGitHost({ root, port, tokens: [folder.kept.git_password] });
   closers.push(host.close);
-  await keep(folder, { git_port: port });
+  await keepPort(folder, "git_port", port);
   return host;
+}
+
+/** Deployments and destinations name the first port: another one serves until the first is free at a start. */
+async function keepPort(folder: Folder, name: "git_port" | "s3_port", port: number): Promise<void> {
+  const first = folder.kept[name];
+  if (first === 0) return keep(folder, { [name]: port });
+  if (first === port) return;
+  process.stderr.write(`Port ${first} is in use: ${name} is ${port} until the next start.\n`);
 }
 
 function pushUrl({ url }: GitHost, { kept }: Folder): string {
@@ -211,7 +219,7 @@ async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo[
   const dir = join(folder.path, "s3");
   const server = await startS3({ dir, port, users: [user], buckets: [BUCKET] });
   closers.push(server.close);
-  await keep(folder, { s3_port: port });
+  await keepPort(folder, "s3_port", port);
   const { endpoint, region } = server;
   return { endpoint, region, bucket: BUCKET, access_key_id, secret_access_key };
 }

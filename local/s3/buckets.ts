@@ -7,7 +7,6 @@ import { createBucket, deleteBucket, deleteObject } from "./store.ts";
 import { listUploads, type Uploads } from "./uploads.ts";
 import { elements, readElements, readText } from "./xml.ts";
 
-const ABSENT = ["versioning", "policy", "lifecycle", "cors", "acl", "tagging"];
 const DELETE_LIMIT = 1000;
 
 export function answerService(exchange: Exchange): void {
@@ -70,8 +69,6 @@ export function methodNotAllowed(): S3Error {
 
 function readBucket(exchange: BucketExchange, uploads: Uploads, region: string): void {
   const { query } = exchange;
-  const absent = ABSENT.find((name) => query.has(name));
-  if (absent) throw new S3Error("NotImplemented", `${absent} is not implemented here`);
   if (query.has("uploads")) {
     listUploads(exchange, uploads);
   } else if (query.has("location")) {
@@ -104,7 +101,7 @@ async function deleteObjects(exchange: BucketExchange): Promise<void> {
     throw new S3Error("MalformedXML", "The list of objects is empty, too long, or lacks a key.");
   }
   for (const key of keys) await deleteObject(store, bucket, key);
-  const isQuiet = readText(text, "Quiet") === "true";
+  const isQuiet = readText(text, "Quiet")?.trim() === "true";
   const deleted = keys.map((Key) => `<Deleted>${elements({ Key })}</Deleted>`);
   sendXml(exchange, "DeleteResult", isQuiet ? "" : deleted.join(""));
 }

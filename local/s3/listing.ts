@@ -89,7 +89,8 @@ function takePage(all: StoredObject[], wanted: Wanted): Page {
 }
 
 function isBefore(name: string, folder: string | null, after: string): boolean {
-  return name <= after || (folder !== null && after.startsWith(folder));
+  const isPast = Buffer.compare(Buffer.from(name), Buffer.from(after)) <= 0;
+  return isPast || (folder !== null && after.startsWith(folder));
 }
 
 function folderOf(key: string, { prefix, delimiter }: Wanted): string | null {

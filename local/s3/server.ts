@@ -96,6 +96,14 @@ async function serve(host: Host, request: IncomingMessage, response: ServerRespo
   }
 }
 
+/** Parameters of the operations of this server. */
+const KNOWN = new Set([
+  ...["delete", "uploads", "uploadId", "partNumber", "location", "versionId"],
+  ...["list-type", "prefix", "delimiter", "marker", "max-keys", "encoding-type", "fetch-owner"],
+  ...["continuation-token", "start-after", "key-marker", "upload-id-marker", "max-uploads"],
+  ...["part-number-marker", "max-parts"],
+]);
+
 async function answer(
   host: Host,
   request: IncomingMessage,
@@ -107,6 +115,7 @@ async function answer(
   const { store, now } = host;
   const exchange: Exchange = { request, response, rawPath, query, user, payload, store, now };
   const { name, key } = locate(request, rawPath);
+  assertKnown(query);
   if (name === "") return answerService(exchange);
   if (key === "" && request.method === "PUT" && !hasSubresource(query)) {
     return makeBucket(exchange, name);
@@ -116,12 +125,26 @@ async function answer(
   await answerKey({ ...exchange, bucket, key }, host.uploads);
 }
 
+/** Subresources, such as tags and rules, are not there: a request for one must not change the object itself. */
+function assertKnown(query: URLSearchParams): void {
+  const isKnown = (name: string) => KNOWN.has(name) || /^(x-amz-|x-id$|response-)/i.test(name);
+  const unknown = [...query.keys()].find((name) => !isKnown(name));
+  if (unknown !== undefined) throw notImplemented(`The query parameter ${unknown}`);
+}
+
+function notImplemented(what: string): S3Error {
+  return new S3Error("NotImplemented", `${what} is not supported`);
+}
+
 async function answerKey(exchange: ObjectExchange, uploads: Uploads): Promise<void> {
   const { request, query, key } = exchange;
   if (Buffer.byteLength(key) > KEY_LIMIT_BYTES) {
     throw new S3Error("KeyTooLongError", "Your key is too long");
   }
   const upload_id = query.get("uploadId");
+  if (upload_id !== null && request.headers["x-amz-copy-source"] !== undefined) {
+    throw notImplemented("A part of another object");
+  }
   if (upload_id !== null) return answerUpload(exchange, uploads, upload_id);
   if (request.method === "POST" && query.has("uploads")) return startUpload(exchange, uploads);
   return answerObject(exchange);

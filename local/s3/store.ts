@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { mapConcurrent } from "../../src/shared/work/chunks.ts";
 import type { Checksums } from "./body.ts";
 
 export type StoredObject = {
@@ -49,6 +50,9 @@ export async function deleteBucket(store: Store, name: string): Promise<void> {
   await rm(join(store.dir, name), { recursive: true, force: true });
 }
 
+/** Files that are read at once: a process may open some tens of thousands. */
+const OPEN_FILES = 64;
+
 /** Synchronous from the caller's precondition to the index: of parallel writers one wins. */
 export function putObject(store: Store, bucket: Bucket, object: StoredObject, draft: string): void {
   const file = objectFile(store, bucket, object.key);
@@ -86,6 +90,6 @@ async function readBucket(dir: string, name: string): Promise<Bucket> {
   const files = (await readdir(folder)).filter(
     (file) => file.endsWith(".json") && file !== BUCKET_FILE,
   );
-  const objects = await Promise.all(files.map((file) => read<StoredObject>(file)));
+  const objects = await mapConcurrent(files, OPEN_FILES, (file) => read<StoredObject>(file));
   return { ...bucket, objects: new Map(objects.map((object) => [object.key, object])) };
 }

@@ -145,7 +145,7 @@ async function completeUpload(
 function chooseParts(upload: Upload, text: string): Part[] {
   const listed = readElements(text, "Part").map((part) => ({
     number: Number(readText(part, "PartNumber")),
-    etag: stripTag(readText(part, "ETag") ?? ""),
+    etag: stripTag((readText(part, "ETag") ?? "").trim()),
   }));
   if (listed.length === 0) throw new S3Error("MalformedXML", "The list of parts is empty.");
   const parts = listed.map(({ number, etag }, index) => {

@@ -16,10 +16,10 @@ export function xmlDocument(name: string, inner: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<${name} xmlns="${NAMESPACE}">${inner}</${name}>`;
 }
 
-/** Inner text of every `<name>` element; the bodies that S3 takes nest no element in itself. */
+/** Inner text of every `<name>` element, with its spaces; the bodies that S3 takes nest no element in itself. */
 export function readElements(xml: string, name: string): string[] {
   const pattern = new RegExp(`<${name}(?:\\s[^>]*)?>([\\s\\S]*?)</${name}>`, "g");
-  return [...xml.matchAll(pattern)].map(([, inner = ""]) => inner.trim());
+  return [...xml.matchAll(pattern)].map(([, inner = ""]) => inner);
 }
 
 export function readText(xml: string, name: string): string | undefined {

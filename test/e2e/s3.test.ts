@@ -40,6 +40,41 @@ test("a list has the keys under a prefix and folds the rest at the delimiter", a
   expect(text).toContain("<CommonPrefixes><Prefix>list/b/</Prefix></CommonPrefixes>");
 });
 
+test("a list continues after the last key of a page, whatever its characters", async () => {
+  const keys = ["order/\uff5e", "order/\u{1f600}"];
+  for (const key of keys) await s3.fetch(at(encodeURIComponent(key)), { method: "PUT", body: "x" });
+  const pageAfter = async (key: string) => {
+    const query = `?list-type=2&prefix=order/&max-keys=1&start-after=${encodeURIComponent(key)}`;
+    const text = await (await s3.fetch(at("", query))).text();
+    return [...text.matchAll(/<Key>(.*?)<\/Key>/g)].map(([, found]) => found);
+  };
+  expect([await pageAfter(""), await pageAfter(keys[0] ?? "")]).toEqual(keys.map((key) => [key]));
+});
+
+test("a delete of several keys takes their spaces literally", async () => {
+  for (const key of ["report", "report%20"]) await s3.fetch(at(key), { method: "PUT", body: "x" });
+  const body = "<Delete><Object><Key>report </Key></Object></Delete>";
+  expect((await s3.fetch(at("", "?delete"), { method: "POST", body })).status).toBe(200);
+  expect((await s3.fetch(at("report"))).status).toBe(200);
+  expect((await s3.fetch(at("report%20"))).status).toBe(404);
+});
+
+test.each(["tagging", "acl", "legal-hold"])(
+  "a request for %s of an object is refused, and changes nothing",
+  async (name) => {
+    await s3.fetch(at("tagged"), { method: "PUT", body: "content" });
+    for (const method of ["PUT", "GET", "DELETE"]) {
+      const body = method === "PUT" ? "<Tagging/>" : null;
+      const answer = await s3.fetch(at("tagged", `?${name}`), { method, body });
+      expect([answer.status, await answer.text()]).toEqual([
+        501,
+        expect.stringContaining("<Code>NotImplemented</Code>"),
+      ]);
+    }
+    expect(await (await s3.fetch(at("tagged"))).text()).toBe("content");
+  },
+);
+
 test.each([
   ["a wrong secret", { ...stack.s3, secret_access_key: "wrong" }, "SignatureDoesNotMatch"],
   ["an unknown key id", { ...stack.s3, access_key_id: "UNKNOWN" }, "InvalidAccessKeyId"],
