@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Api, apiOf } from "../../bench/client.ts";
 import { createDeployment, pushAgent } from "../../bench/deployments.ts";
@@ -138,6 +139,7 @@ test("many clients that send 20 MB at once are served in the memory of one isola
   const bodies = Array.from({ length: CLIENTS }, (_, n) =>
     (n % 2 === 0 ? batchBody : multipartBody)("memory", RUNS_PER_BODY, RUN_BYTES),
   );
+  await seeEndedConnections();
   await Promise.all(bodies.map(sendUntilStored));
   const [project] = await api<{ id: string }[]>("GET", "/api/v1/sessions?name=memory");
   const stats = await api("POST", "/api/v1/runs/stats", { session: [project?.id] });
@@ -158,6 +160,7 @@ test("states that many clients read at once, and runs on them, are served beside
     const history: [string, object] = [`${thread}/history`, { limit: 2 }];
     return [state, state, history];
   });
+  await seeEndedConnections();
   await Promise.all([
     ...bodies.map(sendUntilStored),
     ...reads.map(async ([path, body]) => {
@@ -170,6 +173,15 @@ test("states that many clients read at once, and runs on them, are served beside
   ]);
   expect(await workerPidOf(dir)).toBe(pid);
 }, 300_000);
+
+/**
+ * The front may end idle connections while bodies are built, which takes seconds: `fetch` would send on them. The first
+ * turn of the event loop may have read its sockets already.
+ */
+async function seeEndedConnections(): Promise<void> {
+  await setImmediate();
+  await setImmediate();
+}
 
 /** Returns the lines of the log about lost attempts at a run. */
 async function lossesOf(run_id: string): Promise<string> {
