@@ -1,7 +1,7 @@
 // Each agent of examples/ becomes a repository of the git host, with its history on `main`.
 import { execFile } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { runUnlessCurrent } from "../../scripts/memo.ts";
@@ -24,6 +24,7 @@ export async function publishExamples(examples: string, root: string, memo: stri
   const names = entries.filter((name) => existsSync(join(examples, name, "langgraph.json")));
   const repositoryOf = (name: string) => join(root, "examples", `${name}.git`);
   const files = listFiles(names.map((name) => join(examples, name)));
+  await Promise.all(names.map((name) => removeLocks(repositoryOf(name))));
   await runUnlessCurrent({
     file: memo,
     values: { root, files },
@@ -35,6 +36,12 @@ export async function publishExamples(examples: string, root: string, memo: stri
       return { result: null, inputs: files };
     },
   });
+}
+
+/** A start that was killed leaves the locks of its git. No other git writes here: the git host does not run yet. */
+async function removeLocks(repository: string): Promise<void> {
+  const locks = ["config.lock", "examples.index.lock", "refs/heads/main.lock"];
+  await Promise.all(locks.map((lock) => rm(join(repository, lock), { force: true })));
 }
 
 /** Without installed packages, which no repository has. */

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, open, readdir, rename, rm, statfs } from "node:fs/promises";
+import { copyFile, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Bucket } from "./bucket.ts";
 import { inParallel } from "./chunks.ts";
@@ -25,6 +25,7 @@ export async function restore(options: RestoreOptions) {
   const { bucket, codec, secrets, print } = options;
   const dir = resolve(options.dir);
   await assertEmpty(dir);
+  await assertReplaceable(dir);
   const backup = await findBackup(bucket, options.at);
   const manifest = await readManifest(bucket, codec, backup);
   assertKeys(manifest, secrets);
@@ -46,9 +47,8 @@ export async function restore(options: RestoreOptions) {
       done += 1;
     });
     if (secrets !== undefined) await copyFile(secrets, join(draft, "secrets.env"));
-    // A start must never find half of a backup.
-    await rm(dir, { recursive: true, force: true });
-    await rename(draft, dir);
+    // A start must never find half of a backup. A folder that has come into use stays: it is not empty.
+    await rename(draft, dir).catch((error) => assertEmpty(dir).then(() => Promise.reject(error)));
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw error;
@@ -63,6 +63,15 @@ async function assertEmpty(dir: string): Promise<void> {
   if (!existsSync(dir) || (await readdir(dir)).length === 0) return;
   throw new BackupError(
     `${dir} is not empty. Move it away, or name another folder with HEDDLE_DIR.`,
+  );
+}
+
+async function assertReplaceable(dir: string): Promise<void> {
+  if (!existsSync(dir)) return;
+  const [own, above] = await Promise.all([stat(dir), stat(dirname(dir))]);
+  if (own.dev === above.dev) return;
+  throw new BackupError(
+    `${dir} is the root of a file system, which cannot be replaced. Name a folder in it with HEDDLE_DIR.`,
   );
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type GitHost, startGitHost } from "../../local/git/git-host.ts";
-import { commitFolder } from "../../local/git/repositories.ts";
+import { commitFolder, publishExamples } from "../../local/git/repositories.ts";
 
 const run = promisify(execFile);
 const PASSWORD = "a-password";
@@ -131,4 +131,20 @@ test("a name of another site that resolves to this machine is refused", async ()
     });
   expect(await status("rebound.test")).toBe(421);
   expect(await status("localhost")).toBe(200);
+});
+
+test("examples are published after a start that was killed while git held its locks", async () => {
+  const [examples, root] = [join(folder, "examples"), join(folder, "published")];
+  await mkdir(join(examples, "echo"), { recursive: true });
+  await writeFile(join(examples, "echo/langgraph.json"), "{}");
+  const publish = () => publishExamples(examples, root, join(folder, "memo.json"));
+  await publish();
+  const repository = join(root, "examples/echo.git");
+  for (const lock of ["examples.index.lock", "refs/heads/main.lock"]) {
+    await writeFile(join(repository, lock), "");
+  }
+  await writeFile(join(examples, "echo/langgraph.json"), '{"graphs":{}}');
+  await publish();
+  const { stdout } = await run("git", ["-C", repository, "rev-list", "--count", "main"]);
+  expect(stdout.trim()).toBe("2");
 });

@@ -10,9 +10,12 @@ const MARKS = { __error__: -1, __scheduled__: -2, __interrupt__: -3, __resume__:
 export const WRITES_IDX_MAP: Record<string, number> =
   Reflect.get(library, "WRITES_IDX_MAP") ?? MARKS;
 
+/** Names the node whose error a task reports. It has an index like an update. */
+const ERROR_SOURCE = "__error_source_node__";
+
 /** Whether a reducer of the agent applies the write: LangGraph's marks have none. */
 export function isUpdate({ channel }: { channel: string }): boolean {
-  return !Object.hasOwn(MARKS, channel);
+  return channel !== ERROR_SOURCE && !Object.hasOwn(MARKS, channel);
 }
 
 /** LangGraph stores the updates of a command first and applies them then. */

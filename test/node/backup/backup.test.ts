@@ -10,7 +10,7 @@ import { type Codec, createCodec, readKey } from "../../../scripts/backup/codec.
 import { readLocation } from "../../../scripts/backup/location.ts";
 import { listBackups } from "../../../scripts/backup/manifest.ts";
 import { explain } from "../../../scripts/backup/problem.ts";
-import { restore } from "../../../scripts/backup/restore.ts";
+import { type RestoreOptions, restore } from "../../../scripts/backup/restore.ts";
 import { backUp } from "../../../scripts/backup/run.ts";
 import { scan } from "../../../scripts/backup/scan.ts";
 import { type StartedS3, startLocalS3 } from "../../support/node/s3-server.ts";
@@ -62,7 +62,7 @@ function bucketAt(
 
 const backUpWith = (codec: Codec, to = bucket, keep: number | null = null) =>
   backUp({ dir, bucket: to, codec, max_pause_ms: 2000, keep, print: () => {} });
-const restoreTo = (folder: string, more: { at?: string; secrets?: string; codec?: Codec } = {}) =>
+const restoreTo = (folder: string, more: Partial<RestoreOptions> = {}) =>
   restore({
     ...{ dir: join(home, folder), bucket, codec, at: undefined, secrets: undefined },
     ...more,
@@ -159,6 +159,21 @@ test("a folder with files is not restored to", async () => {
   await writeFile(join(home, "used/file"), "mine");
   expect(await explained(restoreTo("used"))).toMatch(/used is not empty\. Move it away/);
   expect(await readdir(join(home, "used"))).toEqual(["file"]);
+});
+
+test("a folder that comes into use during a restore keeps its files", async () => {
+  await backUpWith(codec);
+  const taken = join(home, "taken");
+  const taking: Bucket = {
+    ...bucket,
+    async get(name) {
+      await mkdir(taken, { recursive: true });
+      await writeFile(join(taken, "file"), "mine");
+      return bucket.get(name);
+    },
+  };
+  expect(await explained(restoreTo("taken", { bucket: taking }))).toContain("taken is not empty");
+  expect(await readdir(taken)).toEqual(["file"]);
 });
 
 test("a prefix with backups of another installation is refused", async () => {
