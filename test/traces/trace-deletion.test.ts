@@ -89,6 +89,20 @@ test("a run created again during its deletion keeps its new data", async () => {
   expect(await read(ours.viewer, run.id)).toMatchObject({ outputs: run.outputs });
 });
 
+test("what a run had before its deletion is deleted when a late change creates it again", async () => {
+  const run = wireRun("late", { inputs: { big: "i".repeat(1_000_000) } }, { at: MIDNIGHT });
+  await batch(ours.editor, [run]);
+  const id = (await projectId(ours.viewer, "late")) ?? "";
+  await remove({ session_id: id, trace_ids: [run.trace_id] });
+  const outputs = { big: "o".repeat(1_000_000) };
+  const { trace_id, dotted_order } = run;
+  const late = { id: run.id, session_name: "late", trace_id, dotted_order, outputs };
+  await batch(ours.editor, [], [late]);
+  await runDurableObjectAlarm(env.PARTITIONS.getByName(`${id}/2026-03-02/0`));
+  expect(await read(ours.viewer, run.id)).toMatchObject({ outputs });
+  expect(await objects(id)).toBe(1);
+});
+
 test("deletes traces by metadata, in one project or in all", async () => {
   const tagged = (project: string, user_id: string) => {
     const root = wireRun(project, { extra: {} }, { at: MIDNIGHT });

@@ -1,14 +1,19 @@
 import { and, eq } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
-import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { among, hasSome } from "../../shared/storage/sql.ts";
 import { projects } from "../catalogue/table.ts";
 import type { Home } from "../changes.ts";
 import { deleteShareLinks } from "../links/share-links.ts";
 import { feedback_tokens } from "../links/table.ts";
 import { deleteLocations, saveLocations } from "../locations/locations.ts";
+import { keysOf } from "../rows/object-bytes.ts";
 import { payloadPrefix } from "../rows/payloads.ts";
-import { type Leftovers, type LinkedIds, locatedId } from "../storage/leftovers.ts";
+import {
+  type Leftovers,
+  type LinkedIds,
+  locatedId,
+  parseObjectsEntry,
+} from "../storage/leftovers.ts";
 import type { PartitionStore } from "../storage/partition.ts";
 import type { SealedLeftover } from "../storage/sealed-files.ts";
 
@@ -30,7 +35,7 @@ export async function removeLeftovers(
   const { leftovers } = store;
   const { project_id } = partition;
   const runs = leftovers.list("payloads", RUNS);
-  for (const id of runs) await deletePayloads(env, `${payloadPrefix(project_id)}${id}/`);
+  for (const entry of runs) await deleteObjects(env, project_id, store.runs, entry);
   leftovers.remove("payloads", runs);
   const isLocated = await settleLocations(env, partition, leftovers);
   const isUnsealed = await removeSealed(env, leftovers);
@@ -104,8 +109,25 @@ async function removeFile(bucket: R2Bucket, { key, upload_id }: SealedLeftover):
   await bucket.delete(key);
 }
 
-async function deletePayloads(env: Env, prefix: string): Promise<void> {
-  while (!(await deleteBelow(env.ARTIFACTS, prefix)));
+/** Deletes the objects of a deleted run. A run that was created again keeps those that it names, and newer ones. */
+async function deleteObjects(
+  env: Env,
+  project_id: string,
+  runs: PartitionStore["runs"],
+  entry: string,
+): Promise<void> {
+  const { id, deleted_ms } = parseObjectsEntry(entry);
+  const prefix = `${payloadPrefix(project_id)}${id}/`;
+  let cursor: string | undefined;
+  do {
+    const page = await env.ARTIFACTS.list({ prefix, ...(cursor && { cursor }) });
+    const named = keysOf(runs.byId(id)?.pointers ?? null);
+    const left = page.objects.filter(
+      ({ key, uploaded }) => uploaded.getTime() <= deleted_ms && !named.has(key),
+    );
+    if (left.length > 0) await env.ARTIFACTS.delete(left.map(({ key }) => key));
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
 }
 
 /**

@@ -15,6 +15,13 @@ export function objectBytesOf({ pointers }: { pointers: string | null }): Object
   };
 }
 
+/** Returns the keys of the objects that a run names. */
+export function keysOf(pointers: string | null): Set<string> {
+  if (pointers === null) return new Set();
+  const { attachments = {}, exact: _, replaced: __, ...payloads }: Pointers = JSON.parse(pointers);
+  return new Set([...Object.values(payloads), ...Object.values(attachments)].map(({ key }) => key));
+}
+
 /** Returns the bytes of replaced payloads, 0 where they were not counted (`true`). */
 export function replacedBytes({ replaced }: Pick<Pointers, "replaced">): number {
   return typeof replaced === "number" ? replaced : 0;

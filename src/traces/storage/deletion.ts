@@ -3,7 +3,7 @@ import { dayOf, timeOfId } from "../../shared/times.ts";
 import { EVERY_RUN, type RunSource } from "../rows/run-source.ts";
 import type { RunView } from "../rows/run-view.ts";
 import type { SizedRun } from "./counts.ts";
-import { type Leftovers, locationEntries } from "./leftovers.ts";
+import { type Leftovers, locationEntries, objectsEntry } from "./leftovers.ts";
 import { deleteLinks } from "./span-links.ts";
 
 export type DeletedRun = { id: string } & SizedRun;
@@ -21,7 +21,7 @@ export function deleteAllRuns(
 ): void {
   const stored: string[] = [];
   for (const { id, pointers } of runs.live(EVERY_RUN)) if (pointers !== null) stored.push(id);
-  leftovers.add("payloads", stored);
+  addObjects(leftovers, stored);
   leftovers.addLinks(runs.live(EVERY_RUN));
   for (const table of TABLES) sql.exec(`DELETE FROM ${table}`);
 }
@@ -51,8 +51,8 @@ export function deleteTraces(
   const traces = new Set(deleted.map(({ trace_id }) => trace_id));
   deleteLinks(sql, [...traces], JSON.stringify(ids));
   const stored = deleted.filter(({ pointers }) => pointers !== null);
-  leftovers.add(
-    "payloads",
+  addObjects(
+    leftovers,
     stored.map(({ id }) => id),
   );
   leftovers.addLinks(deleted);
@@ -60,4 +60,12 @@ export function deleteTraces(
   const entries = new Set(located.flatMap(locationEntries));
   leftovers.add("location", [...entries, ...feedback.map(({ id }) => id)]);
   return deleted.map(({ id, parent_run_id, pointers }) => ({ id, parent_run_id, pointers }));
+}
+
+function addObjects(leftovers: Leftovers, ids: string[]): void {
+  const now = Date.now();
+  leftovers.add(
+    "payloads",
+    ids.map((id) => objectsEntry(id, now)),
+  );
 }

@@ -5,7 +5,7 @@ import { sharedId } from "../locations/location.ts";
 import type { RunSet } from "../segments/run-set.ts";
 
 /**
- * Run with objects in R2 (`payloads`), run or feedback with a location (`location`), run whose location may have been
+ * Objects that a run had in R2 (`payloads`), run or feedback with a location (`location`), run whose location may have been
  * deleted while it arrived (`relocate`), a file in R2 whose runs have changed or the copy of such a segment's body
  * (`sealed`), or runs and traces that links may name (`links`).
  */
@@ -30,6 +30,17 @@ export function locationEntries({ id, trace_id }: { id: string; trace_id: string
 function entryOf({ id, span_ids, columns: { trace_id = id } }: RunChange): string {
   const [own = id, shared = own] = locationEntries({ id, trace_id });
   return span_ids === undefined ? own : shared;
+}
+
+/** Returns the entry of the objects that a run has at its deletion: those of a run that is created again stay. */
+export function objectsEntry(id: string, deleted_ms: number): string {
+  return `${id}/${deleted_ms}`;
+}
+
+/** Entries of older versions have no time: they stand for all objects. */
+export function parseObjectsEntry(entry: string): { id: string; deleted_ms: number } {
+  const [id = entry, deleted_ms = Number.POSITIVE_INFINITY] = entry.split("/");
+  return { id, deleted_ms: Number(deleted_ms) };
 }
 
 /** Returns the id whose location an entry names. */
@@ -97,14 +108,14 @@ export class Leftovers {
     return this.#sql.exec("SELECT 1 FROM leftovers LIMIT 1").toArray().length === 0;
   }
 
-  /** Drops entries of runs, or of traces, that were created again. To relocate: of those that were deleted again. */
+  /** Drops locations of runs, or of traces, that were created again. To relocate: of those that were deleted again. */
   list(kind: LeftoverKind, limit: number): string[] {
     for (;;) {
       const ids = this.#sql
         .exec<{ id: string }>("SELECT id FROM leftovers WHERE kind = ? LIMIT ?", kind, limit)
         .toArray()
         .map(({ id }) => id);
-      if (kind === "sealed" || kind === "links") return ids;
+      if (kind !== "location" && kind !== "relocate") return ids;
       const obsolete = ids.filter((id) =>
         kind === "relocate" ? !this.#isStored(id) : this.#isStored(id),
       );
