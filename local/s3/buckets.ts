@@ -100,7 +100,7 @@ async function deleteObjects(exchange: BucketExchange): Promise<void> {
   if (keys.length === 0 || keys.length > DELETE_LIMIT || keys.includes("")) {
     throw new S3Error("MalformedXML", "The list of objects is empty, too long, or lacks a key.");
   }
-  for (const key of keys) await deleteObject(store, bucket, key);
+  for (const key of keys) deleteObject(store, bucket, key);
   const isQuiet = readText(text, "Quiet")?.trim() === "true";
   const deleted = keys.map((Key) => `<Deleted>${elements({ Key })}</Deleted>`);
   sendXml(exchange, "DeleteResult", isQuiet ? "" : deleted.join(""));

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { copyFile, rm } from "node:fs/promises";
+import { createReadStream, linkSync, openSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { receiveBody } from "./body.ts";
@@ -15,7 +15,7 @@ import {
   sendXml,
 } from "./exchange.ts";
 import { decodePath } from "./signature.ts";
-import { deleteObject, objectFile, putObject, type StoredObject } from "./store.ts";
+import { contentFile, deleteObject, putObject, type StoredObject } from "./store.ts";
 import { elements } from "./xml.ts";
 
 type Range = { start: number; end: number };
@@ -26,7 +26,7 @@ export async function answerObject(exchange: ObjectExchange): Promise<void> {
     case "PUT":
       return request.headers["x-amz-copy-source"] ? copyObject(exchange) : writeObject(exchange);
     case "DELETE":
-      await deleteObject(store, bucket, key);
+      deleteObject(store, bucket, key);
       return sendEmpty(exchange, 204);
     case "GET":
     case "HEAD":
@@ -61,7 +61,7 @@ async function copyObject(exchange: ObjectExchange): Promise<void> {
   const source = from.objects.get(path.slice(slash + 1));
   if (!source) throw new S3Error("NoSuchKey", "The specified key does not exist.");
   const draft = join(store.drafts, randomBytes(12).toString("hex"));
-  await copyFile(objectFile(store, from, source.key), draft);
+  linkSync(contentFile(store, from, source), draft);
   const isReplaced = request.headers["x-amz-metadata-directive"] === "REPLACE";
   const headers = isReplaced ? keptHeaders(request) : source.headers;
   putObject(store, bucket, { ...source, key, headers, modified_at: now() }, draft);
@@ -95,9 +95,13 @@ async function readObject(exchange: ObjectExchange): Promise<void> {
     response.end();
     return;
   }
-  await pipeline(createReadStream(objectFile(store, bucket, key), { start, end }), response).catch(
-    () => response.destroy(),
-  );
+  try {
+    // Opened at once: another request may replace the object.
+    const fd = openSync(contentFile(store, bucket, object), "r");
+    await pipeline(createReadStream("", { fd, start, end }), response);
+  } catch {
+    response.destroy();
+  }
 }
 
 function isUnchanged({ request }: ObjectExchange, object: StoredObject): boolean {

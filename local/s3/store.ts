@@ -1,5 +1,13 @@
-import { createHash } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
+import { createHash, randomBytes } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { mapConcurrent } from "../../src/shared/work/chunks.ts";
@@ -13,6 +21,8 @@ export type StoredObject = {
   modified_at: number;
   headers: Record<string, string>;
   checksums: Checksums;
+  /** Name of the file with the content. Objects of older versions have none: theirs is the hash of the key. */
+  file?: string;
 };
 
 export type Bucket = {
@@ -22,7 +32,10 @@ export type Bucket = {
   objects: Map<string, StoredObject>;
 };
 
-/** Buckets are folders; an object is a file named by the hash of its key, and a JSON file beside it. */
+/**
+ * Buckets are folders; an object is a JSON file that is named by the hash of its key, and a file with its content. Each
+ * write makes a new one, so that a crash or a reader in the middle of it finds the old object or the new one.
+ */
 export type Store = { dir: string; drafts: string; buckets: Map<string, Bucket> };
 
 const BUCKET_FILE = ".bucket.json";
@@ -55,13 +68,16 @@ const OPEN_FILES = 64;
 
 /** Synchronous from the caller's precondition to the index: of parallel writers one wins. */
 export function putObject(store: Store, bucket: Bucket, object: StoredObject, draft: string): void {
-  const file = objectFile(store, bucket, object.key);
+  const former = bucket.objects.get(object.key);
+  const hash = hashOf(object.key);
+  const stored = { ...object, file: `${hash}.${randomBytes(8).toString("hex")}` };
   flush(draft);
-  renameSync(draft, file);
-  // A crash or a backup in between must not leave half of it: the next start reads it.
-  writeFileSync(`${file}.draft`, JSON.stringify(object), { flush: true });
-  renameSync(`${file}.draft`, `${file}.json`);
-  bucket.objects.set(object.key, object);
+  renameSync(draft, contentFile(store, bucket, stored));
+  const path = join(store.dir, bucket.name, hash);
+  writeFileSync(`${path}.draft`, JSON.stringify(stored), { flush: true });
+  renameSync(`${path}.draft`, `${path}.json`);
+  bucket.objects.set(object.key, stored);
+  if (former) rmSync(contentFile(store, bucket, former), { force: true });
 }
 
 /** A file system may store a rename before the content. */
@@ -71,15 +87,26 @@ function flush(path: string): void {
   closeSync(file);
 }
 
-export async function deleteObject(store: Store, bucket: Bucket, key: string): Promise<void> {
-  if (!bucket.objects.delete(key)) return;
-  const file = objectFile(store, bucket, key);
-  await rm(file, { force: true });
-  await rm(`${file}.json`, { force: true });
+/** Synchronous: a write that follows must not lose its files. */
+export function deleteObject(store: Store, bucket: Bucket, key: string): void {
+  const object = bucket.objects.get(key);
+  if (!object) return;
+  bucket.objects.delete(key);
+  rmSync(join(store.dir, bucket.name, `${hashOf(key)}.json`), { force: true });
+  rmSync(contentFile(store, bucket, object), { force: true });
 }
 
-export function objectFile(store: Store, bucket: Bucket, key: string): string {
-  return join(store.dir, bucket.name, createHash("sha256").update(key).digest("hex"));
+/** Path of the content. It never changes, and is gone once the object is replaced. */
+export function contentFile(
+  store: Store,
+  bucket: Pick<Bucket, "name">,
+  { key, file = hashOf(key) }: StoredObject,
+): string {
+  return join(store.dir, bucket.name, file);
+}
+
+function hashOf(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
 }
 
 async function readBucket(dir: string, name: string): Promise<Bucket> {
@@ -87,9 +114,11 @@ async function readBucket(dir: string, name: string): Promise<Bucket> {
   const read = async <T>(file: string) =>
     JSON.parse(await readFile(join(folder, file), "utf8")) as T;
   const bucket = await read<Omit<Bucket, "objects">>(BUCKET_FILE);
-  const files = (await readdir(folder)).filter(
-    (file) => file.endsWith(".json") && file !== BUCKET_FILE,
-  );
-  const objects = await mapConcurrent(files, OPEN_FILES, (file) => read<StoredObject>(file));
+  const files = (await readdir(folder)).filter((file) => file !== BUCKET_FILE);
+  const heads = files.filter((file) => file.endsWith(".json"));
+  const objects = await mapConcurrent(heads, OPEN_FILES, (file) => read<StoredObject>(file));
+  const known = new Set([...heads, ...objects.map(({ key, file }) => file ?? hashOf(key))]);
+  const unknown = files.filter((file) => !known.has(file));
+  await mapConcurrent(unknown, OPEN_FILES, (file) => rm(join(folder, file), { force: true }));
   return { ...bucket, objects: new Map(objects.map((object) => [object.key, object])) };
 }
