@@ -255,7 +255,13 @@ async function serve(
       all.EXAMPLES_URL ??= `http://127.0.0.1:${git_port}/examples`;
     }
     const started = startWorker({ path, ...serving, ca_file, onError, variables: all });
-    await rememberRoot(path, started.pid);
+    try {
+      await rememberRoot(path, started.pid);
+    } catch (error) {
+      // As on a full disk: the next attempt would start another one beside it.
+      await started.stop();
+      throw error;
+    }
     return started;
   };
   let worker = await launch();
