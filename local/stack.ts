@@ -258,7 +258,7 @@ async function serve(
     try {
       await rememberRoot(path, started.pid);
     } catch (error) {
-      // As on a full disk: the next attempt would start another one beside it.
+      // The disk may be full: the next attempt would start another Worker beside this one.
       await started.stop();
       throw error;
     }

@@ -47,8 +47,9 @@ export async function restore(options: RestoreOptions) {
       done += 1;
     });
     if (secrets !== undefined) await copyFile(secrets, join(draft, "secrets.env"));
-    // A start must never find half of a backup. A folder that has come into use stays: it is not empty.
-    await rename(draft, dir).catch((error) => assertEmpty(dir).then(() => Promise.reject(error)));
+    // A start must never find half of a backup. The folder may have come into use: only an empty one is replaced.
+    await assertEmpty(dir);
+    await rename(draft, dir);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw error;

@@ -8,6 +8,9 @@ export type ProjectGroup<P> = {
   projects: P[];
 };
 
+/** Projects of a list. With as many there may be more. */
+export const MAX_PROJECTS = 100;
+
 /** Deployments of a read. With as many there may be more, which trace to any project. */
 export const MAX_DEPLOYMENTS = 100;
 

@@ -3,11 +3,9 @@ import type { Project } from "../../traces/projects/schema.ts";
 import { useApiQuery } from "../api/hooks.ts";
 import { apiPath } from "../api/path.ts";
 import { cutText } from "../ui/formats.ts";
-import { groupProjects, MAX_DEPLOYMENTS } from "./project-groups.ts";
+import { groupProjects, MAX_DEPLOYMENTS, MAX_PROJECTS } from "./project-groups.ts";
 
 const MAX_NAME = 100;
-/** Projects that a page reads. */
-const MAX_PROJECTS = 100;
 
 /** The options of a choice of a project. Those that no deployment traces to are a group of their own, the last one. */
 export function ProjectOptions({ projects }: { projects: Project[] }) {

@@ -3,8 +3,7 @@ import type { Project } from "../../traces/projects/schema.ts";
 import { useApiQuery } from "../api/hooks.ts";
 import { apiPath } from "../api/path.ts";
 import { lastListOf } from "./last-list.ts";
-
-const PAGE = 100;
+import { MAX_PROJECTS } from "./project-groups.ts";
 
 export type Projects = {
   /** The reads that the projects wait for. */
@@ -15,7 +14,9 @@ export type Projects = {
 
 /** The project of the address, else the last one of this tab, else the one that was traced last. */
 export function useProject(id: string | undefined): Projects {
-  const listed = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, { query: { limit: PAGE } });
+  const listed = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, {
+    query: { limit: MAX_PROJECTS },
+  });
   const isBeyond = id !== undefined && listed.data?.every((one) => one.id !== id) === true;
   const beyond = useApiQuery<Project[]>(isBeyond ? apiPath`/api/v1/sessions` : null, {
     query: { id },

@@ -15,7 +15,7 @@ const HEAD_BYTES = 1024;
 
 /** The newest checkpoint of each namespace, `null` when it is known to have none. */
 export class Heads {
-  /** The namespace that was put or read last comes last. */
+  /** In the order of their last change: the limit drops from the beginning. */
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
   #bytes = 0;
   /** Namespaces whose newest checkpoint is read from the thread: it is too large, or continues an older one. */

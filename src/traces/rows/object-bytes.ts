@@ -8,18 +8,23 @@ export const NO_OBJECTS: ObjectBytes = { payload_bytes: 0, attachment_bytes: 0 }
 /** Returns the bytes of a run's objects. Replaced payloads count: their objects stay until the run is deleted. */
 export function objectBytesOf({ pointers }: { pointers: string | null }): ObjectBytes {
   if (pointers === null) return NO_OBJECTS;
-  const { attachments = {}, exact: _, replaced, ...payloads }: Pointers = JSON.parse(pointers);
+  const { payloads, attachments, replaced } = parseObjects(pointers);
   return {
-    payload_bytes: sumOf(Object.values(payloads)) + replacedBytes({ replaced }),
-    attachment_bytes: sumOf(Object.values(attachments)),
+    payload_bytes: sumOf(payloads) + replacedBytes({ replaced }),
+    attachment_bytes: sumOf(attachments),
   };
 }
 
 /** Returns the keys of the objects that a run names. */
 export function keysOf(pointers: string | null): Set<string> {
   if (pointers === null) return new Set();
-  const { attachments = {}, exact: _, replaced: __, ...payloads }: Pointers = JSON.parse(pointers);
-  return new Set([...Object.values(payloads), ...Object.values(attachments)].map(({ key }) => key));
+  const { payloads, attachments } = parseObjects(pointers);
+  return new Set([...payloads, ...attachments].map(({ key }) => key));
+}
+
+function parseObjects(pointers: string) {
+  const { attachments = {}, exact: _, replaced, ...payloads }: Pointers = JSON.parse(pointers);
+  return { payloads: Object.values(payloads), attachments: Object.values(attachments), replaced };
 }
 
 /** Returns the bytes of replaced payloads, 0 where they were not counted (`true`). */
