@@ -1,7 +1,7 @@
 // The folder in which a stack keeps its state between two starts.
 import { randomBytes, randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Region } from "../scripts/regions.ts";
 import { identify } from "./processes/processes.ts";
@@ -29,9 +29,10 @@ const CLAIMS = {
   stack: (path: string) =>
     `runs a stack in ${path}. End it, or name another folder: HEDDLE_DIR=.heddle/second`,
   backup: (path: string) => `makes a backup of ${path}. Wait for its end.`,
+  restore: (path: string) => `restores a backup to ${path}. Wait for its end.`,
   release: (path: string) => `changes the releases in ${path}. Wait for its end.`,
 };
-type Claim = keyof typeof CLAIMS;
+export type Claim = keyof typeof CLAIMS;
 const writes = new WeakMap<Folder, Promise<void>>();
 
 export async function openFolder(dir: string, region?: Region): Promise<Folder> {
@@ -112,13 +113,64 @@ export async function writeWhole(file: string, text: string): Promise<void> {
 
 /** Returns a function that releases the claim. @throws Error when another process holds it */
 export async function claim(path: string, name: Claim = "stack"): Promise<() => Promise<void>> {
-  const pid = await holderOf(path, name);
-  if (pid !== null && pid !== process.pid) {
-    throw new Error(`Process ${pid} already ${CLAIMS[name](path)}`);
-  }
   const file = join(path, `${name}.pid`);
-  await writeFile(file, (await identify(process.pid)) ?? "");
+  const holder = await takeFile(file);
+  if (holder !== null) throw new Error(`Process ${holder} already ${CLAIMS[name](path)}`);
   return () => rm(file, { force: true });
+}
+
+/** Makes the file that of this process. @returns the living process that has it or takes it; `null`: this one */
+async function takeFile(file: string): Promise<number | null> {
+  const own = (await identify(process.pid)) ?? "";
+  while (!(await createWhole(file, own))) {
+    const found = await readIfThere(file);
+    if (found === own) return null;
+    if (found === null) continue;
+    const holder = (await isHeld(found))
+      ? Number.parseInt(found, 10)
+      : await removeLeft(file, found);
+    if (holder !== null) return holder;
+  }
+  return null;
+}
+
+/** Only one of the processes that create the same file succeeds. @returns `false` when it exists */
+async function createWhole(file: string, text: string): Promise<boolean> {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    await writeFile(draft, text, { mode: 0o600 });
+    await link(draft, file);
+    return true;
+  } catch (error) {
+    if (isCode(error, "EEXIST")) return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Removes what a killed process left. @returns another process that is about to; else `null` */
+async function removeLeft(file: string, left: string): Promise<number | null> {
+  const lock = `${file}.lock`;
+  const holder = await takeFile(lock);
+  if (holder !== null) return holder;
+  // Another process may have replaced it since it was read.
+  if ((await readIfThere(file)) === left) await rm(file, { force: true });
+  await rm(lock, { force: true });
+  return null;
+}
+
+async function readIfThere(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return null;
+    throw error;
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException).code === code;
 }
 
 /**
@@ -128,7 +180,10 @@ export async function claim(path: string, name: Claim = "stack"): Promise<() => 
  */
 export async function holderOf(path: string, name: Claim = "stack"): Promise<number | null> {
   const file = join(path, `${name}.pid`);
-  const holder = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const pid = Number.parseInt(holder, 10);
-  return holder !== "" && holder === (await identify(pid)) ? pid : null;
+  const holder = await readIfThere(file);
+  return holder !== null && (await isHeld(holder)) ? Number.parseInt(holder, 10) : null;
+}
+
+async function isHeld(holder: string): Promise<boolean> {
+  return holder !== "" && holder === (await identify(Number.parseInt(holder, 10)));
 }

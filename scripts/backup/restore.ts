@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { claim } from "../../local/folder.ts";
 import type { Bucket } from "./bucket.ts";
 import { inParallel } from "./chunks.ts";
 import type { Codec } from "./codec.ts";
@@ -31,14 +32,12 @@ export async function restore(options: RestoreOptions) {
   assertKeys(manifest, secrets);
   const bytes = manifest.files.reduce((sum, { size }) => sum + size, 0);
   const draft = `${dir}.restoring`;
-  await mkdir(dirname(dir), { recursive: true });
-  await rm(draft, { recursive: true, force: true });
-  await assertSpace(dirname(dir), bytes);
+  const release = await openDraft(draft);
   let done = 0;
   const report = () => print(`  ${done} of ${manifest.files.length} files`);
   const timer = setInterval(report, PROGRESS_MS);
   try {
-    await mkdir(draft, { mode: 0o700 });
+    await assertSpace(draft, bytes);
     for (const folder of manifest.folders) {
       await mkdir(join(draft, folder), { recursive: true, mode: 0o700 });
     }
@@ -49,6 +48,7 @@ export async function restore(options: RestoreOptions) {
     if (secrets !== undefined) await copyFile(secrets, join(draft, "secrets.env"));
     // A start must never find half of a backup. The folder may have come into use: only an empty one is replaced.
     await assertEmpty(dir);
+    await release();
     await rename(draft, dir);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
@@ -58,6 +58,16 @@ export async function restore(options: RestoreOptions) {
   }
   const { taken_at, region } = manifest;
   return { taken_at, region, files: manifest.files.length, bytes };
+}
+
+/** Empties what a killed restore left. Returns a function that releases the folder. @throws Error beside another restore */
+async function openDraft(draft: string): Promise<() => Promise<void>> {
+  await mkdir(draft, { recursive: true, mode: 0o700 });
+  const release = await claim(draft, "restore");
+  for (const name of await readdir(draft)) {
+    if (name !== "restore.pid") await rm(join(draft, name), { recursive: true, force: true });
+  }
+  return release;
 }
 
 async function assertEmpty(dir: string): Promise<void> {

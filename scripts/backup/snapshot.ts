@@ -1,9 +1,10 @@
 // Takes the files of one moment while the service runs. Files that rest are sent in advance. Then the process that
 // writes is stopped, the files that have changed since are copied beside the data, and it continues.
-import { constants, copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { workerPidOf } from "../../local/processes/kill.ts";
 import { type Chunks, inParallel } from "./chunks.ts";
+import { copyUntil } from "./copy.ts";
 import { whileStopped } from "./freeze.ts";
 import type { FileEntry } from "./manifest.ts";
 import { MomentError } from "./problem.ts";
@@ -119,16 +120,16 @@ async function copyChanged(
 ): Promise<Copies & { paused_ms: number }> {
   const { dir, isRunning, max_pause_ms } = options;
   if (!isRunning) {
-    const copies = copyUntil(Number.POSITIVE_INFINITY, options, known, staging);
+    const copies = copyAll(Number.POSITIVE_INFINITY, options, known, staging);
     return { ...copies, paused_ms: 0 };
   }
-  const copy = () => copyUntil(performance.now() + max_pause_ms, options, known, staging);
+  const copy = () => copyAll(performance.now() + max_pause_ms, options, known, staging);
   const [copies, paused_ms] = await whileStopped(await workerPidOf(dir), copy);
   return { ...copies, paused_ms };
 }
 
 /** @throws MomentError after the deadline, or when a file changed */
-function copyUntil(
+function copyAll(
   deadline: number,
   { dir, left_out, max_pause_ms }: SnapshotOptions,
   known: KnownFiles,
@@ -139,13 +140,14 @@ function copyUntil(
   const scanned = scan(dir, left_out, deadline);
   const changed = [...scanned.files.values()].filter((file) => isChanged(file, known));
   for (const { path } of changed) {
-    if (performance.now() > deadline) throw tooMuch(changed, max_pause_ms);
     const file = join(staging, String(copies.size));
+    let isCopied: boolean;
     try {
-      copyFileSync(join(dir, path), file, constants.COPYFILE_FICLONE);
+      isCopied = copyUntil(deadline, join(dir, path), file);
     } catch (error) {
       throw isGone(error) ? new MomentError(`${path} was deleted during the pause.`) : error;
     }
+    if (!isCopied) throw tooMuch(changed, max_pause_ms);
     copies.set(path, file);
   }
   // Only the stopped process writes below state/.

@@ -1,12 +1,16 @@
 // Backups of a folder whose service does not run, against the S3 server of the local stack.
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { identify } from "../../../local/processes/processes.ts";
 import { type Bucket, openBucket } from "../../../scripts/backup/bucket.ts";
 import { type Codec, createCodec, readKey } from "../../../scripts/backup/codec.ts";
+import { copyPieces } from "../../../scripts/backup/copy.ts";
 import { readLocation } from "../../../scripts/backup/location.ts";
 import { listBackups } from "../../../scripts/backup/manifest.ts";
 import { explain } from "../../../scripts/backup/problem.ts";
@@ -127,6 +131,40 @@ test("chunks that another program deleted are sent again", async () => {
   expect(await readdir(home)).not.toContain("damaged");
   await backUpWith(codec);
   await restoreTo("repaired");
+});
+
+test("a restore leaves the files of another one to the same folder", async () => {
+  await backUpWith(codec);
+  const draft = join(home, "twice.restoring");
+  const other = spawn(process.execPath, ["test/support/node/claim.ts", draft, "restore"]);
+  try {
+    await mkdir(draft);
+    await writeFile(join(draft, "kept.json"), "of the other");
+    const lines = createInterface({ input: other.stdout });
+    await once(lines, "line");
+    other.stdin.write("claim\n");
+    expect((await once(lines, "line"))[0]).toBe("held");
+    expect(await explained(restoreTo("twice"))).toMatch(/^Process \d+ already restores a backup/);
+    expect((await readFile(join(draft, "kept.json"))).toString()).toBe("of the other");
+  } finally {
+    other.kill("SIGKILL");
+  }
+  await once(other, "exit");
+  await restoreTo("twice");
+  expect((await readdir(join(home, "twice"))).sort()).toEqual([
+    "git",
+    "kept.json",
+    "secrets.env",
+    "state",
+  ]);
+});
+
+test("a copy in pieces is whole, and ends at its deadline", async () => {
+  const [from, to] = [join(dir, DATABASE), join(home, "copy")];
+  expect(copyPieces(Number.POSITIVE_INFINITY, from, to)).toBe(true);
+  expect((await readFile(to)).equals(await readFile(from))).toBe(true);
+  expect(copyPieces(performance.now() - 1, from, to)).toBe(false);
+  expect((await stat(to)).size).toBe(0);
 });
 
 test("without BACKUP_KEY the keys are left out, and a restore needs them", async () => {
