@@ -28,6 +28,7 @@ import {
 import { sweepUploads } from "./control-plane/deployments/uploads/upload-service.ts";
 import { recordTick } from "./control-plane/health/health-service.ts";
 import { startMetrics } from "./control-plane/health/metrics-push.ts";
+import { sweepLeftTokens } from "./control-plane/oauth/storage/left-tokens.ts";
 import { resealGrants, sweepAuthorizations } from "./control-plane/oauth/storage/sweep.ts";
 import { sweepEndedSessions } from "./control-plane/workspaces/ended-sessions.ts";
 import type { ExportMessage, FileMessage } from "./exports/messages.ts";
@@ -89,6 +90,7 @@ const JOBS: Record<string, Job[]> = {
     sweepExports,
     sweepFiles,
     sweepAuthorizations,
+    sweepLeftTokens,
     sweepAssistants,
     sweepWebhooks,
     sweepDeliveryLogs,

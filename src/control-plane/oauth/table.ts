@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { ClientAuth, ProviderType } from "./provider-schema.ts";
 
@@ -55,12 +56,15 @@ export const oauth_tokens = sqliteTable(
     is_default: integer({ mode: "boolean" }).notNull(),
     /** The key that its object has sealed the grant with, as of the last rotation. */
     key_id: text(),
+    /** Since when the owner may have left the workspace; set by triggers. A later time: when the sweep tries again. */
+    left_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
   },
   (table) => [
     index("oauth_tokens_by_owner").on(table.workspace_id, table.owner, table.provider_id),
     index("oauth_tokens_by_provider").on(table.oauth_provider_id),
+    index("oauth_tokens_by_left").on(table.left_at).where(sql`left_at IS NOT NULL`),
   ],
 );
 

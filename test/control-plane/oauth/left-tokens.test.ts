@@ -1,0 +1,118 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { beforeAll, expect, test } from "vitest";
+import { sweepLeftTokens } from "../../../src/control-plane/oauth/storage/left-tokens.ts";
+import { oauth_tokens } from "../../../src/control-plane/oauth/table.ts";
+import { memberships, users } from "../../../src/control-plane/workspaces/table.ts";
+import { database } from "../../../src/shared/context.ts";
+import { createApiKey, revokeApiKey, setMembership } from "../../support/organizations.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+import { person, provider, tokenOf } from "./support.ts";
+
+let ours: TestWorkspace;
+let takesNothingBack: string;
+let down: string;
+beforeAll(async () => {
+  ours = await workspace();
+  takesNothingBack = await provider(ours.editor, { provider_type: "microsoft" });
+  down = await provider(ours.editor);
+});
+
+const HOUR_MS = 3_600_000;
+const db = () => database(env);
+
+async function member() {
+  const { user_id } = await person(ours, "viewer");
+  return { user_id, owner: `user:${user_id}` };
+}
+
+function removeMember(user_id: string) {
+  return api(`/workspaces/current/members/${user_id}`, { key: ours.admin, method: "DELETE" });
+}
+
+/** Sweeps a moment later: triggers mark with the time of the database. */
+function sweep(after_ms = 1000) {
+  return sweepLeftTokens(env, new Date(Date.now() + after_ms));
+}
+
+async function isKept(id: string): Promise<boolean> {
+  const [row] = await db().select().from(oauth_tokens).where(eq(oauth_tokens.id, id));
+  const namespace = env.TOKENS as DurableObjectNamespace;
+  const stored = await runInDurableObject(namespace.getByName(id), (_object, state) => [
+    ...state.storage.kv.list(),
+  ]);
+  expect(stored.length > 0, "the grant of the token").toBe(row !== undefined);
+  return row !== undefined;
+}
+
+test("the tokens of a removed member are revoked in that workspace, and those of others kept", async () => {
+  const [leaver, other] = [await member(), await member()];
+  const elsewhere = await workspace();
+  await setMembership(db(), {
+    user_id: leaver.user_id,
+    workspace_id: elsewhere.workspace_id,
+    role: "viewer",
+  });
+  const name = await provider(elsewhere.editor, { provider_type: "microsoft" });
+  const gone = await tokenOf(ours, leaver.owner, takesNothingBack);
+  const kept = [
+    await tokenOf(ours, other.owner, takesNothingBack),
+    await tokenOf(elsewhere, leaver.owner, name),
+  ];
+  expect((await removeMember(leaver.user_id)).status).toBe(200);
+  await sweep();
+  expect(await isKept(gone)).toBe(false);
+  for (const id of kept) expect(await isKept(id)).toBe(true);
+});
+
+test("a member who is added again before the sweep keeps the tokens", async () => {
+  const { user_id, owner } = await member();
+  const id = await tokenOf(ours, owner, takesNothingBack);
+  await removeMember(user_id);
+  await setMembership(db(), { user_id, workspace_id: ours.workspace_id, role: "viewer" });
+  await sweep();
+  expect(await isKept(id)).toBe(true);
+  await db().delete(memberships).where(eq(memberships.user_id, user_id));
+  await sweep();
+  expect(await isKept(id)).toBe(false);
+});
+
+test("an admin of the organization keeps the tokens until that role is taken away", async () => {
+  const { user_id, owner } = await member();
+  const setRole = (organization_role: "admin" | "user") =>
+    db().update(users).set({ organization_role }).where(eq(users.id, user_id));
+  await setRole("admin");
+  const id = await tokenOf(ours, owner, takesNothingBack);
+  await removeMember(user_id);
+  await sweep();
+  expect(await isKept(id)).toBe(true);
+  await setRole("user");
+  await sweep();
+  expect(await isKept(id)).toBe(false);
+});
+
+test("the tokens of a revoked service key are revoked", async () => {
+  const { organization_id, workspace_id } = ours;
+  const made = () =>
+    createApiKey(db(), { kind: "service", organization_id, workspace_id, role: "editor" });
+  const [revoked, valid] = [await made(), await made()];
+  const ids = [
+    await tokenOf(ours, `key:${revoked.id}`, takesNothingBack),
+    await tokenOf(ours, `key:${valid.id}`, takesNothingBack),
+  ] as const;
+  await revokeApiKey(db(), { organization_id, api_key_id: revoked.id });
+  await sweep();
+  expect(await isKept(ids[0])).toBe(false);
+  expect(await isKept(ids[1])).toBe(true);
+});
+
+test("a token whose provider cannot be reached is tried again after an hour", async () => {
+  const { user_id, owner } = await member();
+  const id = await tokenOf(ours, owner, down);
+  await removeMember(user_id);
+  await sweep();
+  expect(await isKept(id)).toBe(true);
+  const [row] = await db().select().from(oauth_tokens).where(eq(oauth_tokens.id, id));
+  expect(Date.parse(row?.left_at ?? "")).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
+});
