@@ -2,7 +2,8 @@ import { createMiddleware } from "hono/factory";
 import { z } from "zod";
 import { credentialIn } from "../../shared/auth.ts";
 import type { AppEnv } from "../../shared/context.ts";
-import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
+import { decrypt, encrypt, type SealedText } from "../../shared/crypto/crypto.ts";
+import { decodeBytes, encodeBytes } from "../../shared/crypto/encoding.ts";
 import { AppError } from "../../shared/errors.ts";
 
 /** A person as the issuer knows it. `email`: verified, as of the sign-in or the token. */
@@ -21,6 +22,7 @@ export const SESSION_START = "hds_";
 
 /** `__Host-`: set by this host over a secure connection, and for no other host. */
 const COOKIE = "__Host-heddle";
+const INVALID = "The session is not valid: sign in again.";
 const CONSOLE_HEADER = "X-Heddle-Console";
 const OWNER = "session";
 
@@ -38,8 +40,7 @@ export function sessionCookie(token: string, max_age_s: number): string {
 
 /** Seals a value for a cookie. `owner` is its purpose: a token of another purpose does not open. */
 export async function sealToken(env: Env, value: object, owner: string): Promise<string> {
-  const { key_id, ciphertext } = await encrypt(env, JSON.stringify(value), owner);
-  return `${SESSION_START}${key_id}:${ciphertext}`;
+  return toToken(await encrypt(env, JSON.stringify(value), owner));
 }
 
 export async function openToken<T extends { expires_at: string }>(
@@ -48,14 +49,25 @@ export async function openToken<T extends { expires_at: string }>(
   schema: z.ZodType<T>,
   owner: string,
 ): Promise<T> {
-  const [key_id = "", ciphertext = ""] = token.slice(SESSION_START.length).split(":");
-  const opened = await decrypt(env, { key_id, ciphertext }, owner)
+  const opened = await decrypt(env, readSealed(token), owner)
     .then((text) => schema.parse(JSON.parse(text)))
     .catch((cause: unknown) => {
-      throw new AppError("unauthenticated", "The session is not valid: sign in again.", { cause });
+      throw new AppError("unauthenticated", INVALID, { cause });
     });
   if (opened.expires_at > new Date().toISOString()) return opened;
   throw new AppError("unauthenticated", "The session has expired: sign in again.");
+}
+
+/** Accepts one spelling of a token only: a session that was ended is found by its text. */
+function readSealed(token: string): SealedText {
+  const [key_id = "", ciphertext = ""] = token.slice(SESSION_START.length).split(":");
+  const sealed = { key_id, ciphertext: encodeBytes(decodeBytes(ciphertext, "base64"), "base64") };
+  if (token === toToken(sealed)) return sealed;
+  throw new AppError("unauthenticated", INVALID);
+}
+
+function toToken({ key_id, ciphertext }: SealedText): string {
+  return `${SESSION_START}${key_id}:${ciphertext}`;
 }
 
 export function setCookie(

@@ -1,13 +1,16 @@
 import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
+import { forgetCallers } from "../../../src/control-plane/workspaces/caller-cache.ts";
 import { isEnded, recordEnd } from "../../../src/control-plane/workspaces/ended-sessions.ts";
 import type { Me } from "../../../src/control-plane/workspaces/session/session-schema.ts";
 import { sealSession } from "../../../src/control-plane/workspaces/session-token.ts";
+import { memberships } from "../../../src/control-plane/workspaces/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { sha256Hex } from "../../../src/shared/crypto/crypto.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
-import { createApiKey, createWorkspace } from "../../support/organizations.ts";
-import { OWN_PAGE, signIn } from "../../support/sessions.ts";
+import { createApiKey, createWorkspace, setMembership } from "../../support/organizations.ts";
+import { memberWithSession, OWN_PAGE, signIn } from "../../support/sessions.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 let acme: TestWorkspace;
@@ -117,6 +120,27 @@ describe("a session of the console", () => {
       ]);
     }
     expect((await withCookie(OWN_PAGE)).status).toBe(200);
+  });
+
+  test("is accepted in one spelling only, so that another one does not outlive its end", async () => {
+    const signedIn = await signIn(acme.editor);
+    for (const spelled of [`${signedIn}:x`, `${signedIn}=`, signedIn.replace(/.$/, "$&*")]) {
+      const refused = await api("/v1/me", { headers: { ...OWN_PAGE, Cookie: spelled } });
+      expect([refused.status, await refused.text()]).toEqual([
+        401,
+        expect.stringContaining("sign in again"),
+      ]);
+    }
+  });
+
+  test("of a person without a workspace ends, also where the person is added again", async () => {
+    const { user_id, headers } = await memberWithSession(acme, "viewer");
+    const db = database(env);
+    await db.delete(memberships).where(eq(memberships.user_id, user_id));
+    forgetCallers();
+    expect((await api("/v1/session", { headers, method: "DELETE" })).status).toBe(204);
+    await setMembership(db, { user_id, workspace_id: acme.workspace_id, role: "viewer" });
+    expect((await api("/v1/me", { headers })).status).toBe(401);
   });
 
   test("ends in more organizations than a statement has parameters", async () => {

@@ -12,6 +12,7 @@ import { findApiKey } from "../credentials.ts";
 import { recordEnd } from "../ended-sessions.ts";
 import {
   type ConsoleSession,
+  openSession,
   SESSION_START,
   sealSession,
   sessionCookie,
@@ -21,6 +22,7 @@ import type { Me, SessionCreateRequest } from "./session-schema.ts";
 
 const SESSION_S = 12 * 60 * 60;
 export const MAX_WORKSPACES = 1000;
+const NO_ORGANIZATION = "";
 
 type SignedIn = { me: Me; cookie: string };
 
@@ -64,16 +66,18 @@ export async function getMe(env: Env, headers: Headers): Promise<Me> {
 export async function endSession(env: Env, headers: Headers): Promise<void> {
   const token = /^Bearer (hds_\S+)$/.exec(headers.get("Authorization") ?? "")?.[1];
   if (token === undefined) return;
-  const found = await resolvePrincipal(env, headers, MAX_WORKSPACES).catch((error: unknown) => {
-    if (AppError.from(error).code === "unauthenticated") return null;
-    throw error;
-  });
-  if (found?.session_expires_at == null) return;
-  const organization_ids = [
-    ...new Set(found.credential.reaches.map(({ organization_id }) => organization_id)),
-  ];
-  const session = { token, expires_at: found.session_expires_at, organization_ids };
-  await recordEnd(database(env), session);
+  const session = await openSession(env, token).catch(nullIfUnauthenticated);
+  if (session === null) return;
+  const found = await resolvePrincipal(env, headers, MAX_WORKSPACES).catch(nullIfUnauthenticated);
+  const reached = found?.credential.reaches.map(({ organization_id }) => organization_id) ?? [];
+  // A person who reaches no workspace now may be added again before the session expires.
+  const organization_ids = reached.length > 0 ? [...new Set(reached)] : [NO_ORGANIZATION];
+  await recordEnd(database(env), { token, expires_at: session.expires_at, organization_ids });
+}
+
+function nullIfUnauthenticated(error: unknown): null {
+  if (AppError.from(error).code === "unauthenticated") return null;
+  throw error;
 }
 
 /** Returns which client a caller uses: a session is the console's. */
