@@ -2,20 +2,17 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
+import { assertStillAuthenticated } from "./auth.ts";
 import { isActiveKey } from "./credential-rows.ts";
-import { assertPrincipalActive } from "./service.ts";
 import { api_keys, users } from "./table.ts";
 
 /** A workspace may be a column of the statement. */
 type Scope = { organization_id: string; workspace_id: string | SQL | null };
 
-/**
- * For changes of keys and members. The role is read from D1 once more: an admin who was removed a moment ago, and is
- * still in an isolate's cache, must not create a key that outlives the cache.
- */
+/** For changes of keys and members: a principal that is only in a cache must not create a key that outlives it. */
 export async function assertAdmin(ctx: Context): Promise<void> {
   assertMay(ctx, "admin");
-  await assertPrincipalActive(ctx.db, ctx.caller);
+  await assertStillAuthenticated(ctx);
 }
 
 /** An organization-wide service key with the role admin, or a user whose organization role is admin. */

@@ -3,6 +3,7 @@ import { credentialIn } from "../../shared/auth.ts";
 import {
   type AppEnv,
   type Caller,
+  type Context,
   contextFor,
   type Database,
   database,
@@ -16,6 +17,7 @@ import { callers, endOf } from "./caller-cache.ts";
 import { findApiKey, findSubject, findUser } from "./credentials.ts";
 import { isEnded } from "./ended-sessions.ts";
 import { issuerKeys, verifyJwt } from "./jwt.ts";
+import { assertPrincipalActive } from "./service.ts";
 import { openSession, type Person, SESSION_START } from "./session-token.ts";
 
 export type AuthenticatedPrincipal = {
@@ -63,6 +65,16 @@ export function resolvePrincipal(
     if (tenant !== null) chooseWorkspace(found.credential, tenant);
     return found;
   });
+}
+
+/**
+ * Reads the credential of a request and its principal from D1 once more: the secret of a key that was rotated a moment
+ * ago may still be in the cache of an isolate, as may an admin who was removed.
+ */
+export async function assertStillAuthenticated({ env, db, caller }: Context): Promise<void> {
+  const credential = credentialOf(caller);
+  if (credential !== null) await findCredential(env, credential, caller.workspace_id);
+  await assertPrincipalActive(db, caller);
 }
 
 function keyOf(credential: string, tenant: string | null): string {

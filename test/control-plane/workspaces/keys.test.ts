@@ -134,6 +134,8 @@ describe("keys of a workspace", () => {
     const rotate = `${KEYS}/${first.id}/rotate`;
     const { body: second } = await call(rotate, { key: admin, method: "POST" });
     expect(second).toMatchObject({ id: first.id, role: "viewer" });
+    const misspelled = `${rotate}?overlap_second=60`;
+    expect(await statusOf(misspelled, { key: admin, method: "POST" })).toBe(422);
     expect([await works(first.key), await works(second.key)]).toEqual([false, true]);
     vi.useFakeTimers({ toFake: ["Date"] });
     const { body: third } = await call(`${rotate}?overlap_seconds=1`, {
@@ -144,6 +146,23 @@ describe("keys of a workspace", () => {
     vi.setSystemTime(Date.now() + 1001);
     expect([await works(second.key), await works(third.key)]).toEqual([false, true]);
     expect(await works(first.key)).toBe(false);
+  });
+
+  test("create and rotate no keys with a secret that another isolate has rotated", async () => {
+    const { admin } = await workspace();
+    const { body } = await call(KEYS, { key: admin, json: { role: "admin" } });
+    expect(await works(body.key)).toBe(true);
+    const rotated = env.DB.prepare("UPDATE api_keys SET sha256 = id WHERE id = ?").bind(body.id);
+    await rotated.run();
+    expect(await statusOf(KEYS, { key: body.key, json: { role: "admin" } })).toBe(401);
+    const rotate = `${KEYS}/${body.id}/rotate`;
+    expect(await statusOf(rotate, { key: body.key, method: "POST" })).toBe(401);
+    expect(
+      await statusOf("/api/v1/workspaces/current/members", {
+        key: body.key,
+        json: { email: "a@acme.test" },
+      }),
+    ).toBe(401);
   });
 
   test("cannot lose the last admin, until there is another", async () => {

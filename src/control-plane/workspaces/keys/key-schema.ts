@@ -113,7 +113,7 @@ export const ApiKeyList = z.array(ApiKey);
 export const ApiKeyPath = z.object({ api_key_id: Uuid.describe("Id of the key") });
 export const PersonalKeyPath = z.object({ pat_id: Uuid.describe("Id of the personal key") });
 
-export const RotateQuery = z.object({
+export const RotateQuery = z.strictObject({
   overlap_seconds: z.coerce
     .number()
     .int()

@@ -2,10 +2,10 @@ import { and, asc, eq, gt, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { assertAdmin, assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
+import { assertStillAuthenticated } from "../auth.ts";
 import { forgetCallers } from "../caller-cache.ts";
 import { isActiveKey } from "../credential-rows.ts";
 import { workspaceRoleFields } from "../roles.ts";
-import { assertPrincipalActive } from "../service.ts";
 import { api_keys } from "../table.ts";
 import { ApiKey, ApiKeyWithSecret, type RotateQuery } from "./key-schema.ts";
 import { newApiKey } from "./keys.ts";
@@ -101,7 +101,7 @@ function isDispensable(key: KeyRow): SQL | undefined {
 export async function assertManages(ctx: Context, scope: KeyScope): Promise<void> {
   if (scope === "workspace") return assertAdmin(ctx);
   if (scope === "organization") return assertOrganizationAdmin(ctx);
-  return assertPrincipalActive(ctx.db, ctx.caller);
+  return assertStillAuthenticated(ctx);
 }
 
 export function isInScope(ctx: Context, scope: KeyScope): SQL | undefined {
