@@ -1,4 +1,4 @@
-import type { Actor, Context } from "../context.ts";
+import type { Actor, Caller, Context } from "../context.ts";
 import { toGroups } from "../egress/addresses.ts";
 import { AppError } from "../errors.ts";
 
@@ -24,7 +24,23 @@ export function assertRate(
   limit: RateLimit,
   now = Date.now(),
 ): void {
-  countCall(`${caller.workspace_id}/${whoOf(caller.actor)}`, limit, now);
+  countCall(identityOf(caller), limit, now);
+}
+
+/** Counts a call, unless the caller has reached the limit. */
+export function isWithin(
+  { caller }: Pick<Context, "caller">,
+  limit: RateLimit,
+  now = Date.now(),
+): boolean {
+  const window = windowOf(identityOf(caller), limit, now);
+  if (window.calls >= limit.calls) return false;
+  window.calls += 1;
+  return true;
+}
+
+function identityOf({ workspace_id, actor }: Caller): string {
+  return `${workspace_id}/${whoOf(actor)}`;
 }
 
 /** Limits requests whose caller is not known. */

@@ -72,6 +72,18 @@ describe("the audit log", () => {
     expect(text).not.toContain(destination.credentials.secret_access_key);
   });
 
+  test("has sixty refusals of a caller in a minute", async () => {
+    const ours = await workspace();
+    const path = await deploymentOf(ours);
+    for (let n = 0; n < 65; n++) {
+      expect((await api(path, { key: ours.viewer, ...display("New") })).status).toBe(403);
+    }
+    expect((await api(path, { key: ours.editor, ...display("New") })).status).toBe(200);
+    const { resources } = await logs(ours, "limit=100");
+    expect(resources.filter(({ status }) => status === 403)).toHaveLength(60);
+    expect(resources[0]).toMatchObject({ status: 200 });
+  });
+
   test("has what was refused, and nothing of what failed or only read", async () => {
     const ours = await workspace();
     const path = await deploymentOf(ours);
@@ -181,4 +193,6 @@ test("resources are the ids of path and query, and of what was made", () => {
   ]);
   expect(resourcesOf({}, {}, ["list"])).toEqual([]);
   expect(resourcesOf({ a_id: "x".repeat(999) }, {}, null)[0]?.id).toHaveLength(200);
+  const long = resourcesOf({}, { [`${"n".repeat(200)}_ids`]: ["1,".repeat(300)] }, null);
+  expect(JSON.stringify(long).length).toBeLessThan(12_000);
 });

@@ -1,9 +1,13 @@
 import type { Context as HonoContext } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../../../shared/context.ts";
+import { isWithin } from "../../../shared/http/rate-limit.ts";
 import { log } from "../../../shared/log.ts";
 import { recordChange } from "./audit-service.ts";
 import { isChanging, isWorthRecording, resourcesOf } from "./changes.ts";
+
+/** Rows are never deleted: a caller cannot fill the database with refusals. Changes have the limits of their operations. */
+const REFUSALS = { name: "audited_refusals", calls: 60, in_s: 60 };
 
 type FindOperation = (c: HonoContext<AppEnv>) => string | null;
 
@@ -14,6 +18,7 @@ export function audit(findOperation: FindOperation) {
     const action = findOperation(c);
     const { status } = c.res;
     if (action === null || !isChanging(c.req.method, action) || !isWorthRecording(status)) return;
+    if (status === 403 && !isWithin(c.var.ctx, REFUSALS)) return;
     const { audited = [] } = c.var.ctx;
     const resources = resourcesOf(c.req.param(), c.req.queries(), await answerOf(c), audited);
     const change = { request_id: c.var.requestId, action, resources, status };

@@ -10,6 +10,8 @@ export type AuditedChange = {
 
 const MAX_ID_CHARACTERS = 200;
 const MAX_RESOURCES = 200;
+/** Characters of the resources of a row, which is never deleted. Has room for 200 UUIDs. */
+const MAX_CHARACTERS = 10_000;
 
 /** Operations are named by their verb; some reads have a body. */
 export function isChanging(method: string, operationId: string): boolean {
@@ -38,12 +40,14 @@ export function resourcesOf(
         .map((id) => ({ name: name.replace(/s$/, ""), id })),
     );
   const named = Object.entries(path).map(([name, id]) => ({ name, id }));
-  return [...named, ...params, ...madeBy(answer), ...audited]
-    .map(({ name, id }) => ({
-      name: name.slice(0, MAX_ID_CHARACTERS),
-      id: id.trim().slice(0, MAX_ID_CHARACTERS),
-    }))
-    .slice(0, MAX_RESOURCES);
+  const all = [...named, ...params, ...madeBy(answer), ...audited].slice(0, MAX_RESOURCES);
+  let room = MAX_CHARACTERS;
+  return all.flatMap((resource) => {
+    const name = resource.name.slice(0, MAX_ID_CHARACTERS);
+    const id = resource.id.trim().slice(0, MAX_ID_CHARACTERS);
+    room -= name.length + id.length;
+    return room < 0 ? [] : [{ name, id }];
+  });
 }
 
 function madeBy(answer: unknown): Resource[] {
