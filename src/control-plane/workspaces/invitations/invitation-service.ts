@@ -11,11 +11,20 @@ import { memberships, organizations, users, workspaces } from "../table.ts";
 import type { InvitationList } from "./invitation-schema.ts";
 
 const MAX_INVITATIONS = 100;
+/** Workspaces of all invitations. */
+const MAX_ROWS = 10_000;
 
 /** Lists the users that organizations have created for the email of the person, who has not accepted them. */
 export async function listInvitations(env: Env, headers: Headers): Promise<InvitationList> {
   const db = database(env);
   const person = await personOf(env, headers);
+  const oldest = db
+    .select({ id: users.id })
+    .from(users)
+    .where(isInvitationOf(person))
+    .orderBy(asc(users.created_at), asc(users.id))
+    .limit(MAX_INVITATIONS)
+    .as("oldest");
   const rows = await db
     .select({
       id: users.id,
@@ -24,12 +33,12 @@ export async function listInvitations(env: Env, headers: Headers): Promise<Invit
       workspace: { id: workspaces.id, name: workspaces.name, role: memberships.role },
     })
     .from(users)
+    .innerJoin(oldest, eq(oldest.id, users.id))
     .innerJoin(organizations, eq(organizations.id, users.organization_id))
     .leftJoin(memberships, eq(memberships.user_id, users.id))
     .leftJoin(workspaces, eq(workspaces.id, memberships.workspace_id))
-    .where(isInvitationOf(person))
     .orderBy(asc(users.created_at), asc(users.id))
-    .limit(MAX_INVITATIONS);
+    .limit(MAX_ROWS);
   const byId = Map.groupBy(rows, ({ id }) => id);
   return {
     invitations: [...byId].flatMap(([id, [first, ...others]]) => {
