@@ -1,4 +1,4 @@
-import { asc, eq } from "drizzle-orm";
+import { asc } from "drizzle-orm";
 import { listDeliveriesOf } from "../../agent-server/webhooks/list-service.ts";
 import { deleteWebhooksOf } from "../../agent-server/webhooks/sweep.ts";
 import { assertMay } from "../../shared/auth.ts";
@@ -6,7 +6,7 @@ import type { Context } from "../../shared/context.ts";
 import { assertReachable } from "../../shared/egress/egress.ts";
 import { AppError, invalid, notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
-import { inWorkspace, ownRow } from "../../shared/storage/sql.ts";
+import { insertBelow, inWorkspace, ownRow } from "../../shared/storage/sql.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { assertRunFilter } from "../../traces/stats/monitor-service.ts";
 import {
@@ -23,17 +23,17 @@ export async function createAlert(ctx: Context, input: AlertCreateRequest): Prom
   const { workspace_id } = ctx.caller;
   assertRule(ctx, input);
   if (input.session_id !== null) await assertProject(ctx, input.session_id);
-  if ((await ctx.db.$count(alerts, eq(alerts.workspace_id, workspace_id))) >= MAX_ALERTS) {
-    const text = `The workspace has ${MAX_ALERTS} alerts, which is the limit: delete one first.`;
-    throw new AppError("conflict", text);
-  }
   const now = new Date().toISOString();
   const state = { status: "ok" as const, episode: 0, due_at: now };
-  const [row] = await ctx.db
-    .insert(alerts)
-    .values({ id: newId(), workspace_id, ...input, ...state, created_at: now, updated_at: now })
-    .returning();
-  return Alert.parse(row);
+  const row = await insertBelow(
+    ctx.db,
+    alerts,
+    { id: newId(), workspace_id, ...input, ...state, created_at: now, updated_at: now },
+    { limit: MAX_ALERTS, where: inWorkspace(ctx, alerts) },
+  );
+  if (row !== undefined) return Alert.parse(row);
+  const text = `The workspace has ${MAX_ALERTS} alerts, which is the limit: delete one first.`;
+  throw new AppError("conflict", text);
 }
 
 export async function listAlerts(ctx: Context): Promise<Alert[]> {

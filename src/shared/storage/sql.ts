@@ -1,4 +1,4 @@
-import { and, type Column, eq, type SQL, sql } from "drizzle-orm";
+import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Caller, Database } from "../context.ts";
 
@@ -36,6 +36,31 @@ export async function deleteSome(
   const some = sql`select rowid from ${table} where ${where} limit ${limit}`;
   const { meta } = await db.run(sql`delete from ${table} where rowid in (${some})`);
   return meta.changes < limit;
+}
+
+type RowLimit = { limit: number; where: SQL | undefined };
+
+/**
+ * Inserts a row while fewer than `limit` rows match. Two callers at the same moment cannot both insert the last one.
+ *
+ * @returns `undefined` when the limit is reached
+ */
+export async function insertBelow<Table extends SQLiteTable>(
+  db: Database,
+  table: Table,
+  row: Table["$inferInsert"],
+  { limit, where }: RowLimit,
+): Promise<Table["$inferSelect"] | undefined> {
+  const given: Record<string, unknown> = row;
+  const values = Object.entries(getTableColumns(table)).map(
+    ([name, column]) => sql`${sql.param(given[name] ?? column.default ?? null, column)}`,
+  );
+  const present = sql`select count(*) from ${table} where ${where}`;
+  const [inserted] = await db
+    .insert(table)
+    .select(sql`select ${sql.join(values, sql`, `)} where (${present}) < ${limit}`)
+    .returning();
+  return inserted;
 }
 
 /** Reads one row. Spares a statement that names many ids which no row has. */

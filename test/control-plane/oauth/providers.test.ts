@@ -213,7 +213,7 @@ test("a workspace has as many providers as its list shows", async () => {
   const { id } = await (await create()).json<{ id: string }>();
   const columns = Object.keys(getTableColumns(oauth_providers));
   const numbered: Record<string, string> = {
-    id: "substr(id, 1, 33) || printf('%03d', i)",
+    id: "substr(id, 1, 24) || printf('%012x', i)",
     provider_id: "provider_id || i",
   };
   const copied = columns.map((name) => numbered[name] ?? name);

@@ -5,6 +5,7 @@ import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import {
+  insertBelow,
   inWorkspace,
   isForeignKeyViolation,
   isUniqueViolation,
@@ -64,11 +65,6 @@ export async function insertProvider(
   input: NewProvider,
   credentials: Credentials,
 ): Promise<Provider> {
-  const count = await ctx.db.$count(oauth_providers, inWorkspace(ctx, oauth_providers));
-  if (count >= MAX_PROVIDERS) {
-    const text = `The limit of ${MAX_PROVIDERS} OAuth providers is reached: delete one first.`;
-    throw new AppError("conflict", text);
-  }
   const [id, now] = [newId(), new Date().toISOString()];
   const { workspace_id, organization_id } = ctx.caller;
   const row: ProviderRow = {
@@ -80,12 +76,13 @@ export async function insertProvider(
     created_at: now,
     updated_at: now,
   };
-  try {
-    await ctx.db.insert(oauth_providers).values(row);
-  } catch (error) {
+  const place = { limit: MAX_PROVIDERS, where: inWorkspace(ctx, oauth_providers) };
+  const made = await insertBelow(ctx.db, oauth_providers, row, place).catch((error: unknown) => {
     throw isUniqueViolation(error, "oauth_providers") ? taken(row.provider_id, error) : error;
-  }
-  return Provider.parse(row);
+  });
+  if (made !== undefined) return Provider.parse(made);
+  const text = `The limit of ${MAX_PROVIDERS} OAuth providers is reached: delete one first.`;
+  throw new AppError("conflict", text);
 }
 
 export async function listProviders(ctx: Context): Promise<Provider[]> {

@@ -1,8 +1,9 @@
-import { and, count, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { whoOf } from "../../../shared/http/rate-limit.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { insertBelow } from "../../../shared/storage/sql.ts";
 import { toMicros } from "../../../shared/times.ts";
 import { workspaceRoleOf } from "../roles.ts";
 import { api_keys, workspaces } from "../table.ts";
@@ -73,10 +74,6 @@ async function insertKey(ctx: Context, scope: KeyScope, key: NewKey): Promise<Ap
   const { db, caller } = ctx;
   const expires_at = await expiryOf(ctx, key.expires_at);
   const isKept = and(isInScope(ctx, scope), isNull(api_keys.revoked_at));
-  const [found] = await db.select({ keys: count() }).from(api_keys).where(isKept);
-  if ((found?.keys ?? 0) >= MAX_KEYS) {
-    throw new AppError("conflict", `The limit of ${MAX_KEYS} keys is reached: revoke one first.`);
-  }
   const { api_key, sha256, prefix } = newApiKey(key.kind);
   const values = {
     ...key,
@@ -88,8 +85,9 @@ async function insertKey(ctx: Context, scope: KeyScope, key: NewKey): Promise<Ap
     created_at: new Date().toISOString(),
     expires_at,
   };
-  const [row] = await db.insert(api_keys).values(values).returning();
-  return ApiKeyWithSecret.parse({ ...(row && toApiKey(row)), key: api_key });
+  const row = await insertBelow(db, api_keys, values, { limit: MAX_KEYS, where: isKept });
+  if (row !== undefined) return ApiKeyWithSecret.parse({ ...toApiKey(row), key: api_key });
+  throw new AppError("conflict", `The limit of ${MAX_KEYS} keys is reached: revoke one first.`);
 }
 
 async function expiryOf(
