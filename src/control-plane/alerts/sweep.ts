@@ -31,16 +31,12 @@ export async function evaluateAlerts(env: Env, now: Date): Promise<void> {
   });
 }
 
-/** A webhook that an ended tick left behind does not wait for the interval of its alert. */
+/** An evaluation that fails, and a webhook that an ended tick left behind, wait for the next minute. */
 function claimDue(env: Env, now: Date): Promise<AlertRow[]> {
   const at = now.toISOString();
-  const after = (minutes: number) =>
-    new Date(now.getTime() + (minutes * 60 - TICK_TOLERANCE_S) * 1000).toISOString();
   return database(env)
     .update(alerts)
-    .set({
-      due_at: sql`iif(${alerts.window_minutes} > ${SHORT_WINDOW_MINUTES} and outbox_id is null, ${after(LONG_INTERVAL_MINUTES)}, ${after(1)})`,
-    })
+    .set({ due_at: after(1, now) })
     .where(
       sql`${alerts.id} in (
         select id from alerts
@@ -49,6 +45,10 @@ function claimDue(env: Env, now: Date): Promise<AlertRow[]> {
       )`,
     )
     .returning();
+}
+
+function after(minutes: number, now: Date): string {
+  return new Date(now.getTime() + (minutes * 60 - TICK_TOLERANCE_S) * 1000).toISOString();
 }
 
 async function evaluate(env: Env, row: AlertRow, now: Date): Promise<void> {
@@ -83,7 +83,8 @@ async function settle(
   now: Date,
 ): Promise<AlertRow | null> {
   const status = holds(row, value) ? ("firing" as const) : ("ok" as const);
-  const change = status === row.status ? {} : toChange({ ...row, value }, status, now);
+  const change =
+    status === row.status ? toPause(row, now) : toChange({ ...row, value }, status, now);
   const [settled] = await database(env)
     .update(alerts)
     .set({ value, problem, evaluated_at: now.toISOString(), ...change })
@@ -94,10 +95,15 @@ async function settle(
         eq(alerts.status, row.status),
         eq(alerts.episode, row.episode),
         eq(alerts.updated_at, row.updated_at),
+        sql`${alerts.evaluated_at} is ${row.evaluated_at}`,
       ),
     )
     .returning();
   return settled ?? null;
+}
+
+function toPause({ window_minutes }: AlertRow, now: Date) {
+  return window_minutes > SHORT_WINDOW_MINUTES ? { due_at: after(LONG_INTERVAL_MINUTES, now) } : {};
 }
 
 /** Without a value no condition holds: a window without runs ends the episode. */

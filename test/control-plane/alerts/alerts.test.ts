@@ -153,6 +153,10 @@ test("a webhook that a tick could not enqueue is sent once by the next tick", as
   } as unknown as R2Bucket;
   await evaluateAlerts({ ...env, ARTIFACTS }, new Date(Date.now() + 1000));
   expect(await get(ours, alert)).toMatchObject({ status: "firing" });
+  await tick(1);
+  await eventually(async () => expect(typesOf(await received())).toEqual(["alert.started"]), {
+    interval: 200,
+  });
   await tick(120);
   await eventually(
     async () => {
@@ -162,9 +166,9 @@ test("a webhook that a tick could not enqueue is sent once by the next tick", as
   );
 });
 
-test("a failure of the traces leaves the status, and the alert is due again", async () => {
+test("a failure of the traces leaves the status, and the alert is due a minute later", async () => {
   const ours = await project();
-  const alert = await create(ours);
+  const alert = await create(ours, { window_minutes: 120 });
   await tick(0);
   const PARTITIONS = {
     getByName() {
@@ -172,8 +176,11 @@ test("a failure of the traces leaves the status, and the alert is due again", as
     },
   } as unknown as Env["PARTITIONS"];
   await evaluateAlerts({ ...env, PARTITIONS }, new Date(Date.now() + 5 * MINUTE_MS));
-  expect(await get(ours, alert)).toMatchObject({ status: "firing", value: 0.5 });
-  await tick(120);
+  const failed = await get(ours, alert);
+  expect(failed).toMatchObject({ status: "firing", value: 0.5 });
+  await tick(6);
+  expect((await get(ours, alert)).evaluated_at).not.toBe(failed.evaluated_at);
+  await tick(240);
   expect(await get(ours, alert)).toMatchObject({ status: "ok" });
 });
 
@@ -259,10 +266,39 @@ test("invalid alerts are refused, and nothing changes", async () => {
   expect((await send({ ...ours, editor: ours.viewer }, {})).status).toBe(403);
 });
 
+test("an older measurement does not replace a newer one", async () => {
+  const ours = await project();
+  const alert = await create(ours);
+  let isOverlapping = false;
+  const DB = {
+    prepare(sql: string) {
+      const statement = env.DB.prepare(sql);
+      if (!/^update "alerts" set .*"evaluated_at"/.test(sql)) return statement;
+      return {
+        bind: (...values: unknown[]) => ({
+          async raw() {
+            if (values.includes(alert.id)) {
+              isOverlapping = true;
+              await tick(120);
+            }
+            return statement.bind(...values).raw();
+          },
+        }),
+      };
+    },
+  } as unknown as D1Database;
+  await evaluateAlerts({ ...env, DB }, new Date(Date.now() + 1000));
+  expect(isOverlapping).toBe(true);
+  expect(await get(ours, alert)).toMatchObject({ status: "ok", value: null, episode: 0 });
+});
+
 test("fifty alerts of a workspace are allowed", async () => {
   const ours = await project();
   const made = [];
-  for (let n = 0; n < 50; n++) made.push(await create(ours, { enabled: false }));
+  for (let n = 0; n < 45; n++) made.push(await create(ours, { enabled: false }));
+  const last = await Promise.all(Array.from({ length: 8 }, () => send(ours, { enabled: false })));
+  const statuses = last.map(({ status }) => status).sort();
+  expect(statuses).toEqual([201, 201, 201, 201, 201, 409, 409, 409]);
   const refused = await send(ours, {});
   expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("50")]);
   const path = `/v1/alerts/${made[0]?.id}`;
