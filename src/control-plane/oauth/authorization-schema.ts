@@ -8,14 +8,21 @@ const ScopeToken = z
   .max(512)
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, "must be a scope: printable ASCII without spaces");
 
+/** The URL of the consent has them. */
+const MAX_SCOPE_CHARACTERS = 8000;
+
 const UserId = z.string().trim().min(1).max(256);
 
 export const AuthenticateRequest = namedObject("OAuthAuthenticateRequest", {
   provider: ProviderId.describe("Provider of the token"),
-  scopes: list(ScopeToken).openapi({
-    description: "Scopes that the token needs",
-    example: ["repo"],
-  }),
+  scopes: list(ScopeToken)
+    .refine((scopes) => scopes.join(" ").length <= MAX_SCOPE_CHARACTERS, {
+      error: `must have at most ${MAX_SCOPE_CHARACTERS} characters together`,
+    })
+    .openapi({
+      description: "Scopes that the token needs",
+      example: ["repo"],
+    }),
   user_id: UserId.nullish().describe(
     "Id of the caller's user that the token is for. Default: the caller",
   ),

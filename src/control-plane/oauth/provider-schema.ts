@@ -103,6 +103,7 @@ export const ProviderPatchRequest = namedObject("OAuthProviderPatchRequest", {
     "How the client authenticates at the token endpoint",
   ),
   token_request_headers: RequestHeaders.nullish(),
+  provider_type: ProviderTypes.nullish(),
 });
 export type ProviderPatchRequest = z.infer<typeof ProviderPatchRequest>;
 

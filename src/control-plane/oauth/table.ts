@@ -98,6 +98,7 @@ export const oauth_authorizations = sqliteTable(
   },
   (table) => [
     uniqueIndex("oauth_authorizations_state").on(table.state_sha256),
+    index("oauth_authorizations_by_owner").on(table.workspace_id, table.owner, table.id),
     index("oauth_authorizations_by_expiry").on(table.expires_at),
     index("oauth_authorizations_by_token").on(table.token_id),
     index("oauth_authorizations_by_provider").on(table.oauth_provider_id),

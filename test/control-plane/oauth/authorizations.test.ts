@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { eq } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sweepAuthorizations } from "../../../src/control-plane/oauth/storage/sweep.ts";
 import { oauth_authorizations } from "../../../src/control-plane/oauth/table.ts";
@@ -302,4 +302,60 @@ test("the sweep forgets consents an hour after their end, and may run twice", as
   expect(await row(old.auth_id)).toBeUndefined();
   expect(await row(crashed.auth_id)).toBeUndefined();
   expect(await row(recent.auth_id)).toMatchObject({ status: "pending" });
+});
+
+test("a grant that cannot be opened is forgotten after a day, and does not keep others waiting", async () => {
+  const broken = await provider(ours.editor);
+  const unsealed = await authenticate(ours.viewer, { provider: broken });
+  const crashed = await authenticate(ours.viewer, { provider: github });
+  const { results } = await env.DB.prepare(
+    "UPDATE oauth_providers SET ciphertext = 'broken' WHERE provider_id = ? RETURNING id",
+  )
+    .bind(broken)
+    .all();
+  expect(results).toHaveLength(1);
+  const db = database(env);
+  const cut = (auth_id: string, hours: number) =>
+    db
+      .update(oauth_authorizations)
+      .set({
+        status: "exchanging",
+        expires_at: new Date(Date.now() - hours * HOUR).toISOString(),
+      })
+      .where(eq(oauth_authorizations.id, auth_id));
+  await cut(unsealed.auth_id, 3);
+  await cut(crashed.auth_id, 2);
+  await sweepAuthorizations(env, new Date());
+  expect(await row(unsealed.auth_id)).toMatchObject({ status: "exchanging" });
+  expect(await row(crashed.auth_id)).toBeUndefined();
+  await cut(unsealed.auth_id, 26);
+  await sweepAuthorizations(env, new Date());
+  expect(await row(unsealed.auth_id)).toBeUndefined();
+});
+
+test("scopes have a limit together", async () => {
+  const scopes = Array.from({ length: 20 }, (_, n) => `${n}${"s".repeat(500)}`);
+  const refused = await api("/v2/auth/authenticate", {
+    key: ours.viewer,
+    json: { provider: github, scopes },
+  });
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining("scopes")]);
+});
+
+test("an owner has a thousand pending consents: further ones replace the oldest", async () => {
+  const { key } = await person(ours, "viewer");
+  const first = await authenticate(key, { provider: github });
+  const names = Object.keys(getTableColumns(oauth_authorizations));
+  const copied = names.map((name) => (["id", "state_sha256"].includes(name) ? "id || n" : name));
+  await env.DB.prepare(
+    `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 999)
+      INSERT INTO oauth_authorizations (${names}) SELECT ${copied} FROM oauth_authorizations, numbers WHERE id = ?`,
+  )
+    .bind(first.auth_id)
+    .run();
+  const last = await authenticate(key, { provider: github });
+  const { owner = "" } = (await row(last.auth_id)) ?? {};
+  const isOwned = eq(oauth_authorizations.owner, owner);
+  expect(await database(env).$count(oauth_authorizations, isOwned)).toBe(1000);
+  expect(await row(first.auth_id)).toBeUndefined();
 });

@@ -1,9 +1,10 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { encrypt, randomToken, sha256Hex } from "../../../shared/crypto/crypto.ts";
 import { encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { notFound } from "../../../shared/errors.ts";
+import { assertRate } from "../../../shared/http/rate-limit.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
 import type { AuthenticateRequest, Authentication } from "../authorization-schema.ts";
@@ -16,6 +17,9 @@ import { oauth_authorizations, oauth_connections, oauth_tokens } from "../table.
 import { readToken, type TokenRow } from "../tokens/token-service.ts";
 import { type ConsentChoice, choose } from "./choice.ts";
 
+/** The owner may be the key of an app whose users consent. */
+const MAX_CONSENTS = 1000;
+const CONSENTS = { name: "oauth_consents", calls: 600, in_s: 60 };
 const AUTHORIZATION_MS = 10 * 60 * 1000;
 /** A code verifier has 43 to 128 unreserved characters (RFC 7636). */
 const VERIFIER_LENGTH = 64;
@@ -115,10 +119,11 @@ async function beginAuthorization(
   token: TokenRow | null,
   origin: string,
 ): Promise<Authentication> {
+  assertRate(ctx, CONSENTS);
   const [auth_id, state, now] = [newId(), randomToken(STATE_LENGTH), Date.now()];
   const verifier = provider.uses_pkce ? randomToken(VERIFIER_LENGTH) : "";
   const redirect_uri = redirectUri(ctx.env, origin, provider.provider_id);
-  await ctx.db.insert(oauth_authorizations).values({
+  const pending = ctx.db.insert(oauth_authorizations).values({
     id: auth_id,
     workspace_id: ctx.caller.workspace_id,
     oauth_provider_id: provider.id,
@@ -134,6 +139,7 @@ async function beginAuthorization(
     created_at: new Date(now).toISOString(),
     expires_at: new Date(now + AUTHORIZATION_MS).toISOString(),
   });
+  await ctx.db.batch([pending, forgetOldest(ctx, request.owner)]);
   const { client_id, auth_url, code_challenge_method: method, mcp_server_url } = provider;
   const challenge = verifier === "" ? null : { value: await challengeOf(verifier, method), method };
   const resource = mcp_server_url === null ? null : resourceOf(mcp_server_url);
@@ -145,6 +151,24 @@ async function beginAuthorization(
     user_id: request.subject || ownUserId(ctx.caller),
     metadata: null,
   };
+}
+
+/** Deletes the oldest pending consents of an owner with too many. */
+function forgetOldest(ctx: Context, owner: string) {
+  const isOwned = and(
+    inWorkspace(ctx, oauth_authorizations),
+    eq(oauth_authorizations.owner, owner),
+  );
+  const kept = sql`select id from ${oauth_authorizations} where ${isOwned} order by id desc limit ${MAX_CONSENTS}`;
+  return ctx.db
+    .delete(oauth_authorizations)
+    .where(
+      and(
+        isOwned,
+        eq(oauth_authorizations.status, "pending"),
+        sql`${oauth_authorizations.id} not in (${kept})`,
+      ),
+    );
 }
 
 export function verifierOwner(auth_id: string): string {

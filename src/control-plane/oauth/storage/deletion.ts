@@ -27,6 +27,8 @@ export async function deleteOne(
   if (!answer.ok) return answer;
   await rememberRevocation(db, provider, answer.revocation_url);
   await dropRows(db, token_id);
+  // A consent that ended beside the deletion has stored another grant, which no row names now.
+  await tokenObject(env, token_id).revoke(token_id, access);
   return { ok: true, outcome: answer.outcome };
 }
 

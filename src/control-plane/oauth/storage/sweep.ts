@@ -25,7 +25,11 @@ export async function sweepAuthorizations(env: Env, now: Date): Promise<void> {
       order by expires_at limit ${BATCH}
     )`,
   );
-  for (const orphan of await findOrphans(db, now)) await settle(env, db, orphan, now);
+  for (const orphan of await findOrphans(db, now)) {
+    await settle(env, db, orphan, now).catch((error: unknown) =>
+      log.error("oauth_grant_not_settled", error, { auth_id: orphan.authorization.id }),
+    );
+  }
 }
 
 type Orphan = Awaited<ReturnType<typeof findOrphans>>[number];
@@ -54,12 +58,25 @@ async function settle(env: Env, db: Database, { authorization, provider }: Orpha
     .where(eq(oauth_tokens.id, token_id));
   if (!token) {
     const object = tokenObject(env, token_id);
-    const answer = await object.revoke(token_id, await openProvider(env, provider));
-    if (!answer.ok && expires_at > before(now, GIVE_UP_MS)) return;
-    if (!answer.ok) log.warn("oauth_grant_forgotten", { token_id, reason: answer.reason });
+    const isOld = expires_at <= before(now, GIVE_UP_MS);
+    const reason = await whyKept(env, token_id, provider).catch((error: unknown) => {
+      if (!isOld) throw error;
+      return String(error);
+    });
+    if (reason !== null && !isOld) return;
+    if (reason !== null) log.warn("oauth_grant_forgotten", { token_id, reason });
     await object.delete();
   }
   await db.delete(oauth_authorizations).where(eq(oauth_authorizations.id, id));
+}
+
+/** Revokes a grant. @returns `null` when the provider has it no more */
+async function whyKept(env: Env, token_id: string, provider: ProviderRow): Promise<string | null> {
+  const answer = await tokenObject(env, token_id).revoke(
+    token_id,
+    await openProvider(env, provider),
+  );
+  return answer.ok ? null : answer.reason;
 }
 
 /** Encrypts tokens again after a rotation of keys. Verifiers are left out: they live ten minutes. */

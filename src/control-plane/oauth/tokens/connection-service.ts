@@ -3,11 +3,13 @@ import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { inWorkspace } from "../../../shared/storage/sql.ts";
+import { insertBelow, inWorkspace, isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { ownerOf } from "../owner.ts";
 import { oauth_connections, oauth_tokens } from "../table.ts";
 import { Connection, type ConnectionsList } from "../token-schema.ts";
 import { needOwnToken } from "./token-service.ts";
+
+const MAX_CONNECTIONS = 100;
 
 /** Lists the caller's connections only: those of others name their accounts. */
 export async function listConnections(ctx: Context, agent_id: string): Promise<ConnectionsList> {
@@ -38,13 +40,16 @@ export async function createConnection(
     created_by: ownerOf(ctx.caller),
     created_at: new Date().toISOString(),
   };
-  const made = await ctx.db
-    .insert(oauth_connections)
-    .values(connection)
-    .onConflictDoNothing()
-    .returning({ id: oauth_connections.id });
-  if (made.length > 0) return Connection.parse({ ...token, ...connection });
-  const text = `OAuth token ID ${oauth_token_id} is already connected to agent ${agent_id}.`;
+  const place = { limit: MAX_CONNECTIONS, where: eq(oauth_connections.oauth_token_id, token.id) };
+  const made = await insertBelow(ctx.db, oauth_connections, connection, place).catch(
+    (error: unknown) => {
+      if (!isUniqueViolation(error, "oauth_connections.agent_id")) throw error;
+      const text = `OAuth token ID ${oauth_token_id} is already connected to agent ${agent_id}.`;
+      throw new AppError("conflict", text);
+    },
+  );
+  if (made !== undefined) return Connection.parse({ ...token, ...made });
+  const text = `OAuth token ID ${oauth_token_id} has ${MAX_CONNECTIONS} connections, which is the limit: delete one first.`;
   throw new AppError("conflict", text);
 }
 

@@ -1,0 +1,1 @@
+CREATE INDEX `oauth_authorizations_by_owner` ON `oauth_authorizations` (`workspace_id`,`owner`,`id`);
