@@ -1,14 +1,14 @@
-import { and, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
+import { and, desc, eq, gte, isNull, lt } from "drizzle-orm";
 import type { z } from "zod";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
 import { DeliveriesList, type DeliveriesQuery, Delivery, type DeliveryStatus } from "./schema.ts";
-import { exportId, run_webhooks } from "./table.ts";
+import { EXPORT_START, exportId, run_webhooks } from "./table.ts";
 
 const STATUSES: DeliveryStatus[] = ["pending", "delivered", "failed"];
 
-/** Ids of runs grow with time. Each status is one range of the index, so that a page reads few rows. */
+/** Ids of runs grow with time. Each kind in each status is one range of the index, so that a page reads few rows. */
 export async function listWebhookDeliveries(
   ctx: Context,
   { limit, cursor, status, kind }: DeliveriesQuery,
@@ -23,7 +23,7 @@ export async function listWebhookDeliveries(
           inWorkspace(ctx, run_webhooks),
           eq(run_webhooks.status, each),
           isNull(run_webhooks.alert_id),
-          kind === "run" ? isNull(run_webhooks.trace_id) : isNotNull(run_webhooks.trace_id),
+          (kind === "run" ? lt : gte)(run_webhooks.run_id, EXPORT_START),
           cursor === undefined ? undefined : lt(run_webhooks.run_id, idOf(cursor, kind)),
         ),
       )

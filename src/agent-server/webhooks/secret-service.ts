@@ -1,4 +1,4 @@
-import { eq, sql } from "drizzle-orm";
+import { type AnyColumn, eq, sql } from "drizzle-orm";
 import type { z } from "zod";
 import { assertMay } from "../../shared/auth.ts";
 import { type Context, database } from "../../shared/context.ts";
@@ -8,6 +8,8 @@ import { type SecretChange, SecretSet, SecretState } from "./schema.ts";
 import { newSecret } from "./signature.ts";
 import { webhook_secrets } from "./table.ts";
 
+const AGAIN_MS = 5 * 60 * 1000;
+
 type Row = typeof webhook_secrets.$inferSelect;
 
 export async function getWebhookSecret(ctx: Context): Promise<z.infer<typeof SecretState>> {
@@ -15,17 +17,30 @@ export async function getWebhookSecret(ctx: Context): Promise<z.infer<typeof Sec
   return SecretState.parse(toState(await find(ctx.env, ctx.caller.workspace_id)));
 }
 
-/** The previous secret signs too for a day, so that receivers can replace theirs. */
+/**
+ * The previous secret signs too for a day, so that receivers can replace theirs. A new one soon after another keeps the
+ * one that receivers have: its answer may have been lost, and the request repeated.
+ */
 export async function setWebhookSecret(
   ctx: Context,
   { secret }: SecretChange,
 ): Promise<z.infer<typeof SecretSet>> {
   assertMay(ctx, "admin");
   const { workspace_id } = ctx.caller;
+  const [before] = secret ? await signingSecrets(ctx.env, workspace_id, new Date()) : [];
+  // A repeated request does not replace the previous secret by the same one.
+  if (before !== undefined && before === secret) {
+    return SecretSet.parse({ ...(await getWebhookSecret(ctx)), secret: null });
+  }
   const made = secret ? null : newSecret();
   const sealed = await encrypt(ctx.env, made ?? secret ?? "", ownerOf(workspace_id));
   const now = new Date();
   const current = { ...sealed, updated_at: now.toISOString() };
+  const again = new Date(now.getTime() - AGAIN_MS).toISOString();
+  const { previous_valid_until, updated_at } = webhook_secrets;
+  const isAgain = sql`(${previous_valid_until} > ${current.updated_at} AND ${updated_at} > ${again})`;
+  const kept = (previous: AnyColumn, next: AnyColumn | string) =>
+    sql`iif(${isAgain}, ${previous}, ${next})`;
   const [row] = await ctx.db
     .insert(webhook_secrets)
     .values({ workspace_id, ...current })
@@ -33,9 +48,12 @@ export async function setWebhookSecret(
       target: webhook_secrets.workspace_id,
       set: {
         ...current,
-        previous_key_id: sql`${webhook_secrets.key_id}`,
-        previous_ciphertext: sql`${webhook_secrets.ciphertext}`,
-        previous_valid_until: new Date(now.getTime() + OVERLAP_MS).toISOString(),
+        previous_key_id: kept(webhook_secrets.previous_key_id, webhook_secrets.key_id),
+        previous_ciphertext: kept(webhook_secrets.previous_ciphertext, webhook_secrets.ciphertext),
+        previous_valid_until: kept(
+          previous_valid_until,
+          new Date(now.getTime() + OVERLAP_MS).toISOString(),
+        ),
       },
     })
     .returning();

@@ -43,8 +43,11 @@ export const run_webhooks = sqliteTable(
 
 /** Key of the row that sends a trace: the run may have a webhook too. */
 export function exportId(trace_id: string): string {
-  return `otlp:${trace_id}`;
+  return `${EXPORT_START}${trace_id}`;
 }
+
+/** Sorts after each id of a run. */
+export const EXPORT_START = "otlp:";
 
 /** Sealed signing secrets of workspaces, with the previous one for a day. */
 export const webhook_secrets = sqliteTable("webhook_secrets", {

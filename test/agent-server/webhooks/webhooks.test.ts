@@ -15,6 +15,7 @@ import {
   MAX_ATTEMPTS_AT_ONCE,
   PAUSES_SECONDS,
 } from "../../../src/agent-server/webhooks/limits.ts";
+import { signingSecrets } from "../../../src/agent-server/webhooks/secret-service.ts";
 import {
   deleteWebhooksOf,
   sweepDeliveryLogs,
@@ -555,6 +556,8 @@ describe("the secret of a workspace", () => {
     const rotated = await (await put(ours, {})).json<Record<string, string>>();
     const second = rotated.secret ?? "";
     expect(second).toMatch(/^whsec_/);
+    const repeated = await put(ours, { secret: second });
+    expect(await repeated.json()).toMatchObject({ is_set: true, secret: null });
     const both = await payload();
     expect([first, second].map((secret) => isSigned(both, secret))).toEqual([true, true]);
     await env.DB.prepare("UPDATE webhook_secrets SET previous_valid_until = ?").bind("2026").run();
@@ -562,6 +565,19 @@ describe("the secret of a workspace", () => {
     expect([first, second].map((secret) => isSigned(later, secret))).toEqual([false, true]);
     expect((await api(SECRET, { key: ours.admin, method: "DELETE" })).status).toBe(204);
     expect((await payload()).headers).not.toHaveProperty("webhook-signature");
+  });
+
+  test("keeps the one that receivers have when a request for a new one is repeated", async () => {
+    const owner = await workspace();
+    const given = `whsec_${btoa("0123456789abcdefghijklmnopqrstuv")}`;
+    await put(owner, { secret: given });
+    const made = [];
+    for (let n = 0; n < 2; n++) {
+      const { secret } = await (await put(owner, {})).json<{ secret: string }>();
+      made.push(secret);
+    }
+    const signing = await signingSecrets(env, owner.workspace_id, new Date());
+    expect(signing).toEqual([made[1], given]);
   });
 
   test("is shown once, and is nowhere in plain", async () => {
