@@ -97,6 +97,22 @@ describe("a split", () => {
     expect(on(100)).toEqual(threads);
   });
 
+  test("names no revision that is deleted while it is set", async () => {
+    const { id, active, add, call } = await deployment();
+    const deleted = await add(2);
+    const ctx = systemContext(ours.workspace_id);
+    const before = await findDeployment(ctx, id);
+    expect((await call("DELETE", `/revisions/${deleted}`)).status).toBe(204);
+    for (const traffic of [[share(deleted, 100)], [share(active, 50), share(deleted, 50)]]) {
+      const change = applyChange(ctx, before, { secrets: null, revision: null, traffic });
+      await expect(change).rejects.toMatchObject({ code: "conflict" });
+    }
+    expect((await call("GET", "")).body).toMatchObject({
+      traffic: [],
+      active_revision_id: active,
+    });
+  });
+
   test("serves a deployment whose first build failed", async () => {
     const row = await deploymentRow(ours.workspace_id, { active_revision_id: null });
     const built = {
@@ -112,6 +128,8 @@ describe("a split", () => {
     expect(answer.status).toBe(200);
     const { revision_id } = await activeRevision(systemContext(ours.workspace_id), row.id, newId());
     expect([one.id, two.id]).toContain(revision_id);
+    const [active] = await findRevisions(systemContext(ours.workspace_id), row.id, [one.id]);
+    expect(active?.is_preview, "the active revision").toBe(false);
   });
 
   test("ends by an empty one, by a promotion, by a redeploy and by a newer revision", async () => {

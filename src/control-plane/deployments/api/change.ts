@@ -1,6 +1,6 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { Caller, Context } from "../../../shared/context.ts";
-import { invalid } from "../../../shared/errors.ts";
+import { AppError, invalid } from "../../../shared/errors.ts";
 import { inWorkspace, isOrphaned, ownRow } from "../../../shared/storage/sql.ts";
 import { assertStorageQuota } from "../../quotas/quota-service.ts";
 import { clientOf } from "../../workspaces/session/session-service.ts";
@@ -54,13 +54,12 @@ export async function applyChange(
   await assertAllowed(ctx, before, change);
   const { id } = before;
   const { secrets, revision } = change;
-  try {
-    await writeChange(ctx, before, change);
-  } catch (error) {
-    if (!isOrphaned(error)) throw error;
-    if (revision?.copied && (await findDeployment(ctx, id)).status === "READY") return false;
-    throw await toDeletionError(ctx, id, error);
-  }
+  const isWritten = await writeChange(ctx, before, change).catch((error: unknown) => {
+    if (isOrphaned(error)) return afterOrphan(ctx, change, id, error);
+    throw error;
+  });
+  if (!isWritten && change.traffic) throw trafficOvertaken(id);
+  if (!isWritten) return false;
   forgetActive(id);
   // Records of other secrets are never used: the next load replaces what remains after a failure.
   if (secrets) await deleteCodeRecords(ctx.env, id).catch(() => {});
@@ -70,13 +69,25 @@ export async function applyChange(
   return true;
 }
 
+/** @returns `false` when the deployment exists, and changed in another way */
+async function afterOrphan(
+  ctx: Context,
+  { traffic, revision }: DeploymentChange,
+  id: string,
+  error: unknown,
+): Promise<boolean> {
+  const isReady = (await findDeployment(ctx, id)).status === "READY";
+  if (isReady && (traffic || revision?.copied)) return false;
+  throw await toDeletionError(ctx, id, error);
+}
+
+/** @returns `false` when the traffic names a revision that was deleted after it was read */
 async function writeChange(
   ctx: Context,
   before: DeploymentRow,
   change: DeploymentChange,
-): Promise<void> {
-  const { secrets, revision } = change;
-  const promoted = promotedBy(change.traffic ?? []);
+): Promise<boolean> {
+  const { secrets, revision, traffic } = change;
   const { id, latest_revision_id: latest } = before;
   const now = new Date().toISOString();
   const changed_secrets = secrets && (await changedNames(ctx.env, id, secrets));
@@ -86,16 +97,30 @@ async function writeChange(
   const isUnchanged = revision?.copied
     ? sql`${deployments.latest_revision_id} is ${latest}`
     : undefined;
-  await ctx.db.batch([
+  const [{ meta }] = await ctx.db.batch([
     ctx.db
       .update(deployments)
       .set({ ...toUpdate(change), secrets_version, updated_at: now })
-      .where(and(ownRow(ctx, deployments, id), isUnchanged)),
-    ...(promoted === null ? [] : [markPromoted(ctx, promoted)]),
+      .where(and(ownRow(ctx, deployments, id), isUnchanged, traffic && areServable(id, traffic))),
+    ...(traffic && traffic.length > 0 ? [markActive(ctx, id)] : []),
     ...markUsed(ctx, change),
     ...(revision ? [toInsert(ctx, before, revision, { now, changed_secrets })] : []),
     ...(secrets ? await writeSecrets(ctx, id, secrets, now) : []),
   ]);
+  return !traffic || meta.changes > 0;
+}
+
+/** SQL condition: a deletion of a revision may come after it was read. */
+function areServable(deployment_id: string, traffic: Traffic): SQL {
+  const ids = JSON.stringify(traffic.map(({ revision_id }) => revision_id));
+  return sql`NOT EXISTS (SELECT 1 FROM json_each(${ids}) named WHERE NOT EXISTS (
+    SELECT 1 FROM revisions r WHERE r.id = named.value AND r.deployment_id = ${deployment_id}
+      AND r.status = 'DEPLOYED' AND r.deleted_at IS NULL))`;
+}
+
+function trafficOvertaken(deployment_id: string): AppError {
+  const text = `A revision of the traffic was deleted during the change: read the revisions of deployment ${deployment_id} again.`;
+  return new AppError("conflict", text);
 }
 
 async function assertAllowed(
@@ -143,12 +168,12 @@ export async function assertUploaded(
 }
 
 /** The active revision stops being a preview. */
-function markPromoted(ctx: Context, revision_id: string) {
-  const { workspace_id } = ctx.caller;
+function markActive(ctx: Context, deployment_id: string) {
+  const active = sql`(SELECT active_revision_id FROM deployments WHERE id = ${deployment_id})`;
   return ctx.db
     .update(revisions)
     .set({ is_preview: false })
-    .where(and(eq(revisions.id, revision_id), eq(revisions.workspace_id, workspace_id)));
+    .where(and(eq(revisions.id, active), inWorkspace(ctx, revisions)));
 }
 
 function toUpdate(change: DeploymentChange) {
