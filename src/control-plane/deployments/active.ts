@@ -1,4 +1,4 @@
-import { and, eq, isNull, ne, or } from "drizzle-orm";
+import { and, eq, isNull, ne, or, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { RecordCache } from "../../shared/changes/record-cache.ts";
 import { type Context, database } from "../../shared/context.ts";
@@ -20,13 +20,19 @@ export type ActiveRevision = {
   config_env: Record<string, string> | null;
 };
 
-type Serving = { active: ActiveRevision; split: (ActiveRevision & { percent: number })[] };
+/** `characters`: of what the revisions have as JSON. */
+type Serving = {
+  active: ActiveRevision;
+  split: (ActiveRevision & { percent: number })[];
+  characters: number;
+};
 
 const serving = new RecordCache<Serving>({
   // How long another isolate of the Worker may still start runs on the revision before.
   max_age_ms: 1000,
   max_outage_ms: 10 * 60 * 1000,
   scopeOf: ({ active }) => active.deployment_id,
+  sizeOf: ({ characters }) => characters,
 });
 const RETRY_AFTER_SECONDS = 2;
 
@@ -59,6 +65,11 @@ export async function findServed(
 ): Promise<ActiveRevision | null> {
   const found = await findServing({ env, db: database(env) }, ref);
   return found && chooseFor(found, thread_id);
+}
+
+/** Whether the isolate has read the revision of the reference before. */
+export function isKnownToServe(ref: string): boolean {
+  return serving.has(ref);
 }
 
 async function findServing(ctx: Pick<Context, "env" | "db">, ref: string): Promise<Serving | null> {
@@ -97,6 +108,7 @@ async function readServing(
         descriptors: active.descriptors,
         config: active.config,
         config_env: active.config_env,
+        characters: sql<number>`ifnull(length(${active.descriptors}), 0) + ifnull(length(${active.config}), 0) + ifnull(length(${active.config_env}), 0)`,
       },
       latest: {
         id: latest.id,
@@ -121,9 +133,11 @@ async function readServing(
   if (!row.active) throw notFound("Revision", revision_id ?? "");
   if (row.active.status !== "DEPLOYED") throw notBuilt(row.active);
   const traffic = revision_id === undefined ? deployment.traffic : null;
+  const split = traffic ? await readSplit(ctx, deployment, traffic) : [];
   return {
     active: toActive(deployment, row.active),
-    split: traffic ? await readSplit(ctx, deployment, traffic) : [],
+    split: split.map(({ revision }) => revision),
+    characters: split.reduce((sum, { characters }) => sum + characters, row.active.characters),
   };
 }
 
@@ -141,7 +155,10 @@ async function readSplit(ctx: Reader, deployment: DeploymentRow, traffic: Traffi
   const rows = await findRevisions({ ...ctx, caller: deployment }, deployment.id, ids);
   return traffic.flatMap(({ revision_id, percent }) => {
     const row = rows.find(({ id }) => id === revision_id);
-    return row ? [{ ...toActive(deployment, row), percent }] : [];
+    if (row === undefined) return [];
+    const { descriptors, config, config_env } = row;
+    const characters = JSON.stringify([descriptors, config, config_env]).length;
+    return [{ revision: { ...toActive(deployment, row), percent }, characters }];
   });
 }
 

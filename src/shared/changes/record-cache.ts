@@ -13,12 +13,15 @@ type RecordCacheOptions<T> = {
   /** A record is read again after this time, without a change. */
   life_ms?: number;
   max_entries?: number;
+  /** Characters of a record. The sum has a limit, because records of one tenant may be large. */
+  sizeOf?(value: T): number;
   feed?: ChangeFeed;
 };
 
 type Entry<T> = {
   value: T;
   scope: string;
+  size: number;
   read_at: number;
   read_again_at: number;
   ends_at: number;
@@ -26,6 +29,8 @@ type Entry<T> = {
 
 const LIFE_MS = 10 * 60 * 1000;
 const MAX_ENTRIES = 1000;
+/** Parsed, a character may take 16 bytes of the 128 MB of an isolate: an empty array does. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** While one caller reads a record again, others get the present one. */
 const READING_MS = 1000;
 
@@ -36,11 +41,14 @@ const READING_MS = 1000;
 export class RecordCache<T> {
   readonly #options: Required<RecordCacheOptions<T>>;
   readonly #entries = new Map<string, Entry<T>>();
+  #characters = 0;
   #invalidations = 0;
 
   constructor(options: RecordCacheOptions<T>) {
     const endOf = () => Number.POSITIVE_INFINITY;
-    const defaults = { endOf, life_ms: LIFE_MS, max_entries: MAX_ENTRIES, feed: changeFeed };
+    const sizeOf = () => 0;
+    const limits = { life_ms: LIFE_MS, max_entries: MAX_ENTRIES };
+    const defaults = { endOf, sizeOf, ...limits, feed: changeFeed };
     this.#options = { ...defaults, ...options };
     this.#options.feed.subscribe((scopes) =>
       this.forget((_key, { scope }) => scopes === null || scopes.has(scope)),
@@ -66,7 +74,7 @@ export class RecordCache<T> {
       const isRefused = error instanceof AppError;
       if (entry && !isRefused && this.#find(key) === entry && this.#mayServe(entry))
         return entry.value;
-      this.#entries.delete(key);
+      this.#delete(key);
       throw error;
     }
   }
@@ -78,7 +86,7 @@ export class RecordCache<T> {
   /** Every write that changes a cached record calls this, in the isolate where it happens. */
   forget(matches: (key: string, entry: { value: T; scope: string }) => boolean): void {
     this.#invalidations += 1;
-    for (const [key, entry] of this.#entries) if (matches(key, entry)) this.#entries.delete(key);
+    for (const [key, entry] of this.#entries) if (matches(key, entry)) this.#delete(key);
   }
 
   #find(key: string): Entry<T> | null {
@@ -92,22 +100,34 @@ export class RecordCache<T> {
   }
 
   async #read(key: string, read: () => Promise<T>): Promise<T> {
-    const { feed, scopeOf, endOf, life_ms, max_entries } = this.#options;
+    const { feed, scopeOf, sizeOf, endOf, life_ms } = this.#options;
     const read_at = Date.now();
     const { version } = feed;
     const invalidations = this.#invalidations;
     const value = await read();
     // A value that was read before a change may be the one from before it.
     if (version === null || invalidations !== this.#invalidations) return value;
-    this.#entries.delete(key);
-    if (this.#entries.size >= max_entries) this.#deleteOldest();
+    this.#delete(key);
+    const size = sizeOf(value);
+    this.#makeRoom(size);
     const times = { read_at, read_again_at: read_at + life_ms, ends_at: endOf(value) };
-    this.#entries.set(key, { value, scope: scopeOf(value), ...times });
+    this.#entries.set(key, { value, scope: scopeOf(value), size, ...times });
+    this.#characters += size;
     return value;
   }
 
-  #deleteOldest() {
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
+  /** Deletes the oldest records. */
+  #makeRoom(size: number): void {
+    const { max_entries } = this.#options;
+    for (const key of this.#entries.keys()) {
+      const hasRoom = this.#characters + size <= MAX_CHARACTERS;
+      if (hasRoom && this.#entries.size < max_entries) return;
+      this.#delete(key);
+    }
+  }
+
+  #delete(key: string): void {
+    this.#characters -= this.#entries.get(key)?.size ?? 0;
+    this.#entries.delete(key);
   }
 }

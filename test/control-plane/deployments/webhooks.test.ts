@@ -279,7 +279,7 @@ test.each([
 ])("a push to acme/agent main and %s at %s: %s", (repo_url, repo_ref, expected) => {
   const push = readPush(PUSH);
   if (!push) throw new Error("It is a push");
-  expect(concerns(push, { repo_url, build_on_push: true }, repo_ref)).toBe(expected);
+  expect(concerns(push, repo_url, repo_ref)).toBe(expected);
 });
 
 test.each([

@@ -87,11 +87,8 @@ function findCommit(sha: string, listed: readonly unknown[]): SourceCommit {
   };
 }
 
-type Source = { repo_url?: string; build_on_push?: boolean };
-
-export function concerns(push: Push, source: Source, repo_ref: string | undefined): boolean {
-  const { repo_url, build_on_push } = source;
-  if (build_on_push !== true || repo_url === undefined || repo_ref === undefined) return false;
+export function concerns(push: Push, repo_url: string | null, repo_ref: string | null): boolean {
+  if (repo_url === null || repo_ref === null) return false;
   if (push.ref !== `refs/heads/${repo_ref.replace(/^refs\/heads\//, "")}`) return false;
   return push.repo_urls.map(sameForm).includes(sameForm(repo_url));
 }

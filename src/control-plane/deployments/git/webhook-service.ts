@@ -62,6 +62,7 @@ export async function receiveWebhook(
   });
 }
 
+type BuiltDeployment = Pick<DeploymentRow, "id" | "source" | "workspace_id">;
 type Delivery = { integration_id: string; delivery_id: string; workspace_id: string };
 
 async function buildConcerned(
@@ -83,7 +84,7 @@ async function buildAll(
   env: Env,
   db: Database,
   delivery: Delivery,
-  rows: readonly DeploymentRow[],
+  rows: readonly BuiltDeployment[],
   push: Push,
 ): Promise<WebhookAnswer> {
   const input = { now: new Date().toISOString(), trigger: "push", commit: push.commit } as const;
@@ -116,20 +117,27 @@ async function findConcerned(
   workspace_id: string,
   integration_id: string,
   push: Push,
-): Promise<DeploymentRow[]> {
+): Promise<BuiltDeployment[]> {
+  const { source_config, source_revision_config } = deployments;
+  // Whole rows of all deployments may be more than an isolate has room for.
   const rows = await db
-    .select()
+    .select({
+      id: deployments.id,
+      source: deployments.source,
+      workspace_id: deployments.workspace_id,
+      repo_url: sql<string | null>`${source_config} ->> 'repo_url'`,
+      repo_ref: sql<string | null>`${source_revision_config} ->> 'repo_ref'`,
+    })
     .from(deployments)
     .where(
       and(
         eq(deployments.workspace_id, workspace_id),
         eq(deployments.status, "READY"),
-        sql`${deployments.source_config} ->> 'integration_id' = ${integration_id}`,
+        sql`${source_config} ->> 'integration_id' = ${integration_id}`,
+        sql`json_type(${source_config}, '$.build_on_push') = 'true'`,
       ),
     );
-  return rows.filter(({ source_config, source_revision_config: { repo_ref } }) =>
-    concerns(push, source_config, repo_ref),
-  );
+  return rows.filter(({ repo_url, repo_ref }) => concerns(push, repo_url, repo_ref));
 }
 
 async function find(db: Database, id: string) {
