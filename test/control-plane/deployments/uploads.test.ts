@@ -11,6 +11,7 @@ import {
 import { isSigned, sign } from "../../../src/shared/crypto/signing.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { deploymentRow } from "../../support/deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type UploadTarget = { upload_url: string; object_path: string };
@@ -132,6 +133,26 @@ test("an expired URL, and one of a deployment that is gone, keep nothing", async
   const foreign = await signedUrl({ workspace_id: newId() });
   expect((await put(foreign.url)).status).toBe(404);
   for (const { key } of [late, gone, foreign]) expect(await env.ARTIFACTS.head(key)).toBeNull();
+});
+
+test("an upload that its client ends takes no bytes of the workspace", async () => {
+  const id = await uploadable();
+  const { upload_url, object_path } = await place(id);
+  const ended = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode("half"));
+      controller.error(new Error("The client left."));
+    },
+  });
+  const answer = await put(upload_url, ended, { "content-length": "1000" }).catch(() => null);
+  expect(answer?.ok ?? false).toBe(false);
+  const bytes = async () =>
+    env.DB.prepare("SELECT bytes FROM uploads WHERE object_path = ?")
+      .bind(object_path)
+      .first("bytes");
+  await eventually(async () => expect(await bytes()).toBe(0));
+  expect((await put(upload_url)).status).toBe(200);
+  expect(await bytes()).toBe(7);
 });
 
 test("size is known before a byte is read, and limited", async () => {

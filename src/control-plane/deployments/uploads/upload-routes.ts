@@ -54,7 +54,10 @@ const receive = operation(
 uploadRoutes.openapi(receive, async (c) => {
   const { expires, key: key_id, signature } = c.req.valid("query");
   const upload = { ...c.req.valid("param"), expires };
-  return c.json(await receiveUpload(c.env, upload, { key_id, signature }, c.req.raw), 200);
+  const received = receiveUpload(c.env, upload, { key_id, signature }, c.req.raw);
+  // A client that leaves ends its request, and would leave its bytes counted.
+  c.executionCtx.waitUntil(received.catch(() => {}));
+  return c.json(await received, 200);
 });
 
 const push = operation("post", "/v2/deployments/{deployment_id}/push-token", "createPushToken", {

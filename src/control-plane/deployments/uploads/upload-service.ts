@@ -66,14 +66,15 @@ export async function receiveUpload(
   await assertStorageQuota({ env, db: database(env), caller: upload });
   const key = objectPath(upload);
   await reserve(env, upload, bytes);
-  const stored = await env.ARTIFACTS.put(key, request.body, {
-    onlyIf: { etagDoesNotMatch: "*" },
-    httpMetadata: { contentType: "application/gzip" },
+  const stored = await store(env, key, request.body).catch(async (error: unknown) => {
+    if ((await env.ARTIFACTS.head(key)) === null) await countBytes(env, key, 0);
+    throw error;
   });
   if (stored === null) {
     const text = "The URL was used before: create another upload URL.";
     throw new AppError("conflict", text);
   }
+  await countBytes(env, key, stored.size);
   // A concurrent deletion has not seen this object.
   await assertWanted(env, upload).catch(async (error: unknown) => {
     await env.ARTIFACTS.delete(key);
@@ -104,6 +105,18 @@ async function reserve(env: Env, upload: SourceUpload, bytes: number): Promise<v
     `Uploads that no revision uses may take ${MAX_UNUSED_BYTES} bytes of a workspace. ` +
     "Create revisions of them, or wait: each is deleted a day after its upload.";
   throw new AppError("quota_exceeded", text);
+}
+
+function store(env: Env, key: string, body: Request["body"]): Promise<R2Object | null> {
+  return env.ARTIFACTS.put(key, body, {
+    onlyIf: { etagDoesNotMatch: "*" },
+    httpMetadata: { contentType: "application/gzip" },
+  });
+}
+
+/** The row of an attempt that failed stays for the sweep: another attempt may store the object beside it. */
+async function countBytes(env: Env, object_path: string, bytes: number): Promise<void> {
+  await database(env).update(uploads).set({ bytes }).where(eq(uploads.object_path, object_path));
 }
 
 async function assertWanted(
