@@ -62,7 +62,8 @@ const CACHE_MS = 5000;
 /** A store that takes longer counts as failed, so that a prober gets an answer. */
 const TIMEOUT_MS = 5000;
 
-const cache = new TtlCache<Health>(CACHE_MS);
+/** Until a slow measurement ends, other callers get the last one. */
+const cache = new TtlCache<Health>(CACHE_MS, 1, TIMEOUT_MS);
 
 /** Measures at most once in five seconds in each isolate, because anyone may call it. */
 export function getHealth(env: Env): Promise<Health> {

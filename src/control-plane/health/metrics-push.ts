@@ -21,6 +21,9 @@ let sequence = 0;
 /** Batches that their objects have not acknowledged. Each is sent again under its number, which the object adds once. */
 const unsent = new Map<string, MetricsBatch>();
 
+/** Ends of pushes in progress. An owner has one at a time: its object takes batches in order only. */
+const busyUntil = new Map<string, number>();
+
 /** Pushes what the isolate records, at most once in ten seconds. */
 export function startMetrics(): void {
   onRecorded(schedulePush);
@@ -51,6 +54,8 @@ export async function pushMetrics(): Promise<void> {
 }
 
 async function pushTo(owner: string): Promise<void> {
+  if (Date.now() < (busyUntil.get(owner) ?? 0)) return;
+  busyUntil.set(owner, Date.now() + GRACE_MS);
   try {
     const waiting = unsent.get(owner);
     if (waiting !== undefined) await send(owner, waiting);
@@ -64,6 +69,8 @@ async function pushTo(owner: string): Promise<void> {
     await send(owner, batch);
   } catch (error) {
     log.warn("metrics_not_pushed", { owner, error: String(error) });
+  } finally {
+    busyUntil.delete(owner);
   }
 }
 

@@ -11,9 +11,9 @@ export type OldestWork = {
 /**
  * A sweep renews `sent_at` each minute, so that no age derives from it, with one exception: schedules whose
  * windows wait for a quota are due for long, and are checked by each sweep. Builds wait for leased builds of their
- * workspace, and age from their last step: a claim ends such a wait. Exports wait for others of their workspace, and
- * files for others of their export, until they have been claimed once. Each subquery reads an index of unfinished
- * work. `?1` is the current time.
+ * workspace, and age from their last step: a claim ends such a wait. Webhooks wait for attempts of their workspace.
+ * Exports wait for others of their workspace, and files for others of their export, until they have been claimed once.
+ * Each subquery reads an index of unfinished work. `?1` is the current time.
  */
 export const OLDEST_WORK = `
   SELECT
@@ -38,6 +38,8 @@ export const OLDEST_WORK = `
     ) AS export_window_age,
     (SELECT due_at FROM run_webhooks
       WHERE status = 'pending' AND due_at <= ?1 AND coalesce(lease_expires_at, '') <= ?1
+        AND workspace_id NOT IN (
+          SELECT workspace_id FROM run_webhooks WHERE status = 'pending' AND lease_expires_at > ?1)
       ORDER BY due_at LIMIT 1
     ) AS webhook_age,
     (SELECT min(deleted_at) FROM projects WHERE deleted_at IS NOT NULL) AS project_deletion_age`;

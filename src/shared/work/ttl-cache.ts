@@ -1,6 +1,5 @@
 type Entry<T> = { value: T; expires_at: number; isBeingRead: boolean };
 
-/** A stale value is served this long while one caller reads it again. After that, others read it too. */
 const READING_MS = 1000;
 
 /**
@@ -10,20 +9,26 @@ const READING_MS = 1000;
 export class TtlCache<T> {
   readonly #ttlMs: (value: T) => number;
   readonly #maxEntries: number;
+  readonly #readingMs: number;
   readonly #entries = new Map<string, Entry<T>>();
   #invalidations = 0;
 
-  /** @param ttl_ms a function for values that name their own end */
-  constructor(ttl_ms: number | ((value: T) => number), maxEntries = 1000) {
+  /**
+   * @param ttl_ms a function for values that name their own end
+   * @param readingMs a stale value is served this long while one caller reads it again; after that, others read it too
+   */
+  constructor(ttl_ms: number | ((value: T) => number), maxEntries = 1000, readingMs = READING_MS) {
     this.#ttlMs = typeof ttl_ms === "number" ? () => ttl_ms : ttl_ms;
     this.#maxEntries = maxEntries;
+    this.#readingMs = readingMs;
   }
 
   /** Values are cached, failures are not: they also remove the stale value. */
   async get(key: string, read: () => Promise<T>): Promise<T> {
     const entry = this.#entries.get(key);
     const now = Date.now();
-    if (entry && now < entry.expires_at + (entry.isBeingRead ? READING_MS : 0)) return entry.value;
+    if (entry && now < entry.expires_at + (entry.isBeingRead ? this.#readingMs : 0))
+      return entry.value;
     if (entry) entry.isBeingRead = true;
     const invalidations = this.#invalidations;
     try {

@@ -155,8 +155,10 @@ describe("names the work that waits too long, and no other", () => {
     expect(await stuck()).toEqual(["export_window_age"]);
   });
 
-  test("a webhook, except one in an attempt or before its next", async () => {
-    await webhook({ due_at: ago(HOUR_MS), lease_expires_at: ago(-10_000) });
+  test("a webhook, except one before its next attempt, or beside one of its workspace", async () => {
+    const workspace_id = crypto.randomUUID();
+    await webhook({ workspace_id, due_at: ago(HOUR_MS), lease_expires_at: ago(-10_000) });
+    await webhook({ workspace_id, due_at: ago(HOUR_MS) });
     await webhook({ due_at: ago(-HOUR_MS) });
     await webhook({ due_at: ago(HOUR_MS), status: "delivered" });
     expect(await stuck()).toEqual([]);
