@@ -26,7 +26,7 @@ export async function lookUp(ctx: Context, id: string): Promise<Lookup> {
     findTraced(ctx, id),
     findExported(ctx, id),
   ]);
-  return { matches: found.filter((match) => match !== null) };
+  return { matches: found.flat().filter((match) => match !== null) };
 }
 
 async function findDeployed(ctx: Context, id: string): Promise<LookupMatch | null> {
@@ -37,16 +37,17 @@ async function findDeployed(ctx: Context, id: string): Promise<LookupMatch | nul
 }
 
 /** Threads of agents that authenticate their own users are not found: a member of the workspace may not see them. */
-async function findThread(ctx: Context, id: string): Promise<LookupMatch | null> {
+async function findThread(ctx: Context, id: string): Promise<LookupMatch[]> {
   const deployments = await deploymentIds(ctx, MAX_DEPLOYMENTS);
   const found = await mapConcurrent(deployments, AT_ONCE, async (deployment_id) => {
     const query = { ids: [id], limit: 1 };
     const threads = await findThreads(ctx, { deployment_id }, query, MAX_METADATA_CHARS);
-    return threads !== null && threads.length > 0 ? deployment_id : null;
+    const isFound = threads !== null && threads.length > 0;
+    return isFound && (await isAgentReadable(ctx, deployment_id)) ? deployment_id : null;
   });
-  const deployment_id = found.find((each) => each !== null);
-  if (deployment_id === undefined || !(await isAgentReadable(ctx, deployment_id))) return null;
-  return { kind: "thread", id, deployment_id, trace_id: null };
+  return found
+    .filter((deployment_id) => deployment_id !== null)
+    .map((deployment_id) => ({ kind: "thread", id, deployment_id, trace_id: null }));
 }
 
 async function findTraced(ctx: Context, id: string): Promise<LookupMatch | null> {

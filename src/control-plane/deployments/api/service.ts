@@ -3,6 +3,7 @@ import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
+import { log } from "../../../shared/log.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { inWorkspace, isUniqueViolation, ownRow } from "../../../shared/storage/sql.ts";
 import { createProject, deleteProject } from "../../../traces/projects/service.ts";
@@ -105,8 +106,13 @@ export async function createDeployment(
       : error;
   }
   if (isBuilt) await sendBuilds(ctx.env, [revision_id]);
-  await tracingProject(ctx, id);
+  await tracingProject(ctx, id).catch(leaveToFirstTrace);
   return getDeployment(ctx, id, origin);
+}
+
+/** The deployment exists: an error would be wrong. Its first trace creates the project. */
+function leaveToFirstTrace(error: unknown): void {
+  log.error("tracing_project_not_created", error);
 }
 
 export async function getDeployment(

@@ -1,5 +1,6 @@
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
+import { nullIfNotFound } from "../../../shared/errors.ts";
 import { Uuid } from "../../../shared/schema.ts";
 import { DAY_US, nowMicros, toIso } from "../../../shared/times.ts";
 import { countTracesByMetadata } from "../../../traces/stats/stats-service.ts";
@@ -25,9 +26,11 @@ export async function getDeploymentStats(
   const groups =
     tracing_project_id === null
       ? []
-      : await countTracesByMetadata(ctx, tracing_project_id, "revision_id", start_us);
+      : await nullIfNotFound(
+          countTracesByMetadata(ctx, tracing_project_id, "revision_id", start_us),
+        );
   // Clients may trace to the project under other names of revisions, such as those of git.
-  const revisions = [...groups]
+  const revisions = [...(groups ?? [])]
     .filter(([revision_id]) => Uuid.safeParse(revision_id).success)
     .map(([revision_id, figures]) => ({ revision_id, ...figures }))
     .sort((a, b) => b.run_count - a.run_count);

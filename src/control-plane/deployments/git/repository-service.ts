@@ -1,5 +1,6 @@
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
+import { isBusy } from "../../../shared/egress/busy.ts";
 import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { apiHeaders, apiUrl, kindOf, readRepositories, repositoriesPath } from "./git-host.ts";
@@ -44,6 +45,12 @@ async function readPage(env: Env, row: IntegrationRow, token: string, page: numb
     throw new AppError("bad_request", text);
   }
   await response.body?.cancel();
+  if (isBusy(response)) {
+    throw new AppError(
+      "unavailable",
+      `${host} did not list the repositories (status ${response.status}): retry later.`,
+    );
+  }
   const text = `${host} refused to list the repositories of the integration "${row.name}" with the status ${response.status}: check that its token has not expired.`;
   throw new AppError("bad_request", text);
 }

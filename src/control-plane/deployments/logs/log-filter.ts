@@ -1,5 +1,5 @@
 import { invalid } from "../../../shared/errors.ts";
-import { toMicros } from "../../../shared/times.ts";
+import { nowMicros, toMicros } from "../../../shared/times.ts";
 import type { LogPage, LogQuery } from "./log-schema.ts";
 
 /** Filters of log lines, for every store of lines. Pure. */
@@ -35,10 +35,11 @@ export function toFilter(input: LogQuery): LogFilter {
 /** The same offset again means nothing new yet: 0 before the first line. No offset means the end. */
 export function nextOffset(
   lines: readonly LoggedLine[],
-  { is_up, after, limit }: LogFilter,
+  { is_up, after, to_us, limit }: LogFilter,
   mayGrow: boolean,
 ): LogPage["next_offset"] {
-  const isLast = lines.length < limit && !(is_up && mayGrow);
+  const isOpen = to_us === null || to_us > nowMicros();
+  const isLast = lines.length < limit && !(is_up && mayGrow && isOpen);
   if (isLast) return null;
   return lines.at(-1)?.id ?? String(after ?? 0);
 }
