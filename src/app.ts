@@ -23,7 +23,15 @@ import { notFoundHandler, onError } from "./error-responses.ts";
 import { addAgentDocs } from "./openapi/agent-docs.ts";
 import { addDocs } from "./openapi/docs.ts";
 import { addDocument, addSystemRoutes, documentOf } from "./openapi/openapi.ts";
-import { ANONYMOUS, AUDITED, CONTROLLED, GUARDED, isUpload, toRoutePath } from "./paths.ts";
+import {
+  ANONYMOUS,
+  AUDITED,
+  CONTROLLED,
+  GUARDED,
+  isUnauthenticated,
+  isUpload,
+  toRoutePath,
+} from "./paths.ts";
 import { PUBLIC_TRACE_ROUTERS, ROUTERS } from "./routers.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
@@ -37,7 +45,7 @@ import { retentionProblem } from "./traces/catalogue/retention.ts";
 import { isIngestion, isOtlp } from "./traces/ingest/ingestion-paths.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-/** Bodies up to this size are not counted: no isolate has enough of them to fill its memory. */
+/** Bodies up to this size are not counted: no isolate has enough of them to fill its memory. Requests without a caller have no larger one. */
 const SMALL_BODY_BYTES = 256 * 1024;
 /** Callers cannot choose the request id: the audit log names it. */
 const ACCEPTED_ID_CHARACTERS = 0;
@@ -139,22 +147,24 @@ const releaseBody = createMiddleware<AppEnv>(async ({ req }, next) => {
 });
 
 /**
- * Large bodies are read when the isolate admits their bytes, which it holds until the answer begins. Ingestion and
- * uploads have limits of their own.
+ * Large bodies are read when the isolate admits their bytes, which it holds until the answer begins or their consumer
+ * takes long. Ingestion and uploads have limits of their own.
  */
 const limitBody = createMiddleware<AppEnv>(async (c, next) => {
   const { method, path, raw } = c.req;
   if (isIngestion(method, path) || isOtlp(path) || isUpload(method, path)) return next();
   const length = Number(raw.headers.get("Content-Length") ?? Number.NaN);
   if (raw.body === null || length <= SMALL_BODY_BYTES) return next();
-  if (length > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
+  const max_bytes = isUnauthenticated(path) ? SMALL_BODY_BYTES : MAX_BODY_BYTES;
+  if (length > max_bytes) throw tooLarge(max_bytes);
   const { body } = raw;
   const isNested = internalCallerOf(c.env)?.kind === "builtin";
-  await holdBody(async (reserve) => {
+  await holdBody(async (reserve, release) => {
     // A request that an agent's app passes on holds its bytes already, and would wait for itself.
-    const read = new AdmittedBody(body, MAX_BODY_BYTES, isNested ? NOTHING : reserve);
+    const read = new AdmittedBody(body, max_bytes, isNested ? NOTHING : reserve, release);
     c.req.raw = new Request(raw, { body: read.stream });
     await next();
+    read.end();
     if (read.failure !== null) throw read.failure;
   });
 });

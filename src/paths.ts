@@ -114,6 +114,15 @@ export function withoutToken(path: string): string {
   return path.replace(/(\/(?:feedback\/tokens|public|v1\/attachments)\/)[^/]+/, "$1...");
 }
 
+const UNAUTHENTICATED = ANONYMOUS.map(
+  (path) => new RegExp(`^${path.replace("/*", "(/.*)?").replace(/:\w+/g, "[^/]+")}$`),
+);
+
+/** Webhooks of repository hosts are signed, and read in whole before the signature is checked. */
+export function isUnauthenticated(path: string): boolean {
+  return !path.startsWith("/webhooks/") && UNAUTHENTICATED.some((each) => each.test(path));
+}
+
 /** Uploads have their own size limit. */
 export function isUpload(method: string, path: string): boolean {
   return method === "PUT" && path.startsWith("/uploads/");

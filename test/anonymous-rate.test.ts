@@ -41,6 +41,15 @@ beforeAll(async () => {
 
 const id = crypto.randomUUID();
 
+test("references that name no agent are read until the network has reached its limit", async () => {
+  const { one, other } = network();
+  const statusAt = async (headers: Record<string, string>) =>
+    (await api(`/agents/${crypto.randomUUID()}/threads`, { headers, json: {} })).status;
+  exhaust(one);
+  expect(await statusAt(one)).toBe(429);
+  expect(await statusAt(other)).toBe(401);
+});
+
 describe("routes without a caller", () => {
   const routes = () => [
     ["GET", `${app}/custom/who`],

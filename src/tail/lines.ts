@@ -94,7 +94,7 @@ function triggerOf(event: TraceItem["event"]): Fields {
 }
 
 const URL_IN_TEXT = /https?:\/\/[^\s"'\\<>]+/g;
-const CREDENTIAL = /\b(lsv2_|Bearer )[\w.~+/=-]+/g;
+const CREDENTIAL = /\b(lsv2_|hds_|whsec_|Bearer |Basic )[\w.~+/=:-]+/g;
 
 /** Errors of libraries may contain what `log` was not given. */
 function redact(text: string): string {

@@ -44,3 +44,17 @@ test("a body that pauses is refused", async () => {
   const read = joined(admitted(chunksOf(readable, 50), BYTES.length, async () => {}));
   expect(await read.catch(AppError.from)).toMatchObject({ status: 408 });
 });
+
+test("a body that comes too slowly is refused, though it never pauses", async () => {
+  let sent = 0;
+  const slow = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await scheduler.wait(20);
+      sent += 1;
+      controller.enqueue(new Uint8Array(10));
+    },
+  });
+  const read = joined(admitted(chunksOf(slow, 200), BYTES.length, async () => {}));
+  expect(await read.catch(AppError.from)).toMatchObject({ status: 408 });
+  expect(sent).toBeGreaterThan(1);
+});

@@ -7,14 +7,19 @@ export type ByteChunks = AsyncIterable<Uint8Array>;
 
 /** Default chunks are a few kilobytes, and each read has a fixed cost. */
 const CHUNK_BYTES = 128 * 1024;
-/** A sender that pauses longer would keep others waiting. */
+/** A sender that pauses longer, or in total so long beside a slow rate, would keep others waiting. */
 const MAX_PAUSE_MS = 30_000;
+const MIN_BYTES_PER_MS = 64;
+/** A consumer that takes longer between two chunks, or after the last one, such as an agent's app, does not hold them. */
+const MAX_HOLD_MS = 10_000;
 
 /** For bytes that are held elsewhere, or not at all. */
 export const NOTHING: Reserve = async () => {};
 
-/** Runs work that reads a body, and holds the reserved bytes until it ends. */
-export function holdBody<T>(work: (reserve: Reserve) => Promise<T>): Promise<T> {
+/** Runs work that reads a body, and holds the reserved bytes until it ends, or releases them before. */
+export function holdBody<T>(
+  work: (reserve: Reserve, release: () => void) => Promise<T>,
+): Promise<T> {
   return ISOLATE_BUDGET.hold(work);
 }
 
@@ -25,10 +30,15 @@ export async function* chunksOf(
 ): AsyncGenerator<Uint8Array> {
   const { read, cancel } = readerOf(stream);
   let isWhole = false;
+  let pause_ms = max_pause_ms;
   try {
     while (!isWhole) {
-      const { value, done } = await withTimeout(read(), max_pause_ms, () => paused(max_pause_ms));
+      const started_at = Date.now();
+      const { value, done } = await withTimeout(read(), Math.min(pause_ms, max_pause_ms), () =>
+        paused(max_pause_ms),
+      );
       isWhole = done;
+      pause_ms += (value?.byteLength ?? 0) / MIN_BYTES_PER_MS - (Date.now() - started_at);
       if (value && value.byteLength > 0) yield value;
     }
   } finally {
@@ -67,8 +77,16 @@ export async function* admitted(
 export class AdmittedBody {
   readonly stream: ReadableStream<Uint8Array>;
   #failure: AppError | null = null;
+  readonly #release: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(body: ReadableStream<Uint8Array>, max_bytes: number, reserve: Reserve) {
+  constructor(
+    body: ReadableStream<Uint8Array>,
+    max_bytes: number,
+    reserve: Reserve,
+    release = () => {},
+  ) {
+    this.#release = release;
     const chunks = admitted(chunksOf(body), max_bytes, reserve);
     const source = {
       pull: (controller: ReadableStreamDefaultController<Uint8Array>) =>
@@ -81,6 +99,11 @@ export class AdmittedBody {
     this.stream = new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
   }
 
+  /** Ends the wait for a consumer that takes no more. */
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
   get failure(): AppError | null {
     return this.#failure;
   }
@@ -89,8 +112,10 @@ export class AdmittedBody {
     chunks: AsyncGenerator<Uint8Array>,
     controller: ReadableStreamDefaultController<Uint8Array>,
   ): Promise<void> {
+    clearTimeout(this.#timer);
     try {
       const { value, done } = await chunks.next();
+      this.#timer = setTimeout(this.#release, MAX_HOLD_MS);
       if (done) controller.close();
       else controller.enqueue(value);
     } catch (error) {
@@ -116,6 +141,6 @@ export function tooLarge(max_bytes: number): AppError {
 function paused(ms: number): never {
   throw new AppError(
     "request_timeout",
-    `Less than 128 KB of the body came in ${ms / 1000} s: send it without pauses.`,
+    `The body came with pauses of ${ms / 1000} s, or slower than 64 KB a second: send it without pauses.`,
   );
 }

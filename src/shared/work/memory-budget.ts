@@ -24,18 +24,25 @@ export class MemoryBudget {
     this.#max_wait_ms = max_wait_ms;
   }
 
-  /** Holds what the work reserves until it ends. */
-  async hold<T>(work: (reserve: Reserve) => Promise<T>): Promise<T> {
+  /** Holds what the work reserves until it ends, or releases all before. */
+  async hold<T>(work: (reserve: Reserve, release: () => void) => Promise<T>): Promise<T> {
     const holder = Symbol();
     let bytes = 0;
-    try {
-      return await work(async (more) => {
-        await this.#wait(() => this.#admits(holder, bytes, more));
-        bytes += more;
-      });
-    } finally {
+    let isReleased = false;
+    const release = () => {
       if (this.#large === holder) this.#large = null;
       else this.#held -= bytes;
+      bytes = 0;
+      isReleased = true;
+    };
+    try {
+      return await work(async (more) => {
+        if (isReleased) return;
+        await this.#wait(() => this.#admits(holder, bytes, more));
+        bytes += more;
+      }, release);
+    } finally {
+      release();
     }
   }
 

@@ -68,6 +68,14 @@ function eventsIn(log: { mock: { calls: unknown[][] } }): string[] {
   return log.mock.calls.map(([line]) => (JSON.parse(String(line)) as { event: string }).event);
 }
 
+test("a deployment that the isolate does not know is unavailable without D1", async () => {
+  const unknown = (await testDeployment(ours.workspace_id)).deployment_id;
+  const endOutage = failD1();
+  const response = await api(`/agents/${unknown}/threads`, { key: ours.editor, json: {} });
+  endOutage();
+  await expectUnavailable(response);
+});
+
 test("runs of a known deployment continue without D1, and searches find them", async () => {
   const [errors, infos] = [vi.spyOn(console, "error"), vi.spyOn(console, "info")];
   const { thread_id } = await newThread();

@@ -49,6 +49,27 @@ describe("a budget of bytes", () => {
     await Promise.all([large.work, small.work, second.work]);
   });
 
+  test("admits work beside one that continues after it has released its bytes", async () => {
+    const budget = new MemoryBudget(10);
+    const end = Promise.withResolvers<void>();
+    const long = budget.hold(async (reserve, release) => {
+      await reserve(8);
+      release();
+      await reserve(8);
+      await end.promise;
+    });
+    const large = start(budget, 10, 10);
+    await admits([large], [[10, 10]]);
+    end.resolve();
+    await long;
+    const second = start(budget, 11);
+    await admits([second], [[]]);
+    large.end();
+    await admits([second], [[11]]);
+    second.end();
+    await Promise.all([large.work, second.work]);
+  });
+
   test("admits all work in the end, failed work included", async () => {
     const budget = new MemoryBudget(10);
     const served = await Promise.allSettled(
