@@ -1,4 +1,7 @@
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { groupRuns } from "../../src/traces/stats/group-service.ts";
+import { systemContext } from "../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, projectId, wireRun } from "./support/runs.ts";
 
@@ -97,6 +100,33 @@ describe("groups reject", () => {
     expect((await api("/runs/group", { json })).status).toBe(401);
     expect((await api("/runs/group", { key: theirs.admin, json })).status).toBe(404);
   });
+});
+
+test("only the beginning of a large payload is read", async () => {
+  const text = `ü${"€\u{1f600}".repeat(50_000)}`;
+  expect((await batch(ours.editor, turn("large", NOON + 5 * DAY, text))).status).toBe(202);
+  const reads: unknown[] = [];
+  const ARTIFACTS = new Proxy(env.ARTIFACTS, {
+    get: (bucket, name) =>
+      name !== "get"
+        ? Reflect.get(bucket, name)
+        : async (key: string, options?: R2GetOptions) => {
+            const object = await bucket.get(key, options);
+            reads.push(object?.range);
+            return object;
+          },
+  });
+  const ctx = { ...systemContext(ours.workspace_id, "viewer"), env: { ...env, ARTIFACTS } as Env };
+  const filter = 'eq(thread_id, "large")';
+  const [group] = (
+    await groupRuns(ctx, { session_id, group_by: "conversation", limit: 1, offset: 0, filter })
+  ).groups;
+  const cut = (json: object) => JSON.stringify(json).slice(0, 1000).toWellFormed();
+  expect([group?.first_inputs, group?.last_outputs]).toEqual([
+    cut({ text }),
+    cut({ answer: text }),
+  ]);
+  expect(reads).toEqual(Array(2).fill({ offset: 0, length: 3000 }));
 });
 
 test("a blank filter is ignored, also in validation", async () => {

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
+import { utf8 } from "../../shared/crypto/encoding.ts";
 import type { AttachedFile, Digest, KeptDigest, PairSource } from "../changes.ts";
 import {
   PAYLOADS,
@@ -109,4 +110,20 @@ function fileName(name: string): string {
 export async function loadText(env: Env, key: string): Promise<string | null> {
   const object = await env.ARTIFACTS.get(key);
   return object === null ? null : object.text();
+}
+
+/** Returns the first characters of a payload in R2, `null` when it is deleted. Reads only their bytes. */
+export async function loadBeginning(
+  env: Env,
+  key: string,
+  max_chars: number,
+): Promise<string | null> {
+  const range = { offset: 0, length: max_chars * UTF8_BYTES };
+  const object = await env.ARTIFACTS.get(key, { range });
+  return object === null ? null : copyBeginning(utf8.decode(await object.arrayBuffer()), max_chars);
+}
+
+/** Copies the first characters of a text: a slice would keep the whole text in memory. */
+export function copyBeginning(text: string, max_chars: number): string {
+  return utf8.decode(Buffer.from(text.slice(0, max_chars)));
 }

@@ -1,19 +1,22 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { toIso } from "../../shared/times.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { ThreadTotals } from "../aggregates/threads.ts";
 import type { PartitionKey } from "../changes.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";
 import { assertTraceRate } from "../rates.ts";
-import { loadText } from "../rows/payloads.ts";
-import type { Pointers, TraceRunRow } from "../rows/rows.ts";
+import { copyBeginning, loadBeginning } from "../rows/payloads.ts";
+import type { Pointers } from "../rows/rows.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import { type GroupRunsRequest, RunGroups } from "./group-schema.ts";
 import { queryPartitions } from "./partition-queries.ts";
 import { toTraceStats } from "./run-stats.ts";
 
 const PREVIEW_CHARS = 1000;
+/** Rows of a thread have up to 700 KB of payloads and errors, of which a list keeps the beginning. */
+export const GROUPS_AT_ONCE = 10;
 
 type End = { id: string; start_us: number; partition: PartitionKey };
 /** Totals of a thread, by the roots of its traces. */
@@ -36,7 +39,7 @@ export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<
   const { session_id, limit, offset, ...query } = input;
   const sorted = await findThreads(ctx, { ...query, session: [session_id] });
   const page = sorted.slice(offset, offset + limit);
-  const groups = await Promise.all(page.map((thread) => toGroup(ctx, thread)));
+  const groups = await mapConcurrent(page, GROUPS_AT_ONCE, (thread) => toGroup(ctx, thread));
   return RunGroups.parse({ groups, total: sorted.length });
 }
 
@@ -92,9 +95,9 @@ export async function toGroup(ctx: Context, { thread_id, totals, first, last }: 
     min_start_time: toIso(first.start_us),
     max_start_time: toIso(last.start_us),
     feedback_stats: null,
-    first_inputs: begun.text.slice(0, PREVIEW_CHARS),
-    last_outputs: ended.text.slice(0, PREVIEW_CHARS),
-    last_error: ended.row?.error?.slice(0, PREVIEW_CHARS) ?? null,
+    first_inputs: begun.text,
+    last_outputs: ended.text,
+    last_error: ended.error,
   };
 }
 
@@ -102,7 +105,7 @@ async function read(
   ctx: Context,
   { id, partition }: End,
   name: "inputs" | "outputs",
-): Promise<{ text: string; row: TraceRunRow | undefined }> {
+): Promise<{ text: string; error: string | null }> {
   const { runs } = await tracePartition(ctx.env, partition).getRuns(
     [id],
     [name, "error", "pointers"],
@@ -110,6 +113,11 @@ async function read(
   const [row] = runs;
   const pointers: Pointers = row?.pointers ? JSON.parse(row.pointers) : {};
   const key = pointers[name]?.key;
-  const text = key === undefined ? row?.[name] : await loadText(ctx.env, key);
-  return { text: text ?? "", row };
+  const text =
+    key === undefined ? beginningOf(row?.[name]) : await loadBeginning(ctx.env, key, PREVIEW_CHARS);
+  return { text: text ?? "", error: beginningOf(row?.error) };
+}
+
+function beginningOf(text: string | null | undefined): string | null {
+  return text == null ? null : copyBeginning(text, PREVIEW_CHARS);
 }

@@ -3,10 +3,11 @@ import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
 import { DAY_US, nowMicros, toIso } from "../../shared/times.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { JsonObject } from "../json.ts";
 import { findPage } from "../query/query-service.ts";
 import { assertReadRate } from "../rates.ts";
-import { findThreads, type TraceThread, toGroup } from "../stats/group-service.ts";
+import { findThreads, GROUPS_AT_ONCE, type TraceThread, toGroup } from "../stats/group-service.ts";
 import { toTraceStats } from "../stats/run-stats.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import {
@@ -32,7 +33,7 @@ export async function queryThreads(ctx: Context, input: ThreadsQueryRequest): Pr
   const page = threads.slice(cursor.offset, offset);
   const has_more = offset < threads.length;
   return ThreadsPage.parse({
-    items: await Promise.all(page.map((thread) => toItem(ctx, thread))),
+    items: await mapConcurrent(page, GROUPS_AT_ONCE, (thread) => toItem(ctx, thread)),
     has_more,
     next_cursor: has_more ? writeCursor({ ...cursor, offset }) : null,
   });
