@@ -1,7 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { TracePartition } from "../../src/traces/object/object.ts";
+import { fillBudget } from "../support/memory-budget.ts";
 import { api, workspace } from "../support/workspace.ts";
-import { batch, projectId, wireRun } from "./support/runs.ts";
+import { batch, patch, projectId, wireRun } from "./support/runs.ts";
 
 type Page = { runs: { id: string; inputs: unknown }[]; cursors: { next: string | null } };
 
@@ -85,6 +86,49 @@ test("runs named by id are refused with the remedy where they do not fit an answ
   expect(page.runs.every(({ inputs }) => JSON.stringify(inputs).includes(TEXT))).toBe(true);
   const narrow = await api("/runs/query", { key, json: { id: ids, select: ["name"] } });
   expect((await narrow.json<Page>()).runs).toHaveLength(RUNS);
+});
+
+test("payloads of a run that exceed an answer are refused, and read one by one", async () => {
+  const { editor: key } = await workspace();
+  const half = "x".repeat(13 * 1024 * 1024);
+  const run = wireRun("huge", { inputs: { half } });
+  expect((await batch(key, [run])).status).toBe(202);
+  expect((await patch(key, run.id, { outputs: { half } })).status).toBe(202);
+  const { id } = run;
+  const query = (select: string[]) => api("/runs/query", { key, json: { id: [id], select } });
+  const paged = { key, json: { session: [await projectId(key, "huge")] } };
+  const all = [
+    await api(`/runs/${id}`, { key }),
+    await api(`/api/v2/runs/${id}`, { key }),
+    await query(["inputs", "outputs"]),
+    await api("/runs/query", paged),
+  ];
+  for (const answer of all) {
+    const text = await answer.text();
+    expect([answer.status, text]).toEqual([413, expect.stringContaining("select fewer of inputs")]);
+  }
+  const [found] = (await (await query(["outputs"])).json<{ runs: { outputs: unknown }[] }>()).runs;
+  expect(found?.outputs).toEqual({ half });
+  const one = await api(`/api/v2/runs/${id}?selects=INPUTS`, { key });
+  expect(await one.json()).toEqual({ id, inputs: { half } });
+});
+
+test("stored payloads are loaded once the isolate has room, small ones at once", async () => {
+  const { editor: key } = await workspace();
+  const [large, small] = [wireRun("room", { inputs: { TEXT: TEXT + TEXT } }), wireRun("room")];
+  await batch(key, [large, small]);
+  const release = await fillBudget();
+  const ends: string[] = [];
+  const read = async ({ id }: { id: string }, name: string) => {
+    expect((await api(`/runs/${id}`, { key })).status).toBe(200);
+    ends.push(name);
+  };
+  const waiting = read(large, "large");
+  for (let n = 0; n < 3; n++) await read(small, "small");
+  expect(ends).toEqual(["small", "small", "small"]);
+  await release();
+  await waiting;
+  expect(ends).toContain("large");
 });
 
 test("a page of large feedback is whole", async () => {

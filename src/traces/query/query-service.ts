@@ -9,6 +9,7 @@ import { smallColumns, withLargeColumns } from "../object/large-columns.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
+import { admitPayloads } from "../rows/payload-admission.ts";
 import type { Columns, TraceRunRow } from "../rows/rows.ts";
 import { findTracesBelow, moveBelow, type TraceBelow } from "../trees/called-traces.ts";
 import { type RunMatch, searchPartitions } from "./page-search.ts";
@@ -102,7 +103,7 @@ export async function findByIds(
   throw new AppError("too_large", text);
 }
 
-/** Converts rows to their wire form, with the selected fields. */
+/** Converts rows to their wire form, with the selected fields. @throws AppError 413 for a run over an answer */
 export async function toRuns(
   ctx: Context,
   found: {
@@ -113,10 +114,11 @@ export async function toRuns(
   select: string[] | null,
 ) {
   const wanted = select === null ? null : new Set([...select, "id"]);
-  const runs = found.map(async ({ partition, row, read }) => {
+  const convert = async ({ partition, row, read }: (typeof found)[number]) => {
     const run = await toRun(ctx, partition, row, read, wanted);
     if (wanted === null) return run;
     return Object.fromEntries(Object.entries(run).filter(([name]) => wanted.has(name)));
-  });
-  return Promise.all(runs);
+  };
+  const rows = found.map(({ row }) => row);
+  return admitPayloads(rows, wanted, () => Promise.all(found.map(convert)));
 }

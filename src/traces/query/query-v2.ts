@@ -60,7 +60,7 @@ export async function getRunV2(
   selects: string[] | undefined,
   origin: string,
 ): Promise<JsonObject> {
-  const run = await getTraceRun(ctx, run_id);
+  const run = await getTraceRun(ctx, run_id, selects ? toSelect(selects) : null);
   if (selects === undefined) return toItem(run);
   const wanted = new Set(["id", ...selects.map((name) => name.toLowerCase())]);
   const share = wanted.has("share_url") ? await shareUrlOf(ctx, run.trace_id, origin) : {};

@@ -7,6 +7,7 @@ import type { PartitionKey } from "../changes.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
+import { admitPayloads } from "../rows/payload-admission.ts";
 import type { Columns, TraceRunRow } from "../rows/rows.ts";
 import { TraceRun } from "./run-schema.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
@@ -16,13 +17,20 @@ const MAX_DAYS = 7;
 
 export type LocatedRun = ReadRuns & { partition: PartitionKey; row: TraceRunRow };
 
-export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRun> {
+/** @param select fields whose payloads are read, `null` for all */
+export async function getTraceRun(
+  ctx: Context,
+  run_id: string,
+  select: string[] | null = null,
+): Promise<TraceRun> {
   assertMay(ctx, "read");
   assertReadRate(ctx, "get_run");
   const { partition, row, ...read } = await findRun(ctx, run_id, RUN_COLUMNS);
   const below = await runsBelow(ctx, partition, row);
+  const wanted = select && new Set(select);
+  const run = await admitPayloads([row], wanted, () => toRun(ctx, partition, row, read, wanted));
   return TraceRun.parse({
-    ...(await toRun(ctx, partition, row, read)),
+    ...run,
     child_run_ids: below.map(({ id }) => id),
     direct_child_run_ids: below.filter((run) => run.parent_run_id === run_id).map(({ id }) => id),
   });

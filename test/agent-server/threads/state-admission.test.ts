@@ -2,12 +2,11 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
-import { ISOLATE_BUDGET } from "../../../src/shared/work/memory-budget.ts";
+import { fillBudget } from "../../support/memory-budget.ts";
 import { ownRevision, testThread } from "../../support/threads.ts";
 
 type TestThread = Awaited<ReturnType<typeof testThread>>;
 
-const LIMIT_BYTES = 8 * 1024 * 1024;
 const LARGE_CHARACTERS = 900_000;
 
 const inputOf = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
@@ -26,26 +25,6 @@ async function smallAndLarge() {
   await small.wait("echo", inputOf("hi"));
   await large.wait("echo", inputOf("x".repeat(LARGE_CHARACTERS)));
   return { small, large };
-}
-
-/** Takes all that the isolate admits, until the test ends it. */
-async function fillBudget() {
-  const end = Promise.withResolvers<void>();
-  const fill = (bytes: number) => {
-    const filled = Promise.withResolvers<void>();
-    const held = ISOLATE_BUDGET.hold(async (reserve) => {
-      await reserve(bytes);
-      filled.resolve();
-      await end.promise;
-    });
-    return { filled: filled.promise, held };
-  };
-  const works = [fill(LIMIT_BYTES), fill(LIMIT_BYTES)];
-  await Promise.all(works.map(({ filled }) => filled));
-  return async () => {
-    end.resolve();
-    await Promise.all(works.map(({ held }) => held));
-  };
 }
 
 async function statementsOf(thread: TestThread, work: () => Promise<unknown>): Promise<string[]> {
