@@ -1,9 +1,15 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
 import { toFeedbackStats } from "../../src/traces/aggregates/feedback-totals.ts";
+import { FeedbackLookup } from "../../src/traces/reads/feedback-lookup.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
+import { dayAt } from "./support/expiry.ts";
 import { batch, idAt, projectId, read, wireRun } from "./support/runs.ts";
 
 type Feedback = { id: string; key: string; score: unknown };
+
+const AT = Date.now();
 
 let ours: TestWorkspace;
 let theirs: TestWorkspace;
@@ -50,6 +56,43 @@ test("texts are counted one by one, numbers and objects are not texts", async ()
   expect((await read(ours.viewer, run.id)).feedback_stats).toEqual(counted);
   const stats = await api("/runs/stats", { key: ours.viewer, json: { id: [run.id] } });
   expect(await stats.json()).toMatchObject({ feedback_stats: counted });
+});
+
+test("long values count by their beginning, are found whole, and are not read at once", async () => {
+  const runs = [wireRun("long", {}, { at: AT }), wireRun("long", {}, { at: AT })];
+  await batch(ours.editor, runs);
+  const values = Array.from({ length: 60 }, (_, n) => `${"v".repeat(90_000)}${n}`);
+  const run_ids = values.map((_, n) => runs[n % 2]?.id);
+  for (const [n, value] of values.entries()) {
+    expect((await give({ run_id: run_ids[n], key: "k", value })).status).toBe(200);
+  }
+  const shown = (n: number) => ({ k: { n, avg: null, values: { ["v".repeat(250)]: n } } });
+  const [first] = runs;
+  expect((await read(ours.viewer, String(first?.id))).feedback_stats).toEqual(shown(30));
+  const session = [await projectId(ours.viewer, "long")];
+  const stats = await api("/runs/stats", { key: ours.viewer, json: { session } });
+  expect(await stats.json()).toMatchObject({ feedback_stats: shown(60) });
+  const json = { session, filter: 'like(feedback_value, "%v58")' };
+  const found = await api("/runs/query", { key: ours.viewer, json });
+  expect(await found.json()).toMatchObject({ runs: [{ id: first?.id }] });
+
+  const stub = env.PARTITIONS.getByName(`${session[0]}/${dayAt(AT)}/0`);
+  const reads = await runInDurableObject(stub, (_, { storage }) => {
+    const cursors: [string, SqlStorageCursor<Record<string, SqlStorageValue>>][] = [];
+    const exec = (query: string, ...bindings: unknown[]) => {
+      const cursor = storage.sql.exec(query, ...bindings);
+      cursors.push([query, cursor]);
+      return cursor;
+    };
+    const lookup = new FeedbackLookup({ exec } as unknown as SqlStorage);
+    expect(runs.map(({ id }) => lookup.mayHave(id))).toEqual([true, true]);
+    expect([...lookup.of(String(first?.id))]).toHaveLength(30);
+    return cursors.map(([query, { rowsRead }]) => ({ query, rowsRead }));
+  });
+  const [whether, all, ofRun] = reads;
+  expect(whether?.query).not.toContain("value");
+  expect(all?.rowsRead).toBeLessThan(50);
+  expect(ofRun?.query).toContain("run_id = ?");
 });
 
 test("a value with the name of a method of objects is counted over several days", () => {

@@ -1,13 +1,11 @@
 import type { FeedbackLookup } from "../reads/feedback-lookup.ts";
-import type { FeedbackEntry } from "../rows/rows.ts";
+import { type FeedbackEntry, MAX_SHOWN_CHARS } from "../rows/rows.ts";
 import type { FeedbackTotals } from "./feedback-totals.ts";
 
 const MAX_KEYS = 200;
 const MAX_VALUES = 1000;
 /** Number of values in memory, to find the most frequent. */
 const MAX_COUNTED = 10_000;
-/** Longer values count by their beginning: the totals of a day are one value in D1, at most 2 MB. */
-const MAX_VALUE_CHARS = 250;
 
 type ValueCount = { key: string; value: string; n: number };
 
@@ -50,7 +48,7 @@ export class FeedbackCounts {
 
 function countValue(values: Map<string, ValueCount>, { key, value: whole }: FeedbackEntry): void {
   if (whole === null) return;
-  const value = whole.slice(0, MAX_VALUE_CHARS).toWellFormed();
+  const value = whole.slice(0, MAX_SHOWN_CHARS).toWellFormed();
   const name = JSON.stringify([key, value]);
   const known = values.get(name);
   if (known) known.n += 1;

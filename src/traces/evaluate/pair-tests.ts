@@ -10,7 +10,7 @@ export type PairMember = PairTest | Alternatives;
 /** Key and values that belong together: a pair, or a row of feedback. */
 type Entry = Pair | FeedbackEntry;
 type EntryTest = (entry: Entry) => boolean;
-export type FeedbackOf = (run_id: string) => readonly FeedbackEntry[];
+export type FeedbackOf = (run_id: string) => Iterable<FeedbackEntry>;
 
 /** Returns the filter as a member of an `and` over pairs, `null` when it cannot be one. */
 export function toPairMember(filter: Filter): PairMember | null {
@@ -89,9 +89,14 @@ export class PairTests {
   }
 
   #anyEntry(pairKind: PairKind, test: EntryTest): RunTest {
-    if (pairKind === "feedback") return (run) => this.#feedbackOf(run.id).some(test);
+    if (pairKind === "feedback") return (run) => some(this.#feedbackOf(run.id), test);
     return (run: RunView) => run.pairs(pairKind).some(test);
   }
+}
+
+function some(entries: Iterable<FeedbackEntry>, test: EntryTest): boolean {
+  for (const entry of entries) if (test(entry)) return true;
+  return false;
 }
 
 function toMemberTest(member: PairMember): EntryTest {

@@ -1,9 +1,11 @@
-import type { FeedbackEntry } from "../rows/rows.ts";
+import { type FeedbackEntry, SHOWN_VALUE } from "../rows/rows.ts";
 
 type FoundEntry = FeedbackEntry & { run_id: string };
 
 /** Feedback up to this number of rows is read at once: a statement per run costs more. */
 const MAX_AT_ONCE = 20_000;
+/** Characters of their values, of which one has up to 100,000. The object has 128 MB. */
+const MAX_CHARS = 4_000_000;
 /** Maximum number of runs that a key narrows a query to. */
 const MAX_RUNS = 5000;
 const COLUMNS = "run_id, key, score, value, source";
@@ -12,23 +14,22 @@ const COLUMNS = "run_id, key, score, value, source";
 export class FeedbackLookup {
   readonly #sql: SqlStorage;
   #all: Map<string, FeedbackEntry[]> | "many" | null = null;
+  #runs: Set<string> | "many" | null = null;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  of(run_id: string): readonly FeedbackEntry[] {
+  of(run_id: string): Iterable<FeedbackEntry> {
     this.#all ??= this.#readAll();
     if (this.#all !== "many") return this.#all.get(run_id) ?? [];
-    return this.#sql
-      .exec<FoundEntry>(`SELECT ${COLUMNS} FROM feedback WHERE run_id = ?`, run_id)
-      .toArray();
+    return this.#sql.exec<FoundEntry>(`SELECT ${COLUMNS} FROM feedback WHERE run_id = ?`, run_id);
   }
 
   /** Returns false only for a run without feedback. */
   mayHave(run_id: string): boolean {
-    this.#all ??= this.#readAll();
-    return this.#all === "many" || this.#all.has(run_id);
+    this.#runs ??= this.#readRuns();
+    return this.#runs === "many" || this.#runs.has(run_id);
   }
 
   /** @returns `null` when too many runs have feedback with the key */
@@ -42,18 +43,29 @@ export class FeedbackLookup {
     return runs.length > MAX_RUNS ? null : runs.map(({ run_id }) => run_id);
   }
 
-  /** Yields all feedback. Only texts are values. */
+  /** Yields all feedback. Only texts are values, cut to what statistics show. */
   texts(): Iterable<FoundEntry> {
     return this.#sql.exec<FoundEntry>(
       `SELECT run_id, key, score, source,
-         iif(json_type(body, '$.value') = 'text', value, NULL) AS value FROM feedback`,
+         iif(json_type(body, '$.value') = 'text', ${SHOWN_VALUE}, NULL) AS value FROM feedback`,
     );
   }
 
-  #readAll(): Map<string, FeedbackEntry[]> | "many" {
+  #readRuns(): Set<string> | "many" {
     const rows = this.#sql
-      .exec<FoundEntry>(`SELECT ${COLUMNS} FROM feedback LIMIT ${MAX_AT_ONCE + 1}`)
+      .exec<{ run_id: string }>(`SELECT DISTINCT run_id FROM feedback LIMIT ${MAX_AT_ONCE + 1}`)
       .toArray();
-    return rows.length > MAX_AT_ONCE ? "many" : Map.groupBy(rows, ({ run_id }) => run_id);
+    return rows.length > MAX_AT_ONCE ? "many" : new Set(rows.map(({ run_id }) => run_id));
+  }
+
+  #readAll(): Map<string, FeedbackEntry[]> | "many" {
+    const rows: FoundEntry[] = [];
+    let chars = 0;
+    for (const row of this.#sql.exec<FoundEntry>(`SELECT ${COLUMNS} FROM feedback`)) {
+      rows.push(row);
+      chars += row.value?.length ?? 0;
+      if (rows.length > MAX_AT_ONCE || chars > MAX_CHARS) return "many";
+    }
+    return Map.groupBy(rows, ({ run_id }) => run_id);
   }
 }

@@ -61,5 +61,9 @@ export type FeedbackRow = {
   modified_at: string | null;
 };
 
+/** Longer values of feedback count by their beginning: the totals of a day are one value in D1, at most 2 MB. */
+export const MAX_SHOWN_CHARS = 250;
+export const SHOWN_VALUE = `substr(value, 1, ${MAX_SHOWN_CHARS})`;
+
 /** Columns of feedback that filters test. */
 export type FeedbackEntry = Pick<FeedbackRow, "key" | "score" | "value" | "source">;

@@ -1,5 +1,5 @@
 import type { FeedbackStat, FeedbackValue } from "../reads/run-pages.ts";
-import type { FeedbackRow } from "../rows/rows.ts";
+import { type FeedbackRow, SHOWN_VALUE } from "../rows/rows.ts";
 
 export type FeedbackRowQuery = {
   run_ids: string[] | null;
@@ -130,13 +130,13 @@ export class FeedbackTable {
       .toArray();
   }
 
-  /** Counts text values; numbers and objects have none. */
+  /** Counts text values by their beginning; numbers and objects have none. */
   valuesOf(run_ids: string[]): (FeedbackValue & { run_id: string })[] {
     return this.#sql
       .exec<FeedbackValue & { run_id: string }>(
-        `SELECT run_id, key, value, count(*) AS n FROM feedback
+        `SELECT run_id, key, ${SHOWN_VALUE} AS value, count(*) AS n FROM feedback
          WHERE json_type(body, '$.value') = 'text' AND run_id IN (SELECT value FROM json_each(?))
-         GROUP BY run_id, key, value`,
+         GROUP BY run_id, key, ${SHOWN_VALUE}`,
         JSON.stringify(run_ids),
       )
       .toArray();
