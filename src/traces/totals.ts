@@ -68,7 +68,7 @@ export class RunTotals {
 
   /** Adds usage without counting a run. */
   addUsage(run: Usage): void {
-    for (const name of TOKENS) this.tokens[name] += run[name] ?? 0;
+    for (const name of TOKENS) this.#addTokens(name, run[name] ?? 0);
     for (const name of COSTS) this.#costs[name].add(run[name]);
   }
 
@@ -78,7 +78,7 @@ export class RunTotals {
     this.streamed += data.streamed;
     this.#trackStart(data.min_start_us);
     this.#trackStart(data.max_start_us);
-    for (const name of TOKENS) this.tokens[name] += data.tokens[name];
+    for (const name of TOKENS) this.#addTokens(name, data.tokens[name]);
     for (const name of COSTS) this.#costs[name].add(data.costs[name]);
     for (const [name, sketch] of this.#sketches) {
       const other = data.sketches[name];
@@ -112,6 +112,11 @@ export class RunTotals {
       costs: this.costs(),
       sketches: Object.fromEntries(sketches),
     };
+  }
+
+  /** Answers have integers that a double holds exactly. */
+  #addTokens(name: (typeof TOKENS)[number], count: number): void {
+    this.tokens[name] = Math.min(this.tokens[name] + count, Number.MAX_SAFE_INTEGER);
   }
 
   #trackStart(start_us: number | null): void {

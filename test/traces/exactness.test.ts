@@ -226,3 +226,39 @@ test("a run updated in many steps fits its row", async () => {
   const { extra: _, ...others } = fields;
   expect(found).toMatchObject({ inputs: { text }, ...others, extra: { d: text } });
 });
+
+test("odd numbers of one run leave all answers of its project readable", async () => {
+  const { editor: key } = ours;
+  const [tokens, cost] = [Number.MAX_SAFE_INTEGER - 1, "9".repeat(30)];
+  const usage_metadata = { input_tokens: tokens, total_tokens: tokens, total_cost: cost };
+  const extra = { metadata: { thread_id: "t" } };
+  const runs = [1e20, -1e300, 2.5].map((execution_order) =>
+    wireRun("odd", { execution_order, extra, run_type: "llm", outputs: { usage_metadata } }),
+  );
+  expect((await batch(key, runs)).status).toBe(202);
+  for (const { id } of runs) {
+    for (const score of [1e308, 1e308])
+      await post(key, "/feedback", { run_id: id, key: "k", score });
+  }
+  const project_id = await projectId(key, "odd");
+  const group = { session_id: project_id, group_by: "conversation" };
+  const session = [project_id];
+  const answers = await Promise.all([
+    post(key, "/runs/query", { session }),
+    post(key, "/runs/stats", { session }),
+    post(key, "/runs/group", group),
+    post(key, "/api/v2/threads/query", { project_id }),
+    api(`/sessions/${project_id}?include_stats=true`, { key }),
+    api("/sessions?include_stats=true", { key }),
+    api(`/runs/${runs[0]?.id}`, { key }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  const [page, stats] = answers;
+  const found = await page?.json<{ runs: { execution_order: number | null }[] }>();
+  expect(found?.runs.map((run) => run.execution_order).toSorted()).toEqual([2, null, null]);
+  expect(await stats?.json()).toMatchObject({
+    total_tokens: Number.MAX_SAFE_INTEGER,
+    cost_p50: expect.stringMatching(/^\d{30,31}$/),
+    feedback_stats: { k: { n: 6, avg: null } },
+  });
+});

@@ -1,6 +1,6 @@
 import type { FeedbackLookup } from "../reads/feedback-lookup.ts";
 import { type FeedbackEntry, MAX_SHOWN_CHARS } from "../rows/rows.ts";
-import type { FeedbackTotals } from "./feedback-totals.ts";
+import { addScores, type FeedbackTotals } from "./feedback-totals.ts";
 
 const MAX_KEYS = 200;
 const MAX_VALUES = 1000;
@@ -30,7 +30,7 @@ export class FeedbackCounts {
       keys.set(entry.key, total);
       total.n += 1;
       total.scores += entry.score === null ? 0 : 1;
-      total.sum += entry.score ?? 0;
+      total.sum = addScores(total.sum, entry.score ?? 0);
       countValue(values, entry);
     }
     const often = [...values.values()].sort((a, b) => b.n - a.n).slice(0, MAX_VALUES);

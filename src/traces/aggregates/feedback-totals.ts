@@ -3,7 +3,8 @@ export type FeedbackTotals = {
   key: string;
   n: number;
   scores: number;
-  sum: number;
+  /** `null` beyond the range of a double, which JSON does not have. */
+  sum: number | null;
   values: Record<string, number>;
 };
 
@@ -17,7 +18,7 @@ function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
     }
     known.n += one.n;
     known.scores += one.scores;
-    known.sum += one.sum;
+    known.sum = addScores(known.sum, one.sum);
     for (const [value, n] of Object.entries(one.values)) {
       // A value may be the name of a method of objects.
       const before = Object.hasOwn(known.values, value) ? known.values[value] : undefined;
@@ -27,11 +28,20 @@ function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
   return [...merged.values()];
 }
 
+/** @returns `null` beyond the range of a double */
+export function addScores(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : finiteOrNull(a + b);
+}
+
+export function finiteOrNull(value: number | null): number | null {
+  return Number.isFinite(value) ? value : null;
+}
+
 export function toFeedbackStats(lists: FeedbackTotals[]) {
   return Object.fromEntries(
     mergeFeedback(lists).map(({ key, n, scores, sum, values }) => [
       key,
-      { n, avg: scores === 0 ? null : sum / scores, values },
+      { n, avg: scores === 0 || sum === null ? null : sum / scores, values },
     ]),
   );
 }

@@ -51,6 +51,12 @@ function cut(max_chars: number) {
   return z.string().transform((text) => cutText(text, max_chars));
 }
 
+/** Answers have integers that a double holds exactly. */
+function toInteger(value: number): number | null {
+  const whole = Math.trunc(value);
+  return Number.isSafeInteger(whole) ? whole : null;
+}
+
 /** Fields that place a run. */
 export const RunPlacement = z.object({
   id: Id.nullish(),
@@ -80,7 +86,7 @@ export const IngestRun = z.looseObject({
   session_id: Id.nullish(),
   reference_example_id: Id.nullish(),
   trace_tier: z.enum(["longlived", "shortlived"]).nullish(),
-  execution_order: z.number().transform(Math.trunc).nullish(),
+  execution_order: z.number().transform(toInteger).nullish(),
 });
 export type IngestRun = z.infer<typeof IngestRun>;
 

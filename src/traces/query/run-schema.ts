@@ -9,7 +9,10 @@ const Preview = z.string().nullable().optional();
 
 const FeedbackStat = z.object({
   n: z.number().int().describe("Number of scores and values"),
-  avg: z.number().nullable().describe("Average score, `null` without scores"),
+  avg: z
+    .number()
+    .nullable()
+    .describe("Average score, `null` without scores, or when a double cannot hold their sum"),
   values: z.record(z.string(), z.number().int()).describe("Number of times each value was given"),
 });
 

@@ -1,6 +1,7 @@
 import type { Context } from "../../shared/context.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { toIso } from "../../shared/times.ts";
+import { finiteOrNull } from "../aggregates/feedback-totals.ts";
 import type { PartitionKey, PayloadName } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 import { parseToWrite } from "../exact-json.ts";
@@ -114,7 +115,14 @@ export function statsOf(
   return Object.fromEntries(
     ours.map(({ key, n, avg }) => {
       const counts = values.filter((one) => one.run_id === run_id && one.key === key);
-      return [key, { n, avg, values: Object.fromEntries(counts.map((one) => [one.value, one.n])) }];
+      return [
+        key,
+        {
+          n,
+          avg: finiteOrNull(avg),
+          values: Object.fromEntries(counts.map((one) => [one.value, one.n])),
+        },
+      ];
     }),
   );
 }

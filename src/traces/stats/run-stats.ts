@@ -8,6 +8,8 @@ import type { TraceStats } from "./trace-stats-schema.ts";
 const MAX_FACETS = 50;
 /** Maximum number of digits of an interpolated cost. */
 const COST_PLACES = 12;
+/** `toFixed` writes larger numbers with an exponent. */
+const MAX_FIXED = 1e21;
 
 export function toTraceStats(totals: RunTotals, feedback: FeedbackTotals[]): TraceStats {
   const { runs, max_start_us, tokens } = totals;
@@ -51,7 +53,9 @@ export function toRunStats(
 }
 
 function toCost(value: number | null): string | null {
-  return value === null ? null : value.toFixed(COST_PLACES).replace(/\.?0+$/, "");
+  if (value === null) return null;
+  if (Math.abs(value) >= MAX_FIXED) return String(BigInt(value));
+  return value.toFixed(COST_PLACES).replace(/\.?0+$/, "");
 }
 
 function toFacets(facets: Facet[]): RunStats["run_facets"] {
