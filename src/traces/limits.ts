@@ -29,6 +29,7 @@ export const MAX_PROJECT_NAME_CHARS = 255;
 export const MAX_TAGS = 100;
 /** Names and keys of the attachments are in the row of their run. */
 export const MAX_ATTACHMENTS = 100;
+export const MAX_CONTENT_TYPE_CHARS = 255;
 export const MAX_TAG_CHARS = 250;
 export const MAX_ERROR_CHARS = 100_000;
 export const MAX_FEEDBACK_KEY_CHARS = 180;

@@ -53,6 +53,15 @@ test("a signed URL ends with its hour, with its trace, and with a changed claim"
   expect((await api(url)).status).toBe(404);
 });
 
+test("a long type of an attachment is cut", async () => {
+  const run = wireRun("typed");
+  const file = { name: "f", type: `text/plain; a=${"x".repeat(1000)}`, data: "hi" };
+  expect((await postWithFiles(ours.editor, run, file)).status).toBe(202);
+  const { s3_urls } = await read(ours.viewer, run.id);
+  const type = (s3_urls as Urls)["attachment.f"]?.mime_type;
+  expect(type).toBe(file.type.slice(0, 255));
+});
+
 test("an attachment with a quote in its name has this name", async () => {
   const run = wireRun("quoted");
   const file = { name: "q%22uote 100%2F", type: "text/plain", data: "hi" };

@@ -148,17 +148,53 @@ test("a page of large feedback is whole", async () => {
   expect(new Set([...first, ...rest]).size).toBe(110);
 });
 
-test("a run shows the ids of a deep tree below it", async () => {
-  const { editor: key } = await workspace();
-  const root = wireRun("deep");
-  const inner = wireRun("deep");
+/** Rows of 59 KB: all of them exceed the 32 MiB of a message. */
+async function ingestDeep(key: string, project: string) {
+  const root = wireRun(project);
+  const inner = wireRun(project);
   const path = [root.dotted_order, ...Array<string>(1000).fill(inner.dotted_order)];
   const bottom = { ...inner, trace_id: root.id, dotted_order: path.join(".") };
-  const runs = Array.from({ length: 600 }, () => wireRun("deep", {}, { parent: bottom }));
+  const runs = Array.from({ length: 600 }, () => wireRun(project, {}, { parent: bottom }));
   await batch(key, [root]);
   for (let n = 0; n < runs.length; n += 100) {
     expect((await batch(key, runs.slice(n, n + 100))).status).toBe(202);
   }
+  return { root, runs };
+}
+
+test("pages of a deep tree end early, and their cursors lead to the rest", async () => {
+  const { editor: key } = await workspace();
+  await batch(key, [wireRun("deeper")]);
+  const project_id = await projectId(key, "deeper");
+  type Page = { items: { id: string }[]; next_cursor: string | null; has_more: boolean };
+  const readPage = async (path: string, json: object) => {
+    const answer = await api(path, { key, json: { ...json, page_size: 1000 } });
+    expect(answer.status).toBe(200);
+    return answer.json<Page>();
+  };
+  const readAll = async (path: string, json: object, cursor: string | null) => {
+    const found: string[] = [];
+    for (let page: Page | null = null; page?.has_more !== false && found.length <= 602; ) {
+      page = await readPage(path, { ...json, cursor: page?.next_cursor ?? cursor });
+      expect(page.items.length).toBeLessThan(600);
+      found.push(...page.items.map(({ id }) => id));
+    }
+    return found;
+  };
+  const changes = "/api/v2/runs/changes";
+  const { next_cursor } = await readPage(changes, { project_id });
+  const { root, runs } = await ingestDeep(key, "deeper");
+  const ids = [root, ...runs].map(({ id }) => id).sort();
+  const queried = await readAll("/api/v2/runs/query", { project_ids: [project_id] }, null);
+  expect(new Set(queried).size).toBe(queried.length);
+  expect(queried.filter((id) => ids.includes(id)).sort()).toEqual(ids);
+  const changed = await readAll(changes, { project_id }, next_cursor);
+  expect(changed.filter((id) => ids.includes(id)).sort()).toEqual(ids);
+});
+
+test("a run shows the ids of a deep tree below it", async () => {
+  const { editor: key } = await workspace();
+  const { root, runs } = await ingestDeep(key, "deep");
   const answer = await api(`/runs/${root.id}`, { key });
   expect(answer.status).toBe(200);
   const { child_run_ids } = await answer.json<{ child_run_ids: string[] }>();

@@ -1,5 +1,7 @@
 import { Buffer } from "node:buffer";
 import { AppError, invalid } from "../../shared/errors.ts";
+import { MAX_CONTENT_TYPE_CHARS } from "../limits.ts";
+import { cutText } from "./ingest-schema.ts";
 
 export type MultipartPart = { name: string; content_type: string; data: Uint8Array };
 
@@ -90,13 +92,11 @@ function readHeaders(text: string): Map<string, string> {
   return headers;
 }
 
-/** Drops the length that SDKs append. */
+/** Drops the length that SDKs append. The rows of runs have the types of their attachments. */
 function typeOf(value: string | undefined): string {
   const parts = (value ?? "application/octet-stream").split(";");
-  return parts
-    .filter((part) => !/^\s*length\s*=/i.test(part))
-    .join(";")
-    .trim();
+  const type = parts.filter((part) => !/^\s*length\s*=/i.test(part)).join(";");
+  return cutText(type.trim(), MAX_CONTENT_TYPE_CHARS);
 }
 
 function truncated(): AppError {

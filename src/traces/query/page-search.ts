@@ -1,6 +1,7 @@
 import type { Context } from "../../shared/context.ts";
 import type { PartitionKey } from "../changes.ts";
 import { tracePartition } from "../object/stub.ts";
+import { MessageRows } from "../reads/message-size.ts";
 import type { RunsQuery } from "../reads/query.ts";
 import { comparePositions } from "../reads/query.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
@@ -43,8 +44,9 @@ export async function searchPartitions(
     if (isCovered(group, plan)) continue;
     const searches = await searchGroup(ctx, group, plan, found.length > 0 ? 1 : max_calls);
     seq = Math.max(seq, ...searches.map((search) => search.seq));
-    const stopped = stoppedAt(searches, plan);
-    found = [...found, ...matchesUntil(searches, stopped, plan)];
+    const tested = stoppedAt(searches, plan);
+    found = [...found, ...matchesUntil(searches, tested, plan)];
+    const stopped = tested ?? endOfFull(found);
     if (stopped !== null) return { found: found.slice(0, plan.limit), seq, stopped };
   }
   return { found: found.slice(0, plan.limit), seq, stopped: null };
@@ -67,7 +69,8 @@ async function searchGroup(
   for (let calls = searches.length; calls < max_calls; ) {
     const stopped = stoppedAt(searches, plan);
     if (stopped === null || matchesUntil(searches, stopped, plan).length > 0) break;
-    const open = searches.filter(({ next }) => next !== null);
+    // A search that has found runs waits for those that are behind it.
+    const open = searches.filter((search) => search.next !== null && search.found.length === 0);
     calls += open.length;
     await Promise.all(open.map((search) => advance(ctx, search)));
   }
@@ -101,6 +104,13 @@ function matchesUntil(
   return matches
     .filter(({ row }) => stopped === null || sign * comparePositions(row, stopped) <= 0)
     .sort((a, b) => sign * comparePositions(a.row, b.row));
+}
+
+/** @returns the last position of rows that fill a page, `null` while more fit it */
+function endOfFull(found: RunMatch[]): Position | null {
+  const page = new MessageRows<TraceRunRow>();
+  for (const { row } of found) page.add(row);
+  return page.isFull ? (page.rows.at(-1) ?? null) : null;
 }
 
 /** Whether earlier pages have covered the group. */

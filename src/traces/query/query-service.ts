@@ -93,14 +93,19 @@ export async function findByIds(
   const answers = await Promise.all(
     located.map(async ({ partition, ids: here }) => {
       const read = await tracePartition(ctx.env, partition).getRuns(here, smallColumns(columns));
+      if (read.read < here.length) throw tooLarge();
       return read.runs.map((row) => ({ partition, row, read }));
     }),
   );
   const found = answers.flat();
   const page = await withLargeColumns(ctx.env, found, columns);
   if (page.length === found.length) return page;
+  throw tooLarge();
+}
+
+function tooLarge(): AppError {
   const text = "The runs are too large for one answer: name fewer ids, or fewer fields in select.";
-  throw new AppError("too_large", text);
+  return new AppError("too_large", text);
 }
 
 /** Converts rows to their wire form, with the selected fields. @throws AppError 413 for a run over an answer */

@@ -1,5 +1,6 @@
 import type { TraceRunRow } from "../rows/rows.ts";
 import type { RunView } from "../rows/run-view.ts";
+import { MessageRows } from "./message-size.ts";
 import type { RunsQuery } from "./query.ts";
 import type { RunReader } from "./run-reader.ts";
 
@@ -22,15 +23,17 @@ export function findChanged(
   { after, newest }: { after: ChangePosition; newest: number },
 ): ChangedPage {
   const isMatch = reader.testOf(query);
-  const runs: ChangedRun[] = [];
+  const page = new MessageRows<ChangedRun>();
+  const { rows: runs } = page;
   let last: ChangePosition | null = null;
   for (const run of changesAfter(changed, after)) {
     if (run === null) return { runs, next: last ?? after, has_more: true };
     last = positionOf(run);
     if (!isMatch(run)) continue;
     const end = runs.at(-1);
-    if (end && runs.length === query.limit) return { runs, next: positionOf(end), has_more: true };
-    runs.push({ ...reader.toRow(run, query.columns), ...rowOf(run) });
+    const isFull = page.isFull || runs.length === query.limit;
+    if (end && isFull) return { runs, next: positionOf(end), has_more: true };
+    page.add({ ...reader.toRow(run, query.columns), ...rowOf(run) });
   }
   return { runs, next: { seq: newest, row: null }, has_more: false };
 }

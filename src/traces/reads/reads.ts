@@ -3,6 +3,7 @@ import { rootDayOf } from "../dotted-order.ts";
 import type { Columns, TraceRunRow } from "../rows/rows.ts";
 import { EVERY_RUN } from "../rows/run-source.ts";
 import { FAR_TERM, onlyTerm, termOf } from "../terms.ts";
+import { MessageRows } from "./message-size.ts";
 import type { RunReader } from "./run-reader.ts";
 
 export type RunBelow = { id: string; parent_run_id: string | null };
@@ -18,8 +19,6 @@ export type RunsById = { runs: TraceRunRow[]; read: number };
 export const MAX_FOUND = 10_000;
 /** Each is searched for in the index of its day by every call of a query. */
 const MAX_CALLED = 1000;
-/** A message holds 32 MiB, a character has up to two bytes, and a run up to 1.6 million characters. */
-const MESSAGE_CHARS = 8_000_000;
 
 /** Yields traces with runs here whose roots started on another day, once for each run. */
 export function* farTraces({ source }: RunReader): Generator<FarTrace> {
@@ -68,17 +67,14 @@ export function findCalled({ source }: RunReader, trace_id: string): CalledTrace
 
 /** Reads runs in the order of their ids: at least one, then as many as fit a message. */
 export function readByIds(reader: RunReader, ids: string[], columns: Columns): RunsById {
-  const runs: TraceRunRow[] = [];
-  let chars = 0;
+  const page = new MessageRows<TraceRunRow>();
   for (const [at, id] of ids.entries()) {
     const run = reader.source.byId(id);
     if (run === null) continue;
-    if (chars > MESSAGE_CHARS) return { runs, read: at };
-    const row = reader.toRow(run, columns);
-    for (const value of Object.values(row)) chars += typeof value === "string" ? value.length : 0;
-    runs.push(row);
+    if (page.isFull) return { runs: page.rows, read: at };
+    page.add(reader.toRow(run, columns));
   }
-  return { runs, read: ids.length };
+  return { runs: page.rows, read: ids.length };
 }
 
 /** Returns the runs below one by dotted order, which itself would make the answer of a deep trace too large. */

@@ -8,6 +8,7 @@ import type { RunTest, RunView } from "../rows/run-view.ts";
 import { onlyTerm, traceTerm } from "../terms.ts";
 import { isUsage } from "../totals.ts";
 import type { FeedbackLookup } from "./feedback-lookup.ts";
+import { MessageRows } from "./message-size.ts";
 import { type RunsQuery, type SelectedByFilter, selectionOf, toPlainTest } from "./query.ts";
 import { FoundTraces, readsTexts, TracesInTurn, type TraceTest } from "./trace-test.ts";
 
@@ -50,23 +51,24 @@ export class RunReader {
     for (const run of candidates) if (isMatch(run)) yield run;
   }
 
-  /** Finds a page. Stops early after many runs, so that a search does not hold up other calls. */
+  /**
+   * Finds a page. Stops early after many runs, so that a search does not hold up other calls, and when the rows fill
+   * a message.
+   */
   find(query: RunsQuery, max_tested = MAX_TESTED): FoundPage {
     const { candidates, inTraces, isMatch } = this.#search(query, query.order);
-    const { filter, trace_filter, tree_filter } = query;
-    // Each call finds the traces of such filters anew.
-    const isWhole = inTraces.length > 0 && ![filter, trace_filter, tree_filter].some(readsTexts);
-    const rows: TraceRunRow[] = [];
+    const max = findsAnew(query, inTraces) ? Number.POSITIVE_INFINITY : max_tested;
+    const page = new MessageRows<TraceRunRow>();
+    const { rows } = page;
     let [tested, last]: [number, RunView | null] = [0, null];
     for (const run of candidates) {
       const isSpent =
-        tested >= max_tested ||
-        inTraces.some((traces) => traces.tested >= max_tested && !traces.isKnown(run));
-      if (isSpent && last !== null && !isWhole) {
-        return { rows, next: { start_us: last.start_us, id: last.id } };
-      }
+        page.isFull ||
+        tested >= max ||
+        inTraces.some((traces) => traces.tested >= max && !traces.isKnown(run));
+      if (isSpent && last !== null) return { rows, next: { start_us: last.start_us, id: last.id } };
       [tested, last] = [tested + 1, run];
-      if (isMatch(run)) rows.push(this.toRow(run, query.columns));
+      if (isMatch(run)) page.add(this.toRow(run, query.columns));
       if (rows.length === query.limit) break;
     }
     return { rows, next: null };
@@ -162,6 +164,11 @@ export class RunReader {
     for (const run of this.source.live({ ...EVERY_RUN, ...selected })) traces.add(run.trace_id);
     return traces;
   }
+}
+
+/** Whether each call finds the traces of the filters anew. */
+function findsAnew({ filter, trace_filter, tree_filter }: RunsQuery, inTraces: TraceTest[]) {
+  return inTraces.length > 0 && ![filter, trace_filter, tree_filter].some(readsTexts);
 }
 
 function* only(runs: Iterable<RunView>, test: RunTest): Generator<RunView> {

@@ -1,0 +1,19 @@
+/** A message holds 32 MiB, a character has up to two bytes, and a run up to 1.6 million characters. */
+const MESSAGE_CHARS = 8_000_000;
+
+/** Rows of one message. */
+export class MessageRows<Row extends object> {
+  readonly rows: Row[] = [];
+  #chars = 0;
+
+  add(row: Row): void {
+    this.rows.push(row);
+    for (const value of Object.values(row)) {
+      this.#chars += typeof value === "string" ? value.length : 0;
+    }
+  }
+
+  get isFull(): boolean {
+    return this.#chars > MESSAGE_CHARS;
+  }
+}
