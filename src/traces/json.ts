@@ -1,5 +1,47 @@
+import { AppError } from "../shared/errors.ts";
 import { isRecord } from "../shared/guards.ts";
+import { MAX_CONTAINERS } from "./limits.ts";
+
 export type JsonObject = Record<string, unknown>;
+
+const [QUOTE, BACKSLASH, BRACKET, BRACE] = [0x22, 0x5c, 0x5b, 0x7b];
+
+/** Objects and lists that the texts of a request may still have. */
+export class ContainerBudget {
+  #left = MAX_CONTAINERS;
+
+  /** Counts a text before it is parsed. A refused text takes nothing. @throws AppError 413 */
+  spend(text: string): void {
+    const count = countContainers(text);
+    if (count > this.#left) throw tooMany();
+    this.#left -= count;
+  }
+}
+
+/** Skips strings, which may have source code. */
+function countContainers(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === BRACKET || code === BRACE) count += 1;
+  }
+  return count;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let from = end;
+    while (text.charCodeAt(from - 1) === BACKSLASH) from -= 1;
+    if ((end - from) % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function tooMany(): AppError {
+  const message = `The request has more than ${MAX_CONTAINERS} objects and lists: send fewer runs in a request.`;
+  return new AppError("too_large", message);
+}
 
 /** Returns `null` when the text is not a JSON object. */
 export function parseObject(text: string | null): JsonObject | null {

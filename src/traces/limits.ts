@@ -6,6 +6,8 @@ const BATCH_SIZE_LIMIT = 500;
 const BATCH_SIZE_LIMIT_BYTES = 4 * 1024 * 1024;
 export const MAX_BODY_BYTES = 24 * 1024 * 1024;
 export const MAX_RUNS_PER_BATCH = 5000;
+/** Objects and lists of a request. Parsed, each takes many times its characters. */
+export const MAX_CONTAINERS = 1_000_000;
 
 /**
  * Limit of SQLite: 2 MB in a row. Four payloads of this size, merged extra, error, tags and the

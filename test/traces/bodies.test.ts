@@ -65,6 +65,43 @@ describe.each(PACKED)("a body packed by %s", (_, encoding, pack) => {
   });
 });
 
+describe("a request with too many objects and lists", () => {
+  const many = (count: number) => `[${Array<string>(count).fill("[]").join(",")}]`;
+  const sendJson = (path: string, type: string, text: BodyInit) =>
+    exports.default.fetch(new URL(path, "https://heddle.test"), {
+      method: "POST",
+      headers: { "X-Api-Key": ours.editor, "Content-Type": type },
+      body: text,
+    });
+  const refusal = [413, expect.stringContaining("more than 1000000 objects and lists")];
+
+  test.each(["/runs", "/runs/batch", "/otel/v1/traces"])("is refused at %s", async (path) => {
+    const answer = await sendJson(path, "application/json", `{"a":${many(1_000_000)}}`);
+    expect([answer.status, await answer.text()]).toEqual(refusal);
+  });
+
+  test("is not one with brackets in texts", async () => {
+    const run = wireRun("sized", { inputs: { text: `\\"[{${"[{".repeat(1_000_000)}\\` } });
+    const answer = await sendJson("/runs", "application/json", JSON.stringify(run));
+    expect(answer.status).toBe(202);
+  });
+
+  test("in all its parts is stored without the runs that do not fit", async () => {
+    const runs = [0, 1, 2].map(() => wireRun("sized"));
+    const counts = [600_000, 600_000, 10];
+    const parts = runs.flatMap(({ inputs: _, ...run }, n) => [
+      { name: `post.${run.id}`, data: JSON.stringify(run) },
+      { name: `post.${run.id}.inputs`, data: `{"a":${many(counts[n] ?? 0)}}` },
+    ]);
+    const type = "multipart/form-data; boundary=----boundary";
+    const answer = await sendJson("/runs/multipart", type, (await multipart(parts)) as BodyInit);
+    const text = await answer.text();
+    expect([answer.status, text]).toEqual([422, expect.stringContaining(`${runs[1]?.id}`)]);
+    expect(text).toContain("The other 2 runs are stored.");
+    for (const n of [0, 2]) await read(ours.viewer, String(runs[n]?.id));
+  });
+});
+
 type Write = (run: ReturnType<typeof wireRun>) => Promise<Body>;
 
 /** Returns a body of exactly this size with one run whose input does not compress. */

@@ -14,6 +14,7 @@ import { malformedJson } from "../../shared/http/json-body.ts";
 import { count, countUsage } from "../../shared/metrics/metrics.ts";
 import type { Reserve } from "../../shared/work/memory-budget.ts";
 import { type ExactJson, parseExact } from "../exact-json.ts";
+import { ContainerBudget } from "../json.ts";
 import { MAX_BODY_BYTES } from "../limits.ts";
 import { assertTraceRate } from "../rates.ts";
 import { unpackZstd } from "../zstd.ts";
@@ -79,10 +80,12 @@ async function* readBytes(request: Request, reserve: Reserve): AsyncGenerator<Ui
 
 export async function readJson(bytes: ByteChunks): Promise<ExactJson> {
   const text = new TextDecoder().decode(await joined(bytes));
-  return parseJson(text);
+  return parseJson(text, new ContainerBudget());
 }
 
-export function parseJson(text: string, what?: string): ExactJson {
+/** @param what name of the text in errors */
+export function parseJson(text: string, containers: ContainerBudget, what?: string): ExactJson {
+  containers.spend(text);
   try {
     return parseExact(text);
   } catch (error) {

@@ -2,7 +2,7 @@ import { AppError, invalid, issuesOf } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { type AttachedFile, type IncomingRun, PAYLOADS } from "../changes.ts";
 import { type ExactJson, exactTexts } from "../exact-json.ts";
-import type { JsonObject } from "../json.ts";
+import { ContainerBudget, type JsonObject } from "../json.ts";
 import { MAX_ATTACHMENTS, MAX_NAME_CHARS, MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { parseJson } from "./body.ts";
 import { type ChangeKind, type RunBatch, readBatch, toIncoming } from "./incoming.ts";
@@ -21,6 +21,9 @@ type Draft = {
   texts: Record<string, string>;
 };
 
+/** Body of which parts are still to come. */
+type Reading = Bundle & { drafts: Map<string, Draft>; containers: ContainerBudget };
+
 /** Attachments are objects in R2: a request writes each with one call. */
 const MAX_FILES = 1000;
 const RUN_PART = /^(post|patch)\.([^.]+)(?:\.(inputs|outputs|events|extra|error|serialized))?$/;
@@ -31,10 +34,11 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function readBundle(parts: AsyncIterable<MultipartPart>): Promise<Bundle> {
   const drafts = new Map<string, Draft>();
   const bundle: Bundle = { runs: [], issues: [], files: [], feedback: [] };
+  const reading: Reading = { ...bundle, drafts, containers: new ContainerBudget() };
   const refused = new Set<string>();
   for await (const part of parts) {
     try {
-      addPart(part, drafts, bundle);
+      addPart(part, reading);
     } catch (error) {
       bundle.issues.push(...issuesOf(error, ["body", part.name]));
       refused.add(runOf(part));
@@ -64,23 +68,23 @@ function runOf({ name }: MultipartPart): string {
   return RUN_PART.exec(name)?.[2]?.toLowerCase() ?? "";
 }
 
-function addPart(part: MultipartPart, drafts: Map<string, Draft>, bundle: Bundle): void {
+function addPart(part: MultipartPart, reading: Reading): void {
   const { name, content_type, data } = part;
   const [, kind, id = "", field] = RUN_PART.exec(name) ?? [];
   if (kind === "post" || kind === "patch") {
-    addRunPart(drafts, kind, id, field, part);
+    addRunPart(reading, kind, id, field, part);
     return;
   }
   const [, run_id, file] = ATTACHMENT_PART.exec(name) ?? [];
   if (run_id !== undefined && file !== undefined) {
-    addFile(bundle.files, { run_id: idOf(run_id, name), name: file, content_type, data }, name);
+    addFile(reading.files, { run_id: idOf(run_id, name), name: file, content_type, data }, name);
     return;
   }
   const [, feedback_id] = FEEDBACK_PART.exec(name) ?? [];
   if (feedback_id === undefined) throw unknown(name);
-  const { value } = jsonOf(part);
+  const { value } = jsonOf(part, reading.containers);
   if (!isRecord(value)) throw invalid(["body", name], "must be a JSON object");
-  bundle.feedback.push({ id: idOf(feedback_id, name), body: value });
+  reading.feedback.push({ id: idOf(feedback_id, name), body: value });
 }
 
 /** The run and its other attachments are stored without one that is refused. */
@@ -99,7 +103,7 @@ function problemOf(files: AttachedFile[], { run_id, name }: AttachedFile): strin
 }
 
 function addRunPart(
-  drafts: Map<string, Draft>,
+  { drafts, containers }: Reading,
   kind: ChangeKind,
   id: string,
   field: string | undefined,
@@ -108,7 +112,7 @@ function addRunPart(
   const key = `${kind}.${id}`;
   const draft = drafts.get(key) ?? { kind, id: idOf(id, part.name), main: null, texts: {} };
   drafts.set(key, draft);
-  const { value, exact, text } = jsonOf(part);
+  const { value, exact, text } = jsonOf(part, containers);
   if (field === undefined) {
     if (!isRecord(value)) throw invalid(["body", part.name], "must be a JSON object");
     draft.main = { ...value, ...draft.main };
@@ -123,9 +127,12 @@ function toRun({ kind, id, main, texts }: Draft): IncomingRun {
   return toIncoming({ ...main, id }, kind, ["body", `${kind}.${id}`], texts);
 }
 
-function jsonOf({ name, data }: MultipartPart): ExactJson & { text: string } {
+function jsonOf(
+  { name, data }: MultipartPart,
+  containers: ContainerBudget,
+): ExactJson & { text: string } {
   const text = new TextDecoder().decode(data);
-  return { ...parseJson(text, `The part ${name} is not JSON`), text };
+  return { ...parseJson(text, containers, `The part ${name} is not JSON`), text };
 }
 
 function idOf(text: string, name: string): string {

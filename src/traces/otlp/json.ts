@@ -1,6 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { parseJsonBody } from "../../shared/http/json-body.ts";
+import { ContainerBudget } from "../json.ts";
 import { toDouble, toInteger } from "./protobuf-values.ts";
 import {
   type Attributes,
@@ -46,6 +47,7 @@ function decodeResourceSpans(value: unknown, budget: DecodeBudget, into: Decoded
 }
 
 function parse(text: string): Fields {
+  new ContainerBudget().spend(text);
   const value = parseJsonBody(text);
   if (isRecord(value)) return value;
   throw new AppError("bad_request", "body: must be an object with the list resourceSpans");
