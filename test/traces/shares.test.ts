@@ -185,6 +185,19 @@ describe("a shared trace", () => {
     expect(await status("/public/none/run")).toBe(422);
   });
 
+  test("is read by ids in their order, each once, as far as one answer holds", async () => {
+    const text = "x".repeat(9_000_000);
+    const { root, child } = await trace("by-id", { outputs: { text } });
+    const large = wireRun("by-id", { outputs: { text } }, { parent: root });
+    await batch(ours.editor, [large]);
+    const made = await share(root);
+    const query = (...id: string[]) => api(path(made, "runs/query"), { json: { id } });
+    const { runs } = await (await query(child.id, root.id, child.id)).json<Page>();
+    expect(runs.map(({ id }) => id)).toEqual([child.id, root.id]);
+    const both = await query(root.id, large.id);
+    expect([both.status, await both.text()]).toEqual([413, expect.stringContaining("fewer ids")]);
+  });
+
   test("shows what ran, and nothing of the workspace", async () => {
     const secret = `secret-${crypto.randomUUID()}`;
     const { root } = await trace("bare", {

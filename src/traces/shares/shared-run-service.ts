@@ -1,10 +1,10 @@
 import { type Context, jobContext } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { DAY_US } from "../../shared/times.ts";
-import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { findSharedTrace, type SharedTrace } from "../links/share-links.ts";
+import type { RunMatch } from "../query/page-search.ts";
 import { columnsOf } from "../query/query-plan.ts";
-import { findPage, toRuns } from "../query/query-service.ts";
+import { findByIds, findPage, toRuns } from "../query/query-service.ts";
 import { toItem, toSelect } from "../query/query-v2.ts";
 import { findRun } from "../query/run-service.ts";
 import { assertTraceRate } from "../rates.ts";
@@ -18,7 +18,6 @@ import {
 
 type OpenShare = { ctx: Context; trace: SharedTrace };
 
-const AT_ONCE = 10;
 const PAGE_RUNS = 100;
 const PAGE_RUNS_V2 = 1000;
 
@@ -42,10 +41,25 @@ export async function getSharedRun(env: Env, token: string, run_id?: string): Pr
 async function readRun({ ctx, trace }: OpenShare, run_id = trace.trace_id) {
   const located = await findRun(ctx, run_id, columnsOf(SHARED_FIELDS));
   const { row, partition } = located;
-  const isShared = row.trace_id === trace.trace_id && partition.project_id === trace.project_id;
-  if (!isShared) throw notFound("Run", run_id);
+  if (!isShared(trace, located)) throw notFound("Run", run_id);
   const [run = {}] = await toRuns(ctx, [{ row, partition, read: located }], SHARED_FIELDS);
   return run;
+}
+
+/** Reads the runs together, so that they fit one answer. */
+async function readRuns({ ctx, trace }: OpenShare, ids: readonly string[]) {
+  const unique = [...new Set(ids)];
+  const outlines = await findByIds(ctx, unique, ["id", "trace_id"]);
+  const shared = new Set(outlines.filter((one) => isShared(trace, one)).map(({ row }) => row.id));
+  const other = unique.find((id) => !shared.has(id));
+  if (other !== undefined) throw notFound("Run", other);
+  const found = await findByIds(ctx, unique, columnsOf(SHARED_FIELDS));
+  found.sort((a, b) => unique.indexOf(a.row.id) - unique.indexOf(b.row.id));
+  return toRuns(ctx, found, SHARED_FIELDS);
+}
+
+function isShared(trace: SharedTrace, { row, partition }: Pick<RunMatch, "row" | "partition">) {
+  return row.trace_id === trace.trace_id && partition.project_id === trace.project_id;
 }
 
 export async function querySharedRuns(
@@ -55,7 +69,7 @@ export async function querySharedRuns(
 ): Promise<SharedRunsPage> {
   const opened = await openShare(env, token);
   const { runs, next } = id
-    ? { runs: await mapConcurrent(id, AT_ONCE, (run_id) => readRun(opened, run_id)), next: null }
+    ? { runs: await readRuns(opened, id), next: null }
     : await findRuns(opened, { cursor, limit: limit ?? PAGE_RUNS, select: SHARED_FIELDS });
   return SharedRunsPage.parse({ runs, cursors: { next } });
 }
