@@ -281,6 +281,20 @@ describe("the page of a link", () => {
     expect(html).not.toMatch(/<script|\son\w+=|style=/);
   });
 
+  test("shows runs whose payloads together are larger than an answer", async () => {
+    const at = Date.now();
+    const root = wireRun("large-page", { name: "root" }, { at });
+    expect((await batch(ours.editor, [root])).status).toBe(202);
+    for (let n = 1; n <= 3; n++) {
+      const fields = { name: `large-${n}`, outputs: { text: "x".repeat(7_000_000) } };
+      const child = wireRun("large-page", fields, { parent: root, at: at + n });
+      expect((await batch(ours.editor, [child])).status).toBe(202);
+    }
+    const { html } = await open(await share(root));
+    for (const n of [1, 2, 3]) expect(html).toContain(`large-${n}`);
+    expect(html.match(/7000011 bytes: read them by the API/g)).toHaveLength(3);
+  });
+
   test("keeps hostile content as text", async () => {
     const { root } = await trace("hostile", {
       name: EVIL,

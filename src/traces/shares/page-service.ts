@@ -1,9 +1,11 @@
 import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
 import { chunks } from "../../shared/work/chunks.ts";
 import { parseToWrite } from "../exact-json.ts";
 import { findSharedTrace } from "../links/share-links.ts";
 import type { TraceSpan } from "../live/trace-schema.ts";
 import { readTrace } from "../live/trace-service.ts";
+import type { RunMatch } from "../query/page-search.ts";
 import { findByIds } from "../query/query-service.ts";
 import type { Pointers, TraceRunRow } from "../rows/rows.ts";
 import { openShare } from "./shared-run-service.ts";
@@ -40,11 +42,24 @@ export async function openPage(env: Env, token: string): Promise<SharedPage | nu
 
 async function* withTexts(ctx: Context, spans: TraceSpan[]): AsyncGenerator<SharedSpan> {
   for (const some of chunks(spans, AT_ONCE)) {
-    const ids = some.map(({ id }) => id);
-    const found = await findByIds(ctx, ids, ["id", "inputs", "outputs", "error", "pointers"]);
+    const found = await readTexts(
+      ctx,
+      some.map(({ id }) => id),
+    );
     const rows = new Map(found.map(({ row }) => [row.id, row]));
     for (const span of some) yield { span, texts: textsOf(rows.get(span.id)) };
   }
+}
+
+/** Payloads in R2 count for the size of an answer, though the page does not load them. */
+async function readTexts(ctx: Context, ids: string[]): Promise<RunMatch[]> {
+  const found = findByIds(ctx, ids, ["id", "inputs", "outputs", "error", "pointers"]);
+  return found.catch(async (error: unknown) => {
+    if (AppError.from(error).code !== "too_large" || ids.length === 1) throw error;
+    const half = Math.ceil(ids.length / 2);
+    const first = await readTexts(ctx, ids.slice(0, half));
+    return [...first, ...(await readTexts(ctx, ids.slice(half)))];
+  });
 }
 
 function textsOf(row: TraceRunRow | undefined): SpanTexts {
