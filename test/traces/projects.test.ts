@@ -1,3 +1,4 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
@@ -7,7 +8,9 @@ import {
   consumeProjectDeletion,
   sweepProjectDeletions,
 } from "../../src/traces/deletion/project-deletion.ts";
+import { toIncoming } from "../../src/traces/ingest/incoming.ts";
 import type { ProjectDeletionMessage } from "../../src/traces/messages.ts";
+import { tracePartition } from "../../src/traces/object/stub.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, catalogue, projectId, read, wireRun } from "./support/runs.ts";
 
@@ -184,7 +187,10 @@ async function addPartitions(project_id: string, workspace_id: string) {
     await database(env)
       .insert(partitions)
       .values({ ...row, day: day(at) })
-      .onConflictDoNothing();
+      .onConflictDoUpdate({
+        target: [partitions.project_id, partitions.day, partitions.slot],
+        set: { closed_at: null },
+      });
   }
 }
 
@@ -237,16 +243,28 @@ test("a deleted project disappears at once, and its data in repeatable steps", a
   expect((await api(`/runs/${run.id}`, { key: ws.viewer })).status).toBe(404);
   await consumeProjectDeletion(env, { project_id: id });
   await consumeProjectDeletion(env, { project_id: id });
-  expect([await objects(), (await catalogue(id)).results]).toEqual([0, []]);
+  expect(await objects()).toBe(0);
+  const [partition] = (await catalogue(id)).results;
+  if (!partition) throw new Error("The row of a partition must stay until the last writes");
+  expect(partition).toMatchObject({ rows: 0, bytes: 0, payload_bytes: 0 });
 
   const row = () => env.DB.prepare("SELECT * FROM projects WHERE id = ?").bind(id).first();
   expect(await row()).not.toBeNull();
+  const key = { project_id: id, day: partition.day, slot: partition.slot };
+  const { session_name: _, ...change } = toIncoming(run, "post", []);
+  await tracePartition(env, key).ingest(key, [change], false);
+  expect(await tracePartition(env, key).hasRuns([run.id])).toEqual([run.id]);
+  expect(await runDurableObjectAlarm(env.PARTITIONS.getByName(Object.values(key).join("/")))).toBe(
+    true,
+  );
+  expect((await catalogue(id)).results).toMatchObject([{ rows: 1 }]);
   await env.DB.prepare("UPDATE projects SET deleted_at = ? WHERE id = ?")
     .bind(new Date(Date.now() - 120_000).toISOString(), id)
     .run();
   await sweepProjectDeletions(env, new Date(Date.now() + 60_000));
   await consumeProjectDeletion(env, { project_id: id });
-  expect(await row()).toBeNull();
+  expect([await row(), (await catalogue(id)).results]).toEqual([null, []]);
+  expect(await tracePartition(env, key).hasRuns([run.id])).toEqual([]);
   expect((await batch(ws.editor, [run])).status).toBe(202);
   expect(await projectId(ws.viewer, "doomed")).not.toBe(id);
 });

@@ -41,6 +41,12 @@ export function dayOfId(id: string): string | null {
   return micros === null ? null : dayOf(micros);
 }
 
+/** Columns of a partition whose runs are deleted. */
+export const NO_RUNS = {
+  ...{ rows: 0, roots: 0, min_start_us: null, max_start_us: null },
+  ...{ stats: null, stats_seq: null },
+};
+
 /** Condition on the row of a partition. */
 export function isPartition({ project_id, day, slot }: PartitionKey): SQL | undefined {
   return and(

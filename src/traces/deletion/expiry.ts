@@ -2,7 +2,7 @@ import { and, eq, gte, isNotNull, isNull, lt, lte, not, or, type SQL, sql } from
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
-import { isPartition } from "../catalogue/catalogue.ts";
+import { isPartition, NO_RUNS } from "../catalogue/catalogue.ts";
 import { type ExpiryDays, expiryDays } from "../catalogue/retention.ts";
 import { SLOT_CACHE_MS } from "../catalogue/slots.ts";
 import { partitions } from "../catalogue/table.ts";
@@ -101,10 +101,9 @@ async function closePartition(
 ): Promise<void> {
   const partition = { project_id, day, slot };
   if (closed_at === null) {
-    const empty = { rows: 0, roots: 0, min_start_us: null, max_start_us: null, stats: null };
     await database(env)
       .update(partitions)
-      .set({ ...empty, stats_seq: null, closed_at: now.toISOString() })
+      .set({ ...NO_RUNS, closed_at: now.toISOString() })
       .where(isPartition(partition));
     return;
   }

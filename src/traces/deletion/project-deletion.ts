@@ -1,7 +1,7 @@
-import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
-import { isPartition } from "../catalogue/catalogue.ts";
+import { isPartition, NO_RUNS } from "../catalogue/catalogue.ts";
 import { partitions, projects } from "../catalogue/table.ts";
 import { deleteShareLinksOf } from "../links/share-links.ts";
 import { deleteHomes } from "../locations/locations.ts";
@@ -14,6 +14,7 @@ const LAST_WRITES_MS = 60_000;
 const RESEND_AFTER_MS = 15_000;
 const PARTITIONS = 20;
 const BATCH = 50;
+const NO_BYTES = { bytes: 0, file_bytes: 0, payload_bytes: 0, attachment_bytes: 0 };
 
 /** Does one bounded step and sends a message for the next. Deletes the project's row last. */
 export async function consumeProjectDeletion(
@@ -26,12 +27,14 @@ export async function consumeProjectDeletion(
     .from(projects)
     .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at), isCurrent));
   if (!row?.deleted_at) return;
-  for (const clean of [deleteShareLinksOf, deletePartitions, deletePayloads]) {
+  const isSettled = Date.parse(row.deleted_at) <= Date.now() - LAST_WRITES_MS;
+  const cleanPartitions = isSettled ? deletePartitions : emptyPartitions;
+  for (const clean of [deleteShareLinksOf, cleanPartitions, deletePayloads]) {
     if (!(await clean(env, project_id))) return sendNextStep(env, row);
   }
   await deleteHomes(env, row.workspace_id, { project_id, day: null });
   // Keeps the row until the sweep has deleted late writes.
-  if (Date.parse(row.deleted_at) > Date.now() - LAST_WRITES_MS) return;
+  if (!isSettled) return;
   await database(env).delete(projects).where(eq(projects.id, project_id));
 }
 
@@ -68,18 +71,34 @@ function isSentAt(sent_at: string | null) {
   return sql`${projects.sent_at} is ${sent_at}`;
 }
 
-async function deletePartitions(env: Env, project_id: string): Promise<boolean> {
-  const db = database(env);
-  const rows = await db
-    .select()
-    .from(partitions)
-    .where(eq(partitions.project_id, project_id))
-    .limit(PARTITIONS);
+/** Keeps the rows: a late write creates an object again, and only its row leads to that. */
+async function emptyPartitions(env: Env, project_id: string): Promise<boolean> {
+  const rows = await someOf(env, project_id, isNull(partitions.closed_at));
   for (const partition of rows) {
     await tracePartition(env, partition).deleteAll(partition);
-    await db.delete(partitions).where(isPartition(partition));
+    await database(env)
+      .update(partitions)
+      .set({ ...NO_RUNS, ...NO_BYTES, closed_at: new Date().toISOString() })
+      .where(isPartition(partition));
   }
   return rows.length < PARTITIONS;
+}
+
+async function deletePartitions(env: Env, project_id: string): Promise<boolean> {
+  const rows = await someOf(env, project_id);
+  for (const partition of rows) {
+    await tracePartition(env, partition).deleteAll(partition);
+    await database(env).delete(partitions).where(isPartition(partition));
+  }
+  return rows.length < PARTITIONS;
+}
+
+function someOf(env: Env, project_id: string, where?: SQL) {
+  return database(env)
+    .select()
+    .from(partitions)
+    .where(and(eq(partitions.project_id, project_id), where))
+    .limit(PARTITIONS);
 }
 
 function deletePayloads(env: Env, project_id: string): Promise<boolean> {

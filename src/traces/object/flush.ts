@@ -92,6 +92,11 @@ export class Flush {
     if (!isDone) this.#isScheduled = true;
   }
 
+  /** Lets the next change set the alarm, after that was deleted with the storage. */
+  reset(): void {
+    this.#isScheduled = false;
+  }
+
   async #flush(): Promise<void> {
     const partition = this.#storage.kv.get<PartitionKey>(KEY);
     if (!partition || !this.#store.exists) return;

@@ -200,6 +200,7 @@ export class TracePartition extends DurableObject<Env> {
     await this.#sealing.removeAll();
     await this.ctx.storage.deleteAll();
     this.#store.reset();
+    this.#flush.reset();
   }
 
   override async alarm(): Promise<void> {
