@@ -2,9 +2,9 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { chunks } from "../../src/shared/work/chunks.ts";
-import { forgetSlots } from "../../src/traces/catalogue/slots.ts";
 import { consumeProjectDeletion } from "../../src/traces/deletion/project-deletion.ts";
 import { slotOf } from "../../src/traces/locations/generations.ts";
+import { forgetSlots } from "../../src/traces/object/slots.ts";
 import { api } from "../support/workspace.ts";
 import {
   DAY_MS,

@@ -2,9 +2,15 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { toIncoming } from "../../src/traces/ingest/incoming.ts";
 import { MAX_PARTITION_BYTES, MAX_PARTITION_ROWS } from "../../src/traces/limits.ts";
-import { firstSlot, slotOf } from "../../src/traces/locations/generations.ts";
+import {
+  firstSlot,
+  slotBefore,
+  slotOf,
+  slotsAfter,
+} from "../../src/traces/locations/generations.ts";
 import { tracePartition } from "../../src/traces/object/stub.ts";
 import { countWork } from "../support/counted-work.ts";
+import { systemContext } from "../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, catalogue, read, type WireRun, wireRun } from "./support/runs.ts";
 
@@ -95,7 +101,8 @@ test.each([1, 2, 3])(
     const counted = await countWork([project_id]);
     expect((await batch(ours.editor, [root, ...children])).status).toBe(202);
     const { trace_requests } = counted.stop();
-    expect(trace_requests).toBeLessThanOrEqual(2 * generations + 1);
+    // The first run of a slot marks the one before it as full.
+    expect(trace_requests).toBeLessThanOrEqual(2 * generations + 2);
     expect(await slotsWith(project_id, root.id, [slotOf(root.id, generations)])).toHaveLength(1);
   },
 );
@@ -123,6 +130,44 @@ test("a run of an unknown trace is changed in whatever slot it is", async () => 
     trace_id: root.id,
     inputs: child.inputs,
   });
+});
+
+test("an isolate that does not know a new generation yet changes runs where they are", async () => {
+  const ours = await workspace();
+  const name = "two isolates";
+  const project_id = await projectWith(ours, name, { slots: 1, rows: 1, bytes: 1 });
+  const [first, split, unknown] = [0, 1, 2].map((n) => wireRun(name, {}, { at: NOON + n }));
+  if (!(first && split && unknown)) throw new Error("Three runs");
+  // Reads the slots of the day, which stay in memory.
+  expect((await batch(ours.editor, [first])).status).toBe(202);
+  await env.DB.prepare("UPDATE partitions SET rows = ?, seq = seq + 1e9 WHERE project_id = ?")
+    .bind(FULL.rows, project_id)
+    .run();
+
+  const path = "../../src/traces/object/slots.ts?other-isolate";
+  const other: typeof import("../../src/traces/object/slots.ts") = await import(path);
+  const ctx = systemContext(ours.workspace_id);
+  const opened = await other.openPartition(ctx, { project_id, day }, split.id);
+  await store(project_id, opened.slot, split);
+
+  const end = { outputs: { a: 1 }, end_time: NOON + 9 };
+  const { trace_id, dotted_order } = split;
+  const named = { id: split.id, trace_id, dotted_order, session_name: name, ...end };
+  expect((await batch(ours.editor, [], [named])).status).toBe(202);
+  const late = { id: unknown.id, session_name: name, ...end };
+  expect((await batch(ours.editor, [], [late])).status).toBe(202);
+  const all = [0, 1, 2];
+  expect(await slotsWith(project_id, first.id, all)).toEqual([0]);
+  expect(await slotsWith(project_id, split.id, all)).toEqual([slotOf(split.id, 1)]);
+  expect(await slotsWith(project_id, unknown.id, all)).toEqual([firstSlot(1)]);
+  expect(await read(ours.viewer, split.id)).toMatchObject({ outputs: { a: 1 } });
+});
+
+test("a slot follows the one for its traces in the generation before", () => {
+  expect(slotBefore(0)).toBeNull();
+  for (let slot = 0; slot < 63; slot++) {
+    expect(slotsAfter(slot).map(slotBefore)).toEqual([slot, slot]);
+  }
 });
 
 test("traces are spread over all slots of a generation, and keep theirs", () => {

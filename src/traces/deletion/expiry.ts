@@ -4,11 +4,11 @@ import { log } from "../../shared/log.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { isPartition, NO_RUNS } from "../catalogue/catalogue.ts";
 import { type ExpiryDays, expiryDays } from "../catalogue/retention.ts";
-import { SLOT_CACHE_MS } from "../catalogue/slots.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { deleteHomes } from "../locations/locations.ts";
 import { sendTraceExpiries, type TraceExpiryMessage } from "../messages.ts";
+import { SLOT_CACHE_MS } from "../object/slots.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { ExpiringTraces } from "../reads/tiers.ts";
 

@@ -1,8 +1,8 @@
 import type { Context } from "../../shared/context.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
-import { addSlot, daySlots } from "../catalogue/slots.ts";
 import type { Home } from "../changes.ts";
 import { slotOf } from "../locations/generations.ts";
+import { addSlot, daySlots } from "../object/slots.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { FarParent } from "../storage/far-parents.ts";
 

@@ -1,9 +1,9 @@
 import type { Context } from "../../shared/context.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
-import { addSlot, type DaySlots, daySlots, forgetSlots } from "../catalogue/slots.ts";
 import type { Home, RunChange } from "../changes.ts";
 import { MAX_PARTITION_ROWS } from "../limits.ts";
 import { firstSlot, slotOf } from "../locations/generations.ts";
+import { addSlot, type DaySlots, daySlots, forgetSlots } from "../object/slots.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { FarParent } from "../storage/far-parents.ts";
 import { traceOf } from "./lineage.ts";
@@ -19,7 +19,29 @@ export async function writeChanges(
   home: Home,
   changes: RunChange[],
 ): Promise<FarParent[]> {
-  const day = await slotsFor(ctx, home, changes);
+  const far: FarParent[] = [];
+  let left = changes;
+  for (let min_open = 0; left.length > 0; ) {
+    const known = await slotsFor(ctx, home, left);
+    const day = { ...known, open: Math.max(known.open, min_open) };
+    const written = await writeTo(ctx, home, day, left);
+    far.push(...written.far);
+    const refused = new Set(written.refused);
+    left = left.filter(({ id }) => refused.has(id));
+    // Another isolate has opened the next generation.
+    if (refused.size > 0) forgetSlots(home);
+    min_open = day.open + 1;
+  }
+  return far;
+}
+
+/** Returns ids of new runs that full slots refuse. */
+async function writeTo(
+  ctx: Context,
+  home: Home,
+  day: DaySlots,
+  changes: RunChange[],
+): Promise<{ far: FarParent[]; refused: string[] }> {
   const far: FarParent[] = [];
   let left = changes;
   const found = await mapConcurrent(
@@ -44,7 +66,8 @@ export async function writeChanges(
     return tracePartition(ctx.env, partition).ingest(partition, some, false);
   });
   if (results.some(({ rows }) => rows > MAX_PARTITION_ROWS)) forgetSlots(home);
-  return [...far, ...results.flatMap((result) => result.far)];
+  far.push(...results.flatMap((result) => result.far));
+  return { far, refused: results.flatMap(({ unknown }) => unknown) };
 }
 
 /** Every slot may have a run of an unknown trace, so those of other isolates are read too. */

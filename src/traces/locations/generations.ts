@@ -31,6 +31,13 @@ export function slotsAfter(slot: number): number[] {
   return Array.from({ length: GROWTH }, (_, n) => first + n);
 }
 
+/** Returns the slot for the traces of a slot in the generation before. `null` for the first generation. */
+export function slotBefore(slot: number): number | null {
+  const generation = generationOf(slot);
+  if (generation === 0) return null;
+  return firstSlot(generation - 1) + Math.floor((slot - firstSlot(generation)) / GROWTH);
+}
+
 export function generationOf(slot: number): number {
   let generation = 0;
   while (firstSlot(generation + 1) <= slot) generation += 1;

@@ -43,7 +43,7 @@ export class TracePartition extends DurableObject<Env> {
   readonly #sealing = new PartitionSealing(this.env, this.ctx.storage, this.#store, this.#flush);
 
   /**
-   * Applies all changes or none. With `known_only`, returns ids of runs that are not stored here.
+   * Applies all changes or none. With `known_only`, and when full, returns ids of runs that are not stored here.
    */
   async ingest(partition: PartitionKey, changes: RunChange[], known_only: boolean) {
     const ingest = () => this.#store.ingest(changes, known_only);
@@ -53,6 +53,11 @@ export class TracePartition extends DurableObject<Env> {
   /** Places spans below runs of earlier days, and returns the runs that later days need. */
   async linkSpans(partition: PartitionKey, parents: FarParent[]) {
     return this.#flush.change(partition, () => this.#store.linkSpans(parents));
+  }
+
+  /** New runs belong to the next generation from now on. */
+  async markFull(): Promise<void> {
+    this.#store.markFull();
   }
 
   async hasRuns(ids: string[]): Promise<string[]> {

@@ -21,6 +21,8 @@ import { findParents, type NamedParent, SpanLinks } from "./span-links.ts";
  */
 export type IngestResult = { unknown: string[]; far: FarParent[]; rows: number };
 
+const FULL = "is_full";
+
 function tracesOfSpans(changes: RunChange[]): string[] {
   const traces = new Set<string>();
   for (const { span_ids, columns } of changes) {
@@ -69,19 +71,20 @@ export class PartitionStore {
   }
 
   /**
-   * Applies changes in one transaction. With `known_only`, returns ids of runs that are not stored
-   * here.
+   * Applies changes in one transaction. With `known_only`, and when full, returns ids of runs that
+   * are not stored here.
    */
   ingest(changes: RunChange[], known_only: boolean): IngestResult {
     if (!this.exists && known_only) {
       return { unknown: changes.map(({ id }) => id), far: [], rows: 0 };
     }
     migrate(this.#storage, MIGRATIONS);
+    const isClosed = known_only || this.#storage.kv.get(FULL) === true;
     const unknown: string[] = [];
     this.#transaction((batch) => {
       const links = new SpanLinks(this.#storage.sql, batch);
       for (const change of changes) {
-        if (known_only && !batch.has(change.id)) unknown.push(change.id);
+        if (isClosed && !batch.has(change.id)) unknown.push(change.id);
         else {
           const placed = links.place(change);
           batch.apply(placed);
@@ -95,6 +98,11 @@ export class PartitionStore {
     this.#extendTraces(runsOfMixedTraces(changes, this.runs, this.feedback));
     const far = findFarParents(this.#storage.sql, this.runs, tracesOfSpans(changes));
     return { unknown, far, rows: this.counts.current.rows };
+  }
+
+  markFull(): void {
+    migrate(this.#storage, MIGRATIONS);
+    if (this.#storage.kv.get(FULL) === undefined) this.#storage.kv.put(FULL, true);
   }
 
   /** Returns runs as parents. An id may be one of the run, or of a span that the run has. */

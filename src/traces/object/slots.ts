@@ -1,10 +1,11 @@
 import { and, eq } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
+import { partitions } from "../catalogue/table.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import { MAX_PARTITION_BYTES, MAX_PARTITION_ROWS } from "../limits.ts";
-import { generationOf, slotOf } from "../locations/generations.ts";
-import { partitions } from "./table.ts";
+import { generationOf, slotBefore, slotOf } from "../locations/generations.ts";
+import { tracePartition } from "./stub.ts";
 
 /** Maximum time that runs are written to a slot which was closed. */
 export const SLOT_CACHE_MS = 60_000;
@@ -50,10 +51,18 @@ export async function openPartition(
   return { ...home, slot: await addSlot(ctx, home, slotOf(trace_id, open)) };
 }
 
-/** Inserts the catalogue row of a slot before its first run is written. */
+/**
+ * Inserts the catalogue row of a slot before its first run is written. The slot before it refuses new runs first: an
+ * isolate that does not know the new generation yet would create runs there a second time.
+ */
 export async function addSlot(ctx: Context, home: Home, slot: number): Promise<number> {
   const { known } = await daySlots(ctx, home);
   if (known.has(slot)) return slot;
+  const before = slotBefore(slot);
+  if (before !== null) {
+    const partition = { ...home, slot: await addSlot(ctx, home, before) };
+    await tracePartition(ctx.env, partition).markFull();
+  }
   await ctx.db
     .insert(partitions)
     .values({
