@@ -169,6 +169,25 @@ test("feedback is read, changed and deleted by its id, however old its run", asy
   expect(await read(ours.viewer, run.id)).toMatchObject({ feedback_stats: {} });
 });
 
+test("feedback has the time that it was sent with, which a repeated id keeps", async () => {
+  const run = wireRun("timed");
+  await batch(ours.editor, [run]);
+  const fields = { id: idAt(Date.now()), run_id: run.id, key: "k", score: 1 };
+  const created_at = "2026-02-03T04:05:06.789Z";
+  const sent = { ...fields, created_at: "2026-02-03T05:05:06.789012+01:00" };
+  expect(await given(sent)).toMatchObject({ created_at, modified_at: created_at });
+  expect(await given({ ...fields, score: 0 })).toMatchObject({ created_at, score: 0 });
+  const path = `/feedback/${fields.id}`;
+  const changed = await api(path, { key: ours.editor, method: "PATCH", json: { score: 0.5 } });
+  expect(await changed.json()).toMatchObject({ created_at, score: 0.5 });
+  expect(await list(`run=${run.id}&max_created_at=2026-02-04T00:00:00Z`)).toMatchObject([
+    { created_at, score: 0.5 },
+  ]);
+  for (const wrong of ["yesterday", "99999-01-01T00:00:00Z"]) {
+    expect((await give({ ...fields, created_at: wrong })).status).toBe(422);
+  }
+});
+
 test("lists filter by fields and time of feedback", async () => {
   const run = wireRun("narrow");
   await batch(ours.editor, [run]);

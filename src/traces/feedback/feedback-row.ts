@@ -1,6 +1,7 @@
 import { AppError, invalid } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { toMicros } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
 import { MAX_FEEDBACK_BYTES } from "../limits.ts";
 import type { FeedbackRow } from "../rows/rows.ts";
@@ -16,7 +17,7 @@ export function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow 
       `Feedback is too large: send at most ${MAX_FEEDBACK_BYTES} bytes.`,
     );
   }
-  const { id, key, score, value, comment, feedback_source } = input;
+  const { id, key, score, value, comment, feedback_source, created_at } = input;
   return {
     id: id ?? newId(),
     run_id,
@@ -26,9 +27,15 @@ export function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow 
     source: feedback_source?.type ?? "api",
     comment: comment ?? null,
     body,
-    created_at: new Date().toISOString(),
+    created_at: toTime(created_at),
     modified_at: null,
   };
+}
+
+/** Returns a time with milliseconds: those of the column compare as texts. */
+function toTime(text: string | null | undefined): string {
+  const micros = text == null ? null : toMicros(text);
+  return new Date(micros === null ? Date.now() : Math.floor(micros / 1000)).toISOString();
 }
 
 function toText(value: unknown): string | null {

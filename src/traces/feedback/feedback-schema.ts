@@ -7,6 +7,7 @@ import {
   Timestamp,
   textField,
 } from "../../shared/schema.ts";
+import { toMicros } from "../../shared/times.ts";
 import { MAX_FEEDBACK_KEY_CHARS } from "../limits.ts";
 
 const Id = z.guid("must be a UUID").toLowerCase();
@@ -34,7 +35,11 @@ export const FeedbackCreateRequest = z
     feedback_config: z.unknown().optional().describe("Accepted, without effect"),
     feedback_group_id: Id.nullish().describe("Accepted, without effect"),
     comparative_experiment_id: Id.nullish().describe("Accepted, without effect"),
-    created_at: z.string().nullish().describe("Time of the feedback. Default: now"),
+    created_at: z
+      .string()
+      .refine((text) => toMicros(text) !== null, "must be an ISO 8601 time")
+      .nullish()
+      .describe("Time of the feedback. Default: now. A repeated `id` keeps its first time"),
     extend_trace_retention: z
       .boolean()
       .nullish()

@@ -15,6 +15,7 @@ import { openPartition } from "../object/slots.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertTraceRate } from "../rates.ts";
 import type { FeedbackRow } from "../rows/rows.ts";
+import type { KeptFields } from "../storage/feedback.ts";
 import { toFeedback, toRow } from "./feedback-row.ts";
 import {
   type Feedback,
@@ -34,8 +35,8 @@ export async function createFeedback(
   assertTraceRate(ctx, "feedback");
   const row = toRow(input, ["body"]);
   const partition = await partitionOf(ctx, row.run_id, input.session_id ?? null);
-  await saveFeedback(ctx, [{ row, partition }]);
-  return toFeedback(row, partition);
+  const [kept] = await saveFeedback(ctx, [{ row, partition }]);
+  return toFeedback({ ...row, ...kept }, partition);
 }
 
 export async function getFeedback(ctx: Context, feedback_id: string): Promise<Feedback> {
@@ -54,11 +55,12 @@ export async function updateFeedback(
   assertMay(ctx, "write");
   assertTraceRate(ctx, "feedback");
   const { row, partition } = await findFeedback(ctx, feedback_id);
-  const fields = FeedbackCreateRequest.parse({ ...parseObject(row.body), ...change });
   const { created_at, run_id, id, source } = row;
+  const sent = { ...parseObject(row.body), created_at };
+  const fields = FeedbackCreateRequest.parse({ ...sent, ...change });
   const changed = {
     ...toRow({ ...fields, run_id, id }, ["body"]),
-    ...{ created_at, source, modified_at: new Date().toISOString() },
+    ...{ source, modified_at: new Date().toISOString() },
   };
   await tracePartition(ctx.env, partition).putFeedback(partition, [changed]);
   return toFeedback(changed, partition);
@@ -89,18 +91,22 @@ async function findFeedback(ctx: Context, feedback_id: string) {
 }
 
 /** Saves locations before rows: ids of feedback do not contain the day of the run. */
-async function saveFeedback(ctx: Context, items: PlacedFeedback[]): Promise<void> {
+async function saveFeedback(ctx: Context, items: PlacedFeedback[]): Promise<KeptFields[]> {
   await saveLocations(
     ctx.env,
     ctx.caller.workspace_id,
     items.map(({ row, partition: { project_id, day } }) => ({ id: row.id, project_id, day })),
   );
   const groups = Map.groupBy(items, ({ partition }) => Object.values(partition).join("/"));
+  const kept: KeptFields[] = [];
   for (const [first, ...rest] of groups.values()) {
     if (!first) continue;
     const rows = [first, ...rest].map(({ row }) => row);
-    await tracePartition(ctx.env, first.partition).putFeedback(first.partition, rows);
+    kept.push(
+      ...(await tracePartition(ctx.env, first.partition).putFeedback(first.partition, rows)),
+    );
   }
+  return kept;
 }
 
 type PlacedFeedback = { row: FeedbackRow; partition: PartitionKey };

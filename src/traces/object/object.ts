@@ -22,7 +22,7 @@ import type { ExpiryTier } from "../reads/tiers.ts";
 import type { Columns, FeedbackRow } from "../rows/rows.ts";
 import { ColdStorage } from "../storage/cold-storage.ts";
 import type { FarParent } from "../storage/far-parents.ts";
-import type { FeedbackPosition, FeedbackRowQuery } from "../storage/feedback.ts";
+import type { FeedbackPosition, FeedbackRowQuery, KeptFields } from "../storage/feedback.ts";
 import { PartitionStore } from "../storage/partition.ts";
 import type { SealAttempt, SealedContents, SealedRange } from "../storage/sealed-files.ts";
 import { type ExpiryRequest, PartitionExpiry } from "./expiry.ts";
@@ -145,8 +145,8 @@ export class TracePartition extends DurableObject<Env> {
     return this.#read([], (reader) => readBelow(reader, trace_id, run_id));
   }
 
-  async putFeedback(partition: PartitionKey, rows: FeedbackRow[]): Promise<void> {
-    await this.#flush.change(partition, () => this.#store.putFeedback(rows));
+  async putFeedback(partition: PartitionKey, rows: FeedbackRow[]): Promise<KeptFields[]> {
+    return this.#flush.change(partition, () => this.#store.putFeedback(rows));
   }
 
   async getFeedback(id: string): Promise<FeedbackRow | null> {

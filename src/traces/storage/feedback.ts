@@ -14,6 +14,8 @@ export type FeedbackRowQuery = {
 
 export type FeedbackPosition = Pick<FeedbackRow, "id" | "created_at">;
 
+export type KeptFields = Pick<FeedbackRow, "run_id" | "created_at">;
+
 /** Condition on feedback that extends the retention of its run's trace. */
 const EXTENDS = "json_extract(body, '$.extend_trace_retention') IS NOT 0";
 
@@ -28,15 +30,17 @@ export class FeedbackTable {
     this.#onChange = onChange;
   }
 
-  put(row: FeedbackRow): void {
+  /** Returns the fields that a repeated id keeps. */
+  put(row: FeedbackRow): KeptFields {
     this.#onChange();
-    this.#sql.exec(
+    const stored = this.#sql.exec<KeptFields>(
       `INSERT INTO feedback
          (id, run_id, key, score, value, source, comment, body, created_at, modified_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET key = excluded.key, score = excluded.score,
          value = excluded.value, source = excluded.source, comment = excluded.comment,
-         body = excluded.body, modified_at = excluded.modified_at`,
+         body = excluded.body, modified_at = excluded.modified_at
+       RETURNING run_id, created_at`,
       row.id,
       row.run_id,
       row.key,
@@ -48,6 +52,7 @@ export class FeedbackTable {
       row.created_at,
       row.modified_at,
     );
+    return stored.one();
   }
 
   get(id: string): FeedbackRow | null {

@@ -8,7 +8,7 @@ import { ChangeBatch } from "./change-batch.ts";
 import { PartitionCounts } from "./counts.ts";
 import { deleteAllRuns, deleteTraces } from "./deletion.ts";
 import { type FarParent, findFarParents } from "./far-parents.ts";
-import { FeedbackTable } from "./feedback.ts";
+import { FeedbackTable, type KeptFields } from "./feedback.ts";
 import { Leftovers } from "./leftovers.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { extendNext, runsOfMixedTraces, shortLivedRuns } from "./retention.ts";
@@ -144,12 +144,14 @@ export class PartitionStore {
     });
   }
 
-  putFeedback(rows: FeedbackRow[]): void {
+  putFeedback(rows: FeedbackRow[]): KeptFields[] {
+    let kept: KeptFields[] = [];
     this.change(() => {
-      for (const row of rows) this.feedback.put(row);
+      kept = rows.map((row) => this.feedback.put(row));
     });
     const ids = rows.map(({ run_id }) => run_id);
     this.#extendTraces([...this.feedback.extendedAmong(ids)]);
+    return kept;
   }
 
   deleteFeedback(id: string): void {
