@@ -188,6 +188,17 @@ test("feedback has the time that it was sent with, which a repeated id keeps", a
   }
 });
 
+test("pages of feedback of one time neither repeat nor lose any", async () => {
+  const runs = [Date.now(), Date.now() - 3 * 86_400_000].map((at) => wireRun("even", {}, { at }));
+  await batch(ours.editor, runs);
+  const created_at = "2026-02-03T04:05:06.789Z";
+  const sent = Array.from({ length: 8 }, (_, n) => ({ id: idAt(n), run_id: runs[n % 2]?.id }));
+  for (const one of sent.toReversed()) await given({ ...one, key: "k", created_at });
+  const query = runs.map(({ id }) => `run=${id}`).join("&");
+  const pages = await Promise.all([0, 3, 6].map((n) => list(`${query}&limit=3&offset=${n}`)));
+  expect(pages.flat().map(({ id }) => id)).toEqual(sent.map(({ id }) => id));
+});
+
 test("lists filter by fields and time of feedback", async () => {
   const run = wireRun("narrow");
   await batch(ours.editor, [run]);

@@ -15,6 +15,7 @@ import { openPartition } from "../object/slots.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertTraceRate } from "../rates.ts";
 import type { FeedbackRow } from "../rows/rows.ts";
+import { compareTexts } from "../segments/codec/uuids.ts";
 import type { KeptFields } from "../storage/feedback.ts";
 import { toFeedback, toRow } from "./feedback-row.ts";
 import {
@@ -164,7 +165,7 @@ export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<
   );
   const page = lists
     .flat()
-    .sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
+    .sort((a, b) => compareTexts(b.created_at, a.created_at) || compareTexts(a.id, b.id))
     .slice(offset, offset + limit);
   const rows = await Promise.all(chunks(page, AT_ONCE).map((some) => readFeedback(ctx, some)));
   return rows.flat();
