@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { countWork } from "../support/counted-work.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import {
   batch,
@@ -265,6 +266,27 @@ describe("a multipart body", () => {
     expect(details.map(({ loc }) => loc[1])).toEqual([`feedback.${unknown}`, `feedback.${wrong}`]);
     expect(error).toMatch(/ The other 1 runs are stored\.$/);
     expect(await read(ours.viewer, run.id)).toMatchObject({ feedback_stats: { k: { n: 1 } } });
+  });
+
+  test("with much feedback finds its runs at once, and refuses more than 1000 parts", async () => {
+    const run = wireRun("rated");
+    const feedback = Array.from({ length: 1002 }, (_, n) => ({
+      name: `feedback.${idAt(n)}`,
+      data: JSON.stringify({ key: "k", score: 1, run_id: run.id }),
+    }));
+    await accepted(batch(ours.editor, [wireRun("rated")]));
+    const counted = await countWork([(await projectId(ours.viewer, "rated")) ?? ""]);
+    const response = await send(
+      multipart([{ name: `post.${run.id}`, data: JSON.stringify(run) }, ...feedback]),
+    );
+    const { trace_requests } = counted.stop();
+    expect(trace_requests).toBeGreaterThan(1);
+    expect(trace_requests).toBeLessThan(10);
+    expect(response.status).toBe(422);
+    const { details } = await response.json<{ details: { loc: unknown[]; msg: string }[] }>();
+    expect(details.map(({ loc }) => loc[1])).toEqual(feedback.slice(1000).map(({ name }) => name));
+    expect(details[0]?.msg).toContain("is beyond the 1000 feedback parts of a request");
+    expect(await read(ours.viewer, run.id)).toMatchObject({ feedback_stats: { k: { n: 1000 } } });
   });
 
   test.each([

@@ -1,10 +1,11 @@
 import { and } from "drizzle-orm";
+import type { z } from "zod";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, type Issue, invalid, issuesOf, notFound } from "../../shared/errors.ts";
 import { among, inWorkspace } from "../../shared/storage/sql.ts";
 import { toIssues } from "../../shared/validation.ts";
-import { chunks } from "../../shared/work/chunks.ts";
+import { chunks, mapConcurrent } from "../../shared/work/chunks.ts";
 import { dayOfId, findPartitions } from "../catalogue/catalogue.ts";
 import { resolveProject } from "../catalogue/projects.ts";
 import { partitions } from "../catalogue/table.ts";
@@ -35,7 +36,8 @@ export async function createFeedback(
   assertMay(ctx, "write");
   assertTraceRate(ctx, "feedback");
   const row = toRow(input, ["body"]);
-  const partition = await partitionOf(ctx, row.run_id, input.session_id ?? null);
+  const known = await partitionsOfRuns(ctx, [row.run_id]);
+  const partition = await partitionOf(ctx, row.run_id, input.session_id ?? null, known);
   const [kept] = await saveFeedback(ctx, [{ row, partition }]);
   return toFeedback({ ...row, ...kept }, partition);
 }
@@ -122,27 +124,28 @@ export async function createFeedbackBatch(
   items: { id: string; body: JsonObject }[],
 ): Promise<Issue[]> {
   const [placed, issues]: [PlacedFeedback[], Issue[]] = [[], []];
-  for (const { id, body } of items) {
-    const loc = ["body", `feedback.${id}`];
+  const read = items.map(({ id, body }) => ({
+    loc: ["body", `feedback.${id}`],
+    ...FeedbackCreateRequest.safeParse({ ...body, id }),
+  }));
+  const run_ids = read.flatMap(({ data }) => data?.run_id ?? data?.trace_id ?? []);
+  const known = await partitionsOfRuns(ctx, run_ids);
+  for (const { loc, data, error } of read) {
     try {
-      placed.push(await placeFeedback(ctx, { ...body, id }, loc));
-    } catch (error) {
-      issues.push(...issuesOf(error, loc));
+      if (error) throw unreadable(error, loc);
+      const row = toRow(data, loc);
+      const partition = await partitionOf(ctx, row.run_id, data.session_id ?? null, known);
+      placed.push({ row, partition });
+    } catch (failure) {
+      issues.push(...issuesOf(failure, loc));
     }
   }
   await saveFeedback(ctx, placed);
   return issues;
 }
 
-async function placeFeedback(
-  ctx: Context,
-  body: JsonObject,
-  loc: string[],
-): Promise<PlacedFeedback> {
-  const { data, error } = FeedbackCreateRequest.safeParse(body);
-  if (error) throw new AppError("invalid_request", error.message, { issues: toIssues(error, loc) });
-  const row = toRow(data, loc);
-  return { row, partition: await partitionOf(ctx, row.run_id, data.session_id ?? null) };
+function unreadable(error: z.ZodError, loc: string[]): AppError {
+  return new AppError("invalid_request", error.message, { issues: toIssues(error, loc) });
 }
 
 export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<Feedback[]> {
@@ -200,16 +203,30 @@ async function partitionsOf(
   return rows.map((partition) => ({ partition, ids: null }));
 }
 
+/** Returns the partitions of stored runs. */
+async function partitionsOfRuns(
+  ctx: Context,
+  run_ids: string[],
+): Promise<Map<string, PartitionKey>> {
+  const known = new Map<string, PartitionKey>();
+  const located = await findPartitions(ctx, [...new Set(run_ids)]);
+  await mapConcurrent(located, AT_ONCE, async ({ partition, ids }) => {
+    for (const id of await tracePartition(ctx.env, partition).hasRuns(ids)) {
+      known.set(id, partition);
+    }
+  });
+  return known;
+}
+
 /** Returns the partition of the run, or the one where a run that has not arrived belongs. */
 async function partitionOf(
   ctx: Context,
   run_id: string,
   session_id: string | null,
+  known: Map<string, PartitionKey>,
 ): Promise<PartitionKey> {
-  for (const { partition, ids } of await findPartitions(ctx, [run_id])) {
-    const [found] = await tracePartition(ctx.env, partition).hasRuns(ids);
-    if (found !== undefined) return partition;
-  }
+  const partition = known.get(run_id);
+  if (partition !== undefined) return partition;
   const day = dayOfId(run_id);
   if (session_id === null || day === null) throw notFound("Run", run_id);
   return openPartition(ctx, { project_id: await resolveProject(ctx, session_id), day }, run_id);

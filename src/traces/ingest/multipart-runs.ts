@@ -26,6 +26,8 @@ type Reading = Bundle & { drafts: Map<string, Draft>; containers: ContainerBudge
 
 /** Attachments are objects in R2: a request writes each with one call. */
 const MAX_FILES = 1000;
+/** Feedback of a run on another day is written by another call. */
+const MAX_FEEDBACK = 1000;
 const RUN_PART = /^(post|patch)\.([^.]+)(?:\.(inputs|outputs|events|extra|error|serialized))?$/;
 const ATTACHMENT_PART = /^attachment\.([^.]+)\.([^.]+)$/;
 const FEEDBACK_PART = /^feedback\.([^.]+)$/;
@@ -84,6 +86,9 @@ function addPart(part: MultipartPart, reading: Reading): void {
   if (feedback_id === undefined) throw unknown(name);
   const { value } = jsonOf(part, reading.containers);
   if (!isRecord(value)) throw invalid(["body", name], "must be a JSON object");
+  if (reading.feedback.length >= MAX_FEEDBACK) {
+    throw invalid(["body", name], `is beyond the ${MAX_FEEDBACK} feedback parts of a request`);
+  }
   reading.feedback.push({ id: idOf(feedback_id, name), body: value });
 }
 
