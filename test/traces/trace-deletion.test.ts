@@ -65,6 +65,18 @@ test("deleting traces removes their runs of all days, feedback, files and locati
   expect(await read(ours.viewer, kept.id)).toMatchObject({ inputs: { big } });
 });
 
+test("deleting a trace removes a run whose clock was behind that of its root at midnight", async () => {
+  const root = wireRun("behind", {}, { at: MIDNIGHT + 50 });
+  const child = wireRun("behind", {}, { at: MIDNIGHT - 50, parent: root });
+  await batch(ours.editor, [root, child]);
+  const json = {
+    session_id: await projectId(ours.viewer, "behind"),
+    trace_ids: [root.trace_id],
+  };
+  expect(await (await remove(json)).json()).toEqual({ message: "2 runs deleted." });
+  expect([await status(root), await status(child)]).toEqual([404, 404]);
+});
+
 test("deleting a trace removes replaced payloads", async () => {
   const run = wireRun("replaced", { outputs: { big: "x".repeat(1_000_000) } }, { at: MIDNIGHT });
   await batch(ours.editor, [run]);

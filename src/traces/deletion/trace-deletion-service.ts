@@ -3,7 +3,7 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { invalid } from "../../shared/errors.ts";
-import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
+import { DAY_US, dayOf, nowMicros, toMicros } from "../../shared/times.ts";
 import { chunks, mapConcurrent } from "../../shared/work/chunks.ts";
 import { dayOfId, livePartitions } from "../catalogue/catalogue.ts";
 import { assertNotHeld, resolveProject } from "../catalogue/projects.ts";
@@ -127,13 +127,17 @@ async function deleteFrom(
   return runs;
 }
 
-/** Returns the earliest day on which the traces can have runs, `""` when unknown. */
+/**
+ * Returns the earliest day on which the traces can have runs, `""` when unknown. It is the day before the roots: the clock
+ * of a child may be behind.
+ */
 async function firstDay(ctx: Context, trace_ids: string[]): Promise<string> {
   const located = await findLocations(ctx, trace_ids);
   const days = trace_ids.flatMap(
     (id) => located.get(id)?.homes.map(({ day }) => day) ?? [pastDayOf(id)],
   );
-  return days.toSorted()[0] ?? "";
+  const midnight = toMicros(`${days.toSorted()[0]}T00:00:00Z`);
+  return midnight === null ? "" : dayOf(midnight - DAY_US);
 }
 
 /** Random ids may look like those with a time. The day in such an id is almost always one of the far future. */
