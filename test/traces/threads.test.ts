@@ -64,6 +64,21 @@ test("pages of threads do not move when a thread is active again", async () => {
   ]);
 });
 
+test("pages of threads do not move when an older trace arrives late", async () => {
+  const turn = (thread_id: string, at: number) =>
+    wireRun("late talks", { extra: { metadata: { thread_id } } }, { at });
+  await batch(ours.editor, [turn("new", START + 3000), turn("old", START + 1000)]);
+  const id = await projectId(ours.viewer, "late talks");
+  const page = async (cursor: string | null) =>
+    (await query({ project_id: id, page_size: 1, cursor })).json<Threads>();
+  const first = await page(null);
+  await batch(ours.editor, [turn("between", START + 2000)]);
+  expect([first, await page(first.next_cursor)]).toMatchObject([
+    { items: [{ thread_id: "new" }], has_more: true },
+    { items: [{ thread_id: "old" }], has_more: false },
+  ]);
+});
+
 test("filters and times narrow threads; what is not supported is refused", async () => {
   const ids = async (json: object) =>
     (await (await query(json)).json<Threads>()).items.map(({ thread_id }) => thread_id);

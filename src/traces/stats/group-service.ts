@@ -30,7 +30,7 @@ export type ThreadsQuery = Pick<
   | "tree_filter"
   | "start_time"
   | "end_time"
->;
+> & { max_seq?: number | null };
 
 /** Groups a project's root runs by thread, most recently active first. */
 export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<RunGroups> {
@@ -46,7 +46,7 @@ export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<
 /** Returns the threads of the matching root runs, most recently active first. */
 export async function findThreads(ctx: Context, input: ThreadsQuery): Promise<TraceThread[]> {
   const { session, filter, search_filter, trace_filter, tree_filter } = input;
-  const { start_time, end_time } = input;
+  const { start_time, end_time, max_seq = null } = input;
   const query = {
     ...{ session, filter, search_filter, trace_filter, tree_filter },
     ...{ start_time, end_time, is_root: true },
@@ -54,7 +54,7 @@ export async function findThreads(ctx: Context, input: ThreadsQuery): Promise<Tr
   const threads = new Map<string, TraceThread>();
   const answers = queryPartitions(ctx, query, async (partition, runsQuery) => ({
     partition,
-    found: await tracePartition(ctx.env, partition).getThreads(runsQuery),
+    found: await tracePartition(ctx.env, partition).getThreads({ ...runsQuery, max_seq }),
   }));
   for await (const step of answers) {
     for (const { partition, found } of step) {

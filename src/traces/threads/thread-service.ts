@@ -20,15 +20,20 @@ import {
 
 const PREVIEW_CHARS = 1000;
 
-/** Position of a page. Later traces do not move threads between pages. */
-type Cursor = { offset: number; end_time: number };
+/** Position of a page. Later traces, and those stored after the first page, do not move threads between pages. */
+type Cursor = { offset: number; end_time: number; max_seq: number };
 
 export async function queryThreads(ctx: Context, input: ThreadsQueryRequest): Promise<ThreadsPage> {
   assertMay(ctx, "read");
   assertReadRate(ctx, "query_longer");
-  const end_time = input.max_start_time ?? nowMicros();
-  const cursor = input.cursor ? readCursor(input.cursor) : { offset: 0, end_time };
-  const threads = await findThreads(ctx, windowOf({ ...input, max_start_time: cursor.end_time }));
+  const now = nowMicros();
+  const first = { offset: 0, end_time: input.max_start_time ?? now, max_seq: now };
+  const cursor = input.cursor ? readCursor(input.cursor) : first;
+  const threads = await findThreads(ctx, {
+    ...windowOf({ ...input, max_start_time: cursor.end_time }),
+    // The clock of an object may be ahead: the first page has what was just stored there.
+    max_seq: cursor === first ? null : cursor.max_seq,
+  });
   const offset = cursor.offset + input.page_size;
   const page = threads.slice(cursor.offset, offset);
   const has_more = offset < threads.length;
@@ -177,14 +182,14 @@ function toNumber(cost: unknown): number | null {
   return typeof cost === "string" ? Number(cost) : null;
 }
 
-function writeCursor({ offset, end_time }: Cursor): string {
-  return encodeCursor({ o: offset, e: end_time });
+function writeCursor({ offset, end_time, max_seq }: Cursor): string {
+  return encodeCursor({ o: offset, e: end_time, w: max_seq });
 }
 
 function readCursor(text: string): Cursor {
-  const { o, e } = decodeCursor(text);
-  if (Number.isSafeInteger(o) && Number.isSafeInteger(e) && Number(o) >= 0) {
-    return { offset: Number(o), end_time: Number(e) };
+  const { o, e, w } = decodeCursor(text);
+  if ([o, e, w].every(Number.isSafeInteger) && Number(o) >= 0) {
+    return { offset: Number(o), end_time: Number(e), max_seq: Number(w) };
   }
   throw invalid(["body", "cursor"], "is invalid; send the cursor of the previous page, or none");
 }
