@@ -42,10 +42,7 @@ const Group = TraceStats.pick({
   feedback_stats: z.null().describe("Always `null`"),
   first_inputs: textField("Beginning of the first inputs", "Hello"),
   last_outputs: textField("Beginning of the last outputs", "How can I help?"),
-  last_error: z
-    .string()
-    .nullable()
-    .describe("Error of the last trace that failed, `null` when none did"),
+  last_error: z.string().nullable().describe("Error of the last trace, `null` without one"),
 });
 
 export const RunGroups = namedObject("RunGroups", {
