@@ -91,6 +91,26 @@ test("deleting a trace removes replaced payloads", async () => {
   expect(await objects(id)).toBe(0);
 });
 
+test("deleting a trace removes payloads of a late POST that its PATCH had replaced", async () => {
+  const run = wireRun("outrun", { outputs: { big: "x".repeat(1_000_000) } }, { at: MIDNIGHT });
+  const { trace_id, dotted_order } = run;
+  const end = { id: run.id, trace_id, dotted_order, session_name: "outrun", outputs: { small: 1 } };
+  await batch(ours.editor, [], [end]);
+  await batch(ours.editor, [run]);
+  const id = (await projectId(ours.viewer, "outrun")) ?? "";
+  expect([await objects(id), await read(ours.viewer, run.id)]).toMatchObject([
+    1,
+    { outputs: { small: 1 } },
+  ]);
+  const partition = env.PARTITIONS.getByName(`${id}/2026-03-02/0`);
+  await runDurableObjectAlarm(partition);
+  const [{ payload_bytes } = {}] = (await catalogue(id)).results as { payload_bytes?: number }[];
+  expect(payload_bytes).toBeGreaterThan(1_000_000);
+  await remove({ session_id: id, trace_ids: [run.trace_id] });
+  await runDurableObjectAlarm(partition);
+  expect(await objects(id)).toBe(0);
+});
+
 test("a run created again during its deletion keeps its new data", async () => {
   const run = wireRun("again", { outputs: { big: "x".repeat(1_000_000) } }, { at: MIDNIGHT });
   await batch(ours.editor, [run]);

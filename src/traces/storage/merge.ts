@@ -82,19 +82,25 @@ export function storedColumns(columns: RunColumns): RunColumns {
   };
 }
 
+/** @param names payloads of the change that the run gets */
 export function toPointers(stored: Pointers, change: RunChange, names: PayloadName[]): Pointers {
   const { exact: before, ...pointers }: Pointers = stored;
-  for (const name of names) {
+  for (const name of PAYLOADS) {
     const payload = change.payloads[name];
     if (payload === undefined) continue;
-    countReplaced(pointers, pointers[name], payload);
-    if ("key" in payload) pointers[name] = payload;
-    else delete pointers[name];
+    if (names.includes(name)) setPayload(pointers, name, payload);
+    else countReplaced(pointers, payload, pointers[name]);
   }
   if (change.attachments) {
     pointers.attachments = withinLimit({ ...pointers.attachments, ...change.attachments });
   }
   return { ...pointers, ...exactTexts(before, change.columns) };
+}
+
+function setPayload(pointers: Pointers, name: PayloadName, payload: Payload): void {
+  countReplaced(pointers, pointers[name], payload);
+  if ("key" in payload) pointers[name] = payload;
+  else delete pointers[name];
 }
 
 /** Drops what is beyond the limit of a run: requests may each bring some. */
@@ -104,10 +110,11 @@ function withinLimit(attachments: NonNullable<Pointers["attachments"]>) {
 
 function countReplaced(
   pointers: Pointers,
-  former: { key: string; bytes: number } | undefined,
-  payload: Payload,
+  former: Payload | undefined,
+  next: Payload | undefined,
 ): void {
-  if (former === undefined || ("key" in payload && payload.key === former.key)) return;
+  if (former === undefined || !("key" in former)) return;
+  if (next !== undefined && "key" in next && next.key === former.key) return;
   pointers.replaced = replacedBytes(pointers) + former.bytes;
 }
 
