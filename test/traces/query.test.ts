@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
-import { batch, projectId, type ReadRun, type WireRun, wireRun } from "./support/runs.ts";
+import { batch, idAt, projectId, type ReadRun, type WireRun, wireRun } from "./support/runs.ts";
 
 type Page = { runs: ReadRun[]; cursors: { next: string | null } };
 
@@ -82,8 +82,29 @@ test("runs are found by trace, parent and id, with or without their project", as
   const byTrace = { session: null, trace: root.id, order: "asc" };
   expect((await query(byTrace)).runs.map(({ id }) => id)).toEqual([root.id, llm.id, tool.id]);
   expect(await names({ session: null, parent_run: root.id })).toEqual(["model", "search"]);
-  const byId = await query({ session: null, id: [tool.id, next.id], is_root: true });
-  expect(byId.runs.map(({ id }) => id).sort()).toEqual([tool.id, next.id].sort());
+  const byId = await query({ session: null, id: [tool.id, next.id] });
+  expect(byId.runs.map(({ id }) => id)).toEqual([next.id, tool.id]);
+});
+
+test("runs named by id match the other fields of a query too", async () => {
+  const id = [root.id, llm.id, tool.id, next.id];
+  const find = (json: object) => names({ session: null, id, ...json });
+  expect(await find({})).toEqual(["agent", "model", "search", "agent"]);
+  expect(await find({ is_root: true })).toEqual(["agent", "agent"]);
+  expect(await find({ error: true })).toEqual(["agent"]);
+  expect(await find({ run_type: "tool", trace: root.id })).toEqual(["search"]);
+  expect(await find({ filter: 'eq(name, "model")' })).toEqual(["model"]);
+  expect(await find({ trace_filter: 'has(tags, "prod")' })).toEqual(["agent", "model", "search"]);
+  expect(await find({ start_time: "2026-05-06T00:00:00Z" })).toEqual(["agent"]);
+  await batch(ours.editor, [wireRun("elsewhere")]);
+  const other = await projectId(ours.viewer, "elsewhere");
+  expect(await find({ session: [other] })).toEqual([]);
+  expect(await find({ session: [session, other] })).toHaveLength(4);
+  const first = await query({ session: null, id, limit: 3 });
+  const rest = await query({ session: null, id, limit: 3, cursor: first.cursors.next });
+  expect([first.runs.length, rest.runs.length, rest.cursors.next]).toEqual([3, 1, null]);
+  const json = { id, session: [idAt(1)] };
+  expect((await api("/runs/query", { key: ours.viewer, json })).status).toBe(404);
 });
 
 test("trace filters match runs on both sides of midnight", async () => {

@@ -148,6 +148,18 @@ test("statistics contain only selected fields", async () => {
   });
 });
 
+test("statistics of runs by id count those that match the other fields", async () => {
+  const id = runs.map((run) => run.id);
+  const all = await stats({ id, session: [session] });
+  expect(all).toEqual(await stats({ id, session: null }));
+  const failed = await stats({ id, session: null, error: true });
+  expect(failed.run_count).toBeLessThan(Number(all.run_count));
+  expect(failed).toMatchObject({ error_rate: 1 });
+  await batch(ours.editor, [wireRun("not these")]);
+  const other = await projectId(ours.viewer, "not these");
+  expect(await stats({ id, session: [other] })).toMatchObject({ run_count: 0 });
+});
+
 describe("statistics reject", () => {
   test.each([
     [{ session: null }, "session"],

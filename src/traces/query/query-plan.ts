@@ -26,7 +26,7 @@ export function toPlan(input: RunsQueryRequest): QueryPlan {
   const cursor = input.cursor ? readCursor(input.cursor) : null;
   return {
     columns: columnsOf(input.select ?? null),
-    ids: null,
+    ids: input.id ?? null,
     order: input.order ?? "desc",
     limit: input.limit,
     after: cursor,
@@ -96,6 +96,7 @@ export function toQuery(
 export function scopeOf(plan: QueryPlan, session: string[] | null): Scope {
   return {
     session,
+    ids: plan.ids,
     trace: plan.trace_ids?.[0] ?? null,
     parent_run: plan.parent_run_id,
     reference_example: plan.reference_example_ids,

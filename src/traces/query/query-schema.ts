@@ -78,7 +78,9 @@ export const RunsQueryV2Request = Shared.extend({
     .nullish()
     .describe("Type of the runs"),
   reference_examples: Ids.nullish().describe("Ids of dataset examples"),
-  min_start_time: Moment.nullish().describe("Start time of the oldest run. Default: a day ago"),
+  min_start_time: Moment.nullish().describe(
+    "Start time of the oldest run. Default: a day ago, any time with `ids`",
+  ),
   max_start_time: Moment.nullish().describe("Start time of the newest run. Default: now"),
   has_error: LaxBoolean.nullish().describe("Whether the runs failed"),
   page_size: z

@@ -13,7 +13,7 @@ import { admitPayloads } from "../rows/payload-admission.ts";
 import type { Columns, TraceRunRow } from "../rows/rows.ts";
 import { findTracesBelow, moveBelow, type TraceBelow } from "../trees/called-traces.ts";
 import { type RunMatch, searchPartitions } from "./page-search.ts";
-import { columnsOf, type QueryPlan, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
+import { type QueryPlan, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
 import { partitionsInScope } from "./scope.ts";
 import { toRun } from "./to-run.ts";
@@ -35,8 +35,9 @@ export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<
   });
 }
 
-function isWithinWeek({ start_time, end_time }: RunsQueryRequest): boolean {
-  return start_time != null && (end_time ?? nowMicros()) - start_time <= 7 * DAY_US;
+/** Runs that are named by id are on few days. */
+function isWithinWeek({ id, start_time, end_time }: RunsQueryRequest): boolean {
+  return id != null || (start_time != null && (end_time ?? nowMicros()) - start_time <= 7 * DAY_US);
 }
 
 /** Returns a page of runs, which may have fewer than `limit`: they fit the size of a response. */
@@ -44,10 +45,6 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   assertMay(ctx, "read");
   assertReadRate(ctx, isWithinWeek(input) ? "query_week" : "query_longer");
   const select = input.select ?? null;
-  if (input.id) {
-    const found = await findByIds(ctx, input.id, columnsOf(select));
-    return { runs: await toRuns(ctx, found, select), next: null };
-  }
   // The root of a called trace is not a root of the trace that has called it.
   const below =
     input.trace && input.is_root !== true ? await findTracesBelow(ctx, input.trace) : [];
@@ -58,6 +55,7 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   const { found, seq, stopped } = await searchPartitions(ctx, groups, withoutLarge);
   const wanted = found.slice(0, input.limit);
   const page = await withLargeColumns(ctx.env, wanted, plan.columns);
+  if (input.id && page.length < wanted.length) throw tooLarge();
   // The next page begins after the last row of this one, or where the search has stopped.
   const last = found.length > page.length ? lastRow(page, wanted) : stopped;
   const max_seq = plan.max_seq ?? seq;
@@ -99,8 +97,8 @@ export async function findByIds(
   );
   const found = answers.flat();
   const page = await withLargeColumns(ctx.env, found, columns);
-  if (page.length === found.length) return page;
-  throw tooLarge();
+  if (page.length < found.length) throw tooLarge();
+  return page;
 }
 
 function tooLarge(): AppError {

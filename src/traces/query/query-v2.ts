@@ -44,7 +44,7 @@ export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Prom
     trace_filter: input.trace_filter,
     tree_filter: input.tree_filter,
     cursor: input.cursor,
-    start_time: input.min_start_time ?? nowMicros() - DAY_US,
+    start_time: input.min_start_time ?? (ids ? null : nowMicros() - DAY_US),
     end_time: input.max_start_time,
     limit: page_size ?? PAGE_SIZE,
     order: sort_order === "ASC" ? "asc" : "desc",

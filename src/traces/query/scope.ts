@@ -3,13 +3,14 @@ import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
-import { areLive, dayOfId } from "../catalogue/catalogue.ts";
+import { areLive, dayOfId, findPartitions } from "../catalogue/catalogue.ts";
 import { resolveProject } from "../catalogue/projects.ts";
 import { partitions, projects } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
 
 export type Scope = {
+  ids: string[] | null;
   session: string[] | null;
   trace: string | null;
   parent_run: string | null;
@@ -27,6 +28,7 @@ export async function partitionsInScope(
   scope: Scope,
   order: "asc" | "desc",
 ): Promise<PartitionRange[][]> {
+  if (scope.ids !== null) return partitionsOfRuns(ctx, scope.ids, scope.session);
   const ids = await projectsInScope(ctx, scope);
   if (ids !== null && ids.length === 0) return [];
   const { min_start_us, max_start_us } = scope;
@@ -50,6 +52,20 @@ export async function partitionsInScope(
     rows.map(({ partition }) => ranged(partition)),
     order,
   );
+}
+
+/** Returns one group, whose partitions may overlap. */
+async function partitionsOfRuns(
+  ctx: Context,
+  ids: string[],
+  session: string[] | null,
+): Promise<PartitionRange[][]> {
+  for (const id of session ?? []) await resolveProject(ctx, id);
+  const located = await findPartitions(ctx, ids);
+  const group = located
+    .map(({ partition }) => ({ partition, from_us: -Infinity, to_us: Infinity }))
+    .filter(({ partition }) => session === null || session.includes(partition.project_id));
+  return group.length === 0 ? [] : [group];
 }
 
 /** Returns `null` for all projects of the workspace. */

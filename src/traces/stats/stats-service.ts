@@ -3,9 +3,7 @@ import type { Context } from "../../shared/context.ts";
 import type { FeedbackTotals } from "../aggregates/feedback-totals.ts";
 import type { GroupBy } from "../aggregates/matching-runs.ts";
 import type { Facet, PartitionStats } from "../aggregates/stats.ts";
-import { findPartitions } from "../catalogue/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
-import { toPlan, toQuery } from "../query/query-plan.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";
 import { assertTraceRate } from "../rates.ts";
 import { DISTRIBUTIONS, RunTotals, TIMES } from "../totals.ts";
@@ -77,9 +75,9 @@ export async function countRuns(
     feedback: [],
     facets: [],
   };
-  const results = input.id
-    ? statsById(ctx, input.id, group_by)
-    : statsInScope(ctx, input, group_by);
+  const results = queryPartitions(ctx, input, (partition, query) =>
+    tracePartition(ctx.env, partition).getStats(query, group_by),
+  );
   for await (const answers of results) {
     for (const answer of answers) addTo(counted, answer);
   }
@@ -95,28 +93,6 @@ function addTo(counted: CountedRuns, { totals, groups, feedback, facets }: Parti
     known.merge(data);
     counted.groups.set(group, known);
   }
-}
-
-async function* statsById(
-  ctx: Context,
-  ids: string[],
-  group_by: GroupBy | null,
-): AsyncGenerator<PartitionStats[]> {
-  const plan = toPlan({ limit: 1 });
-  for (const { partition, ids: here } of await findPartitions(ctx, ids)) {
-    const query = { ...toQuery(plan, partition, { trace: [], tree: [] }), ids: here };
-    yield [await tracePartition(ctx.env, partition).getStats(query, group_by)];
-  }
-}
-
-async function* statsInScope(
-  ctx: Context,
-  input: Omit<RunsQueryRequest, "limit">,
-  group_by: GroupBy | null,
-): AsyncGenerator<PartitionStats[]> {
-  yield* queryPartitions(ctx, input, (partition, query) =>
-    tracePartition(ctx.env, partition).getStats(query, group_by),
-  );
 }
 
 function toGrouping(group_by: RunStatsRequest["group_by"]) {
