@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { toIncoming } from "../../src/traces/ingest/incoming.ts";
@@ -161,6 +162,18 @@ test("an isolate that does not know a new generation yet changes runs where they
   expect(await slotsWith(project_id, split.id, all)).toEqual([slotOf(split.id, 1)]);
   expect(await slotsWith(project_id, unknown.id, all)).toEqual([firstSlot(1)]);
   expect(await read(ours.viewer, split.id)).toMatchObject({ outputs: { a: 1 } });
+});
+
+test("no call for an old slot creates its object again", async () => {
+  const partition = { project_id: crypto.randomUUID(), day, slot: 0 };
+  const run = { id: crypto.randomUUID(), trace_id: crypto.randomUUID(), dotted_order: "" };
+  const parent = { ...run, end_us: NOON * 1000, span_ids: [run.id] };
+  await tracePartition(env, partition).markFull();
+  await tracePartition(env, partition).linkSpans(partition, [parent], true);
+  const stub = env.PARTITIONS.getByName(Object.values(partition).join("/"));
+  await runInDurableObject(stub, async (_, { storage }) => {
+    expect([await storage.getAlarm(), (await storage.list()).size]).toEqual([null, 0]);
+  });
 });
 
 test("a slot follows the one for its traces in the generation before", () => {

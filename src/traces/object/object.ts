@@ -51,8 +51,9 @@ export class TracePartition extends DurableObject<Env> {
   }
 
   /** Places spans below runs of earlier days, and returns the runs that later days need. */
-  async linkSpans(partition: PartitionKey, parents: FarParent[]) {
-    return this.#flush.change(partition, () => this.#store.linkSpans(parents));
+  async linkSpans(partition: PartitionKey, parents: FarParent[], known_only: boolean) {
+    const link = () => this.#store.linkSpans(parents, known_only);
+    return this.#flush.change(partition, link, () => this.#store.exists);
   }
 
   /** New runs belong to the next generation from now on. */

@@ -59,10 +59,7 @@ export async function addSlot(ctx: Context, home: Home, slot: number): Promise<n
   const { known } = await daySlots(ctx, home);
   if (known.has(slot)) return slot;
   const before = slotBefore(slot);
-  if (before !== null) {
-    const partition = { ...home, slot: await addSlot(ctx, home, before) };
-    await tracePartition(ctx.env, partition).markFull();
-  }
+  if (before !== null) await tracePartition(ctx.env, { ...home, slot: before }).markFull();
   await ctx.db
     .insert(partitions)
     .values({

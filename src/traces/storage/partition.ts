@@ -100,9 +100,9 @@ export class PartitionStore {
     return { unknown, far, rows: this.counts.current.rows };
   }
 
+  /** An object without runs may be deleted, and is not created again. */
   markFull(): void {
-    migrate(this.#storage, MIGRATIONS);
-    if (this.#storage.kv.get(FULL) === undefined) this.#storage.kv.put(FULL, true);
+    if (this.exists && this.#storage.kv.get(FULL) === undefined) this.#storage.kv.put(FULL, true);
   }
 
   /** Returns runs as parents. An id may be one of the run, or of a span that the run has. */
@@ -111,8 +111,12 @@ export class PartitionStore {
     return findParents(this.#storage.sql, { byId: (id) => this.runs.byId(id) }, ids);
   }
 
-  /** Places spans below runs of earlier days. Returns the runs of this day that continue on a later one. */
-  linkSpans(parents: FarParent[]): FarParent[] {
+  /**
+   * Places spans below runs of earlier days. Returns the runs of this day that continue on a later one. With `known_only`,
+   * creates no object.
+   */
+  linkSpans(parents: FarParent[], known_only: boolean): FarParent[] {
+    if (known_only && !this.exists) return [];
     this.change((batch) => {
       const links = new SpanLinks(this.#storage.sql, batch);
       links.addFarParents(parents);
