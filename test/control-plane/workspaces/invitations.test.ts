@@ -168,6 +168,31 @@ describe("a person", () => {
     expect(found?.reaches.map(({ workspace_id }) => workspace_id)).toEqual([stranger.workspace_id]);
   });
 
+  test("has what it decides in the audit log of the workspace", async () => {
+    const host = await workspace();
+    const { email, user_id, call, invitations } = await person();
+    const decide = async (change: (id: string) => Promise<Response>) => {
+      await invite(email, host);
+      const [invitation] = await invitations();
+      expect((await change(invitation?.id ?? "")).status).toBe(204);
+      return invitation?.id ?? "";
+    };
+    const declined = await decide((id) => call(`/v1/invitations/${id}`, "DELETE"));
+    const accepted = await decide((id) => call(`/v1/invitations/${id}/accept`, "POST"));
+    const left = await call(`/v1/me/organizations/${host.organization_id}`, "DELETE");
+    expect(left.status).toBe(204);
+    const { resources } = await (await api("/v1/audit-logs", { key: host.admin })).json<{
+      resources: { action: string; user_id: string | null; resources: { id: string }[] }[];
+    }>();
+    const made = resources.filter(({ user_id }) => user_id !== null);
+    expect(made.map(({ action, user_id }) => [action, user_id])).toEqual([
+      ["leaveOrganization", accepted],
+      ["acceptInvitation", accepted],
+      ["declineInvitation", declined],
+    ]);
+    expect(user_id).not.toBe(accepted);
+  });
+
   test("leaves an organization, and has no session without one", async () => {
     const { call } = await person();
     const path = `/v1/me/organizations/${ours.organization_id}`;

@@ -1,7 +1,11 @@
+import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import type { AppEnv } from "../../../shared/context.ts";
+import { type AppEnv, database } from "../../../shared/context.ts";
 import { router } from "../../../shared/http/http.ts";
+import { log } from "../../../shared/log.ts";
 import { ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
+import { recordChangeOfPerson } from "../audit/audit-service.ts";
+import type { Resource } from "../audit/changes.ts";
 import { resolvePrincipal } from "../auth.ts";
 import { InvitationList, InvitationPath, OrganizationPath } from "./invitation-schema.ts";
 import {
@@ -9,6 +13,7 @@ import {
   declineInvitation,
   leaveOrganization,
   listInvitations,
+  type Member,
 } from "./invitation-service.ts";
 
 /** Routes of a signed-in person, outside of any workspace. */
@@ -27,6 +32,16 @@ invitationRoutes.use("/v1/me/organizations/*", requirePrincipal);
 
 const operation = operationWithTag("Sessions");
 const PATH = "/v1/invitations";
+
+/** The change is made: the log of the Worker keeps what the audit log misses. */
+async function record(c: Context<AppEnv>, action: string, member: Member, resource: Resource) {
+  const change = { request_id: c.var.requestId, action, resources: [resource], status: 204 };
+  const { user_id, workspace_ids } = member;
+  await recordChangeOfPerson(database(c.env), member, change).catch((error: unknown) => {
+    const ids = { resources: resource.id, workspace_ids: String(workspace_ids), user_id };
+    log.error("audit_failed", error, { ...change, ...ids });
+  });
+}
 
 const list = operation("get", PATH, "listInvitations", {
   summary: "List invitations",
@@ -48,7 +63,9 @@ const accept = operation("post", `${PATH}/{invitation_id}/accept`, "acceptInvita
   },
 });
 invitationRoutes.openapi(accept, async (c) => {
-  await acceptInvitation(c.env, c.req.raw.headers, c.req.valid("param").invitation_id);
+  const { invitation_id } = c.req.valid("param");
+  const member = await acceptInvitation(c.env, c.req.raw.headers, invitation_id);
+  await record(c, "acceptInvitation", member, { name: "invitation_id", id: invitation_id });
   return c.body(null, 204);
 });
 
@@ -59,7 +76,9 @@ const decline = operation("delete", `${PATH}/{invitation_id}`, "declineInvitatio
   responses: { 204: { description: "The invitation is deleted" } },
 });
 invitationRoutes.openapi(decline, async (c) => {
-  await declineInvitation(c.env, c.req.raw.headers, c.req.valid("param").invitation_id);
+  const { invitation_id } = c.req.valid("param");
+  const member = await declineInvitation(c.env, c.req.raw.headers, invitation_id);
+  await record(c, "declineInvitation", member, { name: "invitation_id", id: invitation_id });
   return c.body(null, 204);
 });
 
@@ -74,6 +93,8 @@ const leave = operation("delete", "/v1/me/organizations/{organization_id}", "lea
   },
 });
 invitationRoutes.openapi(leave, async (c) => {
-  await leaveOrganization(c.env, c.req.raw.headers, c.req.valid("param").organization_id);
+  const { organization_id } = c.req.valid("param");
+  const member = await leaveOrganization(c.env, c.req.raw.headers, organization_id);
+  await record(c, "leaveOrganization", member, { name: "organization_id", id: organization_id });
   return c.body(null, 204);
 });

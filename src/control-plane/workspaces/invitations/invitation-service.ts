@@ -1,5 +1,5 @@
 import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
-import { database } from "../../../shared/context.ts";
+import { type Database, database } from "../../../shared/context.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { hasOtherAdmin, lastAdmin } from "../admins.ts";
@@ -52,8 +52,11 @@ export async function listInvitations(env: Env, headers: Headers): Promise<Invit
   };
 }
 
+/** A user of an organization, and the workspaces that it reaches. */
+export type Member = { user_id: string; workspace_ids: string[] };
+
 /** Binds the invited user to the person. */
-export async function acceptInvitation(env: Env, headers: Headers, id: string): Promise<void> {
+export async function acceptInvitation(env: Env, headers: Headers, id: string): Promise<Member> {
   const db = database(env);
   const person = await personOf(env, headers);
   const accepted = await db
@@ -68,12 +71,14 @@ export async function acceptInvitation(env: Env, headers: Headers, id: string): 
     });
   if (accepted.length === 0) throw notFound("Invitation", id);
   forgetCallers();
+  return memberOf(db, id);
 }
 
 /** Deletes the invited user. The organization may invite the address again. */
-export async function declineInvitation(env: Env, headers: Headers, id: string): Promise<void> {
+export async function declineInvitation(env: Env, headers: Headers, id: string): Promise<Member> {
   const db = database(env);
   const person = await personOf(env, headers);
+  const member = await memberOf(db, id);
   const isMeant = and(eq(users.id, id), isInvitationOf(person));
   const invited = db.select({ id: users.id }).from(users).where(isMeant);
   const [, { meta }] = await db.batch([
@@ -81,6 +86,7 @@ export async function declineInvitation(env: Env, headers: Headers, id: string):
     db.delete(users).where(isMeant),
   ]);
   if (meta.changes === 0) throw notFound("Invitation", id);
+  return member;
 }
 
 /** Removes the person from an organization, with memberships and personal keys. */
@@ -88,7 +94,7 @@ export async function leaveOrganization(
   env: Env,
   headers: Headers,
   organization_id: string,
-): Promise<void> {
+): Promise<Member> {
   const db = database(env);
   const person = await personOf(env, headers);
   const isMeant = and(
@@ -97,8 +103,21 @@ export async function leaveOrganization(
   );
   const [user] = await db.select().from(users).where(isMeant);
   if (user === undefined) throw notFound("Organization", organization_id);
+  const member = await memberOf(db, user.id);
   const isDeleted = await deleteUser(db, user, keepsAdmins(user));
   if (!isDeleted) throw lastAdmin("organization or of one of its workspaces");
+  return member;
+}
+
+async function memberOf(db: Database, user_id: string): Promise<Member> {
+  const isReached = sql`(${users.organization_role} = 'admin' OR EXISTS (
+    SELECT 1 FROM memberships m WHERE m.user_id = ${users.id} AND m.workspace_id = ${workspaces.id}))`;
+  const reached = await db
+    .select({ id: workspaces.id })
+    .from(users)
+    .innerJoin(workspaces, eq(workspaces.organization_id, users.organization_id))
+    .where(and(eq(users.id, user_id), isReached));
+  return { user_id, workspace_ids: reached.map(({ id }) => id) };
 }
 
 /** SQL condition: each workspace that the user is an admin of has another one. */
