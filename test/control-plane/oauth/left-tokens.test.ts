@@ -2,13 +2,15 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, test } from "vitest";
+import { saveToken } from "../../../src/control-plane/oauth/authorizations/new-token.ts";
 import { sweepLeftTokens } from "../../../src/control-plane/oauth/storage/left-tokens.ts";
-import { oauth_tokens } from "../../../src/control-plane/oauth/table.ts";
+import { tokenObject } from "../../../src/control-plane/oauth/storage/stub.ts";
+import { oauth_authorizations, oauth_tokens } from "../../../src/control-plane/oauth/table.ts";
 import { memberships, users } from "../../../src/control-plane/workspaces/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { createApiKey, revokeApiKey, setMembership } from "../../support/organizations.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
-import { person, provider, tokenOf } from "./support.ts";
+import { authenticate, person, provider, tokenOf } from "./support.ts";
 
 let ours: TestWorkspace;
 let takesNothingBack: string;
@@ -20,6 +22,15 @@ beforeAll(async () => {
 });
 
 const HOUR_MS = 3_600_000;
+const GRANT = {
+  access_token: "access",
+  refresh_token: null,
+  token_type: "Bearer",
+  expires_at: null,
+  refresh_at: null,
+  scopes: null,
+  account_label: null,
+};
 const db = () => database(env);
 
 async function member() {
@@ -76,6 +87,29 @@ test("a member who is added again before the sweep keeps the tokens", async () =
   await db().delete(memberships).where(eq(memberships.user_id, user_id));
   await sweep();
   expect(await isKept(id)).toBe(false);
+});
+
+test("a consent that ends after its owner has left stores no token that stays", async () => {
+  const { user_id, key } = await person(ours, "viewer");
+  const renew = async () => {
+    const { auth_id } = await authenticate(key, { provider: takesNothingBack, force_new: true });
+    const [row] = await db()
+      .select()
+      .from(oauth_authorizations)
+      .where(eq(oauth_authorizations.id, auth_id));
+    if (row === undefined) throw new Error("The consent has no row");
+    return row;
+  };
+  const [present, late] = [await renew(), await renew()];
+  const end = async (row: typeof present) => {
+    await tokenObject(env, row.token_id).store(row.token_id, GRANT);
+    expect(await saveToken(db(), row, GRANT)).toBe(true);
+    await sweep();
+    return isKept(row.token_id);
+  };
+  expect(await end(present)).toBe(true);
+  await removeMember(user_id);
+  expect(await end(late)).toBe(false);
 });
 
 test("an admin of the organization keeps the tokens until that role is taken away", async () => {

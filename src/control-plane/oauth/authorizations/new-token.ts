@@ -19,6 +19,8 @@ export async function saveToken(
     requested_scopes: row.scopes,
     expires_at: grant.expires_at,
     is_default: row.is_default,
+    // The owner may have left during the consent: the sweep finds out.
+    left_at: now,
     updated_at: now,
   };
   const label = grant.account_label;

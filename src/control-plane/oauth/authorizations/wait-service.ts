@@ -1,6 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
 import type { WaitResponse } from "../authorization-schema.ts";
 import { ownerOf } from "../owner.ts";
@@ -12,6 +13,12 @@ import { readToken } from "../tokens/token-service.ts";
 const POLL_MS = 200;
 const SLOWEST_POLL_MS = 1000;
 
+/** Each reads the database once a second. */
+const MAX_WAITS = 100;
+const RETRY_AFTER_SECONDS = 10;
+/** Waits in progress in this isolate by owner. */
+const waits = new Map<string, number>();
+
 type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
 /** Returns when the authorization has ended, or after the timeout. */
@@ -22,6 +29,30 @@ export async function waitAuthorization(
 ): Promise<WaitResponse> {
   assertMay(ctx, "read");
   const owner = ownerOf(ctx.caller);
+  const key = `${ctx.caller.workspace_id}/${owner}`;
+  const begun = (waits.get(key) ?? 0) + 1;
+  if (begun > MAX_WAITS) throw tooManyWaits();
+  waits.set(key, begun);
+  try {
+    return await poll(ctx, auth_id, owner, timeout_seconds);
+  } finally {
+    const left = (waits.get(key) ?? 1) - 1;
+    if (left > 0) waits.set(key, left);
+    else waits.delete(key);
+  }
+}
+
+function tooManyWaits(): AppError {
+  const text = `More than ${MAX_WAITS} waits at once: end some, or wait with a shorter timeout.`;
+  return new AppError("rate_limited", text, { retry_after_seconds: RETRY_AFTER_SECONDS });
+}
+
+async function poll(
+  ctx: Context,
+  auth_id: string,
+  owner: string,
+  timeout_seconds: number,
+): Promise<WaitResponse> {
   const until = Date.now() + timeout_seconds * 1000;
   for (let pause = POLL_MS; ; pause = Math.min(pause * 1.2, SLOWEST_POLL_MS)) {
     const row = await findAuthorization(ctx, auth_id, owner);
