@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Context, Database } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
@@ -165,6 +165,25 @@ export function insertRevisionOf(
     changed_secrets,
     ...commit,
   });
+}
+
+const MAX_COPIES = 100;
+const COPIES_MS = 60 * 60 * 1000;
+
+/** A copy has up to a megabyte and needs no build: in a loop they would fill the database. */
+export async function assertCopyRate({ db }: Context, deployment_id: string): Promise<void> {
+  const [row] = await db
+    .select({ created_at: revisions.created_at })
+    .from(revisions)
+    .where(eq(revisions.deployment_id, deployment_id))
+    .orderBy(desc(revisions.number))
+    .limit(1)
+    .offset(MAX_COPIES - 1);
+  const room_at_ms = row === undefined ? 0 : Date.parse(row.created_at) + COPIES_MS;
+  const retry_after_seconds = Math.ceil((room_at_ms - Date.now()) / 1000);
+  if (retry_after_seconds <= 0) return;
+  const text = `Deployment ${deployment_id} has ${MAX_COPIES} new revisions in an hour: retry in ${retry_after_seconds} s.`;
+  throw new AppError("rate_limited", text, { retry_after_seconds });
 }
 
 type CopyInput = Omit<RevisionInput, "preview" | "commit"> & {

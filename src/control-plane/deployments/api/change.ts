@@ -10,6 +10,7 @@ import { deleteCodeRecords } from "../isolate/code-record.ts";
 import { sendBuilds } from "../queue.ts";
 import type { RevisionTrigger } from "../revision-schema.ts";
 import {
+  assertCopyRate,
   copyRevision,
   type DeploymentRow,
   findDeployment,
@@ -129,6 +130,7 @@ async function assertAllowed(
   change: DeploymentChange,
 ): Promise<void> {
   if (change.revision?.copied === null) await assertStorageQuota(ctx);
+  else if (change.revision !== null) await assertCopyRate(ctx, before.id);
   await assertUploaded(ctx, change);
   const { integration_id } = change.source_config ?? {};
   if (integration_id) await assertIntegration(ctx, { ...before.source_config, integration_id });

@@ -13,6 +13,7 @@ import type { Revision, RevisionCreateRequest } from "../revision-schema.ts";
 import { INTERRUPTED, isFinished, statusesBefore } from "../revisions.ts";
 import {
   assertChangeable,
+  assertCopyRate,
   copyRevision,
   type DeploymentRow,
   findDeployment,
@@ -105,6 +106,7 @@ export async function redeployRevision(
   assertMay(ctx, "write");
   const source = await findRevision(ctx, path);
   const { deployment_id } = path;
+  await assertCopyRate(ctx, deployment_id);
   if (!isFinished(source.status)) {
     const text = `Revision ${source.id} is ${source.status}: wait until the build ends, or interrupt it first.`;
     throw new AppError("bad_request", text);

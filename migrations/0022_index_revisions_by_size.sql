@@ -1,0 +1,1 @@
+CREATE INDEX `revisions_by_size` ON `revisions` (`deployment_id`,`artifact_key`,`artifact_bytes`,`log_bytes`);
