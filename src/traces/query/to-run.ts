@@ -90,9 +90,11 @@ function previewsOf(row: TraceRunRow, wanted: ReadonlySet<string> | null): JsonO
 }
 
 function scalars(row: TraceRunRow): JsonObject {
-  const { start_us, end_us, first_token_us, is_root, ...rest } = row;
+  const { start_us, end_us, first_token_us, is_root, execution_order, ...rest } = row;
   return {
     ...rest,
+    // Earlier versions stored numbers that no answer has.
+    execution_order: Number.isSafeInteger(execution_order) ? execution_order : null,
     is_root: is_root === 1,
     start_time: toIso(start_us),
     end_time: end_us === null ? null : toIso(end_us),
