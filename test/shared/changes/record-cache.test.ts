@@ -28,7 +28,8 @@ function records(db: D1Database = env.DB) {
   const feed = new ChangeFeed();
   const scopeOf = ({ id }: Cached) => id;
   const times = { max_age_ms: MAX_AGE_MS, max_outage_ms: MAX_OUTAGE_MS, life_ms: LIFE_MS };
-  const cache = new RecordCache<Cached>({ ...times, scopeOf, feed });
+  const sizeOf = ({ text }: Cached) => text.length;
+  const cache = new RecordCache<Cached>({ ...times, scopeOf, sizeOf, feed });
   return {
     feed,
     get: (id: string, text: string) => cache.get(own, id, async () => ({ id, text })),
@@ -63,6 +64,20 @@ test("one statement in each period shows which of many records has changed", asy
   expect(await get(changed, "second")).toMatchObject({ text: "second" });
   for (const id of others) expect(await get(id, "second")).toMatchObject({ text: "first" });
   expect(prepare).toHaveBeenCalledTimes(1);
+});
+
+test("large records replace the oldest ones, and small ones stay beside them", async () => {
+  const { get } = records();
+  const id = crypto.randomUUID();
+  await change(id);
+  const large = "x".repeat(1024 * 1024);
+  for (const name of ["a", "b", "c"]) await get(name, large);
+  await get(id, "small");
+  expect((await get("a", "again")).text).toBe(large);
+  await get("d", large);
+  expect((await get("b", "again")).text).toBe(large);
+  expect((await get(id, "again")).text).toBe("small");
+  expect((await get("a", "again")).text).toBe("again");
 });
 
 test("a record is read again after its life, and when D1 was restored to an earlier time", async () => {

@@ -21,6 +21,7 @@ const assistants = new RecordCache<DeploymentAssistant>({
   max_age_ms: 1000,
   max_outage_ms: 10 * 60 * 1000,
   scopeOf: ({ deployment_id }) => deployment_id,
+  sizeOf: ({ assistant }) => JSON.stringify(assistant).length,
 });
 
 /** Resolves an assistant by its id or the name of its graph. */
