@@ -158,6 +158,9 @@ export type CancelChoice = {
   run_ids: string[] | null;
   /** Chooses runs when `run_ids` is `null`. */
   status: "pending" | "running" | "all";
+  /** Leaves out what came after a time, in epoch milliseconds. */
+  accepted_until?: number;
+  last_id?: string;
 };
 
 /** Cancels runs that were accepted until a time, in threads that the directory did not have then. */

@@ -79,7 +79,7 @@ export function decideMultitask(
 }
 
 type RunStatuses = {
-  get(run_id: string): { status: RunStatus; due_at: number; accepted_at: number } | null;
+  get(run_id: string): ChosenRun | null;
   queue: { inFlight(): string[] };
 };
 
@@ -88,6 +88,13 @@ export const BULK_REASON = "bulk: cancelled by POST /runs/cancel";
 
 /** Difference of the clocks of two machines. */
 const CLOCKS_MS = 1000;
+
+type ChosenRun = {
+  status: RunStatus;
+  due_at: number;
+  accepted_at: number;
+  started_at: number | null;
+};
 
 type RunChoice = {
   run_ids: string[] | null;
@@ -106,15 +113,24 @@ export function chooseRuns(
   const isMatch = (id: string) => {
     const run = runs.get(id);
     if (run === null || isLater(id, run, until)) return false;
+    if (status === "running" && startsAfter(run, until)) return false;
     return status === "all" || run.status === status;
   };
   const found = run_ids?.filter((id) => runs.get(id)) ?? inFlight.filter(isMatch);
   return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };
 }
 
+/** A run that waited at the time of the request starts because of it. */
+function startsAfter(
+  { started_at }: ChosenRun,
+  { accepted_until = Number.POSITIVE_INFINITY }: Pick<RunChoice, "accepted_until">,
+): boolean {
+  return started_at === null || started_at > accepted_until;
+}
+
 function isLater(
   id: string,
-  { due_at, accepted_at }: { due_at: number; accepted_at: number },
+  { due_at, accepted_at }: ChosenRun,
   { accepted_until = Number.POSITIVE_INFINITY, last_id }: Omit<RunChoice, "run_ids" | "status">,
 ): boolean {
   // Ids of an idempotency key or of a cron begin with an earlier time.

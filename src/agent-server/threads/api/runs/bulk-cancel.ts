@@ -36,9 +36,11 @@ export async function cancelRuns(
     threadWithFilters(ctx.env, deployment_id, id, filters).cancelRuns(of, action, BULK_REASON);
   if (!thread_id && !run_ids?.length) {
     const filters = await allow(undefined);
-    const cancelAll = (ids: string[]) => sum(ids.map((id) => cancelIn(id, filters)));
+    const all = { status: choice.status, accepted_until: Date.now(), last_id: newId() };
+    const cancelAll = (ids: string[]) =>
+      sum(ids.map((id) => cancelIn(id, filters, { run_ids: null, ...all })));
     return assertFound(
-      await cancelBusy(ctx, deployment_id, { ...choice, action, filters }, cancelAll),
+      await cancelBusy(ctx, deployment_id, { ...all, action, filters }, cancelAll),
     );
   }
   // A threadless run's thread shares its id. All are allowed before the first is cancelled.
@@ -59,14 +61,14 @@ function assertFound(found: number): void {
 async function cancelBusy(
   ctx: Context,
   deployment_id: string,
-  { status, action, filters }: Omit<LateCancellation, "accepted_until" | "last_id">,
+  late: LateCancellation,
   cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
-  const late = { accepted_until: Date.now(), last_id: newId(), status, action, filters };
+  const { filters } = late;
   let found = 0;
   const visit = () =>
-    visitBusyThreads(ctx, { deployment_id, filters, with_temporary: true }, async (thread_ids) => {
-      found += await cancel(thread_ids);
+    visitBusyThreads(ctx, { deployment_id, filters, with_temporary: true }, async (ids) => {
+      found += await cancel(ids);
     });
   await visit();
   if (found === 0) await scheduler.wait(DIRECTORY_LAG_MS);
