@@ -153,10 +153,13 @@ export async function followRun(ctx: Context, id: RunId, follow: StreamChoice) {
   return (await object.followRun(id.run_id, follow)) ?? runNotFound();
 }
 
-async function openFollowed(ctx: Context, { run_id: _, ...thread }: RunId, cancels: boolean) {
+/** A client that leaves then cancels: it needs both permissions. */
+async function openFollowed(ctx: Context, { run_id, ...thread }: RunId, cancels: boolean) {
   const { object } = await openThread(ctx, thread, "read", {});
-  // A client that leaves then cancels.
-  return cancels ? (await openThread(ctx, thread, "update", CANCEL)).object : object;
+  if (!cancels) return object;
+  const { object: changeable } = await openThread(ctx, thread, "update", CANCEL);
+  if (!(await object.hasRun(run_id))) runNotFound();
+  return changeable;
 }
 
 const CANCEL: { action: CancelAction; metadata: Record<string, unknown> } = {
