@@ -3,14 +3,13 @@ import type { AppEnv, Caller } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { closeReason, isSendable } from "../../shared/http/sockets.ts";
 import { log } from "../../shared/log.ts";
+import { type Watch, watchedStream } from "../../shared/work/watched-stream.ts";
 import { assertCredentialValid, credentialOf } from "./auth.ts";
 import { CALLER_AGE_MS } from "./caller-cache.ts";
 import { assertCachedPrincipal, isRevocable } from "./service.ts";
 
 /** With the age of cached callers below 10 seconds. */
 const CHECK_MS = 4000;
-
-type Watch = (end: (refusal: AppError) => void) => () => void;
 
 /**
  * Ends responses that outlive their request once the caller may not act any more: streams and sockets of agents,
@@ -38,38 +37,6 @@ function endStream(response: Response, watch: Watch): Response {
     headers.has("Content-Encoding");
   if (body === null || !isStream) return response;
   return new Response(watchedStream(body, watch), response);
-}
-
-/** Not `pipeTo`: it would notice a client that left only with the next chunk, and runs end with their client. */
-function watchedStream(body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream {
-  const reader = body.getReader();
-  let stop = () => {};
-  let isEnded = false;
-  return new ReadableStream({
-    type: "bytes",
-    start(controller) {
-      stop = watch((refusal) => {
-        isEnded = true;
-        controller.error(refusal);
-        void reader.cancel(refusal).catch(() => {});
-      });
-    },
-    async pull(controller) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
-        stop();
-        throw error;
-      });
-      if (isEnded) return;
-      if (!done) return controller.enqueue(value);
-      stop();
-      controller.close();
-      controller.byobRequest?.respond(0);
-    },
-    cancel(reason) {
-      stop();
-      return reader.cancel(reason);
-    },
-  });
 }
 
 function endSocket(response: Response, upstream: WebSocket, watch: Watch): Response {

@@ -2,6 +2,7 @@ import type { Context } from "../../../../shared/context.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { newId } from "../../../../shared/storage/ids.ts";
 import { chunks, mapConcurrent } from "../../../../shared/work/chunks.ts";
+import { watchedStream } from "../../../../shared/work/watched-stream.ts";
 import { authorize, openAgent } from "../../../access/service.ts";
 import { extract } from "../../contract/extract.ts";
 import { Thread } from "../../contract/requests/schema.ts";
@@ -22,6 +23,9 @@ import { keepable, newThread, openThread, type ThreadRef } from "./service.ts";
 
 const SEARCH = { resource: "threads", action: "search" } as const;
 
+const CHECK_MS = 60_000;
+/** Only the agent's own code knows when the credential of its user ends. */
+const USER_SESSION_MS = 60 * 60 * 1000;
 /** Maximum number of objects called at once. */
 const AT_ONCE = 20;
 
@@ -154,10 +158,34 @@ export async function followThread(
   { deployment_id, thread_id }: ThreadRef,
   choice: ThreadStreamChoice,
 ) {
-  const { object } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
+  const open = () => openThread(ctx, { deployment_id, thread_id }, "read", {});
+  const { object } = await open();
   const stream = await object.followThread(choice);
   if (!stream) throw threadNotFound(thread_id);
-  return stream;
+  if (ctx.caller.actor.type !== "agent_user") return stream;
+  const ends_at_ms = Date.now() + USER_SESSION_MS;
+  return watchedStream(stream, (end) => {
+    const timer = setInterval(async () => {
+      const refusal = Date.now() < ends_at_ms ? await refusalOf(open, thread_id) : sessionOver();
+      if (refusal !== null) end(refusal);
+    }, CHECK_MS);
+    return () => clearInterval(timer);
+  });
+}
+
+/** Authorizes a user of the agent once more: the thread may have another owner now. */
+async function refusalOf(open: () => ReturnType<typeof openThread>, thread_id: string) {
+  try {
+    const { object } = await open();
+    return (await object.isVisible()) ? null : threadNotFound(thread_id);
+  } catch (error) {
+    const refusal = AppError.from(error);
+    return refusal.status < 500 ? refusal : null;
+  }
+}
+
+function sessionOver(): AppError {
+  return new AppError("unauthenticated", "The stream has ended after an hour: open it again.");
 }
 
 function tooMuchFound(): AppError {

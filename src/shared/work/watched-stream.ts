@@ -1,0 +1,36 @@
+import type { AppError } from "../errors.ts";
+
+/** Calls `end` once the reader of a stream may not read any more. @returns a function that ends the watch */
+export type Watch = (end: (refusal: AppError) => void) => () => void;
+
+/** Not `pipeTo`: it would notice a client that left only with the next chunk, and runs end with their client. */
+export function watchedStream(body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream {
+  const reader = body.getReader();
+  let stop = () => {};
+  let isEnded = false;
+  return new ReadableStream({
+    type: "bytes",
+    start(controller) {
+      stop = watch((refusal) => {
+        isEnded = true;
+        controller.error(refusal);
+        void reader.cancel(refusal).catch(() => {});
+      });
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        stop();
+        throw error;
+      });
+      if (isEnded) return;
+      if (!done) return controller.enqueue(value);
+      stop();
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+    cancel(reason) {
+      stop();
+      return reader.cancel(reason);
+    },
+  });
+}
