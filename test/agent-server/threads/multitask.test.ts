@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { eventually } from "../../support/eventually.ts";
 import { testThread } from "../../support/threads.ts";
 
 /** For runs that a test ends. */
@@ -34,6 +35,23 @@ test("rollback undoes the run in flight: its row, its events and its steps", asy
   expect((await join(second.run_id)).log).toEqual(["a", "b", "c", "a", "b", "c"]);
   expect(await object.getRun(first.run_id)).toBeNull();
   await expect(follow(first.run_id)).rejects.toThrow("Run not found");
+});
+
+test("a run that was queued makes its graph that of the thread, and gives it back when undone", async () => {
+  const { object, wait, create, join } = await testThread();
+  await wait("steps", quick);
+  const first = await create("steps", slow);
+  const second = await create("echo", { input: { messages: [] } });
+  await join(second.run_id);
+  const graphOf = async () => (await object.getThread())?.metadata.graph_id;
+  expect(await graphOf()).toBe("echo");
+  const third = await create("echo", { input: { messages: [] } });
+  const fourth = await create("steps", endless);
+  await join(third.run_id);
+  await eventually(async () => expect(await graphOf()).toBe("steps"));
+  await object.cancelRun(fourth.run_id, "rollback", { wait: true, reason: null });
+  expect(await graphOf()).toBe("echo");
+  expect((await object.getRun(first.run_id))?.status).toBe("success");
 });
 
 test("a pending run that is cancelled never starts", async () => {

@@ -81,3 +81,18 @@ test("a run that begins and ends while its thread settles leaves its own state",
     values: { log: ["a", "b", "c"] },
   });
 });
+
+test("the error of the last run stays when an older run is deleted, or a queued one is undone", async () => {
+  const { object, create, join, wait } = await testThread(ownRevision());
+  const older = await create("steps", { input: { delay_ms: 0 } });
+  await join(older.run_id);
+  await wait("fails", { input: { log: ["x"] } });
+  const failed = await object.getThread();
+  expect(failed).toMatchObject({ status: "error", error: { message: "the node broke" } });
+  await object.deleteRun(older.run_id);
+  expect(await object.getThread()).toMatchObject({ status: "error", error: failed?.error });
+  const order = { input: { log: ["x"] }, after_seconds: 3600 };
+  const queued = await create("fails", order);
+  await object.cancelRun(queued.run_id, "rollback", { wait: true, reason: null });
+  expect(await object.getThread()).toMatchObject({ status: "error", error: failed?.error });
+});

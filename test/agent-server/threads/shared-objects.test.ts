@@ -10,6 +10,7 @@ import {
 } from "../../../src/agent-server/threads/contract/shared-objects.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject, threadWithFilters } from "../../../src/agent-server/threads/object/stub.ts";
+import type { ThreadCalls } from "../../../src/agent-server/threads/object/thread-calls.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -80,6 +81,25 @@ test("a temporary thread has the object of one that is over, whose reader can re
   expect(await follow(second.run_id)).toEqual(second.events);
   expect(await first.object.hasRun(first.run_id)).toBe(true);
   expect(second.events[0]).toMatchObject({ id: 0, data: { run_id: second.run_id } });
+});
+
+test("the result of a temporary run can be joined after its end, also when its object has another", async () => {
+  const { run, delivered } = await sharedObject();
+  const joined = async ({ object, run_id }: { object: ThreadCalls; run_id: string }) => {
+    const stream = await object.joinRun(run_id, false);
+    return stream && JSON.parse((await readText(stream)).trim());
+  };
+  const first = await run();
+  const result = await joined(first);
+  expect(result.messages.length).toBeGreaterThan(1);
+  await delivered();
+  const failing = await run("fails", { input: { log: [] } });
+  expect(await joined(first)).toEqual(result);
+  const error = await joined(failing);
+  expect(error).toMatchObject({ __error__: { message: "the node broke" } });
+  await delivered();
+  await run();
+  expect(await joined(failing)).toEqual(error);
 });
 
 test("threads of one object do not see each other", async () => {

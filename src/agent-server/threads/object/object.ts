@@ -4,12 +4,19 @@ import { runAlarm } from "../../../shared/work/alarm.ts";
 import { elsewhereResponse, isToShared, sessionOf } from "../events/session.ts";
 import { LiveThread } from "./live-thread.ts";
 import { packRecord } from "./packed-record.ts";
+import { endedResult } from "./result.ts";
 import { RunMethods } from "./run-methods.ts";
 import { RunReaders } from "./run-readers.ts";
 import { EventMethods } from "./sockets/event-methods.ts";
 import { StateMethods } from "./state-methods.ts";
 import { threadWithFilters } from "./stub.ts";
-import { beginsTemporary, ELSEWHERE, notFoundResult, type ThreadCall } from "./thread-calls.ts";
+import {
+  beginsTemporary,
+  ELSEWHERE,
+  isOfEnded,
+  notFoundResult,
+  type ThreadCall,
+} from "./thread-calls.ts";
 import { ThreadMethods } from "./thread-methods.ts";
 import { unlistDeleted } from "./unlisted-thread.ts";
 
@@ -51,10 +58,10 @@ export class ThreadObject extends DurableObject<Env> {
     const metadata = endedRuns.metadataOf(thread_id);
     if (metadata === null) return ELSEWHERE;
     const isVisible = filters === null || allows(filters, metadata);
-    if (!isVisible || !(call.method === "followRun" || call.method === "hasRun"))
-      return notFoundResult(call.method);
+    if (!isVisible || !isOfEnded(call)) return notFoundResult(call.method);
     const events = endedRuns.eventsOf(thread_id, call.args[0]);
     if (call.method === "hasRun") return events !== null;
+    if (call.method === "joinRun") return events && endedResult(events);
     return events && this.#readers.ended(events, call.args[1]);
   }
 

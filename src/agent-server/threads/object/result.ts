@@ -1,4 +1,5 @@
 import type { ResultKind, StreamChoice } from "../contract/records.ts";
+import type { EventRow } from "../events/event-row.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 /**
@@ -17,6 +18,14 @@ export function resultText(store: ThreadStore, run_id: string, kind: ResultKind)
   const waiting = Object.values(store.thread.interrupts()).flat();
   if (waiting.length === 0) return values;
   return JSON.stringify({ ...JSON.parse(values), __interrupt__: waiting });
+}
+
+/** Returns the result of a run whose thread has left its object: that of its events, which have the values by default. */
+export function endedResult(events: EventRow[]): ReadableStream {
+  const error = events.findLast(({ event }) => event === "error");
+  const values = events.findLast(({ event }) => event === "values");
+  const text = error ? `{"__error__":${error.data}}` : (values?.data ?? "null");
+  return new Blob([text]).stream();
 }
 
 const ALWAYS = ["metadata", "error"];

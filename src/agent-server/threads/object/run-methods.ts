@@ -71,8 +71,9 @@ export class RunMethods {
       : null;
   }
 
+  /** A temporary run can be joined for a while after its end. @returns `null` when the run does not exist */
   async joinRun(run_id: string, cancel_on_disconnect: boolean): Promise<ReadableStream | null> {
-    if (!this.#thread.openVisible() || !this.#thread.store.runs.get(run_id)) return null;
+    if (!this.#thread.open() || !this.#thread.store.runs.get(run_id)) return null;
     return this.#readers.result(run_id, "join", cancel_on_disconnect);
   }
 

@@ -48,6 +48,13 @@ type Method = keyof typeof NOT_FOUND_RESULTS;
 
 export type ThreadCall = { [M in Method]: { method: M; args: Parameters<ThreadCalls[M]> } }[Method];
 
+type EndedCall = Extract<ThreadCall, { method: "followRun" | "hasRun" | "joinRun" }>;
+
+/** Whether a run whose temporary thread has left its object still answers the call. */
+export function isOfEnded(call: ThreadCall): call is EndedCall {
+  return ["followRun", "hasRun", "joinRun"].includes(call.method);
+}
+
 /** Result of an object that several threads share, and that does not have this one. */
 export const ELSEWHERE = "elsewhere";
 

@@ -66,6 +66,17 @@ export function repeatStart({ runs, thread }: ThreadState): StoredRun | null {
   return run;
 }
 
+/** Makes a run that waited the one whose graph and config later runs and reads use. A run on a free thread is already. */
+export function assignThread({ runs, thread }: ThreadState, run: StoredRun): void {
+  const { run_id, graph_id, assistant_id, kwargs } = run;
+  const { metadata } = thread.outline();
+  const isAssigned = metadata.graph_id === graph_id && metadata.assistant_id === assistant_id;
+  if (runs.threadSnapshot(run_id)) {
+    if (isAssigned) return;
+  } else runs.setThreadSnapshot(run_id, thread.snapshot());
+  thread.assign({ metadata: { ...metadata, graph_id, assistant_id }, config: kwargs.config });
+}
+
 /** Merges assistant, thread and run, in this order, then the keys that only the server sets. */
 export function mergeRun(
   run: RunRequest,

@@ -15,7 +15,7 @@ import { lost } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
-import { planRun, type RunPlan, repeatStart, startsAtOnce } from "./merge.ts";
+import { assignThread, planRun, type RunPlan, repeatStart, startsAtOnce } from "./merge.ts";
 import { Settling } from "./settling.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
@@ -257,6 +257,7 @@ export class RunLoop {
     const run = runs.get(run_id);
     if (!run) return;
     this.#touched.add(run_id);
+    if (run.attempt === 1) assignThread(this.#store, run);
     this.#store.beginAttempt(run);
     thread.startRun(run.revision);
     this.#traces.open(run);

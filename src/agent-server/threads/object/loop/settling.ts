@@ -69,12 +69,20 @@ export class Settling {
     } while (checkpoints.version !== version);
     this.#store.transaction(() => {
       const { status, error } = thread.record();
-      if (status === "error") return thread.settle(status, summary, { error });
+      if (status === "error" || (error !== null && this.#hasFailed())) {
+        return thread.settle("error", summary, { error });
+      }
       const outcome = { failed: false, next: summary?.next ?? [] };
       const isStopped = this.#isStopped(summary);
       thread.settle(threadStatusAfter(outcome, false), summary, { isStopped });
       if (thread.header().temporary) thread.markEnded();
     });
+  }
+
+  /** The error of a run that failed is still that of the thread when a later run never started. */
+  #hasFailed(): boolean {
+    const status = this.#store.runs.lastStarted()?.status;
+    return status === "error" || status === "timeout";
   }
 
   /** Without a question of the agent, who stopped a run is not waited for. A copy has no runs. */

@@ -118,6 +118,12 @@ export function listRecords(
   return records;
 }
 
+export function lastStartedRow(sql: SqlStorage): RunRow | null {
+  const where = "WHERE started_at IS NOT NULL ORDER BY started_at DESC, seq DESC LIMIT 1";
+  const [row] = readRuns(sql, where);
+  return row ?? null;
+}
+
 export function newestRow(sql: SqlStorage): RunRow | null {
   const [row] = readRuns(sql, "ORDER BY created_at DESC, seq DESC LIMIT 1");
   return row ?? null;

@@ -8,6 +8,7 @@ import {
   INTERRUPTS_IN_PARTS,
   interruptsName,
   kwargsName,
+  lastStartedRow,
   listRecords,
   newestRow,
   newRunRow,
@@ -74,6 +75,12 @@ export class Runs {
   newest(): StoredRun | null {
     const row = newestRow(this.#sql);
     return row && this.queue.toRun(row);
+  }
+
+  /** Returns the run that started last, which the state of the thread is of. */
+  lastStarted(): Pick<StoredRun, "status" | "error"> | null {
+    const row = lastStartedRow(this.#sql);
+    return row && this.queue.toRun({ ...row, interrupts: null });
   }
 
   /** @returns whether the newest run that has started has events, `null` when no run has started */
