@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, expect, onTestFinished, test, test, vi } from "vitest";
+import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { testThread } from "../../support/threads.ts";
 
@@ -115,4 +116,24 @@ test("a thread takes a bounded number of inputs, and more once they are gone", a
   const choice = { run_ids: accepted.slice(0, 50), status: "all" as const };
   await thread.object.cancelRuns(choice, "interrupt", "none");
   expect(await thread.object.createRun(order())).toMatchObject({ ok: true });
+});
+
+/** An input that does not fit the row of its run. */
+const large = { input: { text: "x".repeat(4 * 1024 * 1024) }, after_seconds: 3600 };
+
+test("a queue counts the characters of large inputs", async () => {
+  const { object, create, order } = await testThread();
+  for (let n = 0; n < 8; n += 1) await create("echo", large);
+  expect(await object.createRun(order("echo"))).toEqual({ ok: false, refusal: "queue_full" });
+});
+
+test("a rollback reads the inputs of the next and the newest run alone", async () => {
+  const { object, create } = await testThread();
+  const { run_id } = await create("echo", large);
+  for (let n = 0; n < 3; n += 1) await create("echo", large);
+  const text = vi.spyOn(Parts.prototype, "text");
+  onTestFinished(() => text.mockRestore());
+  await object.cancelRun(run_id, "rollback", { wait: true, reason: null });
+  const names = text.mock.calls.map(([name]) => name).filter((name) => name.startsWith("kwargs "));
+  expect(new Set(names).size).toBe(2);
 });

@@ -45,14 +45,16 @@ export class Parts {
     if (this.#tables.has("parts")) this.#sql.exec("DELETE FROM parts WHERE name = ?", name);
   }
 
-  #sizeOf(name: string): number {
+  /** Returns the bytes of data that is stored in parts. */
+  sizeOf(name: string): number {
+    if (!this.#tables.has("parts")) return 0;
     const sum = "SELECT coalesce(sum(length(data)), 0) AS size FROM parts WHERE name = ?";
     return this.#sql.exec<{ size: number }>(sum, name).one().size;
   }
 
   #read(name: string): Uint8Array {
     if (!this.#tables.has("parts")) return new Uint8Array();
-    const whole = new Uint8Array(this.#sizeOf(name));
+    const whole = new Uint8Array(this.sizeOf(name));
     const rows = this.#sql.exec<{ data: ArrayBuffer }>(
       "SELECT data FROM parts WHERE name = ? ORDER BY part",
       name,

@@ -185,10 +185,9 @@ function openInterrupts({ runs, thread }: ThreadState): Set<string | null> {
   const interrupts = Object.values(thread.interrupts()).flat() as { id?: unknown }[];
   const open = new Set(interrupts.map(({ id }) => (typeof id === "string" ? id : null)));
   for (const run_id of runs.queue.inFlight()) {
-    const run = runs.get(run_id);
     // The answer comes before a delayed run.
-    if (run && run.due_at > Date.now()) continue;
-    const answered = resumedInterrupts(run?.kwargs.command);
+    if ((runs.queue.row(run_id)?.due_at ?? 0) > Date.now()) continue;
+    const answered = resumedInterrupts(runs.get(run_id)?.kwargs.command);
     // Any other run takes the thread past all of them.
     if (answered === null) return new Set();
     for (const id of answered) open.delete(id);

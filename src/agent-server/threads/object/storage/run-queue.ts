@@ -18,7 +18,10 @@ export type QueueState = { pending: number; running: number; since: number | nul
 
 export const EMPTY_QUEUE: QueueState = { pending: 0, running: 0, since: null };
 
-type QueuedRun = { row: RunRow; isNew: boolean; isChanged: boolean };
+/** `kwargs_size`: bytes of kwargs in parts, `null` before they are counted. */
+type QueuedRun = { row: RunRow; isNew: boolean; isChanged: boolean; kwargs_size: number | null };
+
+const NEW = { isNew: true, isChanged: false, kwargs_size: null };
 
 /**
  * The pending and running runs of a thread, cached. Their changes are written at the end of the transaction,
@@ -80,8 +83,7 @@ export class RunQueue {
   add(row: Omit<RunRow, "seq">) {
     const runs = this.#runs();
     this.#lastSeq += 1;
-    const queued = { row: { seq: this.#lastSeq, ...row }, isNew: true, isChanged: false };
-    runs.set(row.run_id, queued);
+    runs.set(row.run_id, { row: { seq: this.#lastSeq, ...row }, ...NEW });
   }
 
   /** Returns the row of a run that is in flight or ended in this transaction. */
@@ -152,8 +154,17 @@ export class RunQueue {
   /** Whether it takes no further run. */
   get isFull(): boolean {
     const rows = this.#unfinished();
-    const characters = rows.reduce((sum, { kwargs }) => sum + (kwargs?.length ?? 0), 0);
-    return rows.length >= MAX_QUEUED_RUNS || characters >= MAX_QUEUED_CHARACTERS;
+    if (rows.length >= MAX_QUEUED_RUNS) return true;
+    const size = rows.reduce((sum, { run_id }) => sum + this.#sizeOfKwargs(run_id), 0);
+    return size >= MAX_QUEUED_CHARACTERS;
+  }
+
+  #sizeOfKwargs(run_id: string): number {
+    const run = this.#runs().get(run_id);
+    if (!run) return 0;
+    if (run.row.kwargs !== null) return run.row.kwargs.length;
+    run.kwargs_size ??= this.#parts.sizeOf(kwargsName(run_id));
+    return run.kwargs_size;
   }
 
   isInFlight(run_id: string): boolean {
@@ -170,14 +181,10 @@ export class RunQueue {
     return row ? this.toRun(row) : null;
   }
 
-  nextPending(): StoredRun | null {
-    const [row] = this.#pendingRows();
+  /** Returns the pending run that is due first, other than `except`. Reads no other input: each may be large. */
+  nextPending(except: string | null = null): StoredRun | null {
+    const row = this.#pendingRows().find(({ run_id }) => run_id !== except);
     return row ? this.toRun(row) : null;
-  }
-
-  /** Pending runs, by due time. */
-  pending(): StoredRun[] {
-    return this.#pendingRows().map((row) => this.toRun(row));
   }
 
   /** Time at which the next pending run is due, in epoch milliseconds. */
@@ -210,8 +217,8 @@ export class RunQueue {
     const { seq } = this.#sql
       .exec<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM runs")
       .one();
-    const runs: QueuedRun[] = rows.map((row) => ({ row, isNew: false, isChanged: false }));
-    if (this.#unwritten) runs.push({ row: { ...this.#unwritten }, isNew: true, isChanged: false });
+    const runs: QueuedRun[] = rows.map((row) => ({ ...NEW, row, isNew: false }));
+    if (this.#unwritten) runs.push({ row: { ...this.#unwritten }, ...NEW });
     this.#lastSeq = Math.max(seq, this.#unwritten?.seq ?? 0);
     this.#cached = new Map(runs.map((run) => [run.row.run_id, run]));
     return this.#cached;

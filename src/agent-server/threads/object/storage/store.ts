@@ -284,16 +284,21 @@ export class ThreadStore {
   undo(run_id: string) {
     const snapshot = this.runs.threadSnapshot(run_id);
     if (snapshot) this.#restoreThread(run_id, snapshot);
+    // A run that never started has none, and a search for them reads the whole tables.
+    if (this.runs.queue.row(run_id)?.attempt !== 0) this.#deleteHistoryOf(run_id);
+    this.runs.delete(run_id);
+  }
+
+  #deleteHistoryOf(run_id: string) {
     this.checkpoints.deleteOf(run_id, this.runs.queue.running());
     this.traces.keepOf(run_id);
     if (this.events.deleteOf(run_id)) this.events.dropUnused();
-    this.runs.delete(run_id);
   }
 
   /** Restores the thread, then assigns the next pending run to it, whose undo would restore the same state. */
   #restoreThread(run_id: string, snapshot: ThreadSnapshot) {
     this.thread.restore(snapshot);
-    const next = this.runs.queue.pending().find((run) => run.run_id !== run_id);
+    const next = this.runs.queue.nextPending(run_id);
     if (!next) return;
     const { graph_id, assistant_id, kwargs } = next;
     const metadata = { ...this.thread.outline().metadata, graph_id, assistant_id };
