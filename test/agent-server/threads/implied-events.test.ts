@@ -171,7 +171,7 @@ class Watched {
     }
     const newest = this.#seen.at(-1);
     if (newest) expect(events.runOf(newest.id)).toBe(newest.run_id);
-    expect(events.hasEvents).toBe(this.#seen.length > 0);
+    expect(events.oldestRun).toBe(this.#seen[0]?.run_id ?? null);
   }
 }
 

@@ -17,6 +17,10 @@ const HEARTBEAT_MS = 15_000;
 const IDLE_MS = 1_000;
 /** Retention of the events of ended runs. */
 const EVENT_RETENTION_MS = 24 * 60 * 60 * 1000;
+/** Runs that end within this time share the alarm that deletes their events. */
+const EVENT_EXPIRY_SPAN_MS = 60 * 60 * 1000;
+/** Maximum runs of one alarm. The next alarm follows at once. */
+const MAX_EXPIRED_RUNS = 100;
 /** Equals a heartbeat, so that one alarm serves both. */
 const RETRY_MS = HEARTBEAT_MS;
 
@@ -28,6 +32,8 @@ export class ThreadAlarm {
   readonly #loop: RunLoop;
   #alarmAt: number | null = null;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The ended run whose events expire next. */
+  #oldestEnd: { run_id: string; ended_at: number } | null = null;
   /** Header for traces that arrive after the deletion. */
   #deletedThread: ThreadHeader | null = null;
   readonly #webhooks: Outbox;
@@ -149,7 +155,7 @@ export class ThreadAlarm {
   }
 
   #nextWake(): number | null {
-    const { runs, events } = this.#store;
+    const { runs } = this.#store;
     // A run that is due but queued starts when the run before ends.
     const due = runs.queue.nextDue();
     const now = Date.now();
@@ -158,11 +164,26 @@ export class ThreadAlarm {
       due !== null && due > now ? due : null,
       deletionAt(this.#store, now),
       this.#expiresAt(),
-      events.hasEvents ? now + EVENT_RETENTION_MS : null,
+      this.#eventExpiry(now),
       this.#webhooks.wake,
       this.#traces.wake,
       this.#directory.outbox.wake,
     ]);
+  }
+
+  #eventExpiry(now: number): number | null {
+    const run_id = this.#store.events.oldestRun;
+    if (run_id === null) return null;
+    // Events whose traces wait cannot expire: a time in the past would repeat the alarm at once.
+    const ended_at = this.#store.traces.hasPending ? null : this.#endOf(run_id);
+    return (ended_at ?? now) + EVENT_RETENTION_MS + EVENT_EXPIRY_SPAN_MS;
+  }
+
+  #endOf(run_id: string): number | null {
+    if (this.#oldestEnd?.run_id === run_id) return this.#oldestEnd.ended_at;
+    const ended_at = this.#store.runs.endedAt(run_id);
+    this.#oldestEnd = ended_at === null ? null : { run_id, ended_at };
+    return ended_at;
   }
 
   /** Delivers traces before their retry is due too. */
@@ -172,8 +193,12 @@ export class ThreadAlarm {
 
   #expireEvents() {
     const { runs, events } = this.#store;
+    const until = Date.now() - EVENT_RETENTION_MS;
     let areUnused = false;
-    for (const run_id of runs.someWithEventsEndedBefore(Date.now() - EVENT_RETENTION_MS)) {
+    for (let expired = 0; expired < MAX_EXPIRED_RUNS; expired += 1) {
+      const run_id = events.oldestRun;
+      const ended_at = run_id === null ? null : runs.endedAt(run_id);
+      if (run_id === null || ended_at === null || ended_at > until) break;
       this.#store.transaction(() => {
         areUnused = events.deleteOf(run_id) || areUnused;
         runs.markEventsDeleted(run_id);

@@ -31,7 +31,8 @@ export class Events {
   #last: number | null = null;
   /** The run of the newest row, when this object wrote it. */
   #newestRun: string | null = null;
-  #hasEvents: boolean | null = null;
+  /** The run of the oldest row, `null` without rows, `undefined` before it is read. */
+  #oldestRun: string | null | undefined;
 
   /** `readImplied` returns the event that the row of the running run implies, also when it has a row. */
   constructor(
@@ -57,7 +58,7 @@ export class Events {
     this.#implied.set(null);
     this.#last = this.#batches.insert(run_id, first, batch, cargo);
     this.#newestRun = run_id;
-    this.#hasEvents = true;
+    if (this.#oldestRun === null) this.#oldestRun = run_id;
   }
 
   /** Adds an event that the row of its run implies from now on. @returns its id */
@@ -110,7 +111,7 @@ export class Events {
   startEmpty() {
     this.#implied.set(null);
     this.#last = 0;
-    this.#hasEvents = false;
+    this.#oldestRun = null;
   }
 
   /** Drops the cache after a failed transaction, whose changes it may hold. */
@@ -118,17 +119,23 @@ export class Events {
     this.#implied.clear();
     this.#last = null;
     this.#newestRun = null;
-    this.#hasEvents = null;
+    this.#oldestRun = undefined;
     this.#batches.clearCache();
   }
 
-  get hasEvents(): boolean {
-    if (this.implied) return true;
-    this.#hasEvents ??=
-      this.#sql
-        .exec<{ found: number }>("SELECT EXISTS(SELECT 1 FROM events WHERE count > 0) AS found")
-        .one().found === 1;
-    return this.#hasEvents;
+  /** The first run to end of those that have events: runs of a thread never interleave. */
+  get oldestRun(): string | null {
+    if (this.#oldestRun === undefined) this.#oldestRun = this.#readOldestRun();
+    return this.#oldestRun ?? this.implied?.run_id ?? null;
+  }
+
+  #readOldestRun(): string | null {
+    const [oldest] = this.#sql
+      .exec<Pick<StoredBatch, "run_id">>(
+        "SELECT run_id FROM events WHERE count > 0 ORDER BY last_id LIMIT 1",
+      )
+      .toArray();
+    return oldest?.run_id ?? null;
   }
 
   /** Events of a run after `after`, oldest first; empty when no more are stored. */
@@ -217,7 +224,7 @@ export class Events {
   deleteOf(run_id: string): boolean {
     // Its id must not be assigned again.
     if (this.implied?.run_id === run_id) this.#writeImplied();
-    this.#hasEvents = null;
+    this.#oldestRun = undefined;
     this.#newestRun = null;
     return this.#batches.deleteOf(run_id, this.lastId());
   }

@@ -181,15 +181,13 @@ export class Runs {
     this.#sql.exec("DELETE FROM runs WHERE run_id = ?", run_id);
   }
 
-  /** Returns at most 100 runs that ended before `time` and still have events. */
-  someWithEventsEndedBefore(time: number): string[] {
-    return this.#sql
-      .exec<{ run_id: string }>(
-        "SELECT run_id FROM runs WHERE ended_at < ? AND event_characters > 0 LIMIT 100",
-        time,
-      )
-      .toArray()
-      .map(({ run_id }) => run_id);
+  /** @returns epoch milliseconds, `null` for a run in flight, 0 for a run that does not exist */
+  endedAt(run_id: string): number | null {
+    if (this.queue.isInFlight(run_id)) return null;
+    const [row] = this.#sql
+      .exec<Pick<RunRow, "ended_at">>("SELECT ended_at FROM runs WHERE run_id = ?", run_id)
+      .toArray();
+    return row?.ended_at ?? 0;
   }
 
   markEventsDeleted(run_id: string) {
