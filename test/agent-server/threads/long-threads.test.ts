@@ -191,6 +191,18 @@ test("of a thread that is pruned nothing is left but what its latest state is ma
   expect(messages).toHaveLength(60 + 1 + 10 * 2 + 2);
 });
 
+test("a state update notices that the thread was pruned", async () => {
+  const { place, wait } = await testThread();
+  await wait("steps", { input: {} });
+  await inObject(place, (sql) => {
+    const tables = threadTables(sql);
+    const checkpoints = new Checkpoints(tables, new Parts(tables));
+    const { version } = checkpoints;
+    checkpoints.keepLatest();
+    expect(checkpoints.version).not.toBe(version);
+  });
+});
+
 test("a copy of a long thread has its whole history, and continues independently", async () => {
   const { place, object, revision, wait } = await threadOf(60);
   await wait("echo", { input: { messages: talk(1) } });

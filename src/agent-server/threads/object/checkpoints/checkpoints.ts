@@ -78,6 +78,7 @@ export class Checkpoints {
   }
 
   keepLatest() {
+    this.#version += 1;
     this.clearCache();
     keepLatest(this.#tables);
   }
