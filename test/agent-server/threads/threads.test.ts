@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { CronObject } from "../../../src/agent-server/crons/object.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { ThreadAlarm } from "../../../src/agent-server/threads/object/thread-alarm.ts";
 import { setIsolateOpener } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -506,6 +507,20 @@ describe("time to live", () => {
       });
     }
     expect((await get(thread_id)).values).toEqual({ log: ["a", "b", "c", "a", "b", "c"] });
+  });
+
+  test("delete: does not prune a thread that expires while its alarm runs", async () => {
+    const { thread_id } = await create({ ttl: 10 });
+    await run(thread_id, "steps");
+    const later = Date.now() + 11 * 60_000;
+    const publish = vi.spyOn(ThreadAlarm.prototype, "publish").mockImplementation(async () => {
+      vi.spyOn(Date, "now").mockReturnValue(later);
+    });
+    await wake(thread_id).finally(() => {
+      publish.mockRestore();
+      vi.spyOn(Date, "now").mockRestore();
+    });
+    expect((await history(thread_id)).length).toBeGreaterThan(3);
   });
 
   test("not while a run is to come", async () => {

@@ -2,6 +2,7 @@ import { log } from "../../../shared/log.ts";
 import type { Outbox } from "../../../shared/work/outbox.ts";
 import type { LateCancellation } from "../contract/records.ts";
 import { nextWake } from "../contract/run-decisions.ts";
+import type { Ttl } from "../contract/ttl.ts";
 import type { TraceRow } from "./boundary/trace-texts.ts";
 import { deletionAt, GRACE_PERIOD_MS, isDeletable } from "./loop/deletion-time.ts";
 import type { RunLoop } from "./loop/run-loop.ts";
@@ -95,17 +96,20 @@ export class ThreadAlarm {
     if (isDeletable(this.#store)) return this.deleteAll(header);
     // Rows of events may have traces that wait for ingestion.
     if (!this.#store.traces.hasPending) this.#expireEvents();
-    if (this.#isExpired()) this.prune();
+    // A thread that expired during the calls and is to be deleted has its next alarm at once.
+    if (this.#isExpired("keep_latest")) this.prune();
     this.arm();
   }
 
+  /** Whether the thread is due for its deletion. */
   get isExpired(): boolean {
-    return this.#isExpired() && this.#store.thread.ttl?.strategy === "delete";
+    return this.#isExpired("delete");
   }
 
-  #isExpired(): boolean {
+  #isExpired(strategy: Ttl["strategy"]): boolean {
     const expires_at = this.#expiresAt();
-    return expires_at !== null && expires_at <= Date.now();
+    const isDue = expires_at !== null && expires_at <= Date.now();
+    return isDue && this.#store.thread.ttl?.strategy === strategy;
   }
 
   // Threads with runs in flight do not expire.
