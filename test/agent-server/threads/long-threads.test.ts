@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Checkpoints } from "../../../src/agent-server/threads/object/checkpoints/checkpoints.ts";
 import type { CopiedTable } from "../../../src/agent-server/threads/object/checkpoints/copy.ts";
 import { threadTables } from "../../../src/agent-server/threads/object/log/lazy-tables.ts";
@@ -8,6 +8,7 @@ import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
 import { Segments, VALUE_SEGMENTS } from "../../../src/agent-server/threads/object/log/segments.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
+import { ThreadMethods } from "../../../src/agent-server/threads/object/thread-methods.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { isMigrated } from "../../../src/shared/storage/object-tables.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";
@@ -220,6 +221,50 @@ test("a copy of a long thread has its whole history, and continues independently
   expect(JSON.parse(theirs ?? "")).toHaveLength(6);
 });
 
+/** Does work after each of the first pages that are copied. */
+function afterPages(times: number, work: () => Promise<unknown>) {
+  const { exportPage } = ThreadMethods.prototype;
+  let left = times;
+  const spy = vi.spyOn(ThreadMethods.prototype, "exportPage");
+  onTestFinished(() => spy.mockRestore());
+  spy.mockImplementation(async function (this: ThreadMethods, ...args) {
+    const page = await exportPage.apply(this, args);
+    left -= 1;
+    if (left >= 0) await work();
+    return page;
+  });
+}
+
+test("a copy begins again when a run is deleted beside it", async () => {
+  const { place, object, revision, create, join, wait } = await threadOf(60);
+  await wait("echo", { input: { messages: talk(1) } });
+  const { run_id } = await create("echo", { input: { messages: talk(1, 1) } });
+  await join(run_id);
+  afterPages(1, () => object.deleteRun(run_id));
+  const copy = { ...place, thread_id: newId() };
+  const stub = threadObject(env, place.deployment_id, copy.thread_id);
+  expect(await stub.copyThread(place.thread_id, copy)).not.toBeNull();
+  const call = { ns: "", checkpoint_id: null, before_id: null, metadata: null, limit: 100 };
+  const [ours, theirs] = [
+    await object.getHistory(call, revision),
+    await stub.getHistory(call, revision),
+  ];
+  expect(theirs.ok && JSON.parse(theirs.value)).toHaveLength(6);
+  expect(theirs.ok && theirs.value).toBe(
+    ours.ok && ours.value.replaceAll(place.thread_id, copy.thread_id),
+  );
+});
+
+test("a copy ends with an error when its source never rests", async () => {
+  const { place, object, wait } = await testThread();
+  await wait("steps", { input: {} });
+  afterPages(100, () => object.pruneThread());
+  const copy = { ...place, thread_id: newId() };
+  const stub = threadObject(env, place.deployment_id, copy.thread_id);
+  await expect(stub.copyThread(place.thread_id, copy)).rejects.toThrow("try again");
+  expect(await stub.getThread()).toBeNull();
+});
+
 test("deletes a copy that a failure of its source interrupted", async () => {
   const { place, wait } = await testThread();
   await wait("steps", { input: {} });
@@ -247,8 +292,10 @@ test("a copy has nothing of a run that began after it", async () => {
   if (!head) throw new Error("The thread has no head");
   const later = await create("interrupts_after_a_step", { command: { resume: "yes" } });
   await join(later.run_id);
-  const rowsOf = async (table: CopiedTable) =>
-    (await object.exportPage(table, null, head.bounds))?.rows ?? [];
+  const rowsOf = async (table: CopiedTable) => {
+    const page = await object.exportPage(table, null, head.bounds);
+    return page === null || page === "outdated" ? [] : page.rows;
+  };
   const [checkpoints, writes] = [await rowsOf("checkpoints"), await rowsOf("writes")];
   expect([checkpoints.length > 0, writes.length > 0]).toEqual([true, true]);
   const ofLater = [...checkpoints, ...writes].filter(({ run_id }) => run_id === later.run_id);

@@ -1,3 +1,4 @@
+import { AppError } from "../../../shared/errors.ts";
 import {
   COPIED_TABLES,
   type CopiedPage,
@@ -8,6 +9,9 @@ import {
 } from "./checkpoints/copy.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
+/** Attempts of a copy beside deletions. */
+const MAX_ATTEMPTS = 5;
+
 /** The thread that is copied. */
 export type HistorySource = {
   exportHead(): Promise<CopyHead | null>;
@@ -15,7 +19,7 @@ export type HistorySource = {
     table: CopiedTable,
     after: CopyCursor | null,
     bounds: CopyBounds,
-  ): Promise<CopiedPage | null>;
+  ): Promise<CopiedPage | "outdated" | null>;
 };
 
 /** Fixes the end of the copy: rows that come later are left out. */
@@ -28,7 +32,7 @@ export function headOf(store: ThreadStore): CopyHead {
     values: thread.valuesText(),
     revision: thread.header().revision,
     ttl: thread.ttl,
-    bounds: store.copyBounds(),
+    bounds: store.copies.bounds(),
   };
 }
 
@@ -42,21 +46,36 @@ export async function copyHistory(
   source: HistorySource,
   own: Record<string, unknown>,
 ): Promise<boolean> {
-  const head = await source.exportHead();
-  if (!head) return false;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const head = await source.exportHead();
+    const result = head ? await copyTables(store, source, head.bounds) : "missing";
+    if (head === null || result === "missing") return false;
+    if (result === "outdated") continue;
+    const metadata = { ...head.metadata, ...own, thread_id: store.thread.id };
+    store.transaction(() => store.thread.applyCopy({ ...head, metadata }));
+    return true;
+  }
+  throw new AppError("conflict", "Thread changes while it is copied: try again later");
+}
+
+async function copyTables(
+  store: ThreadStore,
+  source: HistorySource,
+  bounds: CopyBounds,
+): Promise<"copied" | "missing" | "outdated"> {
+  store.transaction(() => store.copies.clear());
   for (const table of COPIED_TABLES) {
     let after: CopyCursor | null = null;
     do {
-      const page: CopiedPage | null = await source.exportPage(table, after, head.bounds);
-      if (!page) return false;
+      const page: CopiedPage | "outdated" | null = await source.exportPage(table, after, bounds);
+      if (page === null) return "missing";
+      if (page === "outdated") return page;
       store.transaction(() => {
-        store.insertCopies(table, page.rows);
+        store.copies.insert(table, page.rows, store.thread.id);
         store.thread.markEnded();
       });
       after = page.next;
     } while (after !== null);
   }
-  const metadata = { ...head.metadata, ...own, thread_id: store.thread.id };
-  store.transaction(() => store.thread.applyCopy({ ...head, metadata }));
-  return true;
+  return "copied";
 }

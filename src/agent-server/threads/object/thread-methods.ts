@@ -98,8 +98,8 @@ export class ThreadMethods {
     table: CopiedTable,
     after: CopyCursor | null,
     bounds: CopyBounds,
-  ): Promise<CopiedPage | null> {
-    return this.#thread.openVisible() ? this.#thread.store.copyPage(table, after, bounds) : null;
+  ): Promise<CopiedPage | "outdated" | null> {
+    return this.#thread.openVisible() ? this.#thread.store.copies.page(table, after, bounds) : null;
   }
 
   /** @returns `null` when the thread does not exist */

@@ -1,5 +1,6 @@
 import type { CheckpointQuery, LoadedCheckpoint } from "../../../../isolate/checkpoint-contract.ts";
 import type { Op } from "../../../../isolate/contract.ts";
+import { newId } from "../../../../shared/storage/ids.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_PAGE_BYTES } from "../boundary/limits.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
@@ -34,6 +35,7 @@ export class Checkpoints {
   readonly #writes: PendingWrites;
   readonly #head = new NewestHead();
   #version = 0;
+  #deletions: string | null = null;
 
   constructor(tables: ThreadTables, parts: Parts) {
     this.#sql = tables.sql;
@@ -77,8 +79,19 @@ export class Checkpoints {
     this.#head.forgetWhenIn(writes);
   }
 
-  keepLatest() {
+  /** Changes with each deletion, and with a restart of the object. */
+  get deletions(): string {
+    this.#deletions ??= newId();
+    return this.#deletions;
+  }
+
+  #beginDeletion() {
     this.#version += 1;
+    this.#deletions = null;
+  }
+
+  keepLatest() {
+    this.#beginDeletion();
     this.clearCache();
     keepLatest(this.#tables);
   }
@@ -184,7 +197,7 @@ export class Checkpoints {
    * checkpoints use stay. Another run under way gets those that it may have begun from.
    */
   deleteOf(run_id: string, running: StoredRun | null = null) {
-    this.#version += 1;
+    this.#beginDeletion();
     this.#head.forget();
     const isOther = running !== null && running.run_id !== run_id;
     if (isOther && !this.hasAnyOf(running.run_id)) this.#passOn(run_id, running);

@@ -2,6 +2,7 @@ import type { RevisionRef, ThreadRecord } from "../../contract/records.ts";
 import type { Ttl } from "../../contract/ttl.ts";
 import { insertRows } from "../log/insert.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import { type CheckpointColumns, fromColumns, toBody } from "./row-format.ts";
 
 /** Tables of a thread's history. Copied rows keep the ids of their checkpoints. */
@@ -18,8 +19,11 @@ type CellValue = SqlStorageValue | Uint8Array;
 /** Primary key of the last row of a page. */
 export type CopyCursor = SqlStorageValue[];
 export type CopiedPage = { rows: CopiedRow[]; next: CopyCursor | null };
-/** End of the history when the copy began: its newest checkpoint, run and segment. */
-export type CopyBounds = { checkpoint_id: string; run: number; segment: number };
+/**
+ * End of the history when the copy began: its newest checkpoint, run and segment. `deletions`: those before it. Later
+ * ones leave holes between pages, and ids of deleted segments are assigned again.
+ */
+export type CopyBounds = { checkpoint_id: string; run: number; segment: number; deletions: string };
 
 /** Fields of a thread outside the copied tables. */
 export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "interrupts"> & {
@@ -73,61 +77,77 @@ const COPIES: Record<CopiedTable, TableCopy> = {
   },
 };
 
-export function copyBounds(tables: ThreadTables): CopyBounds {
-  const segment = tables.has("channel_values")
-    ? "(SELECT coalesce(max(id), 0) FROM value_segments)"
-    : "0";
-  return tables.sql
-    .exec<CopyBounds>(
-      `SELECT (SELECT coalesce(max(checkpoint_id), '') FROM checkpoints) AS checkpoint_id,
-         (SELECT coalesce(max(seq), 0) FROM runs) AS run,
-         ${segment} AS segment`,
-    )
-    .one();
-}
+/** Reads the history of a thread for a copy, and inserts it into the copy. */
+export class HistoryCopies {
+  readonly #tables: ThreadTables;
+  readonly #checkpoints: Checkpoints;
 
-export function copyPage(
-  tables: ThreadTables,
-  table: CopiedTable,
-  after: CopyCursor | null,
-  bounds: CopyBounds,
-): CopiedPage {
-  const { group, key, where, bound } = COPIES[table];
-  if (group && !tables.has(group)) return { rows: [], next: null };
-  const keys = key.join(", ");
-  const isAfter = after ? `(${keys}) > (${key.map(() => "?").join(", ")})` : "1";
-  const found = tables.sql.exec<CopiedRow>(
-    `SELECT * FROM ${table} WHERE ${isAfter} AND ${where} ORDER BY ${keys}`,
-    ...(after ?? []),
-    ...(bound ? [bounds[bound]] : []),
-  );
-  const rows: CopiedRow[] = [];
-  let bytes = 0;
-  for (const row of found) {
-    rows.push(row);
-    bytes += sizeOf(row);
-    if (bytes > PAGE_BYTES) return { rows, next: key.map((column) => row[column] ?? null) };
+  constructor(tables: ThreadTables, checkpoints: Checkpoints) {
+    this.#tables = tables;
+    this.#checkpoints = checkpoints;
   }
-  return { rows, next: null };
-}
 
-/** Replaces the thread id in the metadata of checkpoints. All else is copied unchanged. */
-export function insertCopies(
-  tables: ThreadTables,
-  table: CopiedTable,
-  rows: CopiedRow[],
-  thread_id: string,
-) {
-  const [first] = rows;
-  if (!first) return;
-  const { group } = COPIES[table];
-  if (group) tables.create(group);
-  const columns = Object.keys(first);
-  const values = rows.map((row) => {
-    const copy = table === "checkpoints" ? copyCheckpoint(row, thread_id) : row;
-    return columns.map((column) => copy[column] ?? null);
-  });
-  insertRows(tables.sql, `INSERT OR REPLACE INTO ${table} (${columns.join(", ")})`, values);
+  /** Returns the end of the history that a copy of the thread reads. */
+  bounds(): CopyBounds {
+    const segment = this.#tables.has("channel_values")
+      ? "(SELECT coalesce(max(id), 0) FROM value_segments)"
+      : "0";
+    const end = this.#tables.sql
+      .exec<Omit<CopyBounds, "deletions">>(
+        `SELECT (SELECT coalesce(max(checkpoint_id), '') FROM checkpoints) AS checkpoint_id,
+           (SELECT coalesce(max(seq), 0) FROM runs) AS run,
+           ${segment} AS segment`,
+      )
+      .one();
+    return { ...end, deletions: this.#checkpoints.deletions };
+  }
+
+  /** @returns `"outdated"` when rows were deleted since the copy began */
+  page(table: CopiedTable, after: CopyCursor | null, bounds: CopyBounds): CopiedPage | "outdated" {
+    if (bounds.deletions !== this.#checkpoints.deletions) return "outdated";
+    const { group, key, where, bound } = COPIES[table];
+    if (group && !this.#tables.has(group)) return { rows: [], next: null };
+    const keys = key.join(", ");
+    const isAfter = after ? `(${keys}) > (${key.map(() => "?").join(", ")})` : "1";
+    const found = this.#tables.sql.exec<CopiedRow>(
+      `SELECT * FROM ${table} WHERE ${isAfter} AND ${where} ORDER BY ${keys}`,
+      ...(after ?? []),
+      ...(bound ? [bounds[bound]] : []),
+    );
+    const rows: CopiedRow[] = [];
+    let bytes = 0;
+    for (const row of found) {
+      rows.push(row);
+      bytes += sizeOf(row);
+      if (bytes > PAGE_BYTES) return { rows, next: key.map((column) => row[column] ?? null) };
+    }
+    return { rows, next: null };
+  }
+
+  /** Replaces the thread id in the metadata of checkpoints. All else is copied unchanged. */
+  insert(table: CopiedTable, rows: CopiedRow[], thread_id: string) {
+    const [first] = rows;
+    if (!first) return;
+    const { group } = COPIES[table];
+    if (group) this.#tables.create(group);
+    const columns = Object.keys(first);
+    const values = rows.map((row) => {
+      const copy = table === "checkpoints" ? copyCheckpoint(row, thread_id) : row;
+      return columns.map((column) => copy[column] ?? null);
+    });
+    const into = `INSERT OR REPLACE INTO ${table} (${columns.join(", ")})`;
+    insertRows(this.#tables.sql, into, values);
+    this.#checkpoints.clearCache();
+  }
+
+  /** Deletes what was inserted. */
+  clear() {
+    for (const table of COPIED_TABLES) {
+      const { group } = COPIES[table];
+      if (group === null || this.#tables.has(group)) this.#tables.sql.exec(`DELETE FROM ${table}`);
+    }
+    this.#checkpoints.clearCache();
+  }
 }
 
 function copyCheckpoint(row: CopiedRow, thread_id: string): Record<string, CellValue> {

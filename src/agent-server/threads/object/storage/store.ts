@@ -13,16 +13,7 @@ import type { StoredRun } from "../../contract/stored-run.ts";
 import type { DirectoryKey } from "../../directory/entry.ts";
 import type { EventRow } from "../../events/event-row.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
-import {
-  type CopiedPage,
-  type CopiedRow,
-  type CopiedTable,
-  type CopyBounds,
-  type CopyCursor,
-  copyBounds,
-  copyPage,
-  insertCopies,
-} from "../checkpoints/copy.ts";
+import { HistoryCopies } from "../checkpoints/copy.ts";
 import { CarriedTraces } from "../log/carried-traces.ts";
 import { EndedRuns } from "../log/ended-runs.ts";
 import { Events } from "../log/events.ts";
@@ -42,6 +33,7 @@ export class ThreadStore {
   readonly runs: Runs;
   readonly events: Events;
   readonly checkpoints: Checkpoints;
+  readonly copies: HistoryCopies;
   readonly traces: Traces;
   readonly webhooks: Webhooks;
   /** Runs of the threads that the object had before this one. */
@@ -64,6 +56,7 @@ export class ThreadStore {
     const carried = new CarriedTraces(storage.sql);
     this.events = new Events(tables, parts, carried, () => impliedEvent(this.runs.queue));
     this.checkpoints = new Checkpoints(tables, parts);
+    this.copies = new HistoryCopies(tables, this.checkpoints);
     const mark = this.thread.traceMark;
     this.traces = new Traces(tables, parts, { runs: this.runs, mark, carried });
     this.webhooks = new Webhooks(tables, parts);
@@ -253,20 +246,6 @@ export class ThreadStore {
     this.thread.settle(threadStatusAfter(result, hasWaiting), summary, { error: failure });
     this.enqueueWebhook(run_id, { hasResult: true });
     if (kwargs.temporary && !hasWaiting) this.thread.markEnded();
-  }
-
-  /** Returns the end of the history that a copy of the thread reads. */
-  copyBounds(): CopyBounds {
-    return copyBounds(this.#tables);
-  }
-
-  copyPage(table: CopiedTable, after: CopyCursor | null, bounds: CopyBounds): CopiedPage {
-    return copyPage(this.#tables, table, after, bounds);
-  }
-
-  insertCopies(table: CopiedTable, rows: CopiedRow[]) {
-    insertCopies(this.#tables, table, rows, this.thread.id);
-    this.checkpoints.clearCache();
   }
 
   /** Adds the webhook of a run that ends in this transaction to the outbox. */
