@@ -429,6 +429,14 @@ describe("over HTTP", () => {
       expect(await listed(idOf())).toEqual([]);
     });
 
+    test("leave no thread after a run that joined theirs", async () => {
+      const answer = await post("/runs", { assistant_id: "steps", ...slow });
+      const { run_id } = await answer.json<{ run_id: string }>();
+      const next = await newRun(quick, run_id);
+      await get(`${pathOf(next)}/join`);
+      await eventually(async () => expect(await get(`/threads/${run_id}`)).toBe(404));
+    });
+
     test("are found after a crash of their object, whose end takes the row away", async () => {
       const answer = await post("/runs", { assistant_id: "steps", input: { delay_ms: 700 } });
       const { run_id } = await answer.json<{ run_id: string }>();

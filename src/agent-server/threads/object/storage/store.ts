@@ -237,7 +237,7 @@ export class ThreadStore {
    * Ends a run with its last batch, settles the thread and enqueues the webhook. The caller opens the
    * transaction.
    */
-  endRun({ run_id, kwargs }: StoredRun, outcome: RunOutcome) {
+  endRun({ run_id }: StoredRun, outcome: RunOutcome) {
     const { ops, failure, summary } = outcome;
     this.apply(run_id, failure ? [...ops, errorEvent(failure)] : ops);
     this.runs.end(run_id, statusOf(outcome), failure, interruptsOf(outcome));
@@ -245,7 +245,8 @@ export class ThreadStore {
     const result = { failed: failure !== null, next: summary?.next ?? [] };
     this.thread.settle(threadStatusAfter(result, hasWaiting), summary, { error: failure });
     this.enqueueWebhook(run_id, { hasResult: true });
-    if (kwargs.temporary && !hasWaiting) this.thread.markEnded();
+    // A run that follows a threadless one on its thread ends it too.
+    if (this.thread.header().temporary && !hasWaiting) this.thread.markEnded();
   }
 
   /** Adds the webhook of a run that ends in this transaction to the outbox. */
