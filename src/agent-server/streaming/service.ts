@@ -49,6 +49,12 @@ export async function readTree(ctx: Context, session: EventSession, run_id: stri
   return object.readTree(run_id);
 }
 
+/** Returns the id of the thread's last event, 0 for a thread that does not exist. */
+export async function readLastEvent(ctx: Context, session: EventSession): Promise<number> {
+  const { object } = await openThread(ctx, session, "read", {});
+  return object.readLastEvent();
+}
+
 /** Keeps only the headers that graphs may read. */
 function toKept(session: EventSession, { config }: ActiveRevision): EventSession {
   return { ...session, headers: configurableHeaders(session.headers, httpSettings(config)) };

@@ -11,7 +11,7 @@ import {
 import { lastSeqOf } from "../threads/events/event.ts";
 import { GetTree, StateGet } from "../threads/events/schema.ts";
 import type { EventSession } from "../threads/events/session.ts";
-import { readTree } from "./service.ts";
+import { readLastEvent, readTree } from "./service.ts";
 
 export async function handleGetTree(
   ctx: Context,
@@ -44,7 +44,7 @@ export async function handleGetState(
   const ns = (namespace ?? []).join("|");
   const query = { ns, checkpoint_id: null, subgraphs: false, select: [] };
   // Read before the state: events between the reads are sent again, and not lost.
-  const { last_event } = await readTree(ctx, session, null);
+  const last_event = await readLastEvent(ctx, session);
   const text = await nullIfNotFound(getState(ctx, session, query));
   if (text === null) {
     const { message } = threadNotFound(session.thread_id);

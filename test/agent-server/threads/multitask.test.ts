@@ -1,4 +1,4 @@
-import { expect, expect, onTestFinished, test, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { testThread } from "../../support/threads.ts";

@@ -1,6 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { Events } from "../../../src/agent-server/threads/object/log/events.ts";
 import { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { database } from "../../../src/shared/context.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
@@ -427,6 +428,16 @@ describe("commands", () => {
     };
     const { type, meta } = await command("state.get", { namespace: [] });
     expect([type, meta]).toEqual(["success", before.meta]);
+  });
+
+  test("a read of the state reads no events", async () => {
+    const { start, events, command } = protocol();
+    await start("echo", { input: hi });
+    await events(endOfRun());
+    const page = vi.spyOn(Events.prototype, "page");
+    onTestFinished(() => page.mockRestore());
+    expect(await command("state.get", { namespace: [] })).toMatchObject({ type: "success" });
+    expect(page).not.toHaveBeenCalled();
   });
 
   test("a command that must be an object is refused with the reason alone", async () => {

@@ -40,6 +40,7 @@ const NOT_FOUND_RESULTS = {
   followEvents: null,
   isVisible: false,
   readTree: { tree: null, last_event: 0 },
+  readLastEvent: 0,
   getWaiting: null,
   getQueue: { pending: 0, running: 0, since: null },
 } as const satisfies Results;

@@ -27,6 +27,10 @@ export class EventMethods {
     return this.#protocol.tree(run_id);
   }
 
+  async readLastEvent(): Promise<number> {
+    return this.#protocol.lastEvent();
+  }
+
   /** A call tests the filters first, and returns `false` in place of this for a hidden thread. */
   async isVisible(): Promise<boolean> {
     return true;

@@ -48,7 +48,11 @@ export class ProtocolReaders {
   /** @returns `tree`: `null` when the run does not exist; `last_event`: the id of the thread's last event */
   tree(run_id: string | null): { tree: AgentTree | null; last_event: number } {
     const { store, isThere } = this.#thread;
-    if (!isThere()) return { tree: null, last_event: 0 };
-    return { tree: treeOf(store, run_id), last_event: store.events.lastId() };
+    return { tree: isThere() ? treeOf(store, run_id) : null, last_event: this.lastEvent() };
+  }
+
+  /** @returns the id of the thread's last event, 0 when the thread does not exist */
+  lastEvent(): number {
+    return this.#thread.isThere() ? this.#thread.store.events.lastId() : 0;
   }
 }
