@@ -1,4 +1,7 @@
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, onTestFinished, test } from "vitest";
+import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import {
   openIsolate,
   setIsolateOpener,
@@ -6,22 +9,23 @@ import {
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import type { AgentEntrypoint } from "../../../src/isolate/contract.ts";
 import { eventually } from "../../support/eventually.ts";
-import { ownRevision, streamUntil, testThread } from "../../support/threads.ts";
+import { objectNameOf, ownRevision, streamUntil, testThread } from "../../support/threads.ts";
 
 type Summarize = AgentEntrypoint["summarize"];
 
-/** Replaces the first summary that an agent makes of a thread. */
+/** Replaces the first summaries that an agent makes of a thread. */
 function replaceFirstSummary(
   replace: (make: () => ReturnType<Summarize>) => ReturnType<Summarize>,
+  count = 1,
 ) {
-  let isFirst = true;
+  let left = count;
   setIsolateOpener((given, call) => {
     const isolate = openIsolate(given.LOADER, call, () => readRevisionCode(given, call.ref));
     const agent = isolate as unknown as AgentEntrypoint;
     const summarize: Summarize = async (...args) => {
       const make = async () => agent.summarize(...args);
-      if (!isFirst) return make();
-      isFirst = false;
+      if (left === 0) return make();
+      left -= 1;
       return replace(make);
     };
     return new Proxy(isolate, {
@@ -95,4 +99,22 @@ test("the error of the last run stays when an older run is deleted, or a queued 
   const queued = await create("fails", order);
   await object.cancelRun(queued.run_id, "rollback", { wait: true, reason: null });
   expect(await object.getThread()).toMatchObject({ status: "error", error: failed?.error });
+});
+
+test("a cancelled run whose state cannot be read leaves the thread busy until it can", async () => {
+  const { object, create, place } = await testThread(ownRevision());
+  replaceFirstSummary(() => Promise.reject(new Error("The isolate was lost")), 3);
+  const body = { input: { delay_ms: 60_000 }, stream_mode: "updates" };
+  const { run_id } = await create("stalls", body);
+  await streamUntil(object, run_id, '"a"');
+  await object.cancelRun(run_id, "interrupt", { wait: true, reason: null });
+  expect((await object.getThread())?.status).toBe("busy");
+  const stub = env.THREADS.getByName(objectNameOf(place.deployment_id, place.thread_id));
+  await evictDurableObject(stub as DurableObjectStub<ThreadObject>);
+  await eventually(async () =>
+    expect(await object.getThread()).toMatchObject({
+      status: "interrupted",
+      values: { log: ["a"] },
+    }),
+  );
 });

@@ -55,7 +55,7 @@ export class RunLoop {
   }
 
   get isLive(): boolean {
-    return this.#live !== null || this.#retryTimer.isPending || this.#settling.isPending;
+    return this.#live !== null || this.#retryTimer.isPending || this.#settling.isUnfinished;
   }
 
   /** Whether isolates have sent all that they will. */

@@ -11,6 +11,8 @@ import { ThreadHost } from "./thread-host.ts";
 const SUMMARY_MS = 15_000;
 /** Pauses after readings whose isolate was lost. */
 const RETRY_MS = [200, 1_000, 3_000];
+/** Pauses after all of these were lost, as in an outage. The thread stays busy, and readers do not wait. */
+const LATER_MS = [15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 
 /** Reads the status of a thread from its last checkpoint after a cancellation. Only the graph can read it. */
 export class Settling {
@@ -19,6 +21,8 @@ export class Settling {
   readonly #onChange: () => void;
   #pending: Promise<void> | undefined;
   #isStale = false;
+  #losses = 0;
+  #laterTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(env: Env, store: ThreadStore, onChange: () => void) {
     this.#env = env;
@@ -34,6 +38,11 @@ export class Settling {
     return this.#pending !== undefined;
   }
 
+  /** Whether it is pending, or waits to read a state that could not be read. */
+  get isUnfinished(): boolean {
+    return this.isPending || this.#laterTimer !== undefined;
+  }
+
   /** After the server has ended a run: its checkpoints may be newer than the values of the thread. */
   refresh() {
     const { thread } = this.#store;
@@ -42,6 +51,8 @@ export class Settling {
   }
 
   start() {
+    clearTimeout(this.#laterTimer);
+    this.#laterTimer = undefined;
     if (!this.#isUnsettled()) return;
     this.#pending ??= this.#settle().finally(() => {
       this.#pending = undefined;
@@ -60,13 +71,16 @@ export class Settling {
   async #settle() {
     const { checkpoints, thread } = this.#store;
     let version: number;
-    let summary: ThreadSummary | null;
+    let answer: ThreadSummary | "lost" | null;
     do {
       version = checkpoints.version;
-      summary = await withTimeout(this.#summarizeAgain(), SUMMARY_MS, () => null);
+      answer = await withTimeout(this.#summarizeAgain(), SUMMARY_MS, () => "lost");
       if (!this.#isUnsettled()) return;
       // Another run may have begun and ended in between: its state counts.
     } while (checkpoints.version !== version);
+    if (answer === "lost" && this.#postpone()) return;
+    this.#losses = 0;
+    const summary = answer === "lost" ? null : answer;
     this.#store.transaction(() => {
       const { status, error } = thread.record();
       if (status === "error" || (error !== null && this.#hasFailed())) {
@@ -77,6 +91,15 @@ export class Settling {
       thread.settle(threadStatusAfter(outcome, false), summary, { isStopped });
       if (thread.header().temporary) thread.markEnded();
     });
+  }
+
+  /** @returns `false` for a temporary thread, which ends, and after the last pause */
+  #postpone(): boolean {
+    const pause_ms = LATER_MS[this.#losses];
+    if (pause_ms === undefined || this.#store.thread.header().temporary) return false;
+    this.#losses += 1;
+    this.#laterTimer = setTimeout(() => this.start(), pause_ms);
+    return true;
   }
 
   /** The error of a run that failed is still that of the thread when a later run never started. */
@@ -93,13 +116,13 @@ export class Settling {
   }
 
   /** Other calls may have ended the isolate: the next call has another one. */
-  async #summarizeAgain(): Promise<ThreadSummary | null> {
+  async #summarizeAgain(): Promise<ThreadSummary | "lost" | null> {
     for (const pause_ms of RETRY_MS) {
       const summary = await this.#summarize().catch(() => "lost" as const);
       if (summary !== "lost") return summary;
       await scheduler.wait(pause_ms);
     }
-    return null;
+    return "lost";
   }
 
   async #summarize(): Promise<ThreadSummary | null> {
