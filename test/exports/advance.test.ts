@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { BulkExportRun } from "../../src/exports/bulk-exports/run-schema.ts";
 import { openBucket } from "../../src/exports/destinations/bucket.ts";
 import { attemptFile } from "../../src/exports/files/file-attempt.ts";
@@ -321,6 +321,50 @@ describe("a dependency of an export disappears", () => {
     expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
     expect((await readFiles(row.id)).map(({ retry_number }) => retry_number)).toEqual([1, 1, 0]);
     expect(await contents(row)).toEqual(await asUndisturbed());
+  });
+
+  describe("a file, where HEAD of a missing object answers 403", () => {
+    /** Answers as AWS does for credentials without s3:ListBucket, or without s3:GetObject. */
+    function forbidHead(isForbidden: (status: number) => boolean) {
+      const real = globalThis.fetch;
+      const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+        const response = await real(input, init);
+        if (init?.method !== "HEAD" || !isForbidden(response.status)) return response;
+        return new Response(null, { status: 403 });
+      });
+      onTestFinished(() => spy.mockRestore());
+    }
+
+    test.each([1, 3])("%i of 3 files are rewritten", async (count) => {
+      const row = await written();
+      const { client } = await openBucket(env, row);
+      const files = await readFiles(row.id);
+      for (const { key } of files.slice(0, count)) await client.deleteObject(key);
+      forbidHead((status) => status === 404);
+      expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+      const retries = (await readFiles(row.id)).map(({ retry_number }) => retry_number);
+      expect(retries).toEqual(files.map((_, n) => (n < count ? 1 : 0)));
+      expect(await contents(row)).toEqual(await asUndisturbed());
+    });
+
+    test("a changed one is rewritten too", async () => {
+      const row = await written();
+      const { client } = await openBucket(env, row);
+      const [first, second] = await readFiles(row.id);
+      await client.putObject(first?.key ?? "", new Uint8Array([1, 2, 3]));
+      await client.deleteObject(second?.key ?? "");
+      forbidHead((status) => status === 404);
+      expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+      expect((await readFiles(row.id)).map(({ retry_number }) => retry_number)).toEqual([1, 1, 0]);
+    });
+
+    test("is trusted when HEAD of every object answers 403", async () => {
+      const row = await written();
+      forbidHead(() => true);
+      expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+      expect((await readFiles(row.id)).map(({ token }) => token)).toEqual([1, 1, 1]);
+      expect(await contents(row)).toHaveLength(3);
+    });
   });
 
   test("a file, repeatedly: the export fails with an error, and can be retried", async () => {

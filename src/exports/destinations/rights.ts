@@ -42,7 +42,7 @@ const RIGHTS = {
   get: {
     right: "s3:GetObject",
     is_required: false,
-    needed_for: "checking uploads whose answer was lost, and previews",
+    needed_for: "checking written files, and previews",
   },
   delete: { right: "s3:DeleteObject", is_required: false, needed_for: "removing probe objects" },
 } satisfies Record<string, Right>;

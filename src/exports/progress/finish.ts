@@ -1,18 +1,14 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { openBucket } from "../destinations/bucket.ts";
 import { addToTable } from "../iceberg/commit.ts";
 import { readTableInfo } from "../iceberg/table-info.ts";
 import { manifestKey, rootOf, successKey } from "../keys.ts";
-import type { S3Client } from "../s3/client.ts";
-import { HEAD_FORBIDDEN, isS3Error } from "../s3/problem.ts";
 import { bulk_export_files, bulk_exports, type ExportRow, type FileRow } from "../table.ts";
 import { toManifest } from "./manifest.ts";
-
-const HEADS_AT_ONCE = 4;
+import { findWrong } from "./object-check.ts";
 
 /** Verifies the objects, adds them to the table, then writes the manifest, and `_SUCCESS` last. Idempotent. */
 export async function finishExport(
@@ -27,7 +23,8 @@ export async function finishExport(
     .where(eq(bulk_export_files.bulk_export_id, row.id))
     .orderBy(asc(bulk_export_files.number));
   // A table has the sizes of the files: they are not written again once it names them.
-  const wrong = row.table_version === null ? await findWrong(client, files) : [];
+  const root = rootOf(row);
+  const wrong = row.table_version === null ? await findWrong(client, files, root) : [];
   if (wrong.length > 0) {
     await writeAgain(env, row, wrong);
     return "files_missing";
@@ -35,40 +32,12 @@ export async function finishExport(
   // A project deleted during the scan leaves rows out of the files.
   await assertProject(ctx, row.session_id);
   await addToTable(env, row, files, signal);
-  const root = rootOf(row);
   const table = await readTableInfo(env, row, bucket_url);
   const manifest = toManifest(row, files, { bucket_name, bucket_url, table });
   const body = new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
   await client.putObject(manifestKey(root), body, { "Content-Type": "application/json" });
   await client.putObject(successKey(root), new Uint8Array(0));
   return "finished";
-}
-
-/**
- * Returns files whose object is missing or changed. Trusts the upload's response when HEAD is
- * forbidden.
- */
-async function findWrong(client: S3Client, files: FileRow[]): Promise<FileRow[]> {
-  try {
-    const found = await mapConcurrent(files, HEADS_AT_ONCE, ({ key }) => client.headObject(key));
-    return files.filter((file, n) => !isAsWritten(file, found[n] ?? null));
-  } catch (error) {
-    if (isS3Error(error, HEAD_FORBIDDEN)) return [];
-    throw error;
-  }
-}
-
-function isAsWritten(
-  { bytes_written, etag }: FileRow,
-  found: { bytes: number; etag: string | null } | null,
-): boolean {
-  if (found === null || found.bytes !== bytes_written) return false;
-  return etag === null || found.etag === null || strong(etag) === strong(found.etag);
-}
-
-/** Strips the prefix that proxies add to weak ETags. */
-function strong(etag: string): string {
-  return etag.replace(/^W\//, "");
 }
 
 async function writeAgain(env: Env, { id }: ExportRow, files: FileRow[]): Promise<void> {
