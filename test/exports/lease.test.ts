@@ -7,6 +7,7 @@ import { claimFile, renewLease } from "../../src/exports/files/file-lease.ts";
 import { LEASE_MS, MAX_FILES_AT_ONCE } from "../../src/exports/limits.ts";
 import { consumeFile } from "../../src/exports/progress/consumer.ts";
 import { planExport } from "../../src/exports/progress/plan.ts";
+import { sweepFiles } from "../../src/exports/progress/sweep.ts";
 import { bulk_export_files, type FileRow } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
 import {
@@ -23,6 +24,8 @@ import {
 
 const DAY = { start_time: "2026-05-05T00:00:00Z", end_time: "2026-05-06T00:00:00Z" };
 const NOON = "2026-05-05T12:00:00Z";
+/** After the backoff of a first retry. */
+const LATER = new Date(Date.now() + 60_000);
 const db = database(env);
 
 let ours: Exporter;
@@ -54,6 +57,15 @@ async function claimed({ id }: FileRow, now = new Date()): Promise<FileRow> {
   return file;
 }
 
+/** Ends an attempt as a Worker that stops. */
+async function loseAttempt({ id }: FileRow): Promise<void> {
+  await db
+    .update(bulk_export_files)
+    .set({ lease_expires_at: new Date(0).toISOString() })
+    .where(eq(bulk_export_files.id, id));
+  await consumeFile(env, { bulk_export_file_id: id });
+}
+
 async function asUndisturbed(session_id: string) {
   const { row } = await planned(session_id);
   expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
@@ -61,17 +73,53 @@ async function asUndisturbed(session_id: string) {
 }
 
 describe("a file", () => {
-  test("belongs to one attempt at a time, and to the next once the lease has expired", async () => {
+  test("belongs to one attempt at a time, and to the next after an expired lease", async () => {
     const { file } = await planned(small);
-    const now = new Date();
-    const first = await claimed(file, now);
+    const first = await claimed(file);
     expect(first).toMatchObject({ status: "RUNNING", token: 1 });
-    expect(await claimFile(env, file.id, new Date(now.getTime() + LEASE_MS - 1))).toBeNull();
-    const second = await claimed(file, new Date(now.getTime() + LEASE_MS));
+    await consumeFile(env, { bulk_export_file_id: file.id });
+    expect(await fileOf(file.bulk_export_id)).toEqual(first);
+    await loseAttempt(first);
+    const second = await claimed(file, LATER);
     expect(second.token).toBe(2);
     const written = { rows_written: 1, bytes_written: 1 };
     expect(await renewLease(env, first, written)).toBe(false);
     expect(await renewLease(env, second, written)).toBe(true);
+  });
+
+  test("whose attempts stop without a result waits longer each time, and fails at last", async () => {
+    const { row, file } = await planned(small);
+    await db
+      .update(bulk_export_files)
+      .set({ retry_limit: 1 })
+      .where(eq(bulk_export_files.id, file.id));
+    await loseAttempt(await claimed(file));
+    const [waiting] = await readFiles(row.id);
+    expect(waiting).toMatchObject({
+      status: "WAITING",
+      retry_number: 1,
+      next_attempt_at: expect.any(String),
+      errors: { retry_0: expect.stringMatching(/^The attempt ended without an answer: /) },
+    });
+    await loseAttempt(await claimed(file, LATER));
+    expect(await fileOf(row.id)).toMatchObject({ status: "FAILED", retry_number: 1 });
+    expect(await readRow(row.id)).toMatchObject({
+      status: "FAILED",
+      error: expect.stringContaining("The attempt ended without an answer"),
+    });
+  });
+
+  test("that was claimed before it was marked as sent is resent after the attempt stops", async () => {
+    const { row, file } = await planned(small);
+    await claimed(file);
+    const lease_expires_at = new Date(0).toISOString();
+    await db
+      .update(bulk_export_files)
+      .set({ lease_expires_at })
+      .where(eq(bulk_export_files.id, file.id));
+    const now = new Date(Date.now() + 60_000);
+    await sweepFiles(env, now);
+    expect((await fileOf(row.id)).sent_at).toBe(now.toISOString());
   });
 
   test("named by five concurrent messages is written once", async () => {
@@ -87,12 +135,13 @@ describe("a file", () => {
 
   test("is not completed by an attempt whose lease another has", async () => {
     const { row, file } = await planned(small);
-    const first = await claimed(file, new Date(Date.now() - LEASE_MS));
-    await claimed(file);
+    const first = await claimed(file);
+    await loseAttempt(first);
+    await claimed(file, LATER);
     await attemptFile(env, first);
     const { client } = await openBucket(env, row);
     expect(await client.headObject(file.key)).toBeNull();
-    expect(await fileOf(row.id)).toMatchObject({ status: "RUNNING", token: 2, errors: null });
+    expect(await fileOf(row.id)).toMatchObject({ status: "RUNNING", token: 2 });
   });
 
   test("is taken over in the middle of its upload, which never completes", async () => {
@@ -100,16 +149,14 @@ describe("a file", () => {
     const upload = holdUpload();
     const writing = attemptFile(env, await claimed(file));
     await upload.begun;
-    await db
-      .update(bulk_export_files)
-      .set({ lease_expires_at: new Date(0).toISOString() })
-      .where(eq(bulk_export_files.id, file.id));
-    const second = await claimed(file);
+    await loseAttempt(file);
+    const second = await claimed(file, LATER);
     expect(second.upload_id).not.toBeNull();
-    await attemptFile(env, second);
+    // Needs no memory, as in another isolate.
+    await attemptFile(env, { ...second, chunk: { ...second.chunk, bytes: 0 } });
     upload.release();
     await writing;
-    expect(await fileOf(row.id)).toMatchObject({ status: "COMPLETED", token: 2, errors: null });
+    expect(await fileOf(row.id)).toMatchObject({ status: "COMPLETED", token: 2, retry_number: 1 });
     await carryOn(row.id);
     expect(await contents(row)).toEqual(await asUndisturbed(large));
     const { client } = await openBucket(env, row);

@@ -1,3 +1,4 @@
+import { AppError } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../shared/work/lease.ts";
@@ -10,6 +11,8 @@ import { writeFile } from "./file-writer.ts";
 import { secondsUntilAttempt } from "./pauses.ts";
 import { holdWriterMemory } from "./writer-memory.ts";
 
+const LOST_TEXT =
+  "The attempt ended without an answer: the Worker stopped or had not enough memory. If it repeats, leave out large fields with export_fields.";
 /** The message may reach another isolate. */
 const BUSY_RETRY_S = 2;
 
@@ -39,6 +42,14 @@ export async function attemptFile(env: Env, file: FileRow): Promise<void> {
   } finally {
     stop();
   }
+}
+
+/**
+ * Counts an attempt that stopped without a result as a retry: a file that needs too much memory would end the isolate of
+ * each attempt.
+ */
+export async function endLostAttempt(env: Env, file: FileRow): Promise<void> {
+  await settleFailure(env, file, new AppError("unavailable", LOST_TEXT));
 }
 
 async function leave(env: Env, file: FileRow): Promise<void> {

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { and, eq, isNull, lte, or, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { count } from "../../shared/metrics/metrics.ts";
 import { isUnleased, LeaseLost, leaseUntil } from "../../shared/work/lease.ts";
@@ -6,9 +6,11 @@ import { LEASE_MS, MAX_FILES_AT_ONCE } from "../limits.ts";
 import { bulk_export_files, bulk_exports, type FileRow } from "../table.ts";
 
 const files = bulk_export_files;
+const isOfRunningExport = sql`exists (select 1 from ${bulk_exports} e
+  where e.id = ${files.bulk_export_id} and e.status = 'RUNNING')`;
 
 /**
- * Claims a waiting file, or one with an expired lease.
+ * Claims a waiting file.
  * @returns `null` for others, and while the workspace writes as many files as it may at once
  */
 export async function claimFile(env: Env, id: string, now: Date): Promise<FileRow | null> {
@@ -19,17 +21,17 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
       status: "RUNNING",
       token: sql`${files.token} + 1`,
       lease_expires_at: leaseUntil(now, LEASE_MS),
+      sent_at: at,
       started_at: at,
       updated_at: at,
     })
     .where(
       and(
         eq(files.id, id),
-        inArray(files.status, ["WAITING", "RUNNING"]),
+        eq(files.status, "WAITING"),
         isUnleased(files.lease_expires_at, at),
         or(isNull(files.next_attempt_at), lte(files.next_attempt_at, at)),
-        sql`exists (select 1 from ${bulk_exports} e
-          where e.id = ${files.bulk_export_id} and e.status = 'RUNNING')`,
+        isOfRunningExport,
         sql`(select count(*) from ${files} other
           where other.status in ('WAITING', 'RUNNING') and other.status = 'RUNNING'
             and other.workspace_id = ${files.workspace_id} and other.lease_expires_at > ${at}
@@ -37,6 +39,22 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
       ),
     )
     .returning();
+  return row ?? null;
+}
+
+/** Returns a file whose attempt stopped without a result, which its expired lease shows. */
+export async function findLostAttempt(env: Env, id: string, now: Date): Promise<FileRow | null> {
+  const [row] = await database(env)
+    .select()
+    .from(files)
+    .where(
+      and(
+        eq(files.id, id),
+        eq(files.status, "RUNNING"),
+        isUnleased(files.lease_expires_at, now.toISOString()),
+        isOfRunningExport,
+      ),
+    );
   return row ?? null;
 }
 
