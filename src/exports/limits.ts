@@ -25,6 +25,10 @@ export const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** A writer of 10,000 rows takes up to 95 MB of the 128 MB of an isolate, and not more for more rows. */
 export const WRITER_BYTES_PER_ROW = 10_000;
+/** A row is in memory as a page, as cells of the row group, compressed, and in a part of the upload. */
+export const WRITER_BYTES_PER_BYTE = 4;
+/** For the client, the hashes and the columns of a file with few rows. */
+export const MIN_WRITER_BYTES = 1_000_000;
 export const MAX_WRITER_BYTES = 95_000_000;
 /** For the writers of small files together. */
 export const SMALL_WRITERS_BYTES = 16_000_000;

@@ -1,11 +1,14 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { ParquetFile } from "../../src/exports/files/parquet-file.ts";
 import { FileUpload } from "../../src/exports/files/upload.ts";
 import { consumeFile } from "../../src/exports/progress/consumer.ts";
 import { planExport } from "../../src/exports/progress/plan.ts";
+import type { S3Client } from "../../src/exports/s3/client.ts";
 import { bulk_export_files } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
+import { TracePartition } from "../../src/traces/object/object.ts";
 import { type Exporter, exporter, given, ordered, readFiles } from "./support/exports.ts";
 
 const DAY = { start_time: "2026-05-07T00:00:00Z", end_time: "2026-05-08T00:00:00Z" };
@@ -21,8 +24,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Returns the ids of files that wait, each of an export, as if they had so many rows. */
-async function waiting(rows_planned: number): Promise<string[]> {
+/** Returns the ids of files that wait, each of an export, as if they had so many rows and bytes. */
+async function waiting(rows_planned: number, bytes?: number): Promise<string[]> {
   const files = [];
   for (let n = 0; n < FILES; n++) {
     const started_at = new Date().toISOString();
@@ -31,8 +34,9 @@ async function waiting(rows_planned: number): Promise<string[]> {
     files.push(...(await readFiles(row.id)));
   }
   const db = database(env);
-  for (const { id } of files) {
-    await db.update(bulk_export_files).set({ rows_planned }).where(eq(bulk_export_files.id, id));
+  for (const { id, chunk } of files) {
+    const planned = { rows_planned, chunk: { ...chunk, bytes: bytes ?? chunk.bytes } };
+    await db.update(bulk_export_files).set(planned).where(eq(bulk_export_files.id, id));
   }
   return files.map(({ id }) => id);
 }
@@ -63,6 +67,54 @@ test("an isolate writes large files one after the other", async () => {
   expect(await writeTogether(ids)).toBe(1);
   expect(await statusesOf(ids)).toEqual(ids.map(() => "COMPLETED"));
 }, 60_000);
+
+test("an isolate writes files of few large rows one after the other", async () => {
+  const ids = await waiting(20, 100_000_000);
+  expect(await writeTogether(ids)).toBe(1);
+  expect(await statusesOf(ids)).toEqual(ids.map(() => "COMPLETED"));
+}, 60_000);
+
+test("a file is not read ahead while a row larger than a page is encoded", async () => {
+  const project_id = await given(ours, { from: "2026-05-07T12:00:00Z", count: 3, text: 3_000_000 });
+  const row = await ordered(ours, project_id, { ...DAY, status: "RUNNING" });
+  await planExport(env, row);
+  const steps: string[] = [];
+  const { scan } = TracePartition.prototype;
+  vi.spyOn(TracePartition.prototype, "scan").mockImplementation(function (
+    this: TracePartition,
+    ...args
+  ) {
+    steps.push("read");
+    return scan.apply(this, args);
+  });
+  const { addRows } = ParquetFile.prototype;
+  vi.spyOn(ParquetFile.prototype, "addRows").mockImplementation(async function (
+    this: ParquetFile,
+    part,
+  ) {
+    await scheduler.wait(100);
+    await addRows.call(this, part);
+    steps.push("encode");
+  });
+  for (const { id } of await readFiles(row.id)) await consumeFile(env, { bulk_export_file_id: id });
+  expect(steps).toEqual(["read", "encode", "read", "encode", "read", "encode"]);
+}, 60_000);
+
+test("the buffer of an upload has the size of its file", async () => {
+  const buffers: number[] = [];
+  const client = {
+    putObject: async (_key: string, body: Uint8Array) => {
+      buffers.push(body.buffer.byteLength, body.byteLength);
+      return { etag: null };
+    },
+  } as unknown as S3Client;
+  const upload = new FileUpload(client, "key", async () => {});
+  for (let n = 0; n < 10; n++) await upload.write(new Uint8Array(1000));
+  await upload.finish();
+  const [reserved = 0, sent] = buffers;
+  expect(sent).toBe(10_000);
+  expect(reserved).toBeLessThan(20_001);
+});
 
 test("an isolate writes small files at once", async () => {
   const ids = await waiting(20);

@@ -20,7 +20,7 @@ export async function encodeRows(
   return file.finish();
 }
 
-/** Reads the next page while the current one is encoded. */
+/** Reads the next page while the current one is encoded. A page of one row may be larger than the limit of a page. */
 export async function addRows(
   ctx: Context,
   chunk: ScanChunk,
@@ -33,12 +33,14 @@ export async function addRows(
   let coming = read(null);
   while (true) {
     const { parts, next } = await coming;
-    if (next !== null) {
+    const isLone = parts.reduce((rows, part) => rows + part.rows, 0) === 1;
+    if (next !== null && !isLone) {
       coming = read(next);
       // Prevents an unhandled rejection before the next await.
       coming.catch(() => undefined);
     }
     for (const part of parts) await file.addRows(part);
     if (next === null) return;
+    if (isLone) coming = read(next);
   }
 }

@@ -44,7 +44,7 @@ export class FileUpload {
   async write(bytes: Uint8Array): Promise<void> {
     this.#bytes += bytes.byteLength;
     for (let at = 0; at < bytes.byteLength; ) {
-      if (this.#part.byteLength === 0) this.#part = this.#spare.pop() ?? new Uint8Array(PART_BYTES);
+      this.#makeRoom(Math.min(PART_BYTES, this.#filled + bytes.byteLength - at));
       const piece = bytes.subarray(at, at + PART_BYTES - this.#filled);
       this.#part.set(piece, this.#filled);
       this.#filled += piece.byteLength;
@@ -75,6 +75,19 @@ export class FileUpload {
     await Promise.allSettled(this.#flying);
     if (this.#uploadId === null) return;
     await this.#client.abortUpload(this.#key, this.#uploadId).catch(() => undefined);
+  }
+
+  /** Grows the buffer of the first part with the file: most files are smaller than a part. */
+  #makeRoom(bytes: number): void {
+    const { byteLength } = this.#part;
+    if (byteLength >= bytes) return;
+    if (this.#number > 0) {
+      this.#part = this.#spare.pop() ?? new Uint8Array(PART_BYTES);
+      return;
+    }
+    const grown = new Uint8Array(Math.min(PART_BYTES, Math.max(bytes, 2 * byteLength)));
+    grown.set(this.#part.subarray(0, this.#filled));
+    this.#part = grown;
   }
 
   async #sendPart(): Promise<void> {

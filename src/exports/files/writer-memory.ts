@@ -1,5 +1,11 @@
 import { MemoryBudget } from "../../shared/work/memory-budget.ts";
-import { MAX_WRITER_BYTES, SMALL_WRITERS_BYTES, WRITER_BYTES_PER_ROW } from "../limits.ts";
+import {
+  MAX_WRITER_BYTES,
+  MIN_WRITER_BYTES,
+  SMALL_WRITERS_BYTES,
+  WRITER_BYTES_PER_BYTE,
+  WRITER_BYTES_PER_ROW,
+} from "../limits.ts";
 import type { FileRow } from "../table.ts";
 
 /** After it, the file is left to another isolate. */
@@ -18,11 +24,16 @@ export function separateWriters(): void {
  * @throws AppError `unavailable` after the wait
  */
 export function holdWriterMemory<T>(file: FileRow, write: () => Promise<T>): Promise<T> {
-  const bytes = Math.min(file.rows_planned * WRITER_BYTES_PER_ROW, MAX_WRITER_BYTES);
   return budgetOf(file).hold(async (reserve) => {
-    await reserve(bytes);
+    await reserve(writerBytes(file));
     return write();
   });
+}
+
+function writerBytes({ rows_planned, chunk }: FileRow): number {
+  const by_rows = rows_planned * WRITER_BYTES_PER_ROW;
+  const by_bytes = chunk.bytes * WRITER_BYTES_PER_BYTE;
+  return Math.min(MAX_WRITER_BYTES, Math.max(MIN_WRITER_BYTES, by_rows, by_bytes));
 }
 
 function budgetOf({ workspace_id }: FileRow): MemoryBudget {
