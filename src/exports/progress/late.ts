@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNotNull, isNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Context } from "../../shared/context.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
@@ -55,7 +55,8 @@ async function windowBefore(ctx: Context, row: ExportRow): Promise<ExportRow | u
 }
 
 /**
- * Returns the late files of cancelled windows that no window has taken. Windows that were planned after the cancellation
+ * Returns the late files of cancelled windows that no window has taken. A table has no rows of a cancelled window, not
+ * even those of its written files. Windows that were planned after the cancellation
  * by an earlier version have their rows.
  */
 async function leftByCancelled(
@@ -82,7 +83,10 @@ async function leftByCancelled(
         inWorkspace(ctx, bulk_exports),
         isBefore(row),
         eq(bulk_exports.status, "CANCELLED"),
-        eq(bulk_export_files.status, "CANCELLED"),
+        inArray(
+          bulk_export_files.status,
+          row.table_format === null ? ["CANCELLED"] : ["CANCELLED", "COMPLETED"],
+        ),
         isNull(bulk_export_files.run_id),
         gt(bulk_export_files.rows_planned, 0),
         sql`not exists ${isCovered}`,

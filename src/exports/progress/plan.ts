@@ -146,7 +146,7 @@ const SAVE_PLAN = `UPDATE bulk_exports SET planned_at = ?, updated_at = ?, water
   WHERE id = ? AND planned_at IS NULL`;
 /** A file that is taken has nothing left to write. */
 const TAKE_FILES = `UPDATE bulk_export_files SET rows_planned = 0
-  WHERE workspace_id = ? AND status = 'CANCELLED' AND id IN (SELECT value FROM json_each(?))`;
+  WHERE workspace_id = ? AND status IN ('CANCELLED', 'COMPLETED') AND id IN (SELECT value FROM json_each(?))`;
 const INSERT_RUNS = `INSERT INTO bulk_export_runs
     (id, bulk_export_id, start_us, end_us, workspace_id, created_at)
   SELECT value ->> 'id', ?, value ->> 'start_us', value ->> 'end_us', ?, ? FROM json_each(?)`;

@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { attemptFile } from "../../../src/exports/files/file-attempt.ts";
+import { claimFile } from "../../../src/exports/files/file-lease.ts";
 import { manifestKey, rootOf } from "../../../src/exports/keys.ts";
 import type { BulkExportManifest } from "../../../src/exports/preview/preview-schema.ts";
 import { advanceExport } from "../../../src/exports/progress/advance.ts";
@@ -127,6 +129,26 @@ describe("the table of a schedule", () => {
       ["part-00000.parquet", 2],
       ["late-00000.parquet", 3],
     ]);
+  });
+
+  test("gets late rows that a cancelled window has written, once", async () => {
+    const project_id = await given(ours, { from: hour(0), count: 1 });
+    const { schedule } = await scheduleTable(ours, project_id, 0, { late_rows: true });
+    await carryOn(await spawnWindow(schedule.id, 0));
+    await given(ours, { project_id, from: hour(0.5), count: 3 });
+    const second = await spawnWindow(schedule.id, 1);
+    await advanceExport(env, second);
+    for (const { id } of await readFiles(second)) {
+      const file = await claimFile(env, id, new Date());
+      if (file) await attemptFile(env, file);
+    }
+    expect(await readFiles(second)).toMatchObject([{ status: "COMPLETED", rows_written: 3 }]);
+    await cancel(ours, second);
+    await carryOn(await spawnWindow(schedule.id, 2));
+    await carryOn(await spawnWindow(schedule.id, 3));
+    const { metadata } = await openTable(schedule.id);
+    const added = metadata.snapshots.map(({ summary }) => summary["added-records"]);
+    expect(added).toEqual(["1", "3", "0"]);
   });
 
   test("has a snapshot also of a window without runs", async () => {
