@@ -5,27 +5,34 @@ import { metadataFile } from "./metadata.ts";
 export type TableVersion = {
   location: string;
   version: number;
+  /** Version of the metadata file to name. A later one than `version` has another newest state. */
+  metadata_version: number;
   /** State of the table to read. Default: the newest. */
   snapshot_id: number | null;
 };
 
 /**
  * Returns statements that read a table. DuckDB and Spark find the newest version by the hint; the others name a metadata
- * file.
+ * file. Snowflake and BigQuery read the newest state of that file only.
  */
 export function tableStatements(
   columns: readonly Column[],
-  { location, version, snapshot_id }: TableVersion,
-) {
+  { location, version, metadata_version, snapshot_id }: TableVersion,
+): Record<string, string> {
   const names = columns.map(({ name }) => name).join(", ");
-  const metadata = metadataFile(location, version);
+  const metadata = metadataFile(location, metadata_version);
   const past = snapshot_id === null ? "" : `, snapshot_from_id = ${snapshot_id}`;
   const asOf = snapshot_id === null ? "" : `\nFOR VERSION AS OF ${snapshot_id}`;
   const option = snapshot_id === null ? "" : `.option("snapshot-id", ${snapshot_id})`;
-  return {
+  const statements = {
     duckdb: `SELECT ${names}\nFROM iceberg_scan(${quote(location)}${past});`,
     athena: `SELECT ${names}\nFROM trace_runs${asOf};`,
     athena_register: glueCommand(columns, location, metadata),
+    spark: `spark.read.format("iceberg")${option}.load(${JSON.stringify(location)}).createOrReplaceTempView("trace_runs")`,
+  };
+  if (metadata_version !== version) return statements;
+  return {
+    ...statements,
     snowflake: `CREATE OR REPLACE ICEBERG TABLE trace_runs
   EXTERNAL_VOLUME = 'VOLUME OF THE BUCKET'
   CATALOG = 'INTEGRATION FOR FILES IN OBJECT STORAGE'
@@ -33,7 +40,6 @@ export function tableStatements(
     bigquery: `CREATE OR REPLACE EXTERNAL TABLE traces.trace_runs
 WITH CONNECTION \`REGION.CONNECTION\`
 OPTIONS (format = 'ICEBERG', uris = [${quote(metadata, "\\'")}]);`,
-    spark: `spark.read.format("iceberg")${option}.load(${JSON.stringify(location)}).createOrReplaceTempView("trace_runs")`,
   };
 }
 

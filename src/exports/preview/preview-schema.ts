@@ -83,14 +83,16 @@ const TableView = namedObject("BulkExportTable", {
     .string()
     .nullable()
     .openapi({
-      description: "URL of the metadata of the version, `null` before the first",
+      description:
+        "URL of the metadata of the version, or of the newest one when that is deleted. `null` before the first",
       example: `${LOCATION}/metadata/v3.metadata.json`,
     }),
   statements: z
     .record(z.string(), z.string())
     .nullable()
     .openapi({
-      description: "Statements that read the table, in the state of the window or the newest",
+      description:
+        "Statements that read the table, in the state of the window or the newest. `null` when the table no longer has the window's snapshot",
       example: { duckdb: `SELECT id FROM iceberg_scan('${LOCATION}');` },
     }),
 });

@@ -7,7 +7,7 @@ import { manifestKey, rootOf } from "../../../src/exports/keys.ts";
 import type { BulkExportManifest } from "../../../src/exports/preview/preview-schema.ts";
 import { advanceExport } from "../../../src/exports/progress/advance.ts";
 import type { BulkExport } from "../../../src/exports/schema.ts";
-import { bulk_exports } from "../../../src/exports/table.ts";
+import { bulk_export_tables, bulk_exports, type TableRow } from "../../../src/exports/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import {
   call,
@@ -226,6 +226,34 @@ test("the manifest has the table and its statements, of the newest version or of
   const row = await readRow(exports[0] ?? "");
   const stored = new TextDecoder().decode(await readObject(manifestKey(rootOf(row))));
   expect(JSON.parse(stored).table).toEqual(ofWindow);
+});
+
+test("the manifest of an old window names metadata that the bucket has", async () => {
+  const { schedule, exports } = await scheduleTable(ours, await sixRuns(), 1);
+  const [id = ""] = exports;
+  await carryOn(id);
+  const tableOf = async () =>
+    (await call<BulkExportManifest>(ours, `/${id}/manifest`, "GET")).body.table;
+  const { metadata } = await readTable(schedule.id);
+  if (metadata === null) throw new Error("There is no metadata");
+  const set = (fields: Partial<TableRow>) =>
+    db
+      .update(bulk_export_tables)
+      .set(fields)
+      .where(eq(bulk_export_tables.schedule_id, schedule.id));
+  await set({ version: 101, published_version: 101 });
+  expect((await tableOf())?.metadata_location).toContain("/metadata/v1.metadata.json");
+  await set({ version: 102, published_version: 102 });
+  const table = await tableOf();
+  expect(table).toMatchObject({
+    version: 1,
+    metadata_location: expect.stringContaining("/metadata/v102.metadata.json"),
+  });
+  const names = ["athena", "athena_register", "duckdb", "spark"];
+  expect(Object.keys(table?.statements ?? {}).toSorted()).toEqual(names);
+  const snapshots = metadata.snapshots.map((each) => ({ ...each, "sequence-number": 2 }));
+  await set({ metadata: { ...metadata, snapshots } });
+  expect((await tableOf())?.statements).toBeNull();
 });
 
 test("an export whose window is in the table cannot be cancelled", async () => {
