@@ -147,7 +147,12 @@ export const BulkExport = namedObject("BulkExport", {
     .nullable()
     .describe("Format of the table of the schedule, `null` without a table"),
   status: BulkExportStatus.describe("Status of the export"),
-  error: z.string().nullable().describe("Reason for the failure, and how to correct it"),
+  error: z
+    .string()
+    .nullable()
+    .describe(
+      "Reason for the failure, and how to correct it. Of an active export: the last error, which is retried",
+    ),
   source_bulk_export_id: Uuid.nullable().describe("Id of the schedule that created the export"),
   created_at: CreatedAt,
   updated_at: UpdatedAt,

@@ -54,7 +54,7 @@ export const bulk_exports = sqliteTable(
     /** Version of the table that appended the window. Set once: the point of no return of its commit. */
     table_version: integer(),
     status: text().$type<BulkExportStatus>().notNull(),
-    /** Message of the failure. */
+    /** Message of the failure, or of the last error that an active export retries. */
     error: text(),
     source_bulk_export_id: text(),
     window_index: integer(),

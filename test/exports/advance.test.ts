@@ -406,15 +406,26 @@ describe("a bucket that cannot be reached", () => {
   test("is retried with pauses until the export's timeout", async () => {
     const row = await unreachable(await written());
     await advanceExport(env, row.id);
-    const { status, sent_at } = await readRow(row.id);
-    expect(status).toBe("RUNNING");
+    const { status, sent_at, error } = await readRow(row.id);
+    expect([status, error]).toEqual(["RUNNING", expect.stringMatching(/^ConnectionFailed: /)]);
     await sweepExports(env, new Date(Date.now() + 60_000));
     expect((await readRow(row.id)).sent_at).toBe(sent_at);
     await set(row.id, { bulk_export_destination_id: ours.destination_id });
     await sweepExports(env, new Date(Date.now() + 400_000));
     expect((await readRow(row.id)).sent_at).not.toBe(sent_at);
-    expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+    expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED", error: null });
     expect(await contents(row)).toEqual(await asUndisturbed());
+  });
+
+  test("is named by the export that times out", async () => {
+    const row = await unreachable(await written());
+    await advanceExport(env, row.id);
+    await set(row.id, { started_at: new Date(Date.now() - 72 * HOUR_MS).toISOString() });
+    await advanceExport(env, row.id);
+    expect(await readRow(row.id)).toMatchObject({
+      status: "TIMEDOUT",
+      error: expect.stringMatching(/ Last error: ConnectionFailed: /),
+    });
   });
 
   test("is abandoned a day after the export ended", async () => {

@@ -24,7 +24,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
   const [changed] = await ctx.db.batch([
     ctx.db
       .update(bulk_exports)
-      .set({ ...ended, cleaned_at })
+      .set({ ...ended, error: null, cleaned_at })
       .where(
         and(
           ownRow(ctx, bulk_exports, id),

@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
@@ -7,6 +7,8 @@ import { pauseAfter } from "./pauses.ts";
 type Obstacle = {
   event: string;
   error: unknown;
+  /** Error that an active export shows. An ended one keeps its own. */
+  text: string;
   /** Time since the obstacle may have begun. */
   elapsed_ms: number;
   retry_after_seconds: number | null;
@@ -16,10 +18,14 @@ type Obstacle = {
 export async function backOff(
   env: Env,
   { id }: ExportRow,
-  { event, error, elapsed_ms, retry_after_seconds }: Obstacle,
+  { event, error, text, elapsed_ms, retry_after_seconds }: Obstacle,
 ): Promise<void> {
   const pause_ms = pauseAfter(elapsed_ms, retry_after_seconds);
   log.error(event, error, { bulk_export_id: id, pause_ms });
   const next_attempt_at = new Date(Date.now() + pause_ms).toISOString();
-  await database(env).update(bulk_exports).set({ next_attempt_at }).where(eq(bulk_exports.id, id));
+  const shown = sql`iif(${bulk_exports.status} in ('CREATED', 'RUNNING'), ${text}, ${bulk_exports.error})`;
+  await database(env)
+    .update(bulk_exports)
+    .set({ next_attempt_at, error: shown })
+    .where(eq(bulk_exports.id, id));
 }

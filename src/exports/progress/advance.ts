@@ -1,4 +1,4 @@
-import { and, eq, lt, sql } from "drizzle-orm";
+import { and, eq, inArray, lt, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
@@ -33,15 +33,32 @@ type Step = "continues" | "may_have_ended";
 
 async function tryAdvance(env: Env, row: ExportRow, now: Date): Promise<Step> {
   try {
-    return await advance(env, row, now);
+    const step = await advance(env, row, now);
+    if (step === "continues") await clearError(env, row);
+    return step;
   } catch (error) {
     await settleFailure(env, row, error, now);
     return "may_have_ended";
   }
 }
 
+/** Removes the error that an earlier attempt has left, unless another has left one since. */
+async function clearError(env: Env, { id, error }: ExportRow): Promise<void> {
+  if (error === null) return;
+  await database(env)
+    .update(bulk_exports)
+    .set({ error: null })
+    .where(
+      and(
+        eq(bulk_exports.id, id),
+        eq(bulk_exports.error, error),
+        inArray(bulk_exports.status, ["CREATED", "RUNNING"]),
+      ),
+    );
+}
+
 async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
-  if (isOverdue(row, now)) return end(env, row, "TIMEDOUT", TIMEOUT_TEXT, now);
+  if (isOverdue(row, now)) return end(env, row, "TIMEDOUT", timeoutText(row), now);
   if (row.status === "CREATED" && !(await activate(env, row, now))) return "continues";
   if (row.planned_at !== null) return write(env, row, now);
   await whileRunning(env, row.id, () => planExport(env, row));
@@ -83,6 +100,7 @@ async function settleFailure(env: Env, row: ExportRow, error: unknown, now: Date
     return backOff(env, row, {
       event: "export_postponed",
       error,
+      text,
       elapsed_ms,
       retry_after_seconds,
     });
@@ -130,6 +148,10 @@ async function whileRunning<T>(
 }
 
 const TIMEOUT_TEXT = `The export did not end within ${EXPORT_TIMEOUT_HOURS} hours. Retry it: written files are kept.`;
+
+function timeoutText({ error }: ExportRow): string {
+  return error === null ? TIMEOUT_TEXT : `${TIMEOUT_TEXT} Last error: ${error}`;
+}
 
 function isOverdue({ started_at }: ExportRow, now: Date): boolean {
   return started_at !== null && Date.parse(started_at) + TIMEOUT_MS <= now.getTime();
