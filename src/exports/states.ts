@@ -78,10 +78,16 @@ export function progressOf(tally: Tally, { status, planned_at, now }: Clock): Pr
       seconds_left: null,
     };
   }
-  const fraction = tally.rows_total === 0 ? 1 : Math.min(1, tally.rows_written / tally.rows_total);
+  const fraction = fractionOf(tally, status);
   if (isFinal(status)) return { ...tally, phase: "finished", fraction, seconds_left: null };
   const phase = tally.files_written === tally.files_total ? "finishing" : "writing";
   const elapsed = Math.max(0, (now.getTime() - Date.parse(planned_at)) / 1000);
   const seconds_left = fraction === 0 ? null : Math.ceil((elapsed * (1 - fraction)) / fraction);
   return { ...tally, phase, fraction, seconds_left };
+}
+
+/** Runs that were deleted after the plan are not written, so that a complete export may have fewer rows than planned. */
+function fractionOf({ rows_total, rows_written }: Tally, status: BulkExportStatus): number {
+  if (status === "COMPLETED" || rows_total === 0) return 1;
+  return Math.min(1, rows_written / rows_total);
 }

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { BulkExportRun } from "../../src/exports/bulk-exports/run-schema.ts";
 import { openBucket } from "../../src/exports/destinations/bucket.ts";
@@ -183,9 +183,14 @@ describe("an export is cancelled", () => {
     const upload = holdUpload();
     const writing = attemptFile(env, file);
     await upload.begun;
+    await db
+      .update(bulk_export_files)
+      .set({ rows_written: 7, bytes_written: 7 })
+      .where(eq(bulk_export_files.id, file.id));
     await cancel(ours, id);
     upload.release();
     await writing;
+    expect(await readFiles(id)).toMatchObject([{ rows_written: 0, bytes_written: 0 }]);
     await advanceExport(env, id, later());
     const row = await readRow(id);
     expect(row).toMatchObject({ status: "CANCELLED", cleaned_at: expect.anything() });
@@ -247,7 +252,16 @@ describe("after 72 hours", () => {
     const [first] = await readFiles(id);
     await consumeFile(env, { bulk_export_file_id: first?.id ?? "" });
     const row = await set(id, { started_at: longAgo() });
+    await db
+      .update(bulk_export_files)
+      .set({ rows_written: 7, bytes_written: 7 })
+      .where(and(eq(bulk_export_files.bulk_export_id, id), eq(bulk_export_files.number, 2)));
     await advanceExport(env, id);
+    expect((await readFiles(id)).map(({ rows_written }) => rows_written > 0)).toEqual([
+      true,
+      false,
+      false,
+    ]);
     await advanceExport(env, id, later());
     expect(await readRow(id)).toMatchObject({
       status: "TIMEDOUT",

@@ -90,6 +90,8 @@ test("progress estimates the remaining time from the rows written", () => {
   const queued = progressOf(tally, { status: "CREATED", planned_at: null, now });
   expect(queued).toMatchObject({ phase: "queued", rows_total: null, fraction: null });
   const empty = { ...tally, rows_written: 0, rows_total: 0, files_total: 0, files_written: 0 };
+  const ended = progressOf(tally, { status: "COMPLETED", planned_at, now });
+  expect(ended).toMatchObject({ phase: "finished", fraction: 1 });
   const done = progressOf(empty, { status: "COMPLETED", planned_at, now });
   expect(done).toMatchObject({ phase: "finished", fraction: 1, seconds_left: null });
 });

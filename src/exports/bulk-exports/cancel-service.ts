@@ -35,7 +35,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
       .returning(),
     ctx.db
       .update(bulk_export_files)
-      .set(ended)
+      .set({ ...ended, rows_written: 0, bytes_written: 0 })
       .where(
         and(
           eq(bulk_export_files.bulk_export_id, id),

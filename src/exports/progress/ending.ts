@@ -41,6 +41,8 @@ export async function endExport(
       .update(bulk_export_files)
       .set({
         status: status === "TIMEDOUT" ? "TIMEDOUT" : "FAILED",
+        rows_written: 0,
+        bytes_written: 0,
         updated_at: at,
         finished_at: at,
       })
