@@ -16,6 +16,7 @@ import { type S3Problem, type S3Response, toProblem } from "../../src/exports/s3
 import { toPutHeaders } from "../../src/exports/s3/put-arguments.ts";
 import { delayAfter } from "../../src/exports/s3/retries.ts";
 import { type Call, type S3Target, sign } from "../../src/exports/s3/signing.ts";
+import { putHeaders } from "../../src/exports/s3/transport.ts";
 import { hasParts, quoteEtag, readUploads, toCompleteXml } from "../../src/exports/s3/uploads.ts";
 import { readElements, readText, rootName } from "../../src/exports/s3/xml.ts";
 
@@ -70,6 +71,11 @@ describe("an error answer", () => {
       "of S3 is in S3's words",
       answer(403, s3Error("AccessDenied", "No &quot;way&quot;")),
       { code: "AccessDenied", message: 'No "way"', status: 403, is_transient: false },
+    ],
+    [
+      "has a short code",
+      answer(403, s3Error("A".repeat(1000), "no")),
+      { code: `${"A".repeat(100)}…` },
     ],
     [
       "without a message gets S3's usual one",
@@ -479,6 +485,14 @@ describe("with two addressing styles", () => {
     const silent = { ...problem("ConnectionFailed"), status: 0 };
     expect(mostSpecific([silent, problem("NoSuchBucket")]).code).toBe("NoSuchBucket");
     expect(mostSpecific([problem("NoSuchBucket"), silent]).code).toBe("NoSuchBucket");
+  });
+});
+
+test("the headers of an object replace those of its destination", () => {
+  const transport = { put_headers: { "content-type": "text/plain", "x-amz-acl": "private" } };
+  expect(putHeaders(transport, { "Content-Type": "application/json" })).toEqual({
+    "content-type": "application/json",
+    "x-amz-acl": "private",
   });
 });
 

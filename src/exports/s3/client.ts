@@ -3,7 +3,15 @@ import { isS3Error, type S3Problem } from "./problem.ts";
 import { type RetryLimits, withRetries } from "./retries.ts";
 import { sender } from "./send.ts";
 import type { BodyDigests, Call, S3Target } from "./signing.ts";
-import { type Headers, headObject, send, type Transport, unexpected, unless } from "./transport.ts";
+import {
+  type Headers,
+  headObject,
+  putHeaders,
+  send,
+  type Transport,
+  unexpected,
+  unless,
+} from "./transport.ts";
 import { uploadCalls } from "./upload-calls.ts";
 import { quoteEtag } from "./uploads.ts";
 
@@ -57,7 +65,7 @@ function objectCalls(transport: Transport) {
     },
 
     async putObject(key: string, body: Uint8Array, headers?: Headers, digests: BodyDigests = {}) {
-      const all = { ...transport.put_headers, ...headers };
+      const all = putHeaders(transport, headers);
       const answer = await send(transport, { method: "PUT", key, body, headers: all, digests });
       return { etag: quoteEtag(answer.headers.get("etag")) };
     },
@@ -82,7 +90,7 @@ async function putNewObject(
     method: "PUT",
     key,
     body,
-    headers: { ...transport.put_headers, ...headers },
+    headers: putHeaders(transport, headers),
   };
   const condition = { ...call.headers, "If-None-Match": "*" };
   try {

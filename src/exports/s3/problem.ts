@@ -105,6 +105,7 @@ const DEFAULT_MESSAGES: Record<string, string> = {
 };
 
 const MAX_TEXT = 500;
+const MAX_CODE = 100;
 
 export function toProblem(response: S3Response): S3Problem {
   const { status, headers, text } = response;
@@ -113,8 +114,8 @@ export function toProblem(response: S3Response): S3Problem {
   const code = sent || codeOf(response);
   const message = readText(error, "Message") || DEFAULT_MESSAGES[code] || describe(response, sent);
   return {
-    code,
-    message: clip(message),
+    code: clip(code, MAX_CODE),
+    message: clip(message, MAX_TEXT),
     status,
     is_transient: sent ? isTransientCode(sent, status) : isTransientStatus(status),
     retry_after_seconds: parseRetryAfter(headers.get("retry-after"), Date.now()),
@@ -149,6 +150,6 @@ function describe({ status, headers, text }: S3Response, code: string | null): s
   return `${answered}, not as an S3 error: ${words.trim()}`;
 }
 
-function clip(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+function clip(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max)}…` : text;
 }

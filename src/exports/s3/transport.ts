@@ -11,6 +11,15 @@ export type Transport = {
   put_headers: Headers;
 };
 
+/** Returns the headers of a new object. Names of the destination's headers are in lower case. */
+export function putHeaders(
+  { put_headers }: Pick<Transport, "put_headers">,
+  headers: Headers = {},
+): Headers {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...put_headers, ...Object.fromEntries(named) };
+}
+
 export async function headObject(transport: Transport, key: string): Promise<StoredObject | null> {
   const answer = await unless([404], () => send(transport, { method: "HEAD", key }));
   return answer === null ? null : toStoredObject(answer.headers);

@@ -1,6 +1,14 @@
 import { HEAD_FORBIDDEN, isS3Error } from "./problem.ts";
 import type { BodyDigests, Call } from "./signing.ts";
-import { answered, type Headers, headObject, send, type Transport, unless } from "./transport.ts";
+import {
+  answered,
+  type Headers,
+  headObject,
+  putHeaders,
+  send,
+  type Transport,
+  unless,
+} from "./transport.ts";
 import {
   hasParts,
   type MultipartUpload,
@@ -23,7 +31,7 @@ const MAX_PAGES = 20;
 export function uploadCalls(transport: Transport) {
   return {
     async createUpload(key: string, headers?: Headers) {
-      const all = { ...transport.put_headers, ...headers };
+      const all = putHeaders(transport, headers);
       const call: Call = { method: "POST", key, query: { uploads: "" }, headers: all };
       const answer = await send(transport, call);
       return { upload_id: answered(readText(answer.text, "UploadId"), "UploadId", answer.status) };
