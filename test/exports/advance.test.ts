@@ -7,6 +7,7 @@ import { attemptFile } from "../../src/exports/files/file-attempt.ts";
 import { claimFile } from "../../src/exports/files/file-lease.ts";
 import { MAX_ACTIVE_EXPORTS, MAX_RETRIES_PER_FILE } from "../../src/exports/limits.ts";
 import { advanceExport } from "../../src/exports/progress/advance.ts";
+import { cleanUp } from "../../src/exports/progress/clean-up.ts";
 import { consumeExport, consumeFile } from "../../src/exports/progress/consumer.ts";
 import { finishExport } from "../../src/exports/progress/finish.ts";
 import { planExport } from "../../src/exports/progress/plan.ts";
@@ -399,6 +400,16 @@ describe("a dependency of an export disappears", () => {
     expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
     expect(await contents(row)).toEqual(await asUndisturbed());
   });
+});
+
+test("the clean-up deletes nothing of an export that was started again", async () => {
+  const row = await written();
+  await finishExport(env, row, new AbortController().signal);
+  const ended = { status: "FAILED", finished_at: new Date().toISOString() } as const;
+  const before = await set(row.id, ended);
+  await set(row.id, { status: "RUNNING", finished_at: null });
+  await cleanUp(env, before, new Date());
+  expect(await leftovers(row)).toMatchObject({ success: true, manifest: true });
 });
 
 describe("a bucket that cannot be reached", () => {

@@ -57,20 +57,31 @@ async function clean(env: Env, row: ExportRow): Promise<unknown[]> {
   return thrown;
 }
 
+/** Skips a change of the bucket once a retry has started the export again. */
+async function unlessRestarted(
+  env: Env,
+  row: ExportRow,
+  change: () => Promise<void>,
+): Promise<void> {
+  const isEnded = and(eq(bulk_exports.id, row.id), isSameEnd(row));
+  if ((await database(env).$count(bulk_exports, isEnded)) > 0) await change();
+}
+
 type Attempt = <T>(step: () => Promise<T>) => Promise<T | null>;
 
 async function takeSteps(env: Env, row: ExportRow, attempt: Attempt): Promise<void> {
   const bucket = await attempt(() => openBucket(env, row, { limits: LIMITS }));
   if (bucket === null) return;
   const { client } = bucket;
+  const change = (step: () => Promise<void>) => attempt(() => unlessRestarted(env, row, step));
   if (row.status !== "COMPLETED") {
-    for (const key of markers(row)) await attempt(() => client.deleteObject(key));
+    for (const key of markers(row)) await change(() => client.deleteObject(key));
   }
   const known = await attempt(() => knownUploads(env, row));
   // Uploads without a row: the writer died before it recorded them.
   const found = await attempt(() => foundUploads(client, row));
   for (const { key, upload_id } of [...(known ?? []), ...(found ?? [])]) {
-    await attempt(() => client.abortUpload(key, upload_id));
+    await change(() => client.abortUpload(key, upload_id));
   }
 }
 
