@@ -402,6 +402,19 @@ describe("a dependency of an export disappears", () => {
   });
 });
 
+test("a day with a failed file shows its error, not that of another file", async () => {
+  const row = await written();
+  const [first] = await readFiles(row.id);
+  if (!first) throw new Error("There is no file");
+  const failed = { errors: { retry_0: "of the failed one" }, status: "FAILED" } as const;
+  await db.update(bulk_export_files).set(failed).where(eq(bulk_export_files.id, first.id));
+  const errors = { retry_0: "of another" };
+  const other = { ...first, errors, id: `${first.id}-1`, number: 9, key: "other" };
+  await db.insert(bulk_export_files).values(other);
+  const { body: runs } = await call<BulkExportRun[]>(ours, `/${row.id}/runs`, "GET");
+  expect(runs[0]).toMatchObject({ status: "FAILED", errors: { retry_0: "of the failed one" } });
+});
+
 test("the clean-up deletes nothing of an export that was started again", async () => {
   const row = await written();
   await finishExport(env, row, new AbortController().signal);

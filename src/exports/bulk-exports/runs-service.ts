@@ -116,8 +116,11 @@ function toRun({ run, bulkExport }: Pair, files: FileRow[]): BulkExportRun {
   });
 }
 
+/** Keys of several files are the same: those of failed files replace the others. */
 function errorsOf(files: FileRow[]): Record<string, string> | null {
-  const errors = Object.assign({}, ...files.map((file) => file.errors ?? {}));
+  const isFailed = ({ status }: FileRow) => status === "FAILED";
+  const ordered = [...files.filter((file) => !isFailed(file)), ...files.filter(isFailed)];
+  const errors = Object.assign({}, ...ordered.map((file) => file.errors ?? {}));
   return Object.keys(errors).length === 0 ? null : errors;
 }
 
