@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { endpointProblem } from "../../src/exports/config-rules.ts";
 import type { Destination } from "../../src/exports/destination-schema.ts";
 import { targetOf } from "../../src/exports/destinations/service.ts";
@@ -360,6 +360,19 @@ describe("rejected before any request to the server:", () => {
     const { id } = await created();
     expect((await patch(id, {})).status).toBe(422);
   });
+});
+
+test("destinations are saved up to 60 times a minute, also without success", async () => {
+  const { admin } = await workspace({ plan: "plus" });
+  const refuse = vi
+    .spyOn(globalThis, "fetch")
+    .mockImplementation(async () => new Response(null, { status: 403 }));
+  onTestFinished(() => refuse.mockRestore());
+  const statuses: number[] = [];
+  for (let n = 0; n < 61; n++) {
+    statuses.push((await api(PATH, { key: admin, json: input() })).status);
+  }
+  expect([statuses[59], statuses[60]]).toEqual([400, 429]);
 });
 
 test("the document has both responses of the probe", async () => {

@@ -16,6 +16,8 @@ import { checkRights } from "./rights.ts";
 import { toTarget } from "./target.ts";
 
 const PROBES = { name: "destination_probe", calls: 30, in_s: 60 };
+/** Each save sends requests to a server of the caller's choice, as a probe does. */
+const SAVES = { name: "destination_save", calls: 60, in_s: 60 };
 
 /** Checks each right of a destination that is not saved. */
 export async function probeDestination(
@@ -41,12 +43,13 @@ export async function checkTarget(
 }
 
 /** Writes and deletes an object of a destination that is about to be saved. */
-export function validate(
+export async function validate(
   ctx: Context,
   id: string,
   config: DestinationConfig,
   credentials: DestinationCredentials,
 ): Promise<UsableDestination> {
+  assertRate(ctx, SAVES);
   return probe(
     egressPolicy(ctx.env, "exports"),
     probeTarget(config, credentials),
