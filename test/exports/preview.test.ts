@@ -7,6 +7,7 @@ import type {
 } from "../../src/exports/preview/preview-schema.ts";
 import type { ExportRow } from "../../src/exports/table.ts";
 import { toIso } from "../../src/shared/times.ts";
+import { fillBudget } from "../support/memory-budget.ts";
 import { COMPRESSIONS } from "../support/parquet.ts";
 import { api, workspace } from "../support/workspace.ts";
 import { batch, projectId, wireRun } from "../traces/support/runs.ts";
@@ -85,6 +86,19 @@ describe("a preview", () => {
       expect(Object.keys(found.rows[1]?.values ?? {})).toEqual(found.columns);
     },
   );
+
+  test("waits while the isolate has no memory for it", async () => {
+    const { id } = await exported();
+    const release = await fillBudget();
+    let isAnswered = false;
+    const answer = read<BulkExportPreview>(id, "preview").finally(() => {
+      isAnswered = true;
+    });
+    await scheduler.wait(1000);
+    expect(isAnswered).toBe(false);
+    await release();
+    expect((await answer).rows).toHaveLength(10);
+  });
 
   test("is of the file that its key names, and of the columns of the export", async () => {
     const { id } = await exported({ export_fields: ["name", "tags"] });

@@ -9,6 +9,7 @@ import {
 import { utf8 } from "../../shared/crypto/encoding.ts";
 import { AppError } from "../../shared/errors.ts";
 import { toIso } from "../../shared/times.ts";
+import type { Reserve } from "../../shared/work/memory-budget.ts";
 
 export type PreviewCell = string | number | boolean | null | (string | null)[];
 export type ParquetRows = {
@@ -25,12 +26,16 @@ const FOOTER_BYTES = 64 * 1024;
 const SLACK_BYTES = 1024;
 
 const compressors: Compressors = {
-  GZIP: (input) => new Uint8Array(gunzipSync(input, { maxOutputLength: MAX_GROUP_BYTES })),
+  GZIP: (input) => toView(gunzipSync(input, { maxOutputLength: MAX_GROUP_BYTES })),
   ZSTD: (input, size) => {
     const options = { chunkSize: size + SLACK_BYTES, maxOutputLength: MAX_GROUP_BYTES };
-    return new Uint8Array(zstdDecompressSync(input, options));
+    return toView(zstdDecompressSync(input, options));
   },
 };
+
+function toView({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
 
 const parsers = {
   timestampFromMicroseconds: (micros: bigint) => toIso(Number(micros)),
@@ -39,38 +44,48 @@ const parsers = {
 };
 
 type ReadRange = (range: [number, number]) => Promise<Uint8Array<ArrayBuffer>>;
+/** Reserves the memory of what is read and of what is decoded. */
+type Source = { readRange: ReadRange; reserve: Reserve };
 
 /** Reads the first rows of a file: its footer, then the columns of its first row group. */
 export async function readFirstRows(
   byteLength: number,
-  readRange: ReadRange,
+  { readRange, reserve }: Source,
   limit: number,
 ): Promise<ParquetRows> {
-  const file = toBuffer(byteLength, readRange);
+  const file = toBuffer(byteLength, async (range) => {
+    await reserve(range[1] - range[0]);
+    return readRange(range);
+  });
   const initialFetchSize = Math.min(FOOTER_BYTES, byteLength);
   const metadata = await parquetMetadataAsync(file, { initialFetchSize });
-  const { columns, omitted } = chooseColumns(metadata);
+  const { columns, omitted, bytes } = chooseColumns(metadata);
   if (columns.length === 0) return { rows: [], columns, omitted };
+  await reserve(bytes);
   const rowEnd = Math.min(limit, Number(metadata.row_groups[0]?.num_rows ?? 0));
   const options = { file, metadata, columns, compressors, parsers, rowStart: 0, rowEnd };
   const rows = await parquetReadObjects(options);
   return { rows: rows.map((row) => toCells(row, columns)), columns, omitted };
 }
 
+type ChosenColumns = Pick<ParquetRows, "columns" | "omitted"> & { bytes: number };
+
 /** Takes the smallest columns until the limit. */
-function chooseColumns({ row_groups }: FileMetaData): Pick<ParquetRows, "columns" | "omitted"> {
+function chooseColumns({ row_groups }: FileMetaData): ChosenColumns {
   const sizes = (row_groups[0]?.columns ?? []).map(({ meta_data }) => ({
     name: meta_data?.path_in_schema[0] ?? "",
     bytes: Number(meta_data?.total_uncompressed_size ?? 0n),
   }));
-  let left = MAX_GROUP_BYTES;
+  let total = 0;
   const chosen = new Set<string>();
   for (const { name, bytes } of sizes.toSorted((a, b) => a.bytes - b.bytes)) {
-    left -= bytes;
-    if (left >= 0) chosen.add(name);
+    if (total + bytes > MAX_GROUP_BYTES) break;
+    total += bytes;
+    chosen.add(name);
   }
   const names = sizes.map(({ name }) => name);
   return {
+    bytes: total,
     columns: names.filter((name) => chosen.has(name)),
     omitted: names.filter((name) => !chosen.has(name)),
   };

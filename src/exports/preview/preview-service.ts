@@ -4,6 +4,7 @@ import { egressPolicy } from "../../shared/egress/egress.ts";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
+import { ISOLATE_BUDGET, type Reserve } from "../../shared/work/memory-budget.ts";
 import { assertMayExport } from "../access.ts";
 import { findExport } from "../bulk-exports/service.ts";
 import { remedyFor } from "../destinations/advice.ts";
@@ -22,7 +23,7 @@ const PREVIEWS = { name: "export_preview", calls: 60, in_s: 60 };
 const LIMITS = { attempts: 2, total_ms: 15_000, attempt_ms: 10_000, max_delay_ms: 500 };
 const MAX_CELL_CHARS = 2000;
 
-/** Reads the first rows of a file from the bucket. */
+/** Reads the first rows of a file from the bucket, once the isolate admits their bytes. */
 export async function previewExport(
   ctx: Context,
   id: string,
@@ -35,13 +36,15 @@ export async function previewExport(
   if (file === null)
     return { key: null, rows_total: 0, columns: [], omitted_columns: [], rows: [] };
   const { target } = await targetOf(ctx, order.bulk_export_destination_id);
-  const found = await readFile(ctx, target, file, limit);
-  return BulkExportPreview.parse({
-    key: file.key,
-    rows_total: file.rows_written,
-    columns: found.columns,
-    omitted_columns: found.omitted,
-    rows: found.rows.map(toPreviewRow),
+  return ISOLATE_BUDGET.hold(async (reserve) => {
+    const found = await readFile(ctx, target, file, { limit, reserve });
+    return BulkExportPreview.parse({
+      key: file.key,
+      rows_total: file.rows_written,
+      columns: found.columns,
+      omitted_columns: found.omitted,
+      rows: found.rows.map(toPreviewRow),
+    });
   });
 }
 
@@ -91,12 +94,13 @@ async function readFile(
   ctx: Context,
   target: S3Target,
   { key, bytes_written, etag }: FileRow,
-  limit: number,
+  { limit, reserve }: { limit: number; reserve: Reserve },
 ): Promise<ParquetRows> {
   const policy = egressPolicy(ctx.env, "exports");
   const client = s3Client(target, { policy, limits: LIMITS });
   const readRange = (range: [number, number]) => client.getRange(key, etag, range);
-  return readFirstRows(bytes_written, readRange, limit).catch((error: unknown) => {
+  const source = { readRange, reserve };
+  return readFirstRows(bytes_written, source, limit).catch((error: unknown) => {
     if (error instanceof AppError) throw error;
     throw new AppError("bad_destination", explainRead(error, target, key), { cause: error });
   });
