@@ -13,7 +13,7 @@ import type { SpanIds, SpanRefs } from "./span-ids.ts";
 
 const [OK, ERROR] = [1, 2];
 const NS_PER_US = 1000n;
-/** Attributes of a span that are part of its place among runs. */
+/** Attributes that `RunPlacement` already has. */
 const REFERENCES = /^langsmith\.(trace\.id|span\.(id|parent_id|dotted_order))$/;
 
 /** Converts a span to a run. Throws an AppError when the run is not valid. */
@@ -22,14 +22,14 @@ export function toRun(span: OtlpSpan, ids: SpanIds, project: string | null): Inc
   const events = readEvents(span.attributes, span.events);
   const draft = readAttributes(events.attributes);
   const start_us = toMicros(span.start_ns);
-  const { span_ids, ...place } = refs;
+  const { span_ids, ...placement } = refs;
   const loc = [`span ${span.span_id}`];
   const sent = {
-    ...place,
-    dotted_order: place.dotted_order ?? rootOrder(refs, start_us),
+    ...placement,
+    dotted_order: placement.dotted_order ?? rootOrder(refs, start_us),
     session_name: textOf(draft, "project") ?? project,
   };
-  // Times of 64 bits are years of four digits, and the other fields are made here.
+  // Only the placement can be invalid: a 64-bit time in nanoseconds has a four-digit year, and the other fields are built here.
   const run = {
     ...parseFields(RunPlacement, sent, loc),
     name: cutText(textOf(draft, "name") ?? span.name, MAX_NAME_CHARS) || undefined,
@@ -60,7 +60,7 @@ function textOf(draft: RunDraft, field: "name" | "project"): string | undefined 
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Returns `null` for the id of a conversation, which the same attribute may have. */
+/** @returns the project's id, or `null`: some libraries put the id of a conversation into the same attribute */
 function projectIdOf(draft: RunDraft): string | null {
   const value = draft.fields.get("project_id");
   return value === undefined ? null : (Uuid.safeParse(value).data ?? null);
@@ -72,9 +72,9 @@ function errorOf({ status }: OtlpSpan, { exception }: ReadEvents): string | unde
   return status.code === ERROR ? status.message || "Error" : undefined;
 }
 
-/** Messages replace a value, which has them in the format of the instrumented library. */
-function payloadOf(draft: RunDraft, side: "input" | "output", of_events: unknown[]): unknown {
-  const messages = messagesOf(draft, side, of_events);
+/** Prefers messages to the raw value: the raw value repeats them in the library's own format. */
+function payloadOf(draft: RunDraft, side: "input" | "output", eventMessages: unknown[]): unknown {
+  const messages = messagesOf(draft, side, eventMessages);
   const documents = side === "output" ? draft.fields.get("outputs.documents") : undefined;
   const system_instructions = draft.fields.get("inputs.system_instructions");
   if (messages !== undefined) {
@@ -86,13 +86,13 @@ function payloadOf(draft: RunDraft, side: "input" | "output", of_events: unknown
   return value === undefined || isRecord(value) ? value : { [side]: value };
 }
 
-function messagesOf(draft: RunDraft, side: "input" | "output", of_events: unknown[]): unknown {
+function messagesOf(draft: RunDraft, side: "input" | "output", eventMessages: unknown[]): unknown {
   const listed = draft.fields.get(`${side}s.messages`);
   const answer = side === "output" ? answerOf(draft) : undefined;
-  return listed ?? answer ?? (of_events.length > 0 ? of_events : undefined);
+  return listed ?? answer ?? (eventMessages.length > 0 ? eventMessages : undefined);
 }
 
-/** Returns the answer of a model whose text and calls of tools are attributes of their own. */
+/** Builds the assistant message of a model that sends its text and its tool calls as separate attributes. */
 function answerOf({ fields }: RunDraft): unknown[] | undefined {
   const [content, calls] = [fields.get("outputs.text"), fields.get("outputs.tool_calls")];
   if (content === undefined && calls === undefined) return undefined;
@@ -141,7 +141,7 @@ function extraOf(span: OtlpSpan, draft: RunDraft) {
   };
 }
 
-/** Counts with their details, `input_token_details.cache_read`, as the usage of a message has them. */
+/** Builds `usage_metadata`. A name with a dot, such as `input_token_details.cache_read`, is a nested count. */
 function usageOf(draft: RunDraft): Record<string, unknown> | undefined {
   const usage: Record<string, unknown> = {};
   const details = new Map<string, Map<string, unknown>>();
@@ -158,13 +158,13 @@ function toEvent({ name, time_ns, attributes }: SpanEvent) {
   return { name, time: toIso(toMicros(time_ns)), ...toObject(attributes) };
 }
 
-/** A list, a JSON list, or texts with commas between. */
+/** Accepts a list, a JSON list, or comma-separated text. */
 function tagsOf(draft: RunDraft): string[] | undefined {
   const value = parseText(draft.fields.get("tags"));
   const tags = typeof value === "string" ? value.split(",") : value;
   if (!Array.isArray(tags)) return undefined;
-  const named = tags.map((tag) => cutText(String(tag).trim(), MAX_TAG_CHARS));
-  return [...new Set(named)].filter((tag) => tag !== "").slice(0, MAX_TAGS);
+  const trimmed = tags.map((tag) => cutText(String(tag).trim(), MAX_TAG_CHARS));
+  return [...new Set(trimmed)].filter((tag) => tag !== "").slice(0, MAX_TAGS);
 }
 
 function toObject(map: Iterable<[string, unknown]>): Record<string, unknown> {

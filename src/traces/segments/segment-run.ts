@@ -16,28 +16,34 @@ import { mayHaveWords, readPairs, searchTextOf } from "./digests.ts";
 import type { RunSegment } from "./segment.ts";
 import type { SegmentStore } from "./store.ts";
 
-type Kind =
-  | { of: "long"; name: LongName }
-  | { of: "id"; name: IdName | "id" }
-  | { of: "order" }
-  | { of: "short"; name: Exclude<ShortName, "dotted_order"> };
+type StoredText =
+  | { encoding: "long"; name: LongName }
+  | { encoding: "id"; name: IdName | "id" }
+  | { encoding: "dotted_order" }
+  | { encoding: "short"; name: Exclude<ShortName, "dotted_order"> };
 
-/** Kinds of the texts that are stored. Others are computed. */
-const KINDS = new Map<string, Kind>([
-  ...LONG_TEXTS.map((name): [string, Kind] => [name, { of: "long", name }]),
-  ...(["id", ...IDS] as const).map((name): [string, Kind] => [name, { of: "id", name }]),
-  ...SHORT_TEXTS.map((name): [string, Kind] => [
+/** Where a segment stores each text. Texts that are not here, such as `status`, are computed. */
+const STORED_TEXTS = new Map<string, StoredText>([
+  ...LONG_TEXTS.map((name): [string, StoredText] => [name, { encoding: "long", name }]),
+  ...(["id", ...IDS] as const).map((name): [string, StoredText] => [
     name,
-    name === "dotted_order" ? { of: "order" } : { of: "short", name },
+    { encoding: "id", name },
+  ]),
+  ...SHORT_TEXTS.map((name): [string, StoredText] => [
+    name,
+    name === "dotted_order" ? { encoding: "dotted_order" } : { encoding: "short", name },
   ]),
 ]);
 
 /** Live run of a segment. Columns are decoded when they are read. */
 export class SegmentRun implements RunView {
   readonly segment: RunSegment;
+  /** Index of the run in its segment. */
   readonly n: number;
   readonly #store: SegmentStore;
+  /** Ids, numbers and short texts of all runs of the segment. */
   readonly #head: SegmentHead;
+  /** Compressed payloads of this run and its neighbours, loaded on first use. */
   #frame: Frame | null = null;
   #dottedOrder: string | null | undefined = undefined;
 
@@ -113,6 +119,7 @@ export class SegmentRun implements RunView {
     return this.#head.isRoot(this.n) ? 1 : 0;
   }
   get dotted_order() {
+    // Rebuilt from parts at each read, so it is cached.
     if (this.#dottedOrder === undefined)
       this.#dottedOrder = this.#head.text("dotted_order", this.n);
     return this.#dottedOrder;
@@ -175,12 +182,20 @@ export class SegmentRun implements RunView {
   }
 
   copyText(to: TextPacker, name: TextName): number {
-    const kind = KINDS.get(name);
-    if (kind?.of === "long") return this.#loadFrame().copyText(to, kind.name, this.n);
-    if (kind?.of === "id") return this.#head.copyId(to, kind.name, this.n);
-    if (kind?.of === "order") return this.#head.copyOrder(to, this.n);
-    if (kind?.of === "short" && this.#head.hasText(kind.name, this.n)) {
-      return this.#head.copyText(to, kind.name, this.n);
+    const stored = STORED_TEXTS.get(name);
+    switch (stored?.encoding) {
+      case "long":
+        return this.#loadFrame().copyText(to, stored.name, this.n);
+      case "id":
+        return this.#head.copyId(to, stored.name, this.n);
+      case "dotted_order":
+        return this.#head.copyOrder(to, this.n);
+      case "short":
+        if (this.#head.hasText(stored.name, this.n))
+          return this.#head.copyText(to, stored.name, this.n);
+        break;
+      case undefined:
+        break;
     }
     const text = this[name];
     return text === null ? to.addNull() : to.encode(text);
