@@ -4,8 +4,8 @@ import {
   isOwnServer,
   withInternalCaller,
 } from "./agent-server/access/internal-caller.ts";
+import { handleRequest } from "./handle-request.ts";
 import { toRoutePath } from "./paths.ts";
-import { served } from "./served.ts";
 
 type ServerProps = {
   /** URL of one deployment's agent server, without a slash at its end. */
@@ -31,6 +31,6 @@ export class AgentServer extends WorkerEntrypoint<Env, ServerProps> {
     if (!isOwnServer(internal, toRoutePath(own, { env }))) {
       return new Response("404 Not Found", { status: 404 });
     }
-    return served.fetch(own, env, this.ctx);
+    return handleRequest(own, env, this.ctx);
   }
 }

@@ -36,7 +36,7 @@ import { consumeExport, consumeFile } from "./exports/progress/consumer.ts";
 import { spawnWindows } from "./exports/progress/schedule.ts";
 import { resealDestinations, sweepExports, sweepFiles } from "./exports/progress/sweep.ts";
 import { isBeingExported } from "./exports/rows.ts";
-import { served } from "./served.ts";
+import { handleRequest } from "./handle-request.ts";
 import { type Job, runJobs, settleMessage } from "./shared/work/jobs.ts";
 import { consumeTraceExpiry, sweepExpiredTraces } from "./traces/deletion/expiry.ts";
 import {
@@ -114,7 +114,7 @@ export type QueueMessage =
   | WebhookMessage;
 
 export default {
-  fetch: served.fetch,
+  fetch: handleRequest,
 
   async queue(batch, env) {
     for (const message of batch.messages) {

@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { served } from "../../../src/served.ts";
+import { handleRequest } from "../../../src/handle-request.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers, answerOf } from "../../support/agent-users.ts";
 import { api, workspace } from "../../support/workspace.ts";
@@ -143,7 +143,7 @@ test.each([{ "Service-Worker": "script" }, { "Sec-Fetch-Dest": "serviceworker" }
 
 describe("the host name of an agent", () => {
   const call = (path: string, headers: Record<string, string> = {}) =>
-    served.fetch(
+    handleRequest(
       new Request(`https://${slug}.agents.test${path}`, { headers }),
       Object.create(env, { AGENTS_DOMAIN: { value: "agents.test" } }),
       createExecutionContext(),

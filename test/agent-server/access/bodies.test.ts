@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { served } from "../../../src/served.ts";
+import { handleRequest } from "../../../src/handle-request.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { answerOf } from "../../support/agent-users.ts";
 import { type TestWorkspace, workspace } from "../../support/workspace.ts";
@@ -36,7 +36,7 @@ async function sendLarge(path: string) {
   );
   const headers = { "Content-Type": "application/json", "Content-Length": String(BODY_BYTES) };
   const request = new Request(`https://heddle.test${path}`, { method: "POST", headers, body });
-  const response = await served.fetch(request, env, createExecutionContext());
+  const response = await handleRequest(request, env, createExecutionContext());
   return { status: response.status, text: await response.text(), read };
 }
 

@@ -13,9 +13,11 @@ import { log } from "./shared/log.ts";
 
 const app = createApp();
 
-export const served = { fetch };
-
-async function fetch(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
+export async function handleRequest(
+  request: Request,
+  env: Env,
+  ctx: ExecutionContext,
+): Promise<Response> {
   try {
     return await app.fetch(await unmount(request, env), env, ctx);
   } catch (error) {
@@ -23,7 +25,7 @@ async function fetch(request: Request, env: Env, ctx: ExecutionContext): Promise
   }
 }
 
-/** Errors of `unmount`, which come before the routes and their formats. */
+/** Formats errors of `unmount`: they occur before the routes, which have their own formats. */
 function toResponse(error: unknown): Response {
   const failure = AppError.from(error);
   if (failure.code === "internal") log.error("request_failed", error);
@@ -33,17 +35,17 @@ function toResponse(error: unknown): Response {
 }
 
 /**
- * Removes `http.mount_prefix` of the agent from the URL, once and before routing: a path that repeats the prefix
- * keeps the rest of it and matches no route. The body stays the same stream. A reference that the isolate does not know is
- * read from D1 before the caller is, so these reads are limited by network.
+ * Removes the agent's `http.mount_prefix` from the URL, before routing. It is removed once: /p/p/threads becomes
+ * /p/threads, which matches no route. Reads the revision from D1 before the caller is authenticated, so references that
+ * this isolate has not cached are rate-limited by client network.
  */
 async function unmount(request: Request, env: Env): Promise<Request> {
   const { ref, path } = parseAgentPath(toRoutePath(request, { env }));
-  // An agent's app has the path without the prefix already, and its routes are behind it.
+  // The agent's app already received the path without the prefix. This call goes to the routes behind the app.
   if (ref === "" || internalCallerOf(env)?.kind === "builtin") return request;
   if (!isKnownToServe(ref)) assertAnonymousRate(request.headers);
-  const served = await servedRevision(env, ref);
-  const unmounted = served && withoutPrefix(httpSettings(served.config), path);
+  const revision = await servedRevision(env, ref);
+  const unmounted = revision && withoutPrefix(httpSettings(revision.config), path);
   if (!unmounted) return request;
   const { search } = new URL(request.url);
   return new Request(agentServerUrl(request, env, ref) + unmounted + search, request);
