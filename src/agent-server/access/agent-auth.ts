@@ -10,7 +10,7 @@ import { AppError } from "../../shared/errors.ts";
 
 type RevisionRef = Access["revision"];
 
-type AuthCalls = "authenticateRequest" | "authorize" | "matchesPattern";
+type AuthMethod = "authenticateRequest" | "authorize" | "matchesPattern";
 
 /**
  * Calls the agent's own authentication.
@@ -19,7 +19,7 @@ type AuthCalls = "authenticateRequest" | "authorize" | "matchesPattern";
 export async function callAuth<T>(
   env: Env,
   revision: RevisionRef,
-  method: AuthCalls,
+  method: AuthMethod,
   schema: z.ZodType<AuthResult<T>>,
   call: (auth: AuthEntrypoint) => Promise<unknown>,
 ): Promise<T> {
@@ -33,33 +33,36 @@ export async function callAuth<T>(
 export async function callIsolate<T>(
   env: Env,
   revision: RevisionRef,
-  method: AuthCalls,
+  method: AuthMethod,
   schema: z.ZodType<T>,
   call: (agent: AuthEntrypoint) => Promise<unknown>,
 ): Promise<T> {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
-  const answer = await reachIsolate(revision, () =>
+  const answer = await withIsolateErrors(revision, () =>
     call(agentIsolate(env, revision) as unknown as AuthEntrypoint),
   );
   return parseAnswer(method, schema, answer);
 }
 
-/** Replaces an isolate that failed to load, and explains errors of revisions without these calls. */
-export async function reachIsolate<T>(revision: RevisionRef, call: () => Promise<T>): Promise<T> {
+/** Runs a call of the isolate. After a failed load the next call loads it again. An old revision without the call becomes `unavailable`. */
+export async function withIsolateErrors<T>(
+  revision: RevisionRef,
+  call: () => Promise<T>,
+): Promise<T> {
   try {
     return await call();
   } catch (error) {
     abandonFailedLoad(revision);
-    throw isOlder(error) ? notServed(error) : error;
+    throw lacksEntrypoint(error) ? revisionTooOld(error) : error;
   }
 }
 
-function notServed(cause: unknown): AppError {
+function revisionTooOld(cause: unknown): AppError {
   const text = "This revision cannot serve its auth or http configuration: create a new revision.";
   return new AppError("unavailable", text, { cause });
 }
 
-/** Skipping missing calls would open the agent to everyone. */
-function isOlder(error: unknown): boolean {
+/** Revisions built before these calls existed do not implement them. Ignoring that would leave the agent without authentication. */
+function lacksEntrypoint(error: unknown): boolean {
   return error instanceof Error && /does not (implement|export a fetch)/.test(error.message);
 }

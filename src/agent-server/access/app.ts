@@ -2,7 +2,7 @@ import type { ActiveRevision } from "../../control-plane/deployments/api/service
 import { agentIsolate } from "../../control-plane/deployments/isolate/isolate.ts";
 import type { AgentUser } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { reachIsolate } from "./agent-auth.ts";
+import { withIsolateErrors } from "./agent-auth.ts";
 import type { InternalCaller } from "./internal-caller.ts";
 import { ownHeaders } from "./request.ts";
 
@@ -37,7 +37,7 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   const { method } = request;
   const body = request.body && detachable(request.body);
   const init = { method, headers, body, redirect: "manual" } as const;
-  return withoutBuffering(await reachIsolate(served, () => app.fetch(url, init)));
+  return withoutBuffering(await withIsolateErrors(served, () => app.fetch(url, init)));
 }
 
 /** Proxies buffer compressed chunked bodies; `identity` prevents that. */
