@@ -27,7 +27,7 @@ import {
   optionsOf,
   resumeOf,
 } from "../../src/console/runs/interrupts/interrupts.ts";
-import { applyEvent, emptyLive, withStreamed } from "../../src/console/runs/stream/live.ts";
+import { applyEvent, emptyLiveRun, withStreamed } from "../../src/console/runs/stream/live-run.ts";
 import { diffOf } from "../../src/console/ui/conversation/diff.ts";
 import { changedFields } from "../../src/console/ui/conversation/fields.ts";
 import { parseInline, parseMarkdown } from "../../src/console/ui/conversation/markdown.ts";
@@ -160,7 +160,7 @@ describe("a run that is streamed", () => {
     ]);
 
   test("joins the tokens of a message until the state has it", () => {
-    const live = emptyLive();
+    const live = emptyLiveRun();
     applyEvent(live, event("values", { messages: [{ type: "human", id: "h", content: "hi" }] }));
     applyEvent(live, chunk("one "));
     applyEvent(live, chunk("two"));
@@ -183,7 +183,7 @@ describe("a run that is streamed", () => {
   });
 
   test("joins the parts of a tool's arguments", () => {
-    const live = emptyLive();
+    const live = emptyLiveRun();
     const part = (args: string, name?: string) =>
       chunk("", { tool_call_chunks: [{ index: 0, ...(name && { id: "c", name }), args }] });
     applyEvent(live, part('{"a"', "f"));
@@ -193,7 +193,7 @@ describe("a run that is streamed", () => {
   });
 
   test("lights nodes up, and begins again with another attempt", () => {
-    const live = emptyLive();
+    const live = emptyLiveRun();
     applyEvent(live, event("tasks", { id: "1", name: "a", input: {} }));
     applyEvent(live, event("tasks|a:1|inner:2", { id: "2", name: "deep", input: {} }));
     expect(live.nodes).toEqual({ a: "running", "a:inner:deep": "running" });
@@ -208,7 +208,7 @@ describe("a run that is streamed", () => {
   });
 
   test("keeps 500 lines of events, counts the others, and joins those of tokens", () => {
-    const live = emptyLive();
+    const live = emptyLiveRun();
     for (let n = 0; n < 502; n++) applyEvent(live, event("updates", { a: n }));
     for (let n = 0; n < 10; n++) applyEvent(live, chunk("x"));
     expect([live.lines.length, live.dropped, live.count]).toEqual([500, 3, 512]);

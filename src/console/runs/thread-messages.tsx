@@ -3,7 +3,7 @@ import { Conversation } from "../ui/conversation/conversation.tsx";
 import { isFields } from "../ui/conversation/fields.ts";
 import { idOf, messagesOf, toConversation } from "../ui/conversation/model.ts";
 import { JsonView } from "../ui/json-view/json-view.tsx";
-import { withStreamed } from "./stream/live.ts";
+import { withStreamed } from "./stream/live-run.ts";
 import type { ThreadView } from "./use-thread.ts";
 
 type Props = {

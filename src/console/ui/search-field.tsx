@@ -1,14 +1,14 @@
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { Icon } from "./icon.tsx";
 
-const WAIT_MS = 250;
+const DEBOUNCE_MS = 250;
 
 type Props = { label: string; value: string; onChange: (text: string) => void };
 
-/** Changes the address after a pause in typing. `/` puts the focus here. */
+/** Calls `onChange` after a pause in typing. The `search` class is how `shell/keys.ts` finds the field for the key `/`. */
 export function SearchField({ label, value, onChange }: Props) {
   const [text, setText] = useState(value);
-  /** The text that the address has, or is about to have without spaces around it. */
+  /** Last text passed to `onChange`. It distinguishes an outside change of `value` from our own, which comes back trimmed. */
   const sent = useRef(value);
   useEffect(() => {
     if (value === sent.current.trim()) return;
@@ -21,7 +21,7 @@ export function SearchField({ label, value, onChange }: Props) {
     const timer = setTimeout(() => {
       sent.current = text;
       send(text);
-    }, WAIT_MS);
+    }, DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [text]);
   return (

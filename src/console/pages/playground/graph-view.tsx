@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { NodeState } from "../../runs/stream/live.ts";
+import type { NodeState } from "../../runs/stream/live-run.ts";
 import { type DrawnGraph, layoutGraph } from "./graph-layout.ts";
 
 type Props = {

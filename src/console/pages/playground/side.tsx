@@ -1,6 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Assistant } from "../../../agent-server/threads/api/assistants/assistant-schema.ts";
-import type { LiveRun } from "../../runs/stream/live.ts";
+import type { LiveRun } from "../../runs/stream/live-run.ts";
 import type { ThreadView } from "../../runs/use-thread.ts";
 import { formatCount } from "../../ui/formats.ts";
 import { JsonView } from "../../ui/json-view/json-view.tsx";

@@ -6,7 +6,7 @@ import { under } from "../../api/path.ts";
 import type { ServerSentEvent } from "../../api/sse.ts";
 import type { LiveState } from "../../ui/live-pill.tsx";
 import { type RunItem, threadPath } from "./agent.ts";
-import { applyEvent, emptyLive, type LiveRun } from "./live.ts";
+import { applyEvent, emptyLiveRun, type LiveRun } from "./live-run.ts";
 import { isActive } from "./run-status.ts";
 
 type Target = { deployment: string; thread_id: string | null; run_id: string | null };
@@ -19,7 +19,7 @@ export type RunStream = {
 };
 
 const FRAME_MS = 50;
-const NO_STREAM: RunStream = { live: emptyLive(), state: "live", run_id: null, ended_at: null };
+const NO_STREAM: RunStream = { live: emptyLiveRun(), state: "live", run_id: null, ended_at: null };
 
 /** Follows a run from its first event. A broken connection continues after the last event. */
 export function useRunStream({ deployment, thread_id, run_id }: Target): RunStream {
@@ -29,7 +29,7 @@ export function useRunStream({ deployment, thread_id, run_id }: Target): RunStre
   useEffect(() => {
     if (run_id === null || thread_id === null) return;
     const stop = new AbortController();
-    const live = emptyLive();
+    const live = emptyLiveRun();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const show = (state: LiveState, ended_at: number | null = null) =>
       setStream({ live: { ...live }, state, run_id, ended_at });

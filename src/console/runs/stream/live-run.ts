@@ -6,28 +6,33 @@ import { mergeChunk } from "./chunks.ts";
 
 export type NodeState = "running" | "done" | "failed" | "waiting";
 export type EventLine = { key: string; name: string; text: string };
-type Streamed = { message: Fields; at: number };
+type StreamedMessage = {
+  message: Fields;
+  /** `count` when the message last changed. */
+  at: number;
+};
 
 /** The state of a run, from the events that were read so far. */
 export type LiveRun = {
   /** Values of the state; `undefined` before the run emitted any. */
   values: unknown;
   /** Messages that the run is writing, by id. */
-  streamed: Map<string, Streamed>;
+  streamed: Map<string, StreamedMessage>;
   /** Keys are names in the graph with its subgraphs: `team:inner` is in the subgraph of `team`. */
   nodes: Record<string, NodeState>;
   lines: EventLine[];
   dropped: number;
   error: string | null;
-  /** Number of events, and the number at which `values` arrived. */
+  /** Number of events read. */
   count: number;
+  /** `count` when `values` last arrived. Older streamed messages are already in `values`. */
   values_at: number;
 };
 
 const MAX_LINES = 500;
 const MAX_TEXT = 160;
 
-export function emptyLive(): LiveRun {
+export function emptyLiveRun(): LiveRun {
   return {
     values: undefined,
     streamed: new Map(),
@@ -47,6 +52,7 @@ export function applyEvent(live: LiveRun, { id, event, data: text }: ServerSentE
   const isRoot = namespace.length === 0;
   live.count += 1;
   addLine(live, { key: `${id ?? ""}-${live.count}`, name, text: lineOf(name, data) });
+  // A new attempt starts the run again.
   if (name === "metadata") Object.assign(live, { streamed: new Map(), nodes: {}, error: null });
   else if (name === "values" && isRoot)
     Object.assign(live, { values: data, values_at: live.count });
@@ -67,23 +73,23 @@ export function withStreamed(messages: unknown[], live: LiveRun): unknown[] {
 
 function addMessages(live: LiveRun, name: string, data: unknown): void {
   if (!Array.isArray(data)) return;
-  if (name === "messages") addMessage(live, data[0], isChunk(data[0], data[1]));
+  if (name === "messages") addMessage(live, data[0], isModelChunk(data[0], data[1]));
   if (name === "messages/partial" || name === "messages/complete") {
     for (const message of data) addMessage(live, message, false);
   }
 }
 
-/** A node's result is whole; a model's parts have a list of parts of calls, empty or not. */
-function isChunk(message: unknown, metadata: unknown): boolean {
+/** Messages that a node returns are complete: their metadata names the node. Chunks of a model always have `tool_call_chunks`, possibly empty. */
+function isModelChunk(message: unknown, metadata: unknown): boolean {
   const { name, langgraph_node } = isFields(metadata) ? metadata : {};
   const isOfNode = name !== undefined && name === langgraph_node;
   return !isOfNode && isFields(message) && message.tool_call_chunks !== undefined;
 }
 
-function addMessage(live: LiveRun, message: unknown, isPart: boolean): void {
+function addMessage(live: LiveRun, message: unknown, isChunk: boolean): void {
   const id = idOf(message);
   if (id === null || !isFields(message)) return;
-  const former = isPart ? live.streamed.get(id)?.message : undefined;
+  const former = isChunk ? live.streamed.get(id)?.message : undefined;
   const merged = former ? mergeChunk(former, message) : message;
   live.streamed.set(id, { message: merged, at: live.count });
 }
@@ -101,7 +107,7 @@ function markTask(live: LiveRun, namespace: string[], data: unknown): void {
   live.nodes[nodeName(namespace, data.name)] = isOver ? endOf(data) : "running";
 }
 
-/** A part of a namespace is the node whose subgraph it is, and the id of its task. */
+/** Drops the task ids: the namespace part `team:1f0a` is the node `team`. */
 function nodeName(namespace: string[], name: string): string {
   return [...namespace.map((part) => part.split(":")[0]), name].join(":");
 }
