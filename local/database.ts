@@ -52,7 +52,7 @@ async function missingMigrations(database: Database, folder: string): Promise<st
   const { results } = await database.prepare("SELECT name FROM d1_migrations").run();
   const applied = new Set(results.map(({ name }) => String(name)));
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
-  // A newer version only adds: after a rollback this one works with its tables.
+  // Migrations after our last one are allowed: a newer version only adds to the schema, so this version works after a rollback.
   const unknown = [...applied].find((name) => !names.includes(name) && name < (names.at(-1) ?? ""));
   if (unknown !== undefined) {
     throw new Error(

@@ -1,5 +1,5 @@
 // Miniflare's broker waits for each batch before the next one of its queue, and so for the slowest server of any
-// workspace. Batches end at once here, and their messages are consumed behind them, as by the platform's many consumers.
+// workspace. Batches end at once here, and their messages are consumed in the background, as by the platform's many consumers.
 import worker, { type QueueMessage } from "../../src/index.ts";
 
 /** Their steps use this process alone, one after the other: no remote server prolongs them. */
@@ -12,7 +12,7 @@ const DELETIONS: QueueMessage["type"][] = [
 const MAX_RETRIES = 5;
 
 /** The flag `queue_consumer_no_wait_for_wait_until` of the local stack ends the batch before this work. */
-export async function consumeBehind(
+export async function consumeInBackground(
   batch: MessageBatch<QueueMessage>,
   env: Env,
   ctx: ExecutionContext,

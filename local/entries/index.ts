@@ -1,23 +1,24 @@
-// The main script's entry on one machine: the product's, with agents in other processes.
+// Entry of the main Worker on one machine. It is the product's entry, with agents in separate processes.
 import { env } from "cloudflare:workers";
 import { setIsolateOpener } from "../../src/control-plane/deployments/isolate/isolate.ts";
 import { separateWriters } from "../../src/exports/files/writer-memory.ts";
 import worker, { type QueueMessage } from "../../src/index.ts";
 import { RESUME } from "../crons.ts";
-import { consumeBehind } from "./deliveries.ts";
+import { consumeInBackground } from "./deliveries.ts";
 import { isolateProxy } from "./isolate-proxy.ts";
 import { resumeRuns } from "./resume.ts";
 
 export * from "../../src/index.ts";
 export { IsolateBackend } from "./isolate-backend.ts";
 
-// Without it the operator has all agents in this process.
+// The binding is missing when the operator runs all agents in this process.
 if ("PROCESSES" in env) setIsolateOpener(isolateProxy);
 separateWriters();
 
 export default {
   ...worker,
-  queue: consumeBehind,
+  queue: consumeInBackground,
+  // The stack sends the cron RESUME once after a start.
   scheduled: (controller, env) =>
     controller.cron === RESUME ? resumeRuns(env) : worker.scheduled(controller, env),
 } satisfies ExportedHandler<Env, QueueMessage>;
