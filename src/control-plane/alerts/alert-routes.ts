@@ -59,7 +59,7 @@ alertRoutes.openapi(get, async (c) =>
 const update = operation("patch", ALERT, "updateAlert", {
   summary: "Update an alert",
   description:
-    "Evaluates it with the next tick of the cron. Disabling it ends its episode, with a webhook.",
+    "The next cron tick evaluates it. Disabling a firing alert sends the webhook of its end.",
   request: { params: AlertPath, body: body(AlertPatchRequest) },
   responses: { 200: json(Alert, "The updated alert") },
 });
@@ -69,7 +69,7 @@ alertRoutes.openapi(update, async (c) =>
 
 const remove = operation("delete", ALERT, "deleteAlert", {
   summary: "Delete an alert",
-  description: "Deletes its deliveries too, and sends no end of its episode.",
+  description: "Also deletes its deliveries. A firing alert sends no webhook of its end.",
   request: { params: AlertPath },
   responses: { 204: { description: "Deleted" } },
 });

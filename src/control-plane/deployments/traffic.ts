@@ -30,7 +30,7 @@ export function assertTraffic(traffic: Traffic, known: readonly RevisionStatusRe
   }
 }
 
-/** A split needs two revisions: one with all of the traffic is promoted. */
+/** @returns the only revision of the traffic, which becomes the active one, or `null` for a split or no traffic */
 export function promotedBy(traffic: Traffic): string | null {
   const [first, second] = traffic;
   return first && !second ? first.revision_id : null;

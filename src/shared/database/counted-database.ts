@@ -2,7 +2,7 @@ import type { AnyD1Database } from "drizzle-orm/d1";
 import { count } from "../metrics/metrics.ts";
 import { toDatabaseError } from "./outage.ts";
 
-// Structural, because pages of the console import types of files that import this one, without those of D1.
+// Structural types: the console imports types through this file, and its tsconfig has no D1 types.
 type Statement = {
   bind(...values: unknown[]): Statement;
   all(): Promise<unknown>;
@@ -14,7 +14,7 @@ type StatementDatabase = {
   batch(statements: Statement[]): Promise<unknown>;
 };
 
-/** Counts the statements and the failed calls of a D1 database. */
+/** Counts statements and failed calls of a D1 database, and converts its outages to `DatabaseOutageError`. */
 export function withCounts<T extends AnyD1Database>(database: T): T {
   const db = database as unknown as StatementDatabase;
   const counted: StatementDatabase = {

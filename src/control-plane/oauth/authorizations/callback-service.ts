@@ -28,7 +28,9 @@ export async function finishAuthorization(
   query: CallbackQuery,
 ): Promise<CallbackOutcome> {
   const db = database(env);
-  const row = query.state ? await takeState(db, provider_id, query.state, null) : undefined;
+  const row = query.state
+    ? await claimAuthorization(db, provider_id, query.state, null)
+    : undefined;
   if (!row) return unknownState();
   return finish(env, db, row, query);
 }
@@ -43,22 +45,22 @@ export async function refuseAuthorization(
   return finishAuthorization(env, provider_id, { state, ...refusal });
 }
 
-/** The same through the API, for a client that caught the redirect itself: its own authorizations only. */
+/** Finishes an authorization through the API, for a client that received the redirect itself. The caller must own it. */
 export async function submitCallback(
   ctx: Context,
   provider_id: string,
   input: { code: string; state: string },
 ): Promise<CallbackAnswer> {
   const requester = { owner: ownerOf(ctx.caller), workspace_id: ctx.caller.workspace_id };
-  const row = await takeState(ctx.db, provider_id, input.state, requester);
+  const row = await claimAuthorization(ctx.db, provider_id, input.state, requester);
   if (!row) throw new AppError("not_found", unknownState().message);
   const { status, message } = await finish(ctx.env, ctx.db, row, input);
   if (status === "failed") throw new AppError("bad_request", message);
   return { status: "completed", provider_id, token_id: row.token_id };
 }
 
-/** Compare-and-set: only one of two callers receives it. */
-async function takeState(
+/** Compare-and-set: returns the row only to the first caller with this state. */
+async function claimAuthorization(
   db: Database,
   provider_id: string,
   state: string,
@@ -104,7 +106,7 @@ async function finish(
   };
 }
 
-/** Errors of the provider, and answers of another provider (RFC 9207). */
+/** Returns the provider's error, or why the response is not this provider's (`iss`, RFC 9207). */
 export function problemOf(query: CallbackQuery, { issuer }: ProviderRow): string | null {
   if (query.error !== undefined) return providerMessage(query) ?? "the provider refused";
   if (issuer !== null && query.iss !== undefined && !isSameIssuer(issuer, query.iss)) {

@@ -28,7 +28,7 @@ export const AuditLog = namedObject("AuditLog", {
   user_id: z.string().nullable().describe("Id of the user, `null` for a service key"),
   actor_name: z.string().nullable().openapi({
     description:
-      "Email of the user, or else the description or first characters of the key. `null` for others, and for who was deleted",
+      "Email of the user, or else the description or first characters of the key. `null` for the system, and when the key or user was deleted",
     example: "ada@example.com",
   }),
   resources: z
@@ -39,7 +39,7 @@ export const AuditLog = namedObject("AuditLog", {
       }),
     )
     .describe(
-      "Ids in the path and the query, and `id` of the created resource. Of deleted traces: the project, the ids, the number of runs, and the SHA-256 of values that are no ids",
+      "Ids in the path and the query, and `id` of the created resource. For deleted traces: the project, the trace ids, the number of runs, and the SHA-256 of each value that is not an id",
     ),
   status: z.number().int().describe("HTTP status of the response. `403`: the request was refused"),
 });
