@@ -17,7 +17,7 @@ beforeAll(async () => {
   owner = await workspace();
 });
 
-/** A deployment and its store, called as the SDK calls it. */
+/** Creates a deployment. Returns calls of its store as the SDK sends them. */
 async function agent(store?: Json) {
   const config = store === undefined ? {} : { store };
   const { deployment_id } = await testDeployment(owner.workspace_id, config);
@@ -51,6 +51,7 @@ async function agent(store?: Json) {
     (await search(namespace_prefix, more)).map(({ key }) => key);
   const namespaces = async (body: Json = {}) =>
     (await post<{ namespaces: string[][] }>("/store/namespaces", body)).namespaces;
+  /** Runs the fixture graph `stores`: `calls` in parallel, then `later` in a subgraph. */
   const run = (calls: unknown[], later: unknown[] = [], assistant_id = "stores") =>
     post<{ answers: unknown[]; after: unknown[] }>("/runs/wait", {
       assistant_id,
@@ -84,7 +85,7 @@ describe("items", () => {
     expect(await get(["users", "ada"], "likes")).toBeNull();
   });
 
-  test("an item survives the end of its object", async () => {
+  test("an item survives the eviction of its object", async () => {
     const { put, get, object } = await agent();
     await put(["a"], "k", { text: "\u2028 \u{1f600}" });
     await evictDurableObject(object());
@@ -92,33 +93,64 @@ describe("items", () => {
   });
 
   test.each([
-    [{ key: "k", value: {} }, 400, "Namespace is required"],
-    [{ namespace: [], key: "k", value: {} }, 400, "Namespace is required"],
-    [{ namespace: ["a", ""], key: "k", value: {} }, 422, "cannot be empty or contain periods"],
-    [{ namespace: ["a.b"], key: "k", value: {} }, 422, "cannot be empty or contain periods"],
-    [{ namespace: ["langgraph"], key: "k", value: {} }, 422, "langgraph"],
-    [{ namespace: ["\ud800"], key: "k", value: {} }, 422, "valid Unicode"],
-    [{ namespace: Array(65).fill("a"), key: "k", value: {} }, 422, "at most 64 labels"],
-    [{ namespace: ["a"], key: "", value: {} }, 422, "key: cannot be empty"],
-    [{ namespace: ["a"], key: "k".repeat(3000), value: {} }, 422, "key: must have at most"],
-    [{ namespace: ["a"], key: 1, value: {} }, 422, "body.key"],
-    [{ namespace: ["a"], key: "k", value: [] }, 422, "body.value"],
-    [{ namespace: ["a"], key: "k", value: null }, 422, "body.value"],
-    [{ namespace: ["a"], key: "k" }, 422, "body.value"],
-    [{ namespace: ["a"], key: "k", value: {}, ttl: 0 }, 422, "body.ttl"],
-    [{ namespace: ["a"], key: "k", value: {}, ttl: 1e300 }, 422, "ttl"],
+    ["a missing namespace", { key: "k", value: {} }, 400, "Namespace is required"],
+    ["an empty namespace", { namespace: [], key: "k", value: {} }, 400, "Namespace is required"],
     [
+      "an empty label",
+      { namespace: ["a", ""], key: "k", value: {} },
+      422,
+      "cannot be empty or contain periods",
+    ],
+    [
+      "a label with a period",
+      { namespace: ["a.b"], key: "k", value: {} },
+      422,
+      "cannot be empty or contain periods",
+    ],
+    [
+      'the reserved label "langgraph"',
+      { namespace: ["langgraph"], key: "k", value: {} },
+      422,
+      "langgraph",
+    ],
+    [
+      "a label with a lone surrogate",
+      { namespace: ["\ud800"], key: "k", value: {} },
+      422,
+      "valid Unicode",
+    ],
+    [
+      "more than 64 labels",
+      { namespace: Array(65).fill("a"), key: "k", value: {} },
+      422,
+      "at most 64 labels",
+    ],
+    ["an empty key", { namespace: ["a"], key: "", value: {} }, 422, "key: cannot be empty"],
+    [
+      "a key that is too long",
+      { namespace: ["a"], key: "k".repeat(3000), value: {} },
+      422,
+      "key: must have at most",
+    ],
+    ["a key that is a number", { namespace: ["a"], key: 1, value: {} }, 422, "body.key"],
+    ["a value that is a list", { namespace: ["a"], key: "k", value: [] }, 422, "body.value"],
+    ["a value of null", { namespace: ["a"], key: "k", value: null }, 422, "body.value"],
+    ["a missing value", { namespace: ["a"], key: "k" }, 422, "body.value"],
+    ["a ttl of zero", { namespace: ["a"], key: "k", value: {}, ttl: 0 }, 422, "body.ttl"],
+    ["a ttl that is too large", { namespace: ["a"], key: "k", value: {}, ttl: 1e300 }, 422, "ttl"],
+    [
+      "a value that is too large",
       { namespace: ["a"], key: "k", value: { x: "x".repeat(2_000_000) } },
       413,
       "at most 1900000 bytes",
     ],
-  ])("put %# is refused", async (body, status, text) => {
+  ])("put is refused: %s", async (_, body, status, text) => {
     const { call } = await agent();
     const answer = await call("PUT", "/store/items", body);
     expect(answer).toEqual({ status, text: expect.stringContaining(text) });
   });
 
-  test("the root of LangGraph takes no delete either", async () => {
+  test('delete is refused in the reserved namespace "langgraph" too', async () => {
     const { call } = await agent();
     const answer = await call("DELETE", "/store/items", {
       namespace: ["langgraph", "a"],
@@ -148,11 +180,16 @@ describe("items", () => {
     expect((await call("GET", "/store/items?namespace=a..b&key=k")).status).toBe(422);
   });
 
-  test("a deployment knows nothing of another one's, and nothing stays of one that is deleted", async () => {
+  test("a deployment cannot read the items of another", async () => {
     const [ours, theirs] = [await agent(), await agent()];
     await ours.put(["a"], "k", {});
     expect(await theirs.get(["a"], "k")).toBeNull();
     expect(await theirs.search([])).toEqual([]);
+  });
+
+  test("deleting a store drops its tables", async () => {
+    const ours = await agent();
+    await ours.put(["a"], "k", {});
     await deleteStoreOf(env, ours.deployment_id);
     expect(await ours.get(["a"], "k")).toBeNull();
     const kept = await runInDurableObject(ours.object(), (_, { storage }) => [
@@ -163,7 +200,7 @@ describe("items", () => {
 });
 
 describe("search", () => {
-  test("is by prefix of labels, what changed last first, in pages", async () => {
+  test("matches a prefix of whole labels, newest change first, in pages", async () => {
     const { put, keys } = await agent();
     await put(["a", "b"], "1", {});
     await put(["a", "bc"], "2", {});
@@ -230,7 +267,7 @@ describe("namespaces", () => {
 });
 
 describe("time to live", () => {
-  test("an item that has ended is gone at once, and swept from the disk later", async () => {
+  test("an expired item is hidden at once and deleted by the alarm", async () => {
     const { put, get, search, namespaces, object } = await agent();
     await put(["a"], "short", {}, { ttl: 0.001 });
     await put(["a"], "long", {}, { ttl: 60 });
@@ -289,7 +326,7 @@ describe("time to live", () => {
     expect(await ends()).toBeGreaterThanOrEqual(first);
   });
 
-  test("the configuration gives a ttl to who names none, and null is for ever", async () => {
+  test("the default TTL applies when a put has none, and ttl: null never expires", async () => {
     const ttl = { default_ttl: 10, refresh_on_read: false };
     const { put, get, object } = await agent({ ttl });
     await put(["a"], "default", {});
@@ -311,7 +348,7 @@ describe("time to live", () => {
   });
 });
 
-describe("search by meaning", () => {
+describe("semantic search", () => {
   const index = { dims: 8, embed: "./src/embed.ts:embed" };
 
   async function pets() {
@@ -346,7 +383,7 @@ describe("search by meaning", () => {
     expect(kept.map(({ key }) => key)).toEqual(["cat", "dog"]);
   });
 
-  test("an item is found by the fields that its put names, or not at all", async () => {
+  test("a put chooses the indexed fields, or none with index: false", async () => {
     const { put, search } = await pets();
     await put(["docs"], "hidden", { text: "cat" }, { index: false });
     await put(["docs"], "titled", { text: "bank", title: "song" }, { index: ["title"] });
@@ -359,7 +396,7 @@ describe("search by meaning", () => {
     expect((await keys("money"))[0]).toBe("titled");
   });
 
-  test("what the function throws is the answer, and nothing is stored", async () => {
+  test("an error of the embedding function is a 503, and nothing is stored", async () => {
     const { put, get, call } = await agent({ index });
     expect(await put(["docs"], "k", { text: "unembeddable" })).toEqual({
       status: 503,
@@ -372,7 +409,7 @@ describe("search by meaning", () => {
 });
 
 describe("inside a graph", () => {
-  test("the store is the deployment's own, and what one side writes the other reads", async () => {
+  test("a graph and the API read each other's writes", async () => {
     const { run, put, get, search } = await agent();
     await put(["users"], "ada", { from: "outside" });
     const { answers, after } = await run(
@@ -411,7 +448,7 @@ describe("inside a graph", () => {
     ]);
   });
 
-  test("of calls of one moment the one that is refused fails alone", async () => {
+  test("an invalid put does not fail the other calls of its batch", async () => {
     const { run } = await agent();
     const { answers } = await run([
       ["put", ["a.b"], "k", {}],
@@ -423,7 +460,7 @@ describe("inside a graph", () => {
     expect(answers[2]).toBeNull();
   });
 
-  test("refuses a namespace with the error of LangGraph, of which a plain agent has none", async () => {
+  test("an invalid namespace throws LangGraph's InvalidNamespaceError in a graph, and StoreError in a plain agent", async () => {
     const { run } = await agent();
     const calls = [
       ["put", [], "k", {}],
@@ -439,7 +476,7 @@ describe("inside a graph", () => {
     for (const answer of plain.answers) expect(answer).toMatch(/^StoreError: /);
   });
 
-  test("finds by meaning and keeps what is not to be indexed out of it", async () => {
+  test("semantic search leaves out items put with index: false", async () => {
     const { run, search } = await agent({ index: { dims: 8, embed: "./src/embed.ts:embed" } });
     const { after } = await run(
       [
@@ -458,7 +495,7 @@ describe("inside a graph", () => {
     expect((await search(["m"], { query: "food" }))[0]).toMatchObject({ key: "soup" });
   });
 
-  test("is available in the condition of an edge during a state update", async () => {
+  test("the store is available in a conditional edge during a state update", async () => {
     const { call, put } = await agent();
     await put(["ways"], "next", { to: "b" });
     const metadata = { graph_id: "branches" };
@@ -470,14 +507,14 @@ describe("inside a graph", () => {
     expect(JSON.parse(text)).toMatchObject({ next: ["b"], values: { log: ["x"] } });
   });
 
-  test("a plain function has it too", async () => {
+  test("the store is available in a plain function", async () => {
     const { run, get } = await agent();
     await run([["put", ["plain"], "k", { a: 1 }]], [], "stores_plainly");
     expect(await get(["plain"], "k")).toMatchObject({ value: { a: 1 } });
   });
 });
 
-describe("who may", () => {
+describe("access", () => {
   test("viewers read and do not write; other workspaces see nothing", async () => {
     const { deployment_id, put } = await agent();
     await put(["a"], "k", { secret: 1 });
