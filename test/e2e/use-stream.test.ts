@@ -56,9 +56,9 @@ afterEach(async () => {
 });
 
 async function deployPageAgent() {
-  const names = ["spells", "consults", "paints"];
+  const names = ["streamsCharacters", "interruptsAfterText", "pushesUi"];
   const graphs = Object.fromEntries(names.map((name) => [name, `./graphs.ts:${name}`]));
-  const config = JSON.stringify({ graphs, ui: { paints: "./ui.tsx" } });
+  const config = JSON.stringify({ graphs, ui: { pushesUi: "./ui.tsx" } });
   const sources = await filesOf("test/fixtures/page-agent");
   const { "package.json": manifest = "", "package-lock.json": lock = "" } =
     await filesOf("examples/chat");
@@ -132,7 +132,7 @@ describe.each(["1.15", "2.0.0"])("useStream of the SDK %s in a browser's page", 
     openPage(line, assistant, more);
 
   test("shows an answer as it is spelled, and continues after a reload with nothing lost or doubled", async () => {
-    const page = await open("spells");
+    const page = await open("streamsCharacters");
     const shown = await watch(page);
     await page.reload();
     await sendText(page, ALPHABET);
@@ -152,7 +152,7 @@ describe.each(["1.15", "2.0.0"])("useStream of the SDK %s in a browser's page", 
   });
 
   test("stops a run", async () => {
-    const page = await open("spells");
+    const page = await open("streamsCharacters");
     await sendText(page, ENDLESS);
     await answer(page).getByText(BEFORE_BAR).waitFor();
     await press(page, "Stop");
@@ -172,7 +172,7 @@ describe.each(["1.15", "2.0.0"])("useStream of the SDK %s in a browser's page", 
   });
 
   test("shows an interrupt, also after a reload, and takes the answer to it", async () => {
-    const page = await open("consults");
+    const page = await open("interruptsAfterText");
     const question = page.getByLabel("Question");
     await sendText(page, "hello");
     await question.getByText("shall I?").waitFor();
@@ -190,7 +190,7 @@ describe.each(["1.15", "2.0.0"])("useStream of the SDK %s in a browser's page", 
   });
 
   test("draws a component of the agent, which is alive", async () => {
-    const page = await open("paints");
+    const page = await open("pushesUi");
     await sendText(page, "Oslo");
     const card = page.getByRole("region", { name: "Weather" });
     await card.getByText("21 degrees, warm").waitFor();
@@ -211,7 +211,7 @@ describe("useStream in a browser's page", () => {
     openPage("1.15", assistant, more);
 
   test("that goes away stops its run, unless it announced its return", async () => {
-    const page = await open("spells", { reconnect: "no" });
+    const page = await open("streamsCharacters", { reconnect: "no" });
     await sendText(page, ENDLESS);
     await answer(page).getByText(BEFORE_BAR).waitFor();
     await press(page, "Stop");
@@ -231,10 +231,10 @@ describe("useStream in a browser's page", () => {
   });
 
   test("a second tab joins the run of the first and shows the same", async () => {
-    const page = await open("spells");
+    const page = await open("streamsCharacters");
     await sendText(page, ALPHABET);
     await atBar(page);
-    const other = await open("spells", { thread: threadOf(page) });
+    const other = await open("streamsCharacters", { thread: threadOf(page) });
     await other.getByText(ALPHABET).waitFor();
     await type(other, (await page.getByLabel("Run").textContent()) ?? "");
     await press(other, "Join");
@@ -263,10 +263,10 @@ describe.each(["sse", "websocket"])("the SDK's StreamController over %s", (trans
     openPage("controller", assistant, { transport, ...more });
 
   test("shows an answer as it is spelled, in a second tab too, and after a reload of both", async () => {
-    const page = await open("spells");
+    const page = await open("streamsCharacters");
     await sendText(page, ALPHABET);
     await atBar(page);
-    const other = await open("spells", { thread: threadOf(page) });
+    const other = await open("streamsCharacters", { thread: threadOf(page) });
     await atBar(other);
     await page.reload();
     await atBar(page);
@@ -283,7 +283,7 @@ describe.each(["sse", "websocket"])("the SDK's StreamController over %s", (trans
   });
 
   test("stops a run", async () => {
-    const page = await open("spells");
+    const page = await open("streamsCharacters");
     await sendText(page, ENDLESS);
     await answer(page).getByText(BEFORE_BAR).waitFor();
     await press(page, "Stop");
@@ -295,7 +295,7 @@ describe.each(["sse", "websocket"])("the SDK's StreamController over %s", (trans
   });
 
   test("shows an interrupt, also after a reload, and takes the answer to it", async () => {
-    const page = await open("consults");
+    const page = await open("interruptsAfterText");
     const question = page.getByLabel("Question").getByText("shall I?");
     await sendText(page, "hello");
     await question.waitFor();
