@@ -12,6 +12,7 @@ let agent: Agent;
 let anna: UserCall;
 let bob: UserCall;
 
+// Tokens and what they do: test/fixtures/agents/auth.ts.
 beforeAll(async () => {
   agent = await agentWithUsers();
   anna = agent.as("anna");
@@ -25,10 +26,18 @@ async function idOf(answer: ReturnType<UserCall>, name: string): Promise<string>
 }
 
 const newThread = (user: UserCall, json = {}) => idOf(user("/threads", { json }), "thread_id");
-const NEVER = { assistant_id: "echo", after_seconds: 3600, input: {} };
+const DELAYED_RUN = { assistant_id: "echo", after_seconds: 3600, input: {} };
+
+/** Moves a revision of another deployment here, as a preview beside the one that serves. */
+async function moveRevision({ base, deployment_id }: Agent, revision_id: string) {
+  await env.DB.prepare("UPDATE revisions SET deployment_id = ?, number = 2 WHERE id = ?")
+    .bind(deployment_id, revision_id)
+    .run();
+  return { preview: `${base}/revisions/${revision_id}/threads/search` };
+}
 
 describe("authentication", () => {
-  test("an HTTPException is the answer, with its status, its text and its headers", async () => {
+  test("an HTTPException is answered with its status, text and headers", async () => {
     const answer = await agent.as(null)("/threads", { json: {} });
     expect([answer.status, answer.text]).toEqual([401, "Who are you?"]);
     expect(answer.headers.get("WWW-Authenticate")).toBe('Bearer realm="agent"');
@@ -55,7 +64,7 @@ describe("authentication", () => {
     },
   );
 
-  test("what went wrong is in the agent's own log", async () => {
+  test("an error of a handler is in the deployment's log", async () => {
     await agent.as("crash")("/threads", { json: {} });
     const path = `/v1/projects/${agent.deployment_id}/deploy_logs`;
     await eventually(
@@ -67,7 +76,7 @@ describe("authentication", () => {
     );
   });
 
-  test("a workspace's key opens nothing by itself, and the agent's code never sees it", async () => {
+  test("a workspace's key alone is refused, and the agent's code does not receive it", async () => {
     const path = `${agent.base}/threads`;
     for (const key of [agent.admin, agent.editor]) {
       expect((await answerOf(path, { key, json: {} })).status).toBe(401);
@@ -81,7 +90,7 @@ describe("authentication", () => {
     expect(both.json).toMatchObject({ seen: { langgraph_auth_user: { key: null } } });
   });
 
-  test("/info is open, /ok is not", async () => {
+  test("/info needs no authentication, /ok does", async () => {
     expect((await agent.as(null)("/info")).status).toBe(200);
     expect((await agent.as(null)("/ok")).status).toBe(401);
     expect((await anna("/ok")).json).toEqual({ ok: true });
@@ -93,7 +102,7 @@ describe("authentication", () => {
     expect(values).toMatchObject({ seen: { langgraph_auth_user: { pathname: "/runs/wait" } } });
   });
 
-  test("Studio comes in with a key of the workspace, and only with one", async () => {
+  test("Studio is authenticated by a key of the workspace", async () => {
     const studio = { "x-auth-scheme": "langsmith" };
     const path = `${agent.base}/threads`;
     expect((await answerOf(path, { headers: studio, json: {} })).status).toBe(401);
@@ -109,7 +118,7 @@ describe("authentication", () => {
     expect((await answerOf(`${path}/${thread_id}`, sent)).status).toBe(403);
   });
 
-  test("disable_studio_auth keeps Studio out", async () => {
+  test("disable_studio_auth refuses Studio", async () => {
     const auth = { path: "./src/auth.ts:auth", disable_studio_auth: true };
     const closed = await agentWithUsers({ auth });
     const headers = { "x-auth-scheme": "langsmith" };
@@ -136,22 +145,14 @@ describe("authentication", () => {
     const serving = `${agent.base}/revisions/${agent.revision_id}/threads/search`;
     const headers = { Authorization: "Bearer bob" };
     expect((await answerOf(serving, { headers, json: {} })).status).toBe(200);
-    const { preview } = await previewOf(agent, other.revision_id);
+    const { preview } = await moveRevision(agent, other.revision_id);
     expect((await answerOf(preview, { headers, json: {} })).status).toBe(401);
     expect((await answerOf(preview, { key: agent.admin, json: {} })).status).toBe(401);
     expect((await answerOf(preview, { key: agent.admin, headers, json: {} })).text).toBe("[]");
   });
 });
 
-/** Moves a revision of another deployment here, as a preview beside the one that serves. */
-async function previewOf({ base, deployment_id }: Agent, revision_id: string) {
-  await env.DB.prepare("UPDATE revisions SET deployment_id = ?, number = 2 WHERE id = ?")
-    .bind(deployment_id, revision_id)
-    .run();
-  return { preview: `${base}/revisions/${revision_id}/threads/search` };
-}
-
-describe("what handlers make of a value is what is kept", () => {
+describe("metadata changed by a handler is stored", () => {
   test("the owner of a thread is its creator, whatever metadata they send", async () => {
     const metadata = { owner: "bob", topic: "soup" };
     const { json } = await anna("/threads", { json: { metadata } });
@@ -162,7 +163,7 @@ describe("what handlers make of a value is what is kept", () => {
     expect(patched.json).toMatchObject({ metadata: { owner: "anna" } });
   });
 
-  test("a copy belongs to who copied it", async () => {
+  test("a copy keeps the owner of its source when no handler sets one", async () => {
     const admin = agent.as("admin");
     const thread_id = await newThread(anna, { metadata: { topic: "soup" } });
     const copy = await admin(`/threads/${thread_id}/copy`, { method: "POST" });
@@ -171,15 +172,15 @@ describe("what handlers make of a value is what is kept", () => {
     expect(own.json).toMatchObject({ metadata: { owner: "anna", topic: "soup" } });
   });
 
-  test("the metadata of a run, of its thread and of an assistant", async () => {
+  test("a run and an assistant get the owner that the handler sets", async () => {
     const thread_id = await newThread(anna);
-    const { json: run } = await anna(`/threads/${thread_id}/runs`, { json: NEVER });
+    const { json: run } = await anna(`/threads/${thread_id}/runs`, { json: DELAYED_RUN });
     expect(run).toMatchObject({ metadata: { owner: "anna" } });
     const { json: made } = await anna("/assistants", { json: { graph_id: "echo" } });
     expect(made).toMatchObject({ metadata: { owner: "anna" } });
   });
 
-  test("a namespace that a handler roots is the one that is written", async () => {
+  test("an item is written below the namespace that the handler prepends", async () => {
     const rooted = agent.as("dora:rooted");
     const json = { namespace: ["notes"], key: "n", value: { n: 1 } };
     expect((await rooted("/store/items", { method: "PUT", json })).status).toBe(204);
@@ -195,7 +196,7 @@ describe("graphs receive the user", () => {
     langgraph_auth_permissions: ["all"],
   };
 
-  test("by the server's word, whatever the client calls itself", async () => {
+  test("a graph receives the authenticated user, not the one in the request's config", async () => {
     const config = { configurable: SPOOF };
     const json = { assistant_id: "config", input: {}, config };
     const { json: values } = await agent.as("anna:me,you")("/runs/wait", { json });
@@ -208,7 +209,7 @@ describe("graphs receive the user", () => {
     });
   });
 
-  test("a run without users has none, whatever the client sends", async () => {
+  test("a run of a deployment without auth has no user, even if the config names one", async () => {
     const { deployment_id } = await testDeployment(agent.workspace_id);
     const json = { assistant_id: "config", input: {}, config: { configurable: SPOOF } };
     const path = `/agents/${deployment_id}/runs/wait`;
@@ -216,7 +217,7 @@ describe("graphs receive the user", () => {
     expect(JSON.stringify(values)).not.toContain("langgraph_auth_");
   });
 
-  test("a queued run runs as who queued it", async () => {
+  test("a queued run has the user who queued it", async () => {
     const thread_id = await newThread(anna);
     const wait = { assistant_id: "tokens", input: { text: "one two three" } };
     await anna(`/threads/${thread_id}/runs`, { json: wait });
@@ -227,7 +228,7 @@ describe("graphs receive the user", () => {
     expect(joined.json).toMatchObject({ seen: { langgraph_auth_user_id: "admin" } });
   });
 
-  test("readers of a thread cannot read its user", async () => {
+  test("permissions of a run's user are not in its events, history or list", async () => {
     const secret = agent.as("anna:secret-permission");
     const thread_id = await newThread(anna);
     const json = { assistant_id: "steps", input: {}, stream_mode: ["debug", "checkpoints"] };
@@ -242,7 +243,7 @@ describe("graphs receive the user", () => {
 });
 
 describe("filters", () => {
-  test("$eq and $contains find what they name", async () => {
+  test("$eq matches a value, and $contains matches an element of a list", async () => {
     const carol = agent.as("carol");
     const reader = agent.as("reader");
     const thread_id = await newThread(carol, { metadata: { readers: ["x", "reader"] } });
@@ -255,7 +256,7 @@ describe("filters", () => {
     expect((await reader("/threads/count", { json: {} })).text).toBe("1");
   });
 
-  test("pages have only visible threads: none is short, and the total reveals no others", async () => {
+  test("search pages are full and the total counts only visible threads", async () => {
     const [eve, mallory] = [agent.as("eve"), agent.as("mallory")];
     const mine: string[] = [];
     for (let n = 0; n < 5; n++) {
@@ -270,7 +271,7 @@ describe("filters", () => {
     expect((await eve("/threads/count", { json: {} })).text).toBe("5");
   });
 
-  test("on the store see an item's value, namespace and key", async () => {
+  test("store filters match an item's value, namespace and key", async () => {
     const [filters, keeper] = [agent.as("filters"), agent.as("keeper")];
     const put = (by: typeof filters, namespace: string[], key: string, open?: string) =>
       by("/store/items", { method: "PUT", json: { namespace, key, value: { by: "x", open } } });
@@ -298,7 +299,7 @@ describe("filters", () => {
     expect(kept.json).toMatchObject({ items: [{ key: "closed" }, { key: "mine" }] });
   });
 
-  test("the store lets through what is the user's own", async () => {
+  test("a user reads and writes only below their own namespace", async () => {
     const json = { namespace: ["anna"], key: "mine", value: { n: 1 } };
     expect((await anna("/store/items", { method: "PUT", json })).status).toBe(204);
     const found = await anna("/store/items/search", { json: { namespace_prefix: ["anna"] } });
@@ -321,7 +322,7 @@ describe("a cron", () => {
     await runDurableObjectAlarm(object);
   }
 
-  test("starts its runs as the user who made it, on threads that are theirs", async () => {
+  test("starts its runs as the user who created it, on threads of that user", async () => {
     const made = { json: { ...HOURLY, assistant_id: "config" } };
     const cron_id = await idOf(agent.as("gina:clock")("/runs/crons", made), "cron_id");
     await fire(cron_id);
@@ -339,7 +340,7 @@ describe("a cron", () => {
     expect((await bob(`/threads/${thread_id}`)).status).toBe(404);
   });
 
-  test("does not outlive the right to its thread", async () => {
+  test("does not run on a thread that its user lost, and is deleted", async () => {
     const thread_id = await newThread(anna);
     const json = { ...HOURLY, assistant_id: "echo" };
     const cron_id = await idOf(anna(`/threads/${thread_id}/runs/crons`, { json }), "cron_id");
@@ -355,7 +356,7 @@ describe("a cron", () => {
   });
 });
 
-describe("known ways around such filters in other servers", () => {
+describe("published authorization bypasses of other servers", () => {
   test("GHSA-747p-c922-m55f: creating an existing thread gives no access to it", async () => {
     const thread_id = await newThread(anna, { metadata: { secret: "soup" } });
     for (const if_exists of ["raise", "do_nothing"]) {
@@ -385,9 +386,9 @@ describe("known ways around such filters in other servers", () => {
     },
   );
 
-  test("a thread made by a run belongs to who started the run", async () => {
+  test("a thread created by a run belongs to the user of the run", async () => {
     const thread_id = crypto.randomUUID();
-    const json = { ...NEVER, if_not_exists: "create", metadata: { owner: "anna" } };
+    const json = { ...DELAYED_RUN, if_not_exists: "create", metadata: { owner: "anna" } };
     await idOf(bob(`/threads/${thread_id}/runs`, { json }), "run_id");
     expect((await anna(`/threads/${thread_id}`)).status).toBe(404);
     const seen = await bob(`/threads/${thread_id}`);
@@ -452,11 +453,11 @@ describe("known ways around such filters in other servers", () => {
     expect(rest.status).toBe(204);
   });
 
-  test("cancelling all that is under way cancels one's own", async () => {
+  test("cancelling all runs cancels only the caller's", async () => {
     const threads = await Promise.all([newThread(anna), newThread(bob)]);
     const [annas = "", bobs = ""] = threads;
-    const run_id = await idOf(anna(`/threads/${annas}/runs`, { json: NEVER }), "run_id");
-    const own = await idOf(bob(`/threads/${bobs}/runs`, { json: NEVER }), "run_id");
+    const run_id = await idOf(anna(`/threads/${annas}/runs`, { json: DELAYED_RUN }), "run_id");
+    const own = await idOf(bob(`/threads/${bobs}/runs`, { json: DELAYED_RUN }), "run_id");
     await bob("/runs/cancel", { json: { status: "all" } });
     const cancelled = async () => (await bob(`/threads/${bobs}/runs/${own}`)).json;
     // A thread that the directory does not have yet is cancelled when it has it.
@@ -466,7 +467,7 @@ describe("known ways around such filters in other servers", () => {
   });
 });
 
-test("threads that are pruned at once are authorized each by its id, before the first is pruned", async () => {
+test("a bulk prune authorizes every thread before it deletes the first", async () => {
   const user = agent.as("decides by id");
   const thread = async (end: string) => {
     const thread_id = `${crypto.randomUUID().slice(0, -4)}${end}`;
@@ -482,7 +483,7 @@ test("threads that are pruned at once are authorized each by its id, before the 
   expect((await prune(own)).json).toEqual({ pruned_count: 1 });
 });
 
-test("threadless runs that are cancelled at once are authorized each by its id", async () => {
+test("a bulk cancel authorizes every run by its id", async () => {
   const cancel = (...run_ids: string[]) =>
     agent.as("decides by id")("/runs/cancel", { json: { run_ids } });
   const run_id = (end: string) => `${crypto.randomUUID().slice(0, -4)}${end}`;

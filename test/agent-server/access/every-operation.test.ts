@@ -5,9 +5,9 @@ import { urlOf } from "../../support/belongings.ts";
 import { operations, sampleBodyOf } from "../../support/operations.ts";
 
 /** Operations without user data in the response. All others call the agent's handlers. */
-const UNASKED = ["agentOk", "agentInfo", "getUi", "getUiFile"];
+const WITHOUT_AUTH = ["agentOk", "agentInfo", "getUi", "getUiFile"];
 /** Operations that create a resource of the caller. */
-const MAKING = [
+const CREATING = [
   "createThread",
   "createAssistant",
   "createThreadlessRun",
@@ -16,8 +16,8 @@ const MAKING = [
   "createRunBatch",
   "createCron",
 ];
-/** Lists of what the caller may see: nothing of others is in them, and no count counts it. */
-const LISTING: Record<string, string> = {
+/** Operations that filter their result. Another user gets the empty result. */
+const EMPTY_RESULTS: Record<string, string> = {
   searchThreads: "[]",
   countThreads: "0",
   countThreadsByStatus: JSON.stringify({ idle: 0, busy: 0, interrupted: 0, error: 0 }),
@@ -29,35 +29,35 @@ const LISTING: Record<string, string> = {
   callMcp: '{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}',
 };
 
-const ofAgents = operations.filter(
-  ({ id, path }) => path.startsWith("/agents/") && !UNASKED.includes(id),
+const agentOperations = operations.filter(
+  ({ id, path }) => path.startsWith("/agents/") && !WITHOUT_AUTH.includes(id),
 );
-const named = ofAgents.map((operation) => [operation.id, operation] as const);
+const cases = agentOperations.map((operation) => [operation.id, operation] as const);
 
 let ids: Record<string, string>;
 let base: string;
 let anna: UserCall;
 let bob: UserCall;
-let anonymous: UserCall;
+let refusedUser: UserCall;
 
 beforeAll(async () => {
   const agent = await agentWithUsers();
   base = agent.base;
-  [anna, bob, anonymous] = [agent.as("anna"), agent.as("bob"), agent.as("nobody")];
+  [anna, bob, refusedUser] = [agent.as("anna"), agent.as("bob"), agent.as("nobody")];
   const { deployment_id } = agent;
-  const { thread_id = "" } = await made("/threads", {});
+  const { thread_id = "" } = await createAsAnna("/threads", {});
   const run = { assistant_id: "echo", after_seconds: 3600, input: {} };
-  const { run_id = "" } = await made(`/threads/${thread_id}/runs`, run);
-  const { assistant_id = "" } = await made("/assistants", { graph_id: "echo" });
+  const { run_id = "" } = await createAsAnna(`/threads/${thread_id}/runs`, run);
+  const { assistant_id = "" } = await createAsAnna("/assistants", { graph_id: "echo" });
   const yearly = { assistant_id: "echo", schedule: "0 0 29 2 *" };
-  const { cron_id = "" } = await made(`/threads/${thread_id}/runs/crons`, yearly);
+  const { cron_id = "" } = await createAsAnna(`/threads/${thread_id}/runs/crons`, yearly);
   const item = { namespace: ["anna"], key: "secret", value: { text: "of anna" } };
   expect((await anna("/store/items", { method: "PUT", json: item })).status).toBe(204);
   ids = { deployment_id, thread_id, agent_run_id: run_id, assistant_id, cron_id };
   ids = { ...ids, namespace: "inner", checkpoint_id: crypto.randomUUID(), key: "secret" };
 });
 
-async function made(path: string, json: unknown): Promise<Record<string, string>> {
+async function createAsAnna(path: string, json: unknown): Promise<Record<string, string>> {
   const answer = await anna(path, { json });
   if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.text}`);
   return answer.json as Record<string, string>;
@@ -109,32 +109,36 @@ function callAs(user: UserCall, operation: Operation) {
   const json = bodyOf(operation);
   const path = urlOf(operation, ids).slice(base.length);
   const separator = path.includes("?") ? "&" : "?";
-  const more = { getStoreItem: "namespace=anna", getAgentCard: `assistant_id=${ids.assistant_id}` };
-  const body = Object.entries(more).find(([id]) => id === operation.id)?.[1];
-  const query = body === undefined ? "" : separator + body;
+  const requiredQueries = {
+    getStoreItem: "namespace=anna",
+    getAgentCard: `assistant_id=${ids.assistant_id}`,
+  };
+  const extraQuery = Object.entries(requiredQueries).find(([id]) => id === operation.id)?.[1];
+  const query = extraQuery === undefined ? "" : separator + extraQuery;
   const headers = { Accept: "application/json, text/event-stream" };
   const { method } = operation;
   return user(path + query, { method, headers, ...(json === undefined ? {} : { json }) });
 }
 
-test.each(named)(
+test.each(cases)(
   "%s calls the agent's handlers and respects their refusal",
   async (_, operation) => {
-    const { status, text } = await callAs(anonymous, operation);
+    const { status, text } = await callAs(refusedUser, operation);
     expect([status, text]).toEqual([403, "Forbidden"]);
   },
 );
 
-const reaching = named.filter(([id]) => !MAKING.includes(id));
+const casesOnAnnasResources = cases.filter(([id]) => !CREATING.includes(id));
 
-test.each(reaching)("%s has nothing of Anna's for Bob", async (id, operation) => {
+test.each(casesOnAnnasResources)("%s returns nothing of another user", async (id, operation) => {
   const { status, text } = await callAs(bob, operation);
-  const listed = LISTING[id];
-  if (listed !== undefined) expect([status, text]).toEqual([200, listed]);
+  const emptyResult = EMPTY_RESULTS[id];
+  if (emptyResult !== undefined) expect([status, text]).toEqual([200, emptyResult]);
   else expect([403, 404, 409], text).toContain(status);
   expect(text).not.toMatch(/of anna|"anna"/);
 });
 
+// Runs after the calls above.
 test("no operation of another user changed what Anna has", async () => {
   const { thread_id, agent_run_id, assistant_id, cron_id } = ids;
   const run = await anna(`/threads/${thread_id}/runs/${agent_run_id}`);
