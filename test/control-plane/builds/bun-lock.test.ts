@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readBunLock } from "../../../src/control-plane/builds/locks/bun-lock.ts";
-import { findPackage } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { findPackage } from "../../../src/control-plane/builds/locks/install-tree.ts";
 
 const TARBALL = "https://files.test/ms@2.tgz";
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { assertInSync } from "../../../src/control-plane/builds/locks/in-sync.ts";
-import { type Manifest, readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import type { Manifest } from "../../../src/control-plane/builds/locks/install-tree.ts";
+import { readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
 import { readPnpmLock } from "../../../src/control-plane/builds/locks/pnpm-lock.ts";
 
 const REGISTRY = "https://registry.test/npm";

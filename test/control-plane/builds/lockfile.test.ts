@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  findPackage,
-  reachable,
-  readLockfile,
-} from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { findPackage, reachable } from "../../../src/control-plane/builds/locks/install-tree.ts";
+import { readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
 
 const REGISTRY = "https://registry.test/npm";
 

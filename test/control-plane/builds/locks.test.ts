@@ -5,7 +5,7 @@ import {
   type Install,
   REGISTRY_INTEGRITY,
   reachable,
-} from "../../../src/control-plane/builds/locks/lockfile.ts";
+} from "../../../src/control-plane/builds/locks/install-tree.ts";
 import { readPnpmLock } from "../../../src/control-plane/builds/locks/pnpm-lock.ts";
 import { workspacesOf } from "../../../src/control-plane/builds/locks/workspaces.ts";
 import { readYarnLock } from "../../../src/control-plane/builds/locks/yarn-lock.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findPackage } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { findPackage } from "../../../src/control-plane/builds/locks/install-tree.ts";
 import { readPnpmLock } from "../../../src/control-plane/builds/locks/pnpm-lock.ts";
 
 const REGISTRY = "https://registry.test/npm";

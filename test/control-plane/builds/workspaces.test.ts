@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { buildLog } from "../../../src/control-plane/builds/build-log.ts";
-import { findPackage } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { findPackage } from "../../../src/control-plane/builds/locks/install-tree.ts";
 import { workspacesOf } from "../../../src/control-plane/builds/locks/workspaces.ts";
 import { readDependencies } from "../../../src/control-plane/builds/packages/dependencies.ts";
 import { readProject } from "../../../src/control-plane/builds/packages/project.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findPackage } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { findPackage } from "../../../src/control-plane/builds/locks/install-tree.ts";
 import { workspacesOf } from "../../../src/control-plane/builds/locks/workspaces.ts";
 import { readYarnLock } from "../../../src/control-plane/builds/locks/yarn-lock.ts";
 import { emptyTree } from "../../../src/control-plane/builds/tree.ts";

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { buildLog } from "../build-log.ts";
 import type { PackageStore, PrebuildOrder } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
-import { reachable } from "../locks/lockfile.ts";
+import { reachable } from "../locks/install-tree.ts";
 import { installer } from "../packages/install.ts";
 import { resolveInstall } from "../packages/registry.ts";
 import { entryFile, SHARED_PACKAGES, specifiersOf, toUnit } from "../prebuilt/unit.ts";

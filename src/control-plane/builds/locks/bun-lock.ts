@@ -3,8 +3,8 @@ import { parseJsonc } from "../config/json.ts";
 import { assertSize } from "../config/json-file.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { joinPath } from "../paths.ts";
+import { dependencyNames, type Install, type Package } from "./install-tree.ts";
 import { assertEntries, record, refusalOfPatch, text, texts, unreadable } from "./lock-text.ts";
-import { dependencyNames, type Install, type Package } from "./lockfile.ts";
 import { tarballOf } from "./tarball-url.ts";
 
 const VERSIONS = [0, 1, 2];

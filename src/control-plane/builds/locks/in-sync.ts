@@ -1,8 +1,8 @@
 import { satisfies, validRange } from "semver";
 import { isRecord } from "../../../shared/guards.ts";
 import { unresolved } from "../failure.ts";
+import { findPackage, type Install, type Manifest } from "./install-tree.ts";
 import { record, text } from "./lock-text.ts";
-import { findPackage, type Install, type Manifest } from "./lockfile.ts";
 
 /** `root` is the package.json beside the lockfile. */
 type Source = { file: string; manager: string; root: Manifest };

@@ -1,6 +1,6 @@
 import { BuildFailure } from "../failure.ts";
 import { PACKAGE_LIMITS, SOURCE_LIMITS } from "../limits.ts";
-import { findPackage, type Install, type Manifest, type Package } from "./lockfile.ts";
+import { findPackage, type Install, type Manifest, type Package } from "./install-tree.ts";
 
 /** Places the packages of a lockfile that lists dependencies without their folders: yarn's and pnpm's. */
 

@@ -2,45 +2,9 @@ import { isRecord } from "../../../shared/guards.ts";
 import { readJson } from "../config/json-file.ts";
 import { unresolved } from "../failure.ts";
 import { JSON_BYTES, PACKAGE_LIMITS, SOURCE_LIMITS } from "../limits.ts";
-import { directoryOf, joinPath } from "../paths.ts";
-import { type Tarball, tarballOf } from "./tarball-url.ts";
-
-export type Manifest = {
-  name?: string;
-  version?: string;
-  dependencies?: Record<string, string>;
-  devDependencies?: Record<string, string>;
-  optionalDependencies?: Record<string, string>;
-  peerDependencies?: Record<string, string>;
-  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
-  overrides?: Record<string, unknown>;
-  resolutions?: Record<string, string>;
-  pnpm?: unknown;
-  packageManager?: unknown;
-  workspaces?: unknown;
-};
-
-/** An installed package. `path` is absolute in the source. */
-export type Package = Tarball & {
-  path: string;
-  name: string;
-  version: string;
-  /** Hashes in the form of lockfiles, or `REGISTRY_INTEGRITY`. */
-  integrity: string | undefined;
-  /** Names it may import: dependencies, optional and peer ones. */
-  needs: string[];
-};
-
-/** The integrity that the registry gives. Yarn 2 and newer hash archives of their own. */
-export const REGISTRY_INTEGRITY = "registry";
-
-/** Installed packages by path. A link points to a folder of the source. */
-export type Install = {
-  packages: Map<string, Package>;
-  links: Map<string, string>;
-  /** Ranges that the lockfile replaces, by selectors. */
-  overrides?: Record<string, string>;
-};
+import { joinPath } from "../paths.ts";
+import { dependencyNames, type Install, type Manifest, type Package } from "./install-tree.ts";
+import { tarballOf } from "./tarball-url.ts";
 
 type LockEntry = Manifest & {
   resolved?: string;
@@ -59,16 +23,16 @@ export function readLockfile(
   registry_url: string,
   name = "package-lock.json",
 ): Install {
-  const path = joinPath(folder, name);
-  const entries = toEntries(path, text);
+  const lock = joinPath(folder, name);
+  const entries = toEntries(lock, text);
   const install: Install = { packages: new Map(), links: new Map() };
   for (const [key, entry] of Object.entries(entries)) {
     if (!key.includes("node_modules/")) continue;
-    assertEntry(path, key, entry);
-    const place = joinPath(`/${folder}`, key);
-    if (entry.link) install.links.set(place, joinPath(`/${folder}`, entry.resolved ?? ""));
+    assertEntry(lock, key, entry);
+    const path = joinPath(`/${folder}`, key);
+    if (entry.link) install.links.set(path, joinPath(`/${folder}`, entry.resolved ?? ""));
     else if (isInstalled(entry))
-      install.packages.set(place, toPackage(path, place, key, entry, registry_url));
+      install.packages.set(path, toPackage(lock, path, key, entry, registry_url));
   }
   return install;
 }
@@ -91,7 +55,7 @@ function toEntries(path: string, text: string): Record<string, LockEntry> {
   return lock.packages as Record<string, LockEntry>;
 }
 
-/** A path is searched for packages at each of its levels. */
+/** The length is limited because `findPackage` looks in each parent folder of a path. */
 function assertEntry(lock: string, key: string, entry: unknown): void {
   if (key.length > SOURCE_LIMITS.path_bytes) {
     const text = `${lock}: "packages" has a path of ${key.length} characters; at most ${SOURCE_LIMITS.path_bytes} are allowed.`;
@@ -100,7 +64,7 @@ function assertEntry(lock: string, key: string, entry: unknown): void {
   if (!isRecord(entry)) throw unresolved(`${lock}: "packages.${key}" must be an object.`);
 }
 
-/** Optional packages of one system are native addons, which nothing here can load. */
+/** Skips optional packages for one OS or CPU: they are native addons, which Workers cannot load. Bundled packages are in their parent's tarball. */
 function isInstalled(entry: LockEntry): boolean {
   const isNative = entry.os !== undefined || entry.cpu !== undefined;
   return !(entry.optional && isNative) && !entry.inBundle;
@@ -108,7 +72,7 @@ function isInstalled(entry: LockEntry): boolean {
 
 function toPackage(
   lock: string,
-  place: string,
+  path: string,
   key: string,
   entry: LockEntry,
   registry_url: string,
@@ -117,49 +81,11 @@ function toPackage(
   const version = entry.version ?? "";
   if (version === "") throw unresolved(`${lock}: "${key}" has no version.`);
   return {
-    path: place,
+    path,
     name,
     version,
     ...tarballOf(lock, name, version, entry.resolved, registry_url),
     integrity: entry.integrity,
     needs: dependencyNames(entry),
   };
-}
-
-export function dependencyNames(manifest: Manifest): string[] {
-  return Object.keys({
-    ...manifest.dependencies,
-    ...manifest.optionalDependencies,
-    ...manifest.peerDependencies,
-  });
-}
-
-/** Resolves an import of `name` from `directory` by Node's walk. @returns `null` when it is not found */
-export function findPackage(install: Install, directory: string, name: string): string | null {
-  for (let at = directory === "/" ? "" : directory; ; at = directoryOf(at)) {
-    const place = `${at}/node_modules/${name}`;
-    const link = install.links.get(place);
-    if (link !== undefined) return link;
-    if (install.packages.has(place)) return place;
-    if (at === "") return null;
-  }
-}
-
-/** Returns the packages that `names`, imported from `directory`, need. Provided ones and their needs are left out. */
-export function reachable(
-  install: Install,
-  directory: string,
-  names: string[],
-  isProvided: (path: string) => boolean,
-): Set<string> {
-  const found = new Set<string>();
-  const waiting = names.map((name) => ({ from: directory, name }));
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const path = findPackage(install, next.from, next.name);
-    if (path === null || found.has(path) || isProvided(path)) continue;
-    found.add(path);
-    const names = install.packages.get(path)?.needs ?? [];
-    waiting.push(...names.map((name) => ({ from: path, name })));
-  }
-  return new Set([...found].filter((path) => install.packages.has(path)));
 }

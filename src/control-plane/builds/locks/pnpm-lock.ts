@@ -1,4 +1,5 @@
 import { joinPath } from "../paths.ts";
+import type { Install } from "./install-tree.ts";
 import { type Edge, edgesOf, type LockGraph, type LockTarget, layOut } from "./layout.ts";
 import {
   assertEntries,
@@ -9,7 +10,6 @@ import {
   texts,
   unreadable,
 } from "./lock-text.ts";
-import type { Install } from "./lockfile.ts";
 import { tarballOf } from "./tarball-url.ts";
 
 type Entry = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { ancestors, joinPath } from "../paths.ts";
+import type { Manifest } from "./install-tree.ts";
 import { parseLock, record } from "./lock-text.ts";
-import type { Manifest } from "./lockfile.ts";
 
 export const PNPM_SETTINGS = "pnpm-workspace.yaml";
 /** Limits the work of matching. */

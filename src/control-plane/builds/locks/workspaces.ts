@@ -3,7 +3,7 @@ import { isShallow } from "../../../shared/http/depth.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { ancestors, directoryOf } from "../paths.ts";
 import type { Tree } from "../tree.ts";
-import type { Manifest } from "./lockfile.ts";
+import type { Manifest } from "./install-tree.ts";
 import { workspaceRoots } from "./workspace-patterns.ts";
 
 /** The packages of a monorepo, by absolute folder and by name. */

@@ -1,5 +1,6 @@
 import { decodeBytes, encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { joinPath } from "../paths.ts";
+import { type Install, type Manifest, REGISTRY_INTEGRITY } from "./install-tree.ts";
 import { type Edge, edgesOf, type LockTarget, layOut } from "./layout.ts";
 import {
   assertEntries,
@@ -10,7 +11,6 @@ import {
   unpatched,
   unreadable,
 } from "./lock-text.ts";
-import { type Install, type Manifest, REGISTRY_INTEGRITY } from "./lockfile.ts";
 import { tarballOf } from "./tarball-url.ts";
 import type { Workspaces } from "./workspaces.ts";
 import { catalogRanges, entryFinder, LOCAL, type Replace, resolvedRanges } from "./yarn-ranges.ts";

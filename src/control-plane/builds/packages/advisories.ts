@@ -1,6 +1,6 @@
 import { satisfies } from "semver";
 import type { BuildLog } from "../build-log.ts";
-import type { Install } from "../locks/lockfile.ts";
+import type { Install } from "../locks/install-tree.ts";
 
 type Advisory = {
   name: string;

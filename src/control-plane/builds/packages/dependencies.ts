@@ -3,13 +3,8 @@ import type { BuildLog } from "../build-log.ts";
 import type { BuildStore } from "../contract.ts";
 import { readBunLock } from "../locks/bun-lock.ts";
 import { assertInSync } from "../locks/in-sync.ts";
-import {
-  dependencyNames,
-  findPackage,
-  type Install,
-  reachable,
-  readLockfile,
-} from "../locks/lockfile.ts";
+import { dependencyNames, findPackage, type Install, reachable } from "../locks/install-tree.ts";
+import { readLockfile } from "../locks/lockfile.ts";
 import { readPnpmLock } from "../locks/pnpm-lock.ts";
 import { readYarnLock } from "../locks/yarn-lock.ts";
 import { joinPath } from "../paths.ts";

@@ -1,6 +1,6 @@
 import { satisfies } from "semver";
+import type { Manifest } from "../locks/install-tree.ts";
 import { record } from "../locks/lock-text.ts";
-import type { Manifest } from "../locks/lockfile.ts";
 import type { Workspaces } from "../locks/workspaces.ts";
 import { ancestors, joinPath } from "../paths.ts";
 

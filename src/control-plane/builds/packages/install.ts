@@ -9,7 +9,7 @@ import type { PackageStore } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { type Integrity, matches, parseIntegrity } from "../integrity.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
-import { type Package, REGISTRY_INTEGRITY } from "../locks/lockfile.ts";
+import { type Package, REGISTRY_INTEGRITY } from "../locks/install-tree.ts";
 import { retryTransient } from "../retry.ts";
 import { bytesText } from "../text.ts";
 import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./package-files.ts";

@@ -1,8 +1,8 @@
 import { intersects, satisfies, validRange } from "semver";
 import { isRecord } from "../../../shared/guards.ts";
 import { unresolved } from "../failure.ts";
+import type { Manifest } from "../locks/install-tree.ts";
 import { parseLock, record, texts } from "../locks/lock-text.ts";
-import type { Manifest } from "../locks/lockfile.ts";
 import { PNPM_SETTINGS } from "../locks/workspace-patterns.ts";
 import type { Workspaces } from "../locks/workspaces.ts";
 import { joinPath } from "../paths.ts";

@@ -2,7 +2,7 @@ import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { BuildFailure } from "../failure.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
-import type { Manifest } from "../locks/lockfile.ts";
+import type { Manifest } from "../locks/install-tree.ts";
 import { withSlash } from "../locks/tarball-url.ts";
 import { retryTransient } from "../retry.ts";
 

@@ -2,7 +2,7 @@ import { isRecord } from "../../../shared/guards.ts";
 import { readJson } from "../config/json-file.ts";
 import { BuildFailure } from "../failure.ts";
 import { JSON_BYTES } from "../limits.ts";
-import { dependencyNames, type Manifest } from "../locks/lockfile.ts";
+import { dependencyNames, type Manifest } from "../locks/install-tree.ts";
 import { type Workspaces, workspacesOf } from "../locks/workspaces.ts";
 import { ancestors, directoryOf, joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";

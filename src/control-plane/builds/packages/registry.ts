@@ -9,7 +9,7 @@ import {
   type Install,
   type Manifest,
   type Package,
-} from "../locks/lockfile.ts";
+} from "../locks/install-tree.ts";
 import { registryTarball } from "../locks/tarball-url.ts";
 import { joinPath } from "../paths.ts";
 import type { Importer } from "./importers.ts";

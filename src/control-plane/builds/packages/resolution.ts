@@ -2,7 +2,7 @@ import { z } from "zod";
 import { encodeBytes } from "../../../shared/crypto/encoding.ts";
 import type { BuildStore } from "../contract.ts";
 import { RESOLUTION_BYTES } from "../limits.ts";
-import type { Install } from "../locks/lockfile.ts";
+import type { Install } from "../locks/install-tree.ts";
 import type { Importer } from "./importers.ts";
 
 const Recorded = z.array(

@@ -1,6 +1,6 @@
 import type { BuildLog } from "../build-log.ts";
 import { BuildFailure } from "../failure.ts";
-import { reachable } from "../locks/lockfile.ts";
+import { reachable } from "../locks/install-tree.ts";
 import { type Dependencies, installPaths } from "./dependencies.ts";
 import type { Installer } from "./install.ts";
 

@@ -1,6 +1,11 @@
 import { gunzipSync } from "node:zlib";
 import type { BuildStore } from "../contract.ts";
-import { findPackage, type Install, type Package, REGISTRY_INTEGRITY } from "../locks/lockfile.ts";
+import {
+  findPackage,
+  type Install,
+  type Package,
+  REGISTRY_INTEGRITY,
+} from "../locks/install-tree.ts";
 import {
   mergeUnits,
   PREBUILT_PACKAGES,

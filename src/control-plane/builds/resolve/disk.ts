@@ -1,7 +1,7 @@
 import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";
 import { JSON_BYTES, MANIFEST_STARS } from "../limits.ts";
-import type { Install, Manifest } from "../locks/lockfile.ts";
+import type { Install, Manifest } from "../locks/install-tree.ts";
 import type { PackageFiles } from "../packages/package-files.ts";
 import type { Tree } from "../tree.ts";
 

@@ -1,0 +1,77 @@
+import { directoryOf } from "../paths.ts";
+import type { Tarball } from "./tarball-url.ts";
+
+export type Manifest = {
+  name?: string;
+  version?: string;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
+  overrides?: Record<string, unknown>;
+  resolutions?: Record<string, string>;
+  pnpm?: unknown;
+  packageManager?: unknown;
+  workspaces?: unknown;
+};
+
+/** An installed package. `path` is absolute in the source. */
+export type Package = Tarball & {
+  path: string;
+  name: string;
+  version: string;
+  /** Hashes in the form of lockfiles, or `REGISTRY_INTEGRITY`. */
+  integrity: string | undefined;
+  /** Names it may import: dependencies, optional and peer ones. */
+  needs: string[];
+};
+
+/** Use the hash of the registry: the checksums of Yarn 2 and newer are of Yarn's own archives, not of the tarball. */
+export const REGISTRY_INTEGRITY = "registry";
+
+/** Installed packages by path. A link points to a folder of the source. */
+export type Install = {
+  packages: Map<string, Package>;
+  links: Map<string, string>;
+  /** Version ranges that the lockfile overrides, by package selector. */
+  overrides?: Record<string, string>;
+};
+
+export function dependencyNames(manifest: Manifest): string[] {
+  return Object.keys({
+    ...manifest.dependencies,
+    ...manifest.optionalDependencies,
+    ...manifest.peerDependencies,
+  });
+}
+
+/** Resolves an import of `name` from `directory` by Node's walk. @returns `null` when it is not found */
+export function findPackage(install: Install, directory: string, name: string): string | null {
+  for (let at = directory === "/" ? "" : directory; ; at = directoryOf(at)) {
+    const path = `${at}/node_modules/${name}`;
+    const link = install.links.get(path);
+    if (link !== undefined) return link;
+    if (install.packages.has(path)) return path;
+    if (at === "") return null;
+  }
+}
+
+/** Returns the paths of `names` and of all their dependencies. Stops at provided packages. */
+export function reachable(
+  install: Install,
+  directory: string,
+  names: string[],
+  isProvided: (path: string) => boolean,
+): Set<string> {
+  const found = new Set<string>();
+  const waiting = names.map((name) => ({ from: directory, name }));
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const path = findPackage(install, next.from, next.name);
+    if (path === null || found.has(path) || isProvided(path)) continue;
+    found.add(path);
+    const names = install.packages.get(path)?.needs ?? [];
+    waiting.push(...names.map((name) => ({ from: path, name })));
+  }
+  return new Set([...found].filter((path) => install.packages.has(path)));
+}
