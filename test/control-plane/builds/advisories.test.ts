@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { BuildLog } from "../../../src/control-plane/builds/build-log.ts";
-import { readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { readNpmLock } from "../../../src/control-plane/builds/locks/npm-lock.ts";
 import { warnOfAdvisories } from "../../../src/control-plane/builds/packages/advisories.ts";
 
 function warningsOf(packages: [path: string, version: string][]): string[] {
   const entries = packages.map(([path, version]) => [`node_modules/${path}`, { version }]);
   const lock = JSON.stringify({ lockfileVersion: 3, packages: Object.fromEntries(entries) });
-  const install = readLockfile("", lock, "https://registry.test");
+  const install = readNpmLock("", lock, "https://registry.test");
   const warnings: string[] = [];
   const log = {
     warn: (message: string) => warnings.push(message),

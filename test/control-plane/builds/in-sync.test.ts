@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { assertInSync } from "../../../src/control-plane/builds/locks/in-sync.ts";
 import type { Manifest } from "../../../src/control-plane/builds/locks/install-tree.ts";
-import { readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { readNpmLock } from "../../../src/control-plane/builds/locks/npm-lock.ts";
 import { readPnpmLock } from "../../../src/control-plane/builds/locks/pnpm-lock.ts";
 
 const REGISTRY = "https://registry.test/npm";
 
-const INSTALL = readLockfile(
+const INSTALL = readNpmLock(
   "",
   JSON.stringify({
     lockfileVersion: 3,

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { readNpmLock } from "../../../src/control-plane/builds/locks/npm-lock.ts";
 import { selectPrebuilt } from "../../../src/control-plane/builds/packages/select.ts";
 import {
   closure,
@@ -37,7 +37,7 @@ const reader = (from: PrebuiltUnits) => ({
 
 function select(from: PrebuiltUnits, packages: Record<string, object>, named: string[] = []) {
   const text = JSON.stringify({ lockfileVersion: 3, packages });
-  const install = readLockfile("", text, "https://registry.example.com/");
+  const install = readNpmLock("", text, "https://registry.example.com/");
   return selectPrebuilt(reader(from), install, "", named);
 }
 

@@ -4,7 +4,7 @@ import type { BuildStore } from "../contract.ts";
 import { readBunLock } from "../locks/bun-lock.ts";
 import { assertInSync } from "../locks/in-sync.ts";
 import { dependencyNames, findPackage, type Install, reachable } from "../locks/install-tree.ts";
-import { readLockfile } from "../locks/lockfile.ts";
+import { readNpmLock } from "../locks/npm-lock.ts";
 import { readPnpmLock } from "../locks/pnpm-lock.ts";
 import { readYarnLock } from "../locks/yarn-lock.ts";
 import { joinPath } from "../paths.ts";
@@ -110,7 +110,7 @@ function readLock(
       return readBunLock(folder, text, registry_url);
     case "npm-shrinkwrap.json":
     case "package-lock.json":
-      return readLockfile(folder, text, registry_url, file);
+      return readNpmLock(folder, text, registry_url, file);
   }
 }
 

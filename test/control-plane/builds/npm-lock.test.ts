@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { findPackage, reachable } from "../../../src/control-plane/builds/locks/install-tree.ts";
-import { readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
+import { readNpmLock } from "../../../src/control-plane/builds/locks/npm-lock.ts";
 
 const REGISTRY = "https://registry.test/npm";
 
 function lock(packages: Record<string, object>, folder = "") {
   const text = JSON.stringify({ lockfileVersion: 3, packages });
-  return readLockfile(folder, text, REGISTRY);
+  return readNpmLock(folder, text, REGISTRY);
 }
 
 test.each([
@@ -36,7 +36,7 @@ test.each(["git+ssh://git@host/a/b.git#123", "file:../b"])("%s is not installed"
 
 test("without a registry only what the lockfile resolves can be fetched", () => {
   const read = (entry: object) =>
-    readLockfile(
+    readNpmLock(
       "",
       JSON.stringify({ packages: { "node_modules/a": { version: "1.0.0", ...entry } } }),
       "",
@@ -48,7 +48,7 @@ test("without a registry only what the lockfile resolves can be fetched", () => 
 
 test("a lockfile of version 1 is refused with what to do", () => {
   const text = JSON.stringify({ lockfileVersion: 1, dependencies: {} });
-  expect(() => readLockfile("", text, REGISTRY)).toThrow(
+  expect(() => readNpmLock("", text, REGISTRY)).toThrow(
     /has version 1; Heddle reads versions 2 and 3/,
   );
 });
@@ -100,8 +100,8 @@ test("resolved of 2048 characters that nearly matches is refused", () => {
 
 test("a lockfile has limits on its size, depth, entries and paths", () => {
   const deep = `{"packages":{"node_modules/a":${'{"a":'.repeat(5000)}1${"}".repeat(5000)}}}`;
-  expect(() => readLockfile("", deep, REGISTRY)).toThrow(/nested more than 500 levels/);
-  expect(() => readLockfile("", " ".repeat(9 * 1024 * 1024), REGISTRY)).toThrow(
+  expect(() => readNpmLock("", deep, REGISTRY)).toThrow(/nested more than 500 levels/);
+  expect(() => readNpmLock("", " ".repeat(9 * 1024 * 1024), REGISTRY)).toThrow(
     /it may have 8.4 MB/,
   );
   const entries = Array.from({ length: 20_001 }, (_, n) => [`node_modules/a${n}`, {}]);

@@ -17,7 +17,7 @@ type LockEntry = Manifest & {
 };
 
 /** Reads package-lock.json or npm-shrinkwrap.json of version 2 or 3. */
-export function readLockfile(
+export function readNpmLock(
   folder: string,
   text: string,
   registry_url: string,
