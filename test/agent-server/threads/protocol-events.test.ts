@@ -7,10 +7,12 @@ import { EventWriter } from "../../../src/isolate/langgraph/stream-events.ts";
 
 type Row = [event: string, data: unknown];
 
+const EMITTED_AT = 7;
+
 function eventsOf(rows: Row[], wants: Channel[] = [...CHANNELS]) {
   const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(wants));
   return rows.flatMap(([event, data], n) =>
-    log.toProtocolEvents({ id: n + 1, event, data: JSON.stringify(data) }, 7),
+    log.toProtocolEvents({ id: n + 1, event, data: JSON.stringify(data) }, EMITTED_AT),
   );
 }
 
@@ -46,12 +48,12 @@ describe("lifecycle below the root", () => {
   test.each([
     [{ error: "boom" }, "failed"],
     [{ interrupts: [{ id: "i", value: 1 }] }, "interrupted"],
-  ])("ends as its task does: %j", (more, event) => {
+  ])("a subgraph's lifecycle ends with the status of its task: %j", (more, event) => {
     const lifecycle = dataOf([begins, within, ended(more)], ["lifecycle"]);
     expect(lifecycle.at(-1)?.[1]).toMatchObject({ event });
   });
 
-  test("begins with each namespace above it, and ends before them", () => {
+  test("lifecycle starts from the outer graph inwards and completes from the inner outwards", () => {
     const deep: Row = ["custom|a:1|b:2", "x"];
     const rows: Row[] = [deep, ["tasks", { id: "1", name: "a", result: {} }]];
     expect(dataOf(rows, ["lifecycle"]).map(([where, data]) => [where, data.event])).toEqual([
@@ -77,7 +79,7 @@ test("an interrupt is emitted once, whichever rows repeat it", () => {
   ]);
 });
 
-test("values without their questions, and none where there are only those", () => {
+test("values are emitted without __interrupt__, and a row with nothing else is dropped", () => {
   const message = { type: "ai", content: "x", additional_kwargs: {}, response_metadata: { a: 1 } };
   const rows: Row[] = [
     ["values", { __interrupt__: [] }],
@@ -103,7 +105,7 @@ test("a task's input that refers to the latest values is emitted in full", () =>
   expect(inputs).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }].map((input) => [input, task]));
 });
 
-test("custom data as it is, or by its name", () => {
+test("custom data with a name and a payload is emitted as it is; other data becomes the payload", () => {
   const written = [
     "text",
     { name: "mine", payload: 1, step: 2 },
@@ -121,7 +123,7 @@ test("custom data as it is, or by its name", () => {
   ]);
 });
 
-test("LangGraph's words for tools and checkpoints are those of the protocol", () => {
+test("tool and checkpoint events of LangGraph are converted to the protocol", () => {
   const tool = { toolCallId: "c", name: "go" };
   const rows: Row[] = [
     ["tools|tools:1", { event: "on_tool_start", input: "{}", ...tool }],
@@ -145,7 +147,7 @@ test("LangGraph's words for tools and checkpoints are those of the protocol", ()
   ]);
 });
 
-test("what a filter leaves out changes the number of no other event", () => {
+test("a channel filter does not change the ids of the other events", () => {
   const chunk = { type: "ai", id: "m", content: "x", tool_call_chunks: [] };
   const rows: Row[] = [
     ["metadata", { attempt: 1 }],
@@ -179,7 +181,7 @@ test("the values of a subgraph are kept until its task has ended", () => {
     ["tasks", refers("root")],
   ];
   const events = rows.flatMap(([event = "", data = ""], n) =>
-    log.toProtocolEvents({ id: n + 1, event, data }, 7),
+    log.toProtocolEvents({ id: n + 1, event, data }, EMITTED_AT),
   );
   const inputs = events.map(({ data }) => JSON.parse(data)).map(({ id, input }) => [id, input]);
   expect(inputs).toEqual([
@@ -212,7 +214,7 @@ test("an agent sends the input of a task in full once the task of its graph has 
   ]);
 });
 
-test("a task's input refers to the latest values when its fields are theirs", () => {
+test("a task's input that equals the latest values is sent as a reference to them", () => {
   const sent: string[] = [];
   const call = {
     stream_modes: ["values", "tasks"] as StreamMode[],
