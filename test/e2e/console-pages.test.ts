@@ -15,7 +15,7 @@ import { createWorkspace } from "./support/workspaces.ts";
 
 const MAX_NODES = 2500;
 
-/** Texts of users and agents by page; each is followed by markup, a script, control characters and marks of direction. */
+/** Seeded texts that each page must show. The seed appends markup, a script, control characters and bidi marks to each. */
 const SHOWN: Record<string, string[]> = {
   overview: ["Support team", "Support agent"],
   deployments: ["Support agent"],
@@ -43,6 +43,31 @@ const SHOWN: Record<string, string[]> = {
   "settings-keys": ["Dashboard of the support team", "CI of the billing agent"],
 };
 
+/** Runs in the page. Resolves at the end of all transitions. */
+const AFTER_TRANSITIONS = `Promise.allSettled(
+  document.getAnimations().filter((each) => each instanceof CSSTransition).map((each) => each.finished),
+)`;
+
+/** Runs in the page. Returns the elements created from text, the texts with bidi controls, and the navs with two current links. */
+const FIND_DAMAGE = `(() => {
+  const MARKS = /[\\u202A-\\u202E\\u2066-\\u2069]/;
+  const attributesOf = ({ title, ariaLabel, placeholder }) => [title, ariaLabel, placeholder];
+  const texts = [...document.querySelectorAll("body, body *")].flatMap((element) => [
+    ...attributesOf(element),
+    ...[...element.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data),
+  ]);
+  const currentOf = (nav) => [...nav.querySelectorAll("a[aria-current]")]
+    .filter((link) => link.checkVisibility())
+    .map(({ href }) => href);
+  const ambiguous = [...document.querySelectorAll("nav")]
+    .filter((nav) => new Set(currentOf(nav)).size > 1);
+  return {
+    elements: document.querySelectorAll("#${MARK}").length,
+    reordered: texts.filter((text) => MARKS.test(text ?? "")).map((text) => text.slice(0, 80)),
+    ambiguous: ambiguous.map((nav) => nav.ariaLabel),
+  };
+})()`;
+
 let browser: Browser;
 let access: Access;
 let world: World;
@@ -64,13 +89,12 @@ afterAll(() => browser?.close());
 
 const urlOf = (path: string) => `${stack.base_url}/console/w/${access.tenant_id}${path}`;
 
-async function size(width: number, height: number) {
+async function resizeWithoutOverflow(width: number, height: number) {
   await page.setViewportSize({ width, height });
   expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
 }
 
-/** The rules of structure hold for both themes of a size, those of colour for one. */
-async function shade(colorScheme: "light" | "dark") {
+async function setTheme(colorScheme: "light" | "dark") {
   await page.emulateMedia({ colorScheme });
   await page.evaluate(AFTER_TRANSITIONS);
 }
@@ -87,7 +111,7 @@ test("each route of the console is in the table of pages", async () => {
   expect([...new Set(paths)].sort()).toEqual([...new Set(tested)].sort());
 });
 
-test.each(CONSOLE_PATHS)("$name is usable by all, and shows hostile text as text", async (each) => {
+test.each(CONSOLE_PATHS)("$name passes axe and shows hostile text as text", async (each) => {
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.goto(urlOf(each.path(world)));
@@ -97,16 +121,17 @@ test.each(CONSOLE_PATHS)("$name is usable by all, and shows hostile text as text
   for (const word of SHOWN[each.name] ?? []) {
     await expect.poll(shownText).toMatch(markedText(word));
   }
-  expect(await page.evaluate(DAMAGE)).toEqual({ elements: 0, reordered: [], ambiguous: [] });
+  expect(await page.evaluate(FIND_DAMAGE)).toEqual({ elements: 0, reordered: [], ambiguous: [] });
   expect(await page.title()).not.toBe(MARK);
   expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(MAX_NODES);
-  await size(1280, 800);
+  // Each size runs all axe rules in one theme, and only the contrast rule in the other.
+  await resizeWithoutOverflow(1280, 800);
   expect(await violationsOf(page)).toEqual([]);
-  await shade("dark");
+  await setTheme("dark");
   expect(await violationsOf(page, "color-contrast")).toEqual([]);
-  await size(390, 844);
+  await resizeWithoutOverflow(390, 844);
   expect(await violationsOf(page)).toEqual([]);
-  await shade("light");
+  await setTheme("light");
   expect(await violationsOf(page, "color-contrast")).toEqual([]);
   const { controls, found } = await readControls(page);
   expect(controls).toBeGreaterThan(5);
@@ -118,35 +143,10 @@ async function shownText() {
   return String(await page.evaluate("document.body.innerText")).replaceAll("\n", " ");
 }
 
-/** Runs in the page: resolves when no colour changes any more. */
-const AFTER_TRANSITIONS = `Promise.allSettled(
-  document.getAnimations().filter((each) => each instanceof CSSTransition).map((each) => each.finished),
-)`;
-
 function markedText(word: string): RegExp {
   const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return new RegExp(`${escaped} ?<img id=${MARK}`);
 }
-
-/** Runs in the page: elements that text made, texts with marks that reorder, two current links of a list. */
-const DAMAGE = `(() => {
-  const MARKS = /[\\u202A-\\u202E\\u2066-\\u2069]/;
-  const attributesOf = ({ title, ariaLabel, placeholder }) => [title, ariaLabel, placeholder];
-  const texts = [...document.querySelectorAll("body, body *")].flatMap((element) => [
-    ...attributesOf(element),
-    ...[...element.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data),
-  ]);
-  const currentOf = (nav) => [...nav.querySelectorAll("a[aria-current]")]
-    .filter((link) => link.checkVisibility())
-    .map(({ href }) => href);
-  const ambiguous = [...document.querySelectorAll("nav")]
-    .filter((nav) => new Set(currentOf(nav)).size > 1);
-  return {
-    elements: document.querySelectorAll("#${MARK}").length,
-    reordered: texts.filter((text) => MARKS.test(text ?? "")).map((text) => text.slice(0, 80)),
-    ambiguous: ambiguous.map((nav) => nav.ariaLabel),
-  };
-})()`;
 
 test("the main actions are done by keyboard alone", async () => {
   const { page: own } = await openConsole(browser, "", { key: access.api_key });
