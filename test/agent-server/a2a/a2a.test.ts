@@ -82,7 +82,7 @@ async function stream(assistant: string, params: unknown, method = "message/stre
 }
 
 describe("a message", () => {
-  test("is a run of a thread: its task is the run, its context the thread", async () => {
+  test("starts a run: the task id is the run, the context id is the thread", async () => {
     const task = await send_("echo", [text("hi")]);
     expect(task).toMatchObject({
       kind: "task",
@@ -117,7 +117,7 @@ describe("a message", () => {
     ]);
   });
 
-  test("without blocking is a task to get", async () => {
+  test("without blocking returns a task that completes later", async () => {
     const slow = await send_("steps", [data({ delay_ms: 600_000 })], {}, { blocking: false });
     expect(["submitted", "working"]).toContain(slow.status.state);
     await call("steps", "tasks/cancel", { id: slow.id });
@@ -125,7 +125,7 @@ describe("a message", () => {
     await eventually(async () => expect((await get(task.id))?.status.state).toBe("completed"));
   });
 
-  test("to an agent that fails is a failed task with its reason", async () => {
+  test("to an agent that fails returns a failed task with the error", async () => {
     const task = await send_("fails", [data({})]);
     expect(task).toMatchObject({
       status: { state: "failed", message: { parts: [text("RangeError: the node broke")] } },
@@ -197,14 +197,14 @@ describe("a question", () => {
     });
   });
 
-  test("that another task takes the place of is canceled, and has no result", async () => {
+  test("is canceled without a result when another task continues its context", async () => {
     const left = await send_("ask", [data({})]);
     const next = await send_("ask", [data({})], { contextId: left.contextId });
     expect(next.status.state).toBe("input-required");
     expect(await get(left.id)).toMatchObject({ status: { state: "canceled" }, artifacts: [] });
   });
 
-  test("of another context is not answered", async () => {
+  test("cannot be answered from another context", async () => {
     const refused = await send_("ask", [data({})]);
     const contextId = crypto.randomUUID();
     const params = message([text("yes")], { taskId: refused.id, contextId });
@@ -355,13 +355,13 @@ describe("a card", () => {
   });
 });
 
-describe("of what is refused nothing stays", () => {
+describe("a refused message stores no task", () => {
   const rowsOf = async (id: string) => {
     const rows = env.DB.prepare("SELECT task_id FROM a2a_tasks WHERE deployment_id = ?").bind(id);
     return (await rows.all()).results;
   };
 
-  test.each(["message/send", "message/stream"])("%s by a user who may not", async (method) => {
+  test.each(["message/send", "message/stream"])("%s by a user without access", async (method) => {
     const { as, deployment_id: id } = await agentWithUsers();
     const { json: thread } = await as("anna")("/threads", { json: {} });
     const { thread_id: contextId } = thread as { thread_id: string };

@@ -113,7 +113,7 @@ describe("responses of an agent's app on the shared origin", () => {
     }
   });
 
-  test("include what the agent's auth refuses", async () => {
+  test("include refusals of the agent's auth", async () => {
     const { as } = await agentWithUsers();
     const refused = await as("page")("/threads/search", { json: {} });
     expect([refused.status, refused.text]).toEqual([403, "<script>"]);

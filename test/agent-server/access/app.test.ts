@@ -84,7 +84,7 @@ describe("the agent's own HTTP app", () => {
     expect([deleted.status, deleted.text]).toEqual([204, ""]);
   });
 
-  test("what the server refuses, it refuses in the same words", async () => {
+  test("errors of the server have the same status and text with an app and without", async () => {
     const { base: plain } = await agent({ app: null });
     const sent = [
       { path: "/threads", body: "{no json", type: "application/json" },
@@ -104,7 +104,7 @@ describe("the agent's own HTTP app", () => {
     }
   });
 
-  test("reads a body before the server does, and what it changes is what the server gets", async () => {
+  test("a middleware reads a body before the server does and can replace it", async () => {
     const json = { assistant_id: "config", input: {} };
     for (const path of ["/runs/wait", "/runs/stream"]) {
       const headers = { "x-into-body": "by the app" };
@@ -190,7 +190,7 @@ describe("the agent's own HTTP app", () => {
     expect([status, text]).toEqual([508, expect.stringContaining("times recursively")]);
   });
 
-  test("sees no key of the workspace, and is for the workspace alone", async () => {
+  test("does not receive the workspace's key and answers only the workspace", async () => {
     expect((await call("/custom/who")).json).toMatchObject({ credentials: [null, null] });
     const bearer = { headers: { Authorization: `Bearer ${ours.admin}` } };
     expect((await answerOf(`${base}/custom/who`, bearer)).json).toMatchObject({
@@ -207,7 +207,7 @@ describe("the agent's own HTTP app", () => {
     }
   });
 
-  test("changes nothing of what a key may do behind it", async () => {
+  test("keeps the permissions of a key on the server's routes", async () => {
     const viewer = { key: ours.viewer, json: {} };
     expect((await answerOf(`${base}/threads`, viewer)).status).toBe(403);
     expect((await answerOf(`${base}/threads/search`, viewer)).status).toBe(200);
@@ -351,7 +351,7 @@ describe("settings beside an app", () => {
     expect((await answerOf(`${plain.base}/p/threads`, { json: {} })).status).toBe(401);
   });
 
-  test("what is switched off is the app's to answer", async () => {
+  test("a disabled route of the server can be answered by the app", async () => {
     const { call } = await agent({ disable_store: true, disable_meta: true });
     expect((await call("/info")).status).toBe(404);
     expect((await call("/info?interrupt")).json).toEqual({ status: "interrupted" });

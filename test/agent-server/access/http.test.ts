@@ -47,7 +47,7 @@ describe("pages of other origins", () => {
     );
   });
 
-  test("are those that http.cors lists", async () => {
+  test("may call only from origins that http.cors lists", async () => {
     const cors = {
       allow_origins: [PAGE],
       allow_methods: ["POST"],
@@ -116,7 +116,7 @@ describe("a preflight of a private network", () => {
   });
 });
 
-describe("what http.disable_* switches off is not there", () => {
+describe("settings http.disable_*", () => {
   const id = crypto.randomUUID();
   const protocol = ["POST", "GET"].map((method) => `${method} /threads/${id}/stream/events`);
   protocol.push(`POST /threads/${id}/commands`);
@@ -186,7 +186,7 @@ describe("headers of a request in a graph's configurable", () => {
     expect(Object.fromEntries(found)).toEqual(shown);
   });
 
-  test("has the trace that the request continues, with its baggage, whatever the settings", async () => {
+  test("has the trace headers and the baggage of the request, also when the settings include no header", async () => {
     const { call } = await agentWith({ configurable_headers: { includes: [] } });
     const seenWith = async (sent: Record<string, string>) => {
       const json = { assistant_id: "config", input: {} };

@@ -114,7 +114,7 @@ describe.each(cases)("an agent called by %s, with its %s", (name, by) => {
   });
 });
 
-test("the victim's thread and item are as they were", async () => {
+test("the victim's thread and item are unchanged", async () => {
   const base = `/agents/${victim.deployment_id}`;
   const { json } = await answerOf(`${base}/threads/search`, { key: victim.admin, json: {} });
   expect(json).toEqual([

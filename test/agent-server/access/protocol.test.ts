@@ -124,7 +124,7 @@ describe("the v2 protocol at an agent with users", () => {
     expect(await accessOf(env, deployment_id, keyed)).toMatchObject({ user: null });
   });
 
-  test("a user whom the agent's code grants nothing is refused", async () => {
+  test("a user without access to the thread is refused", async () => {
     const { thread_id } = as("anna");
     const stranger = as("nobody", thread_id);
     expect((await stranger.open()).status).toBe(403);

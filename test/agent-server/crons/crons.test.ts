@@ -157,7 +157,7 @@ describe("a cron", () => {
     expect(answer).toEqual({ status, body: expect.stringContaining(text) });
   });
 
-  test("of a thread that is not there is not made", async () => {
+  test("of an unknown thread is a 404", async () => {
     const { call } = await agent();
     const thread_id = crypto.randomUUID();
     expect(await call("POST", `/threads/${thread_id}/runs/crons`, HOURLY)).toEqual({
@@ -354,8 +354,8 @@ describe("a firing", () => {
   });
 });
 
-describe("the end of a cron", () => {
-  test("is the end of its thread, whose crons start nothing any more, and no other's", async () => {
+describe("deletion of crons", () => {
+  test("the deletion of a thread deletes its crons and no others", async () => {
     const { thread, createOn, create, search, call, due, tick } = await agent();
     const thread_id = await thread();
     await createOn(thread_id);
@@ -369,7 +369,7 @@ describe("the end of a cron", () => {
     expect(thread_cron).toBeUndefined();
   });
 
-  test("is the end of its assistant, and of no cron of another", async () => {
+  test("the deletion of an assistant deletes its crons and no others", async () => {
     const { create, search, call } = await agent();
     const of = async (name: string) => {
       const json = { graph_id: HOURLY.assistant_id, name };
@@ -384,7 +384,7 @@ describe("the end of a cron", () => {
     expect(left).toEqual([kept.cron.cron_id, system.cron_id].sort());
   });
 
-  test("comes with its next firing where the thread went without a word", async () => {
+  test("a cron whose thread disappeared is deleted at its next firing", async () => {
     const { thread, createOn, due, tick, search, call, object } = await agent();
     const { cron_id } = await createOn(await thread());
     const gone = crypto.randomUUID();
@@ -397,7 +397,7 @@ describe("the end of a cron", () => {
     expect((await call("GET", `/threads/${gone}`)).status).toBe(404);
   });
 
-  test("comes with its next firing where it was made while its deployment went", async () => {
+  test("a cron created during the deletion of its deployment is deleted at its next firing", async () => {
     const { deployment_id, create, due, tick, object } = await agent();
     const { cron_id } = await create();
     const mine = eq(deployments.id, deployment_id);
@@ -411,7 +411,7 @@ describe("the end of a cron", () => {
     expect(left).toEqual([]);
   });
 
-  test("is the end of its deployment", async () => {
+  test("the deletion of a deployment drops the table of crons", async () => {
     const { deployment_id, create, object, tick } = await agent();
     await create();
     await deleteCronsOf(env, deployment_id);

@@ -21,7 +21,7 @@ test.each([
   expect(nextFiring({ schedule, timezone, end_at: null }, at(after))).toBe(at(next));
 });
 
-test("nothing fires after the end, and what fires at the end does", () => {
+test("a cron fires at its end time and not after it", () => {
   const plan = { schedule: "0 * * * *", timezone: null };
   const after = at("2026-11-21T10:30:00Z");
   expect(nextFiring({ ...plan, end_at: at("2026-11-21T10:59:59Z") }, after)).toBeNull();

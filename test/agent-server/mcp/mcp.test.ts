@@ -53,7 +53,7 @@ async function assistant(body: Record<string, unknown>): Promise<{ assistant_id:
   return made.json();
 }
 
-describe("a session that is none", () => {
+describe("requests without a session", () => {
   test.each([
     ["2025-03-26", "2025-03-26"],
     ["2025-06-18", "2025-06-18"],
@@ -200,7 +200,7 @@ describe("a call", () => {
     });
   });
 
-  test("is not for viewers, who may look at the tools", async () => {
+  test("viewers list tools and cannot call them", async () => {
     expect((await post("tools/list", {}, ours.viewer)).result).toBeDefined();
     const params = { name: "echo", arguments: hi };
     const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };

@@ -344,7 +344,7 @@ describe("a receiver", () => {
       expect(await env.ARTIFACTS.head(key)).toBeNull();
     });
 
-    test("is for who may write, in its own workspace", async () => {
+    test("needs permission to write in the workspace of the run", async () => {
       const accepted = await run({ webhook: hook("gone").url });
       await until(accepted, "failed");
       const stranger = await workspace();
@@ -536,7 +536,7 @@ describe("the secret of a workspace", () => {
     return headers["webhook-signature"]?.split(" ").includes(signature) ?? false;
   }
 
-  test("signs what is sent, and for a day the one before does too", async () => {
+  test("signs each webhook, and the previous secret also signs for a day", async () => {
     const payload = async () => {
       const { url, received } = hook("ok");
       await until(await run({ webhook: url }), "delivered");
@@ -567,7 +567,7 @@ describe("the secret of a workspace", () => {
     expect((await payload()).headers).not.toHaveProperty("webhook-signature");
   });
 
-  test("keeps the one that receivers have when a request for a new one is repeated", async () => {
+  test("keeps the secret that receivers have when a rotation is repeated", async () => {
     const owner = await workspace();
     const given = `whsec_${btoa("0123456789abcdefghijklmnopqrstuv")}`;
     await put(owner, { secret: given });
@@ -793,7 +793,7 @@ describe("webhooks of langgraph.json", () => {
     expect((await received())[0]?.headers["x-token"]).toBe(SECRET);
   });
 
-  test("a revision of before, whose header opens what its prefix does not, sends nothing", async () => {
+  test("an old revision whose header reads a variable outside env_prefix sends nothing", async () => {
     const headers = { "x-key": `\${{ env.OPENAI_API_KEY }}` };
     const secrets = [{ name: "OPENAI_API_KEY", value: SECRET }];
     const { start, settled } = await configured({ headers, url: OURS }, secrets);

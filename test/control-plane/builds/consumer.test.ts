@@ -174,7 +174,7 @@ describe("a build that ends its process", () => {
     expect(await readRevision(revision.id)).toMatchObject(LOST);
   });
 
-  test("waits for other builds before its second attempt, and not for ever", async () => {
+  test("waits for other builds before its second attempt, for a limited time", async () => {
     const { revision } = await waiting();
     const other = await waiting();
     await claimed(revision.id);
@@ -644,7 +644,7 @@ describe("the token of an app", () => {
 });
 
 describe("the sweep", () => {
-  test("sends again what has neither a lease nor a young message, once", async () => {
+  test("sends builds without a lease and without a recent message again, once", async () => {
     const long_ago = later(-LEASE_MS).toISOString();
     const young = later(1 - LEASE_MS).toISOString();
     const lost = await waiting({ sent_at: long_ago });

@@ -41,7 +41,7 @@ async function tarball(files: Record<string, string>): Promise<Uint8Array> {
   return gzipSync(await packTar(entries));
 }
 
-test("a package is kept without what no bundle reads, whatever its first folder is", async () => {
+test("a package is stored without files that bundles do not read, under any top folder", async () => {
   const packed = await packPackage(
     await tarball({
       "thing/package.json": "{}",

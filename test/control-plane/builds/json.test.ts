@@ -17,7 +17,7 @@ test.each([
   expect(parseJson(source)).toEqual({ ok: false, mistake: { line, column, text } });
 });
 
-test("what is JSON is read, with or without a byte order mark", () => {
+test("JSON is read with or without a byte order mark", () => {
   expect(parseJson('\ufeff{"a": [1, {"b": null}]}')).toEqual({
     ok: true,
     value: { a: [1, { b: null }] },

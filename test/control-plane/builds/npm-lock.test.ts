@@ -34,7 +34,7 @@ test.each(["git+ssh://git@host/a/b.git#123", "file:../b"])("%s is not installed"
   );
 });
 
-test("without a registry only what the lockfile resolves can be fetched", () => {
+test("without a registry only packages with a resolved URL can be fetched", () => {
   const read = (entry: object) =>
     readNpmLock(
       "",

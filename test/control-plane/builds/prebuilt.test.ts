@@ -119,7 +119,7 @@ test("versions are listed newest first", () => {
   expect(from.list()).toEqual({ [CORE]: ["1.10.0", "1.4.0", "1.2.13"], [LANGGRAPH]: ["1.7.0"] });
 });
 
-test("entries leave out what needs a browser", () => {
+test("entries leave out modules that need a browser", () => {
   const exports = { ".": {}, "./client": {}, "./react": {}, "./web": {}, "./package.json": "" };
   expect(specifiersOf(SDK, exports)).toEqual([SDK, `${SDK}/client`]);
 });

@@ -166,7 +166,7 @@ test("of JavaScript and its TypeScript, a package gives the first and the source
   }
 });
 
-test("browsers get what a package has for them", () => {
+test("a build for browsers uses the browser field of a package", () => {
   const text = { main: "./m.js", module: "./m.js", browser: "./b.js" };
   const map = { main: "./m.js", browser: { "./m.js": "./b.js", stream: false, fs: "./b.js" } };
   const files = {

@@ -66,7 +66,7 @@ test("names of the same project are looked up, wherever they are declared", () =
   expect(types.plan).toBeUndefined();
 });
 
-test("a name with two types, and a type with two meanings, have none", () => {
+test("a field or an alias with two different types has no type", () => {
   const types = stateTypes([
     "({ x: Annotation<string>, y: Annotation<T>, z: Annotation<number> }); type T = string",
     "({ x: Annotation<number>, z: Annotation<number> }); type T = number",
@@ -74,7 +74,7 @@ test("a name with two types, and a type with two meanings, have none", () => {
   expect(types).toEqual({ z: { type: "number" } });
 });
 
-test("whatever it is given, it ends", () => {
+test("invalid source has no types and does not hang", () => {
   for (const source of [
     "x: Annotation<",
     "x: Annotation<{",

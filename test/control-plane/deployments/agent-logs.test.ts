@@ -45,7 +45,7 @@ async function logged() {
 }
 
 describe("the log of a deployment's agents", () => {
-  test("is followed by its offset, which stays where it is until something new comes", async () => {
+  test("is followed by its offset, which changes only with new lines", async () => {
     const { revision, append, read } = await logged();
     expect(await read({ order: "asc" })).toEqual({ logs: [], next_offset: "0" });
     await append(line(revision.id, "one"), line(revision.id, "two"), line(revision.id, "three"));
@@ -115,7 +115,7 @@ describe("the log of a deployment's agents", () => {
     expect(messages(await read({}))).toEqual(["second", "third"]);
   });
 
-  test("has a line that comes early, and again at the end of its call, once", async () => {
+  test("has a line once that was sent early and again at the end of its call", async () => {
     const { deployment, revision, append, read } = await logged();
     await append(line(revision.id, "one", { key: "call:0" }), line(revision.id, "two"));
     const stub = env.LOGS.getByName(deployment.id);

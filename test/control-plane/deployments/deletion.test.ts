@@ -85,7 +85,7 @@ test("deletes a deployment with its revisions, logs, secrets and objects", async
   expect((await remove(id)).status).toBe(404);
 });
 
-test("from the answer on nothing is served or built, and the name is free", async () => {
+test("a deleted deployment is not served or built, and its name is free", async () => {
   const { deployment, building } = await deployed();
   const ctx = systemContext(ours.workspace_id);
   await activeRevision(ctx, deployment.id);
@@ -100,7 +100,7 @@ test("from the answer on nothing is served or built, and the name is free", asyn
   expect((await api("/v2/deployments", { key: ours.admin, json })).status).toBe(201);
 });
 
-test("one that is being deleted still answers, and cannot be changed", async () => {
+test("a deployment in deletion can be read and not changed", async () => {
   const deployment = await deploymentRow(ours.workspace_id, { status: "AWAITING_DELETE" });
   const path = `/v2/deployments/${deployment.id}`;
   const read = await api(path, { key: ours.viewer });
@@ -111,7 +111,7 @@ test("one that is being deleted still answers, and cannot be changed", async () 
   expect(await changed.json()).toEqual({ detail: expect.stringContaining("is being deleted") });
 });
 
-test("what a message leaves undone, the next one does; the row goes last", async () => {
+test("each message continues the deletion of the one before, and the row is deleted last", async () => {
   const deployment = await deploymentRow(ours.workspace_id, { status: "AWAITING_DELETE" });
   const send = vi.spyOn(env.DELETIONS, "sendBatch");
   let calls = 0;

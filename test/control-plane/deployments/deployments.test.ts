@@ -197,7 +197,7 @@ describe("creating", () => {
     expect(await refused.text()).toContain("must be null or absent");
   });
 
-  test("the config path may go by either name, and goes out by both", async () => {
+  test("the config path is accepted under either name and returned under both", async () => {
     const { source_revision_config } = await created({
       source_revision_config: { repo_ref: "main", agent_config_path: "apps/a/langgraph.json" },
     });
@@ -427,7 +427,7 @@ describe("listing", () => {
     }
   });
 
-  test("a whole name comes first, and deployments in deletion only on request", async () => {
+  test("an exact name is listed first, and deployments in deletion only on request", async () => {
     const mine = await workspace();
     for (const name of ["chat-one", "chat"]) {
       await api("/v2/deployments", { key: mine.editor, json: input({ name }) });
@@ -596,7 +596,7 @@ test("deleting several during an outage is a 503, and they are there afterwards"
   expect((await api(`/v2/deployments/${id}`, { key: ours.viewer })).status).toBe(200);
 });
 
-describe("who may do what", () => {
+describe("access by role", () => {
   const operations: [string, string, unknown][] = [
     ["POST", "/v2/deployments", {}],
     ["GET", "/v2/deployments", undefined],

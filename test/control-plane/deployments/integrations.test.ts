@@ -112,7 +112,7 @@ describe("changing an integration", () => {
   const remove = (id: string, key = ours.admin) => api(at(id), { key, method: "DELETE" });
   const repo_url = "https://github.com/acme/agent";
 
-  test("rotates its token and its name, and leaves what is absent", async () => {
+  test("updates its token and its name, and keeps absent fields", async () => {
     const { id, ...before } = await created();
     const source = { integration_id: id, repo_url };
     const renamed = await patch(id, { name: "Renamed", token: null, api_url: before.api_url });

@@ -108,7 +108,7 @@ test.each([
   expect(answer.text).toContain(field);
 });
 
-test("the compute id of a listener stays, and a viewer creates none", async () => {
+test("the compute id of a listener cannot change, and a viewer cannot create a listener", async () => {
   const { body } = await call("POST", PATH, input("fixed"));
   const answer = await call("PATCH", `${PATH}/${body.id}`, { compute_id: "moved" });
   expect(answer.status).toBe(422);

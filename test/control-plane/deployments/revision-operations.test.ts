@@ -131,7 +131,7 @@ describe("redeploying", () => {
     expect(row?.active_revision_id).toBe(rolled.body.latest_revision_id);
   });
 
-  test("what was built and could not be loaded is loaded again, not built", async () => {
+  test("a revision that was built but not loaded is loaded again without a build", async () => {
     const { id, path, first, second } = await deployedTwice({ status: "BUILD_FAILED" });
     const { body } = await post(`${path}/revisions/${first}/redeploy`);
     expect(body).toMatchObject({ active_revision_id: second });
@@ -167,7 +167,7 @@ describe("redeploying", () => {
 });
 
 describe("creating a revision", () => {
-  test("builds the same source again, and over it what is given", async () => {
+  test("builds the same source again, with the given fields replaced", async () => {
     const { path, second } = await deployedTwice();
     const same = await post(`${path}/revisions`);
     expect(same.status).toBe(201);
@@ -239,7 +239,7 @@ describe("interrupting", () => {
     ]);
   });
 
-  test("what has ended is refused", async () => {
+  test("a revision that has ended cannot be interrupted", async () => {
     const { path, first } = await deployedTwice();
     const answer = await post(`${path}/revisions/${first}/interrupt`);
     expect(answer.status).toBe(409);

@@ -106,7 +106,7 @@ test("a written line wakes the streams of its deployment", async () => {
   expect(await changed).not.toBe(version);
 });
 
-test("a stream is refused to another workspace, and for an id that is none of its events", async () => {
+test("a stream is refused to another workspace and for an unknown event id", async () => {
   const { open } = await building();
   expect((await open(undefined, theirs.admin)).status).toBe(404);
   const refused = await open("12-xyz");

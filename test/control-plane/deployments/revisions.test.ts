@@ -42,7 +42,7 @@ test("nothing follows a state that has ended", () => {
   expect([...UNFINISHED, ...FINISHED].sort()).toEqual([...RevisionStatus.options].sort());
 });
 
-test("no state is jumped over, and none is gone back to but for another attempt", () => {
+test("states are not skipped, and only another attempt returns to BUILDING", () => {
   const jumps = IN_ORDER.flatMap((from, at) =>
     IN_ORDER.filter((to, then) => then !== at + 1 && mayFollow(from, to)).map((to) => [from, to]),
   );

@@ -126,7 +126,7 @@ test.each(["BUILDING", "BUILD_FAILED"] as const)(
   },
 );
 
-test("before the first revision secrets make none", async () => {
+test("secrets changed before the first revision create no revision", async () => {
   const { id } = await deploymentRow(ours.workspace_id, { source: "internal_source" });
   expect(await changed(id, { secrets: [A] })).toMatchObject({
     latest_revision_id: null,

@@ -224,7 +224,7 @@ test.each<[string, (id: string) => Partial<typeof deployments.$inferInsert>]>([
 });
 
 describe("a preview", () => {
-  test("changes nothing of its deployment, and serves at its own URL alone", async () => {
+  test("does not change its deployment and is served only at its URL", async () => {
     const { id, slug, active, call, serving } = await deployment();
     const made = await call("POST", "/revisions", {
       activate: false,
@@ -294,7 +294,7 @@ describe("a preview", () => {
     expect(answer.text).toContain("cannot change with a preview");
   });
 
-  test("is not to be had by another workspace, nor of another deployment", async () => {
+  test("is a 404 for another workspace and below another deployment", async () => {
     const [{ id, active }, other] = [await deployment(), await deployment()];
     const theirs = await workspace();
     const createThreadAt = (path: string, key: string) =>
@@ -309,7 +309,7 @@ describe("a preview", () => {
   });
 });
 
-test("a thread is one thread at both URLs, and its runs are on the revision of theirs", async () => {
+test("a thread has the same state and runs at the URLs of two revisions", async () => {
   const agent = await testDeployment(ours.workspace_id);
   const { deployment_id: id, revision_id } = agent;
   const copy = await api(`/v2/deployments/${id}/revisions/${revision_id}/redeploy`, {

@@ -43,7 +43,7 @@ function put(url: string, body: BodyInit | null = "tarball", headers: Record<str
   return exports.default.fetch(url, { method: "PUT", body, headers });
 }
 
-test("a tarball goes to its URL without a key, and is built from there", async () => {
+test("a tarball is uploaded to its URL without a key and built", async () => {
   const id = await uploadable();
   const { upload_url, object_path } = await place(id);
   expect(object_path).toMatch(

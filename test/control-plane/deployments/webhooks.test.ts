@@ -223,7 +223,7 @@ describe("an event other than a push of a branch", () => {
     expect([answer.status, answer.body.revisions]).toEqual([200, []]);
   });
 
-  test("a form is refused with what to choose", async () => {
+  test("a form is refused, and the error names application/json", async () => {
     const { send } = await integration();
     const answer = await send("payload=%7B%7D");
     expect(answer.status).toBe(400);
@@ -244,7 +244,7 @@ describe("an event other than a push of a branch", () => {
   });
 });
 
-test("a webhook's secret is for those who may change its integration", async () => {
+test("a webhook's secret can be read only by callers who may change its integration", async () => {
   const { id } = await integration();
   const theirs = await workspace();
   const call = (path: string, key?: string) =>

@@ -123,7 +123,7 @@ describe("names the work that waits too long, and no other", () => {
     expect(await stuck()).toEqual(["build_age"]);
   });
 
-  test("an export that is not planned, except behind another one of its workspace", async () => {
+  test("an export that is not planned, except while its workspace has another", async () => {
     const waiting = await exported({ updated_at: ago(HOUR_MS) });
     expect(await stuck()).toEqual(["export_age"]);
     const isIts = sql`id = ${waiting.id}`;
@@ -204,7 +204,7 @@ describe("a store that fails", () => {
   });
 });
 
-test("the answer is for everybody, costs one statement in five seconds, and names the remedy", async () => {
+test("the response is public, costs one statement in five seconds, and names the remedy", async () => {
   const prepare = vi.spyOn(env.DB, "prepare");
   const clock = vi.spyOn(Date, "now");
   try {

@@ -218,7 +218,7 @@ describe("the address of the consent", () => {
     });
   });
 
-  test("comes back to this installation, whatever the origin of the request when BASE_URL is set", () => {
+  test("uses BASE_URL when it is set, and the origin of the request otherwise", () => {
     expect(redirectUri({ BASE_URL: "" }, "https://a.test", "p")).toBe(
       "https://a.test/v2/auth/callback/p",
     );
@@ -271,7 +271,7 @@ describe("an owner", () => {
   const personal = caller({ type: "api_key", key_id: "k", user_id: "u" });
   const person = caller({ type: "user", user_id: "u" });
 
-  test("is the person whatever the key, or the service key itself, never a job", () => {
+  test("is the user of a session or personal key, or the service key, and never a job", () => {
     expect([service, personal, person].map(ownerOf)).toEqual(["key:k", "user:u", "user:u"]);
     expect(() => ownerOf(caller({ type: "system", job: "j" }))).toThrow("no OAuth tokens");
   });

@@ -199,7 +199,7 @@ describe("authenticate", () => {
     expect(await token({ user_id: owner.slice("user:".length) }, ours.admin)).toBeNull();
   });
 
-  test("answers 404 for another one's token by its id", async () => {
+  test("answers 404 for the id of another user's token", async () => {
     const { owner } = await ada();
     const token_id = await tokenOf(ours, owner, down);
     const json = { provider: down, scopes: [], token_id };

@@ -85,7 +85,7 @@ test("uploads, artifacts and logs count with their deployment, a shared artifact
   expect((await stored(await workspace())).total).toBe(0);
 });
 
-test("a full workspace is refused what stores more, with the remedy, and may delete", async () => {
+test("a full workspace cannot store more, gets the remedy, and may delete", async () => {
   const ours = await workspace();
   await batch(ours.editor, [wireRun("full", { inputs: payload("a") }, { at: AT })]);
   const { payloads } = await flushed(ours, "full");
@@ -134,7 +134,7 @@ test("a full workspace is refused what stores more, with the remedy, and may del
   await eventually(async () => expect((await calls[0]?.())?.status).toBe(202), { interval: 200 });
 });
 
-test("what is stored has a total, and work has a day or a month", async () => {
+test("quotas of storage have the period total, and quotas of work a day or a month", async () => {
   const { admin } = await workspace();
   for (const [meter, period] of [
     ["stored_bytes", "day"],

@@ -48,7 +48,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("names what was made, and has no body and no secret of it", async () => {
+  test("has the ids of a created resource, and neither its body nor its secret", async () => {
     const ours = await workspace();
     const body = providerBody();
     const made = await api("/v2/auth/providers", { key: ours.admin, json: body });
@@ -84,7 +84,7 @@ describe("the audit log", () => {
     expect(resources[0]).toMatchObject({ status: 200 });
   });
 
-  test("has what was refused, and nothing of what failed or only read", async () => {
+  test("has refused requests, and no invalid requests or reads", async () => {
     const ours = await workspace();
     const path = await deploymentOf(ours);
     expect((await api(path, { key: ours.viewer, ...display("New") })).status).toBe(403);
@@ -112,7 +112,7 @@ describe("the audit log", () => {
     expect(actions).toEqual(["deleteProject", "updateProject", "createProject"]);
   });
 
-  test("comes in pages, newest first, each row once", async () => {
+  test("is listed in pages, newest first, each row once", async () => {
     const ours = await workspace();
     const path = await deploymentOf(ours);
     for (const n of [1, 2, 3]) await api(path, { key: ours.admin, ...display(`name ${n}`) });
@@ -175,13 +175,13 @@ test("operations are named so that those which only read are known", () => {
   expect(isChanging("POST", "listen")).toBe(true);
 });
 
-test("what may have changed something, or was refused, is worth a row", () => {
+test("successes, refusals and server errors are recorded, other client errors are not", () => {
   for (const status of [200, 201, 204, 207, 403, 500, 503])
     expect(isWorthRecording(status)).toBe(true);
   for (const status of [400, 401, 404, 409, 422, 429]) expect(isWorthRecording(status)).toBe(false);
 });
 
-test("resources are the ids of path and query, and of what was made", () => {
+test("resources are the ids of the path, the query and the created resource", () => {
   const query = { deployment_ids: ["a,b", "c"], limit: ["2"], provider_id: ["p"] };
   expect(resourcesOf({ revision_id: "r" }, query, { id: "new", name: "x" })).toEqual([
     { name: "revision_id", id: "r" },

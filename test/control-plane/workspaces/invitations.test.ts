@@ -168,7 +168,7 @@ describe("a person", () => {
     expect(found?.reaches.map(({ workspace_id }) => workspace_id)).toEqual([stranger.workspace_id]);
   });
 
-  test("has what it decides in the audit log of the workspace", async () => {
+  test("has its decisions in the audit log of the workspace", async () => {
     const host = await workspace();
     const { email, user_id, call, invitations } = await person();
     const decide = async (change: (id: string) => Promise<Response>) => {
@@ -222,7 +222,7 @@ describe("a person", () => {
     expect((await call(path, "DELETE")).status).toBe(204);
   });
 
-  test("who is the last admin of a workspace stays", async () => {
+  test("the last admin of a workspace cannot leave", async () => {
     const alone = await workspace();
     const { organization_id } = alone;
     const { headers } = await memberWithSession(alone, "admin");

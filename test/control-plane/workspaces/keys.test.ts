@@ -331,7 +331,7 @@ describe("an expiry", () => {
     expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining("the future")]);
   });
 
-  test("is inherited: a key creates none that outlives it", async () => {
+  test("limits created keys: a key cannot create a key that expires later", async () => {
     const { admin } = await workspace();
     const json = { role: "admin", expires_at: inMs(60_000) };
     const { body: brief } = await call(KEYS, { key: admin, json });
@@ -343,7 +343,7 @@ describe("an expiry", () => {
     expect(await statusOf(KEYS, { key: brief.key, json: shorter })).toBe(200);
   });
 
-  test("limits rotation: a key rotates none that outlives it, but itself", async () => {
+  test("limits rotation: a key can rotate itself and keys that expire earlier", async () => {
     const { admin } = await workspace();
     const made = async (expires_at: string | null) =>
       (await call(KEYS, { key: admin, json: { role: "admin", expires_at } })).body;

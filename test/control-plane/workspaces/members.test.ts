@@ -226,7 +226,7 @@ describe("members of the organization", () => {
     expect(await statusOf("/v2/deployments", { key, tenant: own.workspace_id })).toBe(401);
   });
 
-  test("are removed with everything of theirs, and come back as new users", async () => {
+  test("are removed with their keys, and are new users when added again", async () => {
     const own = await workspace();
     const { id, email, key } = await member(own, "editor");
     const as = { key: await organizationKey(own), tenant: own.workspace_id };
