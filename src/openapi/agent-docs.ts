@@ -50,8 +50,8 @@ export function addAgentDocs(
   const add = (path: string, answer: (c: HonoContext<AppEnv>) => Response | Promise<Response>) =>
     app.get(`${ROUTE}${path}`, async (c, next: Next) => ((await isLeft(c)) ? next() : answer(c)));
   add("/openapi.json", async (c) => {
-    const served = await servedRevision(c.env, parseAgentPath(c.req.path).ref);
-    return c.json(toAgentDocument(documentOf(), served?.name ?? "Agent", serverUrl(c)));
+    const revision = await servedRevision(c.env, parseAgentPath(c.req.path).ref);
+    return c.json(toAgentDocument(documentOf(), revision?.name ?? "Agent", serverUrl(c)));
   });
   add("/docs", (c) => docsPage(c, ""));
   for (const file of VIEWER_FILES) add(file, () => viewerFile(file));
@@ -59,9 +59,9 @@ export function addAgentDocs(
 
 async function isForGate(c: HonoContext<AppEnv>): Promise<boolean> {
   const { ref, path } = parseAgentPath(c.req.path);
-  const served = await servedRevision(c.env, ref);
-  if (!served) return true;
-  const http = httpSettings(served.config);
+  const revision = await servedRevision(c.env, ref);
+  if (!revision) return true;
+  const http = httpSettings(revision.config);
   return Boolean(http.app) || isDisabled(http, path);
 }
 

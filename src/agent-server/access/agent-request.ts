@@ -17,7 +17,7 @@ import { resolveCallerBehindApp } from "./visitor.ts";
 /** A request to an agent, with the revision that serves it. */
 export type AgentRequest = AgentRoute & {
   request: Request;
-  served: ActiveRevision;
+  revision: ActiveRevision;
   auth: AuthSettings | null;
   /** URL of a revision that is not active. Only the workspace may call it. */
   isPreview: boolean;
@@ -28,15 +28,15 @@ export const PUBLIC_PATHS = [/^\/info$/, /^\/ui(\/|$)/];
 
 /** @returns `null` when the path names no deployment with an active revision */
 export async function resolveAgentRequest(c: HonoContext<AppEnv>): Promise<AgentRequest | null> {
-  const place = parseAgentPath(c.req.path);
-  const [deployment = ""] = place.ref.split("@");
+  const route = parseAgentPath(c.req.path);
+  const [deployment = ""] = route.ref.split("@");
   const serving = await servedRevision(c.env, deployment);
-  const isPinned = place.ref !== deployment;
-  const served = isPinned ? await servedRevision(c.env, place.ref) : serving;
-  if (!served) return null;
-  const isPreview = served.revision_id !== serving?.revision_id;
+  const isPinned = route.ref !== deployment;
+  const revision = isPinned ? await servedRevision(c.env, route.ref) : serving;
+  if (!revision) return null;
+  const isPreview = revision.revision_id !== serving?.revision_id;
   const request = c.req.raw;
-  return { ...place, request, served, auth: authSettings(served.config), isPreview };
+  return { ...route, request, revision, auth: authSettings(revision.config), isPreview };
 }
 
 export async function authenticate(
@@ -50,8 +50,8 @@ export async function authenticate(
   if (agentRequest.auth)
     return authenticateAgentUser(env, { ...agentRequest, auth: agentRequest.auth }, resolve);
   const isAgent = isAgentItself(agentRequest, internal);
-  const caller = isAgent ? await agentCaller(env, agentRequest.served) : await resolve();
-  return { caller, access: toAccess(agentRequest.served, null) };
+  const caller = isAgent ? await agentCaller(env, agentRequest.revision) : await resolve();
+  return { caller, access: toAccess(agentRequest.revision, null) };
 }
 
 async function authenticateAgentUser(
@@ -64,10 +64,10 @@ async function authenticateAgentUser(
     agentRequest.request.headers.get("x-auth-scheme") === "langsmith";
   const caller = isStudio || agentRequest.isPreview ? await resolve() : null;
   // Callers of another workspace receive 404 from the routes.
-  if (caller && caller.workspace_id !== agentRequest.served.workspace_id) return { caller };
+  if (caller && caller.workspace_id !== agentRequest.revision.workspace_id) return { caller };
   const user = isStudio ? STUDIO_USER : await authenticateUser(env, agentRequest);
-  const access = toAccess(agentRequest.served, user);
-  return { caller: caller ?? (await callerOf(env, agentRequest.served, user)), access };
+  const access = toAccess(agentRequest.revision, user);
+  return { caller: caller ?? (await callerOf(env, agentRequest.revision, user)), access };
 }
 
 async function authenticateUser(env: Env, agentRequest: AgentRequest): Promise<AgentUser> {
@@ -77,9 +77,9 @@ async function authenticateUser(env: Env, agentRequest: AgentRequest): Promise<A
     return ANONYMOUS;
   }
   const wire = toWireRequest(agentRequest.request, agentRequest.path, issuerAt(env, agentRequest));
-  return limitFailures(headers, agentRequest.served.deployment_id, (assertRate) => {
+  return limitFailures(headers, agentRequest.revision.deployment_id, (assertRate) => {
     assertRate();
-    return callAuth(env, agentRequest.served, "authenticateRequest", UserAnswer, (auth) =>
+    return callAuth(env, agentRequest.revision, "authenticateRequest", UserAnswer, (auth) =>
       auth.authenticateRequest(wire),
     );
   });

@@ -10,7 +10,7 @@ import { ownHeaders } from "./request.ts";
 const MAX_DEPTH = 8;
 
 type Forwarded = {
-  served: ActiveRevision;
+  revision: ActiveRevision;
   /** URL of the agent server, without a slash at its end, and the path of the request below it. */
   base_url: string;
   path: string;
@@ -23,7 +23,7 @@ type Forwarded = {
 
 /** Forwards a request to the agent's HTTP app without buffering. */
 export async function callApp(env: Env, request: Request, to: Forwarded): Promise<Response> {
-  const { served, base_url, path, internal, user, issuer } = to;
+  const { revision, base_url, path, internal, user, issuer } = to;
   if (internal.depth > MAX_DEPTH) {
     const text = `The agent's app called its own server ${MAX_DEPTH} times recursively.`;
     throw AppError.answer(text, { status: 508, headers: [] });
@@ -33,11 +33,11 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   const headers = new Headers(ownHeaders(request.headers, issuer));
   const server = { base_url, internal: toClient(internal) };
   const builtin = { base_url, internal };
-  const app = agentIsolate(env, served, { server, builtin, user });
+  const app = agentIsolate(env, revision, { server, builtin, user });
   const { method } = request;
   const body = request.body && detachable(request.body);
   const init = { method, headers, body, redirect: "manual" } as const;
-  return withoutBuffering(await withIsolateErrors(served, () => app.fetch(url, init)));
+  return withoutBuffering(await withIsolateErrors(revision, () => app.fetch(url, init)));
 }
 
 /** Proxies buffer compressed chunked bodies; `identity` prevents that. */

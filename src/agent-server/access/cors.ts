@@ -24,10 +24,10 @@ const matched = new TtlCache<boolean>(REMEMBERED_MS);
 export function crossOrigin(exposed: string[]) {
   const everywhere = cors({ origin: "*", exposeHeaders: exposed });
   return createMiddleware<AppEnv>(async (c, next) => {
-    const served = c.req.path.startsWith("/agents/") ? await servedAt(c.env, c.req.path) : null;
-    const settings = served && httpSettings(served.config).cors;
-    const isForAll = !served || !settings;
-    const own = isForAll ? everywhere : cors(toOptions(c.env, served, settings, exposed));
+    const revision = c.req.path.startsWith("/agents/") ? await revisionAt(c.env, c.req.path) : null;
+    const settings = revision && httpSettings(revision.config).cors;
+    const isForAll = !revision || !settings;
+    const own = isForAll ? everywhere : cors(toOptions(c.env, revision, settings, exposed));
     const preflight = await own(c, next);
     if (preflight) allowPrivateNetwork(c.req.raw, preflight);
     return preflight;
@@ -41,19 +41,19 @@ function allowPrivateNetwork({ headers }: Request, preflight: Response) {
   preflight.headers.set("Access-Control-Allow-Private-Network", "true");
 }
 
-async function servedAt(env: Env, path: string): Promise<ActiveRevision | null> {
+async function revisionAt(env: Env, path: string): Promise<ActiveRevision | null> {
   return servedRevision(env, parseAgentPath(path).ref);
 }
 
 function toOptions(
   env: Env,
-  served: ActiveRevision,
+  revision: ActiveRevision,
   settings: CorsSettings,
   exposed: string[],
 ): Options {
   const { allow_methods, allow_headers, expose_headers, max_age } = settings;
   return {
-    origin: (origin) => allowedOrigin(env, served, settings, origin),
+    origin: (origin) => allowedOrigin(env, revision, settings, origin),
     exposeHeaders: [...new Set([...exposed, ...(expose_headers ?? [])])],
     credentials: settings.allow_credentials === true,
     ...(areNamed(allow_methods) && { allowMethods: allow_methods }),
@@ -69,7 +69,7 @@ function areNamed(names: string[] | null | undefined): names is string[] {
 
 async function allowedOrigin(
   env: Env,
-  served: ActiveRevision,
+  revision: ActiveRevision,
   { allow_origins, allow_origin_regex, allow_credentials }: CorsSettings,
   origin: string,
 ): Promise<string | null> {
@@ -77,13 +77,13 @@ async function allowedOrigin(
   if (isForAll) return allow_credentials && origin !== "" ? origin : "*";
   if (allow_origins?.includes(origin)) return origin;
   if (!allow_origin_regex || origin === "" || origin.length > MAX_ORIGIN) return null;
-  return (await isMatched(env, served, allow_origin_regex, origin)) ? origin : null;
+  return (await isMatched(env, revision, allow_origin_regex, origin)) ? origin : null;
 }
 
 /** Runs in the agent's isolate: the expression is the agent's and may never end. */
-function isMatched(env: Env, served: ActiveRevision, pattern: string, text: string) {
-  return matched.get(`${served.revision_id} ${text}`, () =>
-    callIsolate(env, served, "matchesPattern", MatchAnswer, (agent) =>
+function isMatched(env: Env, revision: ActiveRevision, pattern: string, text: string) {
+  return matched.get(`${revision.revision_id} ${text}`, () =>
+    callIsolate(env, revision, "matchesPattern", MatchAnswer, (agent) =>
       agent.matchesPattern(pattern, text),
     ),
   );

@@ -43,7 +43,7 @@ export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next
   const agentRequest = await resolveAgentRequest(c);
   if (!agentRequest && internal)
     throw new AppError("unavailable", "The agent is temporarily unavailable.");
-  if (agentRequest && internal && agentRequest.served.deployment_id !== internal.deployment_id)
+  if (agentRequest && internal && agentRequest.revision.deployment_id !== internal.deployment_id)
     throw routeNotFound();
   const early = agentRequest && answerBeforeRoutes(c, agentRequest, internal);
   if (early !== null) return early;
@@ -62,7 +62,7 @@ function answerBeforeRoutes(
   agentRequest: AgentRequest,
   internal: InternalCaller | null,
 ): Promise<Response> | null {
-  const http = httpSettings(agentRequest.served.config);
+  const http = httpSettings(agentRequest.revision.config);
   if (isForApp(http, internal)) return serveApp(c, { ...agentRequest, http }, internal);
   if (internal?.kind === "webhook" || isDisabled(http, agentRequest.path)) throw routeNotFound();
   return null;
@@ -92,19 +92,19 @@ async function serveApp(
   agentRequest: AgentRequest & { http: HttpSettings },
   internal: InternalCaller | null,
 ): Promise<Response> {
-  const { served, ref, path } = agentRequest;
+  const { revision, ref, path } = agentRequest;
   const { raw } = c.req;
   const issuer = issuerAt(c.env, agentRequest);
   const base_url = agentServerUrl(raw, c.env, ref);
-  const to = { served, base_url, path, issuer };
-  const agent = { deployment_id: served.deployment_id, ref, depth: (internal?.depth ?? 0) + 1 };
+  const to = { revision, base_url, path, issuer };
+  const agent = { deployment_id: revision.deployment_id, ref, depth: (internal?.depth ?? 0) + 1 };
   if (internal?.kind === "webhook") {
     const { user } = internal;
     return callApp(c.env, raw, { ...to, internal: { kind: "closed", ...agent }, user });
   }
   const isFirst = isAppFirst(agentRequest.http) && !isAgentItself(agentRequest, internal);
   const authenticated = isFirst ? null : await authenticate(c, agentRequest, internal);
-  if (authenticated && authenticated.caller.workspace_id !== served.workspace_id) {
+  if (authenticated && authenticated.caller.workspace_id !== revision.workspace_id) {
     throw notFound("Deployment", agentRequest.ref);
   }
   if (authenticated) c.set("ctx", contextFor(c.env, authenticated.caller));

@@ -60,14 +60,14 @@ export async function accessOf(
   deployment_id: string,
   { caller, user }: { caller: Caller; user: AgentUser | null },
 ): Promise<Access | null> {
-  const served = await servedRevision(env, deployment_id);
-  if (!served) return null;
-  const isKnown = authSettings(served.config) !== null;
+  const revision = await servedRevision(env, deployment_id);
+  if (!revision) return null;
+  const isKnown = authSettings(revision.config) !== null;
   if (!isKnown && caller.actor.type === "agent_user") {
     const text = "The agent has no custom authentication: use an API key of the workspace.";
     throw new AppError("forbidden", text);
   }
-  return toAccess(served, isKnown ? user : null);
+  return toAccess(revision, isKnown ? user : null);
 }
 
 /** Context of a principal that was stored with a cron or a run, with what it may do now, or did at most `max_age_ms` ago. */
@@ -87,10 +87,14 @@ export function isFinalRefusal({ status }: AppError): boolean {
   return status === 401 || status === 403;
 }
 
-export function toAccess(served: ActiveRevision, user: AgentUser | null): Access {
-  const { deployment_id, revision_id, secrets_version } = served;
-  const revision = { deployment_id, revision_id, secrets_version };
-  return { deployment_id, user, revision, isAuthorizationChecked: false };
+export function toAccess(revision: ActiveRevision, user: AgentUser | null): Access {
+  const { deployment_id, revision_id, secrets_version } = revision;
+  return {
+    deployment_id,
+    user,
+    revision: { deployment_id, revision_id, secrets_version },
+    isAuthorizationChecked: false,
+  };
 }
 
 /** Returns the active revision of a deployment, by id or slug, or the revision of a thread. */

@@ -27,14 +27,14 @@ export async function findUi(
 
 /** Public: pages load scripts without a key. */
 export async function getUiFile(env: Env, ref: Ref & { file: string }): Promise<File> {
-  const served = await servedRevision(env, ref.deployment_id);
-  if (!served) throw notFound("Deployment", ref.deployment_id);
-  const isOff = isDisabled(httpSettings(served.config), "/ui");
-  const files = isOff ? null : await readUi(env, served, ref.agent);
+  const revision = await servedRevision(env, ref.deployment_id);
+  if (!revision) throw notFound("Deployment", ref.deployment_id);
+  const isOff = isDisabled(httpSettings(revision.config), "/ui");
+  const files = isOff ? null : await readUi(env, revision, ref.agent);
   const type = Object.entries(TYPES).find(([end]) => ref.file.endsWith(`.${end}`))?.[1];
   const text = files && Object.hasOwn(files, ref.file) ? files[ref.file] : undefined;
   if (text === undefined || type === undefined) {
     throw new AppError("not_found", `File not found: ${ref.agent}/${ref.file}`);
   }
-  return { text, type, etag: `"${served.revision_id}"` };
+  return { text, type, etag: `"${revision.revision_id}"` };
 }

@@ -88,12 +88,12 @@ async function settled(attempt: Promise<DeliveryOutcome>): Promise<DeliveryOutco
 async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<string, string>> {
   const standard = { "user-agent": `Heddle/${VERSION}` };
   if (row.alert_id !== null) return standard;
-  const served = await servedRevision(env, row.deployment_id, row.thread_id);
-  if (!served) throw new AppError("unavailable", "The agent is temporarily unavailable.");
-  const settings = webhookSettings(served.config);
+  const revision = await servedRevision(env, row.deployment_id, row.thread_id);
+  if (!revision) throw new AppError("unavailable", "The agent is temporarily unavailable.");
+  const settings = webhookSettings(revision.config);
   const broken = webhookProblem(row.url, settings);
   if (broken !== null) throw new AppError("invalid_request", `The webhook ${broken}.`);
-  const variables = hasTemplates(settings) ? await readVariables(env, served) : {};
+  const variables = hasTemplates(settings) ? await readVariables(env, revision) : {};
   return { ...standard, ...ownHeaders(settings, variables) };
 }
 

@@ -56,13 +56,13 @@ const urls = new TtlCache<string | null>(60 * 60 * 1000);
 
 /** @returns `null` when the deployment exports no traces, `""` when its variables name no endpoint */
 async function findUrl(env: Env, deployment_id: string, thread_id: string): Promise<string | null> {
-  const served = await servedRevision(env, deployment_id, thread_id);
-  if (served === null) return null;
-  const { revision_id, secrets_version } = served;
+  const revision = await servedRevision(env, deployment_id, thread_id);
+  if (revision === null) return null;
+  const { revision_id, secrets_version } = revision;
   return urls.get(`${revision_id}/${secrets_version}`, async () => {
-    const variables = await readVariables(env, served);
+    const variables = await readVariables(env, revision);
     if (!isExportOn(variables)) return null;
-    const target = otlpTarget(variables, served.name);
+    const target = otlpTarget(variables, revision.name);
     return typeof target === "string" ? "" : target.url;
   });
 }
@@ -73,11 +73,11 @@ export async function exportTrace(
   row: WebhookRow,
   trace_id: string,
 ): Promise<DeliveryOutcome> {
-  const served = await servedRevision(env, row.deployment_id, row.thread_id);
-  if (!served) return failure("The deployment serves no revision.");
-  const variables = await readVariables(env, served);
+  const revision = await servedRevision(env, row.deployment_id, row.thread_id);
+  if (!revision) return failure("The deployment serves no revision.");
+  const variables = await readVariables(env, revision);
   if (!isExportOn(variables)) return failure("The deployment no longer exports traces.", true);
-  const target = otlpTarget(variables, served.name);
+  const target = otlpTarget(variables, revision.name);
   if (typeof target === "string") return failure(target, true);
   const headers = { "user-agent": `Heddle/${VERSION}`, ...target.headers };
   const ctx = jobContext(env, row.workspace_id, "otlp");

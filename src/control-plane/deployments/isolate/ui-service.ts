@@ -10,7 +10,7 @@ export type AgentUiFiles = UiBundles[string];
 /** Returns the components of an agent from its revision's build, or `null`. */
 export async function readUi(
   env: Env,
-  served: Pick<ActiveRevision, "workspace_id" | "deployment_id" | "revision_id">,
+  revision: Pick<ActiveRevision, "workspace_id" | "deployment_id" | "revision_id">,
   agent: string,
 ): Promise<AgentUiFiles | null> {
   const [row] = await database(env)
@@ -18,9 +18,9 @@ export async function readUi(
     .from(revisions)
     .where(
       and(
-        eq(revisions.id, served.revision_id),
-        eq(revisions.deployment_id, served.deployment_id),
-        eq(revisions.workspace_id, served.workspace_id),
+        eq(revisions.id, revision.revision_id),
+        eq(revisions.deployment_id, revision.deployment_id),
+        eq(revisions.workspace_id, revision.workspace_id),
       ),
     );
   if (!row?.artifact_key) return null;

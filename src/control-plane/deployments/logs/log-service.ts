@@ -68,9 +68,9 @@ export async function appendAgentLog(
   deployment_id: string,
   line: Pick<AgentLine, "level" | "message"> & { key: string },
 ): Promise<void> {
-  const served = await findServed(env, deployment_id, null);
-  if (served === null) return;
-  const { revision_id } = served;
+  const revision = await findServed(env, deployment_id, null);
+  if (revision === null) return;
+  const { revision_id } = revision;
   const at_us = Date.now() * 1000;
   await agentLog(env, deployment_id).append(deployment_id, [{ ...line, revision_id, at_us }]);
 }
