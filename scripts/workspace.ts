@@ -52,25 +52,26 @@ const COMMANDS: Record<string, (values: Values) => Promise<void>> = {
   create,
   keys: async (values) => print(await execute(listKeys(scopeOf(values)))),
   "create-key": newKey,
-  "revoke-key": async (values) => printFound(await execute(revokeKey(named("id", values.id)))),
+  "revoke-key": async (values) =>
+    printFound(await execute(revokeKey(requireOption("id", values.id)))),
   members: async (values) => print(await execute(listMembers(scopeOf(values)))),
   "add-member": async (values) => {
-    const role = oneOf("role", named("role", values.role), ROLES);
+    const role = oneOf("role", requireOption("role", values.role), ROLES);
     printFound(await execute(addMember({ ...memberOf(values), role })));
   },
   "remove-member": async (values) => printFound(await execute(removeMember(memberOf(values)))),
   "org-admin": async (values) => {
-    const [org, email] = [named("org", values.org), named("email", values.email)];
+    const [org, email] = [requireOption("org", values.org), requireOption("email", values.email)];
     const role = values.revoke ? "user" : "admin";
     printFound(await execute(setOrganizationRole(org, email, role)));
   },
   quotas: async (values) => print(await execute(listQuotas(workspaceOf(values)))),
   "set-quota": async (values) => {
-    const meter = oneOf("meter", named("meter", values.meter), METERS);
-    const period = oneOf("period", named("period", values.period), PERIODS);
+    const meter = oneOf("meter", requireOption("meter", values.meter), METERS);
+    const period = oneOf("period", requireOption("period", values.period), PERIODS);
     const problem = periodProblem({ meter, period });
     if (problem !== null) fail(`--period ${problem}.`);
-    const limit = limitOf(named("limit", values.limit));
+    const limit = limitOf(requireOption("limit", values.limit));
     printFound(await execute(setQuota({ ...workspaceOf(values), meter, period, limit })));
   },
 };
@@ -96,9 +97,9 @@ async function main(): Promise<void> {
 
 async function create({ org, plan, name, role = "admin" }: Values): Promise<void> {
   const input = {
-    org: named("org", org),
-    plan: oneOf("plan", named("plan", plan), PLANS),
-    name: named("name", name),
+    org: requireOption("org", org),
+    plan: oneOf("plan", requireOption("plan", plan), PLANS),
+    name: requireOption("name", name),
     role: oneOf("role", role, ROLES),
   };
   const made = await createWorkspace(input, wrangler);
@@ -111,7 +112,7 @@ async function create({ org, plan, name, role = "admin" }: Values): Promise<void
 async function newKey(values: Values): Promise<void> {
   const { description = "Command line", expires } = values;
   const expires_at = expires === undefined ? undefined : timeOf(expires);
-  const role = oneOf("role", named("role", values.role), ROLES);
+  const role = oneOf("role", requireOption("role", values.role), ROLES);
   const { sql, api_key } = createKey({ ...scopeOf(values), role, description, expires_at });
   printFound(await execute(sql));
   console.log(`Key  ${api_key}\n\nThe key is not shown again.`);
@@ -132,15 +133,15 @@ function printFound(rows: Record<string, unknown>[]): void {
 }
 
 function scopeOf(values: Values) {
-  return { org: named("org", values.org), name: values.name };
+  return { org: requireOption("org", values.org), name: values.name };
 }
 
 function workspaceOf({ org, name }: Values) {
-  return { org: named("org", org), name: named("name", name) };
+  return { org: requireOption("org", org), name: requireOption("name", name) };
 }
 
 function memberOf(values: Values) {
-  return { ...workspaceOf(values), email: named("email", values.email) };
+  return { ...workspaceOf(values), email: requireOption("email", values.email) };
 }
 
 function limitOf(text: string): number | null {
@@ -194,7 +195,7 @@ function parse(args: string[]) {
   }
 }
 
-function named(option: string, value: string | undefined): string {
+function requireOption(option: string, value: string | undefined): string {
   const text = value?.trim() ?? "";
   return text === "" ? fail(`--${option} is missing.\n\n${USAGE}`) : text;
 }

@@ -22,21 +22,21 @@ export const jsxs: Make = (type, props, key) => react.jsxs(type, shownBy(type, p
 function shownBy(type: unknown, props: unknown): unknown {
   if (typeof type === "function") return props;
   const given = props as Props;
-  const children = shown(given.children);
+  const children = showChild(given.children);
   let changed = children === given.children ? given : { ...given, children };
   for (const name of TEXTS) {
-    const text = shown(given[name]);
+    const text = showChild(given[name]);
     if (text !== given[name]) changed = { ...changed, [name]: text };
   }
   return changed;
 }
 
-function shown(value: unknown): unknown {
+function showChild(value: unknown): unknown {
   if (typeof value === "string") return showText(value);
   if (!Array.isArray(value)) return value;
   let changed: unknown[] | null = null;
   for (const [at, each] of value.entries()) {
-    const text = shown(each);
+    const text = showChild(each);
     if (text === each) continue;
     changed ??= [...value];
     changed[at] = text;

@@ -87,12 +87,14 @@ export async function streamLogs<T>(
 function toText(parts: unknown[]): string {
   const [first, ...others] = parts;
   const hasPlaces = typeof first === "string" && others.length > 0 && /%[sdifjoO]/.test(first);
-  const text = hasPlaces ? format(first, ...others.map(shown)) : parts.map(partOf).join(" ");
+  const text = hasPlaces
+    ? format(first, ...others.map(formatArgument))
+    : parts.map(partOf).join(" ");
   return text.slice(0, MAX_CHARACTERS);
 }
 
-/** A number for `%d`, a text for all others. */
-function shown(part: unknown): unknown {
+/** Keeps a number for `%d`, and formats objects as text. */
+function formatArgument(part: unknown): unknown {
   return typeof part === "object" && part !== null ? partOf(part) : part;
 }
 

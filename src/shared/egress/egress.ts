@@ -87,7 +87,7 @@ export async function safeFetch(
     const location = response.headers.get("location");
     const isAnswer = limits.redirects === "answer" || !isRedirect(response.status);
     if (isAnswer || location === null) {
-      return limited(response, hop.url, signal, limits);
+      return limitBody(response, hop.url, signal, limits);
     }
     await response.body?.cancel();
     hop = follow(hop, response.status, location);
@@ -111,7 +111,7 @@ async function fetchHop(
   }
 }
 
-function limited(
+function limitBody(
   response: Response,
   url: URL,
   signal: AbortSignal,

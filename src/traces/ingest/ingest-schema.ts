@@ -47,7 +47,7 @@ export function cutText(text: string, max_chars: number): string {
 }
 
 /** A run with a longer text is not refused. */
-function cut(max_chars: number) {
+function truncatedText(max_chars: number) {
   return z.string().transform((text) => cutText(text, max_chars));
 }
 
@@ -63,13 +63,13 @@ export const RunPlacement = z.object({
   trace_id: Id.nullish(),
   parent_run_id: Id.nullish(),
   dotted_order: DottedOrder.nullish(),
-  session_name: cut(MAX_PROJECT_NAME_CHARS).nullish(),
+  session_name: truncatedText(MAX_PROJECT_NAME_CHARS).nullish(),
 });
 
 /** Run as SDKs send it. Missing and `null` fields change nothing. */
 export const IngestRun = z.looseObject({
   ...RunPlacement.shape,
-  name: cut(MAX_NAME_CHARS).nullish(),
+  name: truncatedText(MAX_NAME_CHARS).nullish(),
   run_type: z.enum(RUN_TYPES).nullish(),
   start_time: Moment.nullish(),
   end_time: Moment.nullish(),
@@ -80,7 +80,7 @@ export const IngestRun = z.looseObject({
   events: z.unknown().optional(),
   serialized: z.unknown().optional(),
   tags: z
-    .array(cut(MAX_TAG_CHARS))
+    .array(truncatedText(MAX_TAG_CHARS))
     .transform((tags) => tags.slice(0, MAX_TAGS))
     .nullish(),
   session_id: Id.nullish(),

@@ -82,7 +82,7 @@ function readField(
   if (found === undefined || value === null) return false;
   const { rank, meaning } = found;
   if (rank > (ranks.get(meaning) ?? Number.POSITIVE_INFINITY)) return true;
-  draft.fields.set(meaning, parsed(meaning, value));
+  draft.fields.set(meaning, parseValue(meaning, value));
   ranks.set(meaning, rank);
   return true;
 }
@@ -128,7 +128,7 @@ function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
 
 const TEXTS = /^(name|project|project_id|tags|metadata\..*)$/;
 
-function parsed(target: RunField, value: unknown): unknown {
+function parseValue(target: RunField, value: unknown): unknown {
   return TEXTS.test(target) ? value : parseText(value);
 }
 

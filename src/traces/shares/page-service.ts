@@ -67,9 +67,9 @@ function textsOf(row: TraceRunRow | undefined): SpanTexts {
   const textOf = (name: "inputs" | "outputs") => {
     const pointer = pointers[name];
     if (pointer) return `${pointer.bytes} bytes: read them by the API.`;
-    return row?.[name] == null ? null : cut(pretty(row[name]));
+    return row?.[name] == null ? null : truncate(pretty(row[name]));
   };
-  const error = row?.error == null ? null : cut(row.error);
+  const error = row?.error == null ? null : truncate(row.error);
   return { Inputs: textOf("inputs"), Outputs: textOf("outputs"), Error: error };
 }
 
@@ -77,7 +77,7 @@ function pretty(json: string): string {
   return JSON.stringify(parseToWrite(json), null, 2);
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   const { chars } = PAGE_LIMITS;
   if (text.length <= chars) return text;
   return `${text.slice(0, chars)}\n[${text.length - chars} more characters]`;

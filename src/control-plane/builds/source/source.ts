@@ -136,7 +136,7 @@ async function assertReadable(
   await response.body?.cancel();
   if (response.ok) return;
   if (isBusy(response)) throw unavailable(repository, response.status);
-  if (token === null) throw hidden(repository);
+  if (token === null) throw repositoryNotFound(repository);
   throw response.status === 404 ? notFound(repository) : rejected(repository);
 }
 
@@ -166,7 +166,7 @@ function unavailable(repository: RepositoryAddress, status: number): BuildFailur
   return new BuildFailure("source_unavailable", `${repository.origin} ${why}.`);
 }
 
-function hidden(repository: RepositoryAddress): BuildFailure {
+function repositoryNotFound(repository: RepositoryAddress): BuildFailure {
   const text =
     `No public repository ${repository.name} on ${repository.origin}. ` +
     "If the URL is right, choose an integration whose token can read it; if not, create a deployment with the right one.";

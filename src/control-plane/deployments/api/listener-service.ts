@@ -26,7 +26,7 @@ export async function createListener(
     .returning()
     .catch((error: unknown) => {
       throw isUniqueViolation(error, "listeners.compute_id")
-        ? taken(workspace_id, input.compute_id, error)
+        ? listenerExists(workspace_id, input.compute_id, error)
         : error;
     });
   return Listener.parse(created);
@@ -102,7 +102,7 @@ function assertAllowed(ctx: Context, action: Action): void {
   throw new AppError("forbidden", text);
 }
 
-function taken(workspace_id: string, compute_id: string, cause: unknown): AppError {
+function listenerExists(workspace_id: string, compute_id: string, cause: unknown): AppError {
   const text = `Listener for LangSmith workspace ID '${workspace_id}' and compute ID '${compute_id}' already exists.`;
   return new AppError("conflict", text, { cause });
 }

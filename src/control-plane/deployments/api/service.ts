@@ -102,7 +102,7 @@ export async function createDeployment(
     ]);
   } catch (error) {
     throw isUniqueViolation(error, "deployments.name")
-      ? await taken(ctx, input.name, error)
+      ? await nameTaken(ctx, input.name, error)
       : error;
   }
   if (isBuilt) await sendBuilds(ctx.env, [revision_id]);
@@ -163,7 +163,7 @@ function toSlug(name: string): string {
   return `${start}-${crypto.randomUUID().slice(0, 8)}`;
 }
 
-async function taken(ctx: Context, name: string, cause: unknown): Promise<AppError> {
+async function nameTaken(ctx: Context, name: string, cause: unknown): Promise<AppError> {
   const [row] = await ctx.db
     .select({ id: deployments.id })
     .from(deployments)

@@ -9,14 +9,14 @@ const MAX_ERROR_NAME_CHARACTERS = 256;
 const MAX_ERROR_MESSAGE_CHARACTERS = 8192;
 const MAX_STACK_CHARACTERS = 16_384;
 
-function cut(max: number) {
+function truncatedText(max: number) {
   return z.string().transform((text) => text.slice(0, max));
 }
 
 export const Failure: z.ZodType<AgentFailure> = z.object({
-  error: cut(MAX_ERROR_NAME_CHARACTERS),
-  message: cut(MAX_ERROR_MESSAGE_CHARACTERS),
-  stack: cut(MAX_STACK_CHARACTERS).nullable(),
+  error: truncatedText(MAX_ERROR_NAME_CHARACTERS),
+  message: truncatedText(MAX_ERROR_MESSAGE_CHARACTERS),
+  stack: truncatedText(MAX_STACK_CHARACTERS).nullable(),
 });
 
 export function answerOf<T>(value: z.ZodType<T>): z.ZodType<Answer<T>> {

@@ -78,7 +78,9 @@ export async function insertProvider(
   };
   const place = { limit: MAX_PROVIDERS, where: inWorkspace(ctx, oauth_providers) };
   const made = await insertBelow(ctx.db, oauth_providers, row, place).catch((error: unknown) => {
-    throw isUniqueViolation(error, "oauth_providers") ? taken(row.provider_id, error) : error;
+    throw isUniqueViolation(error, "oauth_providers")
+      ? providerExists(row.provider_id, error)
+      : error;
   });
   if (made !== undefined) return Provider.parse(made);
   const text = `The limit of ${MAX_PROVIDERS} OAuth providers is reached: delete one first.`;
@@ -189,7 +191,7 @@ function isOpen(oauth_provider_id: string) {
   );
 }
 
-function taken(provider_id: string, cause: unknown): AppError {
+function providerExists(provider_id: string, cause: unknown): AppError {
   const text = `An OAuth provider ${provider_id} exists in this workspace: update it, or choose another provider_id.`;
   return new AppError("conflict", text, { cause });
 }
