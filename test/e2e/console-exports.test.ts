@@ -141,7 +141,7 @@ test("a file or an export that cannot be read is explained with the next step", 
   await page.getByText(/must be the key of a written file/).waitFor();
   await page.goto(consoleUrl(`/exports/${crypto.randomUUID()}`));
   await page.getByText("The export could not be read.").waitFor();
-  await page.getByText("It was deleted, or it belongs to another workspace.").waitFor();
+  await page.getByText("It was deleted, or is in another workspace.").waitFor();
   await page.goto(consoleUrl("/exports"));
   const row = page.getByRole("table", { name: "Exports" }).getByRole("row").nth(1);
   await row.getByText("1 of 1 file").waitFor();

@@ -59,10 +59,10 @@ export function ErrorState({ what, error, retry, intact }: ErrorProps) {
 
 function remedyOf(error: Error): string {
   if (error instanceof UnreachableError) return "Check the connection.";
-  if (!(error instanceof ApiError)) return "Reload the page; if it happens again, report it.";
+  if (!(error instanceof ApiError)) return "Reload the page. Report it if it repeats.";
   if (error.status === 402) return "Settings, Usage and quotas shows what is used.";
   if (error.status === 403) return "Your role does not allow this. An admin can change the role.";
-  if (error.status === 404) return "It was deleted, or it belongs to another workspace.";
+  if (error.status === 404) return "It was deleted, or is in another workspace.";
   if (error.status === 429) return `Wait ${error.retry_after_s ?? 10} s, then try again.`;
   if (error.status >= 500) return "The service failed. Try again, and report the request id.";
   return "Correct the request and try again.";
