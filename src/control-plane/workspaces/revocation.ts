@@ -3,7 +3,7 @@ import type { AppEnv, Caller } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { closeReason, isSendable } from "../../shared/http/sockets.ts";
 import { log } from "../../shared/log.ts";
-import { type Watch, watchedStream } from "../../shared/work/watched-stream.ts";
+import { type StreamWatch, watchedStream } from "../../shared/work/watched-stream.ts";
 import { assertCredentialValid, credentialOf } from "./auth.ts";
 import { CALLER_AGE_MS } from "./caller-cache.ts";
 import { assertCachedPrincipal, isRevocable } from "./service.ts";
@@ -20,7 +20,7 @@ export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
   await next();
   const { ctx } = c.var as Partial<AppEnv["Variables"]>;
   if (ctx === undefined || !isRevocable(ctx.caller)) return;
-  const watch: Watch = (end) => watchPrincipal(c.env, ctx.caller, end);
+  const watch: StreamWatch = (end) => watchPrincipal(c.env, ctx.caller, end);
   const { res } = c;
   const watched = res.webSocket ? endSocket(res, res.webSocket, watch) : endStream(res, watch);
   if (watched === res) return;
@@ -29,7 +29,7 @@ export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
   c.res = watched;
 });
 
-function endStream(response: Response, watch: Watch): Response {
+function endStream(response: Response, watch: StreamWatch): Response {
   const { body, headers } = response;
   // Long polls and apps of agents set an encoding, `identity` or their own: see `run-http.ts` and `access/app.ts`.
   const isStream =
@@ -39,7 +39,7 @@ function endStream(response: Response, watch: Watch): Response {
   return new Response(watchedStream(body, watch), response);
 }
 
-function endSocket(response: Response, upstream: WebSocket, watch: Watch): Response {
+function endSocket(response: Response, upstream: WebSocket, watch: StreamWatch): Response {
   const { 0: client, 1: server } = new WebSocketPair();
   for (const socket of [upstream, server]) {
     socket.accept({ allowHalfOpen: true });

@@ -1,10 +1,10 @@
 import type { AppError } from "../errors.ts";
 
 /** Calls `end` once the reader of a stream may not read any more. @returns a function that ends the watch */
-export type Watch = (end: (refusal: AppError) => void) => () => void;
+export type StreamWatch = (end: (refusal: AppError) => void) => () => void;
 
 /** Not `pipeTo`: it would notice a client that left only with the next chunk, and runs end with their client. */
-export function watchedStream(body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream {
+export function watchedStream(body: ReadableStream<Uint8Array>, watch: StreamWatch): ReadableStream {
   const reader = body.getReader();
   let stop = () => {};
   let isEnded = false;

@@ -13,7 +13,7 @@ import {
   declineInvitation,
   leaveOrganization,
   listInvitations,
-  type Member,
+  type PersonReach,
 } from "./invitation-service.ts";
 
 /** Routes of a signed-in person, outside of any workspace. */
@@ -34,7 +34,7 @@ const operation = operationWithTag("Sessions");
 const PATH = "/v1/invitations";
 
 /** The change is made: the log of the Worker keeps what the audit log misses. */
-async function record(c: Context<AppEnv>, action: string, member: Member, resource: Resource) {
+async function record(c: Context<AppEnv>, action: string, member: PersonReach, resource: Resource) {
   const change = { request_id: c.var.requestId, action, resources: [resource], status: 204 };
   const { user_id, workspace_ids } = member;
   await recordChangeOfPerson(database(c.env), member, change).catch((error: unknown) => {

@@ -53,10 +53,10 @@ export async function listInvitations(env: Env, headers: Headers): Promise<Invit
 }
 
 /** A user of an organization, and the workspaces that it reaches. */
-export type Member = { user_id: string; workspace_ids: string[] };
+export type PersonReach = { user_id: string; workspace_ids: string[] };
 
 /** Binds the invited user to the person. */
-export async function acceptInvitation(env: Env, headers: Headers, id: string): Promise<Member> {
+export async function acceptInvitation(env: Env, headers: Headers, id: string): Promise<PersonReach> {
   const db = database(env);
   const person = await personOf(env, headers);
   const accepted = await db
@@ -75,7 +75,7 @@ export async function acceptInvitation(env: Env, headers: Headers, id: string): 
 }
 
 /** Deletes the invited user. The organization may invite the address again. */
-export async function declineInvitation(env: Env, headers: Headers, id: string): Promise<Member> {
+export async function declineInvitation(env: Env, headers: Headers, id: string): Promise<PersonReach> {
   const db = database(env);
   const person = await personOf(env, headers);
   const member = await memberOf(db, id);
@@ -94,7 +94,7 @@ export async function leaveOrganization(
   env: Env,
   headers: Headers,
   organization_id: string,
-): Promise<Member> {
+): Promise<PersonReach> {
   const db = database(env);
   const person = await personOf(env, headers);
   const isMeant = and(
@@ -109,7 +109,7 @@ export async function leaveOrganization(
   return member;
 }
 
-async function memberOf(db: Database, user_id: string): Promise<Member> {
+async function memberOf(db: Database, user_id: string): Promise<PersonReach> {
   const isReached = sql`(${users.organization_role} = 'admin' OR EXISTS (
     SELECT 1 FROM memberships m WHERE m.user_id = ${users.id} AND m.workspace_id = ${workspaces.id}))`;
   const reached = await db
