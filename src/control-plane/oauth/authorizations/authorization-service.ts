@@ -19,7 +19,7 @@ import { type ConsentChoice, choose } from "./choice.ts";
 
 /** The owner may be the key of an app whose users consent. */
 const MAX_CONSENTS = 1000;
-const CONSENTS = { name: "oauth_consents", calls: 600, in_s: 60 };
+const CONSENTS = { name: "oauth_consents", calls: 100, in_s: 60 };
 const AUTHORIZATION_MS = 10 * 60 * 1000;
 /** A code verifier has 43 to 128 unreserved characters (RFC 7636). */
 const VERIFIER_LENGTH = 64;

@@ -16,8 +16,8 @@ const SLOWEST_POLL_MS = 1000;
 /** Each reads the database once a second. */
 const MAX_WAITS = 100;
 const RETRY_AFTER_SECONDS = 10;
-/** Waits in progress in this isolate by owner. */
-const waits = new Map<string, number>();
+/** Ends of the waits in this isolate by owner: one whose client leaves is ended without a trace. */
+const waits = new Map<string, Set<{ until_ms: number }>>();
 
 type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
@@ -30,15 +30,16 @@ export async function waitAuthorization(
   assertMay(ctx, "read");
   const owner = ownerOf(ctx.caller);
   const key = `${ctx.caller.workspace_id}/${owner}`;
-  const begun = (waits.get(key) ?? 0) + 1;
-  if (begun > MAX_WAITS) throw tooManyWaits();
-  waits.set(key, begun);
+  const own = waits.get(key) ?? new Set();
+  for (const each of own) if (each.until_ms < Date.now()) own.delete(each);
+  if (own.size >= MAX_WAITS) throw tooManyWaits();
+  const wait = { until_ms: Date.now() + timeout_seconds * 1000 };
+  waits.set(key, own.add(wait));
   try {
-    return await poll(ctx, auth_id, owner, timeout_seconds);
+    return await poll(ctx, auth_id, owner, wait.until_ms);
   } finally {
-    const left = (waits.get(key) ?? 1) - 1;
-    if (left > 0) waits.set(key, left);
-    else waits.delete(key);
+    own.delete(wait);
+    if (own.size === 0) waits.delete(key);
   }
 }
 
@@ -51,14 +52,14 @@ async function poll(
   ctx: Context,
   auth_id: string,
   owner: string,
-  timeout_seconds: number,
+  until: number,
 ): Promise<WaitResponse> {
-  const until = Date.now() + timeout_seconds * 1000;
+  const isPoll = until <= Date.now();
   for (let pause = POLL_MS; ; pause = Math.min(pause * 1.2, SLOWEST_POLL_MS)) {
     const row = await findAuthorization(ctx, auth_id, owner);
     const ended = row ? await responseIfEnded(ctx, row) : waitResponse("not_found");
     if (ended !== null) return ended;
-    if (Date.now() >= until) return waitResponse(timeout_seconds === 0 ? "pending" : "timeout");
+    if (Date.now() >= until) return waitResponse(isPoll ? "pending" : "timeout");
     await scheduler.wait(Math.min(pause, until - Date.now()));
   }
 }

@@ -1,6 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import type { Database } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { hasSome } from "../../../shared/storage/sql.ts";
 import { RETRY_AFTER_SECONDS } from "../client/grants.ts";
 import type { ProviderFailure } from "../client/provider-access.ts";
 import type { RevocationResult } from "../client/revoke.ts";
@@ -27,8 +28,10 @@ export async function deleteOne(
   if (!answer.ok) return answer;
   await rememberRevocation(db, provider, answer.revocation_url);
   await dropRows(db, token_id);
-  // A consent that ended beside the deletion has stored another grant, which no row names now.
-  await tokenObject(env, token_id).revoke(token_id, access);
+  // A consent that ended beside the deletion has stored another grant, which no row may name now.
+  if (!(await hasSome(db, oauth_tokens, eq(oauth_tokens.id, token_id)))) {
+    await tokenObject(env, token_id).revoke(token_id, access);
+  }
   return { ok: true, outcome: answer.outcome };
 }
 

@@ -1,5 +1,5 @@
 // Triggers mark the tokens of a person who leaves a workspace, and those of a service key that is revoked, with `left_at`.
-import { and, asc, eq, lte, sql } from "drizzle-orm";
+import { and, asc, eq, lte, not, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
 import { log } from "../../../shared/log.ts";
 import { oauth_providers, oauth_tokens } from "../table.ts";
@@ -21,7 +21,7 @@ export async function sweepLeftTokens(env: Env, now: Date): Promise<void> {
     .select({ id: oauth_tokens.id, provider: oauth_providers })
     .from(oauth_tokens)
     .innerJoin(oauth_providers, eq(oauth_providers.id, oauth_tokens.oauth_provider_id))
-    .where(lte(oauth_tokens.left_at, now.toISOString()))
+    .where(and(lte(oauth_tokens.left_at, now.toISOString()), not(OWNER_IS_PRESENT)))
     .orderBy(asc(oauth_tokens.left_at))
     .limit(REVOKED_AT_ONCE);
   for (const token of left) {
@@ -49,7 +49,7 @@ async function unmarkPresent(db: Database, now: Date): Promise<void> {
 }
 
 /** A member, an admin of the organization, or a service key that is not revoked. */
-const OWNER_IS_PRESENT = sql`CASE WHEN ${oauth_tokens.owner} LIKE 'key:%' THEN
+const OWNER_IS_PRESENT = sql`(CASE WHEN ${oauth_tokens.owner} LIKE 'key:%' THEN
     EXISTS (SELECT 1 FROM api_keys k WHERE k.id = substr(${oauth_tokens.owner}, 5) AND k.revoked_at IS NULL)
   ELSE
     EXISTS (SELECT 1 FROM memberships m
@@ -57,7 +57,7 @@ const OWNER_IS_PRESENT = sql`CASE WHEN ${oauth_tokens.owner} LIKE 'key:%' THEN
     OR EXISTS (SELECT 1 FROM users u JOIN workspaces w ON w.organization_id = u.organization_id
       WHERE u.id = substr(${oauth_tokens.owner}, 6) AND u.organization_role = 'admin'
         AND w.id = ${oauth_tokens.workspace_id})
-  END`;
+  END)`;
 
 /** @returns `false` while the provider cannot be reached */
 async function deleteLeft(env: Env, db: Database, { id, provider }: LeftToken): Promise<boolean> {
