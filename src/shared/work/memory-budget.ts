@@ -1,3 +1,4 @@
+import { waitUntil } from "cloudflare:workers";
 import { AppError } from "../errors.ts";
 
 /** Reserves more bytes. Waits while other work holds them. */
@@ -35,15 +36,18 @@ export class MemoryBudget {
       bytes = 0;
       isReleased = true;
     };
-    try {
-      return await work(async (more) => {
-        if (isReleased) return;
-        await this.#wait(() => this.#admits(holder, bytes, more));
-        bytes += more;
-      }, release);
-    } finally {
-      release();
-    }
+    const reserve = async (more: number) => {
+      if (isReleased) return;
+      await this.#wait(() => {
+        const isAdmitted = this.#admits(holder, bytes, more);
+        if (isAdmitted) bytes += more;
+        return isAdmitted;
+      });
+    };
+    const ended = work(reserve, release).finally(release);
+    // Otherwise the platform ends the work with its client, and its bytes would be held for the life of the isolate.
+    waitUntil(ended.catch(() => {}));
+    return ended;
   }
 
   #admits(holder: symbol, bytes: number, more: number): boolean {

@@ -4,7 +4,10 @@ import type { AppError } from "../errors.ts";
 export type StreamWatch = (end: (refusal: AppError) => void) => () => void;
 
 /** Not `pipeTo`: it would notice a client that left only with the next chunk, and runs end with their client. */
-export function watchedStream(body: ReadableStream<Uint8Array>, watch: StreamWatch): ReadableStream {
+export function watchedStream(
+  body: ReadableStream<Uint8Array>,
+  watch: StreamWatch,
+): ReadableStream {
   const reader = body.getReader();
   let stop = () => {};
   let isEnded = false;
