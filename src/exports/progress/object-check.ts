@@ -39,7 +39,8 @@ async function headOf(client: S3Client, key: string): Promise<Head> {
 async function mayHead(client: S3Client, heads: readonly Head[], root: Root): Promise<boolean> {
   if (heads.some(isObject)) return true;
   const key = manifestKey(root);
-  await client.putObject(key, PLACEHOLDER);
+  // Another attempt may have finished, and written the manifest.
+  await client.putNewObject(key, PLACEHOLDER, {});
   return isObject(await headOf(client, key));
 }
 

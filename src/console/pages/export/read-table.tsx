@@ -66,7 +66,11 @@ export function ReadTable({ table }: Props) {
     >
       <div className="in-p">
         {text === "" ? (
-          <p className="dim">The statements appear when the window is in the table.</p>
+          <p className="dim">
+            {version === null
+              ? "The statements appear when the window is in the table."
+              : "The table no longer has a state of this window alone: read its newest one."}
+          </p>
         ) : (
           <CodeBlock text={text} label={`Table for ${NAMES[reader]}`} />
         )}
