@@ -129,6 +129,8 @@ type RevisionInput = {
   preview?: StoredRevisionConfig | null;
   /** Commit of a push. The build resolves it again. */
   commit?: SourceCommit;
+  /** Whether the deployment's row must name the revision as the latest before the insert. */
+  isLatest?: boolean;
 };
 
 /**
@@ -150,14 +152,15 @@ export function insertRevisionOf(
   db: Database,
   { id, source, workspace_id }: Pick<DeploymentRow, "id" | "source" | "workspace_id">,
   revision_id: string,
-  { now, trigger, changed_secrets = null, preview = null, commit }: RevisionInput,
+  { now, trigger, changed_secrets = null, preview = null, commit, isLatest = false }: RevisionInput,
 ) {
   const config = merged(deployments.source_revision_config, preview ?? {});
+  const where = isLatest ? sql`and latest_revision_id = ${revision_id}` : sql``;
   return db.insert(revisions).values({
     ...newRevisionColumns(workspace_id, id, revision_id, now),
     source,
     source_revision_config: sql`(
-      select ${config} from deployments where id = ${id} and status = 'READY'
+      select ${config} from deployments where id = ${id} and status = 'READY' ${where}
     )`,
     is_preview: preview !== null,
     status: FIRST_STATUS,
@@ -186,10 +189,7 @@ export async function assertCopyRate({ db }: Context, deployment_id: string): Pr
   throw new AppError("rate_limited", text, { retry_after_seconds });
 }
 
-type CopyInput = Omit<RevisionInput, "preview" | "commit"> & {
-  /** Whether the deployment's row must name the copy as the latest revision before the insert. */
-  isLatest?: boolean;
-};
+type CopyInput = Omit<RevisionInput, "preview" | "commit">;
 
 /** Inserts the next revision with the config and the build results of an earlier one. Fails like `insertRevision`. */
 export function copyRevision(

@@ -145,7 +145,7 @@ function toInsert(
   const fields = { ...input, trigger };
   return copied
     ? copyRevision(ctx, copied, id, { ...fields, isLatest: true })
-    : insertRevision(ctx, deployment, id, fields);
+    : insertRevision(ctx, deployment, id, { ...fields, isLatest: true });
 }
 
 /** Keeps the upload of a new revision. */
