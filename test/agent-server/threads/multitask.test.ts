@@ -55,6 +55,25 @@ test("a run that was queued makes its graph that of the thread, and gives it bac
   expect((await object.getRun(first.run_id))?.status).toBe("success");
 });
 
+test("a run beside a delayed one gives the thread back as it was before both", async () => {
+  const { object, wait, create } = await testThread();
+  await wait("steps", quick);
+  const before = await object.getThread();
+  const delayed = await create("echo", { input: { messages: [] }, after_seconds: 3600 });
+  const running = await create("steps", endless);
+  const status = async () => (await object.getRun(running.run_id))?.status;
+  await eventually(async () => expect(await status()).toBe("running"));
+  for (const { run_id } of [running, delayed]) {
+    await object.cancelRun(run_id, "rollback", { wait: true, reason: null });
+  }
+  const after = await object.getThread();
+  expect([after?.metadata, after?.config, after?.status]).toEqual([
+    before?.metadata,
+    before?.config,
+    before?.status,
+  ]);
+});
+
 test("a pending run that is cancelled never starts", async () => {
   const { object, create, join } = await testThread();
   const first = await create("steps", slow);

@@ -21,11 +21,11 @@ export function resultText(store: ThreadStore, run_id: string, kind: ResultKind)
 }
 
 /** Returns the result of a run whose thread has left its object: that of its events, which have the values by default. */
-export function endedResult(events: EventRow[]): ReadableStream {
+export function endedResult(events: EventRow[]): ReadableStream | null {
   const error = events.findLast(({ event }) => event === "error");
   const values = events.findLast(({ event }) => event === "values");
-  const text = error ? `{"__error__":${error.data}}` : (values?.data ?? "null");
-  return new Blob([text]).stream();
+  if (error) return new Blob([`{"__error__":${error.data}}`]).stream();
+  return values ? new Blob([values.data]).stream() : null;
 }
 
 const ALWAYS = ["metadata", "error"];

@@ -23,7 +23,12 @@ export type CopiedPage = { rows: CopiedRow[]; next: CopyCursor | null };
  * End of the history when the copy began: its newest checkpoint, run and segment. `deletions`: those before it. Later
  * ones leave holes between pages, and ids of deleted segments are assigned again.
  */
-export type CopyBounds = { checkpoint_id: string; run: number; segment: number; deletions: string };
+export type CopyBounds = {
+  checkpoint_id: string;
+  run: number;
+  segment: number;
+  deletions?: string;
+};
 
 /** Fields of a thread outside the copied tables. */
 export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "interrupts"> & {
@@ -104,7 +109,9 @@ export class HistoryCopies {
 
   /** @returns `"outdated"` when rows were deleted since the copy began */
   page(table: CopiedTable, after: CopyCursor | null, bounds: CopyBounds): CopiedPage | "outdated" {
-    if (bounds.deletions !== this.#checkpoints.deletions) return "outdated";
+    // A copy by an earlier version has no mark, and does not know this answer.
+    const { deletions = this.#checkpoints.deletions } = bounds;
+    if (deletions !== this.#checkpoints.deletions) return "outdated";
     const { group, key, where, bound } = COPIES[table];
     if (group && !this.#tables.has(group)) return { rows: [], next: null };
     const keys = key.join(", ");

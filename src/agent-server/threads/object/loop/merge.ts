@@ -66,6 +66,17 @@ export function repeatStart({ runs, thread }: ThreadState): StoredRun | null {
   return run;
 }
 
+/** Takes the snapshot over from a delayed run that came to the free thread: the thread is assigned to that already. */
+function snapshotOfWaiting(runs: ThreadStore["runs"]) {
+  for (const run_id of runs.queue.inFlight()) {
+    const snapshot = runs.threadSnapshot(run_id);
+    if (snapshot === null) continue;
+    runs.setThreadSnapshot(run_id, null);
+    return snapshot;
+  }
+  return null;
+}
+
 /** Makes a run that waited the one whose graph and config later runs and reads use. A run on a free thread is already. */
 export function assignThread({ runs, thread }: ThreadState, run: StoredRun): void {
   const { run_id, graph_id, assistant_id, kwargs } = run;
@@ -73,7 +84,7 @@ export function assignThread({ runs, thread }: ThreadState, run: StoredRun): voi
   const isAssigned = metadata.graph_id === graph_id && metadata.assistant_id === assistant_id;
   if (runs.threadSnapshot(run_id)) {
     if (isAssigned) return;
-  } else runs.setThreadSnapshot(run_id, thread.snapshot());
+  } else runs.setThreadSnapshot(run_id, snapshotOfWaiting(runs) ?? thread.snapshot());
   thread.assign({ metadata: { ...metadata, graph_id, assistant_id }, config: kwargs.config });
 }
 

@@ -1,6 +1,7 @@
 import type { ThreadSummary } from "../../../../isolate/contract.ts";
 import { withTimeout } from "../../../../shared/work/timeout.ts";
 import { callAgent } from "../../contract/agent-calls.ts";
+import type { ThreadRecord } from "../../contract/records.ts";
 import { threadStatusAfter } from "../../contract/run-decisions.ts";
 import { parse, SummaryAnswer } from "../boundary/answers.ts";
 import type { ThreadStore } from "../storage/store.ts";
@@ -56,7 +57,7 @@ export class Settling {
     if (!this.#isUnsettled()) return;
     this.#pending ??= this.#settle().finally(() => {
       this.#pending = undefined;
-      this.#isStale = false;
+      if (this.#laterTimer === undefined) this.#isStale = false;
       this.#onChange();
     });
   }
@@ -75,20 +76,20 @@ export class Settling {
     do {
       version = checkpoints.version;
       answer = await withTimeout(this.#summarizeAgain(), SUMMARY_MS, () => "lost");
-      if (!this.#isUnsettled()) return;
+      if (!this.#isUnsettled()) {
+        this.#losses = 0;
+        return;
+      }
       // Another run may have begun and ended in between: its state counts.
     } while (checkpoints.version !== version);
     if (answer === "lost" && this.#postpone()) return;
     this.#losses = 0;
     const summary = answer === "lost" ? null : answer;
     this.#store.transaction(() => {
-      const { status, error } = thread.record();
-      if (status === "error" || (error !== null && this.#hasFailed())) {
-        return thread.settle("error", summary, { error });
-      }
-      const outcome = { failed: false, next: summary?.next ?? [] };
-      const isStopped = this.#isStopped(summary);
-      thread.settle(threadStatusAfter(outcome, false), summary, { isStopped });
+      const error = this.#errorOf();
+      const outcome = { failed: error !== null, next: summary?.next ?? [] };
+      const isStopped = error === null && this.#isStopped(summary);
+      thread.settle(threadStatusAfter(outcome, false), summary, { error, isStopped });
       if (thread.header().temporary) thread.markEnded();
     });
   }
@@ -102,10 +103,11 @@ export class Settling {
     return true;
   }
 
-  /** The error of a run that failed is still that of the thread when a later run never started. */
-  #hasFailed(): boolean {
-    const status = this.#store.runs.lastStarted()?.status;
-    return status === "error" || status === "timeout";
+  /** The error of a run that failed is still that of the thread when a later run never started, or another is deleted. */
+  #errorOf(): ThreadRecord["error"] {
+    const { status, error } = this.#store.thread.record();
+    if (status === "error" || error === null) return error;
+    return this.#store.runs.lastStarted()?.error ?? null;
   }
 
   /** Without a question of the agent, who stopped a run is not waited for. A copy has no runs. */

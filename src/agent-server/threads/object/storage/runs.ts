@@ -126,8 +126,8 @@ export class Runs {
     return this.queue.row(run_id)?.webhook ?? null;
   }
 
-  setThreadSnapshot(run_id: string, snapshot: ThreadSnapshot) {
-    this.#change(run_id, { thread_snapshot: JSON.stringify(snapshot) });
+  setThreadSnapshot(run_id: string, snapshot: ThreadSnapshot | null) {
+    this.#change(run_id, { thread_snapshot: snapshot && JSON.stringify(snapshot) });
   }
 
   /** @returns `null` when the run did not change the thread, or has ended */
