@@ -105,9 +105,12 @@ async function saveFeedback(ctx: Context, items: PlacedFeedback[]): Promise<Kept
   for (const [first, ...rest] of groups.values()) {
     if (!first) continue;
     const rows = [first, ...rest].map(({ row }) => row);
-    kept.push(
-      ...(await tracePartition(ctx.env, first.partition).putFeedback(first.partition, rows)),
+    const stored = await tracePartition(ctx.env, first.partition).putFeedback(
+      first.partition,
+      rows,
     );
+    // An object of an earlier version returns nothing.
+    kept.push(...(stored ?? []));
   }
   return kept;
 }

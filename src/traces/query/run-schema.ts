@@ -13,7 +13,9 @@ const FeedbackStat = z.object({
     .number()
     .nullable()
     .describe("Average score, `null` without scores, or when a double cannot hold their sum"),
-  values: z.record(z.string(), z.number().int()).describe("Number of times each value was given"),
+  values: z
+    .record(z.string(), z.number().int())
+    .describe("Number of times each text was given, by its first 250 characters"),
 });
 
 export const TraceRun = namedObject("TraceRun", {

@@ -21,26 +21,26 @@ import {
 const PREVIEW_CHARS = 1000;
 
 /** Position of a page. Later traces, and those stored after the first page, do not move threads between pages. */
-type Cursor = { offset: number; end_time: number; max_seq: number };
+type Cursor = { offset: number; end_time: number; max_seq: number | null };
 
 export async function queryThreads(ctx: Context, input: ThreadsQueryRequest): Promise<ThreadsPage> {
   assertMay(ctx, "read");
   assertReadRate(ctx, "query_longer");
-  const now = nowMicros();
-  const first = { offset: 0, end_time: input.max_start_time ?? now, max_seq: now };
+  const first = { offset: 0, end_time: input.max_start_time ?? nowMicros(), max_seq: null };
   const cursor = input.cursor ? readCursor(input.cursor) : first;
   const threads = await findThreads(ctx, {
     ...windowOf({ ...input, max_start_time: cursor.end_time }),
-    // The clock of an object may be ahead: the first page has what was just stored there.
-    max_seq: cursor === first ? null : cursor.max_seq,
+    max_seq: cursor.max_seq,
   });
+  // Further pages have what was stored while the first one was read: it may be on that.
+  const max_seq = cursor.max_seq ?? nowMicros();
   const offset = cursor.offset + input.page_size;
   const page = threads.slice(cursor.offset, offset);
   const has_more = offset < threads.length;
   return ThreadsPage.parse({
     items: await mapConcurrent(page, GROUPS_AT_ONCE, (thread) => toItem(ctx, thread)),
     has_more,
-    next_cursor: has_more ? writeCursor({ ...cursor, offset }) : null,
+    next_cursor: has_more ? writeCursor({ ...cursor, offset, max_seq }) : null,
   });
 }
 
@@ -187,9 +187,10 @@ function writeCursor({ offset, end_time, max_seq }: Cursor): string {
 }
 
 function readCursor(text: string): Cursor {
-  const { o, e, w } = decodeCursor(text);
-  if ([o, e, w].every(Number.isSafeInteger) && Number(o) >= 0) {
-    return { offset: Number(o), end_time: Number(e), max_seq: Number(w) };
-  }
+  // Cursors of earlier versions have no `w`.
+  const { o, e, w = null } = decodeCursor(text);
+  const isValid = [o, e, w ?? 0].every(Number.isSafeInteger) && Number(o) >= 0;
+  if (isValid)
+    return { offset: Number(o), end_time: Number(e), max_seq: w === null ? null : Number(w) };
   throw invalid(["body", "cursor"], "is invalid; send the cursor of the previous page, or none");
 }

@@ -56,7 +56,11 @@ export async function listInvitations(env: Env, headers: Headers): Promise<Invit
 export type PersonReach = { user_id: string; workspace_ids: string[] };
 
 /** Binds the invited user to the person. */
-export async function acceptInvitation(env: Env, headers: Headers, id: string): Promise<PersonReach> {
+export async function acceptInvitation(
+  env: Env,
+  headers: Headers,
+  id: string,
+): Promise<PersonReach> {
   const db = database(env);
   const person = await personOf(env, headers);
   const accepted = await db
@@ -75,7 +79,11 @@ export async function acceptInvitation(env: Env, headers: Headers, id: string): 
 }
 
 /** Deletes the invited user. The organization may invite the address again. */
-export async function declineInvitation(env: Env, headers: Headers, id: string): Promise<PersonReach> {
+export async function declineInvitation(
+  env: Env,
+  headers: Headers,
+  id: string,
+): Promise<PersonReach> {
   const db = database(env);
   const person = await personOf(env, headers);
   const member = await memberOf(db, id);
