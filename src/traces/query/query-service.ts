@@ -55,6 +55,7 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   const { found, seq, stopped } = await searchPartitions(ctx, groups, withoutLarge);
   const wanted = found.slice(0, input.limit);
   const page = await withLargeColumns(ctx.env, wanted, plan.columns);
+  if (input.id && page.length < wanted.length) throw tooLarge();
   // The next page begins after the last row of this one, or where the search has stopped.
   const last = found.length > page.length ? lastRow(page, wanted) : stopped;
   const max_seq = plan.max_seq ?? seq;
