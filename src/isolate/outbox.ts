@@ -36,6 +36,8 @@ export class Outbox {
   #ops: Op[] = [];
   #bytes = 0;
   #totalBytes = 0;
+  #pushed = 0;
+  #committed = 0;
   #inFlight: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: { reason: unknown } | undefined;
@@ -60,6 +62,7 @@ export class Outbox {
     if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new FloodError();
     this.#bytes += bytes;
     this.#totalBytes += bytes;
+    this.#pushed += 1;
     this.#ops.push(op);
     this.#schedule();
   }
@@ -80,9 +83,14 @@ export class Outbox {
     await this.flush();
   }
 
-  /** Resolves once everything pushed so far is committed; `durability: sync` waits here. */
+  /**
+   * Resolves once everything pushed so far is committed, but does not wait for what other nodes push on and on;
+   * `durability: sync` waits here. @throws the failure of an earlier commit too
+   */
   async flush(): Promise<void> {
-    while (this.#ops.length > 0 || this.#inFlight !== undefined) {
+    this.#throwIfFailed();
+    const until = this.#pushed;
+    while (this.#committed < until && (this.#ops.length > 0 || this.#inFlight !== undefined)) {
       await (this.#inFlight ?? this.#commit());
       this.#throwIfFailed();
     }
@@ -120,13 +128,16 @@ export class Outbox {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const batch = this.#take();
-    this.#inFlight = this.#send([...batch, ...this.#piggyback(batch)]);
+    const bytes = batch.reduce((sum, op) => sum + sizeOf(op), 0);
+    const more = bytes > MAX_MESSAGE_BYTES - BATCH_BYTES ? [] : this.#piggyback(batch);
+    this.#inFlight = this.#send([...batch, ...more], batch.length);
     return this.#inFlight;
   }
 
-  async #send(ops: Op[]) {
+  async #send(ops: Op[], count: number) {
     try {
       await this.#host.commit(ops);
+      this.#committed += count;
     } catch (reason) {
       this.#failure = { reason };
       this.#ops = [];
@@ -140,7 +151,12 @@ export class Outbox {
     let bytes = 0;
     let count = 0;
     const most = Math.min(this.#ops.length, BATCH_OPS);
-    while (count < most && bytes < BATCH_BYTES) bytes += sizeOf(this.#ops[count++]);
+    while (count < most && bytes < BATCH_BYTES) {
+      const more = sizeOf(this.#ops[count]);
+      if (count > 0 && bytes + more > MAX_MESSAGE_BYTES) break;
+      bytes += more;
+      count += 1;
+    }
     this.#bytes -= bytes;
     return this.#ops.splice(0, count);
   }

@@ -67,7 +67,7 @@ export class HostStore {
 
   async batch(operations: StoreOperation[]): Promise<unknown[]> {
     try {
-      return await this.#call(operations);
+      return await this.#call(await toOps(operations));
     } catch (error) {
       throw this.toThrown(error);
     }
@@ -78,8 +78,8 @@ export class HostStore {
     return error;
   }
 
-  async #call(operations: StoreOperation[]): Promise<unknown[]> {
-    const answer = await track(this.#host.store(await toOps(operations)));
+  async #call(ops: Awaited<ReturnType<typeof toOps>>): Promise<unknown[]> {
+    const answer = await track(this.#host.store(ops));
     if (!answer.ok) throw new StoreError(answer.refusal.message, answer.refusal);
     return answer.results.map(toResult);
   }
@@ -95,11 +95,14 @@ export class HostStore {
   async #send() {
     const waiting = this.#waiting;
     this.#waiting = [];
+    let isSent = false;
     try {
-      const results = await this.#call(waiting.map(({ operation }) => operation));
+      const ops = await toOps(waiting.map(({ operation }) => operation));
+      isSent = true;
+      const results = await this.#call(ops);
       for (const [n, { resolve }] of waiting.entries()) resolve(results[n]);
     } catch (error) {
-      const isOfOne = error instanceof StoreError && waiting.length > 1;
+      const isOfOne = waiting.length > 1 && (!isSent || error instanceof StoreError);
       if (isOfOne) await Promise.all(waiting.map((one) => this.#sendAlone(one)));
       else for (const { reject } of waiting) reject(this.toThrown(error));
     }

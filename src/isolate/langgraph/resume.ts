@@ -50,7 +50,8 @@ export function answeredAgain({ command, config, resuming }: RunCall): string | 
   return isAnswer && !resuming && typeof checkpoint_id === "string" ? checkpoint_id : null;
 }
 
+/** A later attempt has answers that the first one has stored, whose interrupts are not pending any more. */
 export async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {
-  if (call.resuming) return;
+  if (call.resuming || Number(call.config.metadata?.run_attempt ?? 1) > 1) return;
   assertAwaited(call.command, await readState(graph, toStateConfig(call), true));
 }
