@@ -1,4 +1,4 @@
-import { lt } from "semver";
+import { lt, valid } from "semver";
 import type { BuildLog } from "../build-log.ts";
 import { BuildFailure } from "../failure.ts";
 import type { Dependencies } from "../packages/dependencies.ts";
@@ -52,7 +52,7 @@ export function lacksZodSchema(dependencies: Dependencies): boolean {
   return version !== null && lt(version, FIRST_WITH_ZOD_SCHEMA);
 }
 
-/** @returns `null` without LangGraph, or when it is linked. */
+/** @returns `null` without LangGraph, when it is linked, or when the lockfile has the address of a tarball instead */
 function versionOf({ install, langgraph }: Dependencies): string | null {
-  return install.packages.get(langgraph ?? "")?.version ?? null;
+  return valid(install.packages.get(langgraph ?? "")?.version);
 }

@@ -102,18 +102,23 @@ function ownModule(
 
 /** Handles imports with attributes, and builtins that the source should not use. */
 function specialResult(
-  { isShared }: PluginOptions,
+  { isShared, disk }: PluginOptions,
   args: OnResolveArgs,
   resolved: Resolution,
 ): OnResolveResult | null {
   if (resolved.type === "file" && ATTRIBUTE_LOADERS[args.with?.type ?? ""]) {
-    return { path: resolved.path, sideEffects: false };
+    if (disk.read(resolved.path) !== null) return { path: resolved.path, sideEffects: false };
+    return { errors: [{ text: unreadAttribute(resolved.path) }] };
   }
   const isSource = splitPackagePath(args.importer) === null;
   if (resolved.type !== "builtin" || isShared || !isSource) return null;
   const text = warningOfBuiltin(resolved.name);
   if (text === null) return null;
   return { ...toExternal(toBuiltin(resolved.name), args.kind), warnings: [{ text }] };
+}
+
+function unreadAttribute(path: string): string {
+  return `${path.slice(1)} cannot be imported with attributes: it is larger than ${bytesText(ASSET_BYTES)}, or has an unknown extension. Rename it, for example to .txt`;
 }
 
 type Unresolved = Extract<Resolution, { text: string }>;

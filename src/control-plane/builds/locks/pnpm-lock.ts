@@ -8,6 +8,7 @@ import {
   refusalOfPatch,
   text,
   texts,
+  unpatched,
   unreadable,
 } from "./lock-text.ts";
 import { tarballOf } from "./tarball-url.ts";
@@ -122,6 +123,8 @@ function toPackage(
     version: text(item.version) ?? version,
     ...tarballOf(path, name, version, source, registry_url),
     ...refusalOfPatch(path, patched, name, version),
+    // A patch of a range of versions.
+    ...(/^[^(]*\(patch_hash=/.test(key) && { refusal: unpatched(path, name) }),
     integrity: text(integrity),
     edges,
     // A snapshot lists the peers that it was given among its dependencies.

@@ -28,6 +28,7 @@ export function installer(storage: PackageStore, policy: EgressPolicy, log: Buil
     installed,
     async install(packages) {
       const missing = packages.filter(({ path }) => !installed.has(path));
+      if (installed.size + missing.length > PACKAGE_LIMITS.count) throw tooManyPackages();
       const count = { cached: 0, fetched: 0, bytes: 0 };
       await mapConcurrent(missing, PACKAGE_LIMITS.parallel, async (item) => {
         const { files, isCached } = await obtain(storage, policy, log, item);
@@ -40,6 +41,11 @@ export function installer(storage: PackageStore, policy: EgressPolicy, log: Buil
       return count;
     },
   };
+}
+
+function tooManyPackages(): BuildFailure {
+  const text = `The agent leads to more than ${PACKAGE_LIMITS.count} packages: remove dependencies.`;
+  return new BuildFailure("dependency_unresolved", text);
 }
 
 async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog, locked: Package) {

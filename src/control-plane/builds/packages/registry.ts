@@ -52,7 +52,9 @@ export async function resolveInstall(
   };
   const root = importers.length > 1 ? "" : directory;
   const isWanted = ({ name }: Requirement) => !options.skipped?.includes(name);
-  let requirements = importers.flatMap(({ folder, manifest }) =>
+  // Outer folders first: a package of an inner one is nested where the outer one has another version.
+  const outermostFirst = importers.toSorted((a, b) => a.folder.length - b.folder.length);
+  let requirements = outermostFirst.flatMap(({ folder, manifest }) =>
     requirementsOf(manifest, folder, joinPath(folder.slice(1), "package.json"), []),
   );
   while (requirements.length > 0) {

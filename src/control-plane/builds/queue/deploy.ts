@@ -1,4 +1,5 @@
 import type { AgentEntrypoint } from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
 import { excerptOf, hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
 import { withTimeout } from "../../../shared/work/timeout.ts";
 import { agentIsolate } from "../../deployments/isolate/isolate.ts";
@@ -61,6 +62,8 @@ function isLoadError(error: unknown): boolean {
 /** Errors of the platform, not of the agent. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  // The code of the revision could not be read.
+  if (AppError.from(error).code === "unavailable") return true;
   return "retryable" in error || /^(Network connection lost|internal error)/.test(error.message);
 }
 

@@ -61,11 +61,11 @@ async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<vo
     return entry.body.cancel();
   }
   if (path === null || type !== "file") return entry.body.cancel();
-  admit(tree, { name: path, size, type });
   if (INSTALLED.test(path)) {
     notes.installed += 1;
     return entry.body.cancel();
   }
+  admit(tree, { name: path, size, type });
   if (isReadable(path, size)) {
     tree.files.set(path, await new Response(entry.body).bytes());
     return;
@@ -76,8 +76,9 @@ async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<vo
 
 function takeLink(tree: Tree, path: string | null, header: ParsedTarEntry["header"]): void {
   const { name, size, type = "file", linkname = "" } = header;
+  if (path !== null && INSTALLED.test(path)) return;
   assertSafeLink({ name, size, type, linkname });
-  if (path === null || INSTALLED.test(path)) return;
+  if (path === null) return;
   // A hard link has a path of the archive.
   const base = type === "symlink" ? directoryOf(path) : "";
   addLink(tree, path, joinPath(base, linkname));

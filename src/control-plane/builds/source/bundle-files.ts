@@ -20,9 +20,11 @@ export function filesToRead(
   const omitted: string[] = [];
   let total = 0;
   for (const [path, bytes] of files) {
-    if (UNREAD.test(path) || path === MAIN_MODULE || path.startsWith(RUNTIME_FOLDER)) continue;
+    if (UNREAD.test(path) || path === MAIN_MODULE) continue;
+    // The runtime has modules below this folder.
+    const isTaken = path.startsWith(RUNTIME_FOLDER);
     const isTooLarge = bytes.byteLength > READ_FILE_BYTES;
-    if (isTooLarge || total + bytes.byteLength > READ_FILES_BYTES) {
+    if (isTaken || isTooLarge || total + bytes.byteLength > READ_FILES_BYTES) {
       omitted.push(path);
       continue;
     }
@@ -31,7 +33,9 @@ export function filesToRead(
   }
   if (omitted.length > 0) {
     const limits = `${bytesText(READ_FILE_BYTES)} a file, ${bytesText(READ_FILES_BYTES)} together`;
-    log.warn(`The agent cannot read ${listText(omitted)} with fs: the limit is ${limits}.`);
+    log.warn(
+      `The agent cannot read ${listText(omitted)} with fs: the limit is ${limits}, and ${RUNTIME_FOLDER} is the runtime's.`,
+    );
   }
   return modules;
 }
