@@ -1,4 +1,5 @@
 import type { BuildFailureReason } from "./contract.ts";
+import { PACKAGE_LIMITS } from "./limits.ts";
 import { cutMessage } from "./text.ts";
 
 /** Ends a build with a machine-readable reason and a message, which is cut at `MESSAGE_CHARACTERS`. */
@@ -14,4 +15,12 @@ export class BuildFailure extends Error {
 
 export function unresolved(message: string): BuildFailure {
   return new BuildFailure("dependency_unresolved", message);
+}
+
+/** @throws BuildFailure when an agent has more packages than a build installs */
+export function assertPackageCount(count: number) {
+  if (count <= PACKAGE_LIMITS.count) return;
+  throw unresolved(
+    `package.json leads to more than ${PACKAGE_LIMITS.count} packages: remove dependencies.`,
+  );
 }

@@ -6,7 +6,7 @@ import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import type { BuildLog } from "../build-log.ts";
 import { parseJsonc } from "../config/json.ts";
 import type { PackageStore } from "../contract.ts";
-import { BuildFailure } from "../failure.ts";
+import { assertPackageCount, BuildFailure } from "../failure.ts";
 import { type Integrity, matches, parseIntegrity } from "../integrity.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
 import { type Package, REGISTRY_INTEGRITY } from "../locks/install-tree.ts";
@@ -28,12 +28,12 @@ export function installer(storage: PackageStore, policy: EgressPolicy, log: Buil
     installed,
     async install(packages) {
       const missing = packages.filter(({ path }) => !installed.has(path));
-      if (installed.size + missing.length > PACKAGE_LIMITS.count) throw tooManyPackages();
+      assertPackageCount(installed.size + missing.length);
       const count = { cached: 0, fetched: 0, bytes: 0 };
       await mapConcurrent(missing, PACKAGE_LIMITS.parallel, async (item) => {
         const { files, isCached } = await obtain(storage, policy, log, item);
         held += files.bytes;
-        if (held > PACKAGE_LIMITS.installed_bytes) throw tooMany();
+        if (held > PACKAGE_LIMITS.installed_bytes) throw tooLarge();
         installed.set(item.path, files);
         count[isCached ? "cached" : "fetched"] += 1;
         count.bytes += files.bytes;
@@ -41,11 +41,6 @@ export function installer(storage: PackageStore, policy: EgressPolicy, log: Buil
       return count;
     },
   };
-}
-
-function tooManyPackages(): BuildFailure {
-  const text = `The agent leads to more than ${PACKAGE_LIMITS.count} packages: remove dependencies.`;
-  return new BuildFailure("dependency_unresolved", text);
 }
 
 async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog, locked: Package) {
@@ -146,7 +141,7 @@ function unresolved(item: Package, why: string, cause: unknown): BuildFailure {
   return new BuildFailure("dependency_unresolved", text, { cause });
 }
 
-function tooMany(): BuildFailure {
+function tooLarge(): BuildFailure {
   const text = `The packages have more than ${bytesText(PACKAGE_LIMITS.installed_bytes)} compressed.`;
   return new BuildFailure("dependency_unresolved", text);
 }

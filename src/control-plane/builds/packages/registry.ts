@@ -1,8 +1,7 @@
 import { maxSatisfying, satisfies, validRange } from "semver";
 import { decodeBytes, encodeBytes } from "../../../shared/crypto/encoding.ts";
 import type { EgressPolicy } from "../../../shared/egress/egress.ts";
-import { type BuildFailure, unresolved } from "../failure.ts";
-import { PACKAGE_LIMITS } from "../limits.ts";
+import { assertPackageCount, type BuildFailure, unresolved } from "../failure.ts";
 import {
   dependencyNames,
   findPackage,
@@ -66,7 +65,7 @@ export async function resolveInstall(
     requirements = [];
     for (const requirement of wanted)
       requirements.push(...(await place(options, install, root, requirement, load)));
-    assertCount(install);
+    assertPackageCount(install.packages.size);
   }
   return install;
 }
@@ -196,12 +195,6 @@ function toPackage(
     integrity: integrity ?? sha1,
     needs: requirements,
   };
-}
-
-function assertCount(install: Install) {
-  if (install.packages.size <= PACKAGE_LIMITS.count) return;
-  const text = `package.json leads to more than ${PACKAGE_LIMITS.count} packages: remove dependencies.`;
-  throw unresolved(text);
 }
 
 function noVersion({ name, range, by }: Requirement, packument: Packument | null): BuildFailure {
