@@ -1,22 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { namedObject, Timestamp, textField } from "../../shared/schema.ts";
+import { FeedbackStats } from "../aggregates/feedback-schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());
 const Tokens = z.number().int().nullable();
 /** Exact decimal as text. */
 const Cost = z.string().nullable();
 const Preview = z.string().nullable().optional();
-
-const FeedbackStat = z.object({
-  n: z.number().int().describe("Number of scores and values"),
-  avg: z
-    .number()
-    .nullable()
-    .describe("Average score, `null` without scores, or when a double cannot hold their sum"),
-  values: z
-    .record(z.string(), z.number().int())
-    .describe("Number of times each text was given, by its first 250 characters"),
-});
 
 export const TraceRun = namedObject("TraceRun", {
   id: textField("Id of the run", "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"),
@@ -63,7 +53,7 @@ export const TraceRun = namedObject("TraceRun", {
   total_cost: Cost.describe("Cost in US dollars, an exact decimal as text"),
   prompt_cost: Cost.describe("Cost of the prompt tokens in US dollars"),
   completion_cost: Cost.describe("Cost of the completion tokens in US dollars"),
-  feedback_stats: z.record(z.string(), FeedbackStat).describe("Feedback by key"),
+  feedback_stats: FeedbackStats.describe("Feedback by key"),
   files: z
     .record(
       z.string(),

@@ -1,23 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { Timestamp } from "../../shared/schema.ts";
+import { FeedbackStats } from "../aggregates/feedback-schema.ts";
 
 const Seconds = z.number().nullable();
 /** Exact decimal as text. */
 const Cost = z.string().nullable();
-
-const FeedbackStats = z.record(
-  z.string(),
-  z.object({
-    n: z.number().int().describe("Number of scores and values"),
-    avg: z
-      .number()
-      .nullable()
-      .describe("Average score, `null` without scores, or when a double cannot hold their sum"),
-    values: z
-      .record(z.string(), z.number().int())
-      .describe("Number of times each text was given, by its first 250 characters"),
-  }),
-);
 
 /** Statistics of runs and of projects. */
 export const TraceStats = z.object({
