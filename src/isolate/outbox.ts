@@ -103,7 +103,7 @@ export class Outbox {
     while (isOver() && this.#ops.length > 0 && !this.#failure) await this.#commit();
     clearTimeout(this.#timer);
     this.#throwIfFailed();
-    return this.#take();
+    return this.#take().batch;
   }
 
   /**
@@ -127,8 +127,7 @@ export class Outbox {
   #commit(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const batch = this.#take();
-    const bytes = batch.reduce((sum, op) => sum + sizeOf(op), 0);
+    const { batch, bytes } = this.#take();
     const more = bytes > MAX_MESSAGE_BYTES - BATCH_BYTES ? [] : this.#piggyback(batch);
     this.#inFlight = this.#send([...batch, ...more], batch.length);
     return this.#inFlight;
@@ -147,7 +146,7 @@ export class Outbox {
     if (this.#ops.length > 0) this.#schedule();
   }
 
-  #take(): Op[] {
+  #take(): { batch: Op[]; bytes: number } {
     let bytes = 0;
     let count = 0;
     const most = Math.min(this.#ops.length, BATCH_OPS);
@@ -158,7 +157,7 @@ export class Outbox {
       count += 1;
     }
     this.#bytes -= bytes;
-    return this.#ops.splice(0, count);
+    return { batch: this.#ops.splice(0, count), bytes };
   }
 
   #throwIfFailed() {
