@@ -210,25 +210,32 @@ test("disabling an alert ends its episode, and deleting its project names the pr
   expect((await get(ours, disabled)).evaluated_at).toBe(evaluated_at);
 });
 
-test("a change of the alert while it is evaluated wins", async () => {
-  const ours = await project();
-  const alert = await create(ours);
-  let writes = 0;
-  const DB = {
+/** A database that runs `work` before it stores the evaluation of `alert`. */
+function beforeSettling(alert: Alert, work: () => Promise<void>): D1Database {
+  return {
     prepare(sql: string) {
       const statement = env.DB.prepare(sql);
       if (!/^update "alerts" set .*"evaluated_at"/.test(sql)) return statement;
       return {
         bind: (...values: unknown[]) => ({
           async raw() {
-            writes += 1;
-            await change(ours, alert, { threshold: 0.9 });
+            if (values.includes(alert.id)) await work();
             return statement.bind(...values).raw();
           },
         }),
       };
     },
   } as unknown as D1Database;
+}
+
+test("a change of the alert while it is evaluated wins", async () => {
+  const ours = await project();
+  const alert = await create(ours);
+  let writes = 0;
+  const DB = beforeSettling(alert, async () => {
+    writes += 1;
+    await change(ours, alert, { threshold: 0.9 });
+  });
   await evaluateAlerts({ ...env, DB }, new Date(Date.now() + 1000));
   expect(writes).toBe(1);
   expect(await get(ours, alert)).toMatchObject({ status: "ok", evaluated_at: null });
@@ -270,23 +277,10 @@ test("an older measurement does not replace a newer one", async () => {
   const ours = await project();
   const alert = await create(ours);
   let isOverlapping = false;
-  const DB = {
-    prepare(sql: string) {
-      const statement = env.DB.prepare(sql);
-      if (!/^update "alerts" set .*"evaluated_at"/.test(sql)) return statement;
-      return {
-        bind: (...values: unknown[]) => ({
-          async raw() {
-            if (values.includes(alert.id)) {
-              isOverlapping = true;
-              await tick(120);
-            }
-            return statement.bind(...values).raw();
-          },
-        }),
-      };
-    },
-  } as unknown as D1Database;
+  const DB = beforeSettling(alert, async () => {
+    isOverlapping = true;
+    await tick(120);
+  });
   await evaluateAlerts({ ...env, DB }, new Date(Date.now() + 1000));
   expect(isOverlapping).toBe(true);
   expect(await get(ours, alert)).toMatchObject({ status: "ok", value: null, episode: 0 });
