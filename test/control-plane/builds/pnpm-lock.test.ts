@@ -74,3 +74,14 @@ test("a link in a package of the registry starts at the lockfile", () => {
   const install = read({ packages, snapshots, importers }, "mono", "/mono/packages/app");
   expect(findPackage(install, "/mono/node_modules/tool", "@x/core")).toBe("/mono/packages/core");
 });
+
+test("a package with a patch of a range of versions is refused", () => {
+  const install = read({
+    patchedDependencies: { "ms@^2.0.0": { hash: "a1b2", path: "patches/ms.patch" } },
+    importers: { ".": { dependencies: { ms: { version: "2.1.3(patch_hash=a1b2)" } } } },
+    packages: { "ms@2.1.3": MS },
+    snapshots: { "ms@2.1.3(patch_hash=a1b2)": {} },
+  });
+  const refusals = [...install.packages.values()].map(({ refusal }) => refusal);
+  expect(refusals).toEqual([expect.stringContaining("ms has a patch")]);
+});

@@ -1,5 +1,9 @@
+import { gzipSync } from "node:zlib";
+import { packTar } from "modern-tar";
 import { expect, test } from "vitest";
 import { withOwnNames } from "../../../src/control-plane/builds/bundle/source-text.ts";
+import { SOURCE_LIMITS } from "../../../src/control-plane/builds/limits.ts";
+import { unpackSource } from "../../../src/control-plane/builds/source/archive.ts";
 import { filesToRead } from "../../../src/control-plane/builds/source/bundle-files.ts";
 import { emptyTree } from "../../../src/control-plane/builds/tree.ts";
 
@@ -22,4 +26,26 @@ test("a script's first line does not keep import.meta from its file", () => {
     expect.stringMatching(/\/\/\/usr\/bin\/env node$/),
     "use(import.meta.url);",
   ]);
+});
+
+test("a file where the runtime has its modules is named as not readable", () => {
+  const files = new Map(["rt/data.json", "data.json"].map((path) => [path, new Uint8Array()]));
+  const warnings: string[] = [];
+  const log = { warn: (message: string) => void warnings.push(message) };
+  expect(Object.keys(filesToRead(log, { ...emptyTree(), files }))).toEqual(["data.json"]);
+  expect(warnings).toEqual([expect.stringContaining("rt/data.json")]);
+});
+
+test("installed files of an upload are left out, also large ones and links that leave it", async () => {
+  const size = SOURCE_LIMITS.file_bytes + 1;
+  const linkname = "/usr/lib/module.js";
+  const tar = await packTar([
+    { header: { name: "node_modules/a/large.bin", size }, body: new Uint8Array(size) },
+    { header: { name: "node_modules/.bin/a", type: "symlink", size: 0, linkname } },
+    { header: { name: ".git/objects/pack/b.pack", size }, body: new Uint8Array(size) },
+    { header: { name: "agent.ts", size: 2 }, body: "ok" },
+  ]);
+  const { tree, warnings } = await unpackSource(new Blob([gzipSync(tar)]).stream(), null);
+  expect([...tree.files.keys()]).toEqual(["agent.ts"]);
+  expect(warnings).toEqual([expect.stringContaining("2 files in node_modules and .git")]);
 });
