@@ -21,6 +21,7 @@ export const TEST_GRAPHS = [
   "traced",
   "team",
   "interrupts_within",
+  "stops_within",
   "typed",
   "interrupts_after_a_step",
   "looks",

@@ -22,6 +22,7 @@ import {
   withoutLastAnswers,
 } from "./pending-writes.ts";
 import { parseCheckpointJson } from "./revive.ts";
+import { withoutUnseen, withUnseen } from "./seen-versions.ts";
 import { toCheckpointJson } from "./serializer.ts";
 import { StateSizes } from "./state-sizes.ts";
 import { nextVersion } from "./versions.ts";
@@ -41,6 +42,8 @@ type SaverOptions = {
   answer_again?: string | null;
   /** Adapts a checkpoint of the root graph, which an earlier revision may have written. */
   adapt?: (checkpoint: Checkpoint) => Checkpoint;
+  /** A run whose last attempt was lost. It has not continued from the checkpoints that it has put. */
+  lost_run?: string | null;
   /** Limit of all values of a checkpoint. */
   max_state_bytes?: number | undefined;
   /** Pending updates of channels are left out when a checkpoint is read. */
@@ -130,7 +133,7 @@ export class HostSaver extends BaseCheckpointSaver {
     newVersions: Versions,
   ): Promise<RunnableConfig> {
     const ns: string = config.configurable?.checkpoint_ns ?? "";
-    const { channel_values, ...rest } = checkpoint;
+    const { channel_values, ...rest } = withoutUnseen(checkpoint);
     const stored = {
       ns,
       checkpoint_id: checkpoint.id,
@@ -140,7 +143,7 @@ export class HostSaver extends BaseCheckpointSaver {
       metadata: JSON.stringify({ ...this.#options.metadata, ...metadata }),
     };
     const values = await dumpValues(channel_values, newVersions);
-    const versions = checkpoint.channel_versions as Versions;
+    const versions = rest.channel_versions as Versions;
     this.#sizes.grow(ns, versions, values, this.#options.max_state_bytes);
     this.#heads.put({
       ...stored,
@@ -191,15 +194,18 @@ export class HostSaver extends BaseCheckpointSaver {
     }
   }
 
-  #adapted({ ns, checkpoint }: LoadedCheckpoint): Checkpoint {
+  #adapted({ ns, checkpoint }: LoadedCheckpoint, metadata: { run_id?: string }): Checkpoint {
+    const { adapt, lost_run } = this.#options;
     const parsed = parseCheckpointJson(checkpoint) as Checkpoint;
-    return ns === "" ? (this.#options.adapt?.(parsed) ?? parsed) : parsed;
+    const adapted = ns === "" ? (adapt?.(parsed) ?? parsed) : parsed;
+    return lost_run && metadata.run_id === lost_run ? withUnseen(adapted) : adapted;
   }
 
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
     this.#sizes.add(loaded.ns, loaded.values);
     const { thread_id } = this.#options;
     const place = { thread_id, checkpoint_ns: loaded.ns };
+    const metadata = JSON.parse(loaded.metadata);
     const stored = inTaskOrder(withoutAnswered(loaded.writes));
     const writes = this.#options.ignore_updates
       ? stored.filter((write) => !isUpdate(write))
@@ -216,10 +222,10 @@ export class HostSaver extends BaseCheckpointSaver {
     return {
       config: { configurable: { ...place, checkpoint_id: loaded.checkpoint_id } },
       checkpoint: {
-        ...this.#adapted(loaded),
+        ...this.#adapted(loaded, metadata),
         channel_values: Object.fromEntries(values),
       },
-      metadata: JSON.parse(loaded.metadata),
+      metadata,
       pendingWrites,
       ...(loaded.parent_id !== null && {
         parentConfig: { configurable: { ...place, checkpoint_id: loaded.parent_id } },

@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Engine, RunTools } from "../agent/engine.ts";
 import type { Checkpoint } from "../checkpoint-contract.ts";
 import { HostSaver } from "../checkpoints/saver.ts";
+import { withRemovedSeen } from "../checkpoints/seen-versions.ts";
 import { toCheckpoint, toSummary, toThreadState } from "../checkpoints/snapshot.ts";
 import type {
   GraphCall,
@@ -19,13 +20,14 @@ import { contextOf } from "../graphs.ts";
 import type { Outbox } from "../outbox.ts";
 import { langChainTracer } from "../tracing/langchain-tracer.ts";
 import { toWire } from "../wire.ts";
+import { stopsBefore } from "./breakpoints.ts";
 import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
-import { toCommand, toOptions, toStateConfig } from "./langgraph-config.ts";
+import { toOptions, toStateConfig } from "./langgraph-config.ts";
 import { storeFor, storeOfRun } from "./langgraph-store.ts";
 import { EMITS_INTERRUPTS } from "./library.ts";
 import { Reading } from "./reading.ts";
-import { assertNodesExist, withRemovedSeen } from "./removed-parts.ts";
-import { answeredAgain, assertAnswersWaited } from "./resume.ts";
+import { assertNodesExist } from "./removed-parts.ts";
+import { answeredAgain, assertAnswersWaited, inputOf, isFirstAttempt } from "./resume.ts";
 import { describeSchemas } from "./schemas.ts";
 import { leniently, readHistory, readState, updateState } from "./state.ts";
 import { EventWriter, type LangChainEvent } from "./stream-events.ts";
@@ -85,8 +87,10 @@ export class LangGraphEngine implements Engine {
       max_state_bytes: call.max_state_bytes,
       answer_again: answeredAgain(call),
       adapt: (checkpoint) => withRemovedSeen(checkpoint, channels),
+      lost_run: isFirstAttempt(call) ? null : run_id,
     });
     assertNodesExist(this.#graph, call);
+    const interrupt_before = await stopsBefore(this.#graph, call, host);
     // The saver alone holds it, until the graph has read it.
     call.head = null;
     const graph = withSaver(this.#graph, saver, storeOfRun(host, reading, outbox));
@@ -95,9 +99,8 @@ export class LangGraphEngine implements Engine {
     const events = new EventWriter(call, (event, data) =>
       outbox.push({ op: "event", event, data }),
     );
-    const input = call.resuming ? null : (toCommand(call.command) ?? call.input ?? null);
-    const chunks = streamOf(graph, input, events, {
-      ...toOptions(call, await contextOfRun(graph, call.context)),
+    const chunks = streamOf(graph, inputOf(call), events, {
+      ...toOptions({ ...call, interrupt_before }, await contextOfRun(graph, call.context)),
       // Other versions than the newest add envelopes of checkpoints and change nothing else.
       ...(call.short_forms && { version: "v2" }),
       streamMode: events.graphModes,

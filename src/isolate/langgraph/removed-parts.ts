@@ -1,15 +1,13 @@
-import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
+import type { CheckpointVersions } from "../checkpoints/seen-versions.ts";
 import type { RunCall } from "../contract.ts";
 import type { Graph } from "./langgraph.ts";
+import { isAnswer } from "./resume.ts";
 
-/** Key in `versions_seen` for the versions at which a static breakpoint has stopped. */
-const INTERRUPT = "__interrupt__";
 /** Channels that start a node. */
 const TRIGGER = /^branch:to:(.+)$/s;
 
 type Versions = Record<string, number | string>;
-type CheckpointVersions = Pick<Checkpoint, "channel_versions" | "versions_seen">;
 
 /** Error of a run that continues at a node which an earlier revision of the graph had. */
 class NodeRemovedError extends Error {
@@ -23,7 +21,7 @@ class NodeRemovedError extends Error {
  */
 export function assertNodesExist(graph: Graph, call: RunCall): void {
   const { head, command, input, resuming, config } = call;
-  const isContinued = command ? isAnswer(command.resume) : input === null;
+  const isContinued = command ? isAnswer(command) : input === null;
   if (!head || resuming || !isContinued || config.configurable?.checkpoint_id) return;
   const removed = waitingNodes(head).filter((name) => !(name in graph.nodes));
   if (removed.length === 0) return;
@@ -32,10 +30,6 @@ export function assertNodesExist(graph: Graph, call: RunCall): void {
     `The thread waits at ${names}, which this revision of the graph does not have. ` +
       "Deploy a revision that has it, or send an input or a command with goto.",
   );
-}
-
-function isAnswer(resume: unknown): boolean {
-  return resume !== undefined && resume !== null;
 }
 
 function waitingNodes({ checkpoint, values }: LoadedCheckpoint): string[] {
@@ -48,17 +42,4 @@ function waitingNodes({ checkpoint, values }: LoadedCheckpoint): string[] {
     const seen = (versions_seen[name] as Versions | undefined)?.[channel];
     return seen === undefined || version > seen ? [name] : [];
   });
-}
-
-/** Marks channels that the graph does not have as seen: a static breakpoint would stop at their last change for ever. */
-export function withRemovedSeen<T extends CheckpointVersions>(
-  checkpoint: T,
-  channels: Set<string>,
-): T {
-  const removed = Object.entries(checkpoint.channel_versions).filter(
-    ([name]) => !channels.has(name),
-  );
-  if (removed.length === 0) return checkpoint;
-  const seen = { ...checkpoint.versions_seen[INTERRUPT], ...Object.fromEntries(removed) };
-  return { ...checkpoint, versions_seen: { ...checkpoint.versions_seen, [INTERRUPT]: seen } };
 }

@@ -1,7 +1,7 @@
 import type { Snapshot } from "../checkpoints/snapshot.ts";
 import type { RunCall, WireCommand } from "../contract.ts";
 import type { Graph } from "./langgraph.ts";
-import { toStateConfig } from "./langgraph-config.ts";
+import { toCommand, toStateConfig } from "./langgraph-config.ts";
 import { readState } from "./state.ts";
 
 /** Error of an answer to an interrupt that is not pending. */
@@ -46,12 +46,24 @@ function idsOf(resume: unknown): string[] {
 /** Returns the checkpoint whose interrupt the run answers again. */
 export function answeredAgain({ command, config, resuming }: RunCall): string | null {
   const { checkpoint_id } = config.configurable ?? {};
-  const isAnswer = command?.resume !== undefined && command.resume !== null;
-  return isAnswer && !resuming && typeof checkpoint_id === "string" ? checkpoint_id : null;
+  return isAnswer(command) && !resuming && typeof checkpoint_id === "string" ? checkpoint_id : null;
+}
+
+export function isAnswer(command: WireCommand | null): command is WireCommand {
+  return command?.resume !== undefined && command.resume !== null;
+}
+
+export function isFirstAttempt({ config }: RunCall): boolean {
+  return Number(config.metadata?.run_attempt ?? 1) === 1;
+}
+
+/** Returns what LangGraph begins with, `null` to continue. */
+export function inputOf({ resuming, command, input }: RunCall): unknown {
+  return resuming ? null : (toCommand(command) ?? input ?? null);
 }
 
 /** A later attempt has answers that the first one has stored, whose interrupts are not pending any more. */
 export async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {
-  if (call.resuming || Number(call.config.metadata?.run_attempt ?? 1) > 1) return;
+  if (call.resuming || !isFirstAttempt(call)) return;
   assertAwaited(call.command, await readState(graph, toStateConfig(call), true));
 }

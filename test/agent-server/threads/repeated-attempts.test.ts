@@ -1,0 +1,69 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
+import type { Op } from "../../../src/isolate/contract.ts";
+import { eventually } from "../../support/eventually.ts";
+import { testThread } from "../../support/threads.ts";
+
+type Thread = Awaited<ReturnType<typeof testThread>>;
+
+/** Runs a graph, and ends its object before it stores the first batch that has what `isLost` finds. */
+async function runAndCrash(
+  { place, create, join, object }: Thread,
+  graph_id: string,
+  body: Record<string, unknown>,
+  isLost: (op: Op) => boolean,
+) {
+  const stub = env.THREADS.getByName(
+    `${place.deployment_id}/${place.thread_id}`,
+  ) as DurableObjectStub<ThreadObject>;
+  const objectState = await runInDurableObject(stub, (_instance, state) => state);
+  const { apply } = ThreadStore.prototype;
+  let crashes = 0;
+  const crashing = vi.spyOn(ThreadStore.prototype, "apply").mockImplementation(function (
+    this: ThreadStore,
+    ...[id, ops]
+  ) {
+    if (crashes === 0 && ops.some(isLost)) {
+      crashes += 1;
+      // Throws.
+      objectState.abort("crash");
+    }
+    return apply.call(this, id, ops);
+  });
+  onTestFinished(() => crashing.mockRestore());
+  const { run_id } = await create(graph_id, { durability: "sync", ...body });
+  await eventually(async () => expect(crashes).toBe(1));
+  await join(run_id);
+  return object.getThread();
+}
+
+const isStop = (op: Op) => op.op === "event" && op.data.includes("__interrupt__");
+
+test.each([
+  ["before a node", "steps", { interrupt_before: ["b"] }, "b", ["a", "b", "c"]],
+  ["after a node", "steps", { interrupt_after: ["a"] }, "b", ["a", "b", "c"]],
+  ["before the first node", "steps", { interrupt_before: ["a"] }, "a", ["a", "b", "c"]],
+  ["before each node", "steps", { interrupt_before: "*" }, "a", ["a"]],
+  ["after each node", "steps", { interrupt_after: "*" }, "b", ["a", "b"]],
+  ["in a subgraph", "stops_within", {}, "inner", ["before", "work", "after"]],
+])(
+  "a breakpoint stops a run whose attempt is lost there: %s",
+  async (_, graph_id, breakpoint, next, log) => {
+    const thread = await testThread();
+    const body = { ...breakpoint, input: { delay_ms: 0 }, stream_mode: "updates" };
+    const after = await runAndCrash(thread, graph_id, body, isStop);
+    expect(after?.status).toBe("interrupted");
+    expect(await nextOf(thread)).toEqual([next]);
+    const end = await thread.wait(graph_id, { ...breakpoint, input: null });
+    expect(end.log).toEqual(log);
+  },
+);
+
+async function nextOf({ object, revision }: Thread): Promise<string[]> {
+  const answer = await object.getState({ ns: "", checkpoint_id: null, subgraphs: false }, revision);
+  if (!answer.ok) throw new Error(JSON.stringify(answer.error));
+  return JSON.parse(answer.value).next;
+}
