@@ -68,7 +68,7 @@ export function withoutAnswered(writes: StoredWrite[]): StoredWrite[] {
   return isOpen ? [...rest, ...pending] : writes;
 }
 
-function isInterrupt({ channel }: StoredWrite): boolean {
+export function isInterrupt({ channel }: StoredWrite): boolean {
   return channel === "__interrupt__";
 }
 

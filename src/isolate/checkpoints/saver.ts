@@ -16,6 +16,7 @@ import { dumpValues, loadValue, serializer, type Versions } from "./json-plus.ts
 import {
   inTaskOrder,
   isCommandUpdate,
+  isInterrupt,
   isUpdate,
   WRITES_IDX_MAP,
   withoutAnswered,
@@ -110,6 +111,14 @@ export class HostSaver extends BaseCheckpointSaver {
       this.#heads.releaseLarge(ns);
     }
     return loaded;
+  }
+
+  /** Returns the ids of the interrupts that wait at a checkpoint of the root graph, the newest by default. */
+  async interruptsAt(checkpoint_id: string | null): Promise<string[]> {
+    const loaded = await this.#load("", checkpoint_id);
+    const waiting = withoutAnswered(loaded?.writes ?? []).filter(isInterrupt);
+    const values = (await Promise.all(waiting.map(loadValue))) as { id?: string }[][];
+    return values.flat().flatMap(({ id }) => id ?? []);
   }
 
   override async *list(

@@ -99,7 +99,7 @@ export class LangGraphEngine implements Engine {
     const events = new EventWriter(call, (event, data) =>
       outbox.push({ op: "event", event, data }),
     );
-    const chunks = streamOf(graph, inputOf(call), events, {
+    const chunks = streamOf(graph, await inputOf(call, saver), events, {
       ...toOptions({ ...call, interrupt_before }, await contextOfRun(graph, call.context)),
       // Other versions than the newest add envelopes of checkpoints and change nothing else.
       ...(call.short_forms && { version: "v2" }),

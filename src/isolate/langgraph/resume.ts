@@ -1,3 +1,4 @@
+import type { HostSaver } from "../checkpoints/saver.ts";
 import type { Snapshot } from "../checkpoints/snapshot.ts";
 import type { RunCall, WireCommand } from "../contract.ts";
 import type { Graph } from "./langgraph.ts";
@@ -58,8 +59,24 @@ export function isFirstAttempt({ config }: RunCall): boolean {
 }
 
 /** Returns what LangGraph begins with, `null` to continue. */
-export function inputOf({ resuming, command, input }: RunCall): unknown {
-  return resuming ? null : (toCommand(command) ?? input ?? null);
+export async function inputOf(call: RunCall, saver: HostSaver): Promise<unknown> {
+  if (call.resuming) return null;
+  return toCommand(await commandOf(call, saver)) ?? call.input ?? null;
+}
+
+/**
+ * Returns the command of a run. A later attempt names the interrupts that it answers: a subgraph that is past its
+ * interrupt already would take an answer to all for its next one.
+ */
+async function commandOf(call: RunCall, saver: HostSaver): Promise<WireCommand | null> {
+  const { command, config } = call;
+  if (isFirstAttempt(call) || !isAnswer(command)) return command;
+  const { resume } = command;
+  if (idsOf(resume).length > 0) return command;
+  const { checkpoint_id } = config.configurable ?? {};
+  const ids = await saver.interruptsAt(typeof checkpoint_id === "string" ? checkpoint_id : null);
+  if (ids.length === 0 || !ids.every((id) => INTERRUPT_ID.test(id))) return command;
+  return { ...command, resume: Object.fromEntries(ids.map((id) => [id, resume])) };
 }
 
 /** A later attempt has answers that the first one has stored, whose interrupts are not pending any more. */

@@ -40,6 +40,76 @@ async function runAndCrash(
   return object.getThread();
 }
 
+function writes(name: string, text: string) {
+  return (op: Op) =>
+    op.op === "writes" &&
+    op.writes.some(({ channel, data }) => {
+      return channel === name && new TextDecoder().decode(data).includes(text);
+    });
+}
+
+function pending(thread: unknown): unknown[] {
+  const { interrupts } = thread as { interrupts: Record<string, { value: unknown }[]> };
+  return Object.values(interrupts).flatMap((list) => list.map(({ value }) => value));
+}
+
+async function questionsOf({ object }: Thread): Promise<Record<string, string>> {
+  const { interrupts } = (await object.getThread()) as unknown as {
+    interrupts: Record<string, { id: string; value: string }[]>;
+  };
+  const all = Object.values(interrupts).flat();
+  return Object.fromEntries(all.map(({ id, value }) => [value, id]));
+}
+
+const INPUT = { input: { delay_ms: 50 } };
+
+test("an answer that a subgraph has taken before its isolate is lost answers no later question", async () => {
+  const thread = await testThread();
+  await thread.wait("interrupts_in_turn", INPUT);
+  const after = await runAndCrash(
+    thread,
+    "interrupts_in_turn",
+    { command: { resume: "yes" } },
+    writes("__interrupt__", "second?"),
+  );
+  expect(pending(after)).toEqual(["second?"]);
+  const { log } = await thread.wait("interrupts_in_turn", { command: { resume: "no" } });
+  expect(log).toEqual(["first? yes", "rested", "second? no"]);
+});
+
+test("an answer of a node is given again when the subgraph that it calls is lost", async () => {
+  const thread = await testThread();
+  await thread.wait("interrupts_then_calls", INPUT);
+  const after = await runAndCrash(
+    thread,
+    "interrupts_then_calls",
+    { command: { resume: "yes" } },
+    writes("__interrupt__", "last?"),
+  );
+  expect(pending(after)).toEqual(["last?"]);
+  const { log } = await thread.wait("interrupts_then_calls", { command: { resume: "no" } });
+  expect(log).toEqual(["may I? yes", "begun", "rested", "last? no"]);
+});
+
+test.each(["all", "by id"])(
+  "an answer to the first question of a node is not one to its second when an attempt is lost: %s",
+  async (form) => {
+    const thread = await testThread();
+    await thread.wait("interrupts_beside_a_step", INPUT);
+    const ids = await questionsOf(thread);
+    const byId = { [ids["first?"] ?? ""]: "yes", [ids["rest?"] ?? ""]: "yes" };
+    const after = await runAndCrash(
+      thread,
+      "interrupts_beside_a_step",
+      { command: { resume: form === "all" ? "yes" : byId } },
+      writes("log", "rested yes"),
+    );
+    expect(pending(after)).toEqual(["second?"]);
+    const { log } = await thread.wait("interrupts_beside_a_step", { command: { resume: "no" } });
+    expect(log).toEqual(["yes no", "rested yes"]);
+  },
+);
+
 const isStop = (op: Op) => op.op === "event" && op.data.includes("__interrupt__");
 
 test.each([

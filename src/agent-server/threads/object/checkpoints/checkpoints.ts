@@ -192,6 +192,13 @@ export class Checkpoints {
     return found === 1;
   }
 
+  /** Deletes the answers that a run has given and the interrupts that followed: its next attempt answers again. */
+  deleteAnswersOf(run_id: string) {
+    this.#version += 1;
+    this.#head.forget();
+    this.#writes.deleteAnswersOf(run_id);
+  }
+
   /**
    * Deletes the checkpoints of a run and its writes onto checkpoints of other runs. Values that other
    * checkpoints use stay. Another run under way gets those that it may have begun from.

@@ -146,6 +146,16 @@ export class PendingWrites {
     );
   }
 
+  /** Deletes the answers and interrupts of a run. Those that they replaced are back. */
+  deleteAnswersOf(run_id: string) {
+    if (!this.#tables.has("writes")) return;
+    this.#sql.exec(
+      `DELETE FROM writes WHERE run_id = ? AND idx < 0 AND channel IN ('__resume__', '__interrupt__')`,
+      run_id,
+    );
+    this.#replaced.restore(run_id);
+  }
+
   deleteOf(run_id: string) {
     this.clearCache();
     if (!this.#tables.has("writes")) return;

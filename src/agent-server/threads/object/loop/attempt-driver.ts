@@ -14,7 +14,7 @@ import { opsBeforeRefusal, parseOps } from "../boundary/ops.ts";
 import { failed, messageOf } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { RunAttempt } from "./attempt.ts";
-import { toRunCall } from "./graph-calls.ts";
+import { toRunCall, withdrawAnswers } from "./graph-calls.ts";
 import { inQuarantine, LostAloneError } from "./quarantine.ts";
 import { authenticateRun, refusalOfPrincipal } from "./run-principal.ts";
 import { admitState, isMemoryFull } from "./state-admission.ts";
@@ -88,9 +88,11 @@ export class AttemptDriver {
     const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
     const host = this.#hostOf(attempt);
     const outcome = await this.#admit(attempt, () =>
-      callAgent(this.#env, revision, (agent) =>
-        agent.run(toRunCall(attempt.takeWhole(), this.#store), host),
-      ),
+      callAgent(this.#env, revision, (agent) => {
+        const whole = attempt.takeWhole();
+        withdrawAnswers(whole, this.#store);
+        return agent.run(toRunCall(whole, this.#store), host);
+      }),
     );
     if (outcome) await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
   }

@@ -10,11 +10,18 @@ import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 
 const USER_KEY_PREFIX = "langgraph_auth_";
 
+/**
+ * Takes back the answers of an attempt that was lost before it ended a step: a task that has used one would take it
+ * once more, for its next interrupt.
+ */
+export function withdrawAnswers(run: StoredRun, store: ThreadStore) {
+  const isAgain = run.attempt > 1 && isAnswer(run) && !isResuming(run, store);
+  if (isAgain) store.checkpoints.deleteAnswersOf(run.run_id);
+}
+
 export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
   const { kwargs, run_id, thread_id, graph_id } = run;
-  // With this durability the checkpoints of a subgraph come before that of the input.
-  const ns = kwargs.durability === "exit" ? "" : null;
-  const resuming = run.attempt > 1 && store.checkpoints.hasAnyOf(run_id, ns);
+  const resuming = isResuming(run, store);
   return {
     run_id,
     thread_id,
@@ -36,6 +43,19 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     ...stateLimit(),
     trace: toTrace(run, store.traces.getOpen(run_id) ?? beginTrace(run, run.created_at)),
   };
+}
+
+/** A resumed run continues from its last checkpoint, without its input or command. */
+function isResuming(run: StoredRun, { checkpoints }: ThreadStore): boolean {
+  // With this durability the checkpoints of a subgraph come before that of the input.
+  const isExit = run.kwargs.durability === "exit";
+  // Subgraphs may be past the interrupt while other tasks of the root still need the answer.
+  const ns = isExit || isAnswer(run) ? "" : null;
+  return run.attempt > 1 && checkpoints.hasAnyOf(run.run_id, ns);
+}
+
+function isAnswer({ kwargs: { command } }: StoredRun): boolean {
+  return command?.resume !== undefined && command.resume !== null;
 }
 
 /** Equals the digest of no values. */
