@@ -361,6 +361,14 @@ test("an agent reads files of its repository, and imports text and WebAssembly",
   expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
 });
 
+test("a file that is too large to be imported with attributes is named", async () => {
+  const agent = `import prompt from "./a.prompt" with { type: "text" };
+    export async function agent() { return { prompt }; }`;
+  const files = agentFiles({ "agent.js": agent, "a.prompt": "P".repeat(600 * 1024) });
+  const { message } = failed(await buildFiles(files));
+  expect(message).toContain("a.prompt cannot be imported with attributes: it is larger than 512");
+});
+
 test("calls that throw on Workers are warnings with file and line", async () => {
   const agent = `import { spawn } from "node:child_process";
     export async function agent(input) {

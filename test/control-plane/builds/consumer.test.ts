@@ -36,6 +36,7 @@ import {
   revisions,
 } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
+import { AppError } from "../../../src/shared/errors.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { LeaseLost } from "../../../src/shared/work/lease.ts";
 import {
@@ -413,6 +414,21 @@ describe("the load check of an agent", () => {
     await consumeBuild(env, { revision_id: revision.id });
     expect((await readRevision(revision.id)).status).toBe("DEPLOYED");
     expect(isQuarantined).toEqual([false, true]);
+  });
+
+  test("is made again when the code of the agent could not be read", async () => {
+    const outage = () => Promise.reject(new AppError("unavailable", "The storage is down."));
+    setIsolateOpener((given, call) => {
+      const agent = openIsolate(given.LOADER, call, () => readRevisionCode(given, call.ref));
+      return Object.assign(Object.create(agent), { describe: outage });
+    });
+    const { revision } = await waiting({ artifact_key: await putArtifact() });
+    const build = () => consumeBuild(env, { revision_id: revision.id });
+    await expect(build()).rejects.toThrow("The storage is down.");
+    expect((await readRevision(revision.id)).status_reason).toBeNull();
+    setIsolateOpener(null);
+    await build();
+    expect((await readRevision(revision.id)).status).toBe("DEPLOYED");
   });
 
   test.each([

@@ -19,13 +19,14 @@ const STORAGE = {
   writeResolution: async (hash: string, text: string) => void RECORDS.set(hash, text),
 };
 
-/** A registry with version 1.0.0 of `ms`, `debug` and LangGraph. */
-function registry() {
+/** A registry with these versions of `ms`, `debug` and LangGraph. */
+function registry(numbers = ["1.0.0"]) {
   return vi.spyOn(globalThis, "fetch").mockImplementation(async (input) => {
     const { pathname } = new URL(input instanceof Request ? input.url : input);
     const name = decodeURIComponent(pathname).slice(1);
     const isKnown = ["ms", "debug", "@langchain/langgraph"].includes(name);
-    const versions = { "1.0.0": { dist: { integrity: "sha512-AA==" } } };
+    const dist = { integrity: "sha512-AA==" };
+    const versions = Object.fromEntries(numbers.map((number) => [number, { dist }]));
     return isKnown ? Response.json({ versions }) : new Response(null, { status: 404 });
   });
 }
@@ -70,6 +71,16 @@ test("workspaces without a lockfile have their dependencies, and no private name
     expect(find("/packages/agent", "@langchain/langgraph")).not.toBeNull();
   }
   expect(fetched).toHaveBeenCalledTimes(3);
+});
+
+test("a graph's package has its own version of what the workspaces' root has too", async () => {
+  registry(["1.0.0", "2.0.0"]);
+  const root = { ...ROOT, dependencies: { ...LANGGRAPH, ms: "1" } };
+  const agent = { name: "agent", dependencies: { ms: "2" } };
+  const files = { ...MONOREPO, "package.json": root, "packages/agent/package.json": agent };
+  const find = await install(files, "packages/agent/agent.ts", "packages/agent");
+  expect(find("/packages/agent", "ms")).toBe("/packages/agent/node_modules/ms");
+  expect(find("/packages/core", "ms")).toBe("/node_modules/ms");
 });
 
 test("LangGraph of the workspaces' root is installed for a graph's package", async () => {
