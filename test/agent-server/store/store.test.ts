@@ -85,6 +85,22 @@ describe("items", () => {
     expect(await get(["users", "ada"], "likes")).toBeNull();
   });
 
+  test.each(["stores", "stores_plainly"])(
+    "a value that cannot be sent fails alone among the writes of %s",
+    async (graph_id) => {
+      const { run, keys } = await agent();
+      const calls = ["circular", { text: "kept" }].map((value, n) => [
+        "put",
+        ["a"],
+        `k${n}`,
+        value,
+      ]);
+      const { answers } = await run(calls, [], graph_id);
+      expect(answers).toEqual([expect.stringContaining("refers back to itself"), null]);
+      expect(await keys(["a"])).toEqual(["k1"]);
+    },
+  );
+
   test("an item survives the eviction of its object", async () => {
     const { put, get, object } = await agent();
     await put(["a"], "k", { text: "\u2028 \u{1f600}" });
