@@ -66,6 +66,17 @@ describe("the usage of a run without own usage", () => {
     expect(await usageOf(root)).toEqual([22, 16, 6, null]);
   });
 
+  test("stays when a change brings none, though metadata has another one", async () => {
+    const metadata = { usage_metadata: { input_tokens: 7, output_tokens: 5 } };
+    const run = wireRun("notes", { ...used(6, 4), run_type: "llm", extra: { metadata } });
+    await save(run);
+    expect(await usageOf(run)).toEqual([10, 6, 4, null]);
+    await patch(ours.editor, run.id, { extra: { metadata: { note: "read" } } });
+    expect(await usageOf(run)).toEqual([10, 6, 4, null]);
+    await patch(ours.editor, run.id, { extra: { metadata } });
+    expect(await usageOf(run)).toEqual([12, 7, 5, null]);
+  });
+
   test("does not count a parent that repeats its model's usage", async () => {
     const root = wireRun("repeats", { name: "root" });
     const chain = wireRun("repeats", { name: "chain", ...used(4, 1) }, { parent: root });

@@ -34,14 +34,14 @@ export function createRun(
   const pointers = toPointers({}, change, sent);
   const columns = storedColumns(change.columns);
   const usage = digest.outputs?.usage ?? digest.extra?.usage ?? NO_USAGE;
-  // Names most columns: a spread takes longer than they do.
+  // Written out: a spread takes longer than the columns do.
   const run: RunVersion = {
     id: change.id,
     row,
     seq,
     changed_seq: seq,
     ...identityOf(change.id, columns),
-    ...describedBy(columns),
+    ...detailColumns(columns),
     trace_tier: columns.trace_tier ?? change.project_tier ?? null,
     thread_id: digest.extra?.thread_id ?? null,
     total_tokens: usage.total_tokens,
@@ -67,20 +67,21 @@ export function createRun(
   return withTerms(change, [digest.extra, digest.inputs, digest.outputs], run);
 }
 
+/** Merges a later change. A POST that comes after its PATCH only adds what is missing. */
 export function changeRun(run: RunVersion, change: RunChange, changed_seq: number): RunVersion {
   const stored: MergeBase = { ...run, pointers: run.pointers ? JSON.parse(run.pointers) : {} };
   const adds = onlyAdds(stored, change);
-  const overwritten = overwrittenPayloads(stored, change);
   const extra = mergeExtra(stored, change, adds) ?? replacedExtra(stored, change, adds);
-  if (extra?.text === null) overwritten.push("extra");
+  const replaced: PayloadName[] = extra?.text === null ? ["extra"] : [];
+  const overwritten = [...overwrittenPayloads(stored, change), ...replaced];
   const pointers = toPointers(stored.pointers, change, overwritten);
   const { inputs, outputs } = change.digest;
-  const made = [
+  const newDigests = [
     extra?.digest,
     overwritten.includes("inputs") ? inputs : undefined,
     overwritten.includes("outputs") ? outputs : undefined,
   ];
-  return withTerms(change, made, {
+  return withTerms(change, newDigests, {
     ...run,
     ...mergedColumns(stored, change),
     ...inline(change, overwritten),
@@ -91,7 +92,7 @@ export function changeRun(run: RunVersion, change: RunChange, changed_seq: numbe
   });
 }
 
-/** Returns the run below its parent. */
+/** Returns a version with its place in the trace, which was found since. */
 export function placeRun(
   run: RunVersion,
   place: Pick<RunVersion, "trace_id" | "parent_run_id" | "dotted_order">,
@@ -126,6 +127,7 @@ function textOf(payload: Payload | undefined): string | null {
   return payload && "text" in payload ? payload.text : null;
 }
 
+/** `text`: the merged extra, `null` when that of the change replaces it as a whole. */
 type DigestedExtra = { text: string | null; digest: ExtraDigest };
 
 function derivedColumns(
@@ -137,11 +139,13 @@ function derivedColumns(
   const [inputs, outputs] = (["inputs", "outputs"] as const).map((name) =>
     overwritten.includes(name) ? digest[name] : undefined,
   );
-  const usage = (outputs && digest.outputs?.usage) || extra?.digest.usage;
-  const isFirst = kind === "patch" || total_tokens === null;
+  // Merged extra has the usage that was stored: only a change that brings one replaces that of the outputs.
+  const sent = digest.extra?.usage && extra?.digest.usage;
+  const usage = (outputs && digest.outputs?.usage) || sent;
+  const maySetUsage = kind === "patch" || total_tokens === null;
   const first_token_us = overwritten.includes("events") ? digest.first_token_us : undefined;
   return {
-    ...(usage && isFirst ? usage : {}),
+    ...(usage && maySetUsage ? usage : {}),
     ...extraColumns(extra),
     ...(inputs ? { input_keys: inputs.keys } : {}),
     ...(outputs ? { output_keys: outputs.keys } : {}),
@@ -171,7 +175,7 @@ function replacedExtra(
   return { text: null, digest: digest.extra };
 }
 
-function describedBy(columns: RunColumns) {
+function detailColumns(columns: RunColumns) {
   return {
     name: columns.name ?? null,
     run_type: columns.run_type ?? null,
