@@ -206,6 +206,8 @@ test("a failure that is not the request's is a 503, which exporters retry", asyn
   const failed = otlpError(request, AppError.from(new Error("secret")), new Headers());
   expect([failed.status, failed.headers.get("Retry-After")]).toEqual([503, "5"]);
   expect(await failed.json()).toEqual({ code: 14, message: "Internal error" });
+  const stalled = new AppError("request_timeout", "The body came with pauses");
+  expect(otlpError(request, stalled, new Headers()).status).toBe(503);
   const limited = new AppError("rate_limited", "Too many", { retry_after_seconds: 7 });
   const answer = otlpError(request, limited, new Headers({ "Retry-After": "7" }));
   expect([answer.status, answer.headers.get("Retry-After")]).toEqual([429, "7"]);

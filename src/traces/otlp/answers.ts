@@ -6,18 +6,19 @@ const JSON_TYPE = "application/json";
 
 /** Codes of google.rpc.Status by HTTP status. */
 const CODES: Record<number, number> = {
-  400: 3,
-  401: 16,
-  402: 8,
-  403: 7,
-  404: 5,
-  405: 12,
-  409: 10,
+  400: 3, // INVALID_ARGUMENT
+  401: 16, // UNAUTHENTICATED
+  402: 8, // RESOURCE_EXHAUSTED
+  403: 7, // PERMISSION_DENIED
+  404: 5, // NOT_FOUND
+  405: 12, // UNIMPLEMENTED
+  409: 10, // ABORTED
   413: 8,
   415: 3,
   429: 8,
-  503: 14,
+  503: 14, // UNAVAILABLE
 };
+const UNKNOWN = 2;
 const UNAVAILABLE = 503;
 const RETRY_SECONDS = "5";
 
@@ -39,14 +40,14 @@ export function exportResponse(request: Request, { rejected, reason }: Rejection
 }
 
 /**
- * Returns a google.rpc.Status in the encoding of the request. Exporters retry 429 and 503 only, so
- * a failure that is not the request's is a 503: a repeated request stores the same.
+ * Returns a google.rpc.Status in the encoding of the request. Exporters retry 429, 502, 503 and 504, and drop the
+ * spans otherwise. A failure that is not of the spans themselves is a 503: a repeated request stores the same.
  */
 export function otlpError(request: Request, failure: AppError, headers: Headers): Response {
   const status = statusOf(failure);
   if (status === UNAVAILABLE && !headers.has("Retry-After"))
     headers.set("Retry-After", RETRY_SECONDS);
-  const code = CODES[status] ?? 2;
+  const code = CODES[status] ?? UNKNOWN;
   if (!isProtobuf(request)) {
     return Response.json({ code, message: failure.message }, { status, headers });
   }
@@ -57,7 +58,7 @@ export function otlpError(request: Request, failure: AppError, headers: Headers)
 }
 
 function statusOf({ code, status }: AppError): number {
-  if (code === "internal") return UNAVAILABLE;
+  if (code === "internal" || code === "request_timeout") return UNAVAILABLE;
   return code === "invalid_request" ? 400 : status;
 }
 
