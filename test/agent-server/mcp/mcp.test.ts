@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { toTools } from "../../../src/agent-server/mcp/tools.ts";
+import type { Assistant } from "../../../src/agent-server/threads/api/assistants/assistant-schema.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -121,6 +124,19 @@ describe("the tools", () => {
     });
     // A plain function has no schema: it takes any object.
     expect(listed.find(({ name }) => name === "plain")?.inputSchema).toEqual({ type: "object" });
+  });
+
+  test("have unique names, also when an assistant has the name of a suffixed one", () => {
+    const ids = [newId(), newId(), newId()];
+    const names = ["Support", "Support", `Support-${ids[1]?.slice(-8)}`];
+    const listed = names.map((name, n) => ({
+      name,
+      graph_id: "typed",
+      assistant_id: ids[n] ?? "",
+    }));
+    const tools = toTools(listed as Assistant[]);
+    expect(new Set(tools.map(({ name }) => name)).size).toBe(3);
+    expect(tools.slice(0, 2).map(({ name }) => name)).toEqual(["Support", names[2]]);
   });
 
   test("of one name stay apart, and each runs its own", async () => {
