@@ -234,6 +234,8 @@ describe("commands and time travel", () => {
       ...forked.log,
       "c",
     ]);
+    const named = { checkpoint_id: "", checkpoint: { checkpoint_id } };
+    expect((await thread.wait("steps", named)).log).toEqual(["a", "b", "c"]);
     const all = (await history(thread)).map(({ checkpoint }) => checkpoint.checkpoint_id);
     expect(all).toEqual(expect.arrayContaining(states.map((s) => s.checkpoint.checkpoint_id)));
   });

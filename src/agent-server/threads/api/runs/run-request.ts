@@ -14,7 +14,7 @@ import type { KeyedRun } from "./idempotency.ts";
 import { tracingFields } from "./tracing-headers.ts";
 
 /** Fields that come from lookups and from the HTTP request. */
-type Resolved = {
+type RunContext = {
   assistant: RunAssistant;
   revision: RevisionRef;
   created_by: Principal;
@@ -23,45 +23,50 @@ type Resolved = {
   create_thread: NewThread | null;
   temporary: boolean;
   protocol?: "v2" | undefined;
+  /** Ids of the interrupts that the run resumes. `"input"`: its input resumes any that is pending. */
   answers?: string[] | "input" | undefined;
   after_run_id?: string | undefined;
   keyed?: KeyedRun | null;
 };
 
 /** Fills in every default. */
-export function toRunRequest(input: RunCreate, resolved: Resolved): RunRequest {
-  const { assistant_id, graph_id, config, metadata } = resolved.assistant;
-  const answers = resolved.answers ?? answersOf(input);
+export function toRunRequest(input: RunCreate, context: RunContext): RunRequest {
+  const { assistant_id, graph_id, config, metadata } = context.assistant;
+  const answers = context.answers ?? answersOf(input);
   return {
-    run_id: resolved.run_id,
+    run_id: context.run_id,
     assistant_id,
     graph_id,
     assistant: { config, metadata },
-    revision: resolved.revision,
-    created_by: resolved.created_by,
+    revision: context.revision,
+    created_by: context.created_by,
     metadata: input.metadata ?? {},
-    kwargs: toKwargs(input, resolved),
+    kwargs: toKwargs(input, context),
     multitask_strategy: input.multitask_strategy,
     after_seconds: input.after_seconds ?? 0,
-    create_thread: resolved.create_thread,
+    create_thread: context.create_thread,
     ...(answers && { answers }),
-    ...(resolved.after_run_id && { after_run_id: resolved.after_run_id }),
-    ...(resolved.keyed && { keyed: toKeyed(resolved.keyed) }),
+    ...(context.after_run_id && { after_run_id: context.after_run_id }),
+    ...(context.keyed && { keyed: toKeyed(context.keyed) }),
   };
 }
 
-/** A run from a named checkpoint forks the thread, and answers what waited there. */
+/**
+ * Returns the interrupts that must be pending for the run, `null` for a run from a named checkpoint: it forks the thread,
+ * where those that wait now do not matter.
+ */
 function answersOf({ command, checkpoint_id, checkpoint, config }: RunCreate): string[] | null {
   const named = checkpoint_id || checkpoint?.checkpoint_id || config?.configurable?.checkpoint_id;
   return named ? null : resumedInterrupts(command);
 }
 
+/** The second id is that of a run with the key on the day before. */
 function toKeyed({ run_ids: [, earlier_id], request_sha256 }: KeyedRun) {
   return { earlier_id, request_sha256 };
 }
 
-function toKwargs(input: RunCreate, resolved: Resolved): RunKwargs {
-  const { headers, temporary, assistant, protocol } = resolved;
+function toKwargs(input: RunCreate, context: RunContext): RunKwargs {
+  const { headers, temporary, assistant, protocol } = context;
   const { input: value = null, stream_mode, checkpoint_during } = input;
   return {
     input: value,
@@ -81,7 +86,7 @@ function toKwargs(input: RunCreate, resolved: Resolved): RunKwargs {
   };
 }
 
-/** Key by key over the assistant's own; an assistant that has none leaves the graph its default. */
+/** Merges the run's context over the assistant's, key by key. Without either, the graph uses its default. */
 function toContext(own: unknown, given: unknown): unknown {
   if (!isRecord(own)) return given ?? own ?? null;
   if (Object.keys(own).length === 0) return given ?? null;
@@ -97,7 +102,8 @@ function toInterrupts({ interrupt_before, interrupt_after }: RunCreate) {
 
 function toConfig(input: RunCreate, headers: Record<string, string>): WireConfig {
   const { checkpoint_id, checkpoint_ns, checkpoint_map } = input.checkpoint ?? {};
-  const id = input.checkpoint_id ?? checkpoint_id;
+  const id = input.checkpoint_id || checkpoint_id;
+  // The later wins.
   const configurable = {
     ...headers,
     ...tracingFields(headers),
