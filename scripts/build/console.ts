@@ -11,7 +11,7 @@ const ENTRY = `${SOURCE}/main.tsx`;
 /** Path of the pages below the origin. */
 const ROOT = "/console";
 
-/** Writes to a new folder first: a stack that is being started never reads half of the files. */
+/** Replaces the folder as a whole: a stack that is being started never reads half of the files. */
 export async function buildConsole(outdir: string): Promise<void> {
   const draft = `${outdir}.${process.pid}-${Date.now()}`;
   const files = join(draft, ROOT, "assets");
@@ -22,9 +22,21 @@ export async function buildConsole(outdir: string): Promise<void> {
     .replace("{{script}}", `${ROOT}/assets/${entry}`)
     .replace("{{style}}", `${ROOT}/assets/${css}`);
   await writeFile(join(draft, ROOT, "index.html"), html);
-  await rm(outdir, { recursive: true, force: true });
+  await replaceFolder(outdir, draft);
+}
+
+async function replaceFolder(path: string, draft: string): Promise<void> {
+  const old = `${draft}.old`;
+  await rename(path, old).catch(unless("ENOENT"));
   // Another process may have finished the same files first.
-  await rename(draft, outdir).catch(() => rm(draft, { recursive: true, force: true }));
+  await rename(draft, path).catch(unless("ENOTEMPTY", "EEXIST"));
+  for (const left of [draft, old]) await rm(left, { recursive: true, force: true });
+}
+
+function unless(...codes: string[]) {
+  return (error: NodeJS.ErrnoException) => {
+    if (!codes.includes(error.code ?? "")) throw error;
+  };
 }
 
 /** @returns the name of the entry's file */
@@ -49,6 +61,7 @@ async function bundlePages(outdir: string): Promise<string> {
   const isEntry = ([, { entryPoint }]: [string, { entryPoint?: string }]) => entryPoint === ENTRY;
   const [entry] = Object.entries(metafile.outputs).find(isEntry) ?? [];
   if (entry === undefined) throw new Error("esbuild wrote no entry of the console");
+  // `console-sizes.ts` reads it.
   await writeFile("dist/console-meta.json", JSON.stringify(metafile));
   return entry.split("/").at(-1) ?? entry;
 }
@@ -65,12 +78,14 @@ async function writeStyles(outdir: string): Promise<string> {
   for await (const path of glob(`${SOURCE}/**/*.tsx`)) {
     for (const word of (await readFile(path, "utf8")).split(/[\s"'`<>={};]+/)) candidates.add(word);
   }
-  const { code } = await build({
+  const { outputFiles } = await build({
     stdin: { contents: compiler.build([...candidates]), loader: "css" },
     minify: true,
     write: false,
     logLevel: "error",
-  }).then(({ outputFiles: [file] }) => ({ code: file?.text ?? "" }));
+  });
+  const code = outputFiles[0]?.text;
+  if (!code) throw new Error("esbuild wrote no styles of the console");
   const hash = createHash("sha256").update(code).digest("hex").slice(0, 8).toUpperCase();
   const name = `console-${hash}.css`;
   await writeFile(`${outdir}/${name}`, code);
