@@ -7,7 +7,7 @@ import { useItem } from "../../api/use-item.ts";
 import { ServingPage } from "../../runs/serving-page.tsx";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
-import { Pager } from "../../ui/blocks/pager.tsx";
+import { NoRows, Pager } from "../../ui/blocks/pager.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
@@ -77,7 +77,9 @@ function Assistants({ deployment, polling }: Props) {
               }
             >
               {rows.length === 0 ? (
-                <Empty title="No assistant has this name">Search for another name.</Empty>
+                <NoRows noun="assistant" offset={offset}>
+                  <Empty title="No assistant has this name">Search for another name.</Empty>
+                </NoRows>
               ) : (
                 <DataTable
                   label="Assistants"

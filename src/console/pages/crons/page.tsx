@@ -10,7 +10,7 @@ import { ServingPage } from "../../runs/serving-page.tsx";
 import { agentPath } from "../../runs/stream/agent.ts";
 import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
-import { Pager } from "../../ui/blocks/pager.tsx";
+import { NoRows, Pager } from "../../ui/blocks/pager.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { shortId } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
@@ -82,7 +82,9 @@ function Crons({ deployment, polling }: Props) {
               }
             >
               {rows.length === 0 ? (
-                <NoCrons />
+                <NoRows noun="cron" offset={offset}>
+                  <NoCrons />
+                </NoRows>
               ) : (
                 <CronTable rows={rows} chosen={cron} deployment={deployment.id} />
               )}

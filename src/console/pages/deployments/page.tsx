@@ -6,7 +6,7 @@ import { useMay } from "../../api/session.ts";
 import { DeploymentTable, pollOf } from "../../deployments/table.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
-import { Pager } from "../../ui/blocks/pager.tsx";
+import { NoRows, Pager } from "../../ui/blocks/pager.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
@@ -58,7 +58,9 @@ export function DeploymentsPage() {
             }
           >
             {resources.length === 0 ? (
-              <NoDeployments name={q} />
+              <NoRows noun="deployment" offset={offset}>
+                <NoDeployments name={q} />
+              </NoRows>
             ) : (
               <DeploymentTable rows={resources} />
             )}

@@ -4,7 +4,7 @@ import { apiPath } from "../../api/path.ts";
 import { useItem } from "../../api/use-item.ts";
 import { LiveControl, type Polling } from "../../shell/live-control.tsx";
 import { TopBar } from "../../shell/top-bar.tsx";
-import { Pager } from "../../ui/blocks/pager.tsx";
+import { NoRows, Pager } from "../../ui/blocks/pager.tsx";
 import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, Panel } from "../../ui/panel.tsx";
@@ -118,10 +118,12 @@ function ItemTable({ items, offset }: { items: StoreItem[]; offset: number }) {
       }
     >
       {items.length === 0 ? (
-        <Empty title="No items">
-          Agents write items with <code>store.put</code>, and clients with{" "}
-          <code>client.store.putItem</code>.
-        </Empty>
+        <NoRows noun="item" offset={offset}>
+          <Empty title="No items">
+            Agents write items with <code>store.put</code>, and clients with{" "}
+            <code>client.store.putItem</code>.
+          </Empty>
+        </NoRows>
       ) : (
         <DataTable
           label="Items"

@@ -55,7 +55,8 @@ export function DetailsTab({ view, thread_id, mayDelete }: Props) {
 /** Links to the revision of the last run, the log of that time and the traces of the thread. */
 function AgentLinks({ view, thread_id }: Omit<Props, "mayDelete">) {
   const workspace = useWorkspaceId();
-  const id = view.deployment.split("@")[0] ?? "";
+  // A revision may follow after the "@".
+  const [id = ""] = view.deployment.split("@");
   const last = view.inOrder.at(-1);
   const { data: deployment } = useApiQuery<Deployment>(apiPath`/v2/deployments/${id}`);
   const { revision_id } = useTraceMetadata(last?.run_id) ?? {};
@@ -107,15 +108,15 @@ function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id
           isDestructive
           onAct={async () => {
             await mutateAsync();
-            // Lists begin with what was read before, for a while.
+            // A list that was read before would show the thread again.
             const path = agentPath(deployment)`/threads/search`;
             client.removeQueries({ queryKey: [workspace, path] });
             await navigate({ to: pathTo(workspace, "/threads"), search: { deployment } });
           }}
           onClose={() => setOpen(false)}
         >
-          Its runs, checkpoints and events are deleted at once. Traces stay, and are deleted in the
-          settings of their retention. This cannot be undone.
+          Its runs, checkpoints and events are deleted at once. Traces stay until their retention
+          ends. This cannot be undone.
         </ConfirmDialog>
       )}
     </div>

@@ -1,3 +1,6 @@
+import type { ReactNode } from "react";
+import { Empty } from "../panel.tsx";
+
 type Props = {
   noun: string;
   offset: number;
@@ -39,4 +42,12 @@ export function Pager({ noun, offset, count, size, onChange }: Props) {
       </span>
     </>
   );
+}
+
+type NoRowsProps = { noun: string; offset: number; children: ReactNode };
+
+/** Shows why a list is empty, unless only a later page is. */
+export function NoRows({ noun, offset, children }: NoRowsProps) {
+  if (offset === 0) return children;
+  return <Empty title={`No more ${noun}s`}>The pages before this one have all of them.</Empty>;
 }

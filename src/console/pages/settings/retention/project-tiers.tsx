@@ -6,7 +6,7 @@ import { apiPath, under } from "../../../api/path.ts";
 import { useMay } from "../../../api/session.ts";
 import { pathTo } from "../../../state/path.ts";
 import { InlineError } from "../../../ui/blocks/inline-error.tsx";
-import { Pager } from "../../../ui/blocks/pager.tsx";
+import { NoRows, Pager } from "../../../ui/blocks/pager.tsx";
 import { DataTable, type TableColumn } from "../../../ui/data-table.tsx";
 import { AppliedSelect } from "../../../ui/form/applied-select.tsx";
 import { Empty, Panel } from "../../../ui/panel.tsx";
@@ -55,9 +55,11 @@ export function ProjectTiers({ settings }: { settings: TtlSettings }) {
       <QueryState query={query} what="The projects could not be read">
         {(projects) =>
           projects.length === 0 ? (
-            <Empty title={q === "" ? "No projects yet" : "No project has this name"}>
-              A project appears with its first trace. Its new traces can have a tier of their own.
-            </Empty>
+            <NoRows noun="project" offset={offset}>
+              <Empty title={q === "" ? "No projects yet" : "No project has this name"}>
+                A project appears with its first trace. Its new traces can have a tier of their own.
+              </Empty>
+            </NoRows>
           ) : (
             <ProjectTable projects={projects} settings={settings} />
           )
@@ -71,14 +73,14 @@ function ProjectTable({ projects, settings }: { projects: Project[]; settings: T
   return (
     <DataTable
       label="Retention of projects"
-      columns={[NAME, keptColumn(settings), ...CHANGED]}
+      columns={[NAME_COLUMN, keptColumn(settings), ...EDITABLE_COLUMNS]}
       rows={projects}
       keyOf={({ id }) => id}
     />
   );
 }
 
-const NAME: TableColumn<Project> = {
+const NAME_COLUMN: TableColumn<Project> = {
   id: "name",
   header: "Project",
   cell: (project) => <ProjectLink project={project} />,
@@ -117,7 +119,7 @@ function keptColumn(settings: TtlSettings): TableColumn<Project> {
   };
 }
 
-const CHANGED: TableColumn<Project>[] = [
+const EDITABLE_COLUMNS: TableColumn<Project>[] = [
   {
     id: "tier",
     header: "Tier",
@@ -128,13 +130,14 @@ const CHANGED: TableColumn<Project>[] = [
   {
     id: "stored",
     header: "Stored",
+    // A rate that is changed elsewhere resets the editor.
     cell: (project) => <SamplingRate key={project.sampling_rate} project={project} />,
     card: "full",
     width: "150px",
   },
   {
     id: "redactions",
-    header: "Replaced",
+    header: "Redactions",
     cell: (project) => <ProjectRedactions project={project} />,
     card: "full",
     width: "150px",
