@@ -46,7 +46,10 @@ function delayOf(error: unknown, attempt: number): number | null {
   return error instanceof TableBusy && attempt < MAX_POLLS ? POLL_MS : null;
 }
 
-/** Creates the row of the first window. */
+/**
+ * Claims the lease with a greater fencing token. The first window creates the row of the table.
+ * @throws TableBusy while another window has the lease
+ */
 export async function claimTable(env: Env, owner: TableOwner, now: Date): Promise<TableRow> {
   const at = now.toISOString();
   const lease = { lease_expires_at: leaseUntil(now, LEASE_MS), updated_at: at };
@@ -71,6 +74,7 @@ export async function claimTable(env: Env, owner: TableOwner, now: Date): Promis
   return row;
 }
 
+/** @returns whether the lease is still held: otherwise nothing has changed */
 export async function changeTable(
   env: Env,
   { schedule_id, token }: TableRow,

@@ -4,14 +4,14 @@ import { decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import type { ChangePosition } from "../reads/changed-runs.ts";
 
-/**
- * Position of a follower: the newest sequence that it has read of each partition, and the traces below this one whose
- * runs it has.
- */
+/** Position of a follower of a trace. */
 export type TraceCursor = {
   trace_id: string;
+  /** Partition of the root, `null` while it is unknown. */
   home: Home | null;
+  /** Newest sequence that was read of each partition, by `seqKey`. */
   seqs: Record<string, number>;
+  /** Traces of agents that this one called. Their runs were read. */
   called: string[];
 };
 
@@ -37,13 +37,12 @@ export function seqKey({ project_id, day, slot }: PartitionKey): string {
   return `${project_id}/${day}/${slot}`;
 }
 
-/**
- * Position of a follower in each partition that changed lately, by `{day}/{slot}`. All other
- * partitions are read up to `base`.
- */
+/** Position of a follower of a project. */
 export type ChangesCursor = {
   project_id: string;
+  /** Sequence, in microseconds, up to which all partitions without a position are read. */
   base: number;
+  /** In each partition that changed lately, by `{day}/{slot}`. */
   positions: Record<string, ChangePosition>;
 };
 
@@ -54,8 +53,9 @@ export function writeChangesCursor({ project_id, base, positions }: ChangesCurso
 
 export function readChangesCursor(text: string, project_id: string): ChangesCursor {
   const { p, b, w } = decodeCursor(text);
-  const positions = Array.isArray(w) ? w.map(toPosition) : [null];
-  if (p === project_id && Number.isSafeInteger(b) && positions.every((one) => one !== null)) {
+  const positions = Array.isArray(w) ? w.map(toPosition) : null;
+  const isOwn = p === project_id && Number.isSafeInteger(b);
+  if (isOwn && positions?.every((one) => one !== null)) {
     return { project_id, base: Number(b), positions: Object.fromEntries(positions) };
   }
   const rule = "is invalid; send the cursor of an earlier answer about this project, or none";

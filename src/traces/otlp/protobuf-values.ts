@@ -6,11 +6,11 @@ import { type Attributes, type DecodeBudget, SpanError, spendValue } from "./spa
  * bytes, because spans consist of small values.
  */
 export function readKeyValue(reader: BinaryReader, into: Attributes, budget: DecodeBudget): void {
-  const [key, value] = toPair(reader, budget, 0);
+  const [key, value] = readPair(reader, budget, 0);
   into.set(key, value);
 }
 
-function toPair(reader: BinaryReader, budget: DecodeBudget, depth: number): [string, unknown] {
+function readPair(reader: BinaryReader, budget: DecodeBudget, depth: number): [string, unknown] {
   spendValue(budget, depth);
   let key = "";
   let value: unknown = null;
@@ -19,23 +19,23 @@ function toPair(reader: BinaryReader, budget: DecodeBudget, depth: number): [str
     const [field, type] = reader.tag();
     if (field === 1 && type === WireType.LengthDelimited) key = reader.string();
     else if (field === 2 && type === WireType.LengthDelimited) {
-      value = toValue(reader, budget, depth);
+      value = readValue(reader, budget, depth);
     } else reader.skip(type, field);
   }
   assertEnd(reader, end);
   return [key, value];
 }
 
-/** Converts an AnyValue to JSON: bytes to base64, integers that a double cannot hold to text. */
-function toValue(reader: BinaryReader, budget: DecodeBudget, depth: number): unknown {
+/** Reads an AnyValue as JSON: bytes to base64, integers that a double cannot hold to text. */
+function readValue(reader: BinaryReader, budget: DecodeBudget, depth: number): unknown {
   spendValue(budget, depth);
   let value: unknown = null;
   const end = endOf(reader);
   while (reader.pos < end) {
     const [field, type] = reader.tag();
-    const read = TYPES[field] === type ? READERS[field] : undefined;
-    if (read === undefined) reader.skip(type, field);
-    else value = read(reader, budget, depth);
+    const known = FIELDS[field];
+    if (known?.type === type) value = known.read(reader, budget, depth);
+    else reader.skip(type, field);
   }
   assertEnd(reader, end);
   return value;
@@ -43,33 +43,38 @@ function toValue(reader: BinaryReader, budget: DecodeBudget, depth: number): unk
 
 type ValueReader = (reader: BinaryReader, budget: DecodeBudget, depth: number) => unknown;
 
-const TYPES: Record<number, WireType> = {
-  1: WireType.LengthDelimited,
-  2: WireType.Varint,
-  3: WireType.Varint,
-  4: WireType.Bit64,
-  5: WireType.LengthDelimited,
-  6: WireType.LengthDelimited,
-  7: WireType.LengthDelimited,
+/** Fields of AnyValue by number. */
+const FIELDS: Record<number, { type: WireType; read: ValueReader }> = {
+  // string_value
+  1: { type: WireType.LengthDelimited, read: (reader) => reader.string() },
+  // bool_value
+  2: { type: WireType.Varint, read: (reader) => reader.bool() },
+  // int_value
+  3: { type: WireType.Varint, read: (reader) => toInteger(reader.int64()) },
+  // double_value
+  4: { type: WireType.Bit64, read: (reader) => toDouble(reader.double()) },
+  // array_value
+  5: { type: WireType.LengthDelimited, read: readList },
+  // kvlist_value
+  6: { type: WireType.LengthDelimited, read: readPairs },
+  // bytes_value
+  7: {
+    type: WireType.LengthDelimited,
+    read: (reader) => Buffer.from(reader.bytes()).toString("base64"),
+  },
 };
 
-const READERS: Record<number, ValueReader> = {
-  1: (reader) => reader.string(),
-  2: (reader) => reader.bool(),
-  3: (reader) => toInteger(reader.int64()),
-  4: (reader) => toDouble(reader.double()),
-  5: (reader, budget, depth) => {
-    const list: unknown[] = [];
-    forEachItem(reader, () => list.push(toValue(reader, budget, depth + 1)));
-    return list;
-  },
-  6: (reader, budget, depth) => {
-    const pairs: [string, unknown][] = [];
-    forEachItem(reader, () => pairs.push(toPair(reader, budget, depth + 1)));
-    return Object.fromEntries(pairs);
-  },
-  7: (reader) => Buffer.from(reader.bytes()).toString("base64"),
-};
+function readList(reader: BinaryReader, budget: DecodeBudget, depth: number): unknown[] {
+  const list: unknown[] = [];
+  forEachItem(reader, () => list.push(readValue(reader, budget, depth + 1)));
+  return list;
+}
+
+function readPairs(reader: BinaryReader, budget: DecodeBudget, depth: number): object {
+  const pairs: [string, unknown][] = [];
+  forEachItem(reader, () => pairs.push(readPair(reader, budget, depth + 1)));
+  return Object.fromEntries(pairs);
+}
 
 /** Visits the items of an ArrayValue or KeyValueList. */
 function forEachItem(reader: BinaryReader, read: () => void): void {
@@ -88,7 +93,7 @@ function endOf(reader: BinaryReader): number {
   return reader.pos + length;
 }
 
-/** Bytes of a message that belong to the next one are damaged. */
+/** Refuses a value that goes past the end of its message. */
 function assertEnd(reader: BinaryReader, end: number): void {
   if (reader.pos !== end || end > reader.len) throw new SpanError("malformed span");
 }

@@ -2,7 +2,9 @@ import type { TraceRunRow } from "../rows/rows.ts";
 import type { ChangedPage } from "./changed-runs.ts";
 import type { RowsPage } from "./scan-page.ts";
 
+/** Scores of a key: their number and mean. */
 export type FeedbackStat = { key: string; n: number; avg: number | null };
+/** How often a run was given a value of a key. */
 export type FeedbackValue = { key: string; value: string; n: number };
 
 /** Runs with their feedback. */
