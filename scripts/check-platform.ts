@@ -47,7 +47,7 @@ const { values } = readOptions({
 const selected = select(values.only);
 const target = new Target(readSettings());
 process.once("SIGINT", () => cleanUp().finally(() => process.exit(130)));
-const results = await performAll(selected, target, { only: values.only, is_long: values.long });
+const results = await performAll(selected, target, { names: values.only, with_long: values.long });
 await cleanUp();
 const count = (wanted: string) => results.filter(({ verdict }) => verdict === wanted).length;
 console.log(`\n${toText(toRows(results))}`);

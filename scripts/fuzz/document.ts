@@ -32,7 +32,7 @@ export type Operation = {
   is_public: boolean;
   parameters: Parameter[];
   body: Schema | undefined;
-  /** Content types without JSON. */
+  /** Content type of a body that is not JSON. */
   raw_type: string | undefined;
   responses: Record<string, Media>;
 };

@@ -1,10 +1,11 @@
 import { type Check, Skipped, type Target } from "./target.ts";
 
-export type Selection = { only: string[] | undefined; is_long: boolean };
+/** `names`: checks that were requested by name, which may be long. */
+export type Selection = { names: string[] | undefined; with_long: boolean };
 type Verdict = "ok" | "skipped" | "failed";
 type Result = { check: Check; verdict: Verdict; text: string; ms: number };
 
-/** Runs the checks in their order. One line each, as soon as it is known. */
+/** Runs the checks in their order, and prints a line after each. */
 export async function performAll(checks: Check[], target: Target, selection: Selection) {
   const results: Result[] = [];
   for (const check of checks) {
@@ -20,10 +21,10 @@ export async function performAll(checks: Check[], target: Target, selection: Sel
 async function perform(
   check: Check,
   target: Target,
-  { is_long, only }: Selection,
+  { with_long, names }: Selection,
 ): Promise<[Verdict, string]> {
-  const isSelected = is_long || only?.includes(check.name);
-  if (check.is_long && !isSelected) return ["skipped", "it takes minutes: give --long"];
+  const isWanted = with_long || names?.includes(check.name);
+  if (check.is_long && !isWanted) return ["skipped", "it takes minutes: give --long"];
   if (check.not_local !== undefined && target.isLocal)
     return ["skipped", `not on a local stack: ${check.not_local}`];
   try {

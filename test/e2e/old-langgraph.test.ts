@@ -1,4 +1,4 @@
-// Versions of LangGraph that lockfiles of 2024 pin, each with what it lacks.
+// Versions of LangGraph that lockfiles of 2024 pin, each with the features that it has.
 import { describe, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";

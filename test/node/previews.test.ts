@@ -22,11 +22,11 @@ test.each<[string, unknown, string]>([
     { messages: [{ content: "" }] },
     '{"messages":[{"content":""}]}',
   ],
-])("the preview of %s", (_, value, expected) => {
+])("a preview shows %s", (_, value, expected) => {
   expect(previewOf(JSON.stringify(value))).toBe(expected);
 });
 
-test("a preview is short, and deep or absent payloads have one", () => {
+test("a preview is short, also of a deep payload, and an absent payload has none", () => {
   expect(previewOf(null)).toBeNull();
   expect(previewOf(JSON.stringify("x".repeat(1000)))).toHaveLength(300);
   const deep = `${"[".repeat(5000)}"in"${"]".repeat(5000)}`;

@@ -5,7 +5,10 @@ import { exportedGraph, graphIds } from "../graphs.ts";
 import { type Graph, openGraph } from "./langgraph.ts";
 import { LangGraphEngine } from "./langgraph-engine.ts";
 
-/** Builds the entrypoint class of agents with graphs and generators beside them. */
+/**
+ * Builds the entrypoint class of agents with graphs and generators beside them.
+ * @param adapt adds what graphs of an early LangGraph lack
+ */
 export function langGraphAgent(adapt = (graph: Graph) => graph) {
   // A plain function of a LangGraph project is a graph factory, as in LangGraph's servers.
   return agentClass(graphIds, async (graph_id, config, runtime) => {

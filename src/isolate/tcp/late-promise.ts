@@ -1,4 +1,7 @@
-/** A promise whose handlers run in the call that settles it. The one that made it may be over. */
+/**
+ * A promise that outlives the request in which it was made. Its handlers are attached in the request that settles it:
+ * workerd runs none for a request that has ended.
+ */
 export class LatePromise implements PromiseLike<void> {
   #outcome: Promise<void> | null = null;
   readonly #waiting: ((outcome: Promise<void>) => void)[] = [];
@@ -33,6 +36,7 @@ export class LatePromise implements PromiseLike<void> {
   }
 
   #settle(outcome: Promise<void>) {
+    // A socket without handlers causes no unhandled rejection.
     outcome.catch(() => {});
     if (this.#outcome !== null) return;
     this.#outcome = outcome;

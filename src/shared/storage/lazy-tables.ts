@@ -1,6 +1,6 @@
 /**
- * Tables of an object that are created before their first write: a table writes two rows, an index one more. Reads of an
- * absent table return nothing. The statements never change, as objects keep the tables of their first use: another
+ * Tables of an object that are created before their first write: a table costs two billed rows, an index one more.
+ * Readers call `has` first. A released statement never changes, because objects keep the table that it made: another
  * column needs a new table.
  */
 export class LazyTables<Name extends string> {
@@ -27,13 +27,6 @@ export class LazyTables<Name extends string> {
     this.#names?.add(name);
   }
 
-  #read(): Set<string> {
-    const tables = this.sql.exec<{ name: string }>(
-      "SELECT name FROM sqlite_master WHERE type = 'table'",
-    );
-    return new Set([...tables].map(({ name }) => name));
-  }
-
   /** Skips the first read: the object is new. */
   startEmpty() {
     this.#names = new Set();
@@ -42,5 +35,12 @@ export class LazyTables<Name extends string> {
   /** Drops the cache after a failed transaction, whose tables it may hold. */
   clearCache() {
     this.#names = null;
+  }
+
+  #read(): Set<string> {
+    const tables = this.sql.exec<{ name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'table'",
+    );
+    return new Set([...tables].map(({ name }) => name));
   }
 }

@@ -1,13 +1,10 @@
+// The types of a contract as `npm run contract` froze them, against those of today. An error of tsc here is a change
+// that needs a new CONTRACT; then `Frozen` becomes the new frozen file.
 import { expectTypeOf, test } from "vitest";
 import type { AgentEntrypoint, Host } from "../../../src/isolate/contract.ts";
 import type { AgentProps, TcpEgress } from "../../../src/isolate/environment-contract.ts";
-import type * as First from "../../fixtures/artifacts/contract-1.ts";
+import type * as Contract1 from "../../fixtures/artifacts/contract-1.ts";
 import type * as Frozen from "../../fixtures/artifacts/contract-2.ts";
-
-/**
- * The types of a contract as `npm run contract` froze them, against those of today. An error of tsc here is a change
- * that needs a new CONTRACT; then `Frozen` becomes the new frozen file.
- */
 
 /**
  * Names the methods that a caller of `Used` cannot call on `Given`. Each is compared alone: tsc compares the arguments
@@ -16,9 +13,10 @@ import type * as Frozen from "../../fixtures/artifacts/contract-2.ts";
 type Misfits<Used, Given> = {
   [K in keyof Used]: K extends keyof Given ? MisfitOf<K, Used[K], Given[K]> : K;
 }[keyof Used];
-type MisfitOf<K, Used, Given> = Used extends (...args: infer A) => infer R
-  ? Given extends (...args: infer B) => infer S
-    ? [A, S] extends [B, R]
+/** `Given` takes the arguments of `Used` or more, and returns its result or less. */
+type MisfitOf<K, Used, Given> = Used extends (...args: infer UsedArgs) => infer UsedResult
+  ? Given extends (...args: infer GivenArgs) => infer GivenResult
+    ? [UsedArgs, GivenResult] extends [GivenArgs, UsedResult]
       ? never
       : K
     : K
@@ -38,6 +36,6 @@ test("the Worker of today runs an agent of the frozen contract, as after an upgr
   expectTypeOf<AgentProps>().toExtend<Frozen.AgentProps>();
 });
 
-test("the comparison finds that the writes of contract 1 have no path", () => {
-  expectTypeOf<Misfits<First.Host, Host>>().toEqualTypeOf<"commit">();
+test("the comparison of contracts names a method whose arguments have changed", () => {
+  expectTypeOf<Misfits<Contract1.Host, Host>>().toEqualTypeOf<"commit">();
 });

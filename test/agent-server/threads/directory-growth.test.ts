@@ -40,10 +40,10 @@ function smallDirectory(max_threads: number) {
   DIRECTORY_SIZE.overrides.set(deployment_id, max_threads);
   const publish = async (change: EntryChange = {}): Promise<DirectoryEntry> => {
     const entry = entryOf({ deployment_id, ...change });
-    for (let n = 0; n < 4; n++) {
-      const { move_to: generation } = await publishEntryNow(env, entry);
-      if (generation === null) return entry;
-      entry.slot = slotOf(entry.thread_id, generation);
+    for (let generation = 0; generation < 4; generation++) {
+      const { move_to } = await publishEntryNow(env, entry);
+      if (move_to === null) return entry;
+      entry.slot = slotOf(entry.thread_id, move_to);
     }
     throw new Error("No object takes the thread");
   };
@@ -126,7 +126,7 @@ test("a late entry of a thread that another object has adds no second one", asyn
   expect(await find({ ids: [late.thread_id] })).toMatchObject([{ status: "error" }]);
 });
 
-test("threads of an object that is full still change, and are removed", async () => {
+test("threads of a full object of the directory still change", async () => {
   const { deployment_id, publish, find } = smallDirectory(1);
   const first = await publish();
   await publish();
@@ -137,7 +137,7 @@ test("threads of an object that is full still change, and are removed", async ()
 
 const SORTED = ["thread_id", "status", "created_at", "updated_at", "state_updated_at"] as const;
 
-test("pages in each order and by each filter have what one object has", async () => {
+test("a directory of several objects pages as one object does, in each order and filter", async () => {
   const thread = fc.record({
     status: fc.constantFrom("idle", "busy", "interrupted", "error"),
     created: fc.nat(8),
@@ -174,8 +174,10 @@ test("pages in each order and by each filter have what one object has", async ()
         pages.push(...page.slice(0, limit));
       }
       expect(keys(pages)).toEqual(keys(whole));
-      const [paged, all] = [pages, whole].map((rows) => rows.map((row) => row.thread_id).sort());
-      expect(paged).toEqual(all);
+      const [paged, unpaged] = [pages, whole].map((rows) =>
+        rows.map((row) => row.thread_id).sort(),
+      );
+      expect(paged).toEqual(unpaged);
       const isFound = ({ metadata }: (typeof pages)[number]) =>
         choice.metadata.color === undefined || metadata.color === choice.metadata.color;
       expect(pages.every(isFound)).toBe(true);
@@ -211,7 +213,7 @@ test("a thread with the id of one whose removal was lost has one entry, in the o
   expect(rows).toEqual([{ thread_id }]);
 });
 
-test("threads of a deployment that outgrows an object are found, cancelled and deleted", async () => {
+test("threads of a deployment that outgrows an object are found, cancelled and deleted with its storage", async () => {
   const ours = await workspace();
   const { deployment_id } = await testDeployment(ours.workspace_id);
   DIRECTORY_SIZE.overrides.set(deployment_id, 2);
@@ -242,6 +244,7 @@ test("threads of a deployment that outgrows an object are found, cancelled and d
   const { now } = Date;
   vi.spyOn(Date, "now").mockImplementation(() => now() + 3 * MAX_ENTRY_AGE_MS);
   const slots = slotsUpTo(knownGeneration(deployment_id));
+  // The first object goes last: it knows the others.
   for (const slot of slots.toReversed()) await runDurableObjectAlarm(stubOf(deployment_id, slot));
   const kept = await Promise.all(
     slots.map((slot) =>

@@ -20,7 +20,7 @@ import { graphsModule } from "../../../src/control-plane/builds/types/graphs-mod
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-test("of several hashes the strongest counts", async () => {
+test("the strongest of several hashes counts", async () => {
   const sha1 = "sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=";
   const sha512 =
     "sha512-m3HSJL1i83hdltRq0+o9czGb+8KJDKra4t/3JRlnPKcjI8PZm6XBHXx6zG4UuMXaDEZjR1wuXDre9G9zvN7AQw==";
@@ -160,7 +160,7 @@ test("a package that unpacks to more than its limit is refused while it is read"
   await expect(packPackage(zeros, 1024 * 1024)).rejects.toThrow("too large unpacked");
 });
 
-test("a package of 9 MB is unpacked after the small ones", async () => {
+test("a package that is too large to be unpacked beside others is installed", async () => {
   const packed = await tarball({ "package/a.js": "a".repeat(9 * 1024 * 1024) });
   const found = await sha512(packed);
   await storage().writeTarball(found, packed.byteLength, new Blob([packed]).stream());

@@ -25,7 +25,10 @@ type Step = { from: string; to: string; message: string };
 const run = promisify(execFile);
 const ANSWER = "return { messages: [await chooseModel()";
 
-/** A chat with two revisions, threads of each status, and all that belongs to an agent. */
+/**
+ * A chat with two revisions, threads of each status, and all that belongs to an agent.
+ * @param words plain or hostile texts: the pages must show either as they are
+ */
 export async function seedAgent(access: Access, words: Words): Promise<SeededAgent> {
   const branch = `console-${crypto.randomUUID().slice(0, 8)}`;
   await pushCommits(access, branch, [
@@ -40,6 +43,7 @@ export async function seedAgent(access: Access, words: Words): Promise<SeededAge
   ]);
   const [chat, broken] = await Promise.all([
     deploy(access, words, "support-agent", branch),
+    // The repository has no such branch, so that its build fails.
     deploy(access, words, "research-agent", "release"),
   ]);
   await awaitDeployed(access, chat);
@@ -122,7 +126,7 @@ async function seedThreads(access: Access, id: string, words: Words) {
     talk("Edsger", words.text("Good morning!")),
     talk("Barbara", "Please refund order 2210 with 5.00"),
   ]);
-  // The log shows its last lines.
+  // Last, so that the end of the log shows the failure.
   const failed = await talk("Grace", words.long("Fail: the parcel service is unknown"));
   return { waiting, failed };
 }

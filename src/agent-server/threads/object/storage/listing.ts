@@ -6,11 +6,15 @@ import type { CachedThreadRow } from "./cached-thread-row.ts";
 /** A temporary thread whose run ends sooner has no entry in the directory, and costs no write. */
 const LIST_AFTER_MS = 1000;
 
-/** The entry of the thread in the directory, and whether it is current. */
+/**
+ * The entry of the thread in the directory, and whether it is current. The mark `directory_sent` is the `seq` of the
+ * entry that the directory has, 0 while a first one is written, `null` when it has none.
+ */
 export class ThreadListing {
   readonly #row: CachedThreadRow;
   readonly #valuesText: () => string | null;
-  #isMarkStored = false;
+  /** Since the last restart. */
+  #hasStoredMark = false;
   #digested: { at: string; digest: string } | null = null;
 
   constructor(row: CachedThreadRow, valuesText: () => string | null) {
@@ -22,6 +26,7 @@ export class ThreadListing {
   get isStale(): boolean {
     const { temporary, ended_at, status, directory_seq, directory_sent } = this.#row.get();
     if (temporary === 0) return (directory_sent ?? 0) < directory_seq;
+    // Once it has ended, an entry that was published is to be removed.
     return ended_at === null ? status === "busy" && !directory_sent : directory_sent !== null;
   }
 
@@ -70,7 +75,7 @@ export class ThreadListing {
   /** `seq` of the entry that was written, `0` before a write, `null` after a removal. */
   markPublished(seq: number | null) {
     this.#row.set({ directory_sent: seq });
-    this.#isMarkStored = true;
+    this.#hasStoredMark = true;
   }
 
   /**
@@ -78,14 +83,14 @@ export class ThreadListing {
    * thread would be published again after each.
    */
   get canMarkLater(): boolean {
-    return this.#isMarkStored && this.#row.get().temporary === 0;
+    return this.#hasStoredMark && this.#row.get().temporary === 0;
   }
 
   markPublishedLater(seq: number) {
     this.#row.setLater({ directory_sent: seq });
   }
 
-  /** The object that was to have the entry takes no new threads. */
+  /** Moves the entry to the object of a later generation: that of the present one takes no new threads. */
   moveTo(generation: number) {
     const { thread_id } = this.#row.get();
     this.#row.set({ directory_slot: slotOf(thread_id, generation) });
@@ -93,6 +98,6 @@ export class ThreadListing {
 
   /** The thread is new: a restart before its first change may publish it again. */
   startEmpty() {
-    this.#isMarkStored = true;
+    this.#hasStoredMark = true;
   }
 }
