@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
+import { log } from "../../shared/log.ts";
 import { retry } from "../../shared/work/backoff.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
 import { isUnleased, LeaseLost, leaseUntil } from "../../shared/work/lease.ts";
@@ -32,8 +33,13 @@ export async function withTable<T>(
     return await work(table, AbortSignal.any([signal, heartbeat.signal]));
   } finally {
     heartbeat.stop();
-    await changeTable(env, table, { lease_expires_at: null });
+    await releaseTable(env, table).catch((error) => log.error("table_lease_kept", error));
   }
+}
+
+/** A renewal that is still under way finds another token. */
+function releaseTable(env: Env, table: TableRow): Promise<boolean> {
+  return changeTable(env, table, { lease_expires_at: null, token: table.token + 1 });
 }
 
 class TableBusy extends AppError {

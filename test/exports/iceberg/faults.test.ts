@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { addToTable } from "../../../src/exports/iceberg/commit.ts";
-import { changeTable, claimTable } from "../../../src/exports/iceberg/table-lease.ts";
+import { changeTable, claimTable, withTable } from "../../../src/exports/iceberg/table-lease.ts";
 import { LEASE_MS } from "../../../src/exports/limits.ts";
 import {
   call,
@@ -82,6 +82,15 @@ test("a commit that D1 has is published by the next window", async () => {
   const exports = metadata.snapshots.map(({ summary }) => summary["heddle.export-id"]);
   expect(exports).toEqual([first, second, third]);
   expect((await scan(metadata)).rows).toBe(2);
+});
+
+test("a renewal that comes after the release of a table does not lease it again", async () => {
+  const { schedule } = await scheduleTable(ours, project, 0);
+  const owner = { schedule_id: schedule.id, workspace_id: ours.workspace_id };
+  const table = await withTable(env, owner, new AbortController().signal, async (row) => row);
+  const lease_expires_at = new Date(Date.now() + LEASE_MS).toISOString();
+  expect(await changeTable(env, table, { lease_expires_at })).toBe(false);
+  expect((await claimTable(env, owner, new Date())).token).toBeGreaterThan(table.token);
 });
 
 test("a writer that died leaves the table after its lease, and cannot change it then", async () => {
