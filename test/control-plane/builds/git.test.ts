@@ -1,6 +1,18 @@
 import { afterEach, expect, test, vi } from "vitest";
+import type { BuildOrder, BuildStore } from "../../../src/control-plane/builds/contract.ts";
 import { fetchByGit } from "../../../src/control-plane/builds/source/git.ts";
 import { toRepository } from "../../../src/control-plane/builds/source/hosts.ts";
+import { fetchSource } from "../../../src/control-plane/builds/source/source.ts";
+import {
+  blob,
+  commit,
+  oidOf,
+  type PackObject,
+  packAnswer,
+  packOf,
+  refsAnswer,
+  tree,
+} from "../../support/git-packs.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -33,4 +45,70 @@ test.each(answers)("a host that answers git with %s is source_unavailable", asyn
     reason: "source_unavailable",
     message: expect.stringContaining("pages.test"),
   });
+});
+
+const REFS_TYPE = "application/x-git-upload-pack-advertisement";
+
+/** Serves a repository by git at one URL; other addresses get `otherwise`. */
+function serveGit(url: string, objects: PackObject[], otherwise: () => Response) {
+  const head = oidOf(objects.at(-1) as PackObject);
+  const answers: Record<string, () => Response> = {
+    [`${url}/info/refs?service=git-upload-pack`]: () =>
+      new Response(refsAnswer(head), { headers: { "content-type": REFS_TYPE } }),
+    [`${url}/git-upload-pack`]: () => new Response(packAnswer(packOf(objects), head)),
+  };
+  return vi.spyOn(globalThis, "fetch").mockImplementation(async (input) => {
+    const requested = String(input instanceof Request ? input.url : input);
+    return answers[requested]?.() ?? otherwise();
+  });
+}
+
+function fetchRepository(repo_url: string, token: string | null = null) {
+  const order: BuildOrder = {
+    allow_private: true,
+    deployment_id: "dep-1",
+    revision_id: "rev-1",
+    source: { kind: "git", repo_url, repo_ref: "main", token },
+    config_path: "langgraph.json",
+    registry_url: "https://registry.example.com/",
+  };
+  return fetchSource({} as BuildStore, order);
+}
+
+const readme = blob("# Hello");
+const root = tree([["100644", "README.md", oidOf(readme)]]);
+const REPOSITORY = [readme, root, commit(oidOf(root))];
+
+test.each([
+  ["without a suffix", "https://dev.azure.test/acme/My%20Project/_git/chat", 404, ""],
+  ["with a page for other addresses", "https://dev.azure.test/acme/p/_git/chat", 200, ""],
+  ["with the suffix", "https://git.test/acme/chat", 401, ".git"],
+])("a repository is found by its URL %s", async (_, url, status, suffix) => {
+  const headers = { "content-type": "text/html" };
+  serveGit(`${url}${suffix}`, REPOSITORY, () => new Response("page", { status, headers }));
+  const { tree } = await fetchRepository(url);
+  expect([...tree.files.keys()]).toEqual(["README.md"]);
+});
+
+test.each([
+  [404, "source_not_found"],
+  [401, "source_unauthorized"],
+])("a repository whose URLs are refused with %s is %s", async (status, reason) => {
+  const fetches = serveGit("https://git.test/x", REPOSITORY, () => new Response("", { status }));
+  const fetched = fetchRepository("https://git.test/acme/chat", "token");
+  await expect(fetched).rejects.toMatchObject({ reason });
+  const urls = fetches.mock.calls.map(([url]) => String(url));
+  expect(urls.filter((url) => url.includes("/info/refs"))).toHaveLength(2);
+});
+
+test("a missing repository of a known host costs one request by git", async () => {
+  const fetches = serveGit(
+    "https://git.test/x",
+    REPOSITORY,
+    () => new Response("", { status: 404 }),
+  );
+  await expect(fetchRepository("https://github.com/acme/chat")).rejects.toMatchObject({
+    reason: "source_not_found",
+  });
+  expect(fetches).toHaveBeenCalledTimes(2);
 });

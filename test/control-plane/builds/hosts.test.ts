@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   archivesOf,
-  cloneUrl,
+  cloneUrls,
   commitUrl,
   isKnownHost,
   toRepository,
@@ -57,7 +57,8 @@ test("an unknown host is tried in every form", () => {
       headers: { "user-agent": "heddle", authorization: "Bearer secret" },
     },
   ]);
-  expect(cloneUrl(repository)).toBe("https://git.acme.test:8443/acme/chat.git");
+  const url = "https://git.acme.test:8443/acme/chat";
+  expect(cloneUrls(repository)).toEqual([`${url}.git`, url]);
 });
 
 test.each(["acme/chat", "https://github.com/acme", "https://github.com/", "not a url"])(

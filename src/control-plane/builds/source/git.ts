@@ -9,7 +9,7 @@ import { DamagedDelta } from "./git-delta.ts";
 import { withoutPack } from "./git-lines.ts";
 import { DamagedPack, readPack } from "./git-pack.ts";
 import { readTree } from "./git-tree.ts";
-import { basicAuthorization, cloneUrl, type RepositoryAddress } from "./hosts.ts";
+import { basicAuthorization, type RepositoryAddress } from "./hosts.ts";
 
 /** Fetches one commit by git's smart HTTP, for hosts without an archive endpoint. */
 export async function fetchByGit(
@@ -26,7 +26,7 @@ export async function fetchByGit(
   const pack: Uint8Array[] = [];
   try {
     await git.init({ fs, gitdir, bare: true });
-    await git.addRemote({ fs, gitdir, remote: "origin", url: cloneUrl(repository) });
+    await git.addRemote({ fs, gitdir, remote: "origin", url: repository.clone_url });
     const { fetchHead } = await git.fetch({
       fs,
       gitdir,

@@ -7,6 +7,8 @@ export type RepositoryAddress = {
   origin: string;
   hostname: string;
   segments: string[];
+  /** The URL for git's smart HTTP. */
+  clone_url: string;
 };
 
 type HostKind = "github" | "github_enterprise" | "gitea" | "gitlab" | "bitbucket" | "loopback";
@@ -71,7 +73,9 @@ export function toRepository(repo_url: string): RepositoryAddress {
   const path = trimEnd(url.pathname, "/").replace(/\.git$/, "");
   const segments = toSegments(path);
   if (segments.length < 2) throw notARepository(repo_url);
-  return { name: segments.join("/"), origin: url.origin, hostname: url.hostname, segments };
+  const { origin, hostname } = url;
+  const clone_url = `${origin}/${join(segments)}.git`;
+  return { name: segments.join("/"), origin, hostname, segments, clone_url };
 }
 
 /** None where the path holds percents that are no text. */
@@ -118,8 +122,13 @@ function authorization(kind: HostKind, token: string): string {
   return kind === "gitea" ? `token ${token}` : `Bearer ${token}`;
 }
 
-export function cloneUrl(repository: RepositoryAddress): string {
-  return `${repository.origin}/${join(repository.segments)}.git`;
+/**
+ * Returns the URLs that may be the repository's. Most hosts have one that ends in `.git`, and redirect the other one.
+ * Azure DevOps and AWS CodeCommit have only the one without.
+ */
+export function cloneUrls(repository: RepositoryAddress): string[] {
+  const { clone_url } = repository;
+  return isKnownHost(repository) ? [clone_url] : [clone_url, clone_url.replace(/\.git$/, "")];
 }
 
 /** Smart HTTP takes the token as the password. */

@@ -13,7 +13,7 @@ import {
   type Archive,
   archivesOf,
   basicAuthorization,
-  cloneUrl,
+  cloneUrls,
   isKnownHost,
   type RepositoryAddress,
   toRepository,
@@ -71,9 +71,10 @@ async function fetchRepository(
     const commit = await fetchCommit(policy, repository, archive, unpacked.tree.commit);
     return { ...unpacked, tree: { ...unpacked.tree, commit } };
   }
-  await assertReadable(policy, repository, source.token);
+  const clone_url = await findCloneUrl(policy, repository, source.token);
   if (isKnownHost(repository)) throw refNotFound(repository, ref);
-  return { tree: await fetchByGit(policy, repository, ref, source.token), warnings: [] };
+  const tree = await fetchByGit(policy, { ...repository, clone_url }, ref, source.token);
+  return { tree, warnings: [] };
 }
 
 /** @returns `null` when the host has nothing at this address */
@@ -122,22 +123,30 @@ function toUnpackFailure(error: unknown, what: string): BuildFailure {
   return new BuildFailure("source_unavailable", message, { cause: error });
 }
 
+const REFS_TYPE = "application/x-git-upload-pack-advertisement";
+
 /** git gives the best reason for a missing archive: no repository, no permission, or no such commit. */
-async function assertReadable(
+async function findCloneUrl(
   policy: EgressPolicy,
   repository: RepositoryAddress,
   token: string | null,
-) {
-  const url = `${cloneUrl(repository)}/info/refs?service=git-upload-pack`;
-  const response = await get(policy, url, {
+): Promise<string> {
+  const headers = {
     "user-agent": "git/heddle",
     ...(token === null ? {} : { authorization: basicAuthorization(token) }),
-  });
-  await response.body?.cancel();
-  if (response.ok) return;
-  if (isBusy(response)) throw unavailable(repository, response.status);
+  };
+  const statuses: number[] = [];
+  for (const url of cloneUrls(repository)) {
+    const response = await get(policy, `${url}/info/refs?service=git-upload-pack`, headers);
+    await response.body?.cancel();
+    if (isBusy(response)) throw unavailable(repository, response.status);
+    if (response.ok && response.headers.get("content-type") === REFS_TYPE) return url;
+    statuses.push(response.status);
+  }
+  // A page for every address: git reports it.
+  if (statuses.some((status) => status < 300)) return repository.clone_url;
   if (token === null) throw repositoryNotFound(repository);
-  throw response.status === 404 ? notFound(repository) : rejected(repository);
+  throw statuses.every((status) => status === 404) ? notFound(repository) : rejected(repository);
 }
 
 async function get(
