@@ -1,6 +1,7 @@
 import { sendAllOrLeave } from "../../shared/work/queue.ts";
 
-export type BuildMessage = { type: "build"; revision_id: string };
+/** `reports` counts reports of the build's end that the repository host did not accept. */
+export type BuildMessage = { type: "build"; revision_id: string; reports?: number };
 /** `updated_at` of the row when it was sent: another value makes it stale. Messages before the field lack it. */
 export type DeletionMessage = {
   type: "deployment_deletion";
@@ -11,6 +12,17 @@ export type DeletionMessage = {
 export function sendBuilds(env: Env, revision_ids: readonly string[]): Promise<void> {
   const messages = revision_ids.map((revision_id) => ({ type: "build", revision_id }) as const);
   return sendAllOrLeave<BuildMessage>(env.BUILDS, messages);
+}
+
+/** Delays of repeated reports in seconds: a host may be down for hours. */
+const REPORT_DELAYS_S = [30, 120, 600, 3600, 6 * 3600];
+
+/** Sends the message of an ended build again. Does nothing after the last of the repeated reports. */
+export async function sendReport(env: Env, revision_id: string, reports: number): Promise<void> {
+  const delay_s = REPORT_DELAYS_S[reports - 1];
+  if (delay_s === undefined) return;
+  const message = { type: "build", revision_id, reports } as const;
+  await sendAllOrLeave<BuildMessage>(env.BUILDS, [message], delay_s);
 }
 
 export function sendDeletions(

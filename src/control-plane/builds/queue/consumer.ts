@@ -5,7 +5,7 @@ import { startHeartbeat } from "../../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../../shared/work/lease.ts";
 import { sendAllOrLeave } from "../../../shared/work/queue.ts";
 import { withTimeout } from "../../../shared/work/timeout.ts";
-import { reportCommitStatus } from "../../deployments/git/commit-status-service.ts";
+import { reportEnd } from "../../deployments/git/commit-status-service.ts";
 import { readToken } from "../../deployments/git/integration-service.ts";
 import {
   claimBuild,
@@ -55,16 +55,17 @@ const REFUSALS: Partial<Record<AppError["code"], BuildFailureReason>> = {
 class IsolateLost extends Error {}
 
 /** Runs one attempt of a build. Throws when a next attempt should follow. */
-export async function consumeBuild(env: Env, message: { revision_id: string }): Promise<void> {
-  const { revision_id } = message;
-  const build = await claimBuild(env, revision_id, new Date());
-  if (build === null) return reportCommitStatus(env, revision_id);
+export async function consumeBuild(
+  env: Env,
+  message: { revision_id: string; reports?: number },
+): Promise<void> {
+  const build = await claimBuild(env, message.revision_id, new Date());
+  if (build === null) return reportEnd(env, message);
   const lease = startHeartbeat({
     interval_ms: HEARTBEAT_MS,
     renew: () => renewLease(env, build, new Date()),
     lost: () => leaseLost(build),
   });
-  const begun = reportCommitStatus(env, revision_id);
   try {
     await Promise.race([lease.lost, runAttempt(env, build)]);
   } catch (error) {
@@ -72,8 +73,7 @@ export async function consumeBuild(env: Env, message: { revision_id: string }): 
   } finally {
     lease.stop();
     await sendNextBuild(env, build, new Date());
-    await begun;
-    await reportCommitStatus(env, revision_id);
+    await reportEnd(env, message);
   }
 }
 
@@ -195,9 +195,13 @@ function toRefusal(error: unknown): BuildFailure {
   throw error;
 }
 
-/** A redeploy has the code of the revision that it copies: its branch may have newer commits. */
-function refOf({ trigger, repo_commit_sha, source_revision_config }: RevisionBuild): string {
-  const commit = trigger === "redeploy" ? repo_commit_sha : null;
+/**
+ * A redeploy has the code of the revision that it copies, and a next attempt the commit of the first: the branch may
+ * have newer ones. The first attempt after a push reads the branch, because hosts may deliver two pushes out of order.
+ */
+function refOf(build: RevisionBuild): string {
+  const { trigger, attempt, repo_commit_sha, source_revision_config } = build;
+  const commit = trigger === "redeploy" || attempt > 1 ? repo_commit_sha : null;
   return commit ?? source_revision_config.repo_ref ?? "";
 }
 

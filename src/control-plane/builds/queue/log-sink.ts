@@ -1,6 +1,7 @@
 import { RpcTarget } from "cloudflare:workers";
 import { Buffer } from "node:buffer";
 import { z } from "zod";
+import { reportCommitStatus } from "../../deployments/git/commit-status-service.ts";
 import { appendLog, type RevisionBuild } from "../../deployments/rollout/build-service.ts";
 import { type BuildLine, type BuildSink, COMMIT_CHARACTERS } from "../contract.ts";
 import { LOG_BYTES } from "../limits.ts";
@@ -31,6 +32,7 @@ export class LogSink extends RpcTarget implements BuildSink {
   #lines = 0;
   #bytes = 0;
   #isCut = false;
+  #isReported = false;
 
   constructor(env: Env, build: RevisionBuild) {
     super();
@@ -47,6 +49,14 @@ export class LogSink extends RpcTarget implements BuildSink {
     }
     const { steps, commit } = Progress.parse(progress);
     await appendLog(this.#env, this.#build, kept, new Date(), { steps, ...commit });
+    if (commit !== null) await this.#reportCommit();
+  }
+
+  /** The commit of a push may not be the built one: it would stay pending if it were reported before the fetch. */
+  async #reportCommit(): Promise<void> {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    await reportCommitStatus(this.#env, this.#build.id);
   }
 
   /** @returns the line, or in place of the first line over a limit a warning. */

@@ -1,8 +1,13 @@
 import { eq } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
+import { isBusy } from "../../../shared/egress/busy.ts";
 import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
 import { revisionUrl } from "../answers.ts";
+import { type BuildMessage, sendReport } from "../queue.ts";
+import { isFinished } from "../revisions.ts";
+import type { RevisionStatus } from "../schema.ts";
 import { deployments, revisions } from "../table.ts";
 import { apiHeaders, apiUrl, isHostOf, statusRequest } from "./git-host.ts";
 import { findIntegration, tokenOf } from "./integration-service.ts";
@@ -11,19 +16,46 @@ const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024 };
 
 /** Reports the status of a revision to the repository host. Best effort: a build never fails for it. */
 export async function reportCommitStatus(env: Env, revision_id: string): Promise<void> {
+  await tryReport(env, revision_id, () => true);
+}
+
+/**
+ * Reports the status of a build that has ended. Its commit stays pending at a host that does not answer, so a later
+ * message reports it again.
+ */
+export async function reportEnd(
+  env: Env,
+  { revision_id, reports = 0 }: Omit<BuildMessage, "type">,
+): Promise<void> {
+  if (await tryReport(env, revision_id, isFinished)) return;
+  await sendReport(env, revision_id, reports + 1);
+}
+
+/** @returns `false` when a later report may succeed */
+async function tryReport(
+  env: Env,
+  revision_id: string,
+  isReported: (status: RevisionStatus) => boolean,
+): Promise<boolean> {
   try {
-    await sendStatus(env, revision_id);
+    return await sendStatus(env, revision_id, isReported);
   } catch (error) {
     log.error("commit_status_not_sent", error, { revision_id });
+    return !["unavailable", "internal"].includes(AppError.from(error).code);
   }
 }
 
-async function sendStatus(env: Env, revision_id: string): Promise<void> {
+async function sendStatus(
+  env: Env,
+  revision_id: string,
+  isReported: (status: RevisionStatus) => boolean,
+): Promise<boolean> {
   const row = await readRevision(env, revision_id);
   const { integration_id, repo_url } = row?.source_config ?? {};
-  if (!row?.sha || integration_id === undefined || repo_url === undefined) return;
+  if (!row?.sha || integration_id === undefined || repo_url === undefined) return true;
+  if (!isReported(row.status)) return true;
   const integration = await findIntegration(database(env), row.workspace_id, integration_id);
-  if (!integration || !isHostOf(integration.api_url, repo_url)) return;
+  if (!integration || !isHostOf(integration.api_url, repo_url)) return true;
   const { api_url } = integration;
   // No request is at hand whose origin the URL could have.
   const target_url = env.BASE_URL ? revisionUrl(env, "", { ...row, revision_id }) : null;
@@ -36,6 +68,7 @@ async function sendStatus(env: Env, revision_id: string): Promise<void> {
   const response = await safeFetch(egressPolicy(env, "builds"), url, init, LIMITS);
   await response.body?.cancel();
   if (!response.ok) log.warn("commit_status_refused", { revision_id, status: response.status });
+  return !isBusy(response);
 }
 
 async function readRevision(env: Env, revision_id: string) {
