@@ -143,9 +143,19 @@ const TWO_FORMS = {
 
 test.each([
   ["require", "/node_modules/p/m.cjs"],
-  ["import", "/node_modules/p/m.mjs"],
-] as const)("by %s, a package without exports is %s", (kind, path) => {
+  ["import", "/node_modules/p/m.cjs"],
+] as const)("by %s, a package without exports is %s, so that it has one instance", (kind, path) => {
   expect(resolver(TWO_FORMS)("p", "/src", kind)).toMatchObject({ path });
+});
+
+test.each([
+  ["has no main", { module: "./m.mjs" }],
+  ["has a main that does not exist", { main: "./gone.js", module: "./m.mjs" }],
+])("a package that %s is its module", (_, manifest) => {
+  const files = { ...TWO_FORMS, "/node_modules/p/package.json": JSON.stringify(manifest) };
+  for (const kind of ["import", "require"] as const) {
+    expect(resolver(files)("p", "/src", kind)).toMatchObject({ path: "/node_modules/p/m.mjs" });
+  }
 });
 
 test("of JavaScript and its TypeScript, a package gives the first and the source the second", () => {

@@ -28,9 +28,11 @@ const SCRIPTS = {
   extensionAliasForExports: true,
 };
 
+/** `main` first, as in Node: with `module` first, a package that is imported and required has two instances. */
+const SCRIPT_FIELDS = ["main", "module"];
 const MAIN_FIELDS = {
-  import: ["module", "main"],
-  require: ["main", "module"],
+  import: SCRIPT_FIELDS,
+  require: SCRIPT_FIELDS,
   style: ["module", "main"],
 };
 const FOR_BROWSERS = { mainFields: ["browser", "module", "main"], aliasFields: ["browser"] };
