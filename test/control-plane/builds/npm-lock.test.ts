@@ -81,6 +81,26 @@ test("aliases, nested versions, links and native addons", () => {
   ]);
 });
 
+test("packages that the repository bundles are installed, those in a tarball are not", () => {
+  const { packages } = lock({
+    "": { bundleDependencies: ["a"] },
+    "node_modules/a": {
+      version: "1.0.0",
+      resolved: "https://registry.npmjs.org/a/-/a-1.0.0.tgz",
+      integrity: "sha512-a",
+      inBundle: true,
+    },
+    "node_modules/a/node_modules/b": { version: "1.0.0", integrity: "sha512-b", inBundle: true },
+    "node_modules/c": { version: "1.0.0", bundleDependencies: ["d"] },
+    "node_modules/c/node_modules/d": { version: "1.0.0", inBundle: true },
+  });
+  expect([...packages.keys()]).toEqual([
+    "/node_modules/a",
+    "/node_modules/a/node_modules/b",
+    "/node_modules/c",
+  ]);
+});
+
 test.each([
   ["an encoded scope that repeats", `https://h/@${"a%2f".repeat(40_000)}`],
   ["a scope that repeats", `https://h/@${"a/@".repeat(400_000)}`],

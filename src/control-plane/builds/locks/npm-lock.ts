@@ -64,10 +64,15 @@ function assertEntry(lock: string, key: string, entry: unknown): void {
   if (!isRecord(entry)) throw unresolved(`${lock}: "packages.${key}" must be an object.`);
 }
 
-/** Skips optional packages for one OS or CPU: they are native addons, which Workers cannot load. Bundled packages are in their parent's tarball. */
+/** Skips optional packages for one OS or CPU: they are native addons, which Workers cannot load. */
 function isInstalled(entry: LockEntry): boolean {
   const isNative = entry.os !== undefined || entry.cpu !== undefined;
-  return !(entry.optional && isNative) && !entry.inBundle;
+  return !(entry.optional && isNative) && !isInTarball(entry);
+}
+
+/** Packages that the repository bundles when it is published have `inBundle` too, but also an address or a hash. */
+function isInTarball({ inBundle, resolved, integrity }: LockEntry): boolean {
+  return inBundle === true && resolved === undefined && integrity === undefined;
 }
 
 function toPackage(
