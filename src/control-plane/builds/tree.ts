@@ -21,6 +21,7 @@ const READABLE =
 /** Assets of components, bundled only when they are small. */
 const ASSET = /\.(css|svg|png|jpe?g|gif|webp|woff2?)$/;
 const LOCK = /(^|\/)(yarn|bun)\.lock$/;
+const MODULES = /(^|\/)\.gitmodules$/;
 const ENVIRONMENT = /(^|\/)\.env[^/]*$|\.env$/;
 
 export function emptyTree(): Tree {
@@ -29,7 +30,7 @@ export function emptyTree(): Tree {
 
 export function isReadable(path: string, bytes: number): boolean {
   if (ASSET.test(path)) return bytes <= ASSET_BYTES;
-  return READABLE.test(path) || ENVIRONMENT.test(path) || LOCK.test(path);
+  return [READABLE, ENVIRONMENT, LOCK, MODULES].some((pattern) => pattern.test(path));
 }
 
 /** Normalizes a path of an archive. @returns `null` for the root */

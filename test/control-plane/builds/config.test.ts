@@ -33,6 +33,23 @@ test.each([
   expect(() => read(config, files)).toThrow(text);
 });
 
+const MODULES = '[submodule "lib"]\n\tpath = "lib"\n';
+
+test.each([
+  ["src/agent.ts is a Git LFS pointer", "src/agent.ts", {}],
+  ["lib/agent.ts is in the git submodule lib", "lib/agent.ts", {}],
+  ["lib/agent.ts, which does not exist", "lib/agent.ts", { "lib/other.ts": "" }],
+])("a graph whose file %s is not found", (text, path, files: Record<string, string>) => {
+  const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+  const source = { ".gitmodules": MODULES, "src/agent.ts": pointer, ...files };
+  expect(() => read({ graphs: { a: path } }, source)).toThrow(
+    expect.objectContaining({
+      reason: "graph_not_found",
+      message: expect.stringContaining(text),
+    }),
+  );
+});
+
 test("a config that is nested too deep to be stored is refused", () => {
   const deep = `{"graphs": ${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
   expect(() => readConfig(tree({ "langgraph.json": deep }), "langgraph.json")).toThrow(/nested/);

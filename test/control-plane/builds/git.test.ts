@@ -101,6 +101,24 @@ test.each([
   expect(urls.filter((url) => url.includes("/info/refs"))).toHaveLength(2);
 });
 
+test("submodules and files of Git LFS are named in warnings", async () => {
+  const modules = blob('[submodule "lib"]\n\tpath = vendor/lib\n\turl = https://git.test/lib\n');
+  const pointer = blob("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
+  const vendor = tree([["160000", "lib", "a".repeat(40)]]);
+  const top = tree([
+    ["100644", ".gitmodules", oidOf(modules)],
+    ["100644", "prompt.md", oidOf(pointer)],
+    ["40000", "vendor", oidOf(vendor)],
+  ]);
+  const objects = [modules, pointer, vendor, top, commit(oidOf(top))];
+  serveGit("https://git.test/acme/chat.git", objects, () => new Response("", { status: 404 }));
+  const { warnings } = await fetchRepository("https://git.test/acme/chat");
+  expect(warnings).toEqual([
+    expect.stringMatching(/Git LFS pointers .*: prompt\.md\. .*git lfs migrate export/),
+    expect.stringMatching(/Git submodules are empty.*: vendor\/lib\. .*commit its files/),
+  ]);
+});
+
 test("a missing repository of a known host costs one request by git", async () => {
   const fetches = serveGit(
     "https://git.test/x",

@@ -1,7 +1,8 @@
 import { isRecord } from "../../../shared/guards.ts";
-import type { NamedExport } from "../contract.ts";
+import type { BuildFailureReason, NamedExport } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { joinPath } from "../paths.ts";
+import { assertContent } from "../source/references.ts";
 import type { Tree } from "../tree.ts";
 
 export const SCRIPT = /\.[cm]?[jt]sx?$/;
@@ -10,9 +11,15 @@ export const SCRIPT = /\.[cm]?[jt]sx?$/;
 export type ConfigLocation = { tree: Tree; path: string; folder: string };
 
 /** `agent.js` may be written as `agent.ts`, as TypeScript's own imports are. */
-export function findScript(tree: Tree, source: string): string | undefined {
+export function findScript(
+  tree: Tree,
+  source: string,
+  reason: BuildFailureReason = "config_invalid",
+): string | undefined {
   const twin = source.replace(/\.([cm]?)js(x?)$/, ".$1ts$2");
-  return [source, twin].find((candidate) => tree.files.has(candidate));
+  const found = [source, twin].find((candidate) => tree.files.has(candidate));
+  assertContent(tree, found ?? source, reason);
+  return found;
 }
 
 export function wrong(path: string, key: string, wanted: string, found: unknown): BuildFailure {

@@ -3,6 +3,7 @@ import type { AgentConfig, NamedExport } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { directoryOf, joinPath } from "../paths.ts";
+import { assertContent } from "../source/references.ts";
 import { listText } from "../text.ts";
 import type { Tree } from "../tree.ts";
 import { assertAll, minutes, oneOf } from "./config-checks.ts";
@@ -27,6 +28,7 @@ type GraphEntry = AgentConfig["graphs"][string];
 /** Reads langgraph.json. Graph paths come out relative to the root of the source. */
 export function readConfig(tree: Tree, config_path: string): AgentConfig {
   const path = joinPath("", config_path);
+  assertContent(tree, path, "config_not_found");
   const bytes = tree.files.get(path);
   if (bytes === undefined) throw configNotFound(tree, path);
   const raw = toObject(path, textOf(path, bytes));
@@ -106,7 +108,7 @@ function assertScript(id: string, source: string) {
 }
 
 function findFile(tree: Tree, path: string, id: string, source: string): string {
-  const found = findScript(tree, source);
+  const found = findScript(tree, source, "graph_not_found");
   if (found !== undefined) return found;
   const target = tree.links.get(source);
   const link = target === undefined ? "" : `, a link to ${target}`;

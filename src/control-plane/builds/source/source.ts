@@ -19,6 +19,7 @@ import {
   toRepository,
 } from "./hosts.ts";
 import { followLinks } from "./links.ts";
+import { referenceWarnings } from "./references.ts";
 
 type GitSource = Extract<BuildSource, { kind: "git" }>;
 
@@ -34,10 +35,8 @@ export async function fetchSource(
 ): Promise<UnpackedSource & { name: string }> {
   const { source } = order;
   if (source.kind === "tarball") {
-    return {
-      ...followLinks(await readTarball(storage, order.config_path)),
-      name: "the uploaded tarball",
-    };
+    const unpacked = await readTarball(storage, order.config_path);
+    return { ...complete(unpacked), name: "the uploaded tarball" };
   }
   const repository = toRepository(source.repo_url);
   const policy: EgressPolicy = order;
@@ -45,7 +44,11 @@ export async function fetchSource(
     () => fetchRepository(policy, repository, source),
     isUnavailable,
   );
-  return { ...followLinks(unpacked), name: repository.name };
+  return { ...complete(unpacked), name: repository.name };
+}
+
+function complete({ tree, warnings }: UnpackedSource): UnpackedSource {
+  return followLinks({ tree, warnings: [...warnings, ...referenceWarnings(tree)] });
 }
 
 async function readTarball(storage: BuildStore, config_path: string): Promise<UnpackedSource> {
