@@ -9,6 +9,7 @@ import {
   matches,
   parseIntegrity,
 } from "../../../src/control-plane/builds/integrity.ts";
+import { installPaths } from "../../../src/control-plane/builds/packages/dependencies.ts";
 import { installer } from "../../../src/control-plane/builds/packages/install.ts";
 import {
   openPackage,
@@ -83,6 +84,27 @@ test("a package in the cache is not fetched", async () => {
   const count = await install([{ ...item, url: "https://registry.invalid/a.tgz" }]);
   expect(count).toMatchObject({ cached: 1, fetched: 0 });
   expect(installed.get("/node_modules/a")?.files().has("index.js")).toBe(true);
+});
+
+test("an optional package for some systems is left out, a required one is not", async () => {
+  const packed = await tarball({ "package/package.json": '{"os": ["darwin"]}' });
+  const found = await sha512(packed);
+  await storage().writeTarball(found, packed.byteLength, new Blob([packed]).stream());
+  const integrity = `sha512-${Buffer.from(found.hex, "hex").toString("base64")}`;
+  const log = buildLog({ log: async () => undefined });
+  const packages = new Map(
+    ["optional", "required"].map((name) => {
+      const path = `/node_modules/${name}`;
+      const url = "https://registry.invalid/a.tgz";
+      const item = { path, name, version: "1.0.0", url, integrity, needs: [] };
+      return [path, { ...item, is_optional: name === "optional" }];
+    }),
+  );
+  const install = { packages, links: new Map() };
+  const packagesOf = installer(storage(), { allow_private: false }, log);
+  await installPaths(log, packagesOf, install, packages.keys());
+  expect([...packages.keys()]).toEqual(["/node_modules/required"]);
+  expect([...packagesOf.installed.keys()]).toEqual(["/node_modules/required"]);
 });
 
 test("bytes are not cached under the hash of others", async () => {

@@ -99,3 +99,23 @@ test("a patch among the resolutions of yarn 4 is refused", () => {
   );
   expect(find("", "ms")?.refusal).toBeUndefined();
 });
+
+test("a package is optional unless a dependency requires it", () => {
+  const text = [
+    "# yarn lockfile v1",
+    'native@^1.0.0:\n  version "1.0.0"',
+    'shared@^1.0.0:\n  version "1.0.0"',
+    'user@^1.0.0:\n  version "1.0.0"\n  dependencies:\n    shared "^1.0.0"',
+  ].join("\n\n");
+  const tree = emptyTree();
+  const manifest = {
+    dependencies: { user: "^1.0.0" },
+    optionalDependencies: { native: "^1.0.0", shared: "^1.0.0" },
+  };
+  tree.files.set("package.json", new TextEncoder().encode(JSON.stringify(manifest)));
+  const workspaces = workspacesOf(tree);
+  const options = { registry_url: "https://registry.test", workspaces, project: "" };
+  const { packages } = readYarnLock("", text, options);
+  const optional = [...packages.values()].filter(({ is_optional }) => is_optional);
+  expect(optional.map(({ name }) => name)).toEqual(["native"]);
+});

@@ -25,6 +25,8 @@ export type Package = Tarball & {
   integrity: string | undefined;
   /** Names it may import: dependencies, optional and peer ones. */
   needs: string[];
+  /** Only optional dependencies lead to it: it is left out where its package.json is for some systems. */
+  is_optional?: boolean;
 };
 
 /** Use the hash of the registry: the checksums of Yarn 2 and newer are of Yarn's own archives, not of the tarball. */

@@ -6,7 +6,7 @@ import { findPackage, type Install, type Manifest, type Package } from "./instal
 
 export type Edge = { name: string; range: string; is_optional: boolean };
 
-type LockedPackage = Omit<Package, "path" | "needs"> & {
+type LockedPackage = Omit<Package, "path" | "needs" | "is_optional"> & {
   /** Differs for two copies of one version, which pnpm makes for different peers. */
   key: string;
   edges: Edge[];
@@ -56,44 +56,73 @@ function placeAll(
   root: string,
   { projects, main }: Order,
 ): Install | null {
-  let isTaken = false;
-  const install: Install = { packages: new Map(), links: new Map() };
-  const keys = new Map<string, string>();
-  const folders = new Set<string>();
-  const enter = (folder: string): Requirement[] => {
-    if (folders.has(folder)) return [];
-    folders.add(folder);
-    return graph.edgesOf(folder).map((edge) => ({ ...edge, from: folder }));
-  };
-  const link = ({ name, from }: Requirement, folder: string) => {
-    const near = findPackage(install, from, name);
-    if (near !== folder) {
-      install.links.set(`${near === null ? root : from}/node_modules/${name}`, folder);
-    }
-    return enter(folder);
-  };
-  const place = (requirement: Requirement): Requirement[] => {
-    const { name, from } = requirement;
-    const target = graph.find(requirement, from);
-    if (target === null) return [];
-    if ("folder" in target) return link(requirement, target.folder);
-    const near = findPackage(install, from, name);
-    if (near !== null && keys.get(near) === target.key) return [];
-    const at = `${near === null ? root : from}/node_modules/${name}`;
-    isTaken ||= install.packages.has(at);
-    const { key, edges, peers, ...item } = target;
-    keys.set(at, key);
-    const needs = [...edges.filter((edge) => !edge.is_optional).map((edge) => edge.name), ...peers];
-    install.packages.set(at, { ...item, path: at, needs });
-    assertBounded(path, install, at);
-    return edges.map((edge) => ({ ...edge, from: at }));
-  };
+  const layout = new Layout(path, graph, root);
   for (const folder of projects) {
     // Other folders than the agent's may have a lockfile of their own.
-    const first = enter(folder).map((each) => (folder === main ? each : optional(each)));
-    for (let level = first; level.length > 0; ) level = level.flatMap(place);
+    layout.place(layout.enter(folder).map((each) => (folder === main ? each : optional(each))));
   }
-  return isTaken ? null : install;
+  return layout.isTaken ? null : layout.install;
+}
+
+class Layout {
+  readonly install: Install = { packages: new Map(), links: new Map() };
+  isTaken = false;
+  readonly #path: string;
+  readonly #graph: LockGraph;
+  readonly #root: string;
+  readonly #keys = new Map<string, string>();
+  readonly #folders = new Set<string>();
+
+  constructor(path: string, graph: LockGraph, root: string) {
+    this.#path = path;
+    this.#graph = graph;
+    this.#root = root;
+  }
+
+  enter(folder: string): Requirement[] {
+    if (this.#folders.has(folder)) return [];
+    this.#folders.add(folder);
+    return this.#graph.edgesOf(folder).map((edge) => ({ ...edge, from: folder }));
+  }
+
+  place(requirements: Requirement[]): void {
+    for (let level = requirements; level.length > 0; ) {
+      level = level.flatMap((requirement) => this.#placeOne(requirement));
+    }
+  }
+
+  #placeOne(requirement: Requirement): Requirement[] {
+    const { name, from, is_optional } = requirement;
+    const near = findPackage(this.install, from, name);
+    const target = this.#graph.find(requirement, from);
+    if (target === null) return [];
+    if ("folder" in target) return this.#link(requirement, target.folder);
+    const item = this.install.packages.get(near ?? "");
+    if (item && this.#keys.get(item.path) === target.key) {
+      item.is_optional &&= is_optional;
+      return [];
+    }
+    const at = `${near === null ? this.#root : from}/node_modules/${name}`;
+    this.isTaken ||= this.install.packages.has(at);
+    this.#add(at, target, is_optional);
+    return target.edges.map((edge) => ({ ...edge, from: at }));
+  }
+
+  #add(at: string, { key, edges, peers, ...item }: LockedPackage, is_optional: boolean): void {
+    this.#keys.set(at, key);
+    const needs = [...edges.filter((edge) => !edge.is_optional).map((edge) => edge.name), ...peers];
+    this.install.packages.set(at, { ...item, path: at, needs, is_optional });
+    assertBounded(this.#path, this.install, at);
+  }
+
+  #link({ name, from }: Requirement, folder: string): Requirement[] {
+    const near = findPackage(this.install, from, name);
+    if (near !== folder) {
+      const at = `${near === null ? this.#root : from}/node_modules/${name}`;
+      this.install.links.set(at, folder);
+    }
+    return this.enter(folder);
+  }
 }
 
 function optional(requirement: Requirement): Requirement {

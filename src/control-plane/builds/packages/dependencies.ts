@@ -14,6 +14,7 @@ import { warnOfAdvisories } from "./advisories.ts";
 import { importersOf } from "./importers.ts";
 import type { Installer } from "./install.ts";
 import { overridesOf } from "./overrides.ts";
+import { parseManifest } from "./package-files.ts";
 import { absolute, type Lock, MANAGERS, type NpmProject } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
 import { recordedInstall } from "./resolution.ts";
@@ -142,6 +143,8 @@ export async function installPaths(
   if (packages.length === 0) return;
   const started = Date.now();
   const { cached, fetched, bytes } = await installer.install(packages);
+  for (const { path } of packages.filter((item) => item.is_optional))
+    leaveOut(installer, install, path);
   const took = durationText(Date.now() - started);
   const from = [
     fetched > 0 ? `${fetched} from the registry` : "",
@@ -151,4 +154,13 @@ export async function installPaths(
   log.info(
     `Installed ${what} (${from.filter(Boolean).join(", ")}; ${bytesText(bytes)}) in ${took}`,
   );
+}
+
+/** Yarn's first lockfile does not name the systems of a package. A package for some systems is a native addon. */
+function leaveOut({ installed }: Installer, { packages }: Install, path: string): void {
+  const bytes = installed.get(path)?.files().get("package.json") ?? null;
+  const { os, cpu } = parseManifest(bytes) ?? {};
+  if (os === undefined && cpu === undefined) return;
+  packages.delete(path);
+  installed.delete(path);
 }

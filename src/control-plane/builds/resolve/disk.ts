@@ -1,8 +1,9 @@
-import { isRecord } from "../../../shared/guards.ts";
-import { isShallow } from "../../../shared/http/depth.ts";
-import { JSON_BYTES, MANIFEST_STARS } from "../limits.ts";
-import type { Install, Manifest } from "../locks/install-tree.ts";
-import type { PackageFiles } from "../packages/package-files.ts";
+import type { Install } from "../locks/install-tree.ts";
+import {
+  type PackageFiles,
+  type PackageManifest,
+  parseManifest,
+} from "../packages/package-files.ts";
 import type { Tree } from "../tree.ts";
 
 /** Source and packages as one file system with absolute paths, for the resolver and the bundler. */
@@ -16,15 +17,6 @@ export type Disk = {
   isMissing(directory: string): boolean;
   /** Target of a link of a package or of the source. */
   link(path: string): string | null;
-};
-
-type PackageManifest = Manifest & {
-  type?: unknown;
-  main?: unknown;
-  module?: unknown;
-  exports?: unknown;
-  imports?: unknown;
-  sideEffects?: unknown;
 };
 
 const PACKAGE_NAME = /^(?:@[^/]+\/)?[^/]+/;
@@ -81,17 +73,4 @@ function homeOf(path: string, installed: Map<string, PackageFiles>): string | nu
     inside = splitPackagePath(outer);
   }
   return null;
-}
-
-function parseManifest(bytes: Uint8Array | null): PackageManifest | null {
-  if (bytes === null || bytes.byteLength > JSON_BYTES.manifest) return null;
-  try {
-    const text = new TextDecoder().decode(bytes);
-    const value: unknown = JSON.parse(text);
-    const stars = text.split("*").length - 1;
-    const isSafe = isShallow(value) && stars <= MANIFEST_STARS;
-    return isRecord(value) && isSafe ? value : null;
-  } catch {
-    return null;
-  }
 }
