@@ -4,7 +4,12 @@ import { workspacesOf } from "../../../src/control-plane/builds/locks/workspaces
 import { readYarnLock } from "../../../src/control-plane/builds/locks/yarn-lock.ts";
 import { emptyTree } from "../../../src/control-plane/builds/tree.ts";
 
-type Entry = { resolution: string; dependencies?: Record<string, string> };
+type Entry = {
+  resolution: string;
+  version?: string;
+  dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+};
 
 type Files = Record<string, unknown>;
 
@@ -98,6 +103,48 @@ test("a patch among the resolutions of yarn 4 is refused", () => {
     "yarn.lock cannot be used: debug has a patch, which Heddle does not apply; publish a fork.",
   );
   expect(find("", "ms")?.refusal).toBeUndefined();
+});
+
+test("peers that only other workspaces depend on are hoisted to the root", () => {
+  const find = readPackages(
+    {
+      "package.json": { workspaces: ["*"], dependencies: { tool: "workspace:*", ui: "1.0.0" } },
+      "tool/package.json": { ...tool({}), peerDependencies: { ms: "^2.0.0" } },
+      "other/package.json": { name: "other", devDependencies: { ms: "^2.1.2", react: "1.0.0" } },
+    },
+    {
+      "ms@npm:^2.1.2": { resolution: "ms@npm:2.1.3", version: "2.1.3" },
+      "ms@npm:3.0.0": { resolution: "ms@npm:3.0.0", version: "3.0.0" },
+      "react@npm:1.0.0": {
+        resolution: "react@npm:1.0.0",
+        version: "1.0.0",
+        dependencies: { ms: "npm:3.0.0" },
+      },
+      "ui@npm:1.0.0": {
+        resolution: "ui@npm:1.0.0",
+        version: "1.0.0",
+        peerDependencies: { react: ">=1", gone: "*" },
+      },
+    },
+  );
+  expect(find("/node_modules/ui", "react")?.path).toBe("/node_modules/react");
+  expect(find("/tool", "ms")?.version).toBe("2.1.3");
+  expect(find("/node_modules/react", "ms")?.version).toBe("3.0.0");
+  expect(find("/node_modules/ui", "gone")).toBeUndefined();
+});
+
+test("a package that a peer names is not installed twice", () => {
+  const find = readPackages(
+    { "package.json": { dependencies: { ms: "2.0.0", ui: "1.0.0" } } },
+    {
+      ...LOCKED,
+      "ui@npm:1.0.0": { resolution: "ui@npm:1.0.0", peerDependencies: { ms: "^2.1.2" } },
+    },
+  );
+  expect(find("/node_modules/ui", "ms")).toMatchObject({
+    path: "/node_modules/ms",
+    version: "2.0.0",
+  });
 });
 
 test("a package is optional unless a dependency requires it", () => {

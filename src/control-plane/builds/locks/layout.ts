@@ -4,13 +4,19 @@ import { findPackage, type Install, type Manifest, type Package } from "./instal
 
 /** Places the packages of a lockfile that lists dependencies without their folders: yarn's and pnpm's. */
 
-export type Edge = { name: string; range: string; is_optional: boolean };
+export type Edge = {
+  name: string;
+  range: string;
+  is_optional: boolean;
+  /** A peer dependency: any package that is visible meets it. */
+  is_peer?: boolean;
+};
 
 type LockedPackage = Omit<Package, "path" | "needs" | "is_optional"> & {
   /** Differs for two copies of one version, which pnpm makes for different peers. */
   key: string;
   edges: Edge[];
-  peers: string[];
+  peers: Edge[];
 };
 
 /** A package of the registry, or a folder of the source. */
@@ -30,6 +36,15 @@ export function edgesOf({ dependencies, optionalDependencies }: Manifest): Edge[
     Object.entries(ranges).map(([name, range]) => ({ name, range: String(range), is_optional }));
   const required = toEdges(dependencies).filter(({ name }) => !optionalDependencies?.[name]);
   return [...required, ...toEdges(optionalDependencies, true)];
+}
+
+export function peerEdges(ranges: Record<string, string> = {}): Edge[] {
+  return Object.entries(ranges).map(([name, range]) => ({
+    name,
+    range: String(range),
+    is_optional: true,
+    is_peer: true,
+  }));
 }
 
 /**
@@ -61,6 +76,7 @@ function placeAll(
     // Other folders than the agent's may have a lockfile of their own.
     layout.place(layout.enter(folder).map((each) => (folder === main ? each : optional(each))));
   }
+  layout.placePeers();
   return layout.isTaken ? null : layout.install;
 }
 
@@ -72,6 +88,7 @@ class Layout {
   readonly #root: string;
   readonly #keys = new Map<string, string>();
   readonly #folders = new Set<string>();
+  #peers: Requirement[] = [];
 
   constructor(path: string, graph: LockGraph, root: string) {
     this.#path = path;
@@ -82,7 +99,9 @@ class Layout {
   enter(folder: string): Requirement[] {
     if (this.#folders.has(folder)) return [];
     this.#folders.add(folder);
-    return this.#graph.edgesOf(folder).map((edge) => ({ ...edge, from: folder }));
+    const edges = this.#graph.edgesOf(folder).map((edge) => ({ ...edge, from: folder }));
+    this.#peers.push(...edges.filter(({ is_peer }) => is_peer));
+    return edges.filter(({ is_peer }) => !is_peer);
   }
 
   place(requirements: Requirement[]): void {
@@ -91,9 +110,19 @@ class Layout {
     }
   }
 
+  /** Places peers that no package above has. Managers hoist them from workspaces that are not entered. */
+  placePeers(): void {
+    while (this.#peers.length > 0) {
+      const peers = this.#peers;
+      this.#peers = [];
+      this.place(peers);
+    }
+  }
+
   #placeOne(requirement: Requirement): Requirement[] {
-    const { name, from, is_optional } = requirement;
+    const { name, from, is_optional, is_peer } = requirement;
     const near = findPackage(this.install, from, name);
+    if (is_peer && near !== null) return [];
     const target = this.#graph.find(requirement, from);
     if (target === null) return [];
     if ("folder" in target) return this.#link(requirement, target.folder);
@@ -110,8 +139,10 @@ class Layout {
 
   #add(at: string, { key, edges, peers, ...item }: LockedPackage, is_optional: boolean): void {
     this.#keys.set(at, key);
-    const needs = [...edges.filter((edge) => !edge.is_optional).map((edge) => edge.name), ...peers];
+    const needed = [...edges.filter((edge) => !edge.is_optional), ...peers];
+    const needs = needed.map(({ name }) => name);
     this.install.packages.set(at, { ...item, path: at, needs, is_optional });
+    this.#peers.push(...peers.map((edge) => ({ ...edge, from: at })));
     assertBounded(this.#path, this.install, at);
   }
 

@@ -1,7 +1,7 @@
 import { decodeBytes, encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { joinPath } from "../paths.ts";
 import { type Install, type Manifest, REGISTRY_INTEGRITY } from "./install-tree.ts";
-import { type Edge, edgesOf, type LockTarget, layOut } from "./layout.ts";
+import { type Edge, edgesOf, type LockTarget, layOut, peerEdges } from "./layout.ts";
 import {
   assertEntries,
   parseLock,
@@ -43,7 +43,9 @@ export function readYarnLock(folder: string, source: string, options: Options): 
     edgesOf(at: string) {
       const manifest = workspaces.manifest(at);
       const edges = edgesOf(withDev(manifest, at === project));
-      return edges.map((edge) => replace(edge, { name: manifest?.name }));
+      return [...edges, ...peerEdges(manifest?.peerDependencies)].map((edge) =>
+        replace(edge, { name: manifest?.name }),
+      );
     },
     find(declared: Edge, from: string): LockTarget | null {
       const edge = withCatalog(declared);
@@ -136,7 +138,7 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
       ...replace(each, parent),
       is_optional: record(optional[each.name]).optional === "true",
     })),
-    peers: Object.keys(record(entry.peerDependencies)),
+    peers: peerEdges(texts(entry.peerDependencies)).map((each) => replace(each, parent)),
   };
 }
 

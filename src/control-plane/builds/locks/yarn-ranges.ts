@@ -1,4 +1,5 @@
 import { parseResolution } from "@yarnpkg/parsers";
+import { maxSatisfying } from "semver";
 import { unresolved } from "../failure.ts";
 import type { Edge } from "./layout.ts";
 import { parseLock, record, text, texts } from "./lock-text.ts";
@@ -78,11 +79,27 @@ export function entryFinder(lock: Entry, resolutions: Record<string, string> = {
   }
   const byRange = (name: string, range: string | undefined) =>
     entries.get(`${name}@${range}`) ?? entries.get(`${name}@npm:${range}`);
-  return ({ name, range }: Edge): Entry | null => {
+  return ({ name, range, is_peer }: Edge): Entry | null => {
     const replaced = resolutions[name] ?? resolutions[`**/${name}`];
     const entry = byRange(name, range) ?? byRange(name, replaced);
-    if (entry || replaced === undefined) return entry ?? null;
-    const [only, ...others] = byName.get(name) ?? [];
-    return others.length === 0 ? (only ?? null) : null;
+    if (entry) return entry;
+    const named = [...(byName.get(name) ?? [])];
+    if (is_peer) return newestOf(named, range);
+    return replaced === undefined ? null : onlyOf(named);
   };
+}
+
+function onlyOf([only, ...others]: Entry[]): Entry | null {
+  return others.length === 0 ? (only ?? null) : null;
+}
+
+/** Bounds the work for a lockfile with thousands of versions of one package. */
+const MAX_VERSIONS = 50;
+
+/** A lockfile has no ranges of peers: another dependency has led to the entry. */
+function newestOf(entries: Entry[], range: string): Entry | null {
+  const versionOf = (entry: Entry) => text(entry.version) ?? "";
+  const versions = entries.slice(0, MAX_VERSIONS).map(versionOf);
+  const newest = maxSatisfying(versions, range, { includePrerelease: true });
+  return entries.find((entry) => versionOf(entry) === newest) ?? null;
 }
