@@ -39,7 +39,7 @@ export async function fetchByGit(
       tags: false,
     });
     if (fetchHead === null) throw refNotFound(repository, ref);
-    return readTree(readPack(await joined(pack)), fetchHead);
+    return readTree(readPack(joined(pack)), fetchHead);
   } catch (error) {
     throw toFailure(error, repository, ref);
   }
@@ -78,8 +78,15 @@ async function collect(
   return joined(chunks);
 }
 
-async function joined(chunks: Uint8Array[]): Promise<Uint8Array> {
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+/** Joins the chunks and drops each one, so that a pack is not held twice. */
+function joined(chunks: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(chunks.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let start = whole.byteLength;
+  for (let chunk = chunks.pop(); chunk !== undefined; chunk = chunks.pop()) {
+    start -= chunk.byteLength;
+    whole.set(chunk, start);
+  }
+  return whole;
 }
 
 function toFailure(error: unknown, repository: RepositoryAddress, ref: string): unknown {
