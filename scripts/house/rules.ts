@@ -38,8 +38,8 @@ const FEATURES: Record<string, Record<string, string[]>> = {
   },
   threads: {
     access: [],
-    deployments: ["agent-answers.ts", "isolate.ts"],
-    isolate: [],
+    deployments: ["agent-answers.ts", "isolate.ts", "revision-code.ts"],
+    isolate: ["hidden-fields.ts"],
     quotas: [],
     store: [],
     traces: [],

@@ -3,6 +3,7 @@ import { failureText } from "../failure.ts";
 import { charactersOf, payloadCharactersOf } from "../message-size.ts";
 import type { Outbox } from "../outbox.ts";
 import type { TraceBatch, TraceOp } from "../trace-contract.ts";
+import { hiddenFieldsOf } from "./hidden-fields.ts";
 import { isFields, isSameInput, sanitizeFields, withoutUndefined } from "./sanitize-fields.ts";
 import { TraceEncoder, type UnsentRun } from "./trace-encoder.ts";
 
@@ -39,7 +40,7 @@ export class RunTracer {
   constructor(call: RunCall, outbox: Outbox) {
     this.#call = call;
     this.#outbox = outbox;
-    this.#encoder = new TraceEncoder(call);
+    this.#encoder = new TraceEncoder(call, hiddenFieldsOf(process.env));
   }
 
   isRoot(id: string | undefined): boolean {

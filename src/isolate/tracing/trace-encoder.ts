@@ -1,5 +1,6 @@
 import type { RunCall } from "../contract.ts";
 import type { TraceOp, TracePayload } from "../trace-contract.ts";
+import { type HiddenFields, withoutHidden } from "./hidden-fields.ts";
 import { isFields } from "./sanitize-fields.ts";
 import { TextDeduplicator } from "./text-deduplicator.ts";
 import { TraceJson } from "./trace-json.ts";
@@ -15,14 +16,17 @@ const APART_CHARACTERS = 16 * 1024;
 /** Encodes trace runs of one run as JSON, with the name, project and metadata of the run. */
 export class TraceEncoder {
   readonly #call: RunCall;
+  readonly #hidden: HiddenFields;
   readonly #json = new TraceJson();
   readonly #texts = new TextDeduplicator();
 
-  constructor(call: RunCall) {
+  constructor(call: RunCall, hidden: HiddenFields) {
     this.#call = call;
+    this.#hidden = hidden;
   }
 
-  encode(id: string, { kind, run }: UnsentRun): Pick<TraceOp, "data" | "texts"> {
+  encode(id: string, { kind, run: whole }: UnsentRun): Pick<TraceOp, "data" | "texts"> {
+    const run = withoutHidden(whole, this.#hidden);
     const { trace, config, graph_id, run_id, resuming } = this.#call;
     const { langsmith_project, langsmith_example_id } = config.configurable ?? {};
     const isRoot = id === run_id;

@@ -53,14 +53,16 @@ export async function readRevisionCode(env: Env, ref: CodeKey): Promise<Revision
   return { artifact: toCurrentContract(artifact), env: record.variables };
 }
 
+/** Reads the environment of a revision's code as a load of its isolate does. */
+export async function readRevisionVariables(
+  env: Env,
+  ref: CodeKey,
+): Promise<CodeRecord["variables"]> {
+  return (await readRecord(env, ref)).record.variables;
+}
+
 async function readStored(env: Env, ref: CodeKey) {
-  const reading = readSource(env, ref);
-  // This read may fail after a record has replaced it.
-  reading.catch(() => {});
-  const { row, record } = await withTimeout(reading, DEADLINE_MS, refuse).catch(async (error) => {
-    const kept = isDatabaseOutage(error) ? await readCodeRecord(env, ref).catch(() => null) : null;
-    return kept ? { row: null, record: kept } : reading;
-  });
+  const { row, record } = await readRecord(env, ref);
   const [object] = await Promise.all([
     env.ARTIFACTS.get(record.artifact_key),
     row && putCodeRecord(env, ref, record),
@@ -69,6 +71,16 @@ async function readStored(env: Env, ref: CodeKey) {
     throw gone(`The artifact of revision ${ref.revision_id} is gone: ${record.artifact_key}`);
   }
   return { row, record, artifact: await object.json<Artifact>() };
+}
+
+async function readRecord(env: Env, ref: CodeKey) {
+  const reading = readSource(env, ref);
+  // This read may fail after a record has replaced it.
+  reading.catch(() => {});
+  return withTimeout(reading, DEADLINE_MS, refuse).catch(async (error) => {
+    const kept = isDatabaseOutage(error) ? await readCodeRecord(env, ref).catch(() => null) : null;
+    return kept ? { row: null, record: kept } : reading;
+  });
 }
 
 function gone(message: string): AppError {

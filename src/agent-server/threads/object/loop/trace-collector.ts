@@ -1,13 +1,15 @@
 import { z } from "zod";
 import { parseAnswer } from "../../../../control-plane/deployments/isolate/agent-answers.ts";
+import { readRevisionVariables } from "../../../../control-plane/deployments/isolate/revision-code.ts";
 import type { RunOutcome } from "../../../../isolate/contract.ts";
 import type { TraceBatch, TraceOp } from "../../../../isolate/trace-contract.ts";
+import { type HiddenFields, hiddenFieldsOf } from "../../../../isolate/tracing/hidden-fields.ts";
 import { log } from "../../../../shared/log.ts";
 import { agentOf } from "../../contract/agent-calls.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { parseTraceBatch } from "../boundary/answers.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { beginTrace, endAttempt, endTrace } from "../storage/trace-roots.ts";
+import { beginTrace, endAttempt, endTrace, type OpenTrace } from "../storage/trace-roots.ts";
 import type { RunAttempt } from "./attempt.ts";
 
 type TraceListener = {
@@ -123,27 +125,30 @@ export class TraceCollector {
     this.#listener.onOps();
   }
 
-  // Only the agent's environment defines whether tracing is on.
   async #endWithoutRoot(run: StoredRun) {
-    const isTraced = await agentOf(this.#env, run.revision)
-      .isTraced()
-      .then((answer) => parseAnswer("isTraced", z.boolean(), answer))
-      .catch((error: unknown) => {
-        log.warn("traces_lost", { run_id: run.run_id, error: String(error) });
-        return false;
-      });
+    const hidden = await this.#hiddenFieldsOf(run).catch((error: unknown) => {
+      log.warn("traces_lost", { run_id: run.run_id, error: String(error) });
+      return null;
+    });
     const trace = this.#store.exists && this.#store.traces.getOpen(run.run_id);
     if (!trace) return;
     this.#store.transaction(() => {
-      if (isTraced) this.#appendEnd(run, trace);
+      if (hidden) this.#appendEnd(run, trace, hidden);
       else this.#store.traces.close(run.run_id);
     });
     this.#listener.onOps();
   }
 
-  #appendEnd(run: StoredRun, trace: Parameters<typeof endTrace>[1]) {
+  /** Only the agent's environment defines what is traced. @returns `null` when tracing is off */
+  async #hiddenFieldsOf({ revision }: StoredRun): Promise<HiddenFields | null> {
+    const answer = await agentOf(this.#env, revision).isTraced();
+    if (!parseAnswer("isTraced", z.boolean(), answer)) return null;
+    return hiddenFieldsOf(await readRevisionVariables(this.#env, revision));
+  }
+
+  #appendEnd(run: StoredRun, trace: OpenTrace, hidden?: HiddenFields) {
     const { traces } = this.#store;
-    traces.append(run.run_id, endTrace(run, trace, new Date().toISOString()));
+    traces.append(run.run_id, endTrace(run, trace, hidden));
     traces.close(run.run_id);
   }
 }

@@ -1,5 +1,6 @@
 import type { RunCall } from "../../../../isolate/contract.ts";
 import type { TraceOp } from "../../../../isolate/trace-contract.ts";
+import { type HiddenFields, withoutHidden } from "../../../../isolate/tracing/hidden-fields.ts";
 import { parseTraceparent, traceparentOf } from "../../../../shared/metrics/trace-context.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 
@@ -94,9 +95,17 @@ export function endAttempt(run_id: string, trace: OpenTrace, now: string): Trace
   });
 }
 
-/** Ends all open runs of a trace whose isolate is lost. */
-export function endTrace(run: StoredRun, trace: OpenTrace, now: string): TraceOp[] {
-  const { run_id, graph_id: name, kwargs } = run;
+/** For a root that is written without its environment. */
+const ALL_HIDDEN: HiddenFields = { inputs: true, outputs: true, metadata: true };
+
+/** Ends all open runs of a trace whose isolate is lost. `hidden`: fields of a root that the isolate has not sent. */
+export function endTrace(
+  run: StoredRun,
+  trace: OpenTrace,
+  hidden: HiddenFields = ALL_HIDDEN,
+): TraceOp[] {
+  const now = new Date().toISOString();
+  const { run_id } = run;
   const ops = endAttempt(run_id, trace, now);
   if (trace.hasRoot && !(run_id in trace.open)) return ops;
   const end = {
@@ -107,18 +116,20 @@ export function endTrace(run: StoredRun, trace: OpenTrace, now: string): TraceOp
     ...(run.status !== "success" && { error: errorOf(run) }),
   };
   if (trace.hasRoot) return [...ops, toOp("patch", trace, end)];
-  const { input } = kwargs;
-  const root = {
-    name,
-    run_type: "chain",
-    start_time: trace.start_time,
+  return [...ops, toOp("post", trace, { ...rootOf(run, trace, hidden), ...end })];
+}
+
+function rootOf(run: StoredRun, trace: OpenTrace, hidden: HiddenFields) {
+  const { graph_id: name, kwargs } = run;
+  const { input, config } = kwargs;
+  const given = {
     inputs: typeof input === "object" && !Array.isArray(input) ? (input ?? {}) : { input },
-    tags: kwargs.config.tags,
-    extra: {
-      metadata: { ...kwargs.config.metadata, ...idsOf(run), ...rootMetadataOf(run, trace) },
-    },
+    extra: { metadata: config.metadata },
   };
-  return [...ops, toOp("post", trace, { ...root, ...end })];
+  const { inputs, extra } = withoutHidden(given, hidden) as typeof given;
+  const metadata = { ...extra.metadata, ...idsOf(run), ...rootMetadataOf(run, trace) };
+  const { start_time } = trace;
+  return { name, run_type: "chain", start_time, inputs, tags: config.tags, extra: { metadata } };
 }
 
 function errorOf({ error, status, cancel_reason }: StoredRun): string {
