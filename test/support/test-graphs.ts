@@ -65,6 +65,8 @@ export const TEST_GRAPHS = [
   "stops_before",
   "interrupts_and_looks",
   "interrupts_beside_a_failure",
+  "connects",
+  "connects_within",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

@@ -28,11 +28,11 @@ export async function* listCheckpoints(
 }
 
 /** Returns states as JSON text. It may hold fewer than there are: `before` reads on. */
-export async function historyText(states: AsyncIterable<unknown>): Promise<string> {
+export async function historyText(states: AsyncIterable<unknown>, write = toWire): Promise<string> {
   const texts: string[] = [];
   let characters = 0;
   for await (const state of states) {
-    const text = toWire(state);
+    const text = write(state);
     characters += text.length;
     if (texts.length > 0 && characters > MAX_HISTORY_CHARACTERS) break;
     texts.push(text);

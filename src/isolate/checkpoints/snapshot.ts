@@ -64,11 +64,14 @@ export function toCheckpoint(configurable: Record<string, unknown>): Checkpoint 
   };
 }
 
-/** Returns the thread's summary as JSON texts; `null` values mean it has no checkpoint. */
-export function toSummary(snapshot: Snapshot): ThreadSummary {
+/** Returns the thread's summary as JSON texts. `valuesOf`: the values of the state that the thread stores. */
+export function toSummary(
+  snapshot: Snapshot,
+  valuesOf: (values: unknown) => unknown,
+): ThreadSummary {
   const waiting = (snapshot.tasks ?? []).filter((task) => task.interrupts?.length);
   return {
-    values: toWire(snapshot.values ?? {}),
+    values: toWire(valuesOf(snapshot.values ?? {})),
     // LangGraph takes a task that was answered once for done, even if it interrupts again.
     next: [...new Set([...(snapshot.next ?? []), ...waiting.map(({ name }) => name)])],
     interrupts: toWire(Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]))),

@@ -4,6 +4,7 @@ import type { Checkpoint } from "../checkpoint-contract.ts";
 import { HostSaver } from "../checkpoints/saver.ts";
 import { withRemovedSeen } from "../checkpoints/seen-versions.ts";
 import { toCheckpoint, toSummary, toThreadState } from "../checkpoints/snapshot.ts";
+import { UntrackedChannels } from "../checkpoints/untracked-channels.ts";
 import type {
   GraphCall,
   GraphDescription,
@@ -19,7 +20,6 @@ import type {
 import { contextOf } from "../graphs.ts";
 import type { Outbox } from "../outbox.ts";
 import { langChainTracer } from "../tracing/langchain-tracer.ts";
-import { toWire } from "../wire.ts";
 import { stopsBefore } from "./breakpoints.ts";
 import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
 import { toOptions, toStateConfig } from "./langgraph-config.ts";
@@ -39,11 +39,13 @@ export class LangGraphEngine implements Engine {
   readonly #graphId: string;
   readonly #graph: Graph;
   readonly #description: string | null;
+  readonly #untracked: UntrackedChannels;
 
   constructor(graph_id: string, graph: Graph, description: string | null) {
     this.#graphId = graph_id;
     this.#graph = graph;
     this.#description = description;
+    this.#untracked = new UntrackedChannels(graph);
   }
 
   async describe(): Promise<GraphDescription> {
@@ -94,11 +96,10 @@ export class LangGraphEngine implements Engine {
     // The saver alone holds it, until the graph has read it.
     call.head = null;
     const graph = withSaver(this.#graph, saver, storeOfRun(host, reading, outbox));
-    onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
+    onSummary(() => this.#summaryOf(graph, call));
     if (call.strict_resume) await assertAnswersWaited(graph, call);
-    const events = new EventWriter(call, (event, data) =>
-      outbox.push({ op: "event", event, data }),
-    );
+    const emit = (event: string, data: string) => outbox.push({ op: "event", event, data });
+    const events = new EventWriter(call, emit, this.#untracked);
     const chunks = streamOf(graph, await inputOf(call, saver), events, {
       ...toOptions({ ...call, interrupt_before }, await contextOfRun(graph, call.context)),
       // Other versions than the newest add envelopes of checkpoints and change nothing else.
@@ -121,7 +122,15 @@ export class LangGraphEngine implements Engine {
     // Scopes the saver to the thread, not to a checkpoint or namespace.
     const { thread_id, config } = call;
     const graph = withSaver(this.#graph, new HostSaver({ host, thread_id }), storeFor(host));
-    return toSummary(await readState(graph, toStateConfig({ thread_id, config })));
+    return this.#summaryOf(graph, { thread_id, config });
+  }
+
+  async #summaryOf(
+    graph: Graph,
+    thread: Pick<GraphCall, "thread_id" | "config">,
+  ): Promise<ThreadSummary> {
+    const snapshot = await readState(graph, toStateConfig(thread));
+    return toSummary(snapshot, (values) => this.#untracked.omitFrom(values));
   }
 
   async getState(call: StateCall, host: Host): Promise<string> {
@@ -131,13 +140,13 @@ export class LangGraphEngine implements Engine {
       storeFor(host),
     );
     const snapshot = await readState(graph, toStateConfig(call), call.subgraphs);
-    return toWire(toThreadState(snapshot));
+    return this.#untracked.toWire(toThreadState(snapshot));
   }
 
   async getHistory(call: HistoryCall, host: Host): Promise<string> {
     const saver = new HostSaver({ host, thread_id: call.thread_id });
     const graph = withSaver(this.#graph, saver, storeFor(host));
-    return leniently(graph, (readable) => readHistory(readable, call));
+    return leniently(graph, (readable) => readHistory(readable, call, this.#untracked.toWire));
   }
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {

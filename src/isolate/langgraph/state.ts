@@ -18,7 +18,11 @@ export async function readState(
   );
 }
 
-export async function readHistory(graph: Graph, call: HistoryCall): Promise<string> {
+export async function readHistory(
+  graph: Graph,
+  call: HistoryCall,
+  write: (state: unknown) => string,
+): Promise<string> {
   const history = graph.getStateHistory(toStateConfig(call), {
     limit: call.limit,
     ...(call.before_id && { before: { configurable: { checkpoint_id: call.before_id } } }),
@@ -27,7 +31,7 @@ export async function readHistory(graph: Graph, call: HistoryCall): Promise<stri
   const states = async function* () {
     for await (const snapshot of history) yield toThreadState(snapshot as Snapshot);
   };
-  return historyText(states());
+  return historyText(states(), write);
 }
 
 /** `bulkUpdateState` is absent before 0.2.57: there, each update is a superstep. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { UntrackedChannels } from "../checkpoints/untracked-channels.ts";
 import type { RunCall, StreamMode, ThreadSummary } from "../contract.ts";
 import { toCheckpointPayload, toDebugEvent } from "../functions/debug-events.ts";
 import { isSameInput } from "../tracing/sanitize-fields.ts";
@@ -28,6 +29,7 @@ export class EventWriter {
   /** `null` when tasks are emitted in full. */
   readonly #tasks: TaskEvents | null;
   readonly #emit: Emit;
+  readonly #untracked: UntrackedChannels;
   readonly #messages: MessageEvents;
   /** SHA-256 of the first values to skip: a resumed graph repeats them. `null` skips any. */
   #skipped: string | null | undefined;
@@ -41,10 +43,12 @@ export class EventWriter {
       "stream_modes" | "stream_subgraphs" | "resuming" | "emitted_values_sha256" | "short_forms"
     >,
     emit: Emit,
+    untracked: UntrackedChannels,
   ) {
     this.#modes = new Set(call.stream_modes);
-    this.#tasks = call.short_forms ? new TaskEvents() : null;
+    this.#tasks = call.short_forms ? new TaskEvents(untracked.toWire) : null;
     this.#emit = emit;
+    this.#untracked = untracked;
     this.#messages = new MessageEvents(call, emit);
     if (call.resuming) this.#skipped = call.emitted_values_sha256 ?? null;
   }
@@ -73,6 +77,7 @@ export class EventWriter {
 
   write(ns: string[], mode: string, chunk: unknown) {
     const suffix = ns.length > 0 ? `|${ns.join("|")}` : "";
+    const { toWire } = this.#untracked;
     switch (mode) {
       case "messages":
         return this.#messages.write(suffix, chunk as MessageChunk);
@@ -93,10 +98,14 @@ export class EventWriter {
   /** Returns the summary after a completed run, `null` when only the state has it. */
   get summary(): ThreadSummary | null {
     if (!this.#values || this.#isInterrupted) return null;
-    return { values: this.#textOf(this.#values), next: [], interrupts: "{}" };
+    const { chunk } = this.#values;
+    const stored = this.#untracked.omitFrom(chunk);
+    const values = stored === chunk ? this.#textOf(this.#values) : toWire(stored);
+    return { values, next: [], interrupts: "{}" };
   }
 
   #writeCheckpoint(suffix: string, chunk: unknown) {
+    const { toWire } = this.#untracked;
     if (this.#tasks) return this.#emit(`checkpoints${suffix}`, toWire(chunk));
     if (!this.#modes.has("checkpoints")) return;
     this.#emit(`checkpoints${suffix}`, toWire(toCheckpointPayload(chunk)));
@@ -129,7 +138,7 @@ export class EventWriter {
   }
 
   #textOf(values: Values): string {
-    const text = values.text ?? toWire(values.chunk);
+    const text = values.text ?? this.#untracked.toWire(values.chunk);
     if (text.length <= MAX_KEPT_CHARACTERS) values.text = text;
     return text;
   }
@@ -150,12 +159,18 @@ function wireOr(value: unknown, instead: unknown): string {
 class TaskEvents {
   /** Last emitted values of each graph. */
   readonly #values = new Map<string, unknown>();
+  readonly #toWire: (value: unknown) => string;
+
+  constructor(toWire: (value: unknown) => string) {
+    this.#toWire = toWire;
+  }
 
   setEmitted(graph: string, values: unknown) {
     this.#values.set(graph, values);
   }
 
   textOf(graph: string, chunk: unknown): string {
+    const toWire = this.#toWire;
     if (typeof chunk !== "object" || chunk === null) return toWire(chunk);
     if (!("input" in chunk)) {
       if ("name" in chunk && "id" in chunk) this.#forget(`${graph}|${chunk.name}:${chunk.id}`);

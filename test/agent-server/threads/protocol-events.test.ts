@@ -2,12 +2,14 @@ import { describe, expect, test } from "vitest";
 import { CHANNELS, type Channel } from "../../../src/agent-server/threads/events/event.ts";
 import { channelsOf, isWanted } from "../../../src/agent-server/threads/events/filter.ts";
 import { RunEvents } from "../../../src/agent-server/threads/events/run-events.ts";
+import { UntrackedChannels } from "../../../src/isolate/checkpoints/untracked-channels.ts";
 import type { StreamMode } from "../../../src/isolate/contract.ts";
 import { EventWriter } from "../../../src/isolate/langgraph/stream-events.ts";
 
 type Row = [event: string, data: unknown];
 
 const EMITTED_AT = 7;
+const UNTRACKED = new UntrackedChannels({});
 
 function eventsOf(rows: Row[], wants: Channel[] = [...CHANNELS]) {
   const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(wants));
@@ -202,7 +204,7 @@ test("an agent sends the input of a task in full once the task of its graph has 
     resuming: false,
     short_forms: true,
   };
-  const writer = new EventWriter(call, (event, data) => sent.push([event, data]));
+  const writer = new EventWriter(call, (event, data) => sent.push([event, data]), UNTRACKED);
   const input = { of: "a" };
   writer.write(["a:1"], "values", input);
   writer.write(["a:1"], "tasks", { id: "m", name: "model", input });
@@ -222,7 +224,11 @@ test("a task's input that equals the latest values is sent as a reference to the
     resuming: false,
     short_forms: true,
   };
-  const writer = new EventWriter(call, (event, data) => event === "tasks" && sent.push(data));
+  const writer = new EventWriter(
+    call,
+    (event, data) => event === "tasks" && sent.push(data),
+    UNTRACKED,
+  );
   const [first, second] = [{ id: "1" }, { id: "2" }];
   writer.write([], "values", { n: 1, list: [first] });
   const inputs = [{ n: 1, list: [first] }, { n: 1, list: [first, second] }, { n: 1 }, "text"];
