@@ -67,6 +67,7 @@ export const TEST_GRAPHS = [
   "interrupts_beside_a_failure",
   "connects",
   "connects_within",
+  "interrupts_hidden",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

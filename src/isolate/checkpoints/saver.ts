@@ -68,6 +68,7 @@ export class HostSaver extends BaseCheckpointSaver {
   readonly #sizes = new StateSizes();
   /** Updates of a run's command until LangGraph has applied them. */
   #unapplied: (Op & { op: "writes" })[] = [];
+  #hasInterrupted = false;
 
   constructor({ head, ...options }: SaverOptions) {
     super(serializer);
@@ -79,6 +80,11 @@ export class HostSaver extends BaseCheckpointSaver {
   /** A saver for reading a thread whose pending updates a reducer refuses. */
   withoutUpdates(): HostSaver {
     return new HostSaver({ ...this.#options, ignore_updates: true });
+  }
+
+  /** Whether a task has put an interrupt. LangGraph streams none of a node with the tag `langsmith:hidden`. */
+  get hasInterrupted(): boolean {
+    return this.#hasInterrupted;
   }
 
   override getNextVersion(current: number | undefined): number {
@@ -198,7 +204,10 @@ export class HostSaver extends BaseCheckpointSaver {
     const { outbox } = this.#options;
     if (!outbox) throw new Error("This call is read-only: it cannot write a checkpoint.");
     for (const next of [...this.#unapplied.splice(0), op]) {
-      if (next.op === "writes") this.#heads.addWrites(next);
+      if (next.op === "writes") {
+        this.#heads.addWrites(next);
+        this.#hasInterrupted ||= next.writes.some(isInterrupt);
+      }
       outbox.push(next);
     }
   }

@@ -114,8 +114,8 @@ export class LangGraphEngine implements Engine {
       events.write(...toParts(chunk, call.stream_subgraphs));
       if (outbox.isBehind) await outbox.flush();
     }
-    const { summary } = events;
-    if (summary && EMITS_INTERRUPTS) onSummary(async () => summary);
+    const summary = EMITS_INTERRUPTS && !saver.hasInterrupted ? events.summary : null;
+    if (summary) onSummary(async () => summary);
   }
 
   async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {

@@ -113,7 +113,9 @@ export class EventWriter {
 
   #writeValues(suffix: string, chunk: unknown) {
     const values: Values = { chunk, text: null };
-    if (suffix === "") this.#remember(values);
+    // LangGraph may stream a breakpoint of a subgraph in the namespace of the subgraph alone.
+    if (isInterrupted(chunk)) this.#isInterrupted = true;
+    else if (suffix === "") this.#values = values;
     if (suffix === "" && this.#isSkipped(values)) return;
     if (this.#modes.has("values")) {
       this.#emit(`values${suffix}`, this.#textOf(values));
@@ -130,18 +132,15 @@ export class EventWriter {
     return createHash("sha256").update(this.#textOf(values)).digest("hex") === skipped;
   }
 
-  #remember(values: Values) {
-    const { chunk } = values;
-    if (typeof chunk === "object" && chunk !== null && "__interrupt__" in chunk) {
-      this.#isInterrupted = true;
-    } else this.#values = values;
-  }
-
   #textOf(values: Values): string {
     const text = values.text ?? this.#untracked.toWire(values.chunk);
     if (text.length <= MAX_KEPT_CHARACTERS) values.text = text;
     return text;
   }
+}
+
+function isInterrupted(chunk: unknown): boolean {
+  return typeof chunk === "object" && chunk !== null && "__interrupt__" in chunk;
 }
 
 function wireOr(value: unknown, instead: unknown): string {
