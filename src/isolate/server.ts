@@ -10,7 +10,9 @@ Reflect.set(globalThis, Symbol.for("heddle:fetch"), callServer);
 async function callServer(input: RequestInfo, init?: RequestInit): Promise<Response> {
   const server = servers.getStore();
   if (server) return track(server.fetch(new Request(input, init)));
-  throw new Error("A client without a URL reaches this server while a run or a request is served.");
+  throw new Error(
+    "A client without a URL reaches this server in a run, a request or a read of a graph, and not while its module loads.",
+  );
 }
 
 /** Routes calls of `work` to this agent's own server. */

@@ -68,6 +68,7 @@ export const TEST_GRAPHS = [
   "connects",
   "connects_within",
   "interrupts_hidden",
+  "opens_by_call",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

@@ -32,7 +32,7 @@ export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements 
   }
 
   async embed(call: EmbedCall): Promise<Answer<EmbeddingResult>> {
-    return answer(() => embed(call));
+    return answer(this.ctx, () => embed(call));
   }
 
   async authenticateRequest(request: WireRequest) {

@@ -34,7 +34,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
   const read = (graph_id: string) => open({ graph_id }, "assistants.read");
   return class Agent extends AgentCode implements AgentEntrypoint {
     async describe(): Promise<Answer<GraphDescription[]>> {
-      return answer(() => {
+      return answer(this.ctx, () => {
         assertAuth();
         assertApp();
         return Promise.all(graphIds().map(async (id) => (await read(id)).describe()));
@@ -42,21 +42,21 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
     }
 
     async drawGraph(call: DrawCall): Promise<Answer<string>> {
-      return answer(async () => {
+      return answer(this.ctx, async () => {
         const engine = await open(call, "assistants.read");
         return toWire(await engine.draw(call.xray));
       });
     }
 
     async describeSchemas(call: GraphRef): Promise<Answer<GraphSchemas>> {
-      return answer(async () => {
+      return answer(this.ctx, async () => {
         const engine = await open(call, "assistants.read");
         return (await engine.describe()).schemas;
       });
     }
 
     async describeSubgraphs(call: SubgraphsCall): Promise<Answer<Record<string, GraphSchemas>>> {
-      return answer(async () => (await open(call, "assistants.read")).subgraphs(call));
+      return answer(this.ctx, async () => (await open(call, "assistants.read")).subgraphs(call));
     }
 
     async isTraced(): Promise<boolean> {
@@ -69,23 +69,23 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {
       const text = async () => (await open(call, "threads.read")).getState(call, host);
-      return answer(async () => sendable("The state", await text()));
+      return answer(this.ctx, async () => sendable("The state", await text()));
     }
 
     async getHistory(call: HistoryCall, host: Host): Promise<Answer<string>> {
       const text = async () => (await open(call, "threads.read")).getHistory(call, host);
-      return answer(async () => sendable("The newest state", await text()));
+      return answer(this.ctx, async () => sendable("The newest state", await text()));
     }
 
     async summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>> {
-      return answer(async () => (await open(call, "threads.read")).summarize(call, host));
+      return answer(this.ctx, async () => (await open(call, "threads.read")).summarize(call, host));
     }
 
     async updateState(
       call: UpdateCall,
       host: Host,
     ): Promise<Answer<{ checkpoint: Checkpoint; summary: ThreadSummary; ops: Op[] }>> {
-      return answer(async () => {
+      return answer(this.ctx, async () => {
         const engine = await open(call, "threads.update");
         const outbox = new Outbox(host);
         const checkpoint = await engine.updateState(call, host, outbox);

@@ -1,12 +1,20 @@
 import type { Answer } from "../contract.ts";
+import type { AgentProps } from "../environment-contract.ts";
 import { toFailure } from "../failure.ts";
+import { withServer } from "../server.ts";
 import { asCall } from "../tcp/calls.ts";
 
-/** Does `work` as a call of this isolate. Its error is an answer: RPC would drop the class and the stack. */
-export async function answer<T>(work: () => Promise<T>): Promise<Answer<T>> {
+/**
+ * Does `work` as a call of this isolate, in which the agent's code reaches its server. Its error is an answer: RPC would
+ * drop the class and the stack.
+ */
+export async function answer<T>(
+  { props }: ExecutionContext<AgentProps>,
+  work: () => Promise<T>,
+): Promise<Answer<T>> {
   return asCall(async () => {
     try {
-      return { ok: true, value: await work() };
+      return { ok: true, value: await withServer(props?.server, work) };
     } catch (error) {
       return { ok: false, error: toFailure(error) };
     }

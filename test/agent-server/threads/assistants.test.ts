@@ -389,6 +389,16 @@ describe("the graph of an assistant", () => {
     expect((await draw("factory")).nodes.map(({ id }) => id)).toContain("first");
   });
 
+  test("is the one that a factory makes which calls its own server", async () => {
+    const { assistant_id } = await create({
+      graph_id: "opens_by_call",
+      config: { configurable: { calls_server: true } },
+    });
+    expect((await draw(assistant_id)).nodes.map(({ id }) => id)).toContain("found_0");
+    const schemas = await send("GET", `/assistants/${assistant_id}/schemas`);
+    expect(schemas.status).toBe(200);
+  });
+
   test("has schemas: complete from zod, of annotations what the source declares", async () => {
     const typed = await read<Record<string, unknown>>(send("GET", "/assistants/typed/schemas"));
     expect(typed).toMatchObject({

@@ -594,6 +594,18 @@ describe("state", () => {
     expect(await stateOf(thread_id)).toMatchObject({ next: [] });
   });
 
+  test("of a graph whose factory calls its own server is read and updated", async () => {
+    const { thread_id } = await create();
+    await run(thread_id, "opens_by_call", { config: { configurable: { calls_server: true } } });
+    const values = { log: [expect.stringMatching(/^found_/)] };
+    const state = await stateOf(thread_id);
+    expect(state).toMatchObject({ values, next: [] });
+    expect((await history(thread_id))[0]).toEqual(state);
+    const [as_node] = state.values.log as string[];
+    await read(send("POST", `/threads/${thread_id}/state`, { values: { log: ["more"] }, as_node }));
+    expect((await stateOf(thread_id)).values.log).toHaveLength(2);
+  });
+
   test("with the graphs within: as their own states, or as where to find them", async () => {
     const { thread_id } = await create();
     await run(thread_id, "interrupts_after_a_step");
