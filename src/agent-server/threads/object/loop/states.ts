@@ -2,6 +2,7 @@ import { parseAnswer } from "../../../../control-plane/deployments/isolate/agent
 import type {
   GraphCall,
   HistoryCall,
+  Op,
   StateCall,
   UpdateCall,
 } from "../../../../isolate/contract.ts";
@@ -12,7 +13,7 @@ import type { RevisionRef } from "../../contract/records.ts";
 import { threadStatusAfter } from "../../contract/run-decisions.ts";
 import type { StateAnswer } from "../../contract/state-answers.ts";
 import { TextAnswer, UpdateAnswer } from "../boundary/answers.ts";
-import { MAX_PAGE_BYTES } from "../boundary/limits.ts";
+import { MAX_PAGE_BYTES, MAX_RUN_BYTES } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { toGraphCall } from "./graph-calls.ts";
@@ -30,11 +31,15 @@ export type StatePart = Omit<StateCall, keyof GraphCall>;
 /** Attempts of an update beside other writers. */
 const MAX_UPDATE_ATTEMPTS = 5;
 
+const BYTE_LIMIT = `The update sent more than ${MAX_RUN_BYTES} bytes of checkpoints: send fewer supersteps at once, or make the state smaller.`;
+
 /** Writes of an update to the state that it has read: others would be lost with it. */
 class StateWrite {
   readonly #store: ThreadStore;
   #version: number;
   #hasBegun = false;
+  #hasEnded = false;
+  #bytesLeft = MAX_RUN_BYTES;
 
   constructor(store: ThreadStore) {
     this.#store = store;
@@ -50,12 +55,36 @@ class StateWrite {
     return this.#hasBegun;
   }
 
+  /** Refuses the calls that follow. */
+  end() {
+    this.#hasEnded = true;
+  }
+
+  /** @throws AppError when the update has ended */
+  assertOpen() {
+    if (this.#hasEnded) throw new AppError("conflict", "This update has ended.");
+  }
+
   apply(sent: unknown) {
+    this.assertOpen();
     if (!this.isCurrent) throw new AppError("conflict", "Thread is busy");
-    const { ops } = parseOps(sent);
+    const ops = this.#parse(sent);
     this.#store.transaction(() => this.#store.apply(null, ops));
     this.#version = this.#store.checkpoints.version;
     this.#hasBegun = true;
+  }
+
+  /** Later calls of an isolate that sends invalid data, or too much, are refused unread. */
+  #parse(sent: unknown): Op[] {
+    try {
+      const { ops, bytes } = parseOps(sent);
+      this.#bytesLeft -= bytes;
+      if (this.#bytesLeft < 0) throw new AppError("too_large", BYTE_LIMIT);
+      return ops;
+    } catch (error) {
+      this.end();
+      throw error;
+    }
   }
 }
 
@@ -108,9 +137,13 @@ export class ThreadStates {
     const write = new StateWrite(this.#store);
     const apply = (ops: unknown) => write.apply(ops);
     const { deployment_id } = thread.header();
-    const applyOps = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
+    const applyOps = async (ops: unknown) => {
+      write.assertOpen();
+      return applyToStore(this.#env, deployment_id, ops);
+    };
     const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, applyOps);
-    const sent = await agent.updateState({ ...graph, ...call }, host);
+    const answering = agent.updateState({ ...graph, ...call }, host);
+    const sent = await answering.finally(() => write.end());
     const answer = parseAnswer("updateState", UpdateAnswer, sent);
     if (!answer.ok && write.isCurrent) return answer;
     if (!answer.ok) return write.hasBegun ? { ok: false, error: "busy" } : "outdated";
