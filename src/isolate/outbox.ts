@@ -43,10 +43,13 @@ export class Outbox {
   #failure: { reason: unknown } | undefined;
   #isHeld = false;
   readonly #host: Pick<Host, "commit">;
+  readonly #onFailure: () => void;
   #piggyback: (batch: Op[]) => Op[] = () => [];
 
-  constructor(host: Pick<Host, "commit">) {
+  /** `onFailure`: called when a commit fails, after which nothing is stored. */
+  constructor(host: Pick<Host, "commit">, onFailure = () => {}) {
     this.#host = host;
+    this.#onFailure = onFailure;
   }
 
   /** Adds operations to each batch on its way, except the last. */
@@ -141,6 +144,7 @@ export class Outbox {
       this.#failure = { reason };
       this.#ops = [];
       this.#bytes = 0;
+      this.#onFailure();
     }
     this.#inFlight = undefined;
     if (this.#ops.length > 0) this.#schedule();

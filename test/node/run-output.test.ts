@@ -43,6 +43,19 @@ test("each flush after a failed commit reports the failure", async () => {
   await expect(outbox.flush()).rejects.toThrow("This attempt has ended.");
 });
 
+test("a failed commit notifies the run once", async () => {
+  let failures = 0;
+  const commit = () => Promise.reject(new Error("This attempt has ended."));
+  const outbox = new Outbox({ commit }, () => {
+    failures += 1;
+  });
+  outbox.push(event("first"));
+  await expect(outbox.flush()).rejects.toThrow("This attempt has ended.");
+  outbox.push(event("second"));
+  await expect(outbox.flush()).rejects.toThrow("This attempt has ended.");
+  expect(failures).toBe(1);
+});
+
 test("a batch has no more bytes than one message takes", async () => {
   const sizes: number[] = [];
   const outbox = new Outbox({

@@ -53,10 +53,11 @@ async function runGraph(
   host: Host,
   pending: PendingWork,
 ): Promise<RunOutcome> {
-  const outbox = new Outbox(host);
+  const abort = abortedBy(host, () => pending.abort());
+  // Nothing would store the answers of the models that the graph calls next.
+  const outbox = new Outbox(host, () => abort.abort("commit_failed"));
   const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
   outbox.onSend((batch) => tracer?.piggyback(batch) ?? []);
-  const abort = abortedBy(host, () => pending.abort());
   let summarize: () => Promise<ThreadSummary | null> = noSummary;
   const onSummary: RunTools["onSummary"] = (read) => {
     summarize = read;

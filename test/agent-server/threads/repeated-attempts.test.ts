@@ -137,3 +137,23 @@ async function nextOf({ object, revision }: Thread): Promise<string[]> {
   if (!answer.ok) throw new Error(JSON.stringify(answer.error));
   return JSON.parse(answer.value).next;
 }
+
+test.each([
+  ["a graph", "steps", { delay_ms: 600_000 }],
+  ["a function", "plain", { wait_ms: 600_000 }],
+])("%s does not work to its end when a commit fails", async (_, graph_id, input) => {
+  const { create, object, place } = await testThread();
+  const failing = vi.spyOn(ThreadStore.prototype, "apply").mockImplementationOnce(() => {
+    throw new Error("the storage is full");
+  });
+  onTestFinished(() => failing.mockRestore());
+  const { run_id } = await create(graph_id, { input });
+  const stub = env.THREADS.getByName(`${place.deployment_id}/${place.thread_id}`);
+  await eventually(async () => {
+    const attempts = await runInDurableObject(stub, (_instance, { storage }) =>
+      storage.sql.exec("SELECT attempt FROM runs").toArray(),
+    );
+    expect(attempts).toEqual([{ attempt: 2 }]);
+  });
+  await object.cancelRun(run_id, "interrupt", { wait: true, reason: null });
+});
