@@ -143,15 +143,11 @@ export class Call implements LiveCall {
 
   /** For sockets and timers of modules. */
   get #isNeeded(): boolean {
-    return this.#sockets.size > 0 || this.#timersLeft.length > 0;
-  }
-
-  get #timersLeft(): LateTimer[] {
-    return [...this.#timers].filter(({ isOver }) => !isOver);
+    return this.#sockets.size > 0 || this.#timers.size > 0;
   }
 
   later(timer: LateTimer) {
-    this.#timers.add(timer);
+    timer.joinTo(this.#timers);
     if (this.isLive) this.#startTimers([timer]);
   }
 
@@ -193,9 +189,9 @@ export class Call implements LiveCall {
   #leave() {
     live.delete(this);
     clearInterval(this.#looks);
-    for (const timer of this.#timers) timer.pause();
+    const timers = [...this.#timers];
+    for (const timer of timers) timer.leave(this.#timers);
     coming ??= new Call();
-    const timers = this.#timersLeft;
     // Where they fire first. The runtime may have ended a call that looks live, without a word.
     coming.#take(timers);
     const newest = [...live].at(-1);
@@ -203,7 +199,7 @@ export class Call implements LiveCall {
   }
 
   #take(timers: LateTimer[]) {
-    for (const timer of timers) this.#timers.add(timer);
+    for (const timer of timers) timer.joinTo(this.#timers);
     if (this.isLive) void this.do(async () => this.#startTimers(timers));
   }
 

@@ -7,7 +7,9 @@ export class LateTimer {
   readonly #ms: number;
   #due_ms: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  isOver = false;
+  /** Timers of the calls that this one has come to. */
+  readonly #holders = new Set<Set<LateTimer>>();
+  #isOver = false;
 
   constructor(callback: (...args: unknown[]) => void, ms: unknown, args: unknown[]) {
     this.#fire = () => callback(...args);
@@ -15,25 +17,41 @@ export class LateTimer {
     this.#ms = Number(ms) || 0;
   }
 
+  /** Is one of `timers` until it fires or is cleared. */
+  joinTo(timers: Set<LateTimer>) {
+    if (this.#isOver) return;
+    this.#holders.add(timers);
+    timers.add(this);
+  }
+
   /** Continues in the current call. */
   start() {
-    if (this.isOver) return;
+    if (this.#isOver) return;
     this.#due_ms ??= Date.now() + this.#ms;
     this.#timer = startTimer(() => {
-      if (this.isOver) return;
-      this.isOver = true;
+      if (this.#isOver) return;
+      this.#end();
       this.#fire();
     }, this.#due_ms - Date.now());
   }
 
-  pause() {
+  /** Pauses: the call of `timers` is over. */
+  leave(timers: Set<LateTimer>) {
     stopTimer(this.#timer);
+    this.#holders.delete(timers);
+    timers.delete(this);
   }
 
   close() {
-    this.isOver = true;
-    this.pause();
+    stopTimer(this.#timer);
+    this.#end();
     return this;
+  }
+
+  #end() {
+    this.#isOver = true;
+    for (const timers of this.#holders) timers.delete(this);
+    this.#holders.clear();
   }
 
   ref() {

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { LateTimer } from "../../src/isolate/tcp/late-timer.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** The module takes the timers of the runtime when it loads. */
+async function loadTimer(): Promise<typeof LateTimer> {
+  vi.resetModules();
+  return (await import("../../src/isolate/tcp/late-timer.ts")).LateTimer;
+}
+
+test("a timer that fires is released by each call that holds it", async () => {
+  const Timer = await loadTimer();
+  let fired = 0;
+  const timer = new Timer(() => (fired += 1), 10, []);
+  const [first, second] = [new Set<LateTimer>(), new Set<LateTimer>()];
+  timer.joinTo(first);
+  timer.joinTo(second);
+  timer.start();
+  vi.advanceTimersByTime(10);
+  expect([fired, first.size, second.size]).toEqual([1, 0, 0]);
+  timer.joinTo(first);
+  expect(first.size).toBe(0);
+});
+
+test("a timer that is cleared is released, and one that leaves a call fires in the next", async () => {
+  const Timer = await loadTimer();
+  let fired = 0;
+  const [cleared, kept] = [10, 10].map((ms) => new Timer(() => (fired += 1), ms, []));
+  const [first, second] = [new Set<LateTimer>(), new Set<LateTimer>()];
+  for (const timer of [cleared, kept]) {
+    timer?.joinTo(first);
+    timer?.start();
+  }
+  cleared?.close();
+  kept?.leave(first);
+  vi.advanceTimersByTime(10);
+  expect([fired, first.size]).toEqual([0, 0]);
+  kept?.joinTo(second);
+  kept?.start();
+  vi.advanceTimersByTime(10);
+  expect([fired, second.size]).toEqual([1, 0]);
+});
