@@ -1,7 +1,7 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
-import type { LoadedCheckpoint, StoredValue, StoredWrite } from "../checkpoint-contract.ts";
+import type { LoadedCheckpoint, StoredValue } from "../checkpoint-contract.ts";
 import type { Op } from "../contract.ts";
-import { mergeWrites } from "./pending-writes.ts";
+import { PendingWrites } from "./pending-writes.ts";
 
 /**
  * Larger checkpoints are read from the thread again: a run would hold their bytes beside the objects that the graph
@@ -13,15 +13,18 @@ const MAX_ALL_BYTES = 4 * MAX_CACHED_BYTES;
 /** Memory that a checkpoint takes beside its values. */
 const HEAD_BYTES = 1024;
 
+/** A checkpoint with its pending writes apart, to which each task of a step adds. */
+type Head = { loaded: Omit<LoadedCheckpoint, "writes">; writes: PendingWrites; bytes: number };
+
 /** The newest checkpoint of each namespace, `null` when it is known to have none. */
 export class Heads {
   /** In the order of their last change: the limit drops from the beginning. */
-  readonly #heads = new Map<string, LoadedCheckpoint | null>();
+  readonly #heads = new Map<string, Head | null>();
   #bytes = 0;
   /** Namespaces whose newest checkpoint is read from the thread: it is too large, or continues an older one. */
   readonly #released = new Set<string>();
   /** Writes that LangGraph puts before their checkpoint, as with durability "exit", by namespace and checkpoint. */
-  readonly #early = new Map<string, Map<string, StoredWrite[]>>();
+  readonly #early = new Map<string, Map<string, PendingWrites>>();
 
   /** Whether the newest checkpoint of the namespace was read or put, though it may not be in the cache. */
   has(ns: string): boolean {
@@ -29,16 +32,27 @@ export class Heads {
   }
 
   get(ns: string): LoadedCheckpoint | null | undefined {
-    return this.#heads.get(ns);
+    const head = this.#heads.get(ns);
+    return head && { ...head.loaded, writes: head.writes.toArray() };
   }
 
   set(ns: string, loaded: LoadedCheckpoint | null) {
+    this.#setHead(ns, loaded && toHead(loaded, new PendingWrites(loaded.writes)));
+  }
+
+  #setHead(ns: string, head: Head | null) {
     this.#drop(ns);
-    this.#heads.set(ns, loaded);
-    this.#bytes += bytesOf(loaded);
-    for (const [oldest] of this.#heads) {
+    this.#heads.set(ns, head);
+    this.#bytes += bytesOf(head);
+    this.#releaseOldest(ns);
+  }
+
+  /** Keeps the limit of all namespaces. */
+  #releaseOldest(current: string) {
+    if (this.#bytes <= MAX_ALL_BYTES) return;
+    for (const oldest of [...this.#heads.keys(), ...this.#early.keys()]) {
       if (this.#bytes <= MAX_ALL_BYTES) return;
-      if (oldest !== "" && oldest !== ns) this.#release(oldest);
+      if (oldest !== "" && oldest !== current) this.#release(oldest);
     }
   }
 
@@ -50,18 +64,25 @@ export class Heads {
   #release(ns: string) {
     this.#released.add(ns);
     this.#drop(ns);
+    this.#dropEarly(ns);
   }
 
   /** Adds a checkpoint, which may be older than the newest one. */
   put(loaded: LoadedCheckpoint) {
-    const head = this.#heads.get(loaded.ns);
-    if (head && head.checkpoint_id >= loaded.checkpoint_id) return;
+    const { ns, checkpoint_id, parent_id } = loaded;
+    const newest = this.#heads.get(ns)?.loaded.checkpoint_id ?? null;
+    if (newest !== null && newest >= checkpoint_id) return;
     // Unchanged channels have the values of its parent, of which only the head is known.
-    if ((head?.checkpoint_id ?? null) !== loaded.parent_id) this.#released.add(loaded.ns);
-    const writes = this.#early.get(loaded.ns)?.get(loaded.checkpoint_id) ?? loaded.writes;
-    this.#early.delete(loaded.ns);
-    this.set(loaded.ns, { ...loaded, writes });
-    this.releaseLarge(loaded.ns);
+    if (newest !== parent_id) this.#released.add(ns);
+    const early = this.#early.get(ns)?.get(checkpoint_id);
+    this.#dropEarly(ns);
+    this.#setHead(ns, toHead(loaded, early ?? new PendingWrites(loaded.writes)));
+    this.releaseLarge(ns);
+  }
+
+  #dropEarly(ns: string) {
+    for (const { bytes } of this.#early.get(ns)?.values() ?? []) this.#bytes -= bytes;
+    this.#early.delete(ns);
   }
 
   /** Drops a large checkpoint from the cache, and all that follow it: they would lack its values. */
@@ -71,19 +92,34 @@ export class Heads {
   }
 
   addWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
+    const pending = this.#pendingAt(ns, checkpoint_id);
+    if (!pending) return;
+    const before = pending.bytes;
+    pending.add(writes);
+    this.#bytes += pending.bytes - before;
+    if (pending.bytes > MAX_CACHED_BYTES) this.#release(ns);
+    this.releaseLarge(ns);
+    this.#releaseOldest(ns);
+  }
+
+  /** @returns `undefined` for writes of a checkpoint that is not in the cache */
+  #pendingAt(ns: string, checkpoint_id: string): PendingWrites | undefined {
     const head = this.#heads.get(ns);
-    if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, writes);
-    else if (!this.#released.has(ns) && !(head && head.checkpoint_id > checkpoint_id)) {
-      const early = this.#early.get(ns) ?? new Map<string, StoredWrite[]>();
-      this.#early.set(ns, early);
-      early.set(checkpoint_id, mergeWrites(early.get(checkpoint_id) ?? [], writes));
-    }
+    const newest = head?.loaded.checkpoint_id;
+    if (head && newest === checkpoint_id) return head.writes;
+    if (this.#released.has(ns) || (newest !== undefined && newest > checkpoint_id))
+      return undefined;
+    const early = this.#early.get(ns) ?? new Map<string, PendingWrites>();
+    this.#early.set(ns, early);
+    const pending = early.get(checkpoint_id) ?? new PendingWrites();
+    early.set(checkpoint_id, pending);
+    return pending;
   }
 
   /** Returns the values of a new checkpoint. Unchanged channels keep the bytes of the previous one. */
   collectValues(ns: string, checkpoint: Checkpoint, changed: StoredValue[]): StoredValue[] {
     const known = new Map(
-      (this.#heads.get(ns)?.values ?? []).map((value) => [valueKey(value), value]),
+      (this.#heads.get(ns)?.loaded.values ?? []).map((value) => [valueKey(value), value]),
     );
     for (const value of changed) known.set(valueKey(value), value);
     return Object.entries(checkpoint.channel_versions).flatMap(([channel, version]) => {
@@ -93,9 +129,14 @@ export class Heads {
   }
 }
 
-function bytesOf(head: LoadedCheckpoint | null | undefined): number {
+function toHead({ writes: _writes, ...loaded }: LoadedCheckpoint, writes: PendingWrites): Head {
+  const bytes = loaded.values.reduce((sum, { data }) => sum + data.length, HEAD_BYTES);
+  return { loaded, writes, bytes };
+}
+
+function bytesOf(head: Head | null | undefined): number {
   if (head === undefined) return 0;
-  return (head?.values ?? []).reduce((sum, { data }) => sum + data.length, HEAD_BYTES);
+  return head === null ? HEAD_BYTES : head.bytes + head.writes.bytes;
 }
 
 function valueKey(value: { channel: string; version: number | string }): string {

@@ -23,13 +23,39 @@ export function isCommandUpdate(task_id: string, writes: StoredWrite[]): boolean
   return task_id === INPUT_TASK && writes.some(isUpdate);
 }
 
-export function mergeWrites(old: StoredWrite[], added: StoredWrite[]): StoredWrite[] {
-  const merged = new Map(old.map((write) => [`${write.task_id} ${write.idx}`, write]));
-  for (const write of added) {
-    const at = `${write.task_id} ${write.idx}`;
-    if (write.idx < 0 || !merged.has(at)) merged.set(at, write);
+/** Memory that a write takes beside its value. */
+const WRITE_BYTES = 256;
+
+/** Pending writes of a checkpoint: the first update of a task at an index counts, and its newest mark. */
+export class PendingWrites {
+  readonly #writes = new Map<string, StoredWrite>();
+  #bytes = 0;
+
+  constructor(writes: StoredWrite[] = []) {
+    this.add(writes);
   }
-  return [...merged.values()];
+
+  add(writes: StoredWrite[]) {
+    for (const write of writes) {
+      const at = `${write.task_id} ${write.idx}`;
+      const before = this.#writes.get(at);
+      if (before && write.idx >= 0) continue;
+      this.#bytes += bytesOf(write) - (before ? bytesOf(before) : 0);
+      this.#writes.set(at, write);
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  toArray(): StoredWrite[] {
+    return [...this.#writes.values()];
+  }
+}
+
+function bytesOf({ data }: StoredWrite): number {
+  return data.length + WRITE_BYTES;
 }
 
 /** Sorts writes as LangGraph applies them to a DeltaChannel: by the path of the task, not by the end of the task. */
