@@ -166,3 +166,43 @@ test("a package is optional unless a dependency requires it", () => {
   const optional = [...packages.values()].filter(({ is_optional }) => is_optional);
   expect(optional.map(({ name }) => name)).toEqual(["native"]);
 });
+
+test("a package is placed where it has the peers of the one that needs it", () => {
+  const locked = (name: string, version: string, more: Partial<Entry> = {}) => ({
+    [`${name}@npm:${version}`]: { resolution: `${name}@npm:${version}`, version, ...more },
+  });
+  const peerDependencies = { core: "*" };
+  const entries = {
+    ...locked("core", "1.0.0"),
+    ...locked("core", "2.0.0"),
+    ...locked("base", "1.0.0", { peerDependencies }),
+    // Names sort before those of their peers.
+    ...locked("addon", "1.0.0", {
+      peerDependencies: { base: "*" },
+      dependencies: { inner: "npm:1.0.0" },
+    }),
+    ...locked("inner", "1.0.0", { peerDependencies }),
+    ...locked("plain", "1.0.0"),
+  };
+  const dependencies = { addon: "1.0.0", base: "1.0.0", core: "1.0.0", plain: "1.0.0" };
+  const tree = emptyTree();
+  for (const [path, core] of [
+    ["package.json", "1.0.0"],
+    ["agent/package.json", "2.0.0"],
+  ] as const) {
+    const manifest = { workspaces: ["agent"], dependencies: { ...dependencies, core } };
+    tree.files.set(path, new TextEncoder().encode(JSON.stringify(manifest)));
+  }
+  const { packages } = readYarnLock("", JSON.stringify({ __metadata: {}, ...entries }), {
+    registry_url: "https://registry.test",
+    workspaces: workspacesOf(tree),
+    project: "/agent",
+    others: [""],
+  });
+  expect([...packages.keys()].sort()).toEqual(
+    ["addon", "base", "core", "inner"]
+      .map((name) => `/agent/node_modules/${name}`)
+      .concat(["addon", "base", "core", "inner", "plain"].map((name) => `/node_modules/${name}`)),
+  );
+  expect(packages.get("/agent/node_modules/core")?.version).toBe("2.0.0");
+});

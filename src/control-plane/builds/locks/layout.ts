@@ -106,8 +106,24 @@ class Layout {
 
   place(requirements: Requirement[]): void {
     for (let level = requirements; level.length > 0; ) {
-      level = level.flatMap((requirement) => this.#placeOne(requirement));
+      level = this.#peersFirst(level).flatMap((requirement) => this.#placeOne(requirement));
     }
+  }
+
+  /** Peers of a package decide on its place. */
+  #peersFirst(level: Requirement[]): Requirement[] {
+    const named = new Map(level.map((each) => [`${each.from} ${each.name}`, each]));
+    const [seen, sorted] = [new Set<Requirement>(), new Set<Requirement>()];
+    const visit = (each: Requirement | undefined) => {
+      if (each === undefined || seen.has(each)) return;
+      seen.add(each);
+      const target = each.is_peer ? null : this.#graph.find(each, each.from);
+      const peers = target === null || "folder" in target ? [] : target.peers;
+      for (const { name } of peers) visit(named.get(`${each.from} ${name}`));
+      sorted.add(each);
+    };
+    for (const each of level) visit(each);
+    return [...sorted];
   }
 
   /** Places peers that no package above has. Managers hoist them from workspaces that are not entered. */
@@ -127,14 +143,43 @@ class Layout {
     if (target === null) return [];
     if ("folder" in target) return this.#link(requirement, target.folder);
     const item = this.install.packages.get(near ?? "");
-    if (item && this.#keys.get(item.path) === target.key) {
+    const isSame = item !== undefined && this.#keys.get(item.path) === target.key;
+    const at = this.#placeOf(requirement, target, near, isSame);
+    if (isSame && at === near) {
       item.is_optional &&= is_optional;
       return [];
     }
-    const at = `${near === null ? this.#root : from}/node_modules/${name}`;
     this.isTaken ||= this.install.packages.has(at);
     this.#add(at, target, is_optional);
     return target.edges.map((edge) => ({ ...edge, from: at }));
+  }
+
+  /** Returns the outermost place from which a package has the same peers as the one that needs it. */
+  #placeOf(
+    { name, from }: Requirement,
+    target: LockedPackage,
+    near: string | null,
+    isSame: boolean,
+  ): string {
+    const placeIn = (folder: string) => `${folder}/node_modules/${name}`;
+    if (near !== null && !isSame) return placeIn(from);
+    // A place above `near` is not visible from the one that needs it.
+    const isFree = (at: string) =>
+      !this.install.packages.has(at) && at.length > (near ?? "").length;
+    const [home = ""] = from.split("/node_modules/");
+    const places = [near ?? placeIn(this.#root), placeIn(home)];
+    const found = places.find(
+      (at) => (at === near || isFree(at)) && this.#seesPeers(at, from, target),
+    );
+    return found ?? placeIn(from);
+  }
+
+  #seesPeers(at: string, from: string, { peers, edges }: LockedPackage): boolean {
+    const own = new Set(edges.map(({ name }) => name));
+    return peers.every(({ name }) => {
+      const wanted = own.has(name) ? null : findPackage(this.install, from, name);
+      return wanted === null || findPackage(this.install, at, name) === wanted;
+    });
   }
 
   #add(at: string, { key, edges, peers, ...item }: LockedPackage, is_optional: boolean): void {

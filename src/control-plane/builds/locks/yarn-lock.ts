@@ -24,6 +24,9 @@ type Options = {
   others?: string[];
 };
 
+/** Each place of a package is compared by its peers. Packages have up to some 150. */
+const MAX_PEERS = 300;
+
 /** `name@npm:1.2.3`: the locator that yarn 2 and newer write. */
 const LOCATOR = /^(@?[^@]+)@([a-z]+):(.*)$/;
 
@@ -138,7 +141,9 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
       ...replace(each, parent),
       is_optional: record(optional[each.name]).optional === "true",
     })),
-    peers: peerEdges(texts(entry.peerDependencies)).map((each) => replace(each, parent)),
+    peers: peerEdges(texts(entry.peerDependencies))
+      .slice(0, MAX_PEERS)
+      .map((each) => replace(each, parent)),
   };
 }
 
