@@ -18,6 +18,7 @@ import {
   bulk_export_files,
   bulk_exports,
   type ExportRow,
+  type FileRow,
 } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
 import { api } from "../support/workspace.ts";
@@ -402,17 +403,31 @@ describe("a dependency of an export disappears", () => {
   });
 });
 
-test("a day with a failed file shows its error, not that of another file", async () => {
+test("a day with failed files shows the error of each, not that of another file", async () => {
   const row = await written();
   const [first] = await readFiles(row.id);
   if (!first) throw new Error("There is no file");
-  const failed = { errors: { retry_0: "of the failed one" }, status: "FAILED" } as const;
+  const shown = async () => {
+    const { body: runs } = await call<BulkExportRun[]>(ours, `/${row.id}/runs`, "GET");
+    return runs[0];
+  };
+  const add = (number: number, fields: Partial<FileRow>) =>
+    db.insert(bulk_export_files).values({
+      ...{ ...first, id: `${first.id}-${number}`, number, key: `folder/file-${number}` },
+      ...fields,
+    });
+  await add(8, { errors: { retry_0: "of another" } });
+  expect(await shown()).toMatchObject({ errors: { retry_0: "file-8: of another" } });
+  const failed = { errors: { retry_0: "of the first" }, status: "FAILED" } as const;
   await db.update(bulk_export_files).set(failed).where(eq(bulk_export_files.id, first.id));
-  const errors = { retry_0: "of another" };
-  const other = { ...first, errors, id: `${first.id}-1`, number: 9, key: "other" };
-  await db.insert(bulk_export_files).values(other);
-  const { body: runs } = await call<BulkExportRun[]>(ours, `/${row.id}/runs`, "GET");
-  expect(runs[0]).toMatchObject({ status: "FAILED", errors: { retry_0: "of the failed one" } });
+  await add(9, { ...failed, errors: { retry_0: "of the second", retry_1: "again" } });
+  expect(await shown()).toMatchObject({
+    status: "FAILED",
+    errors: {
+      retry_0: "part-00000.parquet: of the first\nfile-9: of the second",
+      retry_1: "file-9: again",
+    },
+  });
 });
 
 test("the clean-up deletes nothing of an export that was started again", async () => {

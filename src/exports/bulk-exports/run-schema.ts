@@ -24,7 +24,10 @@ export const BulkExportRun = namedObject("BulkExportRun", {
   session_id: Uuid.describe("Id of the project"),
   status: RunStatus.describe("Status of the run"),
   retry_number: Count.describe("Number of retries"),
-  errors: z.record(z.string(), z.string()).nullable().describe("Errors by attempt"),
+  errors: z
+    .record(z.string(), z.string())
+    .nullable()
+    .describe("Errors by attempt, a line with its name for each file"),
   start_time: Timestamp.nullable().describe("Start of the exported time range (inclusive)"),
   end_time: Timestamp.nullable().describe("End of the exported time range (exclusive)"),
   created_at: CreatedAt,

@@ -116,11 +116,17 @@ function toRun({ run, bulkExport }: Pair, files: FileRow[]): BulkExportRun {
   });
 }
 
-/** Keys of several files are the same: those of failed files replace the others. */
+/** Returns the errors of the failed files, of all when none failed. Files share the names of attempts. */
 function errorsOf(files: FileRow[]): Record<string, string> | null {
-  const isFailed = ({ status }: FileRow) => status === "FAILED";
-  const ordered = [...files.filter((file) => !isFailed(file)), ...files.filter(isFailed)];
-  const errors = Object.assign({}, ...ordered.map((file) => file.errors ?? {}));
+  const failed = files.filter(({ status }) => status === "FAILED");
+  const errors: Record<string, string> = {};
+  for (const { key, errors: ofFile } of failed.length > 0 ? failed : files) {
+    const file = key.slice(key.lastIndexOf("/") + 1);
+    for (const [attempt, text] of Object.entries(ofFile ?? {})) {
+      const others = errors[attempt] === undefined ? "" : `${errors[attempt]}\n`;
+      errors[attempt] = `${others}${file}: ${text}`;
+    }
+  }
   return Object.keys(errors).length === 0 ? null : errors;
 }
 
