@@ -151,15 +151,17 @@ describe("expiry", () => {
   });
 
   test.each([
-    ["the root", 0],
-    ["a run of the next day", 1],
-  ])("keeps both days of a trace with feedback on %s", async (_, which) => {
+    ["the root", 0, 5],
+    ["a run of the next day", 1, 5],
+    ["the root, with a run of the day before", 0, -5],
+    ["a run of the day before", 1, -5],
+  ])("keeps both days of a trace with feedback on %s", async (_, which, later) => {
     const one = await scene();
     const midnight = daysAgo(20) + DAY_MS / 2;
-    const root = wireRun(one.name, {}, { at: midnight - 5 });
-    const child = wireRun(one.name, {}, { at: midnight + 5, parent: root });
-    const alone = wireRun(one.name, {}, { at: midnight - 4 });
-    const after = wireRun(one.name, {}, { at: midnight + 6, parent: alone });
+    const root = wireRun(one.name, {}, { at: midnight - later });
+    const child = wireRun(one.name, {}, { at: midnight + later, parent: root });
+    const alone = wireRun(one.name, {}, { at: midnight - later });
+    const after = wireRun(one.name, {}, { at: midnight + later, parent: alone });
     await send(one, root, child, alone, after);
     await rate(one, which === 0 ? root : child);
     await expire(one);

@@ -1,6 +1,7 @@
 import { and, eq, gte, isNotNull, isNull, lt, lte, not, or, type SQL, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
+import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { isPartition, NO_RUNS } from "../catalogue/catalogue.ts";
 import { type ExpiryDays, expiryDays } from "../catalogue/retention.ts";
@@ -126,31 +127,48 @@ async function isLastSlot(env: Env, { project_id, day, slot }: PartitionKey): Pr
   return others.length === 0;
 }
 
-/** Returns the traces that have longer-lived runs in the other partitions since their first day. */
+/**
+ * Returns the traces that have longer-lived runs in the other partitions since their first day. Reads the day before too:
+ * the clock of a child may be behind.
+ */
 async function findKept(
   env: Env,
-  { project_id, day, slot }: PartitionKey,
+  partition: PartitionKey,
   { trace_ids, far }: ExpiringTraces,
 ): Promise<string[]> {
   if (trace_ids.length === 0) return [];
+  const { project_id, day } = partition;
+  const before = dayOf((toMicros(`${day}T00:00:00Z`) ?? 0) - DAY_US);
   const [first = day] = [day, ...far.map(({ root_day }) => root_day)].toSorted();
-  const others = await database(env)
+  const others = await listOthers(env, partition, gte(partitions.day, first));
+  if (first > before) {
+    others.push(...(await listOthers(env, partition, eq(partitions.day, before))));
+  }
+  const kept = await mapConcurrent(others, AT_ONCE, async (other) => {
+    const isRead = (root_day: string) =>
+      other.day < day ? root_day < day : root_day === other.day;
+    const named = far.flatMap(({ root_day, trace_id }) => (isRead(root_day) ? trace_id : []));
+    const ids = other.day === day ? trace_ids : named;
+    const object = tracePartition(env, { project_id, ...other });
+    // Traces with runs there whose roots are on other days.
+    const hasOthers = other.day > day || other.day === before;
+    const found = hasOthers ? await object.findLonglived(null) : [];
+    return ids.length === 0 ? found : [...found, ...(await object.findLonglived(ids))];
+  });
+  return [...new Set(kept.flat())];
+}
+
+function listOthers(env: Env, { project_id, day, slot }: PartitionKey, where: SQL) {
+  return database(env)
     .select({ day: partitions.day, slot: partitions.slot })
     .from(partitions)
     .where(
       and(
         eq(partitions.project_id, project_id),
-        gte(partitions.day, first),
+        where,
         sql`(${partitions.day}, ${partitions.slot}) <> (${day}, ${slot})`,
       ),
     )
     .orderBy(partitions.day, partitions.slot)
     .limit(MAX_PARTITIONS);
-  const earlier = far.map(({ trace_id }) => trace_id);
-  const kept = await mapConcurrent(others, AT_ONCE, (other) => {
-    const among = other.day < day ? earlier : trace_ids;
-    const ids = other.day > day ? null : among;
-    return tracePartition(env, { project_id, ...other }).findLonglived(ids);
-  });
-  return [...new Set(kept.flat())];
 }
