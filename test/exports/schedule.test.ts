@@ -12,6 +12,7 @@ import { database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
 import { toIso } from "../../src/shared/times.ts";
 import { api, workspace } from "../support/workspace.ts";
+import { batch, patch, wireRun } from "../traces/support/runs.ts";
 import {
   call,
   cancel,
@@ -194,6 +195,19 @@ describe("rows that arrive late", () => {
     await spawnWindows(env, due(3));
     expect(await filesOf(id, 2)).toEqual({ [lateFile(0)]: 1, [lateFile(1)]: 1 });
     expect(await filesOf(id, 3)).toEqual({});
+  });
+
+  test("are runs too whose start a patch moves into a window that was exported", async () => {
+    const project_id = await given(ours, { from: noon(0), count: 3 });
+    const { session_name: _, ...run } = wireRun("", {}, { at: Date.parse(noon(1)) });
+    await batch(ours.editor, [{ ...run, session_id: project_id }]);
+    const { id } = await scheduled(project_id, { late_rows: true });
+    await spawnWindows(env, due(0));
+    expect(await filesOf(id, 0)).toEqual({ [file(0)]: 3 });
+    expect((await patch(ours.editor, run.id, { start_time: noon(0) })).status).toBe(202);
+    await spawnWindows(env, due(2));
+    expect(await filesOf(id, 1)).toEqual({ [lateFile(0)]: 1 });
+    expect(await filesOf(id, 2)).toEqual({});
   });
 
   test("within a partition that two windows share are in one of them", async () => {

@@ -169,6 +169,36 @@ describe("a plan", () => {
     expect((await plan(project, { min_seqs: rest.watermarks })).chunks).toEqual([]);
   });
 
+  test("has a run that a later patch moves into its range, once", async () => {
+    const range = { from_us: MIDNIGHT * 1000, to_us: (MIDNIGHT + DAY) * 1000 };
+    const move = async (id: string, at: number) => {
+      const start_time = new Date(at).toISOString();
+      expect((await patch(ours.editor, id, { start_time })).status).toBe(202);
+    };
+    const [inside, moved, back] = [NOON, NOON + DAY, NOON + DAY].map((at, n) =>
+      wireRun("moves", { name: `run ${n}` }, { at }),
+    ) as [WireRun, WireRun, WireRun];
+    await batch(ours.editor, [inside, moved, back]);
+    const project = (await projectId(ours.viewer, "moves")) ?? "";
+    const first = await plan(project, range);
+    await move(inside.id, NOON + 1000);
+    await move(moved.id, NOON - 1000);
+    await move(moved.id, NOON - 2000);
+    await move(back.id, NOON);
+    await move(back.id, NOON + DAY);
+    expect(await names(first.chunks)).toEqual(["run 0"]);
+    const late = await plan(project, { ...range, min_seqs: first.watermarks });
+    expect(await names(late.chunks)).toEqual(["run 1"]);
+    await move(moved.id, NOON - 3000);
+    const filtered = {
+      ...range,
+      min_seqs: late.watermarks,
+      filter: 'gt(start_time, "2020-01-01")',
+    };
+    expect((await plan(project, filtered)).chunks).toEqual([]);
+    expect((await names((await plan(project, range)).chunks)).sort()).toEqual(["run 0", "run 1"]);
+  });
+
   test("counts a patched run once", async () => {
     const run = wireRun("patched", { name: "old" }, { at: NOON });
     await batch(ours.editor, [run]);

@@ -1,3 +1,4 @@
+import type { Pointers } from "../rows/rows.ts";
 import { EVERY_RUN, type RunSelection } from "../rows/run-source.ts";
 import type { RunView } from "../rows/run-view.ts";
 import type { RunsQuery } from "./query.ts";
@@ -28,8 +29,10 @@ const NO_CONDITIONS = {
 /** Yields the runs of a range in the order of start time and id. */
 export function* scanRuns(
   reader: RunReader,
-  { from_us, to_us, after, until, min_seq, max_seq, ...filter }: ScanFilter & ScanRange,
+  { from_us, to_us, after, until, min_seq, scan_range, ...query }: ScanFilter & ScanRange,
 ): Generator<RunView> {
+  const { max_seq, ...filter } = query;
+  const seqs = { min_seq, max_seq, scan_range };
   const range = { min_start_us: from_us, max_start_us: to_us - 1, after, max_seq };
   const runs =
     filter.filter === null
@@ -37,8 +40,25 @@ export function* scanRuns(
       : reader.matching({ ...NO_CONDITIONS, ...range, ...filter }, "asc");
   for (const run of runs) {
     if (until !== null && isBehind(run, until)) return;
-    if (min_seq === null || run.seq > min_seq) yield run;
+    if (isNew(run, seqs)) yield run;
   }
+}
+
+type SeqRange = Pick<ScanRange, "min_seq" | "max_seq" | "scan_range">;
+
+/** Whether the run was in the range of the scan at `max_seq`, and not yet at `min_seq`. */
+function isNew(run: RunView, { min_seq, max_seq, scan_range }: SeqRange): boolean {
+  if (!wasInRange(run, max_seq, scan_range)) return false;
+  return min_seq === null || run.seq > min_seq || !wasInRange(run, min_seq, scan_range);
+}
+
+/** Tests a run that is in the range now: a later change may have moved its start into it. */
+function wasInRange(run: RunView, seq: number, range: ScanRange["scan_range"]): boolean {
+  if (range === undefined || run.changed_seq <= seq || run.pointers === null) return true;
+  const { former_starts = [] }: Pointers = JSON.parse(run.pointers);
+  const former = former_starts.find(({ until_seq }) => until_seq > seq);
+  const start_us = former?.start_us ?? run.start_us;
+  return start_us >= range.from_us && start_us < range.to_us;
 }
 
 type Range = Pick<RunSelection, "min_start_us" | "max_start_us" | "after" | "max_seq">;

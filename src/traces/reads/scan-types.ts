@@ -4,9 +4,11 @@ import type { Position, TraceRunRow } from "../rows/rows.ts";
 
 export type { Position };
 
+type TimeRange = { from_us: number; to_us: number };
+
 /**
- * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, min_seq < seq
- * <= max_seq.
+ * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, that were in the scan's range at
+ * `max_seq` and not yet at `min_seq`.
  */
 export type ScanRange = {
   from_us: number;
@@ -15,6 +17,8 @@ export type ScanRange = {
   until: Position | null;
   min_seq: number | null;
   max_seq: number;
+  /** Range of the scan that this is a piece of. Plans of earlier releases lack it. */
+  scan_range?: TimeRange | undefined;
 };
 
 /** Piece of one partition. `bytes` estimates the size of all columns. */

@@ -1,3 +1,4 @@
+import { PAYLOADS } from "../changes.ts";
 import type { Pointers } from "./rows.ts";
 
 /** Bytes of objects in R2. */
@@ -23,8 +24,9 @@ export function keysOf(pointers: string | null): Set<string> {
 }
 
 function parseObjects(pointers: string) {
-  const { attachments = {}, exact: _, replaced, ...payloads }: Pointers = JSON.parse(pointers);
-  return { payloads: Object.values(payloads), attachments: Object.values(attachments), replaced };
+  const { attachments = {}, replaced, ...others }: Pointers = JSON.parse(pointers);
+  const payloads = PAYLOADS.flatMap((name) => others[name] ?? []);
+  return { payloads, attachments: Object.values(attachments), replaced };
 }
 
 /** Returns the bytes of replaced payloads, 0 where they were not counted (`true`). */

@@ -6,7 +6,12 @@ export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number 
   exact?: { name?: string; error?: string };
   /** Bytes of objects in R2 that no pointer names any more; `true` where they were not counted. */
   replaced?: number | true | undefined;
+  /** Starts that later changes replaced, in the order of the changes. */
+  former_starts?: FormerStart[];
 };
+
+/** Start of a run before the change with the sequence `until_seq`. */
+export type FormerStart = { until_seq: number; start_us: number };
 
 /** Place in a list of runs by start time. */
 export type Position = { start_us: number; id: string };

@@ -150,8 +150,8 @@ async function partitionsOf(ctx: Context, { project_id, from_us, to_us }: ScanRe
     .orderBy(asc(day), asc(slot));
 }
 
-function rangeOf({ from_us, to_us, until, min_seq, max_seq }: ScanChunk) {
-  return { from_us, to_us, until, min_seq, max_seq };
+function rangeOf({ from_us, to_us, until, min_seq, max_seq, scan_range }: ScanChunk) {
+  return { from_us, to_us, until, min_seq, max_seq, scan_range };
 }
 
 /** Fetches one payload at a time to bound memory by the page size. Returns whether all of them exist. */

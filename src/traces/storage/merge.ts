@@ -6,6 +6,8 @@ import { replacedBytes } from "../rows/object-bytes.ts";
 import type { Pointers } from "../rows/rows.ts";
 import type { RunVersion } from "../segments/codec/columns.ts";
 
+const MAX_FORMER_STARTS = 16;
+
 export type Values = Partial<RunVersion>;
 
 /** Run as a change finds it. */
@@ -101,6 +103,20 @@ function setPayload(pointers: Pointers, name: PayloadName, payload: Payload): vo
   countReplaced(pointers, pointers[name], payload);
   if ("key" in payload) pointers[name] = payload;
   else delete pointers[name];
+}
+
+/** Keeps the start that a change replaces: an export may have read the run with it. */
+export function withFormerStart(
+  pointers: Pointers,
+  { seq, start_us }: MergeBase,
+  next_us: number | undefined,
+  changed_seq: number,
+): Pointers {
+  const former = pointers.former_starts ?? [];
+  const isSameBatch = seq === changed_seq || former.at(-1)?.until_seq === changed_seq;
+  if (next_us === undefined || next_us === start_us || isSameBatch) return pointers;
+  const former_starts = [...former, { until_seq: changed_seq, start_us }];
+  return { ...pointers, former_starts: former_starts.slice(-MAX_FORMER_STARTS) };
 }
 
 /** Drops what is beyond the limit of a run: requests may each bring some. */

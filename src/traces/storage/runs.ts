@@ -22,6 +22,7 @@ import {
   storedColumns,
   toPointers,
   type Values,
+  withFormerStart,
 } from "./merge.ts";
 
 /** Returns the run that a change of an unknown id makes. */
@@ -74,7 +75,9 @@ export function changeRun(run: RunVersion, change: RunChange, changed_seq: numbe
   const extra = mergeExtra(stored, change, adds) ?? replacedExtra(stored, change, adds);
   const replaced: PayloadName[] = extra?.text === null ? ["extra"] : [];
   const overwritten = [...overwrittenPayloads(stored, change), ...replaced];
-  const pointers = toPointers(stored.pointers, change, overwritten);
+  const merged = mergedColumns(stored, change);
+  const changed = toPointers(stored.pointers, change, overwritten);
+  const pointers = withFormerStart(changed, stored, merged.start_us, changed_seq);
   const { inputs, outputs } = change.digest;
   const newDigests = [
     extra?.digest,
@@ -83,7 +86,7 @@ export function changeRun(run: RunVersion, change: RunChange, changed_seq: numbe
   ];
   return withTerms(change, newDigests, {
     ...run,
-    ...mergedColumns(stored, change),
+    ...merged,
     ...inline(change, overwritten),
     ...derivedColumns(stored, change, overwritten, extra),
     pointers: toText(pointers),

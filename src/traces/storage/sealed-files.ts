@@ -7,7 +7,7 @@ export function tracePrefix(project_id: string): string {
 }
 
 /** Rows of a scan. `layout` identifies the columns and the compression of a file with them. */
-export type SealedRange = Omit<ScanRange, "min_seq"> & { layout: string };
+export type SealedRange = Omit<ScanRange, "min_seq" | "scan_range"> & { layout: string };
 
 /** Digests with which an export sent a part: MD5 in base64, SHA-256 in hex. */
 export type PartDigests = { md5?: string; sha256?: string };

@@ -45,13 +45,14 @@ function onStore(work: (store: PartitionStore, sql: SqlStorage) => void): Promis
   );
 }
 
-/** Pieces of a list of all runs. */
-function expectedPieces(store: PartitionStore, query: ScanPlanQuery) {
+/** Pieces of a list of all runs, which are in the range now and were in it at the plan's sequence. */
+function expectedPieces(store: PartitionStore, query: ScanPlanQuery, starts: number[]) {
+  const isInside = (start_us = Number.NaN) => start_us >= query.from_us && start_us < query.to_us;
   const runs = [...store.runs.live(EVERY_RUN)]
-    .filter(
-      ({ start_us, seq }) =>
-        start_us >= query.from_us && start_us < query.to_us && seq <= query.max_seq,
-    )
+    .filter(({ id, seq, start_us, changed_seq }) => {
+      const former_us = changed_seq > query.max_seq ? starts[Number(id.slice(-12))] : start_us;
+      return seq <= query.max_seq && isInside(start_us) && isInside(former_us);
+    })
     .map(({ start_us, id }) => ({ start_us, id }))
     .sort((a, b) => a.start_us - b.start_us || (a.id < b.id ? -1 : 1));
   const days = Map.groupBy(runs, ({ start_us }) => start_us < MIDNIGHT);
@@ -70,6 +71,7 @@ test("pieces of a plan have the rows of a sorted list", async () => {
     await onStore((store, sql) => {
       let n = 0;
       const seqs: number[] = [];
+      const starts = sent.flat().map((minute) => MIDNIGHT + minute * MINUTE_US);
       for (const minutes of sent) {
         const posts = minutes.map((minute) => postOf(n++, MIDNIGHT + minute * MINUTE_US));
         store.ingest(posts, false);
@@ -91,7 +93,7 @@ test("pieces of a plan have the rows of a sorted list", async () => {
       );
       expect(next).toBeNull();
       expect(pieces.map(({ rows, until }) => ({ rows, until }))).toEqual(
-        expectedPieces(store, query),
+        expectedPieces(store, query, starts),
       );
     });
   });
