@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { TracePartition } from "../../src/traces/object/object.ts";
 import { fillBudget } from "../support/memory-budget.ts";
 import { api, workspace } from "../support/workspace.ts";
-import { batch, patch, projectId, wireRun } from "./support/runs.ts";
+import { batch, patch, projectId, type WireRun, wireRun } from "./support/runs.ts";
 
 type Page = { runs: { id: string; inputs: unknown }[]; cursors: { next: string | null } };
 
@@ -111,6 +111,38 @@ test("payloads of a run that exceed an answer are refused, and read one by one",
   expect(found?.outputs).toEqual({ half });
   const one = await api(`/api/v2/runs/${id}?selects=INPUTS`, { key });
   expect(await one.json()).toEqual({ id, inputs: { half } });
+});
+
+test("a client pages past a run whose payloads exceed an answer, with the cursor in the error", async () => {
+  const { editor: key } = await workspace();
+  const half = "x".repeat(13 * 1024 * 1024);
+  const start = Date.now();
+  const [first, huge, last] = ["first", "huge", "last"].map((name, n) =>
+    wireRun("past", { name }, { at: start + n }),
+  ) as [WireRun, WireRun, WireRun];
+  await batch(key, [first, last]);
+  const project_id = await projectId(key, "past");
+  const cursorOf = async (answer: Response) => {
+    const text = await answer.text();
+    expect([answer.status, text]).toEqual([413, expect.stringMatching(/send the cursor [\w-]+"/)]);
+    return /send the cursor ([\w-]+)"/.exec(text)?.[1];
+  };
+  const changes = (cursor: string | null | undefined) =>
+    api("/api/v2/runs/changes", {
+      key,
+      json: { project_id, cursor, selects: ["INPUTS", "OUTPUTS"] },
+    });
+  const { next_cursor } = await (await changes(null)).json<{ next_cursor: string }>();
+  await batch(key, [{ ...huge, inputs: { half } }]);
+  await patch(key, huge.id, { outputs: { half } });
+  const query = async (cursor: string | null | undefined) =>
+    api("/runs/query", { key, json: { session: [project_id], order: "asc", cursor } });
+  const page: Page = await (await query(null)).json();
+  expect(page.runs.map(({ id }) => id)).toEqual([first.id]);
+  const rest: Page = await (await query(await cursorOf(await query(page.cursors.next)))).json();
+  expect([rest.runs.map(({ id }) => id), rest.cursors.next]).toEqual([[last.id], null]);
+  const changed = await changes(await cursorOf(await changes(next_cursor)));
+  expect(await changed.json()).toMatchObject({ items: [], has_more: false });
 });
 
 test("stored payloads are loaded once the isolate has room, small ones at once", async () => {

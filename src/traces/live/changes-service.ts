@@ -10,7 +10,7 @@ import type { PartitionKey } from "../changes.ts";
 import { smallColumns, withLargeColumns } from "../object/large-columns.ts";
 import { tracePartition } from "../object/stub.ts";
 import { type QueryPlan, toPlan, toQuery } from "../query/query-plan.ts";
-import { toRuns } from "../query/query-service.ts";
+import { toPageRuns } from "../query/query-service.ts";
 import { toItem, toSelect } from "../query/query-v2.ts";
 import { assertReadRate } from "../rates.ts";
 import { type ChangedRun, type ChangePosition, positionOf } from "../reads/changed-runs.ts";
@@ -46,17 +46,15 @@ export async function listRunChanges(ctx: Context, input: RunChangesRequest): Pr
   );
   const chosen = found.sort(byChange).slice(0, plan.limit);
   const page = await withLargeColumns(ctx.env, chosen, plan.columns);
-  const runs = await toRuns(ctx, page, toSelect(input.selects ?? ["ID"]));
   const has_more = found.length > page.length || reads.some(({ read }) => read.has_more);
   const positions = Object.fromEntries(
     reads.map((read) => [keyOf(read.partition), nextOf(read, page)]),
   );
-  const next = forget({ project_id, base, positions }, has_more ? base : settled);
-  return RunChanges.parse({
-    items: runs.map(toItem),
-    has_more,
-    next_cursor: writeChangesCursor(next),
-  });
+  const next_cursor = writeChangesCursor(
+    forget({ project_id, base, positions }, has_more ? base : settled),
+  );
+  const runs = await toPageRuns(ctx, page, toSelect(input.selects ?? ["ID"]), next_cursor);
+  return RunChanges.parse({ items: runs.map(toItem), has_more, next_cursor });
 }
 
 function toChangesPlan({

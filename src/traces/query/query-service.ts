@@ -60,7 +60,7 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   const last = found.length > page.length ? lastRow(page, wanted) : stopped;
   const max_seq = plan.max_seq ?? seq;
   const next = last && writeCursor({ start_us: last.start_us, id: last.id, max_seq });
-  return { runs: await toRuns(ctx, placedBelow(page, below), select), next };
+  return { runs: await toPageRuns(ctx, placedBelow(page, below), select, next), next };
 }
 
 /** A page is empty when all of its rows were deleted since the search. */
@@ -106,18 +106,41 @@ function tooLarge(): AppError {
   return new AppError("too_large", text);
 }
 
-/** Converts rows to their wire form, with the selected fields. @throws AppError 413 for a run over an answer */
-export async function toRuns(
+/** Row as a page has it. */
+type PageRow = {
+  partition: PartitionKey;
+  row: TraceRunRow;
+  read: Pick<ReadRuns, "feedback" | "values">;
+};
+
+/**
+ * Converts the rows of a page. The error for a run over an answer has the cursor: a client must get past the run.
+ * @throws AppError 413 for a run over an answer
+ */
+export async function toPageRuns(
   ctx: Context,
-  found: {
-    partition: PartitionKey;
-    row: TraceRunRow;
-    read: Pick<ReadRuns, "feedback" | "values">;
-  }[],
+  found: PageRow[],
   select: string[] | null,
+  next: string | null,
 ) {
+  try {
+    return await toRuns(ctx, found, select);
+  } catch (error) {
+    throw next === null ? error : withCursor(error, next);
+  }
+}
+
+function withCursor(error: unknown, next: string): unknown {
+  const { code, message } = AppError.from(error);
+  if (code !== "too_large") return error;
+  const text = `${message} To continue with the runs after it, send the cursor ${next}`;
+  return new AppError(code, text, { cause: error });
+}
+
+/** Converts rows to their wire form, with the selected fields. @throws AppError 413 for a run over an answer */
+export async function toRuns(ctx: Context, found: PageRow[], select: string[] | null) {
   const wanted = select === null ? null : new Set([...select, "id"]);
-  const convert = async ({ partition, row, read }: (typeof found)[number]) => {
+  const convert = async ({ partition, row, read }: PageRow) => {
     const run = await toRun(ctx, partition, row, read, wanted);
     if (wanted === null) return run;
     return Object.fromEntries(Object.entries(run).filter(([name]) => wanted.has(name)));
