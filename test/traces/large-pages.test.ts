@@ -38,7 +38,7 @@ test("a page of large runs ends early, and its cursor leads to the rest", async 
   expect(pages).toBeGreaterThan(1);
 });
 
-test("a page whose runs are deleted while it is read leads to the rest", async () => {
+test("a page whose runs are deleted while it is read has the next ones", async () => {
   const { editor: key } = await workspace();
   const start = Date.now();
   const runs = [0, 1, 2].map((n) => wireRun("emptied", {}, { at: start + n }));
@@ -48,9 +48,7 @@ test("a page whose runs are deleted while it is read leads to the rest", async (
   const read = vi.spyOn(TracePartition.prototype, "getRuns").mockResolvedValueOnce(deleted);
   const page: Page = await (await api("/runs/query", { key, json })).json();
   read.mockRestore();
-  expect(page.runs).toEqual([]);
-  const next = await api("/runs/query", { key, json: { ...json, cursor: page.cursors.next } });
-  expect(await next.json()).toMatchObject({ runs: [{ id: runs[2]?.id }] });
+  expect(page).toMatchObject({ runs: [{ id: runs[2]?.id }], cursors: { next: null } });
 });
 
 test("changes of large runs are listed by page, each once", async () => {
@@ -143,6 +141,28 @@ test("a client pages past a run whose payloads exceed an answer, with the cursor
   expect([rest.runs.map(({ id }) => id), rest.cursors.next]).toEqual([[last.id], null]);
   const changed = await changes(await cursorOf(await changes(next_cursor)));
   expect(await changed.json()).toMatchObject({ items: [], has_more: false });
+});
+
+test("a search that reaches its limit without a run is refused with the cursor to continue", async () => {
+  const { editor: key } = await workspace();
+  const start = Date.now();
+  const runs = [0, 1].map((n) => wireRun("endless", {}, { at: start + n }));
+  await batch(key, runs);
+  const [older, newer] = runs as [WireRun, WireRun];
+  const session = [await projectId(key, "endless")];
+  const query = (cursor?: string) =>
+    api("/runs/query", { key, json: { session, query: "why", cursor } });
+  const next = { start_us: (start + 1) * 1000 + 1, id: newer.id };
+  const stopped = { runs: [], feedback: [], values: [], seq: 1, next };
+  const find = vi.spyOn(TracePartition.prototype, "findRuns").mockResolvedValue(stopped);
+  const answer = await query();
+  const calls = find.mock.calls.length;
+  find.mockRestore();
+  const text = await answer.text();
+  expect([answer.status, text, calls]).toEqual([413, expect.stringContaining("no run up to"), 100]);
+  const cursor = /the cursor ([\w-]+)"/.exec(text)?.[1];
+  const page: Page = await (await query(cursor)).json();
+  expect([page.runs.map(({ id }) => id), page.cursors.next]).toEqual([[older.id], null]);
 });
 
 test("stored payloads are loaded once the isolate has room, small ones at once", async () => {

@@ -11,10 +11,10 @@ import { type QueryPlan, toQuery } from "./query-plan.ts";
 import type { PartitionRange } from "./scope.ts";
 
 /**
- * Calls for a page without a run, of 30,000 runs each: about 20 seconds. A page with a run ends at
- * the first call that stopped early. Python's SDK takes an empty page for the last one.
+ * Calls that stop early for a page without a run, of 30,000 runs each: about 20 seconds. A page with a run ends at
+ * the first call that stopped early.
  */
-const MAX_CALLS = 100;
+const MAX_STOPS = 100;
 
 export type RunMatch = { partition: PartitionKey; row: TraceRunRow; read: ReadRuns };
 
@@ -28,6 +28,8 @@ type PartitionSearch = {
   found: RunMatch[];
   next: Position | null;
   seq: number;
+  /** Number of calls that stopped early. */
+  stops: number;
 };
 
 /** Finds a page in groups of partitions that do not overlap in time. */
@@ -35,14 +37,15 @@ export async function searchPartitions(
   ctx: Context,
   groups: PartitionRange[][],
   plan: QueryPlan,
-  max_calls = MAX_CALLS,
 ): Promise<FoundMatches> {
   let found: RunMatch[] = [];
   let seq = Date.now() * 1000;
+  let stops = 0;
   for (const group of groups) {
     if (found.length >= plan.limit) break;
     if (isCovered(group, plan)) continue;
-    const searches = await searchGroup(ctx, group, plan, found.length > 0 ? 1 : max_calls);
+    const searches = await searchGroup(ctx, group, plan, found.length > 0 ? 0 : MAX_STOPS - stops);
+    stops += countStops(searches);
     seq = Math.max(seq, ...searches.map((search) => search.seq));
     const tested = stoppedAt(searches, plan);
     found = [...found, ...matchesUntil(searches, tested, plan)];
@@ -52,39 +55,43 @@ export async function searchPartitions(
   return { found: found.slice(0, plan.limit), seq, stopped: null };
 }
 
-/** Continues until all searches are done, a run is found, or so many calls were made. */
+/** Continues until all searches are done, a run is found, or so many calls stopped early. */
 async function searchGroup(
   ctx: Context,
   group: PartitionRange[],
   plan: QueryPlan,
-  max_calls: number,
+  max_stops: number,
 ): Promise<PartitionSearch[]> {
   const far = await matchFarTraces(ctx, group, plan.filters);
   const searches = await Promise.all(
     group.map(({ partition }) => {
       const query = toQuery(plan, partition, far);
-      return advance(ctx, { partition, query, found: [], next: query.after, seq: 0 });
+      return advance(ctx, { partition, query, found: [], next: query.after, seq: 0, stops: 0 });
     }),
   );
-  for (let calls = searches.length; calls < max_calls; ) {
+  while (countStops(searches) < max_stops) {
     const stopped = stoppedAt(searches, plan);
     if (stopped === null || matchesUntil(searches, stopped, plan).length > 0) break;
     // A search that has found runs waits for those that are behind it.
     const open = searches.filter((search) => search.next !== null && search.found.length === 0);
-    calls += open.length;
     await Promise.all(open.map((search) => advance(ctx, search)));
   }
   return searches;
 }
 
+function countStops(searches: PartitionSearch[]): number {
+  return searches.reduce((sum, { stops }) => sum + stops, 0);
+}
+
 /** Does one call. The object stops a long search, so that it can answer others between. */
 async function advance(ctx: Context, search: PartitionSearch): Promise<PartitionSearch> {
-  const { partition, query, found, next } = search;
+  const { partition, query, found, next, stops } = search;
   const limit = query.limit - found.length;
   const object = tracePartition(ctx.env, partition);
   const read = await object.findRuns({ ...query, after: next, limit });
   for (const row of read.runs) found.push({ partition, row, read });
-  return Object.assign(search, { next: read.next, seq: Math.max(search.seq, read.seq) });
+  const seq = Math.max(search.seq, read.seq);
+  return Object.assign(search, { next: read.next, seq, stops: stops + (read.next ? 1 : 0) });
 }
 
 /** Returns the position up to which all searches have tested the runs, `null` for the end. */

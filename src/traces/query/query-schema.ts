@@ -99,7 +99,9 @@ const Cursors = z.object({
   next: z
     .string()
     .nullable()
-    .describe("Cursor of the next page, `null` on the last. A page before it can be short"),
+    .describe(
+      "Cursor of the next page, `null` on the last. A page before it can be short, but has a run",
+    ),
   prev: z.string().nullable().describe("Cursor of the previous page, `null` on the first"),
 });
 
@@ -117,6 +119,11 @@ export const RunsPageV2 = namedObject("RunsPageV2", {
     example: [{ id: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071", name: "agent", run_type: "CHAIN" }],
   }),
   has_more: z.boolean().describe("Whether there is another page"),
-  next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
+  next_cursor: z
+    .string()
+    .nullable()
+    .describe(
+      "Cursor of the next page, `null` on the last. A page before it can be short, but has a run",
+    ),
 });
 export type RunsPageV2 = z.infer<typeof RunsPageV2>;

@@ -1,7 +1,7 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { DAY_US, nowMicros } from "../../shared/times.ts";
+import { DAY_US, nowMicros, toIso } from "../../shared/times.ts";
 import { findPartitions } from "../catalogue/catalogue.ts";
 import type { PartitionKey } from "../changes.ts";
 import type { JsonObject } from "../json.ts";
@@ -10,12 +10,12 @@ import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import type { ReadRuns } from "../reads/run-pages.ts";
 import { admitPayloads } from "../rows/payload-admission.ts";
-import type { Columns, TraceRunRow } from "../rows/rows.ts";
+import type { Columns, Position, TraceRunRow } from "../rows/rows.ts";
 import { findTracesBelow, moveBelow, type TraceBelow } from "../trees/called-traces.ts";
 import { type RunMatch, searchPartitions } from "./page-search.ts";
-import { type QueryPlan, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
+import { type Cursor, type QueryPlan, scopeOf, toPlan, writeCursor } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
-import { partitionsInScope } from "./scope.ts";
+import { type PartitionRange, partitionsInScope } from "./scope.ts";
 import { toRun } from "./to-run.ts";
 
 export type FoundRuns = { runs: JsonObject[]; next: string | null };
@@ -50,20 +50,39 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
     input.trace && input.is_root !== true ? await findTracesBelow(ctx, input.trace) : [];
   const plan = withTraces(toPlan(input), below);
   const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
-  // Another row shows whether a next page exists. Large columns are read for the rows of the page alone.
-  const withoutLarge = { ...plan, columns: smallColumns(plan.columns), limit: input.limit + 1 };
-  const { found, seq, stopped } = await searchPartitions(ctx, groups, withoutLarge);
-  const wanted = found.slice(0, input.limit);
-  const page = await withLargeColumns(ctx.env, wanted, plan.columns);
-  if (input.id && page.length < wanted.length) throw tooLarge();
-  // The next page begins after the last row of this one, or where the search has stopped.
-  const last = found.length > page.length ? lastRow(page, wanted) : stopped;
-  const max_seq = plan.max_seq ?? seq;
-  const next = last && writeCursor({ start_us: last.start_us, id: last.id, max_seq });
+  let { page, end } = await readPage(ctx, groups, plan);
+  // All rows of an empty page were deleted since the search.
+  while (page.length === 0 && end !== null) {
+    ({ page, end } = await readPage(ctx, groups, { ...plan, after: end, max_seq: end.max_seq }));
+  }
+  const next = end && writeCursor(end);
   return { runs: await toPageRuns(ctx, placedBelow(page, below), select, next), next };
 }
 
-/** A page is empty when all of its rows were deleted since the search. */
+/** @throws AppError for a search that stopped without a run: SDKs take an empty page for the last one */
+async function readPage(
+  ctx: Context,
+  groups: PartitionRange[][],
+  plan: QueryPlan,
+): Promise<{ page: RunMatch[]; end: Cursor | null }> {
+  // Another row shows whether a next page exists. Large columns are read for the rows of the page alone.
+  const withoutLarge = { ...plan, columns: smallColumns(plan.columns), limit: plan.limit + 1 };
+  const { found, seq, stopped } = await searchPartitions(ctx, groups, withoutLarge);
+  const endAt = ({ start_us, id }: Position) => ({ start_us, id, max_seq: plan.max_seq ?? seq });
+  if (found.length === 0 && stopped !== null) throw stoppedSearch(endAt(stopped));
+  const wanted = found.slice(0, plan.limit);
+  const page = await withLargeColumns(ctx.env, wanted, plan.columns);
+  if (plan.ids && page.length < wanted.length) throw tooLarge();
+  // The next page begins after the last row of this one, or where the search has stopped.
+  const last = found.length > page.length ? lastRow(page, wanted) : stopped;
+  return { page, end: last && endAt(last) };
+}
+
+function stoppedSearch(end: Cursor): AppError {
+  const text = `The search has found no run up to ${toIso(end.start_us)}, where it reached its limit: narrow its range of time or its filter, or continue it with the cursor ${writeCursor(end)}`;
+  return new AppError("too_large", text);
+}
+
 function lastRow(page: RunMatch[], wanted: RunMatch[]): TraceRunRow | null {
   return (page.at(-1) ?? wanted.at(-1))?.row ?? null;
 }
