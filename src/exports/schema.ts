@@ -151,7 +151,7 @@ export const BulkExport = namedObject("BulkExport", {
     .string()
     .nullable()
     .describe(
-      "Reason for the failure, and how to correct it. Of an active export: the last error, which is retried",
+      "Reason for the failure, and how to correct it, with a line for each of up to 20 failed files. Of an active export: the last error, which is retried",
     ),
   source_bulk_export_id: Uuid.nullable().describe("Id of the schedule that created the export"),
   created_at: CreatedAt,

@@ -9,6 +9,7 @@ import { MAX_ACTIVE_EXPORTS, MAX_RETRIES_PER_FILE } from "../../src/exports/limi
 import { advanceExport } from "../../src/exports/progress/advance.ts";
 import { cleanUp } from "../../src/exports/progress/clean-up.ts";
 import { consumeExport, consumeFile } from "../../src/exports/progress/consumer.ts";
+import { failureText } from "../../src/exports/progress/export-files.ts";
 import { finishExport } from "../../src/exports/progress/finish.ts";
 import { planExport } from "../../src/exports/progress/plan.ts";
 import { sweepExports, sweepFiles } from "../../src/exports/progress/sweep.ts";
@@ -429,6 +430,27 @@ test("a day with failed files shows the error of each, not that of another file"
     },
   });
 });
+
+test("the error of an export names each failed file, up to twenty", async () => {
+  const row = await written();
+  const [first, ...others] = await readFiles(row.id);
+  if (!first) throw new Error("There is no file");
+  expect(others).not.toEqual([]);
+  const errors = { retry_0: "before", retry_1: "at last" };
+  await db.update(bulk_export_files).set({ errors, status: "FAILED" }).where(isOf(row.id));
+  const lines = async () => (await failureText(env, row.id)).split("\n");
+  expect(await lines()).toEqual([first, ...others].map(({ key }) => `${key}: at last`));
+  const rest = 21 - others.length;
+  for (let n = 0; n < rest; n++) {
+    const copy = { id: `${first.id}-${n}`, number: 100 + n, key: `copy-${n}` };
+    await db.insert(bulk_export_files).values({ ...first, errors, status: "FAILED", ...copy });
+  }
+  expect([(await lines()).length, (await lines()).at(-1)]).toEqual([21, "2 more files failed."]);
+});
+
+function isOf(id: string) {
+  return eq(bulk_export_files.bulk_export_id, id);
+}
 
 test("the clean-up deletes nothing of an export that was started again", async () => {
   const row = await written();

@@ -10,7 +10,7 @@ import { isFinal, writeOutcomeOf } from "../states.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endExport, sendNext } from "./ending.ts";
-import { countFiles, firstError, sendNextFiles } from "./export-files.ts";
+import { countFiles, failureText, sendNextFiles } from "./export-files.ts";
 import { finishExport } from "./finish.ts";
 import { planExport } from "./plan.ts";
 
@@ -72,7 +72,7 @@ async function write(env: Env, row: ExportRow, now: Date): Promise<Step> {
   const outcome = writeOutcomeOf(await countFiles(env, row.id));
   if (outcome === "pending") return "continues";
   if (outcome === "failed") {
-    return end(env, row, "FAILED", await firstError(env, row.id), now);
+    return end(env, row, "FAILED", await failureText(env, row.id), now);
   }
   const result = await whileRunning(env, row.id, (signal) => finishExport(env, row, signal));
   if (result === "finished") return end(env, row, "COMPLETED", null, now);

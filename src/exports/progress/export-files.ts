@@ -49,13 +49,26 @@ export async function countFiles(env: Env, id: string): Promise<FileCounts> {
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 }
 
-export async function firstError(env: Env, id: string): Promise<string> {
-  const [row] = await database(env)
-    .select({ key: bulk_export_files.key, errors: bulk_export_files.errors })
-    .from(bulk_export_files)
-    .where(and(eq(bulk_export_files.bulk_export_id, id), eq(bulk_export_files.status, "FAILED")))
-    .orderBy(asc(bulk_export_files.number))
-    .limit(1);
-  const text = Object.values(row?.errors ?? {}).at(-1) ?? "A file could not be written.";
-  return `${row?.key ?? ""}: ${text}`;
+/** Failed files that the error of an export names. */
+const MAX_NAMED = 20;
+
+/** Returns the last error of each failed file, a line for each. */
+export async function failureText(env: Env, id: string): Promise<string> {
+  const { key, errors, bulk_export_id, status, number } = bulk_export_files;
+  const isFailed = and(eq(bulk_export_id, id), eq(status, "FAILED"));
+  const [rows, count] = await Promise.all([
+    database(env)
+      .select({ key, errors })
+      .from(bulk_export_files)
+      .where(isFailed)
+      .orderBy(asc(number))
+      .limit(MAX_NAMED),
+    database(env).$count(bulk_export_files, isFailed),
+  ]);
+  const lines = rows.map((row) => {
+    const text = Object.values(row.errors ?? {}).at(-1) ?? "The file could not be written.";
+    return `${row.key}: ${text}`;
+  });
+  const others = count - rows.length;
+  return [...lines, ...(others > 0 ? [`${others} more files failed.`] : [])].join("\n");
 }

@@ -36,7 +36,7 @@ export function Failure({ error }: { error: string }) {
       <Icon name="status-failed" />
       <div className="grow">
         <div className="b">The export did not complete.</div>
-        <div className="mono sm break-words">{error}</div>
+        <div className="mono sm whitespace-pre-wrap break-words">{error}</div>
         <div className="mid sm mt-1">
           Correct the cause, then retry: written files are kept, and only the missing ones are
           written again.
