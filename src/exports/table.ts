@@ -72,7 +72,7 @@ export const bulk_exports = sqliteTable(
     finished_at: text(),
     /**
      * Newest ingest sequence of each scanned partition by `{day}/{slot}`: those of the range, and those that late rows may
-     * be in and that have changed within a day.
+     * be in and that have changed within a week.
      */
     watermarks: text({ mode: "json" }).$type<Record<string, number>>(),
     /** Time of the last message. */

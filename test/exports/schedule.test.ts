@@ -226,7 +226,7 @@ describe("rows that arrive late", () => {
   });
 
   test("are found on a day that was quiet for long, which windows neither read nor repeat until then", async () => {
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3 * DAY_MS });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 10 * DAY_MS });
     onTestFinished(() => void vi.useRealTimers());
     const project_id = await given(ours, { from: noon(0), count: 3 });
     vi.useRealTimers();

@@ -16,7 +16,7 @@ type LateScan = {
 };
 
 /** Exceeds the skew of clocks between objects, and the delay of the catalogue during an outage. */
-const SETTLED_MS = 86_400_000;
+const SETTLED_MS = 7 * 86_400_000;
 
 /** Returns the sequence up to which the catalogue knows all changes at a time. A sequence is a time in microseconds. */
 function settledBefore(at: string): number {
