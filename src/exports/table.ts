@@ -70,10 +70,7 @@ export const bulk_exports = sqliteTable(
     /** Time of the plan; files never change afterwards. */
     planned_at: text(),
     finished_at: text(),
-    /**
-     * Newest ingest sequence of each scanned partition by `{day}/{slot}`: those of the range, and those that late rows may
-     * be in and that have changed within a week.
-     */
+    /** Newest ingest sequence of each scanned partition by `{day}/{slot}`. */
     watermarks: text({ mode: "json" }).$type<Record<string, number>>(),
     /** Time of the last message. */
     sent_at: text(),

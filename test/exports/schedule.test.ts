@@ -1,7 +1,6 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { and, asc, eq, inArray } from "drizzle-orm";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { organizations, workspaces } from "../../src/control-plane/workspaces/table.ts";
 import { MAX_CREATES_PER_HOUR, MAX_SCHEDULES } from "../../src/exports/limits.ts";
 import { advanceExport } from "../../src/exports/progress/advance.ts";
@@ -223,26 +222,6 @@ describe("rows that arrive late", () => {
     await spawnWindows(env, at(2));
     expect(await filesOf(id, 1)).toEqual({ [file(0)]: 4, [lateFile(0)]: 2 });
     expect(await filesOf(id, 2)).toEqual({});
-  });
-
-  test("are found on a day that was quiet for long, which windows neither read nor repeat until then", async () => {
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 10 * DAY_MS });
-    onTestFinished(() => void vi.useRealTimers());
-    const project_id = await given(ours, { from: noon(0), count: 3 });
-    vi.useRealTimers();
-    const partition = env.PARTITIONS.getByName(`${project_id}/${START.slice(0, 10)}/0`);
-    await runDurableObjectAlarm(partition);
-    const { id } = await scheduled(project_id, { late_rows: true });
-    await spawnWindows(env, due(4));
-    const marks: number[] = [];
-    for (const n of [0, 1, 2, 3]) {
-      expect(await filesOf(id, n)).toEqual(n === 0 ? { [file(0)]: 3 } : {});
-      marks.push(Object.keys((await windowAt(id, n)).watermarks ?? {}).length);
-    }
-    expect(marks).toEqual([1, 1, 0, 0]);
-    await given(ours, { from: noon(0), count: 2, project_id });
-    await runDurableObjectAlarm(partition);
-    expect(await filesOf(id, 4)).toEqual({ [lateFile(0)]: 2 });
   });
 
   test("are omitted unless the request includes them", async () => {

@@ -169,28 +169,6 @@ describe("a plan", () => {
     expect((await plan(project, { min_seqs: rest.watermarks })).chunks).toEqual([]);
   });
 
-  test("reads no partition that has not changed since its base, unless it has a lower sequence", async () => {
-    const days = [0, 1].map((n) => new Date(NOON + n * DAY).toISOString().slice(0, 10));
-    const [early, late] = days.map((day) => `${day}/0`) as [string, string];
-    const flush = (project: string, key: string) =>
-      runDurableObjectAlarm(env.PARTITIONS.getByName(`${project}/${key}`));
-    const run = (name: string, at: number) => wireRun("", { name }, { at });
-    const project = await given((name) => [wireRun(name, { name: "early" }, { at: NOON })]);
-    await add(project, [run("other", NOON + DAY)]);
-    await Promise.all([early, late].map((key) => flush(project, key)));
-    const base_seq = Date.now() * 1000 + 999;
-    await scheduler.wait(2);
-    await add(project, [run("late", NOON + DAY)]);
-    await flush(project, late);
-    const rest = await plan(project, { min_seqs: {}, base_seq });
-    expect(Object.keys(rest.watermarks)).toEqual([late]);
-    expect(await names(rest.chunks)).toEqual(["late"]);
-    const named = await plan(project, { min_seqs: { [early]: 1 }, base_seq });
-    expect(await names(named.chunks)).toEqual(["early", "late"]);
-    const settled = { min_seqs: {}, base_seq: base_seq + DAY * 1000 };
-    expect(await plan(project, settled)).toEqual({ chunks: [], watermarks: {} });
-  });
-
   test("has a run that a later patch moves into its range, once", async () => {
     const range = { from_us: MIDNIGHT * 1000, to_us: (MIDNIGHT + DAY) * 1000 };
     const move = async (id: string, at: number) => {

@@ -11,23 +11,7 @@ type LateScan = {
   max_rows: number;
   max_bytes: number;
   max_seqs: Record<string, number>;
-  /** Time of the plan. */
-  now: string;
 };
-
-/** Exceeds the skew of clocks between objects, and the delay of the catalogue during an outage. */
-const SETTLED_MS = 7 * 86_400_000;
-
-/** Returns the sequence up to which the catalogue knows all changes at a time. A sequence is a time in microseconds. */
-function settledBefore(at: string): number {
-  return (Date.parse(at) - SETTLED_MS) * 1000;
-}
-
-/** Drops watermarks that the time of the plan implies: the plan has all earlier rows, and later ones have greater sequences. */
-function withoutSettled(watermarks: Record<string, number>, now: string): Record<string, number> {
-  const settled = settledBefore(now);
-  return Object.fromEntries(Object.entries(watermarks).filter(([, seq]) => seq > settled));
-}
 
 /** `taken`: ids of files of cancelled windows whose rows the plan has. */
 type LatePlan = ScanPlan & { taken: string[] };
@@ -39,23 +23,22 @@ type LatePlan = ScanPlan & { taken: string[] };
 export async function planLate(
   ctx: Context,
   row: ExportRow,
-  { max_seqs, now, ...scan }: LateScan,
+  { max_seqs, ...scan }: LateScan,
 ): Promise<LatePlan> {
   const former = row.late_rows ? await windowBefore(ctx, row) : undefined;
-  if (!former?.planned_at) return { chunks: [], watermarks: {}, taken: [] };
+  if (former === undefined) return { chunks: [], watermarks: {}, taken: [] };
   const { chunks, watermarks } = await planScan(ctx, {
     ...scan,
     from_us: await firstStart(ctx, row),
     to_us: former.end_us ?? former.start_us,
     min_seqs: former.watermarks ?? {},
-    base_seq: settledBefore(former.planned_at),
     max_seqs,
   });
   const left = await leftByCancelled(ctx, row);
   const all = [...left.map(({ chunk }) => chunk), ...chunks];
   return {
     chunks: all.sort((a, b) => a.from_us - b.from_us),
-    watermarks: withoutSettled(watermarks, now),
+    watermarks,
     taken: left.map(({ id }) => id),
   };
 }

@@ -52,7 +52,7 @@ async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const range = rangeOf(row);
   const scan = { project_id: row.session_id, filter: row.filter, ...SIZES };
   const fresh = await planScan(ctx, { ...scan, ...toMicroRange(range), min_seqs: null });
-  const late = await planLate(ctx, row, { ...scan, max_seqs: fresh.watermarks, now });
+  const late = await planLate(ctx, row, { ...scan, max_seqs: fresh.watermarks });
   const watermarks = { ...late.watermarks, ...fresh.watermarks };
   const isOver = row.status === "CANCELLED";
   const days = isOver ? [] : daysOf(range).map((day) => ({ id: newId(), ...day }));

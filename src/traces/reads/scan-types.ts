@@ -29,13 +29,8 @@ export type ScanRequest = {
   from_us: number;
   to_us: number;
   filter: string | null;
-  /** Exclusive lower sequence by `${day}/${slot}`. Missing: `base_seq`. */
+  /** Exclusive lower sequence by `${day}/${slot}`. Missing: no limit. */
   min_seqs: Record<string, number> | null;
-  /**
-   * Exclusive lower sequence of other partitions, which are not read unless the catalogue has a later one. It must be
-   * older than the delay of the catalogue. Missing: no limit.
-   */
-  base_seq?: number;
   /** Inclusive upper sequence by `${day}/${slot}`. Missing: the newest. */
   max_seqs?: Record<string, number>;
   max_rows: number;

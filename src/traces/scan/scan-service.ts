@@ -1,4 +1,4 @@
-import { and, asc, eq, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { inWorkspace } from "../../shared/storage/sql.ts";
@@ -112,11 +112,11 @@ type PartitionRequest = ScanFilter & Omit<ScanRequest, "filter">;
 
 async function planPartition(ctx: Context, partition: PartitionKey, request: PartitionRequest) {
   const { from_us, to_us, max_rows, max_bytes, project_id, filter } = request;
-  const { min_seqs, max_seqs, base_seq } = request;
+  const { min_seqs, max_seqs } = request;
   const key = `${partition.day}/${partition.slot}`;
   const query: Omit<ScanPlanQuery, "after" | "max_seq"> = {
     ...{ from_us, to_us, max_rows, max_bytes, project_id, filter },
-    min_seq: min_seqs?.[key] ?? base_seq ?? null,
+    min_seq: min_seqs?.[key] ?? null,
   };
   const object = tracePartition(ctx.env, partition);
   let plan = await object.planScan({ ...query, after: null, max_seq: max_seqs?.[key] ?? null });
@@ -133,8 +133,7 @@ async function planPartition(ctx: Context, partition: PartitionKey, request: Par
  * Includes the neighbouring days: a patch may move a run's start across midnight, and the
  * catalogue's range is a second behind.
  */
-async function partitionsOf(ctx: Context, request: ScanRequest) {
-  const { project_id, from_us, to_us } = request;
+async function partitionsOf(ctx: Context, { project_id, from_us, to_us }: ScanRequest) {
   const { day, slot, min_start_us, max_start_us } = partitions;
   const isNear = sql`${day} between ${dayOf(from_us - DAY_US)} and ${dayOf(to_us + DAY_US)}`;
   const isKnown = sql`${min_start_us} < ${to_us} and ${max_start_us} >= ${from_us}`;
@@ -146,19 +145,9 @@ async function partitionsOf(ctx: Context, request: ScanRequest) {
         eq(partitions.project_id, project_id),
         inWorkspace(ctx, partitions),
         sql`(${isNear} or (${isKnown}))`,
-        haveChanged(request),
       ),
     )
     .orderBy(asc(day), asc(slot));
-}
-
-/** The catalogue has 0 until it knows the first change of a partition. */
-function haveChanged({ min_seqs, base_seq }: ScanRequest): SQL | undefined {
-  if (base_seq === undefined) return undefined;
-  const { day, slot, seq } = partitions;
-  const named = JSON.stringify(Object.keys(min_seqs ?? {}));
-  return sql`(${seq} = 0 or ${seq} > ${base_seq}
-    or ${day} || '/' || ${slot} in (select value from json_each(${named})))`;
 }
 
 function rangeOf({ from_us, to_us, until, min_seq, max_seq, scan_range }: ScanChunk) {
