@@ -44,6 +44,11 @@ export const RUN_COLUMNS = [
   "pointers",
 ] as const satisfies (keyof TraceRunRow)[];
 
+function exactTextsOf({ exact = {} }: Pointers) {
+  const { former_starts: _, ...texts } = exact;
+  return texts;
+}
+
 /** Converts a row to its wire form. Fetches payloads from R2 when selected. */
 export async function toRun(
   ctx: Pick<Context, "env" | "caller">,
@@ -62,7 +67,7 @@ export async function toRun(
   );
   return {
     ...scalars(row),
-    ...pointers.exact,
+    ...exactTextsOf(pointers),
     session_id: partition.project_id,
     parent_run_ids: lineage?.parent_run_ids ?? parents,
     child_run_ids: null,

@@ -55,7 +55,8 @@ function isNew(run: RunView, { min_seq, max_seq, scan_range }: SeqRange): boolea
 /** Tests a run that is in the range now: a later change may have moved its start into it. */
 function wasInRange(run: RunView, seq: number, range: ScanRange["scan_range"]): boolean {
   if (range === undefined || run.changed_seq <= seq || run.pointers === null) return true;
-  const { former_starts = [] }: Pointers = JSON.parse(run.pointers);
+  const { exact }: Pointers = JSON.parse(run.pointers);
+  const former_starts = exact?.former_starts ?? [];
   const former = former_starts.find(({ until_seq }) => until_seq > seq);
   const start_us = former?.start_us ?? run.start_us;
   return start_us >= range.from_us && start_us < range.to_us;

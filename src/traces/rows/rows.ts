@@ -3,14 +3,13 @@ import type { PayloadName, StoredAttachment } from "../changes.ts";
 export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number }>> & {
   attachments?: Record<string, StoredAttachment>;
   /** Original text, when a column cannot hold it because it is not well-formed Unicode. */
-  exact?: { name?: string; error?: string };
+  /** Earlier releases take other keys for payloads. */
+  exact?: { name?: string; error?: string; former_starts?: FormerStart[] };
   /** Bytes of objects in R2 that no pointer names any more; `true` where they were not counted. */
   replaced?: number | true | undefined;
-  /** Starts that later changes replaced, in the order of the changes. */
-  former_starts?: FormerStart[];
 };
 
-/** Start of a run before the change with the sequence `until_seq`. */
+/** Start of a run before the change with the sequence `until_seq`. Kept in the order of the changes. */
 export type FormerStart = { until_seq: number; start_us: number };
 
 /** Place in a list of runs by start time. */

@@ -112,11 +112,12 @@ export function withFormerStart(
   next_us: number | undefined,
   changed_seq: number,
 ): Pointers {
-  const former = pointers.former_starts ?? [];
+  const former = pointers.exact?.former_starts ?? [];
   const isSameBatch = seq === changed_seq || former.at(-1)?.until_seq === changed_seq;
   if (next_us === undefined || next_us === start_us || isSameBatch) return pointers;
   const former_starts = [...former, { until_seq: changed_seq, start_us }];
-  return { ...pointers, former_starts: former_starts.slice(-MAX_FORMER_STARTS) };
+  const kept = former_starts.slice(-MAX_FORMER_STARTS);
+  return { ...pointers, exact: { ...pointers.exact, former_starts: kept } };
 }
 
 /** Drops what is beyond the limit of a run: requests may each bring some. */
@@ -139,10 +140,10 @@ function exactTexts(
   { name, error }: RunColumns,
 ): Pick<Pointers, "exact"> {
   const exact = { ...before };
-  for (const [field, text] of Object.entries({ name, error })) {
+  for (const [field, text] of [["name", name] as const, ["error", error] as const]) {
     if (text === undefined) continue;
-    if (text.isWellFormed()) delete exact[field as keyof typeof exact];
-    else exact[field as keyof typeof exact] = text;
+    if (text.isWellFormed()) delete exact[field];
+    else exact[field] = text;
   }
   return Object.keys(exact).length === 0 ? {} : { exact };
 }
