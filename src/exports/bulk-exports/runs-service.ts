@@ -116,18 +116,27 @@ function toRun({ run, bulkExport }: Pair, files: FileRow[]): BulkExportRun {
   });
 }
 
+/** Files whose errors a day has for an attempt. */
+const MAX_NAMED = 20;
+
 /** Returns the errors of the failed files, of all when none failed. Files share the names of attempts. */
 function errorsOf(files: FileRow[]): Record<string, string> | null {
   const failed = files.filter(({ status }) => status === "FAILED");
-  const errors: Record<string, string> = {};
-  for (const { key, errors: ofFile } of failed.length > 0 ? failed : files) {
+  const lines: Record<string, string[]> = {};
+  for (const { key, errors } of failed.length > 0 ? failed : files) {
     const file = key.slice(key.lastIndexOf("/") + 1);
-    for (const [attempt, text] of Object.entries(ofFile ?? {})) {
-      const others = errors[attempt] === undefined ? "" : `${errors[attempt]}\n`;
-      errors[attempt] = `${others}${file}: ${text}`;
+    for (const [attempt, text] of Object.entries(errors ?? {})) {
+      lines[attempt] ??= [];
+      lines[attempt].push(`${file}: ${text}`);
     }
   }
-  return Object.keys(errors).length === 0 ? null : errors;
+  if (Object.keys(lines).length === 0) return null;
+  return Object.fromEntries(
+    Object.entries(lines).map(([attempt, all]) => {
+      const more = all.length > MAX_NAMED ? [`${all.length - MAX_NAMED} more files.`] : [];
+      return [attempt, [...all.slice(0, MAX_NAMED), ...more].join("\n")];
+    }),
+  );
 }
 
 function latest(times: string[]): string | undefined {
