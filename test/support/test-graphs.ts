@@ -20,6 +20,8 @@ export const TEST_GRAPHS = [
   "signs_in_plainly",
   "traced",
   "team",
+  "delta_within",
+  "plans",
   "interrupts_beside_a_step",
   "interrupts_in_turn",
   "interrupts_then_calls",

@@ -14,8 +14,9 @@ export function keepLatest(tables: ThreadTables) {
   const { sql } = tables;
   const heads = headsOf(sql);
   const root = heads.find(({ ns }) => ns === "");
-  if (!root || needsHistory(root)) return;
+  if (!root) return;
   const kept = heads.filter((head) => isKept(head, root.checkpoint_id));
+  if (kept.some(needsHistory)) return;
   const keys = JSON.stringify(kept.map(({ ns, checkpoint_id }) => `${ns} ${checkpoint_id}`));
   const isKeptRow = "ns || ' ' || checkpoint_id IN (SELECT value FROM json_each(?))";
   sql.exec(`DELETE FROM checkpoints WHERE NOT ${isKeptRow}`, keys);
