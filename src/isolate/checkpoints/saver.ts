@@ -51,6 +51,9 @@ type SaverOptions = {
   ignore_updates?: boolean;
 };
 
+/** The name of the id was longer for a while. */
+type Interrupt = { id?: string; interrupt_id?: string };
+
 /** A run waited, and the checkpoint that it begins from was deleted. */
 class CheckpointNotFoundError extends Error {
   override name = "CheckpointNotFoundError";
@@ -123,8 +126,8 @@ export class HostSaver extends BaseCheckpointSaver {
   async interruptsAt(checkpoint_id: string | null): Promise<string[]> {
     const loaded = await this.#load("", checkpoint_id);
     const waiting = withoutAnswered(loaded?.writes ?? []).filter(isInterrupt);
-    const values = (await Promise.all(waiting.map(loadValue))) as { id?: string }[][];
-    return values.flat().flatMap(({ id }) => id ?? []);
+    const values = (await Promise.all(waiting.map(loadValue))) as Interrupt[][];
+    return values.flat().flatMap(({ id, interrupt_id }) => id ?? interrupt_id ?? []);
   }
 
   override async *list(

@@ -70,7 +70,8 @@ export async function inputOf(call: RunCall, saver: HostSaver): Promise<unknown>
  */
 async function commandOf(call: RunCall, saver: HostSaver): Promise<WireCommand | null> {
   const { command, config } = call;
-  if (isFirstAttempt(call) || !isAnswer(command)) return command;
+  // An answer that is given again reaches all tasks, not only those that wait.
+  if (isFirstAttempt(call) || !isAnswer(command) || answeredAgain(call)) return command;
   const { resume } = command;
   if (idsOf(resume).length > 0) return command;
   const { checkpoint_id } = config.configurable ?? {};

@@ -132,6 +132,18 @@ test.each([
   },
 );
 
+test("a breakpoint that a run has passed does not stop its next attempt", async () => {
+  const thread = await testThread();
+  const breakpoint = { interrupt_after: ["plan"] };
+  await thread.wait("plans", { ...INPUT, ...breakpoint });
+  const body = { ...breakpoint, input: null };
+  const after = await runAndCrash(thread, "plans", body, writes("log", "rested"));
+  expect(after?.status).toBe("idle");
+  expect(after?.values).toMatchObject({
+    log: ["planned", "planned", "begun", "rested", "reported"],
+  });
+});
+
 async function nextOf({ object, revision }: Thread): Promise<string[]> {
   const answer = await object.getState({ ns: "", checkpoint_id: null, subgraphs: false }, revision);
   if (!answer.ok) throw new Error(JSON.stringify(answer.error));
