@@ -85,6 +85,14 @@ test("the end of a build is reported again until the host accepts it", async () 
   expect(sent).toHaveBeenCalledTimes(2);
 });
 
+test("a late report leaves the status of a newer revision of the commit", async () => {
+  const revision = await pushed({ status: "BUILD_FAILED" });
+  const deployment = { id: revision.deployment_id, workspace_id: revision.workspace_id };
+  await revisionRow(deployment, { number: 2, repo_commit_sha: PUSHED, status: "DEPLOYED" });
+  await consumeBuild(env, { revision_id: revision.id, reports: 1 });
+  expect(reports).toEqual([]);
+});
+
 test.each([
   ["a host that refuses the state", { status: "BUILD_FAILED" as const }, 0, 1],
   ["the last report", { status: "BUILD_FAILED" as const }, 5, 1],

@@ -11,29 +11,42 @@ const MAX_LINKS = 1000;
 
 /** Adds the files that links lead to. Modules keep the path of the link's target, as Node resolves them. */
 export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource {
-  const files = new Map(tree.files);
-  const others = new Set(tree.others);
-  const isOmitted = (link: string): boolean => {
-    const aliases = aliasesOf(tree, link);
-    const count = files.size + others.size + aliases.length;
-    if (count > SOURCE_LIMITS.files) return true;
-    for (const { alias, name } of aliases) {
-      const bytes = tree.files.get(name);
-      if (bytes === undefined) others.add(alias);
-      else files.set(alias, bytes);
-    }
-    return aliases.length === 0;
-  };
+  const followed = { ...tree, files: new Map(tree.files), others: new Set(tree.others) };
   const links = [...tree.links.keys()];
-  const omitted = [...links.slice(0, MAX_LINKS).filter(isOmitted), ...links.slice(MAX_LINKS)];
-  const followed = { ...tree, files, others };
-  if (omitted.length === 0) return { tree: followed, warnings };
-  const text = `Left out links that lead to no file of the source: ${listText(omitted, 20)}`;
-  return { tree: followed, warnings: [...warnings, text] };
+  const broken: string[] = [];
+  const beyond = links.slice(MAX_LINKS);
+  for (const link of links.slice(0, MAX_LINKS)) {
+    const aliases = aliasesOf(tree, link);
+    if (aliases.length === 0) broken.push(link);
+    else if (!addAliases(followed, tree, aliases)) beyond.push(link);
+  }
+  const texts = [
+    warningOf("that lead to no file of the source", broken),
+    warningOf(`beyond ${MAX_LINKS} links or ${SOURCE_LIMITS.files} files with theirs`, beyond),
+  ];
+  return { tree: followed, warnings: [...warnings, ...texts.flat()] };
 }
 
+/** @returns `false` when the source would have too many files */
+function addAliases({ files, others }: Tree, tree: Tree, aliases: Alias[]): boolean {
+  if (files.size + others.size + aliases.length > SOURCE_LIMITS.files) return false;
+  for (const { alias, name } of aliases) {
+    const bytes = tree.files.get(name);
+    if (bytes === undefined) others.add(alias);
+    else files.set(alias, bytes);
+  }
+  return true;
+}
+
+function warningOf(reason: string, links: string[]): string[] {
+  return links.length === 0 ? [] : [`Left out links ${reason}: ${listText(links, 20)}`];
+}
+
+/** `name`: the file's own path. */
+type Alias = { alias: string; name: string };
+
 /** Paths that the file or the folder behind a link has through it. */
-function aliasesOf(tree: Tree, link: string): { alias: string; name: string }[] {
+function aliasesOf(tree: Tree, link: string): Alias[] {
   const target = realPath(tree.links, link);
   if (target === null) return [];
   if (target === "") return namesOf(tree).map((name) => ({ alias: `${link}/${name}`, name }));

@@ -1,4 +1,5 @@
-import { eq } from "drizzle-orm";
+import { and, eq, gt } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import { database } from "../../../shared/context.ts";
 import { isBusy } from "../../../shared/egress/busy.ts";
 import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
@@ -27,8 +28,28 @@ export async function reportEnd(
   env: Env,
   { revision_id, reports = 0 }: Omit<BuildMessage, "type">,
 ): Promise<void> {
+  if (reports > 0 && (await hasNewerOfCommit(env, revision_id))) return;
   if (await tryReport(env, revision_id, isFinished)) return;
   await sendReport(env, revision_id, reports + 1);
+}
+
+/** A commit has the status of its newest revision. */
+async function hasNewerOfCommit(env: Env, revision_id: string): Promise<boolean> {
+  const newer = alias(revisions, "newer");
+  const [row] = await database(env)
+    .select({ id: newer.id })
+    .from(revisions)
+    .innerJoin(
+      newer,
+      and(
+        eq(newer.deployment_id, revisions.deployment_id),
+        eq(newer.repo_commit_sha, revisions.repo_commit_sha),
+        gt(newer.number, revisions.number),
+      ),
+    )
+    .where(eq(revisions.id, revision_id))
+    .limit(1);
+  return row !== undefined;
 }
 
 /** @returns `false` when a later report may succeed */
