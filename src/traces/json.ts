@@ -43,7 +43,7 @@ function tooMany(): AppError {
   return new AppError("too_large", message);
 }
 
-/** Returns `null` when the text is not a JSON object. */
+/** Parses text that is known to be JSON. @returns `null` for no text, and for JSON of another type */
 export function parseObject(text: string | null): JsonObject | null {
   const value: unknown = text === null ? null : JSON.parse(text);
   return isRecord(value) ? value : null;

@@ -361,12 +361,12 @@ test("an agent reads files of its repository, and imports text and WebAssembly",
   expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
 });
 
-test("a file that is too large to be imported with attributes is named", async () => {
-  const agent = `import prompt from "./a.prompt" with { type: "text" };
+test("a file that a build leaves out is named when it is imported with attributes", async () => {
+  const agent = `import prompt from "./a.unknown" with { type: "text" };
     export async function agent() { return { prompt }; }`;
-  const files = agentFiles({ "agent.js": agent, "a.prompt": "P".repeat(600 * 1024) });
+  const files = agentFiles({ "agent.js": agent, "a.unknown": "P" });
   const { message } = failed(await buildFiles(files));
-  expect(message).toContain("a.prompt cannot be imported with attributes: it is larger than 512");
+  expect(message).toContain("a.unknown cannot be imported with attributes");
 });
 
 test("calls that throw on Workers are warnings with file and line", async () => {
@@ -661,7 +661,7 @@ describe("components", () => {
       'import x from "gone";\nexport default { x };',
       /the package "gone" is not installed/,
     ],
-  ])("that cannot be bundled are refused with file and line", async (name, text, expected) => {
+  ])("that cannot be bundled are refused with the reason", async (name, text, expected) => {
     const sheet = 'import "./ui.css";\nexport default {};';
     const files = { "ui.tsx": sheet, [name]: text, "logo.png": "x".repeat(600_000) };
     const { reason, message } = failed(await withUi(files));
@@ -680,7 +680,7 @@ test("a syntax error is named with file, line and column", async () => {
   expect(message).toBe(`agent.js:1:22: Unexpected ";"\n${line}`);
 });
 
-test("a missing file and a missing export are named with file and line", async () => {
+test("a missing file is named with the file and the line that import it", async () => {
   const files = agentFiles({
     "agent.js": 'import "./nothing.js";\nimport { b } from "./b.js";\nexport const agent = b;\n',
     "b.js": "export const a = 1;\n",
@@ -826,7 +826,7 @@ test("an archive that is always cut off ends the build", async () => {
   expect(message).toContain(`The archive of ${name} is cut off`);
 });
 
-test("plain http and private addresses are refused unless the installation allows them", async () => {
+test("plain http is refused unless the installation allows it", async () => {
   const name = await repository(agentFiles());
   const { reason, message } = failed(
     await buildRepository(name, { order: { allow_private: false } }),

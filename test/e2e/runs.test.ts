@@ -173,7 +173,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     await expect(runs.create(null, "nobody", {})).rejects.toThrow(/No assistant found for/);
   });
 
-  test("a client that leaves cancels its run where the request has on_disconnect, and only there", async () => {
+  test("a client that leaves cancels its run when on_disconnect is cancel, and not when it is continue", async () => {
     const { threads, runs } = sdk(deployment_id);
     for (const [onDisconnect, status] of [
       ["cancel", "interrupted"],

@@ -37,7 +37,7 @@ afterEach(async () => {
   await deleteSealed();
 });
 
-/** Environment of a process that dies at a call of D1, R2 or an object, before or after its effect. */
+/** Environment whose R2 and partitions fail from one call on, before or after its effect. D1 and the bucket work. */
 function dyingAt(at: number, isAfter: boolean) {
   let calls = 0;
   const call = async (work: () => unknown) => {

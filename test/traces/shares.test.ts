@@ -172,7 +172,7 @@ describe("a shared trace", () => {
     ]);
   });
 
-  test("shows no run of another trace, and no other answer", async () => {
+  test("shows no run of another trace, and no other token shows it", async () => {
     const [{ root }, other] = [await trace("apart"), await trace("apart")];
     const made = await share(root);
     const json = { id: [other.root.id] };

@@ -20,8 +20,8 @@ const SETTLE_SECONDS = 5;
 const BAD_REQUEST = 400;
 
 /**
- * Exports the traces of runs that ended to the OTLP endpoint of their deployment, if its variables name one.
- * Idempotent.
+ * Exports the traces of runs that ended to the OTLP endpoint of their deployment, if its variables have one. With one
+ * that cannot be used the delivery is stored all the same, and fails with the reason. Idempotent.
  */
 export async function enqueueTraceExports(
   env: Env,
@@ -54,7 +54,7 @@ export async function enqueueTraceExports(
 /** Settings of a revision and a version of the secrets never change. */
 const urls = new TtlCache<string | null>(60 * 60 * 1000);
 
-/** @returns `null` when the deployment exports no traces, `""` when its variables name no endpoint */
+/** @returns `null` when the deployment exports no traces, `""` when its variables have none that can be used */
 async function findUrl(env: Env, deployment_id: string, thread_id: string): Promise<string | null> {
   const revision = await servedRevision(env, deployment_id, thread_id);
   if (revision === null) return null;
@@ -96,6 +96,7 @@ async function post(
   { headers, body }: { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> },
 ): Promise<DeliveryOutcome> {
   const init = { method: "POST", body, headers: { ...headers, ...PROTOBUF } };
+  // The body of the answer is not read.
   const limits = { timeout_ms: ATTEMPT_MS, max_bytes: Number.MAX_SAFE_INTEGER };
   const policy = egressPolicy(env, "webhooks");
   const response = await safeFetch(policy, url, init, { ...limits, redirects: "answer" });

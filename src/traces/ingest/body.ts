@@ -19,14 +19,14 @@ import { MAX_BODY_BYTES } from "../limits.ts";
 import { assertTraceRate } from "../rates.ts";
 import { unpackZstd } from "../zstd.ts";
 
-/** Traces of agents pass by: a quota refuses runs, and not the traces of those it has accepted. */
+/** Tests what clients send. The traces of agents here are stored: a quota refuses their runs before. */
 export async function assertMayIngest(ctx: Context): Promise<void> {
   assertMay(ctx, "write");
   assertTraceRate(ctx, "ingest");
   await assertQuota(ctx, INGESTION_METERS);
 }
 
-/** Runs work on the body decoded by Content-Encoding, whose bytes the isolate holds until the work ends. */
+/** Calls `work` with the decoded body. The isolate admits its bytes, until the work ends. */
 export function withBody<T>(
   { caller }: Pick<Context, "caller">,
   request: Request,

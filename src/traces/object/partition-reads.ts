@@ -11,7 +11,7 @@ import { type RowsQuery, readPage } from "../reads/scan-page.ts";
 import type { Columns, Position, TraceRunRow } from "../rows/rows.ts";
 import type { PartitionStore } from "../storage/partition.ts";
 
-/** `next` is the position where the search stopped before the page was full. */
+/** `next`: where the search stopped before the page was full. `seq`: newest change of the partition. */
 export type PartitionPage = ReadRuns & { next: Position | null; seq: number };
 
 export type PartitionPlan = Omit<ScanPlanQuery, "max_seq"> & { max_seq: number | null };
@@ -35,6 +35,7 @@ export class PartitionReads {
     return work(new RunReader(this.#store.runs, new FeedbackLookup(this.#sql)));
   }
 
+  /** `read`: how many of the ids are answered, from the first on. A full page leaves out the others. */
   getRuns(ids: string[], columns: Columns): ReadRuns & { read: number } {
     return this.read({ ...NO_RUNS, read: ids.length }, (reader) => {
       const { runs, read } = readByIds(reader, ids, columns);
@@ -53,6 +54,7 @@ export class PartitionReads {
   findChanged(query: RunsQuery, after: ChangePosition | null): ChangedRuns {
     const { seq: newest } = this.#store.counts.current;
     const nothing = { ...NO_RUNS, runs: [], next: { seq: newest, row: null }, has_more: false };
+    // Without a position the caller only learns where changes begin.
     if (after === null) return nothing;
     return this.read<ChangedRuns>(nothing, (reader) => {
       const changed = this.#store.runs.changedFrom(after.seq);

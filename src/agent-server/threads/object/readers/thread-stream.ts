@@ -5,7 +5,7 @@ import type { EventRow } from "../../events/event-row.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { Followers } from "./followers.ts";
 
-const ENDED: Record<RunStatus, string> = {
+const LIFECYCLE: Record<RunStatus, string> = {
   pending: "running",
   running: "running",
   success: "completed",
@@ -17,12 +17,13 @@ const ENDED: Record<RunStatus, string> = {
 type StreamPosition = { after: number; run_id: string | null };
 
 /**
- * Server-sent events of all runs of a thread until the thread is deleted. Lifecycle events are derived from
+ * Server-sent events of all runs of a thread until it is deleted, or the run of a temporary one has ended. Lifecycle events are derived from
  * the log and have no id: a client that reconnects receives the end of the last run again, and misses none.
  */
 export class ThreadStream {
   readonly #store: ThreadStore;
   readonly #followers: Followers;
+  /** Whether a run has ended, and the state of its thread follows. */
   readonly #isOver: (run_id: string) => boolean;
   readonly #modes: ReadonlySet<ThreadStreamMode>;
   #position: StreamPosition;
@@ -81,7 +82,7 @@ export class ThreadStream {
 
   #lifecycleEnd(run_id: string): string {
     const run = this.#store.runs.get(run_id);
-    return this.#lifecycle(run_id, ENDED[run?.status ?? "interrupted"]);
+    return this.#lifecycle(run_id, LIFECYCLE[run?.status ?? "interrupted"]);
   }
 
   #lifecycle(run_id: string, event: string): string {

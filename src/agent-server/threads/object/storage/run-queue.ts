@@ -62,7 +62,7 @@ export class RunQueue {
     this.#unwritten = null;
   }
 
-  /** Keeps the only run, which is new, for the next transaction: one that fails does not drop it. */
+  /** A run that starts at once is written with its first batch. Keeps the only run, which is new, for the next transaction: one that fails does not drop it. */
   defer(): Readonly<RunRow> | null {
     const [run] = this.#runs().values();
     this.#unwritten = run ? { ...run.row } : null;
@@ -100,7 +100,7 @@ export class RunQueue {
     return true;
   }
 
-  /** Changes what the row of a batch stores. @returns `false` when the run is not in the queue */
+  /** Changes what each batch stores of its run beside the events, so that the row of the run is not written. @returns `false` when the run is not in the queue */
   advance(run_id: string, patch: Partial<Pick<RunRow, "event_characters" | "trace">>): boolean {
     const run = this.#runs().get(run_id);
     if (!run) return false;
@@ -118,7 +118,7 @@ export class RunQueue {
     return event_characters;
   }
 
-  /** @returns `null` when the run is not in the queue */
+  /** Returns what the next batch stores of the run. @returns `null` when the run is not in the queue */
   progress(run_id: string): string | null {
     const row = this.row(run_id);
     return row && toProgress(row);
