@@ -196,6 +196,8 @@ test("an assistant is created, edited, put back to a former version and deleted"
   await page.getByRole("button", { name: "Delete assistant" }).click();
   await dialog.getByRole("button", { name: "Delete assistant" }).click();
   await page.getByRole("link", { name: "<img src=x" }).waitFor({ state: "detached" });
+  // The page has the first fifty by name.
+  await page.goto(consoleUrl(`/assistants?deployment=${agent}&q=steps`));
   await page.getByRole("link", { name: "steps" }).first().click();
   await page.getByRole("button", { name: "Edit" }).waitFor();
   expect(await page.getByRole("button", { name: "Delete assistant" }).count()).toBe(0);
