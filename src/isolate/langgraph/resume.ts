@@ -15,13 +15,12 @@ const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /** Throws when a resume answers an interrupt that is not pending. */
 function assertAwaited(command: WireCommand | null, snapshot: Snapshot) {
-  const { resume } = command ?? {};
-  if (resume === undefined || resume === null) return;
+  if (!isAnswer(command)) return;
   const waiting = interruptsOf(snapshot);
   if (waiting.size === 0) {
     throw new UnknownInterruptError("No interrupt is pending: the thread cannot be resumed.");
   }
-  const unknown = idsOf(resume).filter((id) => !waiting.has(id));
+  const unknown = idsOf(command.resume).filter((id) => !waiting.has(id));
   if (unknown.length === 0) return;
   throw new UnknownInterruptError(
     `No interrupt ${unknown.join(", ")} is pending; pending interrupts: ${[...waiting].join(", ")}.`,

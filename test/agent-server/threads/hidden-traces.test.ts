@@ -1,7 +1,6 @@
-import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, test } from "vitest";
-import { stubOf, treeOf } from "../../support/agent-traces.ts";
-import { createLazyTables } from "../../support/thread-tables.ts";
+import { treeOf } from "../../support/agent-traces.ts";
+import { loseTrace } from "../../support/lost-traces.ts";
 import { ownRevision, testThread } from "../../support/threads.ts";
 
 const SECRET = "hidden text";
@@ -12,24 +11,6 @@ const HIDDEN = {
 };
 const messages = [{ role: "user", content: SECRET }];
 const metadata = { user: SECRET };
-
-type Thread = Awaited<ReturnType<typeof testThread>>;
-
-/** Puts the trace of an ended run into the state in which a lost isolate leaves one that it has sent nothing of. */
-async function loseTrace({ place, object }: Thread) {
-  await runInDurableObject(stubOf(place), (_instance, { storage }) => {
-    const start_time = new Date().toISOString();
-    const trace = { start_time, project_name: null, hasRoot: false, open: {} };
-    createLazyTables(storage.sql);
-    storage.sql.exec("DELETE FROM trace_outbox");
-    storage.sql.exec("UPDATE events SET traces = NULL");
-    storage.sql.exec("UPDATE runs SET trace = ?", JSON.stringify(trace));
-  });
-  await runInDurableObject(stubOf(place), (_instance, state) => state.abort("crash")).catch(
-    () => {},
-  );
-  await object.getThread();
-}
 
 describe("an environment that hides the fields of traces", () => {
   let revision: ReturnType<typeof ownRevision>;

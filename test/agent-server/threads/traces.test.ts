@@ -10,6 +10,7 @@ import { ProjectsQuery } from "../../../src/traces/projects/schema.ts";
 import { deleteProject, listProjects } from "../../../src/traces/projects/service.ts";
 import { contextOf, delivered, read, stubOf, treeOf, waiting } from "../../support/agent-traces.ts";
 import { eventually } from "../../support/eventually.ts";
+import { loseTrace } from "../../support/lost-traces.ts";
 import { createLazyTables } from "../../support/thread-tables.ts";
 import { ownRevision, testThread } from "../../support/threads.ts";
 
@@ -174,28 +175,12 @@ test("a thread that is deleted right after its run, or in it, leaves its trace",
 
 test("a run whose isolate was lost before it sent traces has a root", async () => {
   const thread = await testThread();
-  const { place } = thread;
   const { run_id } = await thread.create("echo", {
     input: { messages: [] },
     metadata: { user: "u1" },
   });
   await thread.join(run_id);
-  await runInDurableObject(stubOf(place), (_instance, { storage }) => {
-    const trace = {
-      start_time: new Date().toISOString(),
-      project_name: null,
-      hasRoot: false,
-      open: {},
-    };
-    createLazyTables(storage.sql);
-    storage.sql.exec("DELETE FROM trace_outbox");
-    storage.sql.exec("UPDATE events SET traces = NULL");
-    storage.sql.exec("UPDATE runs SET trace = ?", JSON.stringify(trace));
-  });
-  await runInDurableObject(stubOf(place), (_instance, state) => state.abort("crash")).catch(
-    () => {},
-  );
-  await thread.object.getThread();
+  await loseTrace(thread);
   const [root, ...others] = await treeOf(thread, run_id);
   expect(others).toEqual([]);
   expect(root).toMatchObject({ id: run_id, name: "echo", status: "success" });

@@ -1,4 +1,5 @@
-// Reads what manifests have: no maps, and unions with null alone; icebird and pyiceberg read them in the e2e tests. Both need more than workerd allows.
+// Reads what manifests have: no maps, and unions with null alone. icebird and pyiceberg read them in the e2e tests: both
+// need more than workerd allows.
 type Field = { name: string; type: Type };
 type Type =
   | string

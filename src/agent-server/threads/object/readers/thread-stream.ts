@@ -17,8 +17,9 @@ const LIFECYCLE: Record<RunStatus, string> = {
 type StreamPosition = { after: number; run_id: string | null };
 
 /**
- * Server-sent events of all runs of a thread until it is deleted, or the run of a temporary one has ended. Lifecycle events are derived from
- * the log and have no id: a client that reconnects receives the end of the last run again, and misses none.
+ * Server-sent events of all runs of a thread, until it is deleted or the run of a temporary one has ended. Lifecycle
+ * events are derived from the log and have no id: a client that reconnects receives the end of the last run again, and
+ * misses none.
  */
 export class ThreadStream {
   readonly #store: ThreadStore;

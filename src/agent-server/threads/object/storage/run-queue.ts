@@ -62,7 +62,10 @@ export class RunQueue {
     this.#unwritten = null;
   }
 
-  /** A run that starts at once is written with its first batch. Keeps the only run, which is new, for the next transaction: one that fails does not drop it. */
+  /**
+   * Keeps the only run, which is new, for the next transaction: one that fails does not drop it. A run that starts at
+   * once is written with its first batch.
+   */
   defer(): Readonly<RunRow> | null {
     const [run] = this.#runs().values();
     this.#unwritten = run ? { ...run.row } : null;
@@ -100,7 +103,10 @@ export class RunQueue {
     return true;
   }
 
-  /** Changes what each batch stores of its run beside the events, so that the row of the run is not written. @returns `false` when the run is not in the queue */
+  /**
+   * Changes what each batch stores of its run beside the events, so that the row of the run is not written.
+   * @returns `false` when the run is not in the queue
+   */
   advance(run_id: string, patch: Partial<Pick<RunRow, "event_characters" | "trace">>): boolean {
     const run = this.#runs().get(run_id);
     if (!run) return false;
