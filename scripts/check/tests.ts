@@ -24,11 +24,12 @@ const UNFINISHED = "The file did not finish: its process ended, or was ended.";
 /** Lines about the end of a process, which no test reports. */
 const PROCESS_END = /exited unexpectedly|terminated|crash|out of memory|fatal error|\bSIG[A-Z]+\b/i;
 const MAX_PROCESS_LINES = 20;
-const LANES = 2;
+/** More than the cores: a test waits a quarter of its time. */
+const LANES = 3;
 
 type Attempt = { code: number; passed: number; failures: TestFailure[] };
 
-/** `shards`: runs of Vitest with a worker each that divide the files; two are under way at a time. */
+/** `shards`: runs of Vitest with a worker each that divide the files; three are under way at a time. */
 export async function runTests(project: string, log: string, shards = 1): Promise<Outcome> {
   const first = await attemptShards(project, shards, log);
   const { passed } = first;
