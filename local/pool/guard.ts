@@ -9,8 +9,8 @@ const PING_AFTER_CPU_MS = 500;
 /** Longer than any pause of a process that is well on a busy machine: what a process computes decides, not the clock. */
 const PING_MS = 120_000;
 const MEGABYTE = 1024 * 1024;
-/** Part of the memory limit above which a process accepts no new work. */
-const FULL = 0.75;
+/** Part of the memory limit above which a process accepts no new work. The rest holds one more isolate on a large state. */
+const FULL = 0.5;
 
 /** Returns when the process has ended. */
 export async function guard(child: Child, limits: Limits): Promise<void> {

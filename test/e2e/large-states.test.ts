@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { listAgents } from "../../local/processes/processes.ts";
+import { kill, listAgents } from "../../local/processes/processes.ts";
 import { request } from "./support/http.ts";
 import { stack } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
@@ -16,19 +16,29 @@ beforeAll(async () => {
   agent = `/agents/${await deployTestAgent()}`;
 });
 
+let base_mib = 0;
 let peak_mib = 0;
 let timer: ReturnType<typeof setInterval>;
-beforeEach(() => {
-  peak_mib = 0;
+/** The process of each test is new, and has loaded the agent. */
+beforeEach(async () => {
+  for (const { pid } of await listAgents(process.ppid)) kill(pid, "SIGKILL");
+  await run(await newThread(), { graph: "loops", input: { n: 0, steps: 1 } });
+  base_mib = await largestMib();
+  peak_mib = base_mib;
   timer = setInterval(async () => {
-    const agents = await listAgents(process.ppid);
-    peak_mib = Math.max(peak_mib, ...agents.map(({ rss_bytes }) => rss_bytes / MIB));
+    peak_mib = Math.max(peak_mib, await largestMib());
   }, 200);
 });
 afterEach(() => {
   clearInterval(timer);
-  process.stderr.write(`large states: an agent's process had ${Math.round(peak_mib)} MiB\n`);
+  const [base, peak] = [base_mib, peak_mib].map(Math.round);
+  process.stderr.write(`large states: an agent's process had ${base} MiB, at most ${peak} MiB\n`);
 });
+
+async function largestMib(): Promise<number> {
+  const agents = await listAgents(process.ppid);
+  return Math.max(...agents.map(({ rss_bytes }) => rss_bytes / MIB));
+}
 
 type Order = { graph: string; input: object; more?: object };
 
