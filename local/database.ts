@@ -23,6 +23,8 @@ export async function prepareDatabase(
   needs_workspace: boolean,
   folder = MIGRATIONS,
 ): Promise<MadeWorkspace | null> {
+  // Before the first statement: workerd ends a connection that has been idle for five seconds.
+  const migrations = await readMigrations(folder);
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       resourcePersistencePath: join(path, "state/v3"),
@@ -33,7 +35,7 @@ export async function prepareDatabase(
   );
   try {
     const database = await miniflare.getD1Database("DB");
-    const statements = await missingMigrations(database, folder);
+    const statements = await missingMigrations(database, migrations);
     if (!needs_workspace) {
       if (statements.length > 0) await runBatch(database, statements);
       return null;
@@ -47,11 +49,25 @@ export async function prepareDatabase(
   }
 }
 
-async function missingMigrations(database: Database, folder: string): Promise<string[]> {
+/** A migration's statements, which end with the one that records it. */
+type Migration = { name: string; statements: string[] };
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  const migrations = names.map(async (name) => {
+    const sql = await readFile(join(folder, name), "utf8");
+    const record = `INSERT INTO d1_migrations (name) VALUES ('${name}')`;
+    return { name, statements: [...unstable_splitSqlQuery(sql), record] };
+  });
+  return Promise.all(migrations);
+}
+
+/** Returns the statements that the database lacks. */
+async function missingMigrations(database: Database, migrations: Migration[]): Promise<string[]> {
   await database.prepare(RECORD).run();
   const { results } = await database.prepare("SELECT name FROM d1_migrations").run();
   const applied = new Set(results.map(({ name }) => String(name)));
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  const names = migrations.map(({ name }) => name);
   // Migrations after our last one are allowed: a newer version only adds to the schema, so this version works after a rollback.
   const unknown = [...applied].find((name) => !names.includes(name) && name < (names.at(-1) ?? ""));
   if (unknown !== undefined) {
@@ -59,12 +75,9 @@ async function missingMigrations(database: Database, folder: string): Promise<st
       `The database has the migration ${unknown}, which this version of Heddle does not know. Name another folder with HEDDLE_DIR.`,
     );
   }
-  const missing = names.filter((name) => !applied.has(name));
-  const texts = missing.map(async (name) => [
-    ...unstable_splitSqlQuery(await readFile(join(folder, name), "utf8")),
-    `INSERT INTO d1_migrations (name) VALUES ('${name}')`,
-  ]);
-  return (await Promise.all(texts)).flat();
+  return migrations
+    .filter(({ name }) => !applied.has(name))
+    .flatMap(({ statements }) => statements);
 }
 
 function runBatch(database: Database, statements: string[]) {
