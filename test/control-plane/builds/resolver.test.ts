@@ -365,7 +365,7 @@ test("tsconfig files that extend each other are read a few times", () => {
 });
 
 test.each<[object, string, string]>([
-  [{ main: "dist/index.js" }, "core", "./dist/index.js of packages/core does not exist; commit it"],
+  [{ main: "dist/index.js" }, "core", "./dist/index.js of packages/core does not exist, nor its source; commit it"],
   [{ exports: "./dist/index.js" }, "core", "./dist/index.js of packages/core does not exist"],
   [{ exports: { types: "./a.d.ts", import: "./b.js" } }, "core", "./b.js of packages/core does"],
   [{}, "core/gone", "./gone of packages/core does not exist"],
@@ -375,6 +375,43 @@ test.each<[object, string, string]>([
   const links = { "/node_modules/core": "/packages/core" };
   const resolved = resolver(files, { links })(specifier, "/src", "import");
   expect(resolved).toEqual({ type: "error", text: expect.stringContaining(text) });
+});
+
+test.each<[object, string, string, string]>([
+  [{ main: "dist/index.js" }, "core", "src/index.ts", "import"],
+  [{ exports: { "./*": { import: "./dist/*.js" } } }, "core/a/b", "src/a/b.tsx", "import"],
+  [{ exports: { import: "./dist/esm/index.mjs" } }, "core", "src/index.ts", "import"],
+  [{ exports: { require: "./dist/index.cjs" } }, "core", "src/index.cts", "require"],
+  [{ exports: "./build/lib/index.js" }, "core", "lib/index.ts", "import"],
+  [{ exports: { node: "./out/node.js" } }, "core", "node.ts", "import"],
+])("a linked package with %j, without its built files, resolves %s to %s for %s", (...row) => {
+  const [manifest, specifier, source, kind] = row;
+  const files = {
+    "/packages/core/package.json": JSON.stringify(manifest),
+    [`/packages/core/${source}`]: "",
+  };
+  const links = { "/node_modules/core": "/packages/core" };
+  const resolved = resolver(files, { links })(specifier, "/src", kind as "import");
+  expect(resolved).toMatchObject({ type: "file", path: `/packages/core/${source}` });
+});
+
+test("a linked package with its built files resolves to them", () => {
+  const files = {
+    "/packages/core/package.json": JSON.stringify({ main: "dist/index.js" }),
+    "/packages/core/dist/index.js": "",
+    "/packages/core/src/index.ts": "",
+  };
+  const links = { "/node_modules/core": "/packages/core" };
+  const resolved = resolver(files, { links })("core", "/src", "import");
+  expect(resolved).toMatchObject({ type: "file", path: "/packages/core/dist/index.js" });
+});
+
+test("an installed package without its built files is an error", () => {
+  const files = {
+    "/node_modules/core/package.json": JSON.stringify({ main: "dist/index.js" }),
+    "/node_modules/core/src/index.ts": "",
+  };
+  expect(resolver(files)("core", "/src", "import")).toMatchObject({ type: "error" });
 });
 
 test("a link to a folder without a package.json is an error", () => {

@@ -1,6 +1,7 @@
 import enhanced from "enhanced-resolve";
 import { directoryOf } from "../paths.ts";
 import { type Disk, splitPackagePath } from "./disk.ts";
+import { findSourceOf } from "./unbuilt.ts";
 
 export type Resolution =
   | { type: "file"; path: string; has_side_effects: boolean }
@@ -51,7 +52,8 @@ export function diskResolver(
     });
     if (visit.end) return visit.end;
     if (path === false) return { type: "left-out" };
-    return !path ? toFailure(packages.disk, specifier, visit) : toFile(packages.disk, path);
+    const found = path || findUnbuilt(packages.disk, visit);
+    return found ? toFile(packages.disk, found) : toFailure(packages.disk, specifier, visit);
   };
 }
 
@@ -149,6 +151,11 @@ function answering<T>(read: (path: string) => T | null) {
   };
 }
 
+function findUnbuilt(disk: Disk, { home, absent }: Visit): string | null {
+  if (home === undefined || absent === undefined) return null;
+  return findSourceOf(absent, home, (path) => disk.has(path));
+}
+
 function toFile(disk: Disk, path: string): Resolution {
   const inside = splitPackagePath(path);
   const manifest = inside ? disk.manifest(inside.directory) : null;
@@ -177,7 +184,7 @@ function packageFailure(disk: Disk, bare: string, home: string, absent = ""): st
   if (manifest === null) return `${folder}/package.json does not exist`;
   if (absent !== "" && splitPackagePath(home) === null) {
     const file = `.${absent.slice(home.length)}`;
-    return `${file} of ${folder} does not exist; commit it, or export a committed file in ${folder}/package.json`;
+    return `${file} of ${folder} does not exist, nor its source; commit it, or export a committed file in ${folder}/package.json`;
   }
   return manifest.exports === undefined
     ? "the file does not exist"
