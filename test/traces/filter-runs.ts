@@ -116,6 +116,9 @@ export function viewOf(run: TestRun, row: number): RunView {
     pairs: (of) => toPairs(contents[of]),
     copyText: () => 0,
     mayHaveWords: () => true,
+    startingAt(start_us) {
+      return { ...this, start_us };
+    },
   };
 }
 

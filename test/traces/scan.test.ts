@@ -199,6 +199,35 @@ describe("a plan", () => {
     expect((await names((await plan(project, range)).chunks)).sort()).toEqual(["run 0", "run 1"]);
   });
 
+  test("has each run once, where it was at the plan, when patches move runs before they are read", async () => {
+    const sent = Array.from({ length: 7 }, (_, i) =>
+      wireRun("moved away", { name: `run ${i}` }, { at: NOON + i * 1000 }),
+    );
+    await batch(ours.editor, sent);
+    const project = (await projectId(ours.viewer, "moved away")) ?? "";
+    const range = { from_us: MIDNIGHT * 1000, to_us: (MIDNIGHT + DAY) * 1000 };
+    const filter = `lt(start_time, "${new Date(NOON + 5500).toISOString()}")`;
+    const { chunks, watermarks } = await plan(project, { ...range, max_rows: 2 });
+    const filtered = await plan(project, { ...range, filter });
+    const starts = (await scan(chunks, ["start_us"])).columns.start_us;
+    const moves = [NOON + 5500, NOON + DAY, NOON - DAY, NOON, NOON + 3500, NOON + 7000];
+    for (const [n, at] of moves.entries()) {
+      const start_time = new Date(at).toISOString();
+      expect((await patch(ours.editor, sent[n]?.id ?? "", { start_time })).status).toBe(202);
+    }
+    const expected = [0, 1, 2, 3, 4, 5, 6].map((i) => `run ${i}`);
+    for (const max_bytes of [1, 10 * MEGABYTE]) {
+      const read = await scan(chunks, ["name", "start_us"], { max_bytes });
+      expect(read.columns).toEqual({ name: expected, start_us: starts });
+    }
+    expect(await names(filtered.chunks, { filter })).toEqual(expected.slice(0, 6));
+    const again = await plan(project, { ...range, max_rows: 2, max_seqs: watermarks });
+    expect(again.chunks).toEqual(chunks);
+    // Plans of earlier releases.
+    const older = chunks.map(({ scan_range: _, ...chunk }) => chunk);
+    expect(await names(older)).toEqual(expected);
+  });
+
   test("counts a patched run once", async () => {
     const run = wireRun("patched", { name: "old" }, { at: NOON });
     await batch(ours.editor, [run]);

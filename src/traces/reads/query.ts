@@ -46,6 +46,7 @@ export function selectionOf(
   return {
     ...{ order, trace_ids, is_root, max_seq, candidates },
     ids: query.ids ?? ids,
+    min_changed_seq: null,
     min_start_us: strictest(Math.max, query.min_start_us, min_start_us),
     max_start_us: strictest(Math.min, query.max_start_us, max_start_us),
     // A position is a start in the order of the query only.

@@ -7,8 +7,8 @@ export type { Position };
 type TimeRange = { from_us: number; to_us: number };
 
 /**
- * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, that were in the scan's range at
- * `max_seq` and not yet at `min_seq`.
+ * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, by the start at `max_seq`, that
+ * were not yet in the scan's range at `min_seq`.
  */
 export type ScanRange = {
   from_us: number;
@@ -17,7 +17,7 @@ export type ScanRange = {
   until: Position | null;
   min_seq: number | null;
   max_seq: number;
-  /** Range of the scan that this is a piece of. Plans of earlier releases lack it. */
+  /** Range of the scan that this is a piece of. Plans of earlier releases lack it, and runs that a patch moved into it. */
   scan_range?: TimeRange | undefined;
 };
 

@@ -14,6 +14,7 @@ export type RunSelection = {
   /** Exclusive start in the given order. */
   after: Position | null;
   max_seq: number | null;
+  min_changed_seq: number | null;
   /** A match has, for each inner list, a term in at least one of its ranges. Others may have too. */
   candidates: TermRange[][];
 };
@@ -28,6 +29,7 @@ export const EVERY_RUN: RunSelection = {
   max_start_us: null,
   after: null,
   max_seq: null,
+  min_changed_seq: null,
   candidates: [],
 };
 

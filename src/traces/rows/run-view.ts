@@ -29,6 +29,8 @@ export interface RunView extends Readonly<Omit<TraceRunRow, "dotted_order">> {
   pairs(of: PairSource): readonly Pair[];
   /** Copies a text without a string. Returns its size in UTF-8, 0 for null. */
   copyText(to: TextPacker, name: TextName): number;
+  /** Returns the run with another start. */
+  startingAt(start_us: number): RunView;
 }
 
 export type RunTest = (run: RunView) => boolean;

@@ -30,7 +30,8 @@ export function passesWhole({ info }: RunSegment, selection: RunSelection): bool
 
 export function overlaps({ info }: RunSegment, selection: RunSelection): boolean {
   const { least, greatest } = limitsOf(selection);
-  return info.max_us >= least && info.min_us <= greatest;
+  const isRecent = info.max_changed >= (selection.min_changed_seq ?? 0);
+  return isRecent && info.max_us >= least && info.min_us <= greatest;
 }
 
 function limitsOf({ min_start_us, max_start_us, max_seq, after, order }: RunSelection) {

@@ -9,16 +9,16 @@ import type { SegmentStore } from "./store.ts";
 /**
  * Counts the first runs of an ascending selection without candidates, fewer than `limit`. Opens
  * only segments that are not counted whole.
- * @returns `null` when no segment can be counted, or when a later change may have moved a run into the selection
+ * @returns `null` when no segment can be counted, or when a later change may have moved a run into the selection or out of it
  */
 export function countBySegments(
   store: SegmentStore,
   selection: RunSelection,
   limit: number,
 ): SegmentCount | null {
-  const segments = store.all.filter((segment) => overlaps(segment, selection));
   const newest = selection.max_seq ?? Number.POSITIVE_INFINITY;
-  if (segments.some(({ info }) => info.max_changed > newest)) return null;
+  if (store.all.some(({ info }) => info.max_changed > newest)) return null;
+  const segments = store.all.filter((segment) => overlaps(segment, selection));
   segments.sort((a, b) => a.info.min_us - b.info.min_us);
   const end = endOfFirst(segments, limit);
   const from_us = segments[end]?.info.min_us ?? Number.NEGATIVE_INFINITY;

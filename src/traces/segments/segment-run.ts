@@ -201,6 +201,10 @@ export class SegmentRun implements RunView {
     return text === null ? to.addNull() : to.encode(text);
   }
 
+  startingAt(start_us: number): SegmentRun {
+    return new MovedRun(this.#store, this, start_us);
+  }
+
   #payload(name: LongName): string | null {
     return this.#loadFrame().text(name, this.n);
   }
@@ -208,5 +212,19 @@ export class SegmentRun implements RunView {
   #loadFrame(): Frame {
     this.#frame ??= this.#store.frame(this.segment, this.n);
     return this.#frame;
+  }
+}
+
+/** Run with the start that it had before a change. */
+class MovedRun extends SegmentRun {
+  readonly #startUs: number;
+
+  constructor(store: SegmentStore, { segment, n }: SegmentRun, start_us: number) {
+    super(store, segment, n);
+    this.#startUs = start_us;
+  }
+
+  override get start_us() {
+    return this.#startUs;
   }
 }
