@@ -168,6 +168,18 @@ describe("expiry", () => {
     expect(await stored(one, root, child, alone, after)).toEqual([true, true, false, false]);
   });
 
+  test.each([0, 1, 2])("keeps three days of a trace with a long-lived run on day %i", async (n) => {
+    const one = await scene();
+    const at = daysAgo(20);
+    const tier = (day: number) => (day === n ? { trace_tier: "longlived" } : {});
+    const root = wireRun(one.name, tier(1), { at });
+    const before = wireRun(one.name, tier(0), { at: at - DAY_MS, parent: root });
+    const after = wireRun(one.name, tier(2), { at: at + DAY_MS, parent: root });
+    await send(one, root, before, after);
+    await expire(one);
+    expect(await stored(one, root, before, after)).toEqual([true, true, true]);
+  });
+
   test("keeps a trace with a long-lived run in another slot of its day", async () => {
     const one = await scene();
     const at = daysAgo(20);

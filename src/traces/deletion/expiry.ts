@@ -128,8 +128,8 @@ async function isLastSlot(env: Env, { project_id, day, slot }: PartitionKey): Pr
 }
 
 /**
- * Returns the traces that have longer-lived runs in the other partitions since their first day. Reads the day before too:
- * the clock of a child may be behind.
+ * Returns the traces that have longer-lived runs in the other partitions since the day before their roots: the clock of
+ * a child may be behind.
  */
 async function findKept(
   env: Env,
@@ -138,12 +138,9 @@ async function findKept(
 ): Promise<string[]> {
   if (trace_ids.length === 0) return [];
   const { project_id, day } = partition;
-  const before = dayOf((toMicros(`${day}T00:00:00Z`) ?? 0) - DAY_US);
+  const before = dayBefore(day);
   const [first = day] = [day, ...far.map(({ root_day }) => root_day)].toSorted();
-  const others = await listOthers(env, partition, gte(partitions.day, first));
-  if (first > before) {
-    others.push(...(await listOthers(env, partition, eq(partitions.day, before))));
-  }
+  const others = await listOthers(env, partition, gte(partitions.day, dayBefore(first)));
   const kept = await mapConcurrent(others, AT_ONCE, async (other) => {
     const isRead = (root_day: string) =>
       other.day < day ? root_day < day : root_day === other.day;
@@ -156,6 +153,10 @@ async function findKept(
     return ids.length === 0 ? found : [...found, ...(await object.findLonglived(ids))];
   });
   return [...new Set(kept.flat())];
+}
+
+function dayBefore(day: string): string {
+  return dayOf((toMicros(`${day}T00:00:00Z`) ?? 0) - DAY_US);
 }
 
 function listOthers(env: Env, { project_id, day, slot }: PartitionKey, where: SQL) {
