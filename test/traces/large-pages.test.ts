@@ -157,7 +157,11 @@ test("a search that reaches its limit without a run is refused with the cursor t
   const find = vi.spyOn(TracePartition.prototype, "findRuns").mockResolvedValue(stopped);
   const answer = await query();
   const calls = find.mock.calls.length;
+  const listed = await api(`/api/v2/traces/${older.id}/runs?project_id=${session[0]}`, { key });
   find.mockRestore();
+  const { detail } = await listed.json<{ detail: string }>();
+  expect([listed.status, detail]).toEqual([413, expect.stringContaining("narrow it with filter")]);
+  expect(detail).not.toContain("cursor");
   const text = await answer.text();
   expect([answer.status, text, calls]).toEqual([413, expect.stringContaining("no run up to"), 100]);
   const cursor = /the cursor ([\w-]+)"/.exec(text)?.[1];

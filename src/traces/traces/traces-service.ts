@@ -54,14 +54,14 @@ function toTrace(run: JsonObject) {
   };
 }
 
-/** Returns all runs of a trace: the answer has no pages. */
+/** Returns all runs of a trace. @throws AppError 413 for more than fit the answer, which has no pages */
 export async function listTraceRuns(
   ctx: Context,
   trace_id: string,
   project_id: string,
   { filter, min_start_time, max_start_time, selects }: TraceRunsQuery,
 ): Promise<TraceRuns> {
-  const { runs, next } = await findPage(ctx, {
+  const page = findPage(ctx, {
     session: [project_id],
     trace: trace_id,
     filter,
@@ -71,7 +71,17 @@ export async function listTraceRuns(
     order: "asc",
     select: toSelect(selects ?? ["ID"]),
   });
+  const { runs, next } = await page.catch(refuseCursor);
   if (next === null) return { items: runs.map(toItem) };
-  const text = `The trace has more than ${MAX_RUNS} runs, or too large ones: narrow it with filter, min_start_time and max_start_time, or read it by page with POST /api/v2/runs/query.`;
-  throw new AppError("too_large", text);
+  throw tooLarge();
+}
+
+/** The error of a page names its cursor, which this call does not take. */
+function refuseCursor(cause: unknown): never {
+  throw AppError.from(cause).code === "too_large" ? tooLarge(cause) : cause;
+}
+
+function tooLarge(cause?: unknown): AppError {
+  const text = `The trace has more than ${MAX_RUNS} runs, or too large ones: narrow it with filter, min_start_time and max_start_time, name fewer fields in selects, or read it by page with POST /api/v2/runs/query.`;
+  return new AppError("too_large", text, { cause });
 }
