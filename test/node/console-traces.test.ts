@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ApiError } from "../../src/console/api/errors.ts";
 import { alignSpans } from "../../src/console/pages/compare/align.ts";
 import { CHARTS, filterOf, stack, toPlotted } from "../../src/console/pages/monitor/charts.ts";
 import { toRevisionMarks } from "../../src/console/pages/monitor/revision-marks.ts";
@@ -10,7 +11,11 @@ import {
   toTime,
   toX,
 } from "../../src/console/pages/trace/model/scale.ts";
-import { countText, mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
+import {
+  countText,
+  mergeChanges,
+  toStoppedPage,
+} from "../../src/console/pages/traces/list/trace-row.ts";
 import { completionsAt } from "../../src/console/traces/completion.ts";
 import { choiceText, readRange, wordSearch } from "../../src/console/traces/custom-range.ts";
 import { addCondition, meantFilter } from "../../src/console/traces/filter-edit.ts";
@@ -49,6 +54,28 @@ const FAILED: SpanSeed[] = [
   { name: "worst", parent: 2, start: 60, end: 100, more: { error: "e" } },
 ];
 const ALL = { mode: "all", search: "", closed: new Set<string>() } as const;
+
+describe("a search that was refused", () => {
+  const failure = (status: number, message: string) =>
+    new ApiError("/api/v1/runs/query", new Response(null, { status }), { message, problems: {} });
+
+  test.each([
+    ["its limit: narrow its filter, or continue it with the cursor abc_-9", "narrow its filter."],
+    [
+      "select fewer of inputs. To continue with the runs after it, send the cursor abc_-9",
+      "inputs.",
+    ],
+  ])("continues with its cursor: %s", (message, end) => {
+    const { stopped, ...page } = toStoppedPage(failure(413, message));
+    expect(page).toEqual({ runs: [], cursors: { next: "abc_-9", prev: null } });
+    expect(stopped?.endsWith(end)).toBe(true);
+    expect(() => toStoppedPage(failure(422, message))).toThrow(message);
+  });
+
+  test("fails without a cursor", () => {
+    expect(() => toStoppedPage(failure(413, "too large"))).toThrow("too large");
+  });
+});
 
 describe("the tree of a trace", () => {
   const tree = treeOf(FAILED);

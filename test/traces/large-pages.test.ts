@@ -1,4 +1,6 @@
 import { expect, test, vi } from "vitest";
+import { ApiError, readFailure } from "../../src/console/api/errors.ts";
+import { toStoppedPage } from "../../src/console/pages/traces/list/trace-row.ts";
 import { TracePartition } from "../../src/traces/object/object.ts";
 import { fillBudget } from "../support/memory-budget.ts";
 import { api, workspace } from "../support/workspace.ts";
@@ -162,9 +164,11 @@ test("a search that reaches its limit without a run is refused with the cursor t
   const { detail } = await listed.json<{ detail: string }>();
   expect([listed.status, detail]).toEqual([413, expect.stringContaining("narrow it with filter")]);
   expect(detail).not.toContain("cursor");
-  const text = await answer.text();
-  expect([answer.status, text, calls]).toEqual([413, expect.stringContaining("no run up to"), 100]);
-  const cursor = /the cursor ([\w-]+)"/.exec(text)?.[1];
+  const failure = await readFailure(answer);
+  expect([answer.status, calls]).toEqual([413, 100]);
+  const { cursors, stopped: text } = toStoppedPage(new ApiError("/runs/query", answer, failure));
+  expect(text).toMatch(/no run up to .* its filter\.$/);
+  const cursor = cursors.next ?? undefined;
   const page: Page = await (await query(cursor)).json();
   expect([page.runs.map(({ id }) => id), page.cursors.next]).toEqual([[older.id], null]);
 });

@@ -104,7 +104,7 @@ type ContentProps = {
 };
 
 function Content({ list, rows, pick, query, projects, onPick }: ContentProps) {
-  const { error, data, refetch, hasNextPage, isFetchingNextPage } = list;
+  const { error, data, refetch, hasNextPage } = list;
   const what = "The traces could not be read";
   if (data === undefined) {
     return error ? (
@@ -123,27 +123,38 @@ function Content({ list, rows, pick, query, projects, onPick }: ContentProps) {
           intact="The rows below are of the last read."
         />
       )}
-      {rows.length === 0 ? (
-        <None query={query} projects={projects} />
-      ) : (
+      {rows.length > 0 && (
         <div className={`traces-box ${list.isPlaceholderData ? "stale" : ""}`}>
           <TraceTable rows={rows} pick={pick} onPick={onPick} />
         </div>
       )}
-      <div className="trace-more dim sm">
-        <span>{countText(rows.length, query.is_root ? "trace" : "run", hasNextPage)}</span>
-        {hasNextPage && (
-          <button
-            type="button"
-            className="btn sm"
-            disabled={isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            {isFetchingNextPage ? "Reading" : "Show older"}
-          </button>
-        )}
-      </div>
+      {rows.length === 0 && !hasNextPage && <None query={query} projects={projects} />}
+      <More
+        list={list}
+        text={countText(rows.length, query.is_root ? "trace" : "run", hasNextPage)}
+      />
     </>
+  );
+}
+
+function More({ list, text }: Pick<ContentProps, "list"> & { text: string }) {
+  const { data, hasNextPage, isFetchingNextPage } = list;
+  const stopped = data?.pages.at(-1)?.stopped;
+  const name = stopped === undefined ? "Show older" : "Continue";
+  return (
+    <div className="trace-more dim sm">
+      <span>{stopped ?? text}</span>
+      {hasNextPage && (
+        <button
+          type="button"
+          className="btn sm"
+          disabled={isFetchingNextPage}
+          onClick={() => void list.fetchNextPage()}
+        >
+          {isFetchingNextPage ? "Reading" : name}
+        </button>
+      )}
+    </div>
   );
 }
 

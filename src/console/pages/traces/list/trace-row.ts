@@ -1,4 +1,6 @@
+import type { RunsPage } from "../../../../traces/query/query-schema.ts";
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
+import { ApiError } from "../../../api/errors.ts";
 import { cutText, formatCount } from "../../../ui/formats.ts";
 
 /** Fields of a row of the list. */
@@ -81,4 +83,18 @@ export function mergeChanges(
 export function countText(count: number, noun: string, hasMore: boolean): string {
   const counted = formatCount(count, noun);
   return hasMore ? `${counted} shown, and there are more` : `${counted}, all shown`;
+}
+
+/** `stopped`: why the page has no runs although others follow. */
+export type SearchPage = Pick<RunsPage, "runs" | "cursors"> & { stopped?: string };
+
+/** Text and cursor of a 413: the search reached its limit, or a run exceeds an answer. */
+const STOPPED = /^(.+?)(?:, or|\. To) continue .*the cursor ([\w-]+)$/s;
+
+/** Returns an empty page with the cursor of a refused one. @throws errors without a cursor */
+export function toStoppedPage(error: unknown): SearchPage {
+  const isTooLarge = error instanceof ApiError && error.status === 413;
+  const [, text, next] = (isTooLarge && STOPPED.exec(error.message)) || [];
+  if (text === undefined || next === undefined) throw error;
+  return { runs: [], cursors: { next, prev: null }, stopped: `${text}.` };
 }

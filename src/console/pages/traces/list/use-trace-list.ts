@@ -11,7 +11,7 @@ import type { RunsPage } from "../../../../traces/query/query-schema.ts";
 import { readWith } from "../../../api/client.ts";
 import { useApiQuery, useWorkspaceId } from "../../../api/hooks.ts";
 import { apiPath } from "../../../api/path.ts";
-import { fromV2, SELECT, type TraceListRow } from "./trace-row.ts";
+import { fromV2, SELECT, type SearchPage, type TraceListRow, toStoppedPage } from "./trace-row.ts";
 
 export const PAGE = 100;
 const POLL_MS = 5000;
@@ -32,14 +32,14 @@ export type ListQuery = {
 /** Pages by cursor, the newest run first. */
 export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) {
   const workspace = useWorkspaceId();
-  return useInfiniteQuery<RunsPage, Error, InfiniteData<RunsPage>, unknown[], string | null>({
+  return useInfiniteQuery<SearchPage, Error, InfiniteData<SearchPage>, unknown[], string | null>({
     queryKey: [workspace, apiPath`/api/v1/runs/query`, project, body],
     queryFn: ({ pageParam, signal }) =>
-      readWith<RunsPage>(
+      readWith<SearchPage>(
         apiPath`/api/v1/runs/query`,
         { ...body, session: [project], limit: PAGE, select: SELECT, cursor: pageParam },
         { workspace, signal },
-      ),
+      ).catch(toStoppedPage),
     initialPageParam: null,
     getNextPageParam: ({ cursors }) => cursors.next,
     placeholderData: keepPreviousData,
