@@ -210,6 +210,26 @@ describe("rows that arrive late", () => {
     expect(await filesOf(id, 2)).toEqual({});
   });
 
+  test("are in a partition too that the catalogue does not yet show to have them", async () => {
+    const project_id = await given(ours, { from: noon(0), count: 3 });
+    const { id } = await scheduled(project_id, { late_rows: true });
+    await spawnWindows(env, due(0));
+    expect(await filesOf(id, 0)).toEqual({ [file(0)]: 3 });
+    const { session_name: _, ...run } = wireRun("", {}, { at: Date.parse(noon(5)) });
+    await batch(ours.editor, [{ ...run, session_id: project_id }]);
+    const setStarts = (at: string) =>
+      env.DB.prepare(
+        "UPDATE partitions SET min_start_us = ?, max_start_us = ? WHERE project_id = ? AND day = ?",
+      )
+        .bind(Date.parse(at) * 1000, Date.parse(at) * 1000, project_id, noon(5).slice(0, 10))
+        .run();
+    await spawnWindows(env, due(4));
+    for (const n of [1, 2, 3]) expect(await filesOf(id, n)).toEqual({});
+    expect((await patch(ours.editor, run.id, { start_time: noon(0) })).status).toBe(202);
+    await setStarts(noon(5));
+    expect(await filesOf(id, 4)).toEqual({ [lateFile(0)]: 1 });
+  });
+
   test("within a partition that two windows share are in one of them", async () => {
     const hour = (n: number) => new Date(Date.parse(START) + n * 3_600_000).toISOString();
     const project_id = await given(ours, { from: hour(0), count: 3 });

@@ -131,12 +131,15 @@ async function planPartition(ctx: Context, partition: PartitionKey, request: Par
 
 /**
  * Includes the neighbouring days: a patch may move a run's start across midnight, and the
- * catalogue's range is a second behind.
+ * catalogue's range is a second behind. Includes those with an upper sequence too: later scans omit
+ * their runs up to it.
  */
-async function partitionsOf(ctx: Context, { project_id, from_us, to_us }: ScanRequest) {
+async function partitionsOf(ctx: Context, { project_id, from_us, to_us, max_seqs }: ScanRequest) {
   const { day, slot, min_start_us, max_start_us } = partitions;
   const isNear = sql`${day} between ${dayOf(from_us - DAY_US)} and ${dayOf(to_us + DAY_US)}`;
   const isKnown = sql`${min_start_us} < ${to_us} and ${max_start_us} >= ${from_us}`;
+  const named = JSON.stringify(Object.keys(max_seqs ?? {}));
+  const isNamed = sql`${day} || '/' || ${slot} in (select value from json_each(${named}))`;
   return ctx.db
     .select({ project_id: partitions.project_id, day, slot })
     .from(partitions)
@@ -144,7 +147,7 @@ async function partitionsOf(ctx: Context, { project_id, from_us, to_us }: ScanRe
       and(
         eq(partitions.project_id, project_id),
         inWorkspace(ctx, partitions),
-        sql`(${isNear} or (${isKnown}))`,
+        sql`(${isNear} or (${isKnown}) or ${isNamed})`,
       ),
     )
     .orderBy(asc(day), asc(slot));
