@@ -180,6 +180,28 @@ describe("expiry", () => {
     expect(await stored(one, root, before, after)).toEqual([true, true, true]);
   });
 
+  test.each([
+    ["the root", 0, -1],
+    ["the root", 0, 1],
+    ["a run of the day before", 1, -1],
+    ["a run of the next day", 1, 1],
+  ])("keeps a trace by the tier of %s, of which the parents are not known", async (_, n, days) => {
+    const one = await scene();
+    const at = daysAgo(20);
+    const tier = (which: number) => (which === n ? { trace_tier: "longlived" } : {});
+    const root = wireRun(one.name, tier(0), { at });
+    const fields = { ...tier(1), parent_run_id: crypto.randomUUID(), dotted_order: undefined };
+    const child = wireRun(one.name, fields, { at: at + days * DAY_MS, parent: root });
+    const alone = wireRun(
+      one.name,
+      { ...fields, trace_tier: undefined, trace_id: crypto.randomUUID() },
+      { at: at - DAY_MS },
+    );
+    await send(one, root, child, alone);
+    await expire(one);
+    expect(await stored(one, root, child, alone)).toEqual([true, true, false]);
+  });
+
   test("keeps a trace with a long-lived run in another slot of its day", async () => {
     const one = await scene();
     const at = daysAgo(20);

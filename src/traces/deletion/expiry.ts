@@ -139,11 +139,14 @@ async function findKept(
   if (trace_ids.length === 0) return [];
   const { project_id, day } = partition;
   const before = dayBefore(day);
-  const [first = day] = [day, ...far.map(({ root_day }) => root_day)].toSorted();
+  const [first = day] = [day, ...far.flatMap(({ root_day }) => root_day ?? [])].toSorted();
   const others = await listOthers(env, partition, gte(partitions.day, dayBefore(first)));
   const kept = await mapConcurrent(others, AT_ONCE, async (other) => {
-    const isRead = (root_day: string) =>
-      other.day < day ? root_day < day : root_day === other.day;
+    const isNear = other.day === before || day === dayBefore(other.day);
+    const isRead = (root_day: string | null) => {
+      if (root_day === null) return isNear;
+      return other.day < day ? root_day < day : root_day === other.day;
+    };
     const named = far.flatMap(({ root_day, trace_id }) => (isRead(root_day) ? trace_id : []));
     const ids = other.day === day ? trace_ids : named;
     const object = tracePartition(env, { project_id, ...other });

@@ -23,13 +23,13 @@ export class PartitionExpiry {
     this.#reads = reads;
   }
 
-  /** Returns traces to delete. `far`: those that began on an earlier day, whose partition is to be read too. */
+  /** Returns traces to delete. `far`: those that began on another day or may have, whose partition is to be read too. */
   list(tier: ExpiryTier): ExpiringTraces {
     const nothing = { trace_ids: [], far: [], is_all: true };
     return this.#withTiers(nothing, (tiers) => tiers.expiring(tier));
   }
 
-  /** Returns the long-lived traces of these, with `null` of those that began on an earlier day. */
+  /** Returns the long-lived traces of these, with `null` of those that began on another day or may have. */
   longlived(trace_ids: string[] | null): string[] {
     return this.#withTiers([], (tiers) => tiers.longlived(trace_ids));
   }

@@ -1,13 +1,13 @@
 import { EVERY_RUN } from "../rows/run-source.ts";
 import type { RunView } from "../rows/run-view.ts";
-import { type FarTrace, farTraces } from "./reads.ts";
+import { farTraces, type MaybeFarTrace } from "./reads.ts";
 import type { RunReader } from "./run-reader.ts";
 
 /**
  * Traces that expire unless another partition has longer-lived runs of them, and those of them that
- * began on an earlier day. `is_all`: no other trace has runs here.
+ * began on another day or may have. `is_all`: no other trace has runs here.
  */
-export type ExpiringTraces = { trace_ids: string[]; far: FarTrace[]; is_all: boolean };
+export type ExpiringTraces = { trace_ids: string[]; far: MaybeFarTrace[]; is_all: boolean };
 /** `all` ignores the tiers. */
 export type ExpiryTier = "shortlived" | "all";
 
@@ -38,7 +38,7 @@ export class TraceTiers {
     };
   }
 
-  /** @param trace_ids traces to choose from, `null` for those that began on an earlier day */
+  /** @param trace_ids traces to choose from, `null` for those that began on another day or may have */
   longlived(trace_ids: string[] | null): string[] {
     const { source } = this.#reader;
     const among =
