@@ -1,7 +1,9 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
+import { isBeingExported } from "../../src/exports/rows.ts";
 import { chunks } from "../../src/shared/work/chunks.ts";
+import { consumeTraceExpiry } from "../../src/traces/deletion/expiry.ts";
 import { consumeProjectDeletion } from "../../src/traces/deletion/project-deletion.ts";
 import { slotOf } from "../../src/traces/locations/generations.ts";
 import { forgetSlots } from "../../src/traces/object/slots.ts";
@@ -57,6 +59,9 @@ async function sendMarked(scene: Scene, text: string, days: number): Promise<Wir
   }
   return root;
 }
+
+const daysBefore = (count: number) =>
+  JSON.stringify(Array.from({ length: count }, (_, n) => n + 1));
 
 const PLACES = ["bucket", "database feedback_tokens", "object feedback", "object run"];
 const marker = () => `marker${crypto.randomUUID().replaceAll("-", "")}`;
@@ -200,6 +205,26 @@ describe("expiry", () => {
     await send(one, root, child, alone);
     await expire(one);
     expect(await stored(one, root, child, alone)).toEqual([true, true, false]);
+  });
+
+  test("keeps a trace of two days beside one whose root is behind hundreds of partitions", async () => {
+    const one = await scene();
+    const at = daysAgo(20);
+    const root = wireRun(one.name, {}, { at });
+    const child = wireRun(one.name, { trace_tier: "longlived" }, { at: at + DAY_MS, parent: root });
+    const past = wireRun(one.name, {}, { at: at - 420 * DAY_MS });
+    const far = wireRun(one.name, {}, { at, parent: past });
+    await send(one, root, child, far);
+    await env.DB.prepare(
+      `INSERT INTO partitions (project_id, day, slot, workspace_id, rows, bytes, seq, roots, updated_at)
+       SELECT ?, date(?, '-' || value || ' days'), 0, ?, 0, 0, 0, 0, ''
+       FROM json_each(?)`,
+    )
+      .bind(one.project_id, dayAt(at), one.ours.workspace_id, daysBefore(410))
+      .run();
+    const partition = { project_id: one.project_id, day: dayAt(at), slot: 0 };
+    await consumeTraceExpiry(env, partition, isBeingExported);
+    expect(await stored(one, root, child, far)).toEqual([true, true, false]);
   });
 
   test("keeps a trace with a long-lived run in another slot of its day", async () => {

@@ -162,6 +162,7 @@ function dayBefore(day: string): string {
   return dayOf((toMicros(`${day}T00:00:00Z`) ?? 0) - DAY_US);
 }
 
+/** Nearest days first: most traces are of two days, and a wrong clock may be years behind. */
 function listOthers(env: Env, { project_id, day, slot }: PartitionKey, where: SQL) {
   return database(env)
     .select({ day: partitions.day, slot: partitions.slot })
@@ -173,6 +174,6 @@ function listOthers(env: Env, { project_id, day, slot }: PartitionKey, where: SQ
         sql`(${partitions.day}, ${partitions.slot}) <> (${day}, ${slot})`,
       ),
     )
-    .orderBy(partitions.day, partitions.slot)
+    .orderBy(sql`abs(julianday(${partitions.day}) - julianday(${day}))`, partitions.slot)
     .limit(MAX_PARTITIONS);
 }
