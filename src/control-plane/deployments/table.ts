@@ -70,7 +70,10 @@ export const revisions = sqliteTable(
     trigger: text().$type<RevisionTrigger>(),
     /** Names of the secrets that were set or removed with it. `null` for a copy of another revision and for builds alone. */
     changed_secrets: text({ mode: "json" }).$type<string[]>(),
+    /** That of the push at first, which an attempt replaces by the one that it fetched. */
     repo_commit_sha: text(),
+    /** Whether an attempt has fetched `repo_commit_sha`: the next ones build it. */
+    is_commit_fetched: integer({ mode: "boolean" }).notNull().default(false),
     /** First line of the commit's message. */
     repo_commit_message: text(),
     repo_commit_authored_at: text(),

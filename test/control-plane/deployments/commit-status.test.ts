@@ -70,6 +70,19 @@ test("a next attempt builds the commit of the first, which is reported as pendin
   expect(sources).toMatchObject([{ repo_ref: "main" }, { repo_ref: BUILT }]);
 });
 
+test("the attempt after one that fetched nothing reads the branch again", async () => {
+  const revision = await pushed();
+  const build = buildAs({ ...FAILED, is_transient: true });
+  build.mockResolvedValueOnce({ ...FAILED, is_transient: true } as never);
+  const message = { revision_id: revision.id };
+  const sources = () => build.mock.calls.map(([{ source }]) => source);
+  await expect(consumeBuild(env, message)).rejects.toThrow("no bundle");
+  await expect(consumeBuild(env, message)).rejects.toThrow("no bundle");
+  expect(sources()).toMatchObject([{ repo_ref: "main" }, { repo_ref: "main" }]);
+  await consumeBuild(env, message).catch(() => undefined);
+  expect(sources().at(2)).toMatchObject({ repo_ref: BUILT });
+});
+
 test("the end of a build is reported again until the host accepts it", async () => {
   const revision = await pushed({ status: "BUILD_FAILED" });
   const sent = vi.spyOn(env.BUILDS, "sendBatch").mockResolvedValue({ metadata: {} } as never);

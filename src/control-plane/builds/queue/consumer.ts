@@ -196,12 +196,12 @@ function toRefusal(error: unknown): BuildFailure {
 }
 
 /**
- * A redeploy has the code of the revision that it copies, and a next attempt the commit of the first: the branch may
- * have newer ones. The first attempt after a push reads the branch, because hosts may deliver two pushes out of order.
+ * A redeploy has the code of the revision that it copies, and a next attempt the commit that an earlier one fetched: the
+ * branch may have newer ones. Until then a push reads the branch, because hosts may deliver two pushes out of order.
  */
 function refOf(build: RevisionBuild): string {
-  const { trigger, attempt, repo_commit_sha, source_revision_config } = build;
-  const commit = trigger === "redeploy" || attempt > 1 ? repo_commit_sha : null;
+  const { trigger, is_commit_fetched, repo_commit_sha, source_revision_config } = build;
+  const commit = trigger === "redeploy" || is_commit_fetched ? repo_commit_sha : null;
   return commit ?? source_revision_config.repo_ref ?? "";
 }
 

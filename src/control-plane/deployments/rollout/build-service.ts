@@ -177,6 +177,7 @@ function renewal(
       lease_expires_at: leaseUntil(now, LEASE_MS),
       ...(steps.length > 0 && { steps: withSteps(steps) }),
       ...commit,
+      ...(commit.repo_commit_sha !== undefined && { is_commit_fetched: true }),
       ...(log_bytes > 0 && { log_bytes: sql`${revisions.log_bytes} + ${log_bytes}` }),
     })
     .where(isCurrent(build))
