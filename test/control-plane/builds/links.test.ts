@@ -58,6 +58,37 @@ test("links to links, to the root and of tar are followed", async () => {
   expect(hard.tree.files.has("app/graph.ts")).toBe(true);
 });
 
+test("links in linked folders are followed, and those back to a folder around them are not", async () => {
+  const inner = { "packages/core/lib": "../../shared/lib", "packages/core/up": ".." };
+  const links = { a: "packages/core", "vendor/b": "../all", all: "packages" };
+  const { tree, warnings } = await unpack({
+    ...inner,
+    ...links,
+    "only/links/lib": "../../a/lib",
+    o: "only",
+  });
+  expect(warnings).toEqual([]);
+  const paths = [...tree.files.keys()].filter((path) => path.endsWith("tool.ts"));
+  expect(paths).toEqual(
+    expect.arrayContaining(["a/lib/tool.ts", "all/core/lib/tool.ts", "vendor/b/core/lib/tool.ts"]),
+  );
+  expect(tree.files.has("o/links/lib/tool.ts")).toBe(true);
+  expect(tree.files.has("a/up/core/package.json")).toBe(true);
+  expect(tree.files.has("a/up/core/up/core/package.json")).toBe(false);
+  const path = "/shared/lib/tool.ts";
+  expect(resolve(tree, "./vendor/b/core/lib/tool", "")).toMatchObject({ type: "file", path });
+});
+
+test("links in linked folders without an end leave room for the other ones", async () => {
+  const names = Array.from({ length: 12 }, (_, n) => n);
+  const doubled = names.flatMap((n) => ["x", "y"].map((name) => [`d${n}/${name}`, `../d${n + 1}`]));
+  const { tree, warnings } = await unpack({ ...Object.fromEntries(doubled), d12: "shared" });
+  expect(tree.files.has("d12/lib/tool.ts")).toBe(true);
+  expect(tree.files.has("d11/x/lib/tool.ts")).toBe(true);
+  expect(tree.files.size).toBeLessThanOrEqual(20_000);
+  expect(warnings).toEqual([expect.stringContaining("Left out links beyond 1000 links")]);
+});
+
 test("links in a circle and links to nothing are left out with a warning", async () => {
   const links = { a: "b", b: "a/c", "app/graph.ts": "../gone.ts", "node_modules/x": "../shared" };
   const { tree, warnings } = await unpack(links);

@@ -6,25 +6,55 @@ import type { UnpackedSource } from "./archive.ts";
 
 /** Links in links, as Linux limits them. */
 const MAX_HOPS = 40;
-/** Each link to a folder visits every file. */
+/** Each link to a folder visits every file and every link, and so does a link in a linked folder. */
 const MAX_LINKS = 1000;
+
+/** `path` leads to `target`, a path without links. `outer`: targets of the linked folders that `path` goes through. */
+type Passage = { path: string; target: string; outer: readonly string[] };
 
 /** Adds the files that links lead to. Modules keep the path of the link's target, as Node resolves them. */
 export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource {
   const followed = { ...tree, files: new Map(tree.files), others: new Set(tree.others) };
+  const names = [...tree.files.keys(), ...tree.others];
   const links = [...tree.links.keys()];
-  const broken: string[] = [];
+  const passages: Passage[] = links.slice(0, MAX_LINKS).flatMap((path) => passagesOf(tree, path));
+  const direct = [...passages];
+  const found = new Set<string>();
   const beyond = links.slice(MAX_LINKS);
-  for (const link of links.slice(0, MAX_LINKS)) {
-    const aliases = aliasesOf(tree, link);
-    if (aliases.length === 0) broken.push(link);
-    else if (!addAliases(followed, tree, aliases)) beyond.push(link);
+  // Grows: links in linked folders come after all others, whose room they must not take.
+  for (const passage of passages) {
+    const aliases = aliasesOf(names, passage);
+    const inner = innerPassages(direct, passage);
+    if (aliases.length + inner.length > 0) found.add(passage.path);
+    if (!addAliases(followed, tree, aliases)) {
+      beyond.push(passage.path);
+      continue;
+    }
+    const room = MAX_LINKS - passages.length;
+    passages.push(...inner.slice(0, room));
+    if (beyond.length < MAX_LINKS) beyond.push(...inner.slice(room).map(({ path }) => path));
   }
+  const broken = links.slice(0, MAX_LINKS).filter((link) => !found.has(link));
   const texts = [
     warningOf("that lead to no file of the source", broken),
     warningOf(`beyond ${MAX_LINKS} links or ${SOURCE_LIMITS.files} files with theirs`, beyond),
   ];
   return { tree: followed, warnings: [...warnings, ...texts.flat()] };
+}
+
+/** None for links in a circle. */
+function passagesOf({ links }: Tree, path: string): Passage[] {
+  const target = realPath(links, path);
+  return target === null ? [] : [{ path, target, outer: [] }];
+}
+
+/** Links in the folder behind a passage. Those that lead back to a folder around them would have no end. */
+function innerPassages(direct: readonly Passage[], passage: Passage): Passage[] {
+  const outer = [...passage.outer, passage.target];
+  return direct.flatMap(({ path: link, target }) => {
+    const rest = outer.includes(target) ? null : restBelow(passage.target, link);
+    return rest === null ? [] : [{ path: passage.path + rest, target, outer }];
+  });
 }
 
 /** @returns `false` when the source would have too many files */
@@ -46,16 +76,19 @@ function warningOf(reason: string, links: string[]): string[] {
 type Alias = { alias: string; name: string };
 
 /** Paths that the file or the folder behind a link has through it. */
-function aliasesOf(tree: Tree, link: string): Alias[] {
-  const target = realPath(tree.links, link);
-  if (target === null) return [];
-  if (target === "") return namesOf(tree).map((name) => ({ alias: `${link}/${name}`, name }));
-  const names = namesOf(tree).filter((name) => `${name}/`.startsWith(`${target}/`));
-  return names.map((name) => ({ alias: link + name.slice(target.length), name }));
+function aliasesOf(names: readonly string[], { path, target }: Passage): Alias[] {
+  return names.flatMap((name) => {
+    const rest = restBelow(target, name);
+    return rest === null ? [] : [{ alias: path + rest, name }];
+  });
 }
 
-function namesOf({ files, others }: Tree): string[] {
-  return [...files.keys(), ...others];
+/** @returns "" for the same path, "/b" for `path` "a/b" in `folder` "a", and `null` outside */
+function restBelow(folder: string, path: string): string | null {
+  if (folder === "") return `/${path}`;
+  if (!path.startsWith(folder)) return null;
+  const rest = path.slice(folder.length);
+  return rest === "" || rest.startsWith("/") ? rest : null;
 }
 
 /** @returns `null` for links in a circle */
