@@ -101,6 +101,17 @@ test.each([
   expect(urls.filter((url) => url.includes("/info/refs"))).toHaveLength(2);
 });
 
+test.each([
+  ["token", "source_unauthorized", "it may have expired: update the integration"],
+  [null, "source_not_found", "choose an integration whose token can read it"],
+])("the page to sign in of Azure DevOps for the token %j is %s", async (token, reason, remedy) => {
+  const headers = { "content-type": "text/html" };
+  serveGit("https://git.test/x", REPOSITORY, () => new Response("page", { status: 203, headers }));
+  const fetched = fetchRepository("https://dev.azure.test/acme/p/_git/chat", token);
+  const message = expect.stringContaining(remedy);
+  await expect(fetched).rejects.toMatchObject({ reason, message });
+});
+
 test("submodules and files of Git LFS are named in warnings", async () => {
   const modules = blob('[submodule "lib"]\n\tpath = vendor/lib\n\turl = https://git.test/lib\n');
   const pointer = blob("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");

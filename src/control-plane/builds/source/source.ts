@@ -126,6 +126,8 @@ function toUnpackFailure(error: unknown, what: string): BuildFailure {
   return new BuildFailure("source_unavailable", message, { cause: error });
 }
 
+/** Azure DevOps answers a token that it refuses by 203 and the page to sign in. */
+const SIGN_IN = 203;
 const REFS_TYPE = "application/x-git-upload-pack-advertisement";
 
 /** git gives the best reason for a missing archive: no repository, no permission, or no such commit. */
@@ -147,7 +149,7 @@ async function findCloneUrl(
     statuses.push(response.status);
   }
   // A page for every address: git reports it.
-  if (statuses.some((status) => status < 300)) return repository.clone_url;
+  if (statuses.some((status) => status < 300 && status !== SIGN_IN)) return repository.clone_url;
   if (token === null) throw repositoryNotFound(repository);
   throw statuses.every((status) => status === 404) ? notFound(repository) : rejected(repository);
 }
@@ -193,6 +195,6 @@ function notFound(repository: RepositoryAddress): BuildFailure {
 }
 
 function rejected(repository: RepositoryAddress): BuildFailure {
-  const text = `${repository.origin} rejects the integration's token for ${repository.name}; it may have expired.`;
+  const text = `${repository.origin} rejects the integration's token for ${repository.name}; it may have expired: update the integration with a token that can read the repository.`;
   return new BuildFailure("source_unauthorized", text);
 }
