@@ -3,6 +3,7 @@ import { ApiError } from "../../src/console/api/errors.ts";
 import { alignSpans } from "../../src/console/pages/compare/align.ts";
 import { CHARTS, filterOf, stack, toPlotted } from "../../src/console/pages/monitor/charts.ts";
 import { toRevisionMarks } from "../../src/console/pages/monitor/revision-marks.ts";
+import { goalOf } from "../../src/console/pages/trace/model/goal.ts";
 import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/trace/model/rows.ts";
 import {
   findGaps,
@@ -98,6 +99,38 @@ describe("the tree of a trace", () => {
     ["a search of nothing", { ...ALL, search: "zzz" }, []],
   ])("lists the rows of %s", (_, filter, names) => {
     expect(namesOf(listRows(tree, filter))).toEqual(names);
+  });
+
+  test("moves by arrow keys among the spans that are shown alone", () => {
+    const filter = { ...ALL, search: "s" };
+    const shown = listRows(tree, filter);
+    expect(namesOf(shown)).toEqual(["root", "fast", "slow", "worst"]);
+    const move = (name: string, key: string, rows = shown) => {
+      const position = namesOf(rows).indexOf(name);
+      const { select, toggle } = goalOf({ tree, rows, closed: filter.closed, position }, key) ?? {};
+      return tree.spans[select ?? toggle ?? -1]?.name ?? null;
+    };
+    expect(move("root", "ArrowRight")).toBe("fast");
+    expect(move("slow", "ArrowRight")).toBe("worst");
+    expect(move("worst", "ArrowLeft")).toBe("slow");
+    const roots = listRows(tree, { ...ALL, search: "fast" });
+    expect(move("fast", "ArrowRight", roots)).toBeNull();
+    for (const key of ["ArrowLeft", "ArrowRight"]) expect(move("leaf", key)).toBeNull();
+    expect(move("leaf", "ArrowDown")).toBe("root");
+  });
+
+  test("does not go from a span whose children are hidden to one beside it", () => {
+    const forest = treeOf([
+      { name: "first week", start: 0, end: 10 },
+      { name: "day", parent: 0, start: 0, end: 10 },
+      { name: "week", start: 10, end: 20 },
+    ]);
+    const rows = listRows(forest, { ...ALL, search: "week" });
+    const at = (position: number) => ({ tree: forest, rows, closed: ALL.closed, position });
+    expect(rows).toEqual([0, 2]);
+    expect(goalOf(at(0), "ArrowRight")).toEqual({ select: undefined });
+    expect(goalOf(at(0), "ArrowLeft")).toEqual({});
+    expect(goalOf(at(-1), "ArrowLeft")).toEqual({});
   });
 
   test("takes 10,000 spans, in any order, with a parent that is not there", () => {

@@ -4,6 +4,7 @@ import type { TraceTree } from "../../../traces/tree.ts";
 import { formatCount } from "../../../ui/formats.ts";
 import { Empty } from "../../../ui/panel.tsx";
 import { withRow } from "../../../ui/virtual-rows.ts";
+import { goalOf } from "../model/goal.ts";
 import type { Scale } from "../model/scale.ts";
 import type { Zoom } from "../model/search.ts";
 import { Axis } from "./axis.tsx";
@@ -115,43 +116,4 @@ function Rows({ tree, scale, rows, selected, closed, box, list, position, ...on 
       </div>
     </div>
   );
-}
-
-type Goal = { select?: number | undefined; toggle?: number };
-type State = { tree: TraceTree; rows: number[]; closed: ReadonlySet<string>; position: number };
-
-const STEPS: Record<string, number> = {
-  ArrowDown: 1,
-  j: 1,
-  ArrowUp: -1,
-  k: -1,
-  PageDown: 20,
-  PageUp: -20,
-  Home: Number.NEGATIVE_INFINITY,
-  End: Number.POSITIVE_INFINITY,
-};
-
-function goalOf(state: State, key: string): Goal | null {
-  const { rows, position } = state;
-  const step = STEPS[key];
-  if (step !== undefined) {
-    return { select: rows[Math.min(Math.max(position + step, 0), rows.length - 1)] };
-  }
-  if (key === "ArrowLeft" || key === "h") return outward(state);
-  return key === "ArrowRight" || key === "l" ? inward(state) : null;
-}
-
-/** Closes the span, or goes to its parent. */
-function outward({ tree, rows, closed, position }: State): Goal {
-  const index = rows[position] ?? 0;
-  const isOpen = (tree.size[index] ?? 1) > 1 && !closed.has(tree.spans[index]?.id ?? "");
-  if (isOpen) return { toggle: index };
-  const above = tree.parent[index] ?? -1;
-  return above < 0 ? {} : { select: above };
-}
-
-function inward({ tree, rows, closed, position }: State): Goal {
-  const index = rows[position] ?? 0;
-  if (closed.has(tree.spans[index]?.id ?? "")) return { toggle: index };
-  return (tree.size[index] ?? 1) > 1 ? { select: rows[position + 1] } : {};
 }

@@ -1,0 +1,58 @@
+import type { TraceTree } from "../../../traces/tree.ts";
+
+/** Span to select, or to open or close. */
+export type Goal = { select?: number | undefined; toggle?: number };
+
+/** `position`: place of the selected span in `rows`, -1 when it is not shown. */
+export type TreeState = {
+  tree: TraceTree;
+  rows: number[];
+  closed: ReadonlySet<string>;
+  position: number;
+};
+
+const STEPS: Record<string, number> = {
+  ArrowDown: 1,
+  j: 1,
+  ArrowUp: -1,
+  k: -1,
+  PageDown: 20,
+  PageUp: -20,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+/** Returns the effect of a key. @returns `null` for other keys */
+export function goalOf(state: TreeState, key: string): Goal | null {
+  const { rows, position } = state;
+  const step = STEPS[key];
+  if (step !== undefined) {
+    return { select: rows[Math.min(Math.max(position + step, 0), rows.length - 1)] };
+  }
+  const index = rows[position];
+  if (key === "ArrowLeft" || key === "h") return index === undefined ? {} : outward(state, index);
+  if (key !== "ArrowRight" && key !== "l") return null;
+  return index === undefined ? {} : inward(state, index);
+}
+
+/** Closes the span, or goes to the nearest one above it that is shown. */
+function outward(state: TreeState, index: number): Goal {
+  const { tree, rows, closed } = state;
+  if (firstBelow(state, index) !== undefined && !closed.has(tree.spans[index]?.id ?? ""))
+    return { toggle: index };
+  for (let above = tree.parent[index] ?? -1; above >= 0; above = tree.parent[above] ?? -1) {
+    if (rows.includes(above)) return { select: above };
+  }
+  return {};
+}
+
+/** Opens the span, or goes to the first one below it that is shown. */
+function inward(state: TreeState, index: number): Goal {
+  if (state.closed.has(state.tree.spans[index]?.id ?? "")) return { toggle: index };
+  return { select: firstBelow(state, index) };
+}
+
+function firstBelow({ tree, rows, position }: TreeState, index: number): number | undefined {
+  const next = rows[position + 1];
+  return next !== undefined && next < index + (tree.size[index] ?? 1) ? next : undefined;
+}
