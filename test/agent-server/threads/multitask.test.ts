@@ -143,7 +143,15 @@ test("a thread takes inputs of a bounded size together, and more once they are g
 /** An input that does not fit the row of its run. */
 const large = { input: { text: "x".repeat(4 * 1024 * 1024) }, after_seconds: 3600 };
 
-test("a queue counts the characters of large inputs", async () => {
+test("a queue counts the UTF-8 bytes of inputs", async () => {
+  const { object, create, order } = await testThread();
+  const text = "\u{20ac}".repeat(340_000);
+  const small = { input: { text }, after_seconds: 3600 };
+  for (let n = 0; n < 33; n += 1) await create("echo", small);
+  expect(await object.createRun(order("echo"))).toEqual({ ok: false, refusal: "queue_full" });
+});
+
+test("a queue counts the bytes of large inputs", async () => {
   const { object, create, order } = await testThread();
   for (let n = 0; n < 8; n += 1) await create("echo", large);
   expect(await object.createRun(order("echo"))).toEqual({ ok: false, refusal: "queue_full" });

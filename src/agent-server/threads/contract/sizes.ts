@@ -8,9 +8,9 @@ export const MAX_PATH_CHARACTERS = 16_384;
 export const MAX_KEPT_CHARACTERS = 256 * 1024;
 /** Maximum of one list: the input of each run may be as large as a request. */
 export const MAX_LIST_CHARACTERS = 20 * 1024 * 1024;
-/** Runs in flight of a thread, and the characters of their inputs: the object has all of them in memory. */
+/** Runs in flight of a thread, and the UTF-8 bytes of their inputs: the object has all of them in memory. */
 export const MAX_QUEUED_RUNS = 2000;
-export const MAX_QUEUED_CHARACTERS = 32 * 1024 * 1024;
+export const MAX_QUEUED_BYTES = 32 * 1024 * 1024;
 
 /** Checks the merged value: many small requests can add up to too much. */
 export function isKeepable(...values: object[]): boolean {

@@ -1,5 +1,6 @@
+import { Buffer } from "node:buffer";
 import { isFinal } from "../../contract/run-decisions.ts";
-import { MAX_QUEUED_CHARACTERS, MAX_QUEUED_RUNS } from "../../contract/sizes.ts";
+import { MAX_QUEUED_BYTES, MAX_QUEUED_RUNS } from "../../contract/sizes.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import type { Parts } from "../log/parts.ts";
 import { INTERRUPTS_IN_PARTS, interruptsName, kwargsName, toStoredRun } from "./run-rows.ts";
@@ -18,7 +19,7 @@ export type QueueState = { pending: number; running: number; since: number | nul
 
 export const EMPTY_QUEUE: QueueState = { pending: 0, running: 0, since: null };
 
-/** `kwargs_size`: bytes of kwargs in parts, `null` before they are counted. */
+/** `kwargs_size`: UTF-8 bytes of the kwargs, which never change; `null` before they are counted. */
 type QueuedRun = { row: RunRow; isNew: boolean; isChanged: boolean; kwargs_size: number | null };
 
 const NEW = { isNew: true, isChanged: false, kwargs_size: null };
@@ -162,15 +163,18 @@ export class RunQueue {
     const rows = this.#unfinished();
     if (rows.length >= MAX_QUEUED_RUNS) return true;
     const size = rows.reduce((sum, { run_id }) => sum + this.#sizeOfKwargs(run_id), 0);
-    return size >= MAX_QUEUED_CHARACTERS;
+    return size >= MAX_QUEUED_BYTES;
   }
 
   #sizeOfKwargs(run_id: string): number {
     const run = this.#runs().get(run_id);
     if (!run) return 0;
-    if (run.row.kwargs !== null) return run.row.kwargs.length;
-    run.kwargs_size ??= this.#parts.sizeOf(kwargsName(run_id));
-    return run.kwargs_size;
+    const { kwargs } = run.row;
+    const size =
+      run.kwargs_size ??
+      (kwargs === null ? this.#parts.sizeOf(kwargsName(run_id)) : Buffer.byteLength(kwargs));
+    run.kwargs_size = size;
+    return size;
   }
 
   isInFlight(run_id: string): boolean {
