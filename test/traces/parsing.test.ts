@@ -217,13 +217,32 @@ describe("multipart parts", () => {
     },
   );
 
+  test.each([
+    ['filename="x; name=y"; name="z"', "z"],
+    ['filename="x\\"; name=y"; name=z', "z"],
+    ['filename="; name="; Name="a;b"', "a;b"],
+    ['name="z"; filename="C:\\"', "z"],
+    ["xname=y; filename*=UTF-8''x; name=\"z", "z"],
+  ])(
+    "have the name of the parameter, not one that a quoted text holds: %s",
+    async (header, name) => {
+      const text = `--b\r\nContent-Disposition: form-data; ${header}\r\n\r\n\r\n--b--`;
+      expect(await readAll(text, 9)).toEqual([[name, "application/octet-stream", ""]]);
+    },
+  );
+
   test("without a name are rejected", async () => {
+    const quoted = 'Content-Disposition: form-data; filename="; name=y"';
+    await expect(readAll(`--b\r\n${quoted}\r\n\r\n\r\n--b--`, 9)).rejects.toThrow("no name");
     await expect(readAll("--b\r\nX: y\r\n\r\n\r\n--b--", 9)).rejects.toThrow("no name");
   });
 
   test.each([
     ["multipart/form-data; boundary=abc", "abc"],
     ['Multipart/Form-Data; charset=x; boundary="a b"', "a b"],
+    ['multipart/form-data; charset="; boundary=x"; boundary=abc', "abc"],
+    [`multipart/form-data; boundary=${"x".repeat(201)}`, null],
+    ["multipart/form-data; boundary=", null],
     ["multipart/form-data", null],
     ["application/json; boundary=abc", null],
   ])("have the boundary of %j", (type, boundary) => {

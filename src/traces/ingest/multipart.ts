@@ -6,15 +6,25 @@ import { cutText } from "./ingest-schema.ts";
 export type MultipartPart = { name: string; content_type: string; data: Uint8Array };
 
 const MAX_HEADER_BYTES = 16_384;
+const MAX_BOUNDARY_CHARS = 200;
 /** Characters that a form escapes in names: quotes and line ends, and no other one. */
 const ESCAPED = /%(?:22|0D|0A)/gi;
-const NAME = /;\s*name="((?:[^"\\]|\\.)*)"|;\s*name=([^\s;]+)/i;
+/** A quoted value without an end reaches to the end of the header, which takes linear time. */
+const PARAMETER = /;\s*([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)\\?(?:"|$)|([^\s;]*))/gs;
 
 /** Returns `null` when the type is not multipart/form-data. */
 export function boundaryOf(content_type: string): string | null {
   if (!/^multipart\/form-data\s*;/i.test(content_type.trim())) return null;
-  const match = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i.exec(content_type);
-  return match?.[1] ?? match?.[2] ?? null;
+  const boundary = parameterOf(content_type, "boundary");
+  return boundary && boundary.length <= MAX_BOUNDARY_CHARS ? boundary : null;
+}
+
+/** Reads the parameters in turn: a quoted one may hold text like another. */
+function parameterOf(header: string, wanted: string): string | null {
+  for (const [, name, quoted, token] of header.matchAll(PARAMETER)) {
+    if (name?.toLowerCase() === wanted) return quoted?.replaceAll(/\\(.)/g, "$1") ?? token ?? null;
+  }
+  return null;
 }
 
 /** Yields parts as bytes arrive, without trust in the lengths that clients send. */
@@ -68,11 +78,11 @@ function toPart(segment: Buffer): MultipartPart {
     throw invalid(["body"], "the headers of a part must end with an empty line");
   }
   const headers = readHeaders(segment.toString("utf8", start + 2, Math.max(end, start + 2)));
-  const match = NAME.exec(headers.get("content-disposition") ?? "");
-  const name = (match?.[1] ?? match?.[2])
-    ?.replaceAll(/\\(.)/g, "$1")
-    .replaceAll(ESCAPED, (code) => decodeURIComponent(code));
-  if (name === undefined || name === "") {
+  const name = parameterOf(headers.get("content-disposition") ?? "", "name")?.replaceAll(
+    ESCAPED,
+    (code) => decodeURIComponent(code),
+  );
+  if (!name) {
     throw invalid(["body"], 'a part has no name: send Content-Disposition: form-data; name="..."');
   }
   return {
