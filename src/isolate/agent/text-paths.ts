@@ -1,9 +1,10 @@
 const WHOLE = "$";
+const INTEGER = /^-?\d+$/;
 const TOKEN = /\[[^\]]*\]|\{[^}]*\}|[^.[\]{}]+/g;
 
 /**
  * Returns the texts at a path as LangGraph's stores index them: `a.b`, `a[0]`, `a[-1]`, `a[*].b`,
- * `*`, `{a,b.c}`; `$` selects all.
+ * `*`, `{a,b.c}`; `$` selects all, and any other index than these nothing.
  */
 export function textsAt(value: unknown, path: string): string[] {
   if (path === "" || path === WHOLE) return textsOf(value);
@@ -23,7 +24,8 @@ function childrenAt(value: unknown, token: string): unknown[] {
   if (typeof value !== "object" || value === null) return [];
   if (token === "*" || (token === "[*]" && Array.isArray(value))) return Object.values(value);
   if (token.startsWith("[")) {
-    return Array.isArray(value) ? [value.at(Number(token.slice(1, -1)))] : [];
+    const index = token.slice(1, -1);
+    return Array.isArray(value) && INTEGER.test(index) ? [value.at(Number(index))] : [];
   }
   return Object.hasOwn(value, token) ? [(value as Record<string, unknown>)[token]] : [];
 }

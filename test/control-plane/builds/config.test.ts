@@ -102,6 +102,8 @@ test("the store has an index and a time to live", () => {
   const store = (value: unknown) => read({ graphs, store: value }, files).store;
   expect(store(null)).toEqual(NO_STORE);
   const index = { dims: 3, embed: "./src/embed.js:vectors" };
+  const fields = ["$", "a[0].b", "a[-1]", "a[*][*].b", "{a[2],b}", "*"];
+  expect(store({ index: { ...index, fields } }).index?.fields).toEqual(fields);
   expect(store({ index, ttl: { default_ttl: 1.5, refresh_on_read: false } })).toEqual({
     index: { path: "src/embed.ts", export_name: "vectors", dims: 3, fields: ["$"] },
     ttl: { default_ms: 90_000, refresh_on_read: false },
@@ -116,6 +118,10 @@ test.each([
   [{ index: { dims: 3, embed: "openai:text-embedding-3-small" } }, 'like "./src/embed.ts:embed"'],
   [{ index: { dims: 3, embed: "src/none.ts:e" } }, "src/none.ts, which does not exist"],
   [{ index: { dims: 3, embed: "src/agent.ts", fields: "text" } }, '"store.index.fields"'],
+  ...["a[]", "a[x]", "a[1.5]", "{b,a[ ]}", "a[*"].map((field): [object, string] => [
+    { index: { dims: 3, embed: "src/agent.ts", fields: ["text", field] } },
+    `"store.index.fields" must be paths whose indexes are integers or *, like "parts[0]" and "parts[*].text"; it is "${field}"`,
+  ]),
   [{ ttl: { default_ttl: -1 } }, '"store.ttl.default_ttl" must be minutes'],
   [{ ttl: { default_ttl: MAX_TTL_MS / 60_000 + 1 } }, '"store.ttl.default_ttl" must be minutes'],
   [{ ttl: { refresh_on_read: 1 } }, '"store.ttl.refresh_on_read"'],

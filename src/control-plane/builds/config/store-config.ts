@@ -9,6 +9,9 @@ const TTL = { default_ttl: minutes(100), refresh_on_read: flag };
 // A vector of it is one row of the store, with room to spare.
 const MAX_DIMS = 16_384;
 
+/** Begins an index that selects nothing, as `a[]` and `a[x]`. */
+const OTHER_INDEX = /\[(?!(?:\*|-?\d+)\])/;
+
 /** Reads `store` of langgraph.json: semantic search and TTL. */
 export function readStore(place: ConfigLocation, store: unknown): StoreConfig {
   const { index, ttl } = section(place, "store", store);
@@ -25,6 +28,11 @@ function readIndex(place: ConfigLocation, value: unknown): StoreConfig["index"] 
   }
   if (!Array.isArray(fields) || !fields.every((field) => typeof field === "string")) {
     throw wrong(place.path, '"store.index.fields"', 'a list of fields like ["text"]', fields);
+  }
+  const other = fields.find((field) => OTHER_INDEX.test(field));
+  if (other !== undefined) {
+    const rule = 'paths whose indexes are integers or *, like "parts[0]" and "parts[*].text"';
+    throw wrong(place.path, '"store.index.fields"', rule, other);
   }
   return { ...readExport(place, "store.index.embed", embed, EMBED), dims, fields };
 }
