@@ -187,6 +187,14 @@ describe("keys of a workspace", () => {
     expect(await works(own.admin)).toBe(false);
   });
 
+  test("a key that two admins revoke at once is not found by the second one", async () => {
+    const { admin } = await workspace();
+    const { body } = await call(KEYS, { key: admin, json: { role: "editor" } });
+    const revoke = () => statusOf(`${KEYS}/${body.id}`, { key: admin, method: "DELETE" });
+    const statuses = await Promise.all([revoke(), revoke()]);
+    expect(statuses.toSorted()).toEqual([200, 404]);
+  });
+
   test("two admins who revoke each other at once do not both succeed", async () => {
     const { admin } = await workspace();
     const { body: other } = await call(KEYS, { key: admin, json: { role: "admin" } });

@@ -117,6 +117,18 @@ describe("members of a workspace", () => {
     expect(await statusOf("/v2/deployments", { key })).toBe(401);
   });
 
+  test("are removed once by admins who remove them at once: the others get a 404", async () => {
+    const own = await workspace();
+    const { id: member_id } = await member(own, "admin");
+    const { id: user_id } = await member(own, "admin");
+    const key = await organizationKey(own);
+    for (const path of [`${MEMBERS}/${member_id}`, `${USERS}/${user_id}`]) {
+      const remove = () => statusOf(path, { key, tenant: own.workspace_id, method: "DELETE" });
+      const statuses = await Promise.all([remove(), remove(), remove()]);
+      expect(statuses.toSorted()).toEqual([200, 404, 404]);
+    }
+  });
+
   test("keep their keys in the other workspaces when they are removed from one", async () => {
     const own = await workspace();
     const second = await createWorkspace(db, { organization_id: own.organization_id, name: "b" });

@@ -109,12 +109,17 @@ export async function leaveOrganization(
     eq(users.oidc_subject, person.subject),
     eq(users.organization_id, organization_id),
   );
-  const [user] = await db.select().from(users).where(isMeant);
-  if (user === undefined) throw notFound("Organization", organization_id);
+  const read = async () => {
+    const [found] = await db.select().from(users).where(isMeant);
+    if (found === undefined) throw notFound("Organization", organization_id);
+    return found;
+  };
+  const user = await read();
   const member = await memberOf(db, user.id);
-  const isDeleted = await deleteUser(db, user, keepsAdmins(user));
-  if (!isDeleted) throw lastAdmin("organization or of one of its workspaces");
-  return member;
+  if (await deleteUser(db, user, keepsAdmins(user))) return member;
+  // Another request may have removed the person.
+  await read();
+  throw lastAdmin("organization or of one of its workspaces");
 }
 
 async function memberOf(db: Database, user_id: string): Promise<PersonReach> {

@@ -81,13 +81,21 @@ async function expiryBefore(ctx: Context, expires_at: string | null): Promise<st
 export async function revokeApiKey(ctx: Context, scope: KeyScope, id: string): Promise<ApiKey> {
   await assertManages(ctx, scope);
   const isMeant = and(eq(api_keys.id, id), isInScope(ctx, scope), isNull(api_keys.revoked_at));
-  const [key] = await ctx.db.select().from(api_keys).where(isMeant);
-  if (key === undefined) throw notFound("API key", id);
+  const read = async () => {
+    const [found] = await ctx.db.select().from(api_keys).where(isMeant);
+    if (found === undefined) throw notFound("API key", id);
+    return found;
+  };
+  const key = await read();
   const { meta } = await ctx.db
     .update(api_keys)
     .set({ revoked_at: new Date().toISOString() })
     .where(and(isMeant, isDispensable(key)));
-  if (meta.changes === 0) throw lastAdmin(key.workspace_id ? "workspace" : "organization");
+  if (meta.changes === 0) {
+    // Another request may have revoked it.
+    await read();
+    throw lastAdmin(key.workspace_id ? "workspace" : "organization");
+  }
   forgetCallers();
   return toApiKey(key);
 }

@@ -76,7 +76,7 @@ export async function updateMember(
     .update(memberships)
     .set({ role })
     .where(and(isMembership(ctx, user_id), isSafe));
-  if (meta.changes === 0) throw lastAdmin("workspace");
+  if (meta.changes === 0) throw await unchanged(ctx, user_id);
   forgetCallers();
   return toMember(ctx, { ...before, role });
 }
@@ -89,9 +89,15 @@ export async function removeMember(ctx: Context, user_id: string): Promise<Works
     db.delete(memberships).where(and(isMembership(ctx, user_id), isDispensable(ctx, member))),
     revokeUnreachableKeys(db, user_id),
   ]);
-  if (meta.changes === 0) throw lastAdmin("workspace");
+  if (meta.changes === 0) throw await unchanged(ctx, user_id);
   forgetCallers();
   return toMember(ctx, member);
+}
+
+/** Why a change of a member had no effect. @throws not_found when another request has removed the member */
+async function unchanged(ctx: Context, user_id: string): Promise<AppError> {
+  await getMember(ctx, user_id);
+  return lastAdmin("workspace");
 }
 
 /** An invitation changes no role: a member must have the requested one already. */

@@ -1,6 +1,6 @@
 import { and, asc, eq, type SQL, sql } from "drizzle-orm";
 import type { Context, Database } from "../../../shared/context.ts";
-import { notFound } from "../../../shared/errors.ts";
+import { type AppError, notFound } from "../../../shared/errors.ts";
 import { assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
 import { forgetCallers } from "../caller-cache.ts";
 import { organizationRoleFields, organizationRoleOf, ROLE_LIST } from "../roles.ts";
@@ -50,7 +50,7 @@ export async function updateOrganizationMember(
       .where(and(isUser(ctx, user_id), isSafe)),
     revokeUnreachableKeys(ctx.db, user_id),
   ]);
-  if (meta.changes === 0) throw lastAdmin("organization");
+  if (meta.changes === 0) throw await unchanged(ctx, user_id);
   forgetCallers();
   return toMember({ user: { ...user, organization_role }, tenant_ids });
 }
@@ -62,7 +62,7 @@ export async function removeOrganizationMember(
 ): Promise<OrganizationMember> {
   await assertOrganizationAdmin(ctx);
   const found = await getUser(ctx, user_id);
-  if (!(await deleteUser(ctx.db, found.user))) throw lastAdmin("organization");
+  if (!(await deleteUser(ctx.db, found.user))) throw await unchanged(ctx, user_id);
   return toMember(found);
 }
 
@@ -84,6 +84,12 @@ export async function deleteUser(db: Database, user: User, isAllowed?: SQL): Pro
   ]);
   forgetCallers();
   return results[3].meta.changes > 0;
+}
+
+/** Why a change of a user had no effect. @throws not_found when another request has removed the user */
+async function unchanged(ctx: Context, user_id: string): Promise<AppError> {
+  await getUser(ctx, user_id);
+  return lastAdmin("organization");
 }
 
 /** Subject of a user while a batch deletes it. */
