@@ -235,7 +235,14 @@ test("a webhook that failed is sent again from its delivery, and a viewer cannot
   expect(await viewer.page.getByRole("button", { name: "Resend" }).count()).toBe(0);
   expect(await viewer.page.getByRole("button", { name: "Create secret" }).count()).toBe(0);
   const kinds = viewer.page.getByRole("navigation", { name: "Kind of the deliveries" });
+  const held = Promise.withResolvers<void>();
+  await viewer.page.route(/deliveries\?.*kind=trace/, async (route) => {
+    await held.promise;
+    await route.continue();
+  });
   await kinds.getByRole("link", { name: "Traces" }).click();
+  await viewer.page.getByText(webhook).waitFor({ state: "detached" });
+  held.resolve();
   await viewer.page.getByText("sends each trace there after its run").waitFor();
   for (const path of ["crons", "assistants", "connections"]) {
     await viewer.page.goto(consoleUrl(`/${path}?deployment=${agent}`));

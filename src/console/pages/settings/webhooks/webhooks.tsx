@@ -17,6 +17,12 @@ const PAGE = 50;
 
 /** Deliveries of the webhooks of runs, and the secret that signs them. */
 export function Webhooks() {
+  const { kind } = route.useSearch();
+  // The rows of one kind are not drawn as those of the other while these load.
+  return <Deliveries key={kind} />;
+}
+
+function Deliveries() {
   const { status, cursor, kind } = route.useSearch();
   const polling = usePolling();
   const query = useApiQuery<DeliveriesList>(apiPath`/v1/run-webhooks/deliveries`, {
