@@ -37,10 +37,12 @@ afterEach(async () => {
   await deleteSealed();
 });
 
-/** Environment whose R2 and partitions fail from one call on, before or after its effect. D1 and the bucket work. */
+type Call = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Environment whose D1, R2 and partitions fail from one call on, before or after its effect. The destination works. */
 function dyingAt(at: number, isAfter: boolean) {
   let calls = 0;
-  const call = async (work: () => unknown) => {
+  const call: Call = async (work) => {
     const n = calls++;
     if (n > at || (n === at && !isAfter)) throw new Error("dead");
     const result = await work();
@@ -67,9 +69,29 @@ function dyingAt(at: number, isAfter: boolean) {
     },
   });
   return {
-    env: { ...env, ARTIFACTS: wrap(env.ARTIFACTS), PARTITIONS } as Env,
+    env: { ...env, ARTIFACTS: wrap(env.ARTIFACTS), PARTITIONS, DB: databaseOf(call) } as Env,
     isDead: () => calls > at,
   };
+}
+
+/** D1 whose statements and batches run by `call`. */
+function databaseOf(call: Call): D1Database {
+  const inner = new WeakMap<object, D1PreparedStatement>();
+  const wrap = (statement: D1PreparedStatement): object => {
+    const wrapped = {
+      bind: (...values: unknown[]) => wrap(statement.bind(...values)),
+      all: () => call(() => statement.all()),
+      run: () => call(() => statement.run()),
+      raw: () => call(() => statement.raw()),
+    };
+    inner.set(wrapped, statement);
+    return wrapped;
+  };
+  return {
+    prepare: (sql: string) => wrap(env.DB.prepare(sql)),
+    batch: (statements: object[]) =>
+      call(() => env.DB.batch(statements.flatMap((one) => inner.get(one) ?? []))),
+  } as D1Database;
 }
 
 test(
@@ -120,10 +142,10 @@ test.each([[null], [["id", "inputs"]]])(
         expect([at, await contents(row)]).toEqual([at, expected]);
       }
     }
-    // Finds the file, reads it, and finds it again.
-    expect([at > 3, await sealedKeys(one)]).toEqual([true, keys]);
+    // Finds the file, reads it, and finds it again, between the statements of D1.
+    expect([at > 20, await sealedKeys(one)]).toEqual([true, keys]);
   },
-  SLOW_MS,
+  3 * SLOW_MS,
 );
 
 /** Lets the leases of a dead process end. */
