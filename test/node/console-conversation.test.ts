@@ -72,6 +72,25 @@ describe("markdown", () => {
     ]);
   });
 
+  test("reads lines that end with a carriage return", () => {
+    expect(parseMarkdown("# Title\r\n- one\r\n> two\r\n```\r\ncode\r\n```\r\nend")).toEqual([
+      { kind: "heading", text: "Title" },
+      { kind: "list", items: [{ depth: 0, marker: "-", text: "one" }] },
+      { kind: "quote", text: "two" },
+      { kind: "code", lines: ["code"] },
+      { kind: "text", text: "end" },
+    ]);
+  });
+
+  test("ends code at a fence that is as long as the first one and names no language", () => {
+    const code = ["```ts", "a", "```", "~~~", "```js"];
+    expect(parseMarkdown(["````md", ...code, "`````", "end"].join("\n"))).toEqual([
+      { kind: "code", lines: code },
+      { kind: "text", text: "end" },
+    ]);
+    expect(parseMarkdown("```a```\nend")).toEqual([{ kind: "text", text: "```a```\nend" }]);
+  });
+
   test("marks parts of a line, and keeps other characters", () => {
     expect(parseInline("a **b _c_** `**d**` ~~e~~ snake_case_name 2 * 3 * 4 \\*f")).toEqual([
       "a ",

@@ -14,7 +14,7 @@ export type Block =
   | { kind: "rule" }
   | { kind: "gap" };
 
-const FENCE = /^ {0,3}(```|~~~)/;
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
 const HEADING = /^#{1,6} +(.*)$/;
 const QUOTE = /^> ?(.*)$/;
 const RULE = /^(?:\*{3,}|-{3,}|_{3,})$/;
@@ -25,10 +25,10 @@ const INDENT = 2;
 export function parseMarkdown(text: string): Block[] {
   const blocks: Block[] = [];
   let fence: { mark: string; lines: string[] } | null = null;
-  for (const line of text.split("\n")) {
+  for (const line of text.split(/\r?\n/)) {
     const mark = FENCE.exec(line)?.[1];
     if (fence !== null) {
-      if (mark === fence.mark) fence = null;
+      if (isEnd(line, fence.mark)) fence = null;
       else fence.lines.push(line);
     } else if (mark !== undefined) {
       fence = { mark, lines: [] };
@@ -38,6 +38,12 @@ export function parseMarkdown(text: string): Block[] {
     }
   }
   return blocks.filter(({ kind }) => kind !== "gap");
+}
+
+/** A fence as long as the first one and without a language: code may hold other fences. */
+function isEnd(line: string, first: string): boolean {
+  const [, mark = "", info = ""] = FENCE.exec(line) ?? [];
+  return mark.startsWith(first) && info.trim() === "";
 }
 
 function addLine(blocks: Block[], line: string): void {
