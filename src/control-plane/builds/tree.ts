@@ -1,6 +1,7 @@
 import type { SourceCommit } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { ASSET_BYTES, SOURCE_LIMITS } from "./limits.ts";
+import { directoryOf } from "./paths.ts";
 import { bytesText } from "./text.ts";
 
 /** A revision's source. Paths are relative, with slashes. */
@@ -70,16 +71,18 @@ export function withoutFolder(tree: Tree): Tree {
 }
 
 /** A link may point anywhere inside the tree. */
-export function assertSafeLink(entry: TreeEntry): void {
-  const target = entry.linkname ?? "";
-  const base = entry.type === "symlink" ? entry.name.split("/").slice(0, -1) : [];
-  const depth = `${base.join("/")}/${target}`.split("/").reduce((level, segment) => {
+export function assertSafeLink({ name, type, linkname = "" }: TreeEntry): void {
+  if (isInside(type === "symlink" ? directoryOf(name) : "", linkname)) return;
+  throw unsafe(`The archive holds the link "${name}" to "${linkname}", outside its folder.`);
+}
+
+/** Whether the target of a link in a folder is in the tree. */
+export function isInside(folder: string, target: string): boolean {
+  const depth = `${folder}/${target}`.split("/").reduce((level, segment) => {
     if (level < 0 || segment === "" || segment === ".") return level;
     return segment === ".." ? level - 1 : level + 1;
   }, 0);
-  if (target.startsWith("/") || depth < 0) {
-    throw unsafe(`The archive holds the link "${entry.name}" to "${target}", outside its folder.`);
-  }
+  return !target.startsWith("/") && depth >= 0;
 }
 
 export function addLink(tree: Tree, path: string, target: string): void {

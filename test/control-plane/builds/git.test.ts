@@ -101,6 +101,31 @@ test.each([
   expect(urls.filter((url) => url.includes("/info/refs"))).toHaveLength(2);
 });
 
+test("links of a git repository are followed in linked folders, and not out of the repository", async () => {
+  const link = (target: string) => blob(target);
+  const inner = [link("../d"), link("../../README.md"), link("/README.md")] as const;
+  const folder = tree([
+    ["120000", "absolute.md", oidOf(inner[2])],
+    ["120000", "c", oidOf(inner[0])],
+    ["120000", "out.md", oidOf(inner[1])],
+  ]);
+  const alias = link("b");
+  const top = tree([
+    ["100644", "README.md", oidOf(readme)],
+    ["120000", "a", oidOf(alias)],
+    ["40000", "b", oidOf(folder)],
+    ["40000", "d", oidOf(root)],
+  ]);
+  const objects = [readme, root, ...inner, folder, alias, top, commit(oidOf(top))];
+  serveGit("https://git.test/acme/chat.git", objects, () => new Response("", { status: 404 }));
+  const { tree: found, warnings } = await fetchRepository("https://git.test/acme/chat");
+  const paths = ["README.md", "d/README.md", "b/c/README.md", "a/c/README.md"];
+  expect([...found.files.keys()].sort()).toEqual(paths.sort());
+  expect(warnings).toEqual([
+    "Left out links that lead to no file of the source: b/absolute.md, b/out.md",
+  ]);
+});
+
 test.each([
   ["token", "source_unauthorized", "it may have expired: update the integration"],
   [null, "source_not_found", "choose an integration whose token can read it"],

@@ -3,7 +3,16 @@ import { firstLine } from "../../../shared/trim.ts";
 import { COMMIT_CHARACTERS, type SourceCommit } from "../contract.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
 import { directoryOf, joinPath } from "../paths.ts";
-import { addLink, admit, emptyTree, isReadable, safePath, type Tree, tooLarge } from "../tree.ts";
+import {
+  addLink,
+  admit,
+  emptyTree,
+  isInside,
+  isReadable,
+  safePath,
+  type Tree,
+  tooLarge,
+} from "../tree.ts";
 import { DamagedPack, type GitObject, type GitObjects, hexOf } from "./git-pack.ts";
 
 const OID_BYTES = 20;
@@ -72,7 +81,9 @@ function take(tree: Tree, path: string, data: Uint8Array): void {
 
 function takeLink(tree: Tree, path: string, data: Uint8Array): void {
   const target = new TextDecoder().decode(data.subarray(0, SOURCE_LIMITS.path_bytes));
-  addLink(tree, path, joinPath(directoryOf(path), target));
+  const folder = directoryOf(path);
+  // The target of a link out of the repository stays as it is written, and leads to no file.
+  addLink(tree, path, isInside(folder, target) ? joinPath(folder, target) : target);
 }
 
 function* entriesOf(data: Uint8Array): Generator<TreeEntry> {
