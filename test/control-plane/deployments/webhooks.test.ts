@@ -307,13 +307,13 @@ test.each([
     sha: "s",
     repo_url: REPO_URL,
     status: "BUILD_FAILED" as const,
-    description: "x".repeat(200),
+    description: `${"x".repeat(139)}\u{1f600}`,
     target_url: null,
   };
   expect(kindOf(api_url)).toBe(kind);
   const request = statusRequest(api_url, status);
   expect(request.path).toBe(path);
-  expect(request.body).toEqual({ ...body, description: "x".repeat(140) });
+  expect(request.body).toEqual({ ...body, description: `${"x".repeat(139)}\ufffd` });
 });
 
 test.each([

@@ -83,6 +83,9 @@ export function readRepositories(
   }));
 }
 
+/** GitHub's limit. */
+const MAX_DESCRIPTION = 140;
+
 type CommitStatus = {
   name: string;
   sha: string;
@@ -104,7 +107,8 @@ export function statusRequest(
   const state = stateOf(kind, status.status);
   const shared = {
     state,
-    description: description.slice(0, 140),
+    // A cut may halve a surrogate pair, which hosts refuse in JSON.
+    description: description.slice(0, MAX_DESCRIPTION).toWellFormed(),
     ...(target_url && { target_url }),
   };
   if (kind === "gitlab") {
