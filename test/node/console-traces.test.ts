@@ -279,9 +279,15 @@ describe("the filter language", () => {
     ["a(1)", "b(2)", "and(a(1), b(2))"],
     ["and(a(1), c(3))", "b(2)", "and(a(1), c(3), b(2))"],
     ["and(a(1), and(c(3)))", "c(3)", "and(a(1), and(c(3)))"],
+    ["not(c(3))", "c(3)", "and(not(c(3)), c(3))"],
+    ["or(a(1), c(3))", "c(3)", "and(or(a(1), c(3)), c(3))"],
+    ["and(in(a, [1, 2]), and(x(1),c(3) ), b(2))", "c(3)", null],
+    ["and(a(1), b(2))", "b(2)", null],
+    ["and(a(1), not(b(2)))", "b(2)", "and(a(1), not(b(2)), b(2))"],
+    ['search("c(3)")', "c(3)", 'and(search("c(3)"), c(3))'],
     ['eq(name, "and(")', "b(2)", 'and(eq(name, "and("), b(2))'],
   ])("%s and %s are %s", (filter, condition, both) => {
-    expect(addCondition(filter, condition)).toBe(both);
+    expect(addCondition(filter, condition)).toBe(both ?? filter);
   });
 
   test.each([

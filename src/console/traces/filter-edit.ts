@@ -12,10 +12,40 @@ export function meantFilter(text: string): string {
 export function addCondition(filter: string, condition: string): string {
   const text = filter.trim();
   if (text === "") return condition;
-  if (text.includes(condition)) return text;
-  return /^and\(.*\)$/s.test(text) && isOneCall(text)
-    ? `${text.slice(0, -1)}, ${condition})`
-    : `and(${text}, ${condition})`;
+  if (hasCondition(text, condition)) return text;
+  return isConjunction(text) ? `${text.slice(0, -1)}, ${condition})` : `and(${text}, ${condition})`;
+}
+
+/** Whether all runs that match a filter meet a condition. One in `not(...)` or `or(...)` does not count. */
+function hasCondition(filter: string, condition: string): boolean {
+  if (filter === condition) return true;
+  return isConjunction(filter) && operandsOf(filter).some((each) => hasCondition(each, condition));
+}
+
+function isConjunction(text: string): boolean {
+  return /^and\(.*\)$/s.test(text) && isOneCall(text);
+}
+
+const LEVELS = new Map([
+  ["(", 1],
+  ["[", 1],
+  [")", -1],
+  ["]", -1],
+]);
+
+/** The arguments of one call. */
+function operandsOf(text: string): string[] {
+  const operands: string[] = [];
+  let level = 0;
+  let from = text.indexOf("(") + 1;
+  for (const { text: token, at } of tokensOf(text)) {
+    level += LEVELS.get(token) ?? 0;
+    const isEnd = level === 0 ? token === ")" : level === 1 && token === ",";
+    if (!isEnd) continue;
+    operands.push(text.slice(from, at).trim());
+    from = at + 1;
+  }
+  return operands;
 }
 
 /** Whether the first parenthesis closes at the end of the text. */
