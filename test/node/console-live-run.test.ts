@@ -49,6 +49,20 @@ describe("a run that is streamed", () => {
     expect(message?.calls).toMatchObject([{ id: "c", name: "f", args: { a: 1 } }]);
   });
 
+  test("keeps tool calls without an index apart by their ids", () => {
+    const live = emptyLiveRun();
+    const part = (call: object) => applyEvent(live, chunk("", { tool_call_chunks: [call] }));
+    part({ id: "c", name: "f", args: '{"a"' });
+    part({ args: ":1}" });
+    part({ id: "d", name: "g", args: '{"b"' });
+    part({ args: ":2}" });
+    const [message] = toConversation(withStreamed([], live));
+    expect(message?.calls).toMatchObject([
+      { id: "c", name: "f", args: { a: 1 } },
+      { id: "d", name: "g", args: { b: 2 } },
+    ]);
+  });
+
   test("lights nodes up, and begins again with another attempt", () => {
     const live = emptyLiveRun();
     applyEvent(live, event("tasks", { id: "1", name: "a", input: {} }));

@@ -27,7 +27,10 @@ function listOf({ tool_call_chunks }: Fields): Fields[] {
 function mergeCalls(former: Fields[], added: Fields[]): Fields[] {
   const merged = [...former];
   for (const call of added) {
-    const at = merged.findIndex(({ index }) => index === call.index);
+    // Some models stream calls without an index, which differ by their ids alone.
+    const at = merged.findLastIndex(
+      ({ index, id }) => index === call.index && (!id || !call.id || id === call.id),
+    );
     const known = merged[at];
     if (known === undefined) merged.push(call);
     else merged[at] = { ...known, args: `${known.args ?? ""}${call.args ?? ""}` };
