@@ -1,7 +1,7 @@
 import type { SourceCommit } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { ASSET_BYTES, SOURCE_LIMITS } from "./limits.ts";
-import { directoryOf } from "./paths.ts";
+import { ancestors, directoryOf } from "./paths.ts";
 import { bytesText } from "./text.ts";
 
 /** A revision's source. Paths are relative, with slashes. */
@@ -83,6 +83,11 @@ export function isInside(folder: string, target: string): boolean {
     return segment === ".." ? level - 1 : level + 1;
   }, 0);
   return !target.startsWith("/") && depth >= 0;
+}
+
+/** Returns the path of each file, without those that links lead to it by. */
+export function ownPaths({ files, links }: Tree): string[] {
+  return [...files.keys()].filter((path) => ![...ancestors(path)].some((at) => links.has(at)));
 }
 
 export function addLink(tree: Tree, path: string, target: string): void {

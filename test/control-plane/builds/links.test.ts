@@ -7,6 +7,7 @@ import { createDisk } from "../../../src/control-plane/builds/resolve/disk.ts";
 import { createResolver } from "../../../src/control-plane/builds/resolve/resolver.ts";
 import { unpackSource } from "../../../src/control-plane/builds/source/archive.ts";
 import { followLinks } from "../../../src/control-plane/builds/source/links.ts";
+import { stateTypes, typeScriptOf } from "../../../src/control-plane/builds/types/state-types.ts";
 
 const FILES = {
   "langgraph.json": '{"graphs": {"a": "./app/graph.ts:graph"}}',
@@ -106,6 +107,16 @@ test("links that lead to more files than a source may have are left out", async 
   const { tree, warnings } = await unpack(links);
   expect(tree.files.size).toBeLessThanOrEqual(20_000);
   expect(warnings[0]).toContain("Left out links");
+});
+
+test("a type is known although a link leads to its file", async () => {
+  const { tree } = await unpack({ lib: "shared", again: "lib" });
+  const source = "type Plan = { a: string }; Annotation.Root({ plan: Annotation<Plan> });";
+  for (const path of tree.files.keys()) {
+    if (path.endsWith("graph.ts")) tree.files.set(path, new TextEncoder().encode(source));
+  }
+  expect([...typeScriptOf(tree)]).toEqual([source, "tool"]);
+  expect(stateTypes(typeScriptOf(tree)).plan).toMatchObject({ properties: { a: {} } });
 });
 
 test("a linked package of the repository has its own folder", async () => {

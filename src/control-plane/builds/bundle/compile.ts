@@ -19,7 +19,7 @@ import { bytesText, countText, durationText } from "../text.ts";
 import type { Tree } from "../tree.ts";
 import { contextType } from "../types/context-type.ts";
 import { graphsModule } from "../types/graphs-module.ts";
-import { stateTypes } from "../types/state-types.ts";
+import { stateTypes, typeScriptOf } from "../types/state-types.ts";
 import { TYPE_LIMITS, TypeBudget } from "../types/type-budget.ts";
 import type { Schema } from "../types/type-schema.ts";
 import { bundle } from "./bundle.ts";
@@ -151,13 +151,6 @@ function describeGraphs(log: BuildLog, { tree, config }: CompileInput): string {
   const types = stateTypes(typeScriptOf(tree), budget);
   if (budget.isExceeded) log.warn(TYPES_CUT);
   return graphsModule(config, types, Object.fromEntries(contexts));
-}
-
-function* typeScriptOf(tree: Tree): Generator<string> {
-  for (const path of tree.files.keys()) {
-    if (/\.[cm]?tsx?$/.test(path) && !path.includes("node_modules/"))
-      yield textOf(tree, path) ?? "";
-  }
 }
 
 function explain(log: BuildLog, code: string, prebuilt: Record<string, string>, took: number) {

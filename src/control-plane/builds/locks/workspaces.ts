@@ -1,8 +1,8 @@
 import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";
 import { JSON_BYTES } from "../limits.ts";
-import { ancestors, directoryOf } from "../paths.ts";
-import type { Tree } from "../tree.ts";
+import { directoryOf } from "../paths.ts";
+import { ownPaths, type Tree } from "../tree.ts";
 import type { Manifest } from "./install-tree.ts";
 import { workspaceRoots } from "./workspace-patterns.ts";
 
@@ -16,7 +16,8 @@ export type Workspaces = {
   read(path: string): string | null;
 };
 
-export function workspacesOf({ files, links }: Tree): Workspaces {
+export function workspacesOf(tree: Tree): Workspaces {
+  const { files } = tree;
   const manifests = new Map<string, Manifest | null>();
   const manifest = (folder: string) => {
     const known = manifests.get(folder);
@@ -35,15 +36,10 @@ export function workspacesOf({ files, links }: Tree): Workspaces {
     read,
     rootOf: workspaceRoots({ manifest, read }),
     folderOf(name) {
-      names ??= namesOf(unlinked(files, links), manifest);
+      names ??= namesOf(ownPaths(tree), manifest);
       return names.get(name) ?? null;
     },
   };
-}
-
-/** A package has one folder, however many links lead to it. */
-function unlinked(files: Tree["files"], links: Tree["links"]): string[] {
-  return [...files.keys()].filter((path) => ![...ancestors(path)].some((at) => links.has(at)));
 }
 
 function namesOf(paths: string[], manifest: (folder: string) => Manifest | null) {

@@ -1,3 +1,5 @@
+import { textOf } from "../packages/project.ts";
+import { ownPaths, type Tree } from "../tree.ts";
 import { TypeBudget } from "./type-budget.ts";
 import { type Declarations, readType } from "./type-reader.ts";
 import type { Schema } from "./type-schema.ts";
@@ -25,6 +27,14 @@ export function stateTypes(sources: Iterable<string>, budget = new TypeBudget())
     }
   }
   return Object.fromEntries([...found].filter(([, schema]) => Object.keys(schema).length > 0));
+}
+
+/** Yields each file once: a type that is declared twice is not known. */
+export function* typeScriptOf(tree: Tree): Generator<string> {
+  for (const path of ownPaths(tree)) {
+    if (/\.[cm]?tsx?$/.test(path) && !path.includes("node_modules/"))
+      yield textOf(tree, path) ?? "";
+  }
 }
 
 /** Returns the schema that both types of a name satisfy. */
