@@ -19,6 +19,14 @@ test("files whose names contain the word lock are read, lockfiles are not", () =
   expect(warnings).toEqual([]);
 });
 
+test("hidden folders are read, but for those of tools and for hidden files", () => {
+  const read = [".agents/skills/a/SKILL.md", "apps/.opencode/agents/planner.md"];
+  const unread = [".env", ".agents/.env", ".github/ISSUE.md", "apps/.yarn/state.json"];
+  const files = new Map([...read, ...unread].map((path) => [path, new Uint8Array()]));
+  const log = { warn: () => {} };
+  expect(Object.keys(filesToRead(log, { ...emptyTree(), files }))).toEqual(read);
+});
+
 test("a script's first line does not keep import.meta from its file", () => {
   const text = withOwnNames("/agent.ts", "#!/usr/bin/env node\nuse(import.meta.url);");
   expect(text).toContain('__heddle_url="file:///bundle/agent.ts"');

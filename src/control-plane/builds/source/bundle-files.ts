@@ -7,9 +7,12 @@ import { RUNTIME_FOLDER } from "../prebuilt/unit.ts";
 import { bytesText, listText } from "../text.ts";
 import type { Tree } from "../tree.ts";
 
-/** Code is in the bundle. Lockfiles and files for tools have no reader. */
+/** Code is in the bundle. Lockfiles and hidden files have no reader. */
 const UNREAD =
-  /\.([cm]?[jt]sx?|wasm|css|woff2?|gif|jpe?g|png|webp)$|(^|\/)(\.|node_modules\/|(package-lock|npm-shrinkwrap)\.json$|pnpm-lock\.yaml$|(yarn|bun)\.lock$)/;
+  /\.([cm]?[jt]sx?|wasm|css|woff2?|gif|jpe?g|png|webp)$|(^|\/)(\.[^/]*|(package-lock|npm-shrinkwrap)\.json|pnpm-lock\.yaml|(yarn|bun)\.lock)$/;
+/** Other hidden folders may have an agent's prompts and skills. */
+const OF_TOOLS =
+  /(^|\/)(node_modules|\.(changeset|circleci|devcontainer|git|github|gitlab|husky|idea|next|turbo|vscode|yarn))\//;
 
 /** Returns the files that an agent may read with `fs`. Modules of an isolate are files below /bundle. */
 export function filesToRead(
@@ -20,7 +23,7 @@ export function filesToRead(
   const omitted: string[] = [];
   let total = 0;
   for (const [path, bytes] of files) {
-    if (UNREAD.test(path) || path === MAIN_MODULE) continue;
+    if (UNREAD.test(path) || OF_TOOLS.test(path) || path === MAIN_MODULE) continue;
     // The runtime has modules below this folder.
     const isTaken = path.startsWith(RUNTIME_FOLDER);
     const isTooLarge = bytes.byteLength > READ_FILE_BYTES;
