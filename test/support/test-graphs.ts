@@ -27,6 +27,7 @@ export const TEST_GRAPHS = [
   "interrupts_then_calls",
   "interrupts_within",
   "stops_within",
+  "stops_after_within",
   "typed",
   "interrupts_after_a_step",
   "looks",

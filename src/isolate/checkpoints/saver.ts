@@ -13,6 +13,7 @@ import type { Outbox } from "../outbox.ts";
 import { Heads } from "./heads.ts";
 import { listCheckpoints } from "./history.ts";
 import { dumpValues, loadValue, serializer, type Versions } from "./json-plus.ts";
+import { beforeStop, type StopMatcher } from "./lost-stops.ts";
 import {
   inTaskOrder,
   isCommandUpdate,
@@ -44,7 +45,7 @@ type SaverOptions = {
   /** Adapts a checkpoint of the root graph, which an earlier revision may have written. */
   adapt?: (checkpoint: Checkpoint) => Checkpoint;
   /** A run whose last attempt was lost. It has not continued from the checkpoints that it has put. */
-  lost_run?: string | null;
+  lost_run?: { run_id: string; hasStopped: StopMatcher } | null;
   /** Limit of all values of a checkpoint. */
   max_state_bytes?: number | undefined;
   /** Pending updates of channels are left out when a checkpoint is read. */
@@ -114,12 +115,19 @@ export class HostSaver extends BaseCheckpointSaver {
     // A thread that began without a root checkpoint has none of a subgraph either.
     if (this.#isNewThread && !this.#heads.has(ns) && id === null) return null;
     await this.#options.outbox?.flush();
-    const loaded = await this.#options.host.readCheckpoint(ns, id);
+    const isFirst = !this.#heads.has(ns);
+    const stored = await this.#options.host.readCheckpoint(ns, id);
+    const loaded = id === null && isFirst ? await this.#beforeStop(stored) : stored;
     if (id === null) {
       this.#heads.set(ns, loaded);
       this.#heads.releaseLarge(ns);
     }
     return loaded;
+  }
+
+  async #beforeStop(head: LoadedCheckpoint | null): Promise<LoadedCheckpoint | null> {
+    const { host, lost_run } = this.#options;
+    return lost_run ? beforeStop(head, { host, ...lost_run }) : head;
   }
 
   /** Returns the ids of the interrupts that wait at a checkpoint of the root graph, the newest by default. */
@@ -219,7 +227,7 @@ export class HostSaver extends BaseCheckpointSaver {
     const { adapt, lost_run } = this.#options;
     const parsed = parseCheckpointJson(checkpoint) as Checkpoint;
     const adapted = ns === "" ? (adapt?.(parsed) ?? parsed) : parsed;
-    return lost_run && metadata.run_id === lost_run ? withUnseen(adapted) : adapted;
+    return lost_run && metadata.run_id === lost_run.run_id ? withUnseen(adapted) : adapted;
   }
 
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {

@@ -1,27 +1,61 @@
 import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
+import type { StopMatcher } from "../checkpoints/lost-stops.ts";
 import { type CheckpointVersions, INTERRUPT } from "../checkpoints/seen-versions.ts";
 import type { Host, RunCall } from "../contract.ts";
 import type { Graph } from "./langgraph.ts";
 
 /**
  * Returns the nodes to stop before: those of the run, and any when a lost attempt has stopped after a node. LangGraph
- * looks for such a breakpoint at the end of a step only. One after a node of a subgraph is not found again.
+ * looks for such a breakpoint at the end of a step only.
  */
 export async function stopsBefore(
   graph: Graph,
   { run_id, resuming, head, interrupt_before, interrupt_after }: RunCall,
   host: Host,
 ): Promise<string[] | "*" | null> {
-  const after = interrupt_after ?? graph.interruptAfter ?? [];
+  const after = interrupt_after ?? stopsAfter(graph);
   if (!resuming || !head || after.length === 0) return interrupt_before;
   const { run_id: writer, source } = JSON.parse(head.metadata) as Record<string, unknown>;
   // A subgraph may be ahead of the head, which another run has stopped at and this one has passed.
   if (writer !== run_id || source !== "loop") return interrupt_before;
   const parent = head.parent_id && (await host.readCheckpoint("", head.parent_id));
+  const hasStopped = isStopAfter(graph, after, head, parent || null);
+  return hasStopped ? Object.keys(graph.nodes) : interrupt_before;
+}
+
+/** Returns a function that finds the checkpoints after whose step a subgraph has stopped. */
+export async function findStopsWithin(graph: Graph): Promise<StopMatcher> {
+  const graphs = new Map<string, Graph>();
+  for await (const [name, subgraph] of graph.getSubgraphsAsync(undefined, true)) {
+    if (stopsAfter(subgraph).length > 0) graphs.set(name, subgraph as Graph);
+  }
+  return (head, parent) => {
+    const subgraph = graphs.get(nameOf(head.ns));
+    return subgraph !== undefined && isStopAfter(subgraph, stopsAfter(subgraph), head, parent);
+  };
+}
+
+function stopsAfter({ interruptAfter }: Pick<Graph, "interruptAfter">): string[] | "*" {
+  return (interruptAfter as string[] | "*" | undefined) ?? [];
+}
+
+/** Returns the nodes of a namespace, without the ids of their tasks. */
+function nameOf(ns: string): string {
+  return ns
+    .split("|")
+    .map((part) => part.split(":")[0])
+    .join("|");
+}
+
+function isStopAfter(
+  graph: Graph,
+  after: string[] | "*",
+  head: LoadedCheckpoint,
+  parent: LoadedCheckpoint | null,
+): boolean {
   const isShown = (name: string) => !graph.nodes[name]?.tags?.includes("langsmith:hidden");
   const isStop = (name: string) => (after === "*" ? isShown(name) : after.includes(name));
-  const hasStopped = nodesOfStep(head, parent || null).some(isStop);
-  return hasStopped ? Object.keys(graph.nodes) : interrupt_before;
+  return nodesOfStep(head, parent).some(isStop);
 }
 
 /** Returns the nodes that ran in the step of a checkpoint. */

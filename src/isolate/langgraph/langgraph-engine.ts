@@ -20,7 +20,7 @@ import type {
 import { contextOf } from "../graphs.ts";
 import type { Outbox } from "../outbox.ts";
 import { langChainTracer } from "../tracing/langchain-tracer.ts";
-import { stopsBefore } from "./breakpoints.ts";
+import { findStopsWithin, stopsBefore } from "./breakpoints.ts";
 import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
 import { toOptions, toStateConfig } from "./langgraph-config.ts";
 import { storeFor, storeOfRun } from "./langgraph-store.ts";
@@ -89,7 +89,9 @@ export class LangGraphEngine implements Engine {
       max_state_bytes: call.max_state_bytes,
       answer_again: answeredAgain(call),
       adapt: (checkpoint) => withRemovedSeen(checkpoint, channels),
-      lost_run: isFirstAttempt(call) ? null : run_id,
+      lost_run: isFirstAttempt(call)
+        ? null
+        : { run_id, hasStopped: await findStopsWithin(this.#graph) },
     });
     assertNodesExist(this.#graph, call);
     const interrupt_before = await stopsBefore(this.#graph, call, host);

@@ -119,6 +119,7 @@ test.each([
   ["before each node", "steps", { interrupt_before: "*" }, "a", ["a"]],
   ["after each node", "steps", { interrupt_after: "*" }, "b", ["a", "b"]],
   ["in a subgraph", "stops_within", {}, "inner", ["before", "work", "after"]],
+  ["after a node of a subgraph", "stops_after_within", {}, "inner", ["before", "work", "after"]],
 ])(
   "a breakpoint stops a run whose attempt is lost there: %s",
   async (_, graph_id, breakpoint, next, log) => {

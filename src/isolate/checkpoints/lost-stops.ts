@@ -1,0 +1,24 @@
+import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
+import type { Host } from "../contract.ts";
+import { isUpdate } from "./pending-writes.ts";
+
+/** Matches checkpoints after whose step a subgraph stops at a static breakpoint. */
+export type StopMatcher = (head: LoadedCheckpoint, parent: LoadedCheckpoint) => boolean;
+
+/**
+ * Returns the checkpoint that the next attempt of a lost run continues from in the namespace of a subgraph. LangGraph
+ * looks for a breakpoint after a node at the end of a step only. So a step that ended at one ends again, from its stored
+ * writes: no node runs twice.
+ */
+export async function beforeStop(
+  head: LoadedCheckpoint | null,
+  { host, run_id, hasStopped }: { host: Host; run_id: string; hasStopped: StopMatcher },
+): Promise<LoadedCheckpoint | null> {
+  // After a stop no task has begun.
+  if (!head?.parent_id || head.ns === "" || head.writes.length > 0) return head;
+  const { run_id: writer, source } = JSON.parse(head.metadata) as Record<string, unknown>;
+  if (writer !== run_id || source !== "loop") return head;
+  const parent = await host.readCheckpoint(head.ns, head.parent_id);
+  if (!parent?.writes.some(isUpdate)) return head;
+  return hasStopped(head, parent) ? parent : head;
+}
