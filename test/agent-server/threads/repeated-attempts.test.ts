@@ -110,6 +110,22 @@ test.each(["all", "by id"])(
   },
 );
 
+test("answers of a task that has ended before an attempt is lost can be changed later", async () => {
+  const thread = await testThread();
+  const graph_id = "interrupts_beside_a_step";
+  await thread.wait(graph_id, INPUT);
+  const { "first?": first = "" } = await questionsOf(thread);
+  const { checkpoint } = await stateOf(thread);
+  await thread.wait(graph_id, { command: { resume: { [first]: "one" } } });
+  const { "second?": second = "", "rest?": other = "" } = await questionsOf(thread);
+  const resume = { [second]: "two", [other]: "yes" };
+  await runAndCrash(thread, graph_id, { command: { resume } }, writes("log", "rested yes"));
+  expect((await stateOf(thread)).values.log).toEqual(["one two", "rested yes"]);
+  const { checkpoint_id } = checkpoint;
+  const { log } = await thread.wait(graph_id, { command: { resume: "three" }, checkpoint_id });
+  expect(log).toEqual(["one three", "rested three"]);
+});
+
 const isStop = (op: Op) => op.op === "event" && op.data.includes("__interrupt__");
 
 test.each([
@@ -145,10 +161,14 @@ test("a breakpoint that a run has passed does not stop its next attempt", async 
   });
 });
 
-async function nextOf({ object, revision }: Thread): Promise<string[]> {
+async function nextOf(thread: Thread): Promise<string[]> {
+  return (await stateOf(thread)).next;
+}
+
+async function stateOf({ object, revision }: Thread) {
   const answer = await object.getState({ ns: "", checkpoint_id: null, subgraphs: false }, revision);
   if (!answer.ok) throw new Error(JSON.stringify(answer.error));
-  return JSON.parse(answer.value).next;
+  return JSON.parse(answer.value);
 }
 
 test.each([

@@ -192,11 +192,15 @@ export class Checkpoints {
     return found === 1;
   }
 
-  /** Deletes the answers that a run has given and the interrupts that followed: its next attempt answers again. */
+  /**
+   * Deletes the answers that a run has given and the interrupts that followed: its next attempt answers again. Answers of
+   * ended tasks stay, as those do not run again.
+   */
   deleteAnswersOf(run_id: string) {
     this.#version += 1;
     this.#head.forget();
-    this.#writes.deleteAnswersOf(run_id);
+    const answered = this.#writes.answeredBy(run_id).flatMap((key) => [...this.#newest(key)]);
+    this.#writes.deleteAnswersOf(run_id, answered);
   }
 
   /**

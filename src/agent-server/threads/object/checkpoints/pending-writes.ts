@@ -13,6 +13,13 @@ type WriteRow = Omit<StoredWrite, "data"> & { data: ArrayBuffer | null };
 const INTO_WRITES =
   "INTO writes (ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data)";
 
+const IS_ANSWER = "idx < 0 AND channel IN ('__resume__', '__interrupt__')";
+
+/** LangGraph's id for writes of an input or a command, which belong to no task. */
+const INPUT_TASK = "00000000-0000-0000-0000-000000000000";
+/** Written by a task that failed. */
+const ERROR_SOURCE = "__error_source_node__";
+
 /** `task_id` of a row with several writes. Writes of agents that name such a task are in such rows too. */
 const PACKED = "";
 /** Longer writes have their own rows. */
@@ -146,14 +153,39 @@ export class PendingWrites {
     );
   }
 
-  /** Deletes the answers and interrupts of a run. Those that they replaced are back. */
-  deleteAnswersOf(run_id: string) {
-    if (!this.#tables.has("writes")) return;
-    this.#sql.exec(
-      `DELETE FROM writes WHERE run_id = ? AND idx < 0 AND channel IN ('__resume__', '__interrupt__')`,
-      run_id,
-    );
-    this.#replaced.restore(run_id);
+  /** Returns the checkpoints at which a run has answers or interrupts. */
+  answeredBy(run_id: string): { ns: string; checkpoint_id: string }[] {
+    if (!this.#tables.has("writes")) return [];
+    return this.#sql
+      .exec<{ ns: string; checkpoint_id: string }>(
+        `SELECT DISTINCT ns, checkpoint_id FROM writes WHERE run_id = ? AND ${IS_ANSWER}`,
+        run_id,
+      )
+      .toArray();
+  }
+
+  /** Deletes the answers and interrupts of a run at these checkpoints, except those of ended tasks. */
+  deleteAnswersOf(run_id: string, checkpoints: CheckpointRow[]) {
+    for (const row of checkpoints) {
+      this.#sql.exec(
+        `DELETE FROM writes WHERE run_id = ? AND ns = ? AND checkpoint_id = ? AND ${IS_ANSWER}
+           AND task_id NOT IN (SELECT value FROM json_each(?))`,
+        run_id,
+        row.ns,
+        row.checkpoint_id,
+        JSON.stringify(this.#endedTasks(row)),
+      );
+    }
+    // Restores what they replaced.
+    if (checkpoints.length > 0) this.#replaced.restore(run_id);
+  }
+
+  #endedTasks(row: CheckpointRow): string[] {
+    const ended = new Set<string>();
+    for (const { task_id, idx, channel } of this.#all(row)) {
+      if (idx >= 0 && channel !== ERROR_SOURCE && task_id !== INPUT_TASK) ended.add(task_id);
+    }
+    return [...ended];
   }
 
   deleteOf(run_id: string) {
