@@ -80,7 +80,7 @@ test("a thread in an object that had others is written with its run, and survive
   const thread = await testThread();
   await runInDurableObject(stubOf(thread), (_, { storage }) => {
     const store = new ThreadStore(storage);
-    expect(store.vacate(0)).toBe(true);
+    expect(store.vacate(0, () => "null")).toBe(true);
     const place = { ...thread.place, thread_id: newId(), temporary: true };
     store.create(place, { canDefer: true });
     const stored = () => storage.sql.exec("SELECT thread_id FROM thread").toArray();
@@ -148,7 +148,7 @@ test("a thread that storage refuses with its first run does not exist", async ()
   const request = thread.order("steps");
   await runInDurableObject(stubOf(thread), (_, { storage }) => {
     const store = new ThreadStore(storage);
-    store.vacate(0);
+    store.vacate(0, () => "null");
     store.create({ ...thread.place, thread_id: newId(), temporary: true }, { canDefer: true });
     const plan = planRun(store, request);
     if (typeof plan === "string") throw new Error(plan);

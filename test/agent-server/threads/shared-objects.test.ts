@@ -84,7 +84,7 @@ test("a temporary thread has the object of one that is over, whose reader can re
 });
 
 test("the result of a temporary run can be joined after its end, also when its object has another", async () => {
-  const { run, delivered } = await sharedObject();
+  const { run, follow, delivered } = await sharedObject();
   const joined = async ({ object, run_id }: { object: ThreadCalls; run_id: string }) => {
     const stream = await object.joinRun(run_id, false);
     return stream && JSON.parse((await readText(stream)).trim());
@@ -98,8 +98,19 @@ test("the result of a temporary run can be joined after its end, also when its o
   const error = await joined(failing);
   expect(error).toMatchObject({ __error__: { message: "the node broke" } });
   await delivered();
-  await run();
+  const brief = await run("echo", { input: SAY, stream_mode: "updates" });
   expect(await joined(failing)).toEqual(error);
+  const final = await joined(brief);
+  expect(final.messages.length).toBeGreaterThan(1);
+  await delivered();
+  const waiting = await run("ask", { input: { log: [] } });
+  expect(await joined(brief)).toEqual(final);
+  expect(await follow(brief.run_id)).toEqual(brief.events);
+  const question = await joined(waiting);
+  expect(question).toMatchObject({ __interrupt__: [{}] });
+  await delivered();
+  await run();
+  expect(await joined(waiting)).toEqual(question);
 });
 
 test("threads of one object do not see each other", async () => {

@@ -6,6 +6,7 @@ import { GRACE_PERIOD_MS, isAtRest } from "./loop/deletion-time.ts";
 import { RunLoop } from "./loop/run-loop.ts";
 import { Followers } from "./readers/followers.ts";
 import { OpenStreams } from "./readers/open-streams.ts";
+import { resultText } from "./result.ts";
 import { ProtocolReaders } from "./sockets/readers.ts";
 import { ThreadStore } from "./storage/store.ts";
 import { ThreadAlarm } from "./thread-alarm.ts";
@@ -101,7 +102,8 @@ export class LiveThread {
     const { store, loop } = this;
     if (!loop.isQuiet || !this.isUnwatched || !isAtRest(store)) return false;
     store.endedRuns.deleteBefore(Date.now() - GRACE_PERIOD_MS);
-    return store.vacate(store.thread.endedAt() ?? 0);
+    const resultOf = (run_id: string) => resultText(store, run_id, "join");
+    return store.vacate(store.thread.endedAt() ?? 0, resultOf);
   }
 
   changed(run_ids?: string[]) {

@@ -3,8 +3,8 @@ import { allows, type Filters } from "../../../shared/filters.ts";
 import { runAlarm } from "../../../shared/work/alarm.ts";
 import { elsewhereResponse, isToShared, sessionOf } from "../events/session.ts";
 import { LiveThread } from "./live-thread.ts";
+import { resultOf } from "./log/ended-runs.ts";
 import { packRecord } from "./packed-record.ts";
-import { endedResult } from "./result.ts";
 import { RunMethods } from "./run-methods.ts";
 import { RunReaders } from "./run-readers.ts";
 import { EventMethods } from "./sockets/event-methods.ts";
@@ -61,7 +61,7 @@ export class ThreadObject extends DurableObject<Env> {
     if (!isVisible || !isOfEnded(call)) return notFoundResult(call.method);
     const events = endedRuns.eventsOf(thread_id, call.args[0]);
     if (call.method === "hasRun") return events !== null;
-    if (call.method === "joinRun") return events && endedResult(events);
+    if (call.method === "joinRun") return toStream(events && resultOf(events));
     return events && this.#readers.ended(events, call.args[1]);
   }
 
@@ -105,4 +105,8 @@ export class ThreadObject extends DurableObject<Env> {
   override webSocketClose(socket: WebSocket, code: number, reason: string) {
     this.#thread.protocol.sockets.closed(socket, code, reason);
   }
+}
+
+function toStream(text: string | null): ReadableStream | null {
+  return text === null ? null : new Blob([text]).stream();
 }

@@ -1,5 +1,4 @@
 import type { ResultKind, StreamChoice } from "../contract/records.ts";
-import type { EventRow } from "../events/event-row.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 /**
@@ -18,14 +17,6 @@ export function resultText(store: ThreadStore, run_id: string, kind: ResultKind)
   const waiting = Object.values(store.thread.interrupts()).flat();
   if (waiting.length === 0) return values;
   return JSON.stringify({ ...JSON.parse(values), __interrupt__: waiting });
-}
-
-/** Returns the result of a run whose thread has left its object: that of its events, which have the values by default. */
-export function endedResult(events: EventRow[]): ReadableStream | null {
-  const error = events.findLast(({ event }) => event === "error");
-  const values = events.findLast(({ event }) => event === "values");
-  if (error) return new Blob([`{"__error__":${error.data}}`]).stream();
-  return values ? new Blob([values.data]).stream() : null;
 }
 
 const ALWAYS = ["metadata", "error"];

@@ -5,7 +5,11 @@ import type { ThreadTables } from "./lazy-tables.ts";
 /** Events of one run that a row holds: a run with more keeps its object. */
 const MAX_CHARACTERS = 256 * 1024;
 
-type EndedRun = { run_id: string; events: Iterable<EventRow> };
+/** Precedes all events, so that no reader of the events receives it. */
+const RESULT_ID = -1;
+
+/** `result`: JSON text for those who join the run. */
+type EndedRun = { run_id: string; events: Iterable<EventRow>; result: string };
 type EndedThread = { thread_id: string; metadata: string; ended_at: number };
 
 /** Runs of temporary threads that this object had before its present one, for readers that reconnect. */
@@ -23,7 +27,7 @@ export class EndedRuns {
    * @returns `false` when one has more events than a row holds
    */
   add(runs: EndedRun[], { thread_id, metadata, ended_at }: EndedThread): boolean {
-    const texts = runs.map(({ events }) => toText(events));
+    const texts = runs.map(toText);
     if (texts.includes(null)) return false;
     this.#tables.create("ended_runs");
     insertRows(
@@ -68,8 +72,17 @@ export class EndedRuns {
   }
 }
 
+/** Returns the result of an ended run: that of its events, which have the values by default, unless it differs. */
+export function resultOf(events: EventRow[]): string | null {
+  const result = events.findLast(({ id }) => id === RESULT_ID);
+  const error = events.findLast(({ event }) => event === "error");
+  const values = events.findLast(({ event }) => event === "values");
+  if (result) return result.data;
+  return error ? `{"__error__":${error.data}}` : (values?.data ?? null);
+}
+
 /** @returns `null` for more than a row holds */
-function toText(events: Iterable<EventRow>): string | null {
+function toText({ run_id, events, result }: EndedRun): string | null {
   const rows: EventRow[] = [];
   let characters = 0;
   for (const row of events) {
@@ -77,5 +90,10 @@ function toText(events: Iterable<EventRow>): string | null {
     if (characters > MAX_CHARACTERS) return null;
     rows.push(row);
   }
-  return JSON.stringify(rows);
+  if (resultOf(rows) === result) return JSON.stringify(rows);
+  if (characters + result.length > MAX_CHARACTERS) return null;
+  return JSON.stringify([
+    ...rows,
+    { id: RESULT_ID, run_id, event: "result", data: result, at: null },
+  ]);
 }

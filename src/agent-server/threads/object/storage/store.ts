@@ -96,11 +96,13 @@ export class ThreadStore {
    * can have another thread.
    * @returns `false` when a run has more events than a row of `ended_runs` holds
    */
-  vacate(ended_at: number): boolean {
+  vacate(ended_at: number, resultOf: (run_id: string) => string): boolean {
     const { thread_id, metadata } = this.thread.outline();
     const ended = { thread_id, ended_at, metadata: JSON.stringify(metadata) };
     const isKept = this.#storage.transactionSync(() => {
-      const runs = this.runs.ids().map((run_id) => ({ run_id, events: this.#eventsOf(run_id) }));
+      const runs = this.runs.ids().map((run_id) => {
+        return { run_id, events: this.#eventsOf(run_id), result: resultOf(run_id) };
+      });
       if (!this.endedRuns.add(runs, ended)) return false;
       clearTables(this.#storage.sql, ["ended_runs"]);
       return true;
