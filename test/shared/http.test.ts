@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { onError } from "../../src/error-responses.ts";
 import { AppError } from "../../src/shared/errors.ts";
 import { router } from "../../src/shared/http/http.ts";
+import { toByteStream } from "../../src/shared/http/sse.ts";
 import { body, json } from "../../src/shared/schema.ts";
 
 const Thing = z.object({ name: z.string(), more: z.unknown().optional() });
@@ -87,3 +88,29 @@ test("the text of an unknown error stays inside", async () => {
   expect(response.status).toBe(500);
   expect(await response.json()).toEqual({ detail: "Internal error" });
 });
+
+test.each(["", "late"])(
+  "a stream that is cancelled while it waits ends once: %j follows",
+  async (text) => {
+    const next = Promise.withResolvers<void>();
+    async function* chunks() {
+      yield "first";
+      await next.promise;
+      yield text;
+    }
+    const calls: string[] = [];
+    const stream = toByteStream(chunks(), {
+      onCancel: () => calls.push("cancel"),
+      onEnd: () => calls.push("end"),
+    });
+    const reader = stream.getReader();
+    await reader.read();
+    const waiting = reader.read();
+    await scheduler.wait(0);
+    const cancelled = reader.cancel();
+    next.resolve();
+    await Promise.all([waiting, cancelled]);
+    await scheduler.wait(0);
+    expect(calls).toEqual(["cancel", "end"]);
+  },
+);

@@ -46,21 +46,28 @@ export function toByteStream(
   { onCancel, onEnd }: StreamListener = {},
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
+  let hasEnded = false;
+  // A stream that is cancelled while it waits for a chunk ends again with that chunk.
+  const end = () => {
+    if (!hasEnded) onEnd?.();
+    hasEnded = true;
+  };
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
       const value = await nextText(chunks).catch((error: unknown) => {
-        onEnd?.();
+        end();
         throw error;
       });
+      if (hasEnded) return;
       if (value !== null) return controller.enqueue(encoder.encode(value));
-      onEnd?.();
+      end();
       controller.close();
       controller.byobRequest?.respond(0);
     },
     async cancel() {
       onCancel?.();
-      onEnd?.();
+      end();
       await chunks.return();
     },
   });
