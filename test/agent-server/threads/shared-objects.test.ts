@@ -113,6 +113,17 @@ test("the result of a temporary run can be joined after its end, also when its o
   expect(await joined(waiting)).toEqual(question);
 });
 
+test("the stream of a temporary thread has the last events of its run", async () => {
+  const { begin } = await sharedObject();
+  const { object, stream } = await begin("steps", { input: { delay_ms: 100 } });
+  const all = await object.followThread({ after: 0, modes: ["run_modes", "lifecycle"] });
+  if (!all) throw new Error("The thread has no stream.");
+  const [events, ofThread] = await Promise.all([readEvents(stream), readEvents(all)]);
+  const names = ofThread.map(({ event }) => event);
+  expect(names.filter((name) => name !== "lifecycle")).toEqual(events.map(({ event }) => event));
+  expect(ofThread.at(-1)).toMatchObject({ data: { event: "completed" } });
+});
+
 test("threads of one object do not see each other", async () => {
   const { run, begin, follow, delivered } = await sharedObject();
   const first = await run();

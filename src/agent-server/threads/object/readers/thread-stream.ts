@@ -44,14 +44,22 @@ export class ThreadStream {
 
   async *frames() {
     const heartbeat = new Heartbeat(SSE_HEARTBEAT);
-    while (this.#store.exists && this.#store.thread.endedAt() === null) {
+    while (this.#store.exists) {
       const page = this.#store.events.pageOfAll(this.#position.after);
       const { frames, ...next } = page.length > 0 ? this.#framesOf(page) : this.#end();
       this.#position = next;
       if (frames !== "") await this.#store.durable();
-      else if (page.length === 0) await this.#followers.changeOfAny(heartbeat.remaining_ms);
+      else if (page.length === 0) {
+        if (this.#hasEnded) return;
+        await this.#followers.changeOfAny(heartbeat.remaining_ms);
+      }
       yield heartbeat.frame(frames);
     }
+  }
+
+  /** Whether the run of a temporary thread has ended, and its last events were read. */
+  get #hasEnded(): boolean {
+    return this.#position.run_id === null && this.#store.thread.endedAt() !== null;
   }
 
   #startPosition(after: number | null): StreamPosition {
