@@ -1,6 +1,6 @@
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { toStream } from "../../../src/agent-server/threads/api/run-http.ts";
 import {
   avoidObject,
@@ -8,6 +8,7 @@ import {
   newTemporaryId,
   sharedObjectOf,
 } from "../../../src/agent-server/threads/contract/shared-objects.ts";
+import { Settling } from "../../../src/agent-server/threads/object/loop/settling.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { threadObject, threadWithFilters } from "../../../src/agent-server/threads/object/stub.ts";
 import type { ThreadCalls } from "../../../src/agent-server/threads/object/thread-calls.ts";
@@ -190,6 +191,25 @@ describe("a thread has its own object", () => {
     await run();
     expect(await hosted()).toEqual({ thread_id: long.run_id });
     expect(await follow(long.run_id)).toEqual(long.events);
+  });
+});
+
+test("a crash after a rollback does not keep the object from the next thread", async () => {
+  const { name, begin } = await sharedObject();
+  const { object, run_id, stream } = await begin("steps", { input: { delay_ms: 60_000 } });
+  const settling = vi.spyOn(Settling.prototype, "start").mockImplementation(() => {});
+  onTestFinished(() => settling.mockRestore());
+  const now = { wait: false, reason: null };
+  expect(await object.cancelRun(run_id, "rollback", now)).toBe(true);
+  await runInDurableObject(stubOf(name), (_, { storage }) => storage.sync());
+  await stream.cancel();
+  await runInDurableObject(stubOf(name), (_, state) => state.abort("crash")).catch(() => {});
+  settling.mockRestore();
+  await runDurableObjectAlarm(stubOf(name));
+  await eventually(async () => {
+    const read = (_: ThreadObject, { storage }: DurableObjectState) =>
+      storage.sql.exec("SELECT ended_at FROM thread").one();
+    expect(await runInDurableObject(stubOf(name), read)).toEqual({ ended_at: expect.any(Number) });
   });
 });
 

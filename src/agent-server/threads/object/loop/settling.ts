@@ -65,7 +65,7 @@ export class Settling {
   // After a rollback the restored status is still right, unless it is busy.
   #isUnsettled(): boolean {
     const { exists, runs, thread } = this.#store;
-    if (!exists || !runs.queue.isEmpty) return false;
+    if (!exists || !runs.queue.isEmpty || thread.endedAt() !== null) return false;
     return this.#isStale || thread.outline().status === "busy" || thread.header().temporary;
   }
 
