@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoadedCheckpoint, StoredWrite } from "../../src/isolate/checkpoint-contract.ts";
 import { Heads } from "../../src/isolate/checkpoints/heads.ts";
+import { StateSizes } from "../../src/isolate/checkpoints/state-sizes.ts";
 
 const KIB = 1024;
 
@@ -61,4 +62,15 @@ test("all namespaces share a limit, which writes count for", () => {
   }
   const cached = names.filter((ns) => heads.get(ns) !== undefined);
   expect(cached).toEqual(names.slice(-4));
+});
+
+test("sizes of subgraphs that are over are dropped, those of the root stay", () => {
+  const sizes = new StateSizes();
+  const value = { channel: "log", version: 1, type: "bytes", data: new Uint8Array(600) };
+  sizes.grow("", { log: 1 }, [value]);
+  for (let n = 0; n < 30_000; n++) sizes.grow(`call:${n}`, { log: 1 }, [value]);
+  const more = { ...value, channel: "more" };
+  expect(() => sizes.grow("", { log: 1, more: 1 }, [more], 1000)).toThrow("1200 bytes");
+  expect(() => sizes.grow("call:29999", { log: 1, more: 1 }, [more], 1000)).toThrow("1200 bytes");
+  sizes.grow("call:0", { log: 1, more: 1 }, [more], 1000);
 });

@@ -2,22 +2,25 @@ import type { StoredValue } from "../checkpoint-contract.ts";
 import { assertStateSize, totalOf } from "../message-size.ts";
 import type { Versions } from "./json-plus.ts";
 
+/** Sizes of all namespaces: each call of a subgraph has one, which nothing reads once the call is over. */
+const MAX_SIZES = 20_000;
+
+/** `total`: that of the state that was read or stored last. */
+type SizesOfState = { values: Map<string, number>; total: number };
+
 /** Bytes of the values of states, by namespace. */
 export class StateSizes {
-  readonly #values = new Map<string, Map<string, number>>();
-  /** Total of the state that was read or stored last. */
-  readonly #totals = new Map<string, number>();
+  /** In the order of their last change: the limit drops from the beginning. */
+  readonly #states = new Map<string, SizesOfState>();
+  #count = 0;
 
   /** Adds the values of a state that was read. */
   add(ns: string, values: StoredValue[]) {
-    const sizes = this.#values.get(ns) ?? new Map<string, number>();
+    const sizes = this.#take(ns)?.values ?? new Map<string, number>();
     for (const { channel, version, data } of values)
       sizes.set(keyOf(channel, version), data.length);
-    this.#values.set(ns, sizes);
-    this.#totals.set(
-      ns,
-      values.reduce((sum, { data }) => sum + data.length, 0),
-    );
+    const total = values.reduce((sum, { data }) => sum + data.length, 0);
+    this.#set(ns, { values: sizes, total });
   }
 
   /**
@@ -25,17 +28,40 @@ export class StateSizes {
    * @throws StateLimitError
    */
   grow(ns: string, versions: Versions, changed: StoredValue[], max_bytes?: number) {
-    const known = new Map(this.#values.get(ns));
+    const before = this.#states.get(ns);
+    const known = new Map(before?.values);
     for (const { channel, version, data } of changed)
       known.set(keyOf(channel, version), data.length);
     const sizes = Object.entries(versions).map(([channel, version]) => {
       const key = keyOf(channel, version);
       return { channel, key, bytes: known.get(key) ?? 0 };
     });
-    assertStateSize(sizes, this.#totals.get(ns) ?? 0, max_bytes);
-    this.#values.set(ns, new Map(sizes.map(({ key, bytes }) => [key, bytes])));
-    this.#totals.set(ns, totalOf(sizes));
+    assertStateSize(sizes, before?.total ?? 0, max_bytes);
+    const values = new Map(sizes.map(({ key, bytes }) => [key, bytes]));
+    this.#set(ns, { values, total: totalOf(sizes) });
   }
+
+  #set(ns: string, state: SizesOfState) {
+    this.#take(ns);
+    this.#states.set(ns, state);
+    this.#count += countOf(state);
+    for (const oldest of this.#states.keys()) {
+      if (this.#count <= MAX_SIZES) return;
+      if (oldest !== "" && oldest !== ns) this.#take(oldest);
+    }
+  }
+
+  #take(ns: string): SizesOfState | undefined {
+    const state = this.#states.get(ns);
+    this.#count -= countOf(state);
+    this.#states.delete(ns);
+    return state;
+  }
+}
+
+/** A state takes memory without values too. */
+function countOf(state: SizesOfState | undefined): number {
+  return state ? state.values.size + 1 : 0;
 }
 
 function keyOf(channel: string, version: number): string {
