@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CHANNELS, type Channel } from "../../../src/agent-server/threads/events/event.ts";
 import { channelsOf, isWanted } from "../../../src/agent-server/threads/events/filter.ts";
-import { RunEvents } from "../../../src/agent-server/threads/events/run-events.ts";
+import { type ReadRun, RunEvents } from "../../../src/agent-server/threads/events/run-events.ts";
 import { UntrackedChannels } from "../../../src/isolate/checkpoints/untracked-channels.ts";
 import type { StreamMode } from "../../../src/isolate/contract.ts";
 import { EventWriter } from "../../../src/isolate/langgraph/stream-events.ts";
@@ -9,10 +9,11 @@ import { EventWriter } from "../../../src/isolate/langgraph/stream-events.ts";
 type Row = [event: string, data: unknown];
 
 const EMITTED_AT = 7;
+const RUN = { run_id: "run", graph_id: "agent", protocol: "v2" } as const;
 const UNTRACKED = new UntrackedChannels({});
 
-function eventsOf(rows: Row[], wants: Channel[] = [...CHANNELS]) {
-  const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(wants));
+function eventsOf(rows: Row[], wants: Channel[] = [...CHANNELS], run: ReadRun = RUN) {
+  const log = new RunEvents(run, new Set(wants));
   return rows.flatMap(([event, data], n) =>
     log.toProtocolEvents({ id: n + 1, event, data: JSON.stringify(data) }, EMITTED_AT),
   );
@@ -169,7 +170,7 @@ test("a channel filter does not change the ids of the other events", () => {
 
 test("the values of a subgraph are kept until its task has ended", () => {
   const refers = (id: string) => `{"id":"${id}","name":"model","input_is":"values"}`;
-  const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(["tasks"]));
+  const log = new RunEvents(RUN, new Set(["tasks"]));
   const rows = [
     ["values", '{"of":"root"}'],
     ["values|a:1", '{"of":"a"}'],
@@ -194,6 +195,15 @@ test("the values of a subgraph are kept until its task has ended", () => {
     ["other", { of: "other" }],
     ["root", { of: "root" }],
   ]);
+});
+
+test("values are kept for runs of the protocol alone: tasks of other runs have their inputs", () => {
+  const rows: Row[] = [
+    ["values|inner:1", { n: 1 }],
+    ["tasks|inner:1", { id: "1", name: "a", input_is: "values" }],
+  ];
+  const [event] = eventsOf(rows, ["tasks"], { ...RUN, protocol: undefined });
+  expect(JSON.parse(event?.data ?? "").input).toBeNull();
 });
 
 test("an agent sends the input of a task in full once the task of its graph has ended", () => {

@@ -15,6 +15,8 @@ import {
 import { toIndependent, toTask, toUpdates, toValues } from "./payloads.ts";
 
 type Row = Pick<EventRow, "id" | "event" | "data">;
+/** `protocol`: tasks of a run of the v2 protocol refer to values instead of repeating them. */
+export type ReadRun = { run_id: string; graph_id: string; protocol?: "v2" | undefined };
 type Part = { name: string; namespace: string[]; data: string };
 
 const CUT_OFF = "The run ended before the end of this message.";
@@ -31,8 +33,8 @@ export class RunEvents {
   readonly #messages = new Messages();
   /** `null` when the channel is not wanted. */
   readonly #inputs: InputRequests | null;
-  /** Latest values of each graph. */
-  readonly #latest = new Map<string, string>();
+  /** Latest values of each graph, which inputs of tasks refer to. `null` when none does. */
+  readonly #latest: Map<string, string> | null;
   /** Whether an attempt of the run has started. */
   #hasStarted = false;
   /** Whether the run streams its tasks, whose ends close their messages. */
@@ -40,13 +42,11 @@ export class RunEvents {
   /** Only the first skipped row is logged. */
   #hasLoggedSkip = false;
 
-  constructor(
-    { run_id, graph_id }: { run_id: string; graph_id: string },
-    wants: ReadonlySet<Channel>,
-  ) {
+  constructor({ run_id, graph_id, protocol }: ReadRun, wants: ReadonlySet<Channel>) {
     this.#runId = run_id;
     this.#graphName = graph_id;
     this.#wants = wants;
+    this.#latest = protocol === "v2" && wants.has("tasks") ? new Map() : null;
     this.#inputs = wants.has("input") ? new InputRequests() : null;
   }
 
@@ -144,7 +144,7 @@ export class RunEvents {
 
   #emitValues({ namespace, data: text }: Part, events: RowEvents) {
     this.#inputs?.requestFrom(namespace, text, events);
-    if (this.#wants.has("tasks")) this.#latest.set(namespace.join("|"), text);
+    this.#latest?.set(namespace.join("|"), text);
     if (!this.#wants.has("values")) return;
     const data = toValues(text);
     if (data !== null) events.add("main", { method: "values", namespace, data });
@@ -166,15 +166,15 @@ export class RunEvents {
     if (task && "result" in task) this.#endTask(namespace, task, events);
     else if (task) this.#namespaces.beginTask(task);
     if (!this.#wants.has("tasks")) return;
-    const content = toTask(data, this.#latest.get(namespace.join("|")));
+    const content = toTask(data, this.#latest?.get(namespace.join("|")));
     events.add("main", { method: "tasks", namespace, data: content });
   }
 
   /** Drops the values of the graphs within a task: each call of a subgraph is another graph. */
   #forgetWithin(namespace: string[]) {
     const task = namespace.join("|");
-    for (const graph of this.#latest.keys()) {
-      if (graph === task || graph.startsWith(`${task}|`)) this.#latest.delete(graph);
+    for (const graph of this.#latest?.keys() ?? []) {
+      if (graph === task || graph.startsWith(`${task}|`)) this.#latest?.delete(graph);
     }
   }
 

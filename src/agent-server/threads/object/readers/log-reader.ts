@@ -62,9 +62,10 @@ export class LogReader {
   #open({ id, run_id, at }: EventRow): ProtocolEvent[] {
     const ended = this.#end();
     const run = this.#store.runs.get(run_id);
-    const graph_id = run?.graph_id ?? "";
+    const { graph_id = "", kwargs } = run ?? {};
+    const read = { run_id, graph_id, protocol: kwargs?.protocol };
     this.#at = run?.started_at ?? at ?? this.#at;
-    this.#current = { run_id, events: new RunEvents({ run_id, graph_id }, this.#wants), last: id };
+    this.#current = { run_id, events: new RunEvents(read, this.#wants), last: id };
     return ended;
   }
 
