@@ -64,6 +64,17 @@ test("all namespaces share a limit, which writes count for", () => {
   expect(cached).toEqual(names.slice(-4));
 });
 
+test("any namespace may have a checkpoint once too many are not in the cache", () => {
+  const heads = new Heads();
+  for (let n = 0; n < 10_000; n++) heads.put(checkpointOf(`call:${n}`));
+  expect(heads.has("another")).toBe(false);
+  for (let n = 10_000; n < 30_000; n++) heads.put(checkpointOf(`call:${n}`));
+  expect([heads.has("another"), heads.get("call:0")]).toEqual([true, undefined]);
+  heads.put(checkpointOf("call:0", "2", "1"));
+  expect(heads.get("call:0")).toBeUndefined();
+  expect(heads.get("call:29999")).toMatchObject({ checkpoint_id: "1" });
+});
+
 test("sizes of subgraphs that are over are dropped, those of the root stay", () => {
   const sizes = new StateSizes();
   const value = { channel: "log", version: 1, type: "bytes", data: new Uint8Array(600) };

@@ -10,6 +10,8 @@ import { PendingWrites } from "./pending-writes.ts";
 const MAX_CACHED_BYTES = 1024 * 1024;
 /** Limit of all namespaces: each call of a subgraph has one, which nothing reads once the call is over. */
 const MAX_ALL_BYTES = 4 * MAX_CACHED_BYTES;
+/** Names of namespaces that are not in the cache. */
+const MAX_RELEASED = 20_000;
 /** Memory that a checkpoint takes beside its values. */
 const HEAD_BYTES = 1024;
 
@@ -23,12 +25,14 @@ export class Heads {
   #bytes = 0;
   /** Namespaces whose newest checkpoint is read from the thread: it is too large, or continues an older one. */
   readonly #released = new Set<string>();
+  /** Whether further namespaces were released. */
+  #hasForgotten = false;
   /** Writes that LangGraph puts before their checkpoint, as with durability "exit", by namespace and checkpoint. */
   readonly #early = new Map<string, Map<string, PendingWrites>>();
 
-  /** Whether the newest checkpoint of the namespace was read or put, though it may not be in the cache. */
+  /** Whether the newest checkpoint of the namespace may have been read or put, though it may not be in the cache. */
   has(ns: string): boolean {
-    return this.#heads.has(ns) || this.#released.has(ns);
+    return this.#heads.has(ns) || this.#released.has(ns) || this.#hasForgotten;
   }
 
   get(ns: string): LoadedCheckpoint | null | undefined {
@@ -62,6 +66,10 @@ export class Heads {
   }
 
   #release(ns: string) {
+    if (this.#released.size >= MAX_RELEASED) {
+      this.#released.clear();
+      this.#hasForgotten = true;
+    }
     this.#released.add(ns);
     this.#drop(ns);
     this.#dropEarly(ns);
