@@ -1,6 +1,12 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { CarriedTraces } from "../../../src/agent-server/threads/object/log/carried-traces.ts";
+import { EventBatches } from "../../../src/agent-server/threads/object/log/event-batches.ts";
 import { largeValues } from "../../../src/agent-server/threads/object/log/large-values.ts";
+import { threadTables } from "../../../src/agent-server/threads/object/log/lazy-tables.ts";
+import { Parts } from "../../../src/agent-server/threads/object/log/parts.ts";
 
 const valuesOf = (text: string, min: number) =>
   largeValues(text, min).map(({ path, start, end }) => [path, text.slice(start, end)]);
@@ -33,4 +39,18 @@ test("values of any JSON are JSON, in order and apart", () => {
 test("a text that is cut has none", () => {
   const text = JSON.stringify({ a: "x".repeat(20), b: ["y".repeat(20)] });
   for (let at = 0; at < text.length; at++) expect(largeValues(text.slice(0, at), 10)).toEqual([]);
+});
+
+test("a thread remembers the values of few places, and stores those of others whole again", async () => {
+  const stub = env.THREADS.getByName(crypto.randomUUID());
+  await runInDurableObject(stub, (_, { storage }) => {
+    const tables = threadTables(storage.sql);
+    const batches = new EventBatches(tables, new Parts(tables), new CarriedTraces(storage.sql));
+    const data = JSON.stringify({ log: "x".repeat(40_000) });
+    const share = (event: string) => batches.share([{ event, data }]).characters;
+    expect(share("values")).toBeGreaterThan(40_000);
+    expect(share("values")).toBeLessThan(20_000);
+    for (let n = 0; n < 11; n++) share(`values|${n}${"n".repeat(100_000)}`);
+    expect(share("values")).toBeGreaterThan(40_000);
+  });
 });

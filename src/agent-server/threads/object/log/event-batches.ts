@@ -33,6 +33,8 @@ const REPEATING = new Set(["values", "checkpoints", "debug", "tasks", "events"])
 /** A reader parses a whole row, also for its last event. */
 const MAX_BATCH_CHARACTERS = 128 * 1024;
 const MAX_BATCH_EVENTS = 256;
+/** Names of places and lists of segments that one thread holds in memory. */
+const MAX_NEWEST_CHARACTERS = 1024 * 1024;
 
 /** Rows of events. Values at one place of successive events of one name share the segments of their common beginning. */
 export class EventBatches {
@@ -42,6 +44,7 @@ export class EventBatches {
   readonly #segments: Segments;
   /** Segments of the newest value at each place of the events of a name. */
   readonly #newest = new Map<string, string>();
+  #newestCharacters = 0;
 
   constructor(tables: ThreadTables, parts: Parts, carried: CarriedTraces) {
     this.#sql = tables.sql;
@@ -52,6 +55,7 @@ export class EventBatches {
 
   clearCache() {
     this.#newest.clear();
+    this.#newestCharacters = 0;
   }
 
   /** Stores the segments of events that are inserted next. */
@@ -111,8 +115,26 @@ export class EventBatches {
   #shareValue(place: string, text: string): { value: SharedValue; added: number } {
     const bytes = new TextEncoder().encode(text);
     const { segments, tail, added } = this.#segments.put(bytes, this.#newest.get(place) ?? null);
-    this.#newest.set(place, segments);
+    this.#remember(place, segments);
     return { value: { segments, tail: new TextDecoder().decode(tail) }, added };
+  }
+
+  /** Agents name the places. A value at a forgotten place is stored whole once more. */
+  #remember(place: string, segments: string) {
+    this.#forget(place);
+    this.#newest.set(place, segments);
+    this.#newestCharacters += place.length + segments.length;
+    for (const oldest of this.#newest.keys()) {
+      if (this.#newestCharacters <= MAX_NEWEST_CHARACTERS) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(place: string) {
+    const segments = this.#newest.get(place);
+    if (segments === undefined) return;
+    this.#newest.delete(place);
+    this.#newestCharacters -= place.length + segments.length;
   }
 
   /** Yields the events of a row after an id. */
@@ -140,7 +162,7 @@ export class EventBatches {
   }
 
   dropUnused() {
-    this.#newest.clear();
+    this.clearCache();
     this.#segments.dropUnused();
   }
 
