@@ -365,7 +365,11 @@ test("tsconfig files that extend each other are read a few times", () => {
 });
 
 test.each<[object, string, string]>([
-  [{ main: "dist/index.js" }, "core", "./dist/index.js of packages/core does not exist, nor its source; commit it"],
+  [
+    { main: "dist/index.js" },
+    "core",
+    "./dist/index.js of packages/core does not exist, nor its source; commit it",
+  ],
   [{ exports: "./dist/index.js" }, "core", "./dist/index.js of packages/core does not exist"],
   [{ exports: { types: "./a.d.ts", import: "./b.js" } }, "core", "./b.js of packages/core does"],
   [{}, "core/gone", "./gone of packages/core does not exist"],
@@ -384,16 +388,37 @@ test.each<[object, string, string, string]>([
   [{ exports: { require: "./dist/index.cjs" } }, "core", "src/index.cts", "require"],
   [{ exports: "./build/lib/index.js" }, "core", "lib/index.ts", "import"],
   [{ exports: { node: "./out/node.js" } }, "core", "node.ts", "import"],
+  [{ exports: "./dist/node/index.js" }, "core", "src/node/index.ts", "import"],
+  [
+    { exports: { browser: "./src/edge.ts", import: "./dist/a.js" } },
+    "core",
+    "src/edge.ts",
+    "import",
+  ],
 ])("a linked package with %j, without its built files, resolves %s to %s for %s", (...row) => {
   const [manifest, specifier, source, kind] = row;
   const files = {
     "/packages/core/package.json": JSON.stringify(manifest),
+    "/packages/core/src/a.ts": "",
     [`/packages/core/${source}`]: "",
   };
   const links = { "/node_modules/core": "/packages/core" };
   const resolved = resolver(files, { links })(specifier, "/src", kind as "import");
   expect(resolved).toMatchObject({ type: "file", path: `/packages/core/${source}` });
 });
+
+test.each(["./generated/client/index.js", "./dist/client/index.js"])(
+  "%s of a linked package does not resolve to src/index.ts",
+  (target) => {
+    const files = {
+      "/packages/core/package.json": JSON.stringify({ exports: { "./client": target } }),
+      "/packages/core/src/index.ts": "",
+    };
+    const links = { "/node_modules/core": "/packages/core" };
+    const resolved = resolver(files, { links })("core/client", "/src", "import");
+    expect(resolved).toMatchObject({ type: "error" });
+  },
+);
 
 test("a linked package with its built files resolves to them", () => {
   const files = {

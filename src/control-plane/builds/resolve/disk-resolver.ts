@@ -14,7 +14,8 @@ export type Resolution =
   | { type: "missing"; directory: string }
   /** Package that is not installed. Importers may work without it. */
   | { type: "absent"; text: string }
-  | { type: "error"; text: string };
+  /** `source`: what a build script would make the missing file of. */
+  | { type: "error"; text: string; source?: string };
 
 export type Packages = {
   disk: Disk;
@@ -52,8 +53,7 @@ export function diskResolver(
     });
     if (visit.end) return visit.end;
     if (path === false) return { type: "left-out" };
-    const found = path || findUnbuilt(packages.disk, visit);
-    return found ? toFile(packages.disk, found) : toFailure(packages.disk, specifier, visit);
+    return path ? toFile(packages.disk, path) : toFailure(packages.disk, specifier, visit);
   };
 }
 
@@ -151,11 +151,6 @@ function answering<T>(read: (path: string) => T | null) {
   };
 }
 
-function findUnbuilt(disk: Disk, { home, absent }: Visit): string | null {
-  if (home === undefined || absent === undefined) return null;
-  return findSourceOf(absent, home, (path) => disk.has(path));
-}
-
 function toFile(disk: Disk, path: string): Resolution {
   const inside = splitPackagePath(path);
   const manifest = inside ? disk.manifest(inside.directory) : null;
@@ -175,7 +170,9 @@ function toFailure(disk: Disk, specifier: string, { bare, home, absent }: Visit)
     const why = `the package "${name}" is not installed; add it to dependencies in package.json`;
     return { type: "absent", text: `${failure} ${why}` };
   }
-  return { type: "error", text: `${failure} ${packageFailure(disk, bare, home, absent)}` };
+  const text = `${failure} ${packageFailure(disk, bare, home, absent)}`;
+  const source = absent && findSourceOf(absent, home, (path) => disk.has(path));
+  return source ? { type: "error", text, source } : { type: "error", text };
 }
 
 function packageFailure(disk: Disk, bare: string, home: string, absent = ""): string {

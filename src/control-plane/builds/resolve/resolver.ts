@@ -85,11 +85,19 @@ class ScriptResolver {
       .find(({ type }) => type === "file");
   }
 
-  #findPackage([first, ...others]: Ways, specifier: string, directory: string): Resolution {
-    return others.reduce(
-      (to, how) => (to.type === "error" ? this.#follow(how, specifier, directory) : to),
-      this.#follow(first, specifier, directory),
-    );
+  /** Falls back to the source of a file that is not built, when no way leads to a file. */
+  #findPackage(ways: Ways, specifier: string, directory: string): Resolution {
+    const [first, ...others] = ways;
+    let resolved = this.#follow(first, specifier, directory);
+    let source: string | undefined;
+    for (const how of others) {
+      if (resolved.type !== "error") return resolved;
+      source ??= resolved.source;
+      resolved = this.#follow(how, specifier, directory);
+    }
+    if (resolved.type !== "error") return resolved;
+    source ??= resolved.source;
+    return source === undefined ? resolved : this.#follow(first, source, "");
   }
 
   #follow(how: How, specifier: string, directory: string): Resolution {

@@ -7,8 +7,9 @@ const SOURCES: Record<string, string[]> = {
   ".cjs": [".cts", ".ts", ".tsx", ".cjs", ".js"],
 };
 const EXTENSION = /\.[cm]?js$/;
-/** Such as dist/esm/node. */
-const MAX_OUTPUT_FOLDERS = 3;
+const OUTPUT = /^\.?(build|cjs|dist|es|esm|lib|out|output)$/;
+/** Folders in an output folder, for a format or a platform. */
+const FORMAT = /^(browser|cjs|commonjs|es|esm|lib|mjs|module|node|src)$/;
 
 /**
  * Returns the source of a file that the build script of a linked package would write, `null` if none is found: no
@@ -22,12 +23,18 @@ export function findSourceOf(
   const extension = EXTENSION.exec(absent)?.[0];
   if (extension === undefined || splitPackagePath(home) !== null) return null;
   const names = absent.slice(home.length + 1, -extension.length).split("/");
-  const most = Math.min(MAX_OUTPUT_FOLDERS, names.length - 1);
-  const rests = Array.from({ length: most }, (_, n) => names.slice(n + 1).join("/"));
-  const candidates = rests.flatMap((rest) =>
+  const candidates = withoutOutput(names).flatMap((rest) =>
     ["src/", ""].flatMap((folder) =>
       (SOURCES[extension] ?? []).map((ending) => `${home}/${folder}${rest}${ending}`),
     ),
   );
   return candidates.find(exists) ?? null;
+}
+
+/** Returns ["esm/a/b", "a/b"] for "dist/esm/a/b", and none for a file of another folder. */
+function withoutOutput([output = "", ...names]: string[]): string[] {
+  if (!OUTPUT.test(output)) return [];
+  const isFormat = names.map((name) => FORMAT.test(name));
+  const formats = names.length > 1 && isFormat[0] ? (names.length > 2 && isFormat[1] ? 2 : 1) : 0;
+  return Array.from({ length: formats + 1 }, (_, n) => names.slice(n).join("/"));
 }
