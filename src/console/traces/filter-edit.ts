@@ -17,7 +17,7 @@ export function addCondition(filter: string, condition: string): string {
 }
 
 /** Whether all runs that match a filter meet a condition. One in `not(...)` or `or(...)` does not count. */
-function hasCondition(filter: string, condition: string): boolean {
+export function hasCondition(filter: string, condition: string): boolean {
   if (filter === condition) return true;
   return isConjunction(filter) && operandsOf(filter).some((each) => hasCondition(each, condition));
 }

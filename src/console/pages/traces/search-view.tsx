@@ -5,7 +5,7 @@ import type { RunSeries } from "../../../traces/stats/series-schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
 import type { KnownValues } from "../../traces/completion.ts";
-import { addCondition } from "../../traces/filter-edit.ts";
+import { addCondition, hasCondition } from "../../traces/filter-edit.ts";
 import { keepList } from "../../traces/last-list.ts";
 import { ProjectOptions } from "../../traces/project-options.tsx";
 import { DEFAULT_RANGE, type RangeName } from "../../traces/range-names.ts";
@@ -104,7 +104,7 @@ function QueryRow({ project, projects, search, known, change, ...time }: RowProp
 type FacetsProps = { facets: FacetChoice[]; filter: string; change: Change };
 
 function Facets({ facets, filter, change }: FacetsProps) {
-  const offered = facets.filter(({ query }) => !filter.includes(query));
+  const offered = facets.filter(({ query }) => !hasCondition(filter.trim(), query));
   if (offered.length === 0) return <div className="facets" />;
   return (
     <div className="facets">
