@@ -36,6 +36,13 @@ test("a script's first line does not keep import.meta from its file", () => {
   ]);
 });
 
+test("module.parent of a required file is set", () => {
+  const module = { exports: "" };
+  const text = 'module.exports = module.parent ? "a library" : "a program";';
+  new Function("module", withOwnNames("/node_modules/a/index.js", text))(module);
+  expect(module.exports).toBe("a library");
+});
+
 test("a file where the runtime has its modules is named as not readable", () => {
   const files = new Map(["rt/data.json", "data.json"].map((path) => [path, new Uint8Array()]));
   const warnings: string[] = [];

@@ -15,7 +15,9 @@ export const META_DEFINES = {
   "import.meta.dirname": "__heddle_dirname",
 };
 
-const OWN = /import\.meta|__filename|__dirname/;
+const OWN = /import\.meta|__filename|__dirname|module\.parent/;
+/** No file of a bundle is the program that Node has started: `if (!module.parent)` begins what only that one does. */
+const PARENT = 'typeof module==="object"&&(module.parent={});';
 
 /**
  * Gives a file its own `import.meta`, `__dirname` and `require`, because all files become one module. What it adds is
@@ -34,7 +36,8 @@ export function withOwnNames(path: string, text: string): string {
   if (hasModule) list.push("module={}");
   // The interpreter's line must be the first one: as a comment it may follow other text.
   const required = withRequires(text.replace(/^#!/, "//"));
-  return `${MARK}const ${list.join(",")};${required.prelude}${MARK}${required.text}`;
+  const parent = text.includes("module.parent") ? PARENT : "";
+  return `${MARK}const ${list.join(",")};${parent}${required.prelude}${MARK}${required.text}`;
 }
 
 /** `if (require.main === module)` beside imports, which TypeScript may compile to CommonJS. */
