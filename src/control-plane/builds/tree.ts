@@ -1,7 +1,7 @@
 import type { SourceCommit } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { ASSET_BYTES, SOURCE_LIMITS } from "./limits.ts";
-import { ancestors, directoryOf } from "./paths.ts";
+import { directoryOf } from "./paths.ts";
 import { bytesText } from "./text.ts";
 
 /** A revision's source. Paths are relative, with slashes. */
@@ -11,6 +11,8 @@ export type Tree = {
   others: Set<string>;
   /** Targets of links by their paths. */
   links: Map<string, string>;
+  /** Paths of files that links lead to. */
+  aliases: Set<string>;
   commit: SourceCommit | null;
   bytes: number;
 };
@@ -26,7 +28,8 @@ const MODULES = /(^|\/)\.gitmodules$/;
 const ENVIRONMENT = /(^|\/)\.env[^/]*$|\.env$/;
 
 export function emptyTree(): Tree {
-  return { files: new Map(), others: new Set(), links: new Map(), commit: null, bytes: 0 };
+  const sets = { others: new Set<string>(), aliases: new Set<string>() };
+  return { files: new Map(), links: new Map(), ...sets, commit: null, bytes: 0 };
 }
 
 export function isReadable(path: string, bytes: number): boolean {
@@ -58,15 +61,19 @@ function topOf(path: string): string | null {
   return path.includes("/") ? path.slice(0, path.indexOf("/")) : null;
 }
 
+/** A link that leaves the folder leads to nothing. */
 export function withoutFolder(tree: Tree): Tree {
   const strip = (path: string) => path.slice(path.indexOf("/") + 1);
+  const targetOf = (path: string, to: string) => {
+    const folder = topOf(path);
+    if (to === folder) return "";
+    return to.startsWith(`${folder}/`) ? strip(to) : `../${to}`;
+  };
   return {
     ...tree,
     files: new Map([...tree.files].map(([path, bytes]) => [strip(path), bytes])),
     others: new Set([...tree.others].map(strip)),
-    links: new Map(
-      [...tree.links].map(([path, to]) => [strip(path), to === topOf(path) ? "" : strip(to)]),
-    ),
+    links: new Map([...tree.links].map(([path, to]) => [strip(path), targetOf(path, to)])),
   };
 }
 
@@ -86,8 +93,8 @@ export function isInside(folder: string, target: string): boolean {
 }
 
 /** Returns the path of each file, without those that links lead to it by. */
-export function ownPaths({ files, links }: Tree): string[] {
-  return [...files.keys()].filter((path) => ![...ancestors(path)].some((at) => links.has(at)));
+export function ownPaths({ files, aliases }: Tree): string[] {
+  return [...files.keys()].filter((path) => !aliases.has(path));
 }
 
 export function addLink(tree: Tree, path: string, target: string): void {

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
 import { expect, test } from "vitest";
 import { readConfig } from "../../../src/control-plane/builds/config/config.ts";
+import { SOURCE_LIMITS } from "../../../src/control-plane/builds/limits.ts";
 import { workspacesOf } from "../../../src/control-plane/builds/locks/workspaces.ts";
 import { createDisk } from "../../../src/control-plane/builds/resolve/disk.ts";
 import { createResolver } from "../../../src/control-plane/builds/resolve/resolver.ts";
@@ -100,6 +101,30 @@ test("links in a circle and links to nothing are left out with a warning", async
   expect(() => readConfig(tree, "langgraph.json")).toThrow(
     'graph "a" is in app/graph.ts, a link to gone.ts, which does not exist',
   );
+});
+
+test("a link of an archive to a file beside the repository's folder leads to nothing", async () => {
+  const { tree, warnings } = await unpack({
+    "app/a.ts": "../../shared/graph.ts",
+    top: "../shared",
+  });
+  expect([...tree.aliases]).toEqual([]);
+  expect(warnings).toEqual([
+    expect.stringMatching(/lead to no file of the source: app\/a.ts, top/),
+  ]);
+  expect(resolve(tree, "/app/a.ts", "")).toMatchObject({ type: "error" });
+});
+
+test("a link in linked folders whose path is too long is left out", async () => {
+  const long = "a/".repeat(SOURCE_LIMITS.path_bytes / 4);
+  const { tree, warnings } = await unpack({
+    [`b/${long}c`]: `${"../".repeat(257)}shared`,
+    [`d/${long}e`]: `${"../".repeat(257)}b`,
+  });
+  expect([...tree.files.keys()].every(({ length }) => length <= SOURCE_LIMITS.path_bytes)).toBe(
+    true,
+  );
+  expect(warnings).toEqual([expect.stringContaining("1024 characters of a path")]);
 });
 
 test("links that lead to more files than a source may have are left out", async () => {

@@ -9,12 +9,17 @@ const MAX_HOPS = 40;
 /** Each link to a folder visits every file and every link, and so does a link in a linked folder. */
 const MAX_LINKS = 1000;
 
+const BOUNDS = `${MAX_LINKS} links, ${SOURCE_LIMITS.files} files with theirs, or ${SOURCE_LIMITS.path_bytes} characters of a path`;
+
 /** `path` leads to `target`, a path without links. `outer`: targets of the linked folders that `path` goes through. */
 type Passage = { path: string; target: string; outer: readonly string[] };
 
 /** Adds the files that links lead to. Modules keep the path of the link's target, as Node resolves them. */
 export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource {
-  const followed = { ...tree, files: new Map(tree.files), others: new Set(tree.others) };
+  const followed = {
+    ...{ ...tree, aliases: new Set<string>() },
+    ...{ files: new Map(tree.files), others: new Set(tree.others) },
+  };
   const names = [...tree.files.keys(), ...tree.others];
   const links = [...tree.links.keys()];
   const passages: Passage[] = links.slice(0, MAX_LINKS).flatMap((path) => passagesOf(tree, path));
@@ -26,7 +31,8 @@ export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource 
     const aliases = aliasesOf(names, passage);
     const inner = innerPassages(direct, passage);
     if (aliases.length + inner.length > 0) found.add(passage.path);
-    if (!addAliases(followed, tree, aliases)) {
+    const isTooLong = passage.path.length > SOURCE_LIMITS.path_bytes;
+    if (isTooLong || !addAliases(followed, tree, aliases)) {
       beyond.push(passage.path);
       continue;
     }
@@ -37,7 +43,7 @@ export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource 
   const broken = links.slice(0, MAX_LINKS).filter((link) => !found.has(link));
   const texts = [
     warningOf("that lead to no file of the source", broken),
-    warningOf(`beyond ${MAX_LINKS} links or ${SOURCE_LIMITS.files} files with theirs`, beyond),
+    warningOf(`beyond ${BOUNDS}`, beyond),
   ];
   return { tree: followed, warnings: [...warnings, ...texts.flat()] };
 }
@@ -57,10 +63,13 @@ function innerPassages(direct: readonly Passage[], passage: Passage): Passage[] 
   });
 }
 
-/** @returns `false` when the source would have too many files */
-function addAliases({ files, others }: Tree, tree: Tree, aliases: Alias[]): boolean {
-  if (files.size + others.size + aliases.length > SOURCE_LIMITS.files) return false;
-  for (const { alias, name } of aliases) {
+/** @returns `false` when the source would have too many files, or too long paths */
+function addAliases(followed: Tree, tree: Tree, found: Alias[]): boolean {
+  const { files, others, aliases } = followed;
+  if (files.size + others.size + found.length > SOURCE_LIMITS.files) return false;
+  if (found.some(({ alias }) => alias.length > SOURCE_LIMITS.path_bytes)) return false;
+  for (const { alias, name } of found) {
+    aliases.add(alias);
     const bytes = tree.files.get(name);
     if (bytes === undefined) others.add(alias);
     else files.set(alias, bytes);
