@@ -45,5 +45,5 @@ export function threadTerm(thread_id: string): number {
   return termOf("tag", "thread", thread_id);
 }
 
-/** Term of runs whose root started on another day, or may have: runs above them are missing. */
+/** Term of runs whose root started on another day. */
 export const FAR_TERM = termOf("tag", "far", "");

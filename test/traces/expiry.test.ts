@@ -207,6 +207,37 @@ describe("expiry", () => {
     expect(await stored(one, root, child, alone)).toEqual([true, true, false]);
   });
 
+  test("reads and keeps a trace once, however many of its runs lack the runs above them", async () => {
+    const one = await scene();
+    const at = daysAgo(20);
+    const [trace_id, other_id] = [crypto.randomUUID(), crypto.randomUUID()];
+    const unplaced = (ms: number, fields: object) => {
+      const above = { parent_run_id: crypto.randomUUID(), dotted_order: undefined };
+      return wireRun(one.name, { ...above, ...fields }, { at: ms });
+    };
+    const [next, long] = [at + DAY_MS, { trace_tier: "longlived" }];
+    await send(
+      one,
+      ...[1, 2, 3].map((ms) => unplaced(at + ms, { trace_id })),
+      ...[trace_id, other_id].map((id) => unplaced(next, { trace_id: id, ...long })),
+    );
+    const partition = { project_id: one.project_id, day: dayAt(at), slot: 0 };
+    const object = env.PARTITIONS.getByName(`${one.project_id}/${dayAt(at)}/0`);
+    const far = [{ root_day: null, trace_id }];
+    expect(await object.listExpiring("shortlived")).toMatchObject({ trace_ids: [trace_id], far });
+    const kept: string[][] = [];
+    const expireTraces: typeof object.expireTraces = (key, request) => {
+      kept.push(request.keep);
+      return object.expireTraces(key, request);
+    };
+    const listExpiring = () => object.listExpiring("shortlived");
+    const getByName = (name: string) =>
+      name.includes(dayAt(at)) ? { listExpiring, expireTraces } : env.PARTITIONS.getByName(name);
+    const on = { ...env, PARTITIONS: { getByName } } as unknown as Env;
+    await consumeTraceExpiry(on, partition, isBeingExported);
+    expect(kept).toEqual([[trace_id]]);
+  });
+
   test("keeps a trace of two days beside one whose root is behind hundreds of partitions", async () => {
     const one = await scene();
     const at = daysAgo(20);

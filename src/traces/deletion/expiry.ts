@@ -139,6 +139,7 @@ async function findKept(
   if (trace_ids.length === 0) return [];
   const { project_id, day } = partition;
   const before = dayBefore(day);
+  const expiring = new Set(trace_ids);
   const [first = day] = [day, ...far.flatMap(({ root_day }) => root_day ?? [])].toSorted();
   const others = await listOthers(env, partition, gte(partitions.day, dayBefore(first)));
   const kept = await mapConcurrent(others, AT_ONCE, async (other) => {
@@ -153,7 +154,8 @@ async function findKept(
     // Traces with runs there whose roots are on other days.
     const hasOthers = other.day > day || other.day === before;
     const found = hasOthers ? await object.findLonglived(null) : [];
-    return ids.length === 0 ? found : [...found, ...(await object.findLonglived(ids))];
+    const kept_ids = found.filter((id) => expiring.has(id));
+    return ids.length === 0 ? kept_ids : [...kept_ids, ...(await object.findLonglived(ids))];
   });
   return [...new Set(kept.flat())];
 }

@@ -11,8 +11,6 @@ export type MetadataPair = [key: string, value: string];
 /** Trace whose root was called by a span of another trace. */
 export type CalledTrace = { trace_id: string; span_id: string };
 export type FarTrace = { root_day: string; trace_id: string };
-/** `root_day` is `null` while runs above its run are missing. */
-export type MaybeFarTrace = { root_day: string | null; trace_id: string };
 
 /** Runs of the first `read` ids. */
 export type RunsById = { runs: TraceRunRow[]; read: number };
@@ -22,20 +20,13 @@ export const MAX_FOUND = 10_000;
 /** Each is searched for in the index of its day by every call of a query. */
 const MAX_CALLED = 1000;
 
-/** Yields traces with runs here whose roots started on another day, or may have, once for each run. */
-export function* farTraces({ source }: RunReader): Generator<MaybeFarTrace> {
-  for (const run of source.live({ ...EVERY_RUN, candidates: [[onlyTerm(FAR_TERM)]] })) {
-    const root_day = rootDayOf(run);
-    const isFar = root_day !== null || run.dotted_order === null;
-    if (isFar) yield { root_day, trace_id: run.trace_id };
-  }
-}
-
-export function findFarTraces(reader: RunReader): FarTrace[] {
+/** Returns traces with runs here whose roots started on another day. */
+export function findFarTraces({ source }: RunReader): FarTrace[] {
   const found = new Map<string, FarTrace>();
-  for (const { root_day, trace_id } of farTraces(reader)) {
-    if (root_day === null) continue;
-    found.set(`${root_day}/${trace_id}`, { root_day, trace_id });
+  for (const run of source.live({ ...EVERY_RUN, candidates: [[onlyTerm(FAR_TERM)]] })) {
+    const { trace_id } = run;
+    const root_day = rootDayOf(run);
+    if (root_day !== null) found.set(`${root_day}/${trace_id}`, { root_day, trace_id });
     if (found.size === MAX_FOUND) break;
   }
   return [...found.values()];

@@ -1,7 +1,10 @@
+import { rootDayOf } from "../dotted-order.ts";
 import { EVERY_RUN } from "../rows/run-source.ts";
 import type { RunView } from "../rows/run-view.ts";
-import { farTraces, type MaybeFarTrace } from "./reads.ts";
 import type { RunReader } from "./run-reader.ts";
+
+/** `root_day` is `null` while runs above its run are missing. */
+export type MaybeFarTrace = { root_day: string | null; trace_id: string };
 
 /**
  * Traces that expire unless another partition has longer-lived runs of them, and those of them that
@@ -24,16 +27,19 @@ export class TraceTiers {
 
   expiring(tier: ExpiryTier): ExpiringTraces {
     const isLong = new Map<string, boolean>();
+    const far = new Map<string, MaybeFarTrace>();
     for (const run of this.#reader.source.live(EVERY_RUN)) {
       const { trace_id } = run;
       if (isLong.get(trace_id) === true) continue;
       isLong.set(trace_id, tier === "shortlived" && this.#isLonglived(run));
+      if (tier === "all" || !mayBeFar(run)) continue;
+      const root_day = rootDayOf(run);
+      far.set(`${root_day}/${trace_id}`, { root_day, trace_id });
     }
     const trace_ids = [...isLong].flatMap(([id, isKept]) => (isKept ? [] : [id]));
-    const far = tier === "all" ? [] : [...farTraces(this.#reader)];
     return {
       trace_ids,
-      far: far.filter(({ trace_id }) => isLong.get(trace_id) === false),
+      far: [...far.values()].filter(({ trace_id }) => isLong.get(trace_id) === false),
       is_all: trace_ids.length === isLong.size,
     };
   }
@@ -41,12 +47,23 @@ export class TraceTiers {
   /** @param trace_ids traces to choose from, `null` for those that began on another day or may have */
   longlived(trace_ids: string[] | null): string[] {
     const { source } = this.#reader;
-    const among =
-      trace_ids ?? new Set([...farTraces(this.#reader)].map(({ trace_id }) => trace_id));
+    const among = trace_ids ?? this.#maybeFar();
     return [...among].filter((id) => source.ofTrace(id).some((run) => this.#isLonglived(run)));
+  }
+
+  #maybeFar(): Set<string> {
+    const trace_ids = new Set<string>();
+    for (const run of this.#reader.source.live(EVERY_RUN)) {
+      if (mayBeFar(run)) trace_ids.add(run.trace_id);
+    }
+    return trace_ids;
   }
 
   #isLonglived({ id, trace_tier }: RunView): boolean {
     return trace_tier !== "shortlived" || this.#extended.has(id);
   }
+}
+
+function mayBeFar(run: RunView): boolean {
+  return run.dotted_order === null || rootDayOf(run) !== null;
 }

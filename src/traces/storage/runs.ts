@@ -114,8 +114,7 @@ function withTerms(
   for (const digest of digests) for (const term of digest?.terms ?? []) terms.add(term);
   for (const tag of tags) terms.add(termOf("tag", "", tag));
   terms.add(termOf("tag", "trace", run.trace_id));
-  if (run.dotted_order === null || rootDayOf(run) !== null) terms.add(FAR_TERM);
-  else terms.delete(FAR_TERM);
+  if (rootDayOf(run) !== null) terms.add(FAR_TERM);
   if (run.thread_id !== null) terms.add(termOf("tag", "thread", run.thread_id));
   run.terms = [...terms];
   return run;
