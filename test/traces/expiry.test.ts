@@ -60,8 +60,7 @@ async function sendMarked(scene: Scene, text: string, days: number): Promise<Wir
   return root;
 }
 
-const daysBefore = (count: number) =>
-  JSON.stringify(Array.from({ length: count }, (_, n) => n + 1));
+const upTo = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => n + 1));
 
 const PLACES = ["bucket", "database feedback_tokens", "object feedback", "object run"];
 const marker = () => `marker${crypto.randomUUID().replaceAll("-", "")}`;
@@ -245,17 +244,19 @@ describe("expiry", () => {
     const child = wireRun(one.name, { trace_tier: "longlived" }, { at: at + DAY_MS, parent: root });
     const past = wireRun(one.name, {}, { at: at - 420 * DAY_MS });
     const far = wireRun(one.name, {}, { at, parent: past });
-    await send(one, root, child, far);
+    const long = wireRun(one.name, { trace_tier: "longlived" }, { at: at - 12 * DAY_MS });
+    const below = wireRun(one.name, {}, { at, parent: long });
+    await send(one, root, child, far, long, below);
     await env.DB.prepare(
       `INSERT INTO partitions (project_id, day, slot, workspace_id, rows, bytes, seq, roots, updated_at)
-       SELECT ?, date(?, '-' || value || ' days'), 0, ?, 0, 0, 0, 0, ''
+       SELECT ?, date(?, '-' || (value % 11 + 1) || ' days'), value, ?, 0, 0, 0, 0, ''
        FROM json_each(?)`,
     )
-      .bind(one.project_id, dayAt(at), one.ours.workspace_id, daysBefore(410))
+      .bind(one.project_id, dayAt(at), one.ours.workspace_id, upTo(410))
       .run();
     const partition = { project_id: one.project_id, day: dayAt(at), slot: 0 };
     await consumeTraceExpiry(env, partition, isBeingExported);
-    expect(await stored(one, root, child, far)).toEqual([true, true, false]);
+    expect(await stored(one, root, child, far, below)).toEqual([true, true, false, true]);
   });
 
   test("keeps a trace with a long-lived run in another slot of its day", async () => {

@@ -140,8 +140,8 @@ async function findKept(
   const { project_id, day } = partition;
   const before = dayBefore(day);
   const expiring = new Set(trace_ids);
-  const [first = day] = [day, ...far.flatMap(({ root_day }) => root_day ?? [])].toSorted();
-  const others = await listOthers(env, partition, gte(partitions.day, dayBefore(first)));
+  const root_days = [...new Set(far.flatMap(({ root_day }) => root_day ?? []))];
+  const others = await listOthers(env, partition, root_days);
   const kept = await mapConcurrent(others, AT_ONCE, async (other) => {
     const isNear = other.day === before || day === dayBefore(other.day);
     const isRead = (root_day: string | null) => {
@@ -164,18 +164,28 @@ function dayBefore(day: string): string {
   return dayOf((toMicros(`${day}T00:00:00Z`) ?? 0) - DAY_US);
 }
 
-/** Nearest days first: most traces are of two days, and a wrong clock may be years behind. */
-function listOthers(env: Env, { project_id, day, slot }: PartitionKey, where: SQL) {
+/**
+ * Nearest days first: most traces are of two days, and a wrong clock may be years behind. The days of the roots precede
+ * the days between.
+ */
+function listOthers(env: Env, { project_id, day, slot }: PartitionKey, root_days: string[]) {
+  const [first = day] = [day, ...root_days].map(dayBefore).toSorted();
+  const distance = sql`abs(julianday(${partitions.day}) - julianday(${day}))`;
+  const named = sql`select value from json_each(${JSON.stringify(root_days)})`;
   return database(env)
     .select({ day: partitions.day, slot: partitions.slot })
     .from(partitions)
     .where(
       and(
         eq(partitions.project_id, project_id),
-        where,
+        gte(partitions.day, first),
         sql`(${partitions.day}, ${partitions.slot}) <> (${day}, ${slot})`,
       ),
     )
-    .orderBy(sql`abs(julianday(${partitions.day}) - julianday(${day}))`, partitions.slot)
+    .orderBy(
+      sql`${distance} > 1 and ${partitions.day} not in (${named})`,
+      distance,
+      partitions.slot,
+    )
     .limit(MAX_PARTITIONS);
 }
