@@ -215,18 +215,18 @@ describe("rows that arrive late", () => {
     const { id } = await scheduled(project_id, { late_rows: true });
     await spawnWindows(env, due(0));
     expect(await filesOf(id, 0)).toEqual({ [file(0)]: 3 });
-    const { session_name: _, ...run } = wireRun("", {}, { at: Date.parse(noon(5)) });
+    const { session_name: _, ...run } = wireRun("", {}, { at: Date.parse(noon(6)) });
     await batch(ours.editor, [{ ...run, session_id: project_id }]);
     const setStarts = (at: string) =>
       env.DB.prepare(
         "UPDATE partitions SET min_start_us = ?, max_start_us = ? WHERE project_id = ? AND day = ?",
       )
-        .bind(Date.parse(at) * 1000, Date.parse(at) * 1000, project_id, noon(5).slice(0, 10))
+        .bind(Date.parse(at) * 1000, Date.parse(at) * 1000, project_id, noon(6).slice(0, 10))
         .run();
     await spawnWindows(env, due(4));
     for (const n of [1, 2, 3]) expect(await filesOf(id, n)).toEqual({});
     expect((await patch(ours.editor, run.id, { start_time: noon(0) })).status).toBe(202);
-    await setStarts(noon(5));
+    await setStarts(noon(6));
     expect(await filesOf(id, 4)).toEqual({ [lateFile(0)]: 1 });
   });
 
