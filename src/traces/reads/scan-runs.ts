@@ -70,8 +70,9 @@ function movedRuns(reader: RunReader, range: Range, filter: ScanFilter): RunView
     if (run.seq > max_seq || run.changed_seq <= max_seq) continue;
     const start_us = startAt(run, max_seq);
     if (start_us === run.start_us) continue;
-    const former = run.startingAt(start_us);
-    if (isInside(former) && isMatch(former)) moved.push(former);
+    // A view keeps the payloads that its test loads.
+    const tested = run.startingAt(start_us);
+    if (isInside(tested) && isMatch(tested)) moved.push(run.startingAt(start_us));
   }
   return moved.sort((a, b) => (isBehind(a, b) ? 1 : -1));
 }
@@ -82,12 +83,12 @@ function* withMoved(runs: Iterable<RunView>, moved: RunView[], seq: number): Gen
   for (const run of runs) {
     if (startAt(run, seq) !== run.start_us) continue;
     for (let next = moved[at]; next !== undefined && isBehind(run, next); next = moved[at]) {
-      yield next;
+      yield next.startingAt(next.start_us);
       at += 1;
     }
     yield run;
   }
-  yield* moved.slice(at);
+  for (const next of moved.slice(at)) yield next.startingAt(next.start_us);
 }
 
 /** Tests what `matching` tests, without a call for each test. */
