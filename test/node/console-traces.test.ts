@@ -73,6 +73,14 @@ describe("a search that was refused", () => {
     expect(() => toStoppedPage(failure(422, message))).toThrow(message);
   });
 
+  test("names what is shown beside why it stopped", () => {
+    const text = (count: number, stopped?: string) =>
+      countText(count, "run", { hasMore: true, stopped });
+    expect(text(0, "No run up to noon.")).toBe("No run up to noon.");
+    expect(text(50, "No run up to noon.")).toBe("50 runs shown. No run up to noon.");
+    expect(text(50)).toBe("50 runs shown, and there are more");
+  });
+
   test("fails without a cursor", () => {
     expect(() => toStoppedPage(failure(413, "too large"))).toThrow("too large");
   });
@@ -508,5 +516,5 @@ test.each([
   [1200, false, "1,200 traces, all shown"],
   [50, true, "50 traces shown, and there are more"],
 ] as const)("a list of %d traces, more: %s, names its length", (count, hasMore, text) => {
-  expect(countText(count, "trace", hasMore)).toBe(text);
+  expect(countText(count, "trace", { hasMore })).toBe(text);
 });

@@ -28,7 +28,7 @@ export function TraceList({ query, projects, pick, change }: Props) {
   const [isPaused, setPaused] = useState(false);
   const isLive = !isPaused && query.end_time === undefined;
   const changes = useTraceChanges(query, isLive);
-  const list = useTraceList(query, changes.query.isFetched);
+  const { list, cutToFirstPage } = useTraceList(query, changes.query.isFetched);
   const listed = useMemo(
     () => (list.data?.pages ?? []).flatMap(({ runs }) => runs as TraceListRow[]),
     [list.data],
@@ -39,10 +39,14 @@ export function TraceList({ query, projects, pick, change }: Props) {
   const invalidate = useInvalidate();
   const show = () => {
     changes.reset();
+    cutToFirstPage();
     void invalidate("/api/v1/runs/query");
     scrollTo({ top: 0 });
   };
-  useShowAtTop(isLive && pick === undefined && newCount > 0, show);
+  // New rows neither cancel a read again and again nor replace what a search found further on.
+  const isSearch = list.data?.pages.some(({ stopped }) => stopped !== undefined) === true;
+  const mayRead = !list.isFetching && !isSearch;
+  useShowAtTop(isLive && pick === undefined && newCount > 0 && mayRead, show);
   const compare = useCompare(pick, change);
   const isInRange = query.end_time === undefined;
   return (
@@ -95,7 +99,7 @@ function useCompare(pick: string | undefined, change: Props["change"]): (id: str
 }
 
 type ContentProps = {
-  list: ReturnType<typeof useTraceList>;
+  list: ReturnType<typeof useTraceList>["list"];
   rows: TraceListRow[];
   pick: string | undefined;
   query: ListQuery;
@@ -105,6 +109,7 @@ type ContentProps = {
 
 function Content({ list, rows, pick, query, projects, onPick }: ContentProps) {
   const { error, data, refetch, hasNextPage } = list;
+  const stopped = data?.pages.at(-1)?.stopped;
   const what = "The traces could not be read";
   if (data === undefined) {
     return error ? (
@@ -131,19 +136,23 @@ function Content({ list, rows, pick, query, projects, onPick }: ContentProps) {
       {rows.length === 0 && !hasNextPage && <None query={query} projects={projects} />}
       <More
         list={list}
-        text={countText(rows.length, query.is_root ? "trace" : "run", hasNextPage)}
+        name={stopped === undefined ? "Show older" : "Continue"}
+        text={countText(rows.length, query.is_root ? "trace" : "run", {
+          hasMore: hasNextPage,
+          stopped,
+        })}
       />
     </>
   );
 }
 
-function More({ list, text }: Pick<ContentProps, "list"> & { text: string }) {
-  const { data, hasNextPage, isFetchingNextPage } = list;
-  const stopped = data?.pages.at(-1)?.stopped;
-  const name = stopped === undefined ? "Show older" : "Continue";
+type MoreProps = Pick<ContentProps, "list"> & { name: string; text: string };
+
+function More({ list, name, text }: MoreProps) {
+  const { hasNextPage, isFetchingNextPage } = list;
   return (
     <div className="trace-more dim sm">
-      <span>{stopped ?? text}</span>
+      <span>{text}</span>
       {hasNextPage && (
         <button
           type="button"

@@ -79,9 +79,14 @@ export function mergeChanges(
   return { rows, newCount };
 }
 
-/** `1 trace, all shown`, `50 runs shown, and there are more`. */
-export function countText(count: number, noun: string, hasMore: boolean): string {
+/** `1 trace, all shown`, `50 runs shown, and there are more`. `stopped`: why the last page has no runs. */
+export function countText(
+  count: number,
+  noun: string,
+  { hasMore, stopped }: { hasMore: boolean; stopped?: string | undefined },
+): string {
   const counted = formatCount(count, noun);
+  if (stopped !== undefined) return count === 0 ? stopped : `${counted} shown. ${stopped}`;
   return hasMore ? `${counted} shown, and there are more` : `${counted}, all shown`;
 }
 

@@ -31,9 +31,12 @@ export type ListQuery = {
 
 /** Pages by cursor, the newest run first. */
 export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) {
+  const client = useQueryClient();
   const workspace = useWorkspaceId();
-  return useInfiniteQuery<SearchPage, Error, InfiniteData<SearchPage>, unknown[], string | null>({
-    queryKey: [workspace, apiPath`/api/v1/runs/query`, project, body],
+  const queryKey = [workspace, apiPath`/api/v1/runs/query`, project, body];
+  type Pages = InfiniteData<SearchPage, string | null>;
+  const list = useInfiniteQuery<SearchPage, Error, Pages, unknown[], string | null>({
+    queryKey,
     queryFn: ({ pageParam, signal }) =>
       readWith<SearchPage>(
         apiPath`/api/v1/runs/query`,
@@ -46,6 +49,14 @@ export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) 
     enabled: isReady,
     staleTime: 30_000,
   });
+  /** A list that is read again reads all its pages, and each may take the time limit of a search. */
+  const cutToFirstPage = () =>
+    client.setQueryData<Pages>(
+      queryKey,
+      (former) =>
+        former && { pages: former.pages.slice(0, 1), pageParams: former.pageParams.slice(0, 1) },
+    );
+  return { list, cutToFirstPage };
 }
 
 /** Listed runs that ran when they were read, as they are now: a filter that they no longer match has no changes of them. */
