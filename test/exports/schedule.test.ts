@@ -230,6 +230,26 @@ describe("rows that arrive late", () => {
     expect(await filesOf(id, 4)).toEqual({ [lateFile(0)]: 1 });
   });
 
+  test("are those too that a patch moves into the window from a partition that it did not read", async () => {
+    const project_id = await given(ours, { from: noon(0), count: 3 });
+    const { session_name: _, ...run } = wireRun("", {}, { at: Date.parse(noon(-1)) });
+    await batch(ours.editor, [{ ...run, session_id: project_id }]);
+    const { id } = await scheduled(project_id, { late_rows: true });
+    await spawnWindows(env, due(3));
+    expect(await filesOf(id, 0)).toEqual({ [file(0)]: 3 });
+    for (const n of [1, 2, 3]) expect(await filesOf(id, n)).toEqual({});
+    expect((await patch(ours.editor, run.id, { start_time: noon(4) })).status).toBe(202);
+    const before = Date.parse(noon(-1)) * 1000;
+    const sql = "UPDATE partitions SET min_start_us = ?, max_start_us = ?";
+    await env.DB.prepare(`${sql} WHERE project_id = ? AND day = ?`)
+      .bind(before, before, project_id, noon(-1).slice(0, 10))
+      .run();
+    await spawnWindows(env, due(4));
+    expect(await filesOf(id, 4)).toEqual({ [lateFile(4)]: 1 });
+    await spawnWindows(env, due(5));
+    expect(await filesOf(id, 5)).toEqual({});
+  });
+
   test("within a partition that two windows share are in one of them", async () => {
     const hour = (n: number) => new Date(Date.parse(START) + n * 3_600_000).toISOString();
     const project_id = await given(ours, { from: hour(0), count: 3 });

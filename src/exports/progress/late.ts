@@ -33,6 +33,8 @@ export async function planLate(
     to_us: former.end_us ?? former.start_us,
     min_seqs: former.watermarks ?? {},
     max_seqs,
+    // The window's own scan did not read these partitions. Later scans omit their runs of its range.
+    unlimited_to_us: row.end_us ?? row.start_us,
   });
   const left = await leftByCancelled(ctx, row);
   const all = [...left.map(({ chunk }) => chunk), ...chunks];

@@ -17,7 +17,7 @@ export type ScanRange = {
   until: Position | null;
   min_seq: number | null;
   max_seq: number;
-  /** Range of the scan that this is a piece of. Plans of earlier releases lack it, and runs that a patch moved into it. */
+  /** Range of former scans. Plans of earlier releases lack it, and runs that a patch moved into it. */
   scan_range?: TimeRange | undefined;
 };
 
@@ -33,6 +33,8 @@ export type ScanRequest = {
   min_seqs: Record<string, number> | null;
   /** Inclusive upper sequence by `${day}/${slot}`. Missing: the newest. */
   max_seqs?: Record<string, number>;
+  /** End of the range in partitions without an upper sequence. */
+  unlimited_to_us?: number;
   max_rows: number;
   max_bytes: number;
 };

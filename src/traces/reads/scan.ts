@@ -7,7 +7,7 @@ import { type ScanFilter, scanRuns } from "./scan-runs.ts";
 import type { ScanChunk, ScanRange } from "./scan-types.ts";
 
 export type ScanPlanQuery = ScanFilter &
-  Omit<ScanRange, "until" | "scan_range"> & { max_rows: number; max_bytes: number };
+  Omit<ScanRange, "until"> & { max_rows: number; max_bytes: number };
 export type ScanPiece = Omit<ScanChunk, "partition">;
 /** Pieces of a scan; `next` is the start of the next page of the plan. */
 export type ScanPlanPage = { pieces: ScanPiece[]; next: Position | null };
@@ -35,7 +35,7 @@ export function planPieces(
 
 /** Returns false when no run is behind the piece. */
 function addPiece(reader: RunReader, query: ScanPlanQuery, cuts: Cuts): boolean {
-  const range = { ...query, until: null, scan_range: rangeOf(query) };
+  const range = { ...query, until: null };
   const [first] = scanRuns(reader, { ...range, after: cuts.after });
   if (first === undefined) return false;
   if (cuts.add(first)) return true;
@@ -61,10 +61,6 @@ function skipRuns(
   const found = source.countBySegments({ ...EVERY_RUN, ...range }, cuts.rest);
   cuts.open.rows += found?.runs ?? 0;
   return found?.from_us ?? null;
-}
-
-function rangeOf({ from_us, to_us }: ScanPlanQuery) {
-  return { from_us, to_us };
 }
 
 type OpenPiece = Pick<ScanPiece, "from_us" | "to_us" | "after" | "rows">;
@@ -106,9 +102,8 @@ class Cuts {
   close(until: Position | null): void {
     if (this.open === null) return;
     const { rows, to_us } = this.open;
-    const { min_seq, max_seq } = this.#query;
+    const { min_seq, max_seq, scan_range } = this.#query;
     const bytes = Math.round(rows * this.#rowBytes);
-    const scan_range = rangeOf(this.#query);
     this.pieces.push({ ...this.open, until, min_seq, max_seq, scan_range, bytes });
     this.after = until ?? { start_us: to_us, id: "" };
     this.open = null;

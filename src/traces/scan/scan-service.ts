@@ -112,14 +112,17 @@ type PartitionRequest = ScanFilter & Omit<ScanRequest, "filter">;
 
 async function planPartition(ctx: Context, partition: PartitionKey, request: PartitionRequest) {
   const { from_us, to_us, max_rows, max_bytes, project_id, filter } = request;
-  const { min_seqs, max_seqs } = request;
+  const { min_seqs, max_seqs, unlimited_to_us = to_us } = request;
   const key = `${partition.day}/${partition.slot}`;
+  const limit = max_seqs?.[key] ?? null;
   const query: Omit<ScanPlanQuery, "after" | "max_seq"> = {
-    ...{ from_us, to_us, max_rows, max_bytes, project_id, filter },
+    ...{ from_us, max_rows, max_bytes, project_id, filter },
+    to_us: limit === null ? unlimited_to_us : to_us,
+    scan_range: { from_us, to_us },
     min_seq: min_seqs?.[key] ?? null,
   };
   const object = tracePartition(ctx.env, partition);
-  let plan = await object.planScan({ ...query, after: null, max_seq: max_seqs?.[key] ?? null });
+  let plan = await object.planScan({ ...query, after: null, max_seq: limit });
   const { max_seq } = plan;
   const pieces = [...plan.pieces];
   while (plan.next !== null) {
