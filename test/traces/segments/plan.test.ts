@@ -45,15 +45,16 @@ function onStore(work: (store: PartitionStore, sql: SqlStorage) => void): Promis
   );
 }
 
-/** Pieces of a list of all runs, which are in the range now and were in it at the plan's sequence. */
+/** Pieces of a list of the runs that were in the range at the plan's sequence, by their start at it. */
 function expectedPieces(store: PartitionStore, query: ScanPlanQuery, starts: number[]) {
-  const isInside = (start_us = Number.NaN) => start_us >= query.from_us && start_us < query.to_us;
+  const isInside = (start_us: number) => start_us >= query.from_us && start_us < query.to_us;
   const runs = [...store.runs.live(EVERY_RUN)]
-    .filter(({ id, seq, start_us, changed_seq }) => {
+    .filter(({ seq }) => seq <= query.max_seq)
+    .map(({ id, start_us, changed_seq }) => {
       const former_us = changed_seq > query.max_seq ? starts[Number(id.slice(-12))] : start_us;
-      return seq <= query.max_seq && isInside(start_us) && isInside(former_us);
+      return { start_us: former_us ?? start_us, id };
     })
-    .map(({ start_us, id }) => ({ start_us, id }))
+    .filter(({ start_us }) => isInside(start_us))
     .sort((a, b) => a.start_us - b.start_us || (a.id < b.id ? -1 : 1));
   const days = Map.groupBy(runs, ({ start_us }) => start_us < MIDNIGHT);
   return [...days.values()].flatMap((day) => {
