@@ -2,8 +2,12 @@ import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
 import type { Host } from "../contract.ts";
 import { isUpdate } from "./pending-writes.ts";
 
-/** Matches checkpoints after whose step a subgraph stops at a static breakpoint. */
-export type StopMatcher = (head: LoadedCheckpoint, parent: LoadedCheckpoint) => boolean;
+/** Static breakpoints after nodes of subgraphs. */
+export type StopsWithin = {
+  areIn(ns: string): boolean;
+  /** Whether the subgraph stops after the step of a checkpoint. */
+  hasStopped(head: LoadedCheckpoint, parent: LoadedCheckpoint): boolean;
+};
 
 /**
  * Returns the checkpoint that the next attempt of a lost run continues from in the namespace of a subgraph. LangGraph
@@ -12,13 +16,13 @@ export type StopMatcher = (head: LoadedCheckpoint, parent: LoadedCheckpoint) => 
  */
 export async function beforeStop(
   head: LoadedCheckpoint | null,
-  { host, run_id, hasStopped }: { host: Host; run_id: string; hasStopped: StopMatcher },
+  { host, run_id, stops }: { host: Host; run_id: string; stops: StopsWithin },
 ): Promise<LoadedCheckpoint | null> {
   // After a stop no task has begun.
-  if (!head?.parent_id || head.ns === "" || head.writes.length > 0) return head;
+  if (!head?.parent_id || !stops.areIn(head.ns) || head.writes.length > 0) return head;
   const { run_id: writer, source } = JSON.parse(head.metadata) as Record<string, unknown>;
   if (writer !== run_id || source !== "loop") return head;
   const parent = await host.readCheckpoint(head.ns, head.parent_id);
   if (!parent?.writes.some(isUpdate)) return head;
-  return hasStopped(head, parent) ? parent : head;
+  return stops.hasStopped(head, parent) ? parent : head;
 }

@@ -13,7 +13,7 @@ import type { Outbox } from "../outbox.ts";
 import { Heads } from "./heads.ts";
 import { listCheckpoints } from "./history.ts";
 import { dumpValues, loadValue, serializer, type Versions } from "./json-plus.ts";
-import { beforeStop, type StopMatcher } from "./lost-stops.ts";
+import { beforeStop, type StopsWithin } from "./lost-stops.ts";
 import {
   inTaskOrder,
   isCommandUpdate,
@@ -45,7 +45,7 @@ type SaverOptions = {
   /** Adapts a checkpoint of the root graph, which an earlier revision may have written. */
   adapt?: (checkpoint: Checkpoint) => Checkpoint;
   /** A run whose last attempt was lost. It has not continued from the checkpoints that it has put. */
-  lost_run?: { run_id: string; hasStopped: StopMatcher } | null;
+  lost_run?: { run_id: string; stops: StopsWithin } | null;
   /** Limit of all values of a checkpoint. */
   max_state_bytes?: number | undefined;
   /** Pending updates of channels are left out when a checkpoint is read. */

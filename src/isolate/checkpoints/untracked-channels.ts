@@ -1,4 +1,5 @@
 import { toWire } from "../wire.ts";
+import { type GraphNodes, subgraphsOf } from "./subgraphs.ts";
 
 /** LangGraph's name of channels whose values are in no checkpoint. */
 const UNTRACKED = "UntrackedValue";
@@ -8,11 +9,7 @@ const DEPTH = 6;
 type Fields = Record<string, unknown>;
 type Names = ReadonlySet<string>;
 /** A graph of LangGraph. A remote one has no channels. */
-type GraphChannels = {
-  channels?: object;
-  /** Absent before 0.2.9. */
-  getSubgraphs?: (namespace?: string, recurse?: boolean) => Iterable<[string, unknown]>;
-};
+type GraphChannels = GraphNodes & { channels?: object };
 
 /** Channels of a graph for values such as a client or a connection, which JSON may not hold. */
 export class UntrackedChannels {
@@ -36,8 +33,8 @@ export class UntrackedChannels {
     try {
       return toWire(value);
     } catch (error) {
-      const subgraphs = [...(this.#graph.getSubgraphs?.(undefined, true) ?? [])];
-      const names = new Set(subgraphs.flatMap(([, graph]) => [...namesOf(graph as GraphChannels)]));
+      const subgraphs = [...subgraphsOf(this.#graph)];
+      const names = new Set(subgraphs.flatMap(([, graph]) => [...namesOf(graph)]));
       for (const name of this.#names) names.add(name);
       if (names.size === 0) throw error;
       return toWire(withoutUnserializable(value, names, DEPTH));

@@ -1,8 +1,10 @@
 import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
-import type { StopMatcher } from "../checkpoints/lost-stops.ts";
+import type { StopsWithin } from "../checkpoints/lost-stops.ts";
 import { type CheckpointVersions, INTERRUPT } from "../checkpoints/seen-versions.ts";
+import { subgraphsOf } from "../checkpoints/subgraphs.ts";
 import type { Host, RunCall } from "../contract.ts";
 import type { Graph } from "./langgraph.ts";
+import { REAPPLIES_WITHIN } from "./library.ts";
 
 /**
  * Returns the nodes to stop before: those of the run, and any when a lost attempt has stopped after a node. LangGraph
@@ -23,15 +25,16 @@ export async function stopsBefore(
   return hasStopped ? Object.keys(graph.nodes) : interrupt_before;
 }
 
-/** Returns a function that finds the checkpoints after whose step a subgraph has stopped. */
-export async function findStopsWithin(graph: Graph): Promise<StopMatcher> {
-  const graphs = new Map<string, Graph>();
-  for await (const [name, subgraph] of graph.getSubgraphsAsync(undefined, true)) {
-    if (stopsAfter(subgraph).length > 0) graphs.set(name, subgraph as Graph);
-  }
-  return (head, parent) => {
-    const subgraph = graphs.get(nameOf(head.ns));
-    return subgraph !== undefined && isStopAfter(subgraph, stopsAfter(subgraph), head, parent);
+/** Returns the breakpoints after nodes of subgraphs: none where LangGraph would run these nodes again. */
+export function findStopsWithin(graph: Graph): StopsWithin {
+  const subgraphs = REAPPLIES_WITHIN ? [...subgraphsOf(graph)] : [];
+  const graphs = new Map(subgraphs.filter(([, subgraph]) => stopsAfter(subgraph).length > 0));
+  return {
+    areIn: (ns) => graphs.has(nameOf(ns)),
+    hasStopped(head, parent) {
+      const subgraph = graphs.get(nameOf(head.ns));
+      return subgraph !== undefined && isStopAfter(subgraph, stopsAfter(subgraph), head, parent);
+    },
   };
 }
 

@@ -6,13 +6,10 @@ import type { LangChainEvent } from "./stream-events.ts";
 
 type Fields = Record<string, unknown>;
 type Options = Fields & { streamMode: string[]; subgraphs: boolean; runId: string };
-type Subgraph = [name: string, graph: unknown];
 
 /** Methods of graphs before 0.2.20. */
 type EarlyGraph = {
   getGraph(config: unknown): unknown;
-  /** Absent before 0.2.9. */
-  getSubgraphs?: (namespace?: string, recurse?: boolean) => Iterable<Subgraph>;
   stream(input: unknown, options: object): Promise<AsyncIterable<unknown>>;
   streamEvents(input: unknown, options: object): AsyncIterable<NodeEvent>;
 };
@@ -30,10 +27,6 @@ export function adaptEarly(graph: Graph): Graph {
 
     async getGraphAsync(config: unknown) {
       return this.getGraph(config);
-    }
-
-    async *getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncGenerator<Subgraph> {
-      yield* this.getSubgraphs?.(namespace, recurse) ?? [];
     }
 
     override async stream(input: unknown, options: Options) {

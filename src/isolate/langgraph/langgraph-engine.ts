@@ -4,6 +4,7 @@ import type { Checkpoint } from "../checkpoint-contract.ts";
 import { HostSaver } from "../checkpoints/saver.ts";
 import { withRemovedSeen } from "../checkpoints/seen-versions.ts";
 import { toCheckpoint, toSummary, toThreadState } from "../checkpoints/snapshot.ts";
+import { subgraphsOf } from "../checkpoints/subgraphs.ts";
 import { UntrackedChannels } from "../checkpoints/untracked-channels.ts";
 import type {
   GraphCall,
@@ -65,14 +66,10 @@ export class LangGraphEngine implements Engine {
   }
 
   async subgraphs({ namespace, recurse }: SubgraphsCall): Promise<Record<string, GraphSchemas>> {
-    const found: Record<string, GraphSchemas> = {};
-    for await (const [name, graph] of this.#graph.getSubgraphsAsync(
-      namespace ?? undefined,
-      recurse,
-    )) {
-      found[name] = describeSchemas(graph as Graph);
-    }
-    return found;
+    const found = [...subgraphsOf(this.#graph, recurse)].filter(
+      ([path]) => namespace === null || path === namespace,
+    );
+    return Object.fromEntries(found.map(([path, graph]) => [path, describeSchemas(graph)]));
   }
 
   async run(call: RunCall, { host, outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
@@ -89,9 +86,7 @@ export class LangGraphEngine implements Engine {
       max_state_bytes: call.max_state_bytes,
       answer_again: answeredAgain(call),
       adapt: (checkpoint) => withRemovedSeen(checkpoint, channels),
-      lost_run: isFirstAttempt(call)
-        ? null
-        : { run_id, hasStopped: await findStopsWithin(this.#graph) },
+      lost_run: isFirstAttempt(call) ? null : { run_id, stops: findStopsWithin(this.#graph) },
     });
     assertNodesExist(this.#graph, call);
     const interrupt_before = await stopsBefore(this.#graph, call, host);

@@ -21,6 +21,9 @@ export function newCommand(fields: ConstructorParameters<typeof langgraph.Comman
 /** Whether interrupts are in the stream of values. Before 0.3.0, only the state has them. */
 export const EMITS_INTERRUPTS = Reflect.has(langgraph, "isInterrupted");
 
+/** Whether a subgraph takes the stored writes of a step that it begins again. Before 1.5, it runs the nodes again. */
+export const REAPPLIES_WITHIN = Reflect.has(langgraph, "isInvalidResume");
+
 /** Absent from langgraph-checkpoint before 0.0.10. */
 export const InvalidNamespaceError = Reflect.get(checkpoint, "InvalidNamespaceError") as
   | typeof checkpoint.InvalidNamespaceError
