@@ -75,13 +75,19 @@ test("any namespace may have a checkpoint once too many are not in the cache", (
   expect(heads.get("call:29999")).toMatchObject({ checkpoint_id: "1" });
 });
 
-test("sizes of subgraphs that are over are dropped, those of the root stay", () => {
+test("sizes of subgraphs that are over are dropped, those of the root and around them stay", () => {
   const sizes = new StateSizes();
   const value = { channel: "log", version: 1, type: "bytes", data: new Uint8Array(600) };
   sizes.grow("", { log: 1 }, [value]);
+  sizes.grow("outer:0", { log: 1 }, [value]);
   for (let n = 0; n < 30_000; n++) sizes.grow(`call:${n}`, { log: 1 }, [value]);
+  sizes.grow("outer:1", { log: 1 }, [value]);
+  for (let n = 0; n < 30_000; n++) sizes.grow(`outer:1|call:${n}`, { log: 1 }, [value]);
   const more = { ...value, channel: "more" };
   expect(() => sizes.grow("", { log: 1, more: 1 }, [more], 1000)).toThrow("1200 bytes");
-  expect(() => sizes.grow("call:29999", { log: 1, more: 1 }, [more], 1000)).toThrow("1200 bytes");
+  expect(() => sizes.grow("outer:1", { log: 1, more: 1 }, [more], 1000)).toThrow("1200 bytes");
+  sizes.grow("outer:0", { log: 1, more: 1 }, [more], 1000);
+  const last = "outer:1|call:29999";
+  expect(() => sizes.grow(last, { log: 1, more: 1 }, [more], 1000)).toThrow("1200 bytes");
   sizes.grow("call:0", { log: 1, more: 1 }, [more], 1000);
 });

@@ -2,7 +2,7 @@ import type { StoredValue } from "../checkpoint-contract.ts";
 import { assertStateSize, totalOf } from "../message-size.ts";
 import type { Versions } from "./json-plus.ts";
 
-/** Sizes of all namespaces: each call of a subgraph has one, which nothing reads once the call is over. */
+/** Sizes of namespaces whose call is over, which nothing reads: each call of a subgraph has its own. */
 const MAX_SIZES = 20_000;
 
 /** `total`: that of the state that was read or stored last. */
@@ -47,7 +47,8 @@ export class StateSizes {
     this.#count += countOf(state);
     for (const oldest of this.#states.keys()) {
       if (this.#count <= MAX_SIZES) return;
-      if (oldest !== "" && oldest !== ns) this.#take(oldest);
+      const isUnderWay = oldest === "" || oldest === ns || ns.startsWith(`${oldest}|`);
+      if (!isUnderWay) this.#take(oldest);
     }
   }
 
