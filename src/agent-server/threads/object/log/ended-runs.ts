@@ -8,8 +8,8 @@ const MAX_CHARACTERS = 256 * 1024;
 /** Precedes all events, so that no reader of the events receives it. */
 const RESULT_ID = -1;
 
-/** `result`: JSON text for those who join the run. */
-type EndedRun = { run_id: string; events: Iterable<EventRow>; result: string };
+/** `readResult` returns JSON text for those who join the run. */
+type EndedRun = { run_id: string; events: Iterable<EventRow>; readResult: () => string };
 type EndedThread = { thread_id: string; metadata: string; ended_at: number };
 
 /** Runs of temporary threads that this object had before its present one, for readers that reconnect. */
@@ -82,7 +82,7 @@ export function resultOf(events: EventRow[]): string | null {
 }
 
 /** @returns `null` for more than a row holds */
-function toText({ run_id, events, result }: EndedRun): string | null {
+function toText({ run_id, events, readResult }: EndedRun): string | null {
   const rows: EventRow[] = [];
   let characters = 0;
   for (const row of events) {
@@ -90,6 +90,7 @@ function toText({ run_id, events, result }: EndedRun): string | null {
     if (characters > MAX_CHARACTERS) return null;
     rows.push(row);
   }
+  const result = readResult();
   if (resultOf(rows) === result) return JSON.stringify(rows);
   if (characters + result.length > MAX_CHARACTERS) return null;
   return JSON.stringify([

@@ -101,7 +101,7 @@ export class ThreadStore {
     const ended = { thread_id, ended_at, metadata: JSON.stringify(metadata) };
     const isKept = this.#storage.transactionSync(() => {
       const runs = this.runs.ids().map((run_id) => {
-        return { run_id, events: this.#eventsOf(run_id), result: resultOf(run_id) };
+        return { run_id, events: this.#eventsOf(run_id), readResult: () => resultOf(run_id) };
       });
       if (!this.endedRuns.add(runs, ended)) return false;
       clearTables(this.#storage.sql, ["ended_runs"]);
