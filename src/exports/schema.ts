@@ -77,7 +77,7 @@ export const BulkExportCreateRequest = namedObject("BulkExportCreate", {
     .boolean()
     .nullish()
     .describe(
-      "Whether each export of a schedule includes rows that arrived too late for earlier windows, whose `start_time` is before its range. Default: `false`",
+      "Whether each export of a schedule includes rows that arrived too late for the files of their window, which is an earlier one as a rule. Default: `false`",
     ),
   table_format: caseless(TABLE_FORMATS)
     .nullish()
@@ -113,7 +113,7 @@ const Progress = namedObject("BulkExportProgress", {
   phase: Phase.describe("Phase of the export"),
   rows_written: Count.describe("Number of rows written"),
   late_rows_written: Count.describe(
-    "Number of those rows that arrived too late for earlier windows",
+    "Number of those rows that arrived too late for the files of their window",
   ),
   rows_total: Count.nullable().describe("Number of rows to write, `null` while planning"),
   bytes_written: Count.describe("Size of the files written"),
