@@ -47,16 +47,19 @@ export class TraceTiers {
   /** @param trace_ids traces to choose from, `null` for those that began on another day or may have */
   longlived(trace_ids: string[] | null): string[] {
     const { source } = this.#reader;
-    const among = trace_ids ?? this.#maybeFar();
-    return [...among].filter((id) => source.ofTrace(id).some((run) => this.#isLonglived(run)));
+    if (trace_ids === null) return this.#longlivedFar();
+    return trace_ids.filter((id) => source.ofTrace(id).some((run) => this.#isLonglived(run)));
   }
 
-  #maybeFar(): Set<string> {
-    const trace_ids = new Set<string>();
+  /** Reads each run once: all traces may be far, as those of callers in other services. */
+  #longlivedFar(): string[] {
+    const far = new Set<string>();
+    const long = new Set<string>();
     for (const run of this.#reader.source.live(EVERY_RUN)) {
-      if (mayBeFar(run)) trace_ids.add(run.trace_id);
+      if (this.#isLonglived(run)) long.add(run.trace_id);
+      if (!far.has(run.trace_id) && mayBeFar(run)) far.add(run.trace_id);
     }
-    return trace_ids;
+    return [...far].filter((id) => long.has(id));
   }
 
   #isLonglived({ id, trace_tier }: RunView): boolean {
