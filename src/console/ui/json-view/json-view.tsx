@@ -8,7 +8,7 @@ import {
   useRef,
 } from "react";
 import { CopyButton } from "../copy-button.tsx";
-import { withRow } from "../virtual-rows.ts";
+import { withRow } from "../rows/virtual-rows.ts";
 import { JsonLine } from "./json-line.tsx";
 import { JsonSearch, useJsonSearch } from "./json-search.tsx";
 import type { JsonRow } from "./rows.ts";

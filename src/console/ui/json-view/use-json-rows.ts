@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "react";
+import { rowAfter } from "../rows/row-keys.ts";
 import { CHUNK, type JsonRow, listRows, type OpenNodes, openAtFirst } from "./rows.ts";
 
 export type JsonRows = {
@@ -49,22 +50,9 @@ function opensBy(key: string, { kind }: JsonRow): boolean {
   return (key === "ArrowLeft" || key === "h") && kind === "open";
 }
 
-const STEPS: Record<string, number> = {
-  ArrowDown: 1,
-  j: 1,
-  ArrowUp: -1,
-  k: -1,
-  PageDown: 20,
-  PageUp: -20,
-};
-
 function goal(rows: JsonRow[], active: number, key: string): number | null {
-  const last = rows.length - 1;
-  if (key === "Home") return 0;
-  if (key === "End") return last;
   if (key === "ArrowLeft" || key === "h") return parentOf(rows, active);
-  const step = STEPS[key];
-  return step === undefined ? null : Math.min(Math.max(active + step, 0), last);
+  return rowAfter(key, active, rows.length);
 }
 
 function parentOf(rows: JsonRow[], active: number): number {

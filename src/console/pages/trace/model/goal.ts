@@ -1,4 +1,5 @@
 import type { TraceTree } from "../../../traces/tree.ts";
+import { rowAfter } from "../../../ui/rows/row-keys.ts";
 
 /** Span to select, or to open or close. */
 export type Goal = { select?: number | undefined; toggle?: number };
@@ -11,24 +12,11 @@ export type TreeState = {
   position: number;
 };
 
-const STEPS: Record<string, number> = {
-  ArrowDown: 1,
-  j: 1,
-  ArrowUp: -1,
-  k: -1,
-  PageDown: 20,
-  PageUp: -20,
-  Home: Number.NEGATIVE_INFINITY,
-  End: Number.POSITIVE_INFINITY,
-};
-
 /** Returns the effect of a key. @returns `null` for other keys */
 export function goalOf(state: TreeState, key: string): Goal | null {
   const { rows, position } = state;
-  const step = STEPS[key];
-  if (step !== undefined) {
-    return { select: rows[Math.min(Math.max(position + step, 0), rows.length - 1)] };
-  }
+  const next = rowAfter(key, position, rows.length);
+  if (next !== null) return { select: rows[next] };
   const index = rows[position];
   if (key === "ArrowLeft" || key === "h") return index === undefined ? {} : outward(state, index);
   if (key !== "ArrowRight" && key !== "l") return null;

@@ -3,7 +3,7 @@ import { type KeyboardEvent, type RefObject, useEffect, useId, useRef } from "re
 import type { TraceTree } from "../../../traces/tree.ts";
 import { formatCount } from "../../../ui/formats.ts";
 import { Empty } from "../../../ui/panel.tsx";
-import { withRow } from "../../../ui/virtual-rows.ts";
+import { withRow } from "../../../ui/rows/virtual-rows.ts";
 import { goalOf } from "../model/goal.ts";
 import type { Scale } from "../model/scale.ts";
 import type { Zoom } from "../model/search.ts";
