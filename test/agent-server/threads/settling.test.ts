@@ -1,4 +1,4 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, onTestFinished, test } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
@@ -36,6 +36,11 @@ function replaceFirstSummary(
     });
   });
   onTestFinished(() => setIsolateOpener(null));
+}
+
+/** Ends the object as a crash does: memory, calls and streams are gone, storage stays. */
+async function crash(stub: DurableObjectStub<ThreadObject>) {
+  await runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => {});
 }
 
 /** Holds back the first summary that an agent has made of a thread. */
@@ -116,5 +121,27 @@ test("a cancelled run whose state cannot be read leaves the thread busy until it
       status: "interrupted",
       values: { log: ["a"] },
     }),
+  );
+});
+
+test("values of a run that the server ended are read after a restart", async () => {
+  const { object, create, join, place } = await testThread(ownRevision());
+  const values = { delay_ms: 60_000, log: ["given"] };
+  const { run_id } = await create("steps", { input: values, stream_mode: "values" });
+  await streamUntil(object, run_id, "given");
+  replaceFirstSummary(() => Promise.reject(new Error("The isolate was lost")), 3);
+  const stub = env.THREADS.getByName(
+    objectNameOf(place.deployment_id, place.thread_id),
+  ) as DurableObjectStub<ThreadObject>;
+  await runInDurableObject(stub, (_, { storage }) => {
+    storage.sql.exec("UPDATE runs SET attempt = 30");
+  });
+  await crash(stub);
+  const error = { error: "IsolateLostError" };
+  expect((await join(run_id)).__error__).toMatchObject(error);
+  expect(await object.getThread()).toMatchObject({ status: "error", error, values: null });
+  await crash(stub);
+  await eventually(async () =>
+    expect(await object.getThread()).toMatchObject({ status: "error", error, values }),
   );
 });

@@ -108,7 +108,7 @@ export class RunLoop {
     const run = repeatStart(this.#store);
     if (run?.is_stopping && !this.#live) this.#endStop(run.run_id, []);
     else if (run && !this.#live) this.#retry(run, this.#driver.lossOf(run), "its process ended");
-    else if (!run) this.#settling.start();
+    else if (!run) this.#settling.recover();
     this.advance();
     this.#traces.closeLost();
   }

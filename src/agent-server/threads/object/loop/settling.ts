@@ -51,6 +51,21 @@ export class Settling {
     if (this.#isStale) this.start();
   }
 
+  /** After a restart, which may have come before the values of a run that the server ended were read. */
+  recover() {
+    this.#isStale = this.#hasStaleValues();
+    this.start();
+  }
+
+  /** Whether the last run has failed, and its checkpoints are newer than the values of the thread. */
+  #hasStaleValues(): boolean {
+    const { thread, runs, checkpoints } = this.#store;
+    if (thread.outline().status !== "error") return false;
+    const run = runs.lastStarted();
+    if (!run || !checkpoints.hasAnyOf(run.run_id, "")) return false;
+    return (thread.stateUpdatedAt() ?? 0) < (run.started_at ?? 0);
+  }
+
   start() {
     clearTimeout(this.#laterTimer);
     this.#laterTimer = undefined;

@@ -78,7 +78,7 @@ export class Runs {
   }
 
   /** Returns the run that started last, which the state of the thread is of. */
-  lastStarted(): Pick<StoredRun, "status" | "error"> | null {
+  lastStarted(): StoredRun | null {
     const row = lastStartedRow(this.#sql);
     return row && this.queue.toRun({ ...row, interrupts: null });
   }

@@ -126,6 +126,12 @@ export class StoredThread {
     return state_updated_at === null ? null : this.#parts.text(VALUES, values);
   }
 
+  /** @returns epoch milliseconds, `null` before the first state */
+  stateUpdatedAt(): number | null {
+    const { state_updated_at } = this.#row.get();
+    return state_updated_at === null ? null : Date.parse(state_updated_at);
+  }
+
   /** Later reads of the state use the graph of this revision. The row of the run has it until the row is written. */
   startRun(revision: RevisionRef) {
     this.#row.changeLater({ status: "busy", revision: JSON.stringify(revision) });
