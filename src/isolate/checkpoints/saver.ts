@@ -42,8 +42,10 @@ type SaverOptions = {
   sync?: boolean;
   /** Checkpoint whose interrupt the run answers again. */
   answer_again?: string | null;
-  /** Adapts a checkpoint of the root graph, which an earlier revision may have written. */
-  adapt?: (checkpoint: Checkpoint) => Checkpoint;
+  /** Adapts a checkpoint, which an earlier revision may have written. */
+  adapt?: (checkpoint: Checkpoint, ns: string) => Checkpoint;
+  /** Checks the head of a subgraph that the run continues. */
+  check_subgraph?: (head: LoadedCheckpoint) => void;
   /** A run whose last attempt was lost. It has not continued from the checkpoints that it has put. */
   lost_run?: { run_id: string; stops: StopsWithin } | null;
   /** Limit of all values of a checkpoint. */
@@ -117,7 +119,9 @@ export class HostSaver extends BaseCheckpointSaver {
     await this.#options.outbox?.flush();
     const isFirst = !this.#heads.has(ns);
     const stored = await this.#options.host.readCheckpoint(ns, id);
-    const loaded = id === null && isFirst ? await this.#beforeStop(stored) : stored;
+    const isContinued = id === null && isFirst;
+    if (isContinued && stored && ns !== "") this.#options.check_subgraph?.(stored);
+    const loaded = isContinued ? await this.#beforeStop(stored) : stored;
     if (id === null) {
       this.#heads.set(ns, loaded);
       this.#heads.releaseLarge(ns);
@@ -226,7 +230,7 @@ export class HostSaver extends BaseCheckpointSaver {
   #adapted({ ns, checkpoint }: LoadedCheckpoint, metadata: { run_id?: string }): Checkpoint {
     const { adapt, lost_run } = this.#options;
     const parsed = parseCheckpointJson(checkpoint) as Checkpoint;
-    const adapted = ns === "" ? (adapt?.(parsed) ?? parsed) : parsed;
+    const adapted = adapt?.(parsed, ns) ?? parsed;
     return lost_run && metadata.run_id === lost_run.run_id ? withUnseen(adapted) : adapted;
   }
 

@@ -2,7 +2,10 @@ import type { StoredValue } from "../checkpoint-contract.ts";
 import { assertStateSize, totalOf } from "../message-size.ts";
 import type { Versions } from "./json-plus.ts";
 
-/** Sizes of namespaces whose call is over, which nothing reads: each call of a subgraph has its own. */
+/**
+ * Limit of all namespaces, as each call of a subgraph has one. The oldest are dropped: mostly those of calls that are over.
+ * Of another one, values that do not change are not counted until it is read again.
+ */
 const MAX_SIZES = 20_000;
 
 /** `total`: that of the state that was read or stored last. */

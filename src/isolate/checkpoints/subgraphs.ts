@@ -6,6 +6,23 @@ export type GraphNodes = {
   getSubgraphs?: (namespace?: string, recurse?: boolean) => Iterable<Subgraph>;
 };
 
+/** Returns the nodes that lead to a namespace, without the ids of their tasks and the numbers of their calls. */
+export function pathOf(ns: string): string[] {
+  const parts = ns.split("|").filter((part) => !/^\d*$/.test(part));
+  return parts.map((part) => part.split(":")[0] ?? "");
+}
+
+/** Returns the graph of a namespace, `null` below a node that is not a graph itself: its code may call any. */
+export function graphAt<T extends GraphNodes>(graph: T, ns: string): T | null {
+  let found = graph;
+  for (const name of pathOf(ns)) {
+    const { bound } = Object(Reflect.get(Object(found.nodes), name));
+    if (typeof bound?.nodes !== "object") return null;
+    found = bound;
+  }
+  return found;
+}
+
 /** Yields the graphs within a graph with their paths, such as `outer|inner`. LangGraph's own walk fails at remote ones. */
 export function* subgraphsOf<T extends GraphNodes>(
   graph: T,

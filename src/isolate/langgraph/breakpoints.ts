@@ -1,7 +1,8 @@
 import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
 import type { StopsWithin } from "../checkpoints/lost-stops.ts";
 import { type CheckpointVersions, INTERRUPT } from "../checkpoints/seen-versions.ts";
-import { subgraphsOf } from "../checkpoints/subgraphs.ts";
+import { nodesOfSends } from "../checkpoints/sends.ts";
+import { pathOf, subgraphsOf } from "../checkpoints/subgraphs.ts";
 import type { Host, RunCall } from "../contract.ts";
 import type { Graph } from "./langgraph.ts";
 import { REAPPLIES_WITHIN } from "./library.ts";
@@ -28,26 +29,23 @@ export async function stopsBefore(
 /** Returns the breakpoints after nodes of subgraphs: none where LangGraph would run these nodes again. */
 export function findStopsWithin(graph: Graph): StopsWithin {
   const subgraphs = REAPPLIES_WITHIN ? [...subgraphsOf(graph)] : [];
-  const graphs = new Map(subgraphs.filter(([, subgraph]) => stopsAfter(subgraph).length > 0));
+  const graphs = subgraphs.filter(([, subgraph]) => stopsAfter(subgraph).length > 0);
+  // A node that calls graphs by hand may have several.
+  const graphsAt = (ns: string) => {
+    const wanted = pathOf(ns).join("|");
+    return graphs.flatMap(([path, subgraph]) => (path === wanted ? [subgraph] : []));
+  };
   return {
-    areIn: (ns) => graphs.has(nameOf(ns)),
-    hasStopped(head, parent) {
-      const subgraph = graphs.get(nameOf(head.ns));
-      return subgraph !== undefined && isStopAfter(subgraph, stopsAfter(subgraph), head, parent);
-    },
+    areIn: (ns) => graphsAt(ns).length > 0,
+    hasStopped: (head, parent) =>
+      graphsAt(head.ns).some((subgraph) => {
+        return isStopAfter(subgraph, stopsAfter(subgraph), head, parent);
+      }),
   };
 }
 
 function stopsAfter({ interruptAfter }: Pick<Graph, "interruptAfter">): string[] | "*" {
   return (interruptAfter as string[] | "*" | undefined) ?? [];
-}
-
-/** Returns the nodes of a namespace, without the ids of their tasks. */
-function nameOf(ns: string): string {
-  return ns
-    .split("|")
-    .map((part) => part.split(":")[0])
-    .join("|");
 }
 
 function isStopAfter(
@@ -64,10 +62,12 @@ function isStopAfter(
 /** Returns the nodes that ran in the step of a checkpoint. */
 function nodesOfStep(head: LoadedCheckpoint, parent: LoadedCheckpoint | null): string[] {
   const before = parent ? versionsSeen(parent) : {};
-  return Object.entries(versionsSeen(head)).flatMap(([name, seen]) => {
+  const ran = Object.entries(versionsSeen(head)).flatMap(([name, seen]) => {
     const isOlder = JSON.stringify(seen) === JSON.stringify(before[name]);
     return name === INTERRUPT || isOlder ? [] : [name];
   });
+  // The versions that a node has seen do not show that a send has started it.
+  return parent ? [...ran, ...nodesOfSends(parent)] : ran;
 }
 
 function versionsSeen({ checkpoint }: LoadedCheckpoint): Record<string, unknown> {

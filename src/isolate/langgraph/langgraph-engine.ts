@@ -2,7 +2,6 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Engine, RunTools } from "../agent/engine.ts";
 import type { Checkpoint } from "../checkpoint-contract.ts";
 import { HostSaver } from "../checkpoints/saver.ts";
-import { withRemovedSeen } from "../checkpoints/seen-versions.ts";
 import { toCheckpoint, toSummary, toThreadState } from "../checkpoints/snapshot.ts";
 import { subgraphsOf } from "../checkpoints/subgraphs.ts";
 import { UntrackedChannels } from "../checkpoints/untracked-channels.ts";
@@ -27,7 +26,7 @@ import { toOptions, toStateConfig } from "./langgraph-config.ts";
 import { storeFor, storeOfRun } from "./langgraph-store.ts";
 import { EMITS_INTERRUPTS } from "./library.ts";
 import { Reading } from "./reading.ts";
-import { assertNodesExist } from "./removed-parts.ts";
+import { waitingNodesCheck, withoutRemovedChannels } from "./removed-parts.ts";
 import { answeredAgain, assertAnswersWaited, inputOf, isFirstAttempt } from "./resume.ts";
 import { describeSchemas } from "./schemas.ts";
 import { leniently, readHistory, readState, updateState } from "./state.ts";
@@ -75,7 +74,7 @@ export class LangGraphEngine implements Engine {
   async run(call: RunCall, { host, outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
     const { thread_id, run_id } = call;
     const reading = new Reading();
-    const channels = new Set(Object.keys(this.#graph.channels));
+    const checkWaiting = waitingNodesCheck(this.#graph, call);
     const saver = new HostSaver({
       host,
       outbox,
@@ -85,10 +84,11 @@ export class LangGraphEngine implements Engine {
       sync: call.durability === "sync",
       max_state_bytes: call.max_state_bytes,
       answer_again: answeredAgain(call),
-      adapt: (checkpoint) => withRemovedSeen(checkpoint, channels),
+      adapt: (checkpoint, ns) => withoutRemovedChannels(this.#graph, checkpoint, ns),
+      check_subgraph: checkWaiting,
       lost_run: isFirstAttempt(call) ? null : { run_id, stops: findStopsWithin(this.#graph) },
     });
-    assertNodesExist(this.#graph, call);
+    checkWaiting(call.head);
     const interrupt_before = await stopsBefore(this.#graph, call, host);
     // The saver alone holds it, until the graph has read it.
     call.head = null;

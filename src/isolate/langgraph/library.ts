@@ -21,7 +21,7 @@ export function newCommand(fields: ConstructorParameters<typeof langgraph.Comman
 /** Whether interrupts are in the stream of values. Before 0.3.0, only the state has them. */
 export const EMITS_INTERRUPTS = Reflect.has(langgraph, "isInterrupted");
 
-/** Whether a subgraph takes the stored writes of a step that it begins again. Before 1.5, it runs the nodes again. */
+/** Whether a subgraph takes the stored writes of a step that it begins again. Before 1.5.3, it runs the nodes again. */
 export const REAPPLIES_WITHIN = Reflect.has(langgraph, "isInvalidResume");
 
 /** Absent from langgraph-checkpoint before 0.0.10. */

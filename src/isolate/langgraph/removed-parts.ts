@@ -1,5 +1,8 @@
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { LoadedCheckpoint } from "../checkpoint-contract.ts";
-import type { CheckpointVersions } from "../checkpoints/seen-versions.ts";
+import { type CheckpointVersions, withRemovedSeen } from "../checkpoints/seen-versions.ts";
+import { nodesOfSends } from "../checkpoints/sends.ts";
+import { graphAt, pathOf } from "../checkpoints/subgraphs.ts";
 import type { RunCall } from "../contract.ts";
 import type { Graph } from "./langgraph.ts";
 import { isAnswer } from "./resume.ts";
@@ -15,31 +18,50 @@ class NodeRemovedError extends Error {
 }
 
 /**
- * Checks that the nodes which wait in the head are in the graph, for a run that continues there. LangGraph would end
- * it at once, as a success.
- * @throws NodeRemovedError
+ * Returns a check of the head of a namespace that a run may continue from: its graph has the nodes that wait there.
+ * LangGraph would end the graph at once, as a success. The check throws NodeRemovedError.
  */
-export function assertNodesExist(graph: Graph, call: RunCall): void {
-  const { head, command, input, resuming, config } = call;
-  const isContinued = command ? isAnswer(command) : input === null;
-  if (!head || resuming || !isContinued || config.configurable?.checkpoint_id) return;
-  const removed = waitingNodes(head).filter((name) => !(name in graph.nodes));
-  if (removed.length === 0) return;
-  const names = removed.map((name) => `"${name}"`).join(", ");
+export function waitingNodesCheck(
+  graph: Graph,
+  { command, input, resuming, config }: RunCall,
+): (head: LoadedCheckpoint | null) => void {
+  const isAtHead = !resuming && !config.configurable?.checkpoint_id;
+  const isContinued = isAtHead && (command ? isAnswer(command) : input === null);
+  return (head) => {
+    const found = isContinued && head ? graphAt(graph, head.ns) : null;
+    // A subgraph with one state for all of its calls may begin anew.
+    if (!head || !found || (found !== graph && found.checkpointer === true)) return;
+    assertNodesExist(found, head);
+  };
+}
+
+function assertNodesExist(graph: Graph, head: LoadedCheckpoint): void {
+  const removed = new Set(waitingNodes(head).filter((name) => !(name in graph.nodes)));
+  if (removed.size === 0) return;
+  const path = pathOf(head.ns);
+  const names = [...removed].map((name) => `"${[...path, name].join(".")}"`).join(", ");
   throw new NodeRemovedError(
     `The thread waits at ${names}, which this revision of the graph does not have. ` +
       "Deploy a revision that has it, or send an input or a command with goto.",
   );
 }
 
-function waitingNodes({ checkpoint, values }: LoadedCheckpoint): string[] {
+/** Marks the channels that the graph of a namespace does not have as seen. */
+export function withoutRemovedChannels(graph: Graph, checkpoint: Checkpoint, ns: string) {
+  const found = graphAt(graph, ns);
+  return found ? withRemovedSeen(checkpoint, new Set(Object.keys(found.channels))) : checkpoint;
+}
+
+function waitingNodes(head: LoadedCheckpoint): string[] {
+  const { checkpoint, values } = head;
   const { channel_versions, versions_seen }: CheckpointVersions = JSON.parse(checkpoint);
   // LangGraph clears a trigger that started its node, which makes a newer version without a value.
   const withValue = new Set(values.map(({ channel }) => channel));
-  return Object.entries(channel_versions as Versions).flatMap(([channel, version]) => {
+  const triggered = Object.entries(channel_versions as Versions).flatMap(([channel, version]) => {
     const name = TRIGGER.exec(channel)?.[1];
     if (name === undefined || !withValue.has(channel)) return [];
     const seen = (versions_seen[name] as Versions | undefined)?.[channel];
     return seen === undefined || version > seen ? [name] : [];
   });
+  return [...triggered, ...nodesOfSends(head)];
 }

@@ -24,12 +24,45 @@ describe("a thread that waits at a node which the graph has lost", () => {
     },
   );
 
+  test("an answer within a subgraph fails with the path of the node", async () => {
+    const { object, wait } = await testThread();
+    await wait("waits_within", { input: {} });
+    const { __error__ } = await wait("waits_elsewhere_within", { command: { resume: "yes" } });
+    expect(__error__).toMatchObject({
+      error: "NodeRemovedError",
+      message: expect.stringMatching(/^The thread waits at "inner.ask", which this revision/),
+    });
+    await wait("waits_within", { command: { resume: "yes" } });
+    const { status, values } = (await object.getThread()) as ThreadRecord;
+    expect([status, values]).toEqual(["idle", { log: ["before", "yes", "after"] }]);
+  });
+
+  test("a run that continues before sent tasks fails with the name of their node", async () => {
+    const { wait } = await testThread();
+    await wait("sends_to_workers", { input: {}, interrupt_before: ["worker"] });
+    const { __error__ } = await wait("sends_to_helpers", { input: null });
+    expect(__error__).toMatchObject({
+      error: "NodeRemovedError",
+      message: expect.stringMatching(/^The thread waits at "worker", which this revision/),
+    });
+    expect(await wait("sends_to_workers", { input: null })).toEqual({
+      log: ["routed", "a", "b", "paid"],
+    });
+  });
+
   test("a new input begins anew", async () => {
     const { wait } = await testThread();
     await wait("waits", { input: {} });
     const { __interrupt__ } = await wait("waits_elsewhere", { input: {} });
     expect(__interrupt__).toMatchObject([{ value: "well?" }]);
   });
+});
+
+test("a breakpoint of a subgraph stops once, when the subgraph has lost a node", async () => {
+  const { wait } = await testThread();
+  await wait("waits_stopped", { input: {} });
+  const { __interrupt__ } = await wait("waits_stopped_elsewhere", { input: null });
+  expect(__interrupt__).toMatchObject([{ value: "well?" }]);
 });
 
 test("a thread that has ended waits at no node", async () => {

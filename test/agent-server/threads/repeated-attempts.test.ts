@@ -149,6 +149,21 @@ test.each([
   },
 );
 
+test("a breakpoint after sent tasks stops a run whose attempt is lost there, in each run of a thread", async () => {
+  const thread = await testThread();
+  const graph_id = "sends_to_workers";
+  const breakpoint = { interrupt_after: ["worker"] };
+  await thread.wait(graph_id, { ...INPUT, ...breakpoint });
+  await thread.wait(graph_id, { ...breakpoint, input: null });
+  const body = { ...INPUT, ...breakpoint, stream_mode: "updates" };
+  const after = await runAndCrash(thread, graph_id, body, isStop);
+  expect(after?.status).toBe("interrupted");
+  expect(await nextOf(thread)).toEqual(["pay"]);
+  const { log } = await thread.wait(graph_id, { ...breakpoint, input: null });
+  const once = ["routed", "a", "b", "paid"];
+  expect(log).toEqual([...once, ...once]);
+});
+
 test("a breakpoint that a run has passed does not stop its next attempt", async () => {
   const thread = await testThread();
   const breakpoint = { interrupt_after: ["plan"] };
