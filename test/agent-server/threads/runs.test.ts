@@ -285,22 +285,25 @@ test.each([
   ["looks", { context: { who: "ada" } }, '{"who":"ada"}'],
   ["looks_within", {}, '{"of":"graph"}'],
   ["looks_strictly", { config: { configurable: { who: "ada" } } }, "null"],
-])("the context of %s given %j is %s", async (graph, given, seen) => {
+])("the graph %s, run with %j, reads the context %s", async (graph, given, seen) => {
   const { wait } = await testThread();
   expect((await wait(graph, { input: {}, ...given })).log).toEqual([seen]);
 });
 
 test("a run with after_seconds starts when it is due", async () => {
   const { create, join, object } = await testThread();
+  const before = Date.now();
   const run = await create("echo", { input: hi, after_seconds: 1 });
   expect(run.status).toBe("pending");
-  expect(Date.parse(run.created_at)).toBeGreaterThan(Date.now());
+  const due = Date.parse(run.created_at);
+  expect(due).toBeGreaterThanOrEqual(before + 1000);
   await join(run.run_id);
+  expect(Date.now()).toBeGreaterThanOrEqual(due);
   expect((await object.getRun(run.run_id))?.status).toBe("success");
 });
 
 test("state can be updated as a node, and not while a run is in flight", async () => {
-  const { object, wait, create, join, revision } = await testThread();
+  const { object, wait, create, revision } = await testThread();
   await wait("steps", { input: {}, interrupt_before: ["c"] });
   const update = stateUpdate({ log: ["by hand"] }, "c");
   const updated = await object.updateState(update, revision);
@@ -309,12 +312,12 @@ test("state can be updated as a node, and not while a run is in flight", async (
     status: "idle",
     values: { log: ["a", "b", "by hand"] },
   });
-  const { run_id } = await create("steps", { input: { delay_ms: 50 } });
+  await create("steps", { input: { delay_ms: 10_000 } });
   expect(await object.updateState(update, revision)).toEqual({ ok: false, error: "busy" });
-  await join(run_id);
+  await object.deleteThread();
 });
 
-test("a state update that a run overtakes changes nothing", async () => {
+test("a state update beside a new run is stored before the run, or refused", async () => {
   const { object, wait, create, join, revision } = await testThread();
   await wait("steps", { input: {} });
   const update = stateUpdate({ log: ["late"] }, "c");
@@ -323,14 +326,17 @@ test("a state update that a run overtakes changes nothing", async () => {
     create("steps", { input: { delay_ms: 20 } }),
   ]);
   const { log } = await join(run.run_id);
-  // Either the update came first and the run went on from it, or it was refused.
+  // Either the update came first and the run continued from it, or it was refused.
   const expected = updated.ok ? ["a", "b", "c", "late"] : ["a", "b", "c"];
   expect(log).toEqual([...expected, "a", "b", "c"]);
 });
 
 test("a deleted thread ends its stream and takes nothing more", async () => {
   const { object, order, create } = await testThread();
-  const { run_id } = await create("steps", { input: { delay_ms: 300 } });
+  const { run_id } = await create("steps", {
+    input: { delay_ms: 10_000 },
+    stream_mode: "updates",
+  });
   const stream = await object.followRun(run_id, EVERYTHING);
   expect(await object.deleteThread()).toBe(true);
   expect(stream && namesOf(await readEvents(stream))).toEqual(["metadata"]);
