@@ -175,7 +175,7 @@ test(
   SLOW_MS,
 );
 
-describe("no byte of a run remains when its body was in R2, after the deletion of", () => {
+describe("a run whose body was in R2", () => {
   async function marked(): Promise<Scene & { text: string; run: WireRun }> {
     const one = await scene(TEXT);
     const text = marker();
@@ -186,7 +186,7 @@ describe("no byte of a run remains when its body was in R2, after the deletion o
   }
 
   test(
-    "its trace",
+    "leaves no byte after the deletion of its trace",
     async () => {
       const { text, run, ...one } = await marked();
       const before = await bodies(one);
@@ -207,7 +207,7 @@ describe("no byte of a run remains when its body was in R2, after the deletion o
   );
 
   test(
-    "its day",
+    "leaves no byte after the deletion of its day",
     async () => {
       const { text, ...one } = await marked();
       const key = { project_id: one.project, day: DAY, slot: 0 };
@@ -220,7 +220,7 @@ describe("no byte of a run remains when its body was in R2, after the deletion o
   );
 
   test(
-    "its project",
+    "leaves no byte after the deletion of its project",
     async () => {
       const { text, ...one } = await marked();
       const path = `/sessions/${one.project}`;
@@ -270,6 +270,7 @@ test(
     const expected = await warm(one);
     expect(expected).toHaveLength(ROWS);
     let isDead = true;
+    let crashes = 0;
     for (let at = 0; isDead; at++) {
       for (const isAfter of [false, true]) {
         let calls = 0;
@@ -282,10 +283,12 @@ test(
         });
         await after(2, () => move(one, dying));
         isDead = calls > at;
+        if (isDead) crashes += 1;
         await cool(one);
         expect([at, await warm(one)]).toEqual([at, expected]);
       }
     }
+    expect(crashes).toBeGreaterThan(3);
   },
   3 * SLOW_MS,
 );
