@@ -25,10 +25,11 @@ test.each([
   "%s is stored until its expires_at, and is deleted from then on",
   async (_, tier, days) => {
     const place = await scene(tier);
-    const run = wireRun(place.name, {}, { at: daysAgo(20) });
+    const started = daysAgo(20);
+    const run = wireRun(place.name, {}, { at: started });
     await send(place, run);
     const at = Date.parse((await expiryOf(place, run)) ?? "");
-    expect((at - daysAgo(20)) / 86_400_000).toBe(days - 0.5);
+    expect((at - started) / 86_400_000).toBe(days - 0.5);
     await expire(place, new Date(at - LATER_MS - 1));
     expect(await stored(place, run)).toEqual([true]);
     await expire(place, new Date(at));
@@ -38,8 +39,9 @@ test.each([
 
 test("feedback of a run moves the expires_at of its whole trace", async () => {
   const place = await scene("shortlived");
-  const root = wireRun(place.name, {}, { at: daysAgo(1) });
-  const child = wireRun(place.name, {}, { at: daysAgo(1) + 1, parent: root });
+  const at = daysAgo(1);
+  const root = wireRun(place.name, {}, { at });
+  const child = wireRun(place.name, {}, { at: at + 1, parent: root });
   await send(place, root, child);
   const before = Date.parse((await expiryOf(place, root)) ?? "");
   await rate(place, child);
@@ -47,10 +49,11 @@ test("feedback of a run moves the expires_at of its whole trace", async () => {
   expect((after - before) / 86_400_000).toBe(400 - 14);
 });
 
-test("a trace on legal hold, and one whose root has not arrived, have none", async () => {
+test("a trace on legal hold has no expires_at, nor has one whose root has not arrived", async () => {
   const place = await scene("shortlived");
-  const root = wireRun(place.name, {}, { at: daysAgo(1) });
-  const child = wireRun(place.name, {}, { at: daysAgo(1) + 1, parent: root });
+  const at = daysAgo(1);
+  const root = wireRun(place.name, {}, { at });
+  const child = wireRun(place.name, {}, { at: at + 1, parent: root });
   await send(place, child);
   expect(await expiryOf(place, root)).toBeNull();
   await send(place, root);
