@@ -12,7 +12,11 @@ import { commitFolder, publishExamples } from "../../local/git/repositories.ts";
 const run = promisify(execFile);
 const PASSWORD = "a-password";
 const EXAMPLE = "examples/echo.git";
-const ENV = { ...process.env, GIT_TERMINAL_PROMPT: "0", GIT_CONFIG_GLOBAL: "/dev/null" };
+/** The tests match texts of git, so they need its untranslated ones. */
+const ENV = {
+  ...process.env,
+  ...{ LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", GIT_CONFIG_GLOBAL: "/dev/null" },
+};
 
 let folder: string;
 let clone: string;

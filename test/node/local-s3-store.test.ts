@@ -46,6 +46,7 @@ test("a write that was lost before its end leaves the former object, and no file
   await put("former");
   const files = await readdir(join(dir, "one"));
   const hash = files.find((name) => /^\w+\.json$/.test(name))?.replace(".json", "");
+  expect(hash).toBeDefined();
   for (const lost of ["0123", "draft"])
     await writeFile(join(dir, "one", `${hash}.${lost}`), "lost");
   expect(await contentOf(await openStore(dir))).toBe("former");
