@@ -5,7 +5,7 @@ import { Fragment, jsx, jsxs } from "../../src/console/jsx-runtime.ts";
 const SPOOF = "\u202Egnp.exe";
 const SHOWN = "\\u{202e}gnp.exe";
 
-test("texts and descriptions of elements are shown with their hidden marks", () => {
+test("the JSX runtime escapes invisible characters in texts, titles and labels", () => {
   const link = jsx("a", { children: SPOOF, title: SPOOF, "aria-label": SPOOF, href: "/a" });
   expect(link.props).toEqual({ children: SHOWN, title: SHOWN, "aria-label": SHOWN, href: "/a" });
   const linked = jsx(forwardRef(Shown) as never, { children: SPOOF, title: SPOOF } as object);
@@ -18,7 +18,7 @@ function Shown({ children }: { children: string }) {
   return children;
 }
 
-test("other properties stay the same objects", () => {
+test("the JSX runtime leaves field values, clean children and props of functions unchanged", () => {
   const value = jsx("input", { value: SPOOF, placeholder: "Name" });
   expect(value.props).toEqual({ value: SPOOF, placeholder: "Name" });
   const children = ["a", jsx("b", {})];

@@ -152,7 +152,7 @@ test("a span that arrives while the location of its deleted trace is deleted has
   expect(await status(ours.viewer, late)).toBe(200);
 });
 
-test("ids that a full object refuses are found in the next ones, and deleted from all", async () => {
+test("run ids that a full LocationObject refuses are found in the next objects, and deleted from all", async () => {
   const ours = await workspace();
   LOCATION_SIZE.of.set(ours.workspace_id, 4);
   const made = Array.from({ length: 10 }, (_, n) =>

@@ -47,7 +47,7 @@ test("a sketch of a million values stays small", () => {
   expect(sketch.quantile(0.5)).toBeLessThan(503_000);
 });
 
-test("decimals add up without a float's dust", () => {
+test("sums of decimals have no rounding error", () => {
   const sum = new DecimalSum();
   expect(sum.toText()).toBeNull();
   for (const text of ["0.1", "0.2", null, "-0.05", "1", "0.000000000000000000001"]) sum.add(text);

@@ -47,22 +47,23 @@ describe("authentication", () => {
     });
   });
 
-  test.each(["crash", "nameless"])(
-    "%s: an invalid result is a 500 without details",
-    async (token) => {
-      const { status, text } = await agent.as(token)("/threads", { json: {} });
-      expect([status, text]).toEqual([500, "Internal Server Error"]);
-    },
-  );
+  test.each([
+    ["throws", "crash"],
+    ["returns no identity", "nameless"],
+  ])("an authenticate that %s is a 500 without details", async (_, token) => {
+    const { status, text } = await agent.as(token)("/threads", { json: {} });
+    expect([status, text]).toEqual([500, "Internal Server Error"]);
+  });
 
-  test.each(["crashes", "odd", "number"])(
-    "%s: a handler that throws or returns no filter is a 500 without details",
-    async (identity) => {
-      const thread_id = await newThread(anna);
-      const { status, text } = await agent.as(identity)(`/threads/${thread_id}`);
-      expect([status, text]).toEqual([500, "Internal Server Error"]);
-    },
-  );
+  test.each([
+    ["throws", "crashes"],
+    ["returns undefined in a filter", "odd"],
+    ["returns a number", "number"],
+  ])("a handler that %s is a 500 without details", async (_, identity) => {
+    const thread_id = await newThread(anna);
+    const { status, text } = await agent.as(identity)(`/threads/${thread_id}`);
+    expect([status, text]).toEqual([500, "Internal Server Error"]);
+  });
 
   test("an error of a handler is in the deployment's log", async () => {
     await agent.as("crash")("/threads", { json: {} });
@@ -217,7 +218,7 @@ describe("graphs receive the user", () => {
     expect(JSON.stringify(values)).not.toContain("langgraph_auth_");
   });
 
-  test("a queued run has the user who queued it", async () => {
+  test("a run has the user who created it, also on a thread with another user's run", async () => {
     const thread_id = await newThread(anna);
     const wait = { assistant_id: "tokens", input: { text: "one two three" } };
     await anna(`/threads/${thread_id}/runs`, { json: wait });
@@ -367,7 +368,7 @@ describe("published authorization bypasses of other servers", () => {
     expect(own.json).toMatchObject({ thread_id, metadata: { secret: "soup" } });
   });
 
-  test("creating an existing assistant gives no access to it either", async () => {
+  test("creating an existing assistant gives no access to it", async () => {
     const made = { json: { graph_id: "echo", config: { tags: ["secret"] } } };
     const assistant_id = await idOf(anna("/assistants", made), "assistant_id");
     const json = { graph_id: "echo", assistant_id, if_exists: "do_nothing" };
@@ -440,7 +441,7 @@ describe("published authorization bypasses of other servers", () => {
     }
   });
 
-  test("the deletion of an assistant keeps the threads of other users", async () => {
+  test("a user whose threads:delete has a filter cannot delete an assistant with its threads", async () => {
     const made = { json: { graph_id: "echo" } };
     const assistant_id = await idOf(anna("/assistants", made), "assistant_id");
     const gone = await anna(`/assistants/${assistant_id}?delete_threads=true`, {

@@ -83,7 +83,7 @@ test("a stream has the lines of its filter, also those that are printed later", 
   );
 });
 
-test("a read passes lines that do not match, so that the next one does not scan them again", async () => {
+test("a read of an agent's log skips lines that do not match, and the next read does not scan them", async () => {
   const { object, print } = await printing();
   const other = newId();
   await print(3);
