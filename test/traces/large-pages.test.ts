@@ -1,7 +1,11 @@
+import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { ApiError, readFailure } from "../../src/console/api/errors.ts";
 import { toStoppedPage } from "../../src/console/pages/traces/list/trace-row.ts";
+import { jobContext } from "../../src/shared/context.ts";
 import { TracePartition } from "../../src/traces/object/object.ts";
+import { requestBodies } from "../../src/traces/otlp/outgoing/request-batches.ts";
+import { decodeProtobuf } from "../../src/traces/otlp/protobuf.ts";
 import { fillBudget } from "../support/memory-budget.ts";
 import { api, workspace } from "../support/workspace.ts";
 import { batch, patch, projectId, type WireRun, wireRun } from "./support/runs.ts";
@@ -143,6 +147,23 @@ test("a client pages past a run whose payloads exceed an answer, with the cursor
   expect([rest.runs.map(({ id }) => id), rest.cursors.next]).toEqual([[last.id], null]);
   const changed = await changes(await cursorOf(await changes(next_cursor)));
   expect(await changed.json()).toMatchObject({ items: [], has_more: false });
+});
+
+test("spans of a trace are sent beyond a run whose payloads exceed an answer", async () => {
+  const { editor: key, workspace_id } = await workspace();
+  const half = "x".repeat(13 * 1024 * 1024);
+  const start = Date.now();
+  const root = wireRun("sent", { inputs: { half } }, { at: start });
+  const child = wireRun("sent", {}, { at: start + 1, parent: root });
+  await batch(key, [root]);
+  await patch(key, root.id, { outputs: { half } });
+  await batch(key, [child]);
+  const ctx = jobContext(env, workspace_id, "otlp");
+  const bodies: Uint8Array[] = [];
+  for await (const body of requestBodies(ctx, root.id, {})) bodies.push(body);
+  const spans = bodies.flatMap((body) => decodeProtobuf(body).spans);
+  const texts = spans.map(({ attributes }) => Object.fromEntries(attributes)["gen_ai.prompt"]);
+  expect(texts).toEqual([expect.stringContaining("too large"), '{"question":"why"}']);
 });
 
 test("a search that reaches its limit without a run is refused with the cursor to continue", async () => {

@@ -1,12 +1,17 @@
 import type { Context } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
 import { type CallerSpan, parseTraceparent } from "../../../shared/metrics/trace-context.ts";
-import { findPage } from "../../query/query-service.ts";
+import { PAYLOADS, type PayloadName } from "../../changes.ts";
+import type { RunsQueryRequest } from "../../query/query-schema.ts";
+import { type FoundRuns, findPage } from "../../query/query-service.ts";
 import type { OtlpSpan } from "../span.ts";
 import { encodeSpans } from "./encode.ts";
 import { SPAN_FIELDS, toSpan } from "./from-run.ts";
 
 const FIELDS = ["id", "trace_id", "name", "run_type", "start_time", ...SPAN_FIELDS];
+const SMALL_FIELDS = FIELDS.filter((name) => !PAYLOADS.includes(name as PayloadName));
 const PAGE = 100;
+const TOO_LARGE = "The payloads of this run are too large to be sent.";
 /** Limit of a request: receivers accept at least so much. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -20,11 +25,22 @@ export async function* requestBodies(
   let cursor: string | undefined;
   do {
     const query = { trace: trace_id, select: FIELDS, limit: PAGE, order: "asc" as const, cursor };
-    const { runs, next } = await findPage(ctx, query);
+    const { runs, next } = await findPayloads(ctx, query);
     const spans = runs.map((run) => toSpan(run, caller));
     yield* split(spans, new Map(Object.entries(resource)));
     cursor = next ?? undefined;
   } while (cursor !== undefined);
+}
+
+/** Returns a page. A run whose payloads exceed an answer is alone on its page, with a note in their place. */
+async function findPayloads(ctx: Context, query: RunsQueryRequest): Promise<FoundRuns> {
+  try {
+    return await findPage(ctx, query);
+  } catch (error) {
+    if (AppError.from(error).code !== "too_large") throw error;
+    const { runs, next } = await findPage(ctx, { ...query, select: SMALL_FIELDS, limit: 1 });
+    return { runs: runs.map((run) => ({ ...run, inputs: { left_out: TOO_LARGE } })), next };
+  }
 }
 
 /** Returns the span of the program that called the agent, which the root of the trace names. */
