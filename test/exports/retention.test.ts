@@ -1,9 +1,13 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { isBeingExported } from "../../src/exports/rows.ts";
-import type { ExportRow } from "../../src/exports/table.ts";
+import { bulk_export_files, type ExportRow } from "../../src/exports/table.ts";
+import { database } from "../../src/shared/context.ts";
+import { newId } from "../../src/shared/storage/ids.ts";
 import { sweepExpiredTraces } from "../../src/traces/deletion/expiry.ts";
+import type { ScanChunk } from "../../src/traces/scan/scan-service.ts";
 import { DAY_MS, daysAgo, expire, rows } from "../traces/support/expiry.ts";
+import { catalogue } from "../traces/support/runs.ts";
 import {
   cancel,
   carryOn,
@@ -59,8 +63,31 @@ test("an export that was cancelled keeps no trace", async () => {
   expect(await rows("partitions", place)).toBe(0);
 });
 
+const ANOTHER_TIME = { start_us: daysAgo(399) * 1000, end_us: daysAgo(398) * 1000 };
+
+test.each([
+  ["is to be written keeps its traces", "WAITING", 1],
+  ["is written keeps no trace", "COMPLETED", 0],
+] as const)("a day whose late rows an export has in a file that %s", async (_, status, kept) => {
+  const place = await agedProject(await exporter());
+  const { id, workspace_id } = await order(place.ours, place.project_id, ANOTHER_TIME);
+  const [row] = (await catalogue(place.project_id)).results;
+  const { project_id } = place;
+  const partition = { project_id, day: row?.day ?? "", slot: row?.slot ?? 0 };
+  const chunk = { partition, from_us: 0, to_us: 1, rows: 1, bytes: 1 } as unknown as ScanChunk;
+  await database(env)
+    .insert(bulk_export_files)
+    .values({
+      ...{ id: newId(), bulk_export_id: id, workspace_id, number: 0, key: "late-00000", chunk },
+      ...{ rows_planned: 1, status, token: 0, retry_number: 0, retry_limit: 20 },
+      ...{ rows_written: 0, bytes_written: 0, updated_at: new Date().toISOString() },
+    });
+  await expire(place, DUE);
+  expect(await rows("partitions", place)).toBe(kept);
+});
+
 test.each<[string, Partial<ExportRow>]>([
-  ["of another time", { start_us: daysAgo(399) * 1000, end_us: daysAgo(398) * 1000 }],
+  ["of another time", ANOTHER_TIME],
   ["that has not ended for six days", { created_at: WEEK_BEFORE, updated_at: WEEK_BEFORE }],
   ["of another workspace", { workspace_id: crypto.randomUUID() }],
   ["that is a schedule", { status: "INTERVAL_SCHEDULED", interval_hours: 1, end_us: null }],
