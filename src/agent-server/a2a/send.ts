@@ -18,7 +18,7 @@ import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";
 import { type ResultFormat, stateOf, type TaskSnapshot, toTask } from "./task.ts";
-import { deleteTask, saveTask, type TaskRow } from "./task-rows.ts";
+import { deleteTask, insertTask, replaceRun, type TaskRow } from "./task-rows.ts";
 import { openTask, readTask } from "./task-status.ts";
 
 /** Modes of the events that a stream of a task has. */
@@ -62,7 +62,7 @@ export async function streamMessage(
   const { task_id, thread_id } = row;
   const { updated_at } = made;
   const task: TaskSnapshot = {
-    ...{ task_id, thread_id, status: "pending", updated_at },
+    ...{ task_id, thread_id, run_id: row.run_id, status: "pending", updated_at },
     ...{ error: null, values: null, interrupts: [] },
   };
   return { events: toTaskEvents(id, task, toStream(events), () => readTask(ctx, row), format) };
@@ -74,14 +74,25 @@ async function acceptAs<T>(
   { row, former }: Planned,
   accept: () => Promise<T>,
 ): Promise<T> {
-  await saveTask(ctx, row);
+  if (!former) await insertTask(ctx, row);
+  else if (!(await replaceRun(ctx, former, row))) throw outdated(row);
   try {
     return await accept();
   } catch (error) {
-    const isRefused = AppError.from(error).status < 500;
-    if (isRefused) await (former ? saveTask(ctx, former) : deleteTask(ctx, row));
-    throw error;
+    const { status, code } = AppError.from(error);
+    if (status < 500) await restore(ctx, row, former);
+    throw former && code === "conflict" ? outdated(row) : error;
   }
+}
+
+async function restore(ctx: Context, row: TaskRow, former: TaskRow | null): Promise<void> {
+  if (former) await replaceRun(ctx, row, former);
+  else await deleteTask(ctx, row);
+}
+
+function outdated({ task_id }: TaskRow): RpcError {
+  const text = `Task ${task_id} has received another message: read it again.`;
+  return new RpcError(A2A_ERRORS.unsupported_operation, text);
 }
 
 async function plan(ctx: Context, target: A2aTarget, sendParams: SendParams): Promise<Planned> {
@@ -94,7 +105,7 @@ async function plan(ctx: Context, target: A2aTarget, sendParams: SendParams): Pr
   if (message.parts.some(({ kind }) => kind === "file")) {
     throw new RpcError(A2A_ERRORS.content_type_not_supported, "Files are not supported");
   }
-  const { task, former, body } = message.taskId
+  const { task, former, after_run_id, body } = message.taskId
     ? await answered(ctx, agent.deployment_id, message, message.taskId)
     : await asNewTask(ctx, target, message);
   const { assistant_id } = target;
@@ -103,20 +114,19 @@ async function plan(ctx: Context, target: A2aTarget, sendParams: SendParams): Pr
     ...{ stream_mode: TASK_MODES, stream_subgraphs: true, ...body },
   });
   const { workspace_id } = ctx.caller;
-  const row = { ...task, deployment_id: agent.deployment_id, workspace_id, created_at: "" };
-  return {
-    row,
-    former,
-    run,
-    target: { ...target, thread_id: task.thread_id, run_id: task.run_id },
-  };
+  const created_at = new Date().toISOString();
+  const row = { ...task, deployment_id: agent.deployment_id, workspace_id, created_at };
+  const { thread_id, run_id } = task;
+  return { row, former, run, target: { ...target, thread_id, run_id, after_run_id } };
 }
 
 async function asNewTask(ctx: Context, target: A2aTarget, { parts, messageId, ...at }: Message) {
   if (textsOf(parts).length > 0) await assertTakesText(ctx, target);
   const run_id = newId();
-  const task = { task_id: run_id, run_id, thread_id: at.contextId ?? newId() };
-  return { task, former: null, body: { input: toInput(parts, messageId) } };
+  const thread_id = at.contextId ?? newId();
+  const task = { task_id: run_id, run_id, thread_id, former_run_id: null };
+  const body = { input: toInput(parts, messageId) };
+  return { task, former: null, after_run_id: undefined, body };
 }
 
 /** A message to a task resumes its interrupt, or continues it where it stopped. */
@@ -144,7 +154,9 @@ async function answered(
   const answer =
     task.interrupts.length > 0 ? { command: { resume: toResume(parts) } } : { input: null };
   const body = { ...answer, multitask_strategy: "reject" };
-  return { task: { task_id, thread_id, run_id: newId() }, former: row, body };
+  const { run_id: after_run_id } = task;
+  const next = { task_id, thread_id, run_id: newId(), former_run_id: after_run_id };
+  return { task: next, former: row, after_run_id, body };
 }
 
 /** Text becomes `messages`. Rejects it when the input schema has no such field. */

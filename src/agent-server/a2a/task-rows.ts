@@ -28,28 +28,27 @@ export async function findTask(
   return row ?? null;
 }
 
-/** Updates the run of an existing task. */
-export async function saveTask(
-  ctx: Context,
-  row: Omit<TaskRow, "workspace_id" | "created_at">,
-): Promise<void> {
-  const { workspace_id } = ctx.caller;
-  await ctx.db
-    .insert(a2a_tasks)
-    .values({ ...row, workspace_id, created_at: new Date().toISOString() })
-    .onConflictDoUpdate({
-      target: [a2a_tasks.deployment_id, a2a_tasks.task_id],
-      set: { run_id: row.run_id },
-      setWhere: eq(a2a_tasks.workspace_id, workspace_id),
-    });
+export async function insertTask(ctx: Context, row: TaskRow): Promise<void> {
+  await ctx.db.insert(a2a_tasks).values(row);
 }
 
-export async function deleteTask(
-  ctx: Context,
-  { deployment_id, task_id }: Pick<TaskRow, "deployment_id" | "task_id">,
-): Promise<void> {
-  const isIts = and(eq(a2a_tasks.deployment_id, deployment_id), eq(a2a_tasks.task_id, task_id));
-  await ctx.db.delete(a2a_tasks).where(and(isIts, inWorkspace(ctx, a2a_tasks)));
+/** Compare-and-set on the run of the task. @returns `false` when another request has changed it, or deleted the task */
+export async function replaceRun(ctx: Context, from: TaskRow, to: TaskRow): Promise<boolean> {
+  const { run_id, former_run_id } = to;
+  const updated = await ctx.db
+    .update(a2a_tasks)
+    .set({ run_id, former_run_id })
+    .where(and(isTask(from), eq(a2a_tasks.run_id, from.run_id), inWorkspace(ctx, a2a_tasks)))
+    .returning({ run_id: a2a_tasks.run_id });
+  return updated.length > 0;
+}
+
+export async function deleteTask(ctx: Context, task: TaskRow): Promise<void> {
+  await ctx.db.delete(a2a_tasks).where(and(isTask(task), inWorkspace(ctx, a2a_tasks)));
+}
+
+function isTask({ deployment_id, task_id }: TaskRow) {
+  return and(eq(a2a_tasks.deployment_id, deployment_id), eq(a2a_tasks.task_id, task_id));
 }
 
 /** @returns whether all tasks of the deployment are deleted */

@@ -17,10 +17,11 @@ export async function openTask(
   return (await findTask(ctx, deployment_id, task_id)) ?? taskNotFound(task_id);
 }
 
-/** Falls back to the first run of a task whose next run was never created. */
+/** Falls back to the run before, and to the first one, of a task whose next run was never created. */
 export async function readTask(ctx: Context, row: TaskRow): Promise<TaskSnapshot> {
-  for (const run_id of new Set([row.run_id, row.task_id])) {
-    const task = await nullIfNotFound(readRun(ctx, row, run_id));
+  const { run_id, former_run_id, task_id } = row;
+  for (const id of new Set([run_id, former_run_id ?? task_id, task_id])) {
+    const task = await nullIfNotFound(readRun(ctx, row, id));
     if (task) return task;
   }
   return taskNotFound(row.task_id);
@@ -29,13 +30,12 @@ export async function readTask(ctx: Context, row: TaskRow): Promise<TaskSnapshot
 async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<TaskSnapshot> {
   const { deployment_id, task_id, thread_id } = row;
   const place = { deployment_id, thread_id };
-  const [run, thread, [newest]] = await Promise.all([
-    getRun(ctx, { ...place, run_id }),
-    getThread(ctx, deployment_id, thread_id),
-    listRuns(ctx, place, { limit: 1, offset: 0 }),
-  ]);
+  // In this order: the thread is not older than the end of the run, and no run has begun since.
+  const run = await getRun(ctx, { ...place, run_id });
+  const thread = await getThread(ctx, deployment_id, thread_id);
+  const [newest] = await listRuns(ctx, place, { limit: 1, offset: 0 });
   const { status, updated_at, error } = run;
-  const task = { task_id, thread_id, status, updated_at, error };
+  const task = { task_id, thread_id, run_id, status, updated_at, error };
   if (newest?.run_id !== run_id) {
     const { values = {}, next = [] } = await stateAfter(ctx, place, run_id);
     return { ...task, values, is_abandoned: next.length > 0, interrupts: [] };

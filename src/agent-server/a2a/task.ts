@@ -14,6 +14,7 @@ type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "inte
 export type TaskSnapshot = {
   task_id: string;
   thread_id: string;
+  run_id: string;
   status: RunStatus;
   updated_at: string;
   error: { error: string; message: string } | null;

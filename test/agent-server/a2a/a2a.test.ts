@@ -2,10 +2,16 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { toTaskEvents, toWaitedAnswer } from "../../../src/agent-server/a2a/stream.ts";
 import { type TaskSnapshot, V0_3 } from "../../../src/agent-server/a2a/task.ts";
-import { deleteTasksOf, sweepTasks } from "../../../src/agent-server/a2a/task-rows.ts";
+import {
+  deleteTasksOf,
+  findTask,
+  replaceRun,
+  sweepTasks,
+} from "../../../src/agent-server/a2a/task-rows.ts";
 import { AppError } from "../../../src/shared/errors.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
+import { systemContext } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -38,8 +44,8 @@ beforeAll(async () => {
 });
 
 const TASK: TaskSnapshot = {
-  ...{ task_id: "1", thread_id: "2", status: "pending", updated_at: "2026", error: null },
-  ...{ values: null, interrupts: [] },
+  ...{ task_id: "1", thread_id: "2", run_id: "1", status: "pending", updated_at: "2026" },
+  ...{ error: null, values: null, interrupts: [] },
 };
 
 const text = (words: string): Part => ({ kind: "text", text: words });
@@ -210,6 +216,51 @@ describe("a question", () => {
     const params = message([text("yes")], { taskId: refused.id, contextId });
     expect((await call("ask", "message/send", params)).error?.code).toBe(-32602);
     expect((await get(refused.id))?.status.state).toBe("input-required");
+  });
+});
+
+describe("a second question", () => {
+  const taskOf = async (id: string) => {
+    const row = await findTask(systemContext(ours.workspace_id), deployment_id, id);
+    if (!row) throw new Error("The task was not saved.");
+    return row;
+  };
+
+  test("is answered after an answer whose run was never created", async () => {
+    const { id } = await send_("interrupts_in_turn", [data({ delay_ms: 0 })]);
+    await send_("interrupts_in_turn", [text("one")], { taskId: id });
+    const row = await taskOf(id);
+    const lost = { ...row, run_id: crypto.randomUUID(), former_run_id: row.run_id };
+    expect(await replaceRun(systemContext(ours.workspace_id), row, lost)).toBe(true);
+    expect((await get(id))?.status).toMatchObject({
+      state: "input-required",
+      message: { parts: [text("second?")] },
+    });
+    const ended = await send_("interrupts_in_turn", [text("two")], { taskId: id });
+    expect(ended.artifacts[0]?.parts[0]?.data).toMatchObject({
+      log: ["first? one", "rested", "second? two"],
+    });
+  });
+
+  test("is not answered by the second of two answers to the first", async () => {
+    const { id } = await send_("interrupts_in_turn", [data({ delay_ms: 0 })]);
+    const before = await taskOf(id);
+    const answers = await Promise.all(
+      ["one", "two"].map((word) =>
+        call("interrupts_in_turn", "message/send", message([text(word)], { taskId: id })),
+      ),
+    );
+    const [refused] = answers.filter(({ error }) => error);
+    const [answered] = answers.filter(({ result }) => result);
+    expect(refused?.error?.code).toBe(-32004);
+    expect(answered?.result?.status).toMatchObject({
+      state: "input-required",
+      message: { parts: [text("second?")] },
+    });
+    expect(await get(id)).toMatchObject({ status: { state: "input-required" } });
+    // A request that has read the task before the answer comes too late.
+    const late = { ...before, run_id: crypto.randomUUID() };
+    expect(await replaceRun(systemContext(ours.workspace_id), before, late)).toBe(false);
   });
 });
 

@@ -1,0 +1,1 @@
+ALTER TABLE `a2a_tasks` ADD `former_run_id` text;
