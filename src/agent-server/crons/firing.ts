@@ -1,12 +1,13 @@
 import { v7 } from "uuid";
 import { appendAgentLog } from "../../control-plane/deployments/logs/log-service.ts";
 import type { Context } from "../../shared/context.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError, nullIfNotFound } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
 import { isFinalRefusal, openAgent, principalContext } from "../access/service.ts";
 import { createRun } from "../threads/api/runs/run-service.ts";
 import { getThread } from "../threads/api/threads/service.ts";
 import { RunCreate } from "../threads/contract/requests/run-schema.ts";
+import { threadObject } from "../threads/object/stub.ts";
 import { RIGHTS_MAX_AGE_MS } from "./limits.ts";
 import type { CronRow, FiringOutcome, FiringResult } from "./records.ts";
 
@@ -31,12 +32,16 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringR
     const { code, message } = failure;
     if (isFinalRefusal(failure)) {
       log.warn("cron_disabled", { ...fields, code, message });
-      await logRefusal(env, cron, at, message);
+      await logFor(env, cron, at, { level: "ERROR", event: "cron_disabled", message });
       return notStarted("refused", message);
     }
-    const isFinal = FINAL.includes(code);
-    log.warn(isFinal ? "cron_firing_skipped" : "cron_firing_delayed", { ...fields, code, message });
-    return notStarted(isFinal ? "skipped" : "retry", message);
+    if (!FINAL.includes(code)) {
+      log.warn("cron_firing_delayed", { ...fields, code, message });
+      return notStarted("retry", message);
+    }
+    log.warn("cron_firing_skipped", { ...fields, code, message });
+    await logFor(env, cron, at, { level: "WARNING", event: "cron_firing_skipped", message });
+    return notStarted("skipped", message);
   }
 }
 
@@ -44,10 +49,24 @@ export function notStarted(outcome: FiringOutcome, message: string | null): Firi
   return { outcome, run_id: null, thread_id: null, message };
 }
 
-/** The key deduplicates the line when a firing is retried. */
-async function logRefusal(env: Env, { cron_id, deployment_id }: CronRow, at: number, why: string) {
-  const message = `Cron ${cron_id} was disabled, because its principal can no longer start runs: ${why} To enable it, update it with another API key.`;
-  const line = { level: "ERROR", message, key: `cron_disabled ${cron_id} ${at}` } as const;
+type CronLine = {
+  level: "ERROR" | "WARNING";
+  event: "cron_disabled" | "cron_firing_skipped";
+  message: string;
+};
+
+/** Writes a line into the agent's log. The key deduplicates it when a firing is retried. */
+async function logFor(
+  env: Env,
+  { cron_id, deployment_id }: CronRow,
+  at: number,
+  { level, event, message }: CronLine,
+) {
+  const text =
+    event === "cron_disabled"
+      ? `Cron ${cron_id} was disabled, because its principal can no longer start runs: ${message} To enable it, update it with another API key.`
+      : `Cron ${cron_id} skipped its firing of ${new Date(at).toISOString()}: ${message}`;
+  const line = { level, message: text, key: `${event} ${cron_id} ${at}` };
   await appendAgentLog(env, deployment_id, line).catch((error: unknown) =>
     log.error("agent_log_not_written", error, { cron_id, deployment_id }),
   );
@@ -58,12 +77,11 @@ const FINAL: string[] = [
   ...["not_found", "conflict", "invalid_request", "bad_request", "forbidden", "quota_exceeded"],
 ];
 
-function readTarget(ctx: Context, { deployment_id, thread_id }: CronRow): Promise<unknown> {
-  if (thread_id === null) return openAgent(ctx, deployment_id, "write");
-  return getThread(ctx, deployment_id, thread_id);
-}
-
-/** Reads the target after a failure alone. @returns `null` when the thread or the deployment is gone */
+/**
+ * Starts a run. The thread and the deployment are read after a failure alone.
+ * @returns `null` when one of them is gone
+ * @throws AppError 403 when the thread is hidden from the principal
+ */
 async function unlessEnded<T>(
   ctx: Context,
   cron: CronRow,
@@ -74,20 +92,29 @@ async function unlessEnded<T>(
   } catch (error) {
     const failure = AppError.from(error);
     // A missing assistant or graph ends no cron.
-    if (failure.code !== "not_found" || (await targetExists(ctx, cron))) throw failure;
+    if (failure.code !== "not_found" || (await isFound(ctx, cron))) throw failure;
+    if (await exists(ctx, cron)) throw hiddenThread(failure);
     return null;
   }
 }
 
-async function targetExists(ctx: Context, cron: CronRow): Promise<boolean> {
-  try {
-    await readTarget(ctx, cron);
-    return true;
-  } catch (error) {
-    const failure = AppError.from(error);
-    if (failure.code === "not_found") return false;
-    throw failure;
-  }
+function hiddenThread(cause: AppError): AppError {
+  return new AppError("forbidden", "Its thread is hidden from its principal.", { cause });
+}
+
+/** Whether the principal finds the deployment and the thread. */
+async function isFound(ctx: Context, { deployment_id, thread_id }: CronRow): Promise<boolean> {
+  const read: Promise<unknown> =
+    thread_id === null
+      ? openAgent(ctx, deployment_id, "write")
+      : getThread(ctx, deployment_id, thread_id);
+  return (await nullIfNotFound(read)) !== null;
+}
+
+async function exists(ctx: Context, { deployment_id, thread_id }: CronRow): Promise<boolean> {
+  const agent = await nullIfNotFound(openAgent(ctx, deployment_id, "write"));
+  if (agent === null || thread_id === null) return false;
+  return (await threadObject(ctx.env, deployment_id, thread_id).getThread()) !== null;
 }
 
 export function toInput({ payload, metadata, cron_id, assistant_id, on_run_completed }: CronRow) {

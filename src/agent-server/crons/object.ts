@@ -167,17 +167,24 @@ export class CronObject extends DurableObject<Env> {
     else this.#disable(cron, fired);
   }
 
-  /** Keeps a cron enabled when a change has replaced its principal. */
+  /** Repeats the firing when a change has replaced the principal of the cron. */
   #disable(cron: CronRow, refused: CronRow): void {
     const isSame = JSON.stringify(cron.principal) === JSON.stringify(refused.principal);
-    const change = isSame ? { enabled: false, updated_at: Date.now() } : {};
-    const changed = { ...cron, ...change };
-    this.#crons.put({ ...changed, ...nextOf(changed, Date.now()) });
+    const disabled = { ...cron, enabled: false, updated_at: Date.now() };
+    const next = isSame
+      ? { ...disabled, ...nextOf(disabled, Date.now()) }
+      : { ...cron, tries: 0, retry_at: null };
+    this.#crons.put(next);
   }
 
+  /** Replaces the repetition of an alarm that a crash ends, so the next one is not long after the firings under way. */
   #arm() {
-    const next = this.#nextDue();
-    this.#alarmAt = next === null ? null : Math.max(next, Date.now());
+    const isFiring = this.#pool.cronIds().length > 0;
+    const next = Math.min(
+      this.#nextDue() ?? Number.POSITIVE_INFINITY,
+      isFiring ? Date.now() + DEADLINE_MS : Number.POSITIVE_INFINITY,
+    );
+    this.#alarmAt = Number.isFinite(next) ? Math.max(next, Date.now()) : null;
     if (this.#alarmAt === null) void this.ctx.storage.deleteAlarm();
     else void this.ctx.storage.setAlarm(this.#alarmAt);
   }

@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { MAX_CRONS } from "../../../src/agent-server/crons/limits.ts";
+import { DEADLINE_MS, MAX_CRONS } from "../../../src/agent-server/crons/limits.ts";
 import { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { countWork } from "../../support/counted-work.ts";
@@ -30,8 +30,12 @@ afterEach(async () => {
 
 async function agent() {
   const { deployment_id } = await testDeployment(owner.workspace_id);
-  const call = async <T>(path: string, json?: unknown) => {
-    const sent = { key: owner.admin, ...(json !== undefined && { json }) };
+  const call = async <T>(path: string, json?: unknown, method?: string) => {
+    const sent = {
+      key: owner.admin,
+      ...(json !== undefined && { json }),
+      ...(method && { method }),
+    };
     const response = await api(`/agents/${deployment_id}${path}`, sent);
     expect([path, response.status]).toEqual([path, 200]);
     return response.json<T>();
@@ -151,7 +155,7 @@ test("a slow and a failing firing delay no other one, not even one that is due l
 });
 
 test("an alarm that a crash ends halfway continues, and starts each run once", async () => {
-  const { deployment_id, busyThread, cronOn, sql, due, tick, cronsOfRuns } = await agent();
+  const { deployment_id, call, busyThread, cronOn, sql, due, tick, cronsOfRuns } = await agent();
   const [slow, other] = [await busyThread(), await busyThread()];
   const late = [await cronOn(slow), await cronOn(slow)].sort();
   const early = [await cronOn(other), await cronOn(other)].sort();
@@ -160,6 +164,13 @@ test("an alarm that a crash ends halfway continues, and starts each run once", a
   await due(at);
   const ticking = tick().catch(() => false);
   await expect.poll(() => cronsOfRuns(other)).toEqual(early);
+  // A change sets the alarm, which replaces the one that the platform would repeat.
+  const [changed] = late;
+  await call(`/runs/crons/${changed}`, { metadata: { by: "test" } }, "PATCH");
+  const alarm = await runInDurableObject(env.CRONS.getByName(deployment_id), (_, { storage }) =>
+    storage.getAlarm(),
+  );
+  expect(alarm).toBeLessThanOrEqual(Date.now() + DEADLINE_MS);
   const crash = runInDurableObject(env.CRONS.getByName(deployment_id), (_, state) =>
     state.abort("crashed"),
   );

@@ -5,6 +5,7 @@ import { and, eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fire } from "../../../src/agent-server/crons/firing.ts";
 import type { CronRow } from "../../../src/agent-server/crons/records.ts";
+import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { forgetActive } from "../../../src/control-plane/deployments/active.ts";
 import { revisions } from "../../../src/control-plane/deployments/table.ts";
 import { api_keys, memberships } from "../../../src/control-plane/workspaces/table.ts";
@@ -164,7 +165,7 @@ test("a firing is tried again while D1 is down", async () => {
 });
 
 test("a firing over a quota is skipped, and the cron stays enabled", async () => {
-  const { create, deployment_id, get } = await agent();
+  const { create, deployment_id, get, logs } = await agent();
   const cron = await create((await person(ours, "editor")).key);
   const row = await rowOf(deployment_id, cron);
   const put = (quotas: unknown[]) =>
@@ -176,18 +177,29 @@ test("a firing over a quota is skipped, and the cron stays enabled", async () =>
     outcome: "skipped",
     message: expect.stringMatching(/quota of 0/),
   });
+  expect(await logs()).toContain(`Cron ${cron.cron_id} skipped its firing of `);
   expect((await get(cron)).enabled).toBe(true);
 });
 
 describe("a cron of a user of the agent", () => {
-  async function userCron() {
+  async function userCron(on = "") {
     const { as, deployment_id, revision_id } = await agentWithUsers();
-    const { json } = await as("ada")("/runs/crons", { json: HOURLY });
+    const thread = (await as("ada")("/threads", { json: {} })).json as Thread;
+    const path = on === "thread" ? `/threads/${thread.thread_id}/runs/crons` : "/runs/crons";
+    const { json } = await as("ada")(path, { json: HOURLY });
     const cron = json as Cron;
     const fires = firing(deployment_id);
     const isEnabled = async () => (await rowOf(deployment_id, cron))?.enabled;
-    return { cron, deployment_id, revision_id, fires, isEnabled };
+    return { cron, thread, deployment_id, revision_id, fires, isEnabled };
   }
+
+  test("is disabled once its thread is hidden from the user", async () => {
+    const { cron, thread, deployment_id, fires, isEnabled } = await userCron("thread");
+    const object = threadObject(env, deployment_id, thread.thread_id);
+    await object.patchThread({ owner: "grace" });
+    await fires(cron);
+    expect(await isEnabled()).toBe(false);
+  });
 
   test("is disabled once the agent's own auth refuses the user", async () => {
     const { cron, deployment_id, fires, isEnabled } = await userCron();

@@ -130,9 +130,10 @@ export class LiveThread {
   async delete(isDue = () => true): Promise<boolean> {
     if (!this.open()) return false;
     const { temporary, deployment_id, thread_id } = this.store.thread.header();
-    // Precedes all other steps, so that a retry after a crash does what is left.
-    if (!temporary) await endThreadCrons(deployment_id, thread_id);
     await this.alarm.flushBeforeDeletion();
+    if (!this.open() || !isDue()) return false;
+    // The thread exists until its crons have ended, so that a retry after a crash does what is left.
+    if (!temporary) await endThreadCrons(deployment_id, thread_id);
     if (!this.open() || !isDue()) return false;
     const header = this.store.thread.header();
     this.loop.abandonAll();
