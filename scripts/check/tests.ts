@@ -7,13 +7,12 @@ import { lastLines, runCommand } from "./command.ts";
 import type { Outcome, TestFailure } from "./outcome.ts";
 
 /** The part of the JSON reporter's output that the check reads. */
-type Report = {
-  testResults: {
-    name: string;
-    status: "passed" | "failed";
-    message: string;
-    assertionResults: { fullName: string; status: string; failureMessages: string[] | null }[];
-  }[];
+type Report = { testResults: TestFile[] };
+type TestFile = {
+  name: string;
+  status: "passed" | "failed";
+  message: string;
+  assertionResults: { fullName: string; status: string; failureMessages: string[] | null }[];
 };
 
 /** Vitest's paragraph about an error that no test has caught: its text, and the file that ran. */
@@ -27,21 +26,22 @@ const MAX_PROCESS_LINES = 20;
 /** More than the cores: a test waits a quarter of its time. */
 const LANES = 3;
 
-type Attempt = { code: number; passed: number; failures: TestFailure[] };
+/** `passed`: number of passed tests by file. */
+type Attempt = { code: number; passed: Map<string, number>; failures: TestFailure[] };
 
-/** `shards`: runs of Vitest with a worker each that divide the files; three are under way at a time. */
+/** `shards`: number of Vitest processes that share the files, each with one worker. `LANES` of them run at once. */
 export async function runTests(project: string, log: string, shards = 1): Promise<Outcome> {
   const first = await attemptShards(project, shards, log);
-  const { passed } = first;
+  const passed = countTests(first.passed);
   if (first.code === 0) return { passed, failures: [], flaky: [] };
   const files = [...new Set(first.failures.map(({ file }) => file))];
   if (files.some((file) => !isTest(file))) return { passed, failures: first.failures, flaky: [] };
   console.log(`Again, alone: ${files.join(" ")}`);
   const alone = ["--maxWorkers", "1", ...files];
-  const second = await attempt(project, alone, `${log}.again.json`, log);
+  const second = await attempt(project, alone, `${log}.again.json`, `${log}.again`);
   const failing = new Set(second.failures.map(({ file }) => file));
   return {
-    passed: passed + second.passed,
+    passed: countTests(new Map([...first.passed, ...second.passed])),
     failures: second.failures,
     flaky: first.failures.filter(({ file }) => !failing.has(file)),
   };
@@ -56,7 +56,7 @@ async function attemptShards(project: string, shards: number, log: string): Prom
   });
   return {
     code: Math.max(...attempts.map(({ code }) => code)),
-    passed: attempts.reduce((sum, { passed }) => sum + passed, 0),
+    passed: new Map(attempts.flatMap(({ passed }) => [...passed])),
     failures: attempts.flatMap(({ failures }) => failures),
   };
 }
@@ -78,20 +78,22 @@ async function attempt(
   const failures = report.testResults.flatMap(failuresOf);
   if (failures.some(({ error }) => error === UNFINISHED)) await printProcessEnds(log);
   if (code !== 0) failures.push(...(await unhandledErrors(log)));
-  // Its files are unknown, and no other may stand for them.
+  // The failed files are unknown, so nothing can run again.
   if (code !== 0 && failures.length === 0) failures.push(await unknownFailure(log));
-  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
-  const passed = tests.filter(({ status }) => status === "passed").length;
-  return { code, passed, failures };
+  return { code, passed: new Map(report.testResults.map(passedOf)), failures };
 }
 
-/** An aborted run writes no report. */
+function countTests(passed: ReadonlyMap<string, number>): number {
+  return [...passed.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** @returns an empty report when the run was aborted: Vitest writes it at the end. */
 async function readReport(json: string): Promise<Report> {
   const text = await readFile(json, "utf8").catch(() => '{"testResults":[]}');
   return JSON.parse(text) as Report;
 }
 
-function failuresOf({ name, status, message, assertionResults }: Report["testResults"][number]) {
+function failuresOf({ name, status, message, assertionResults }: TestFile) {
   const file = relative(process.cwd(), name);
   const failed = assertionResults.filter((test) => test.status === "failed");
   if (failed.length === 0 && status === "failed")
@@ -99,6 +101,10 @@ function failuresOf({ name, status, message, assertionResults }: Report["testRes
   return failed.map(({ fullName, failureMessages }) => {
     return { file, test: fullName, error: (failureMessages ?? []).join("\n") };
   });
+}
+
+function passedOf({ name, assertionResults }: TestFile): [file: string, count: number] {
+  return [name, assertionResults.filter(({ status }) => status === "passed").length];
 }
 
 async function printProcessEnds(log: string): Promise<void> {
