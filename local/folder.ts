@@ -124,7 +124,6 @@ async function takeFile(file: string): Promise<number | null> {
   const own = (await identify(process.pid)) ?? "";
   while (!(await createWhole(file, own))) {
     const found = await readIfThere(file);
-    if (found === own) return null;
     if (found === null) continue;
     const holder = (await isHeld(found))
       ? Number.parseInt(found, 10)

@@ -64,3 +64,10 @@ test("a released folder can be claimed, and a claim is that of its process", asy
   expect(await holderOf(dir)).toBeNull();
   expect(await readdir(dir)).toEqual([]);
 });
+
+test("a process claims a folder once", async () => {
+  const release = await claim(dir);
+  await expect(claim(dir)).rejects.toThrow(`Process ${process.pid} already runs a stack`);
+  expect(await holderOf(dir)).toBe(process.pid);
+  await release();
+});
