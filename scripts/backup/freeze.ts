@@ -1,40 +1,41 @@
-// Stops the process that writes the data folder for a moment, with SIGSTOP. The files are then those that a SIGKILL
-// at that moment would leave. When the backup itself is killed then, the stack's watchdog restarts the process.
+// Stops the process that writes the data folder with SIGSTOP, while the backup copies files. The copy is then what a
+// crash at that moment would leave. If the backup is killed during the pause, the stack's watchdog restarts the
+// stopped process.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kill } from "../../local/processes/processes.ts";
-import { BackupError } from "./problem.ts";
+import { BackupError, MomentError } from "./problem.ts";
 
-const STOP_MS = 2000;
+const MAX_STOP_WAIT_MS = 2000;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Runs synchronous work while the process is stopped. Returns its result and the time of the stop. */
+/** Runs synchronous work while the process is stopped. Returns its result and the duration of the pause in milliseconds. */
 export async function whileStopped<T>(pid: number, work: () => T): Promise<[T, number]> {
   const started = performance.now();
-  const giveUp = () => {
+  const continueAndExit = () => {
     kill(pid, "SIGCONT");
     process.exit(1);
   };
-  for (const signal of SIGNALS) process.once(signal, giveUp);
+  for (const signal of SIGNALS) process.once(signal, continueAndExit);
   process.kill(pid, "SIGSTOP");
   try {
     // A thread in a system call finishes it before it stops.
-    const deadline = performance.now() + STOP_MS;
-    while (!isStopped(pid)) {
+    const deadline = performance.now() + MAX_STOP_WAIT_MS;
+    while (!areThreadsStopped(pid)) {
       if (performance.now() > deadline) throw new BackupError(`Process ${pid} did not stop.`);
       await sleep(1);
     }
     const result = work();
-    if (isStopped(pid)) return [result, performance.now() - started];
-    throw new BackupError(`Process ${pid} was continued by another program. Try again.`);
+    if (areThreadsStopped(pid)) return [result, performance.now() - started];
+    throw new MomentError(`Process ${pid} was continued by another program.`);
   } finally {
     kill(pid, "SIGCONT");
-    for (const signal of SIGNALS) process.off(signal, giveUp);
+    for (const signal of SIGNALS) process.off(signal, continueAndExit);
   }
 }
 
-function isStopped(pid: number): boolean {
+function areThreadsStopped(pid: number): boolean {
   if (process.platform !== "linux") {
     return execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).startsWith(
       "T",
@@ -42,7 +43,17 @@ function isStopped(pid: number): boolean {
   }
   const tasks = `/proc/${pid}/task`;
   return readdirSync(tasks).every((task) => {
-    const stat = readFileSync(`${tasks}/${task}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).search(/[TtZX]/) === 0;
+    const stat = readStat(`${tasks}/${task}/stat`);
+    return stat === null || stat.slice(stat.lastIndexOf(")") + 2).search(/[TtZX]/) === 0;
   });
+}
+
+/** @returns `null` for a thread that has ended since it was listed */
+function readStat(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+    throw error;
+  }
 }

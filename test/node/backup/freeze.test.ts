@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { whileStopped } from "../../../scripts/backup/freeze.ts";
+import { MomentError } from "../../../scripts/backup/problem.ts";
 import { eventually } from "../../support/eventually.ts";
 
 /** Writes a number to the first file, then the same number to the second, as fast as it can. */
@@ -61,6 +62,17 @@ test("a process whose files cannot be read continues", async () => {
     await expect(failing).rejects.toThrow("disk full");
     const before = ticks;
     await eventually(() => expect(ticks).toBeGreaterThan(before + 3));
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
+test("a pause that another program ends can be tried again", async () => {
+  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+  const pid = child.pid ?? 0;
+  try {
+    const ended = whileStopped(pid, () => process.kill(pid, "SIGCONT"));
+    await expect(ended).rejects.toThrow(MomentError);
   } finally {
     child.kill("SIGKILL");
   }
