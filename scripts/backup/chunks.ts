@@ -2,7 +2,6 @@
 import { open } from "node:fs/promises";
 import type { Bucket } from "./bucket.ts";
 import type { Codec } from "./codec.ts";
-import { chunkName } from "./manifest.ts";
 
 const CHUNK_BYTES = 4 * 1024 ** 2;
 const FILES_AT_ONCE = 8;
@@ -40,6 +39,10 @@ export function createChunks(bucket: Bucket, codec: Codec, stored: ReadonlySet<s
       return hashes;
     },
   };
+}
+
+export function chunkName(hash: string): string {
+  return `chunks/${hash.slice(0, 2)}/${hash}`;
 }
 
 async function* readChunks(file: string): AsyncGenerator<Uint8Array> {

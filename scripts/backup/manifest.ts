@@ -4,11 +4,15 @@ import type { Bucket } from "./bucket.ts";
 import type { Codec } from "./codec.ts";
 import { BackupError } from "./problem.ts";
 
+/** A relative path. No part of it is empty, `.` or `..`, so a restore writes only below its folder. */
 const Path = z.string().regex(/^(?!\.{0,2}(\/|$))(?!.*\/\.{0,2}(\/|$))[^\0]+$/s);
 
 const Manifest = z.object({
   format: z.literal(1),
-  /** Id of the first workspace: a prefix holds backups of one installation. */
+  /**
+   * Id of the first workspace, which identifies the installation. A prefix of the bucket holds backups of one
+   * installation only.
+   */
   installation: z.string(),
   region: z.string().nullable(),
   taken_at: z.iso.datetime(),
@@ -29,29 +33,29 @@ const Manifest = z.object({
 export type Manifest = z.infer<typeof Manifest>;
 export type FileEntry = Manifest["files"][number];
 
-/** A backup of the list, before its manifest is read. */
-export type BackupName = { name: string; taken_at: string; isEncrypted: boolean };
+/** Entry of the list of backups, which follows from the name of a manifest. */
+export type BackupListing = { name: string; taken_at: string; isEncrypted: boolean };
 
-const FOLDER = "backups/";
-const NAME = /^backups\/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.json\.gz(\.enc)?$/;
+const MANIFESTS = "backups/";
+const MANIFEST_NAME = /^backups\/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.json\.gz(\.enc)?$/;
 
 /** Lists backups, the oldest first. */
-export async function listBackups(bucket: Bucket): Promise<BackupName[]> {
-  return (await bucket.list(FOLDER)).flatMap((name) => {
-    const [, taken_at, suffix] = NAME.exec(name) ?? [];
+export async function listBackups(bucket: Bucket): Promise<BackupListing[]> {
+  return (await bucket.list(MANIFESTS)).flatMap((name) => {
+    const [, taken_at, suffix] = MANIFEST_NAME.exec(name) ?? [];
     return taken_at === undefined ? [] : [{ name, taken_at, isEncrypted: suffix !== undefined }];
   });
 }
 
 export async function writeManifest(bucket: Bucket, codec: Codec, manifest: Manifest) {
-  const name = `${FOLDER}${manifest.taken_at}.json.gz${codec.isEncrypted ? ".enc" : ""}`;
+  const name = `${MANIFESTS}${manifest.taken_at}.json.gz${codec.isEncrypted ? ".enc" : ""}`;
   await bucket.put(name, await codec.seal(Buffer.from(JSON.stringify(manifest))));
 }
 
 export async function readManifest(
   bucket: Bucket,
   codec: Codec,
-  { name, isEncrypted }: BackupName,
+  { name, isEncrypted }: BackupListing,
 ): Promise<Manifest> {
   if (isEncrypted !== codec.isEncrypted) {
     const remedy = isEncrypted
@@ -69,8 +73,4 @@ export async function readManifest(
   const parsed = Manifest.safeParse(JSON.parse(Buffer.from(text).toString()));
   if (parsed.success) return parsed.data;
   throw new BackupError(`${name} was written by a version of Heddle that this one cannot read.`);
-}
-
-export function chunkName(hash: string): string {
-  return `chunks/${hash.slice(0, 2)}/${hash}`;
 }

@@ -3,9 +3,9 @@ import { copyFile, mkdir, open, readdir, rename, rm, stat, statfs } from "node:f
 import { dirname, join, resolve } from "node:path";
 import { claim } from "../../local/folder.ts";
 import type { Bucket } from "./bucket.ts";
-import { inParallel } from "./chunks.ts";
+import { chunkName, inParallel } from "./chunks.ts";
 import type { Codec } from "./codec.ts";
-import { chunkName, type FileEntry, listBackups, type Manifest, readManifest } from "./manifest.ts";
+import { type FileEntry, listBackups, type Manifest, readManifest } from "./manifest.ts";
 import { BackupError } from "./problem.ts";
 import { megabytes } from "./run.ts";
 

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { claim, holderOf, readKept, type StackFolder } from "../../local/folder.ts";
 import type { Bucket } from "./bucket.ts";
-import { createChunks, inParallel } from "./chunks.ts";
+import { chunkName, createChunks, inParallel } from "./chunks.ts";
 import type { Codec } from "./codec.ts";
-import { chunkName, listBackups, type Manifest, readManifest, writeManifest } from "./manifest.ts";
+import { listBackups, type Manifest, readManifest, writeManifest } from "./manifest.ts";
 import { BackupError } from "./problem.ts";
 import { KEY_FILES } from "./scan.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";

@@ -3,14 +3,14 @@ import type { StackInfo } from "../../local/stack.ts";
 import { caller } from "./call.ts";
 import { expect } from "./story.ts";
 
-export type Deployment = {
+type Deployment = {
   id: string;
   name: string;
   latest_revision_id: string;
   active_revision_id: string | null;
 };
 
-export type Revision = {
+type Revision = {
   id: string;
   status: string;
   status_message?: string | null;
@@ -47,7 +47,7 @@ export function connect(info: StackInfo) {
         order: "asc",
         limit: 100,
       }),
-    /** Status only: a deployment that is gone answers 404, and that is what one waits for. */
+    /** Returns the status only. 404 means that the deployment is deleted. */
     status: async (id: string) => {
       const response = await fetch(`${base_url}/v2/deployments/${id}`, {
         headers: { "X-Api-Key": api_key, "X-Tenant-Id": tenant_id },
@@ -58,7 +58,7 @@ export function connect(info: StackInfo) {
   };
 }
 
-/** Polls the latest revision as the quick start does, and answers the states that were seen. */
+/** Polls the latest revision as the quick start does. Returns it and the statuses that it had. */
 export async function awaitDeployed(control: ControlPlane, id: string, revision_id: string) {
   const started = performance.now();
   const seen: { status: string; at_ms: number }[] = [];
