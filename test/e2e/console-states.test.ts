@@ -82,3 +82,19 @@ test("each page whose data is refused shows the reason in its place, and reads i
   await page.getByText("No deployments yet").waitFor();
   expect(opened.problems).toEqual([]);
 });
+
+test("a deployment beyond the list that could not be read is read again, and then named as missing", async () => {
+  await page.route(`**/v2/deployments/${UNKNOWN}`, (route) =>
+    route.fulfill({ status: 503, json: { detail: REASON, code: "unavailable" } }),
+  );
+  for (const path of ["/threads", "/playground", "/crons"]) {
+    await page.goto(urlOf(`${path}?deployment=${UNKNOWN}`));
+    await page.getByText("The deployments could not be read.").waitFor();
+  }
+  await page.goto(urlOf(`/threads?deployment=${UNKNOWN}`));
+  await page.getByText("The deployments could not be read.").waitFor();
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("This deployment serves nothing").waitFor();
+  expect(opened.problems).toEqual([]);
+});

@@ -1,5 +1,5 @@
-import { ApiError } from "./errors.ts";
 import { type ApiQuery, useApiQuery } from "./hooks.ts";
+import { isNotFound } from "./not-found.ts";
 import type { ApiPath } from "./path.ts";
 
 /** An item of a list, read by itself: the list may not have it, or not its newest state. */
@@ -9,6 +9,5 @@ export function useItem<T>(
   options: ApiQuery<T>,
 ): T | undefined {
   const { data, error } = useApiQuery<T>(path, options);
-  const isGone = error instanceof ApiError && error.status === 404;
-  return isGone ? listed : (data ?? listed);
+  return isNotFound(error) ? listed : (data ?? listed);
 }

@@ -5,7 +5,8 @@ import { useWorkspaceId } from "../api/hooks.ts";
 import { pathTo } from "../state/path.ts";
 import { Empty } from "../ui/panel.tsx";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
-import { DeploymentSelect, useServing } from "./deployment-select.tsx";
+import { DeploymentSelect } from "./deployment-select.tsx";
+import { useServingDeployment } from "./use-serving-deployments.ts";
 
 type Props = {
   /** Id or name in the address. */
@@ -16,7 +17,7 @@ type Props = {
 
 /** A page of one deployment that serves, with the choice of another one. */
 export function ServingPage({ wanted, onChange, children }: Props) {
-  const { chosen, isPending, error, retry } = useServing(wanted);
+  const { chosen, isPending, error, retry } = useServingDeployment(wanted);
   const workspace = useWorkspaceId();
   if (isPending) return <Skeleton />;
   if (chosen === null && error !== null) {

@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useServing } from "../../runs/deployment-select.tsx";
+import { useServingDeployment } from "../../runs/use-serving-deployments.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { Empty, Panel } from "../../ui/panel.tsx";
 import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
@@ -10,7 +10,7 @@ const route = getRouteApi("/w/$workspace/playground");
 
 export function PlaygroundPage() {
   const { deployment } = route.useSearch();
-  const serving = useServing(deployment);
+  const serving = useServingDeployment(deployment);
   if (serving.chosen !== null) return <Playground key={serving.chosen.id} id={serving.chosen.id} />;
   return (
     <>
@@ -18,7 +18,11 @@ export function PlaygroundPage() {
       <h1 className="sr">Playground</h1>
       {serving.isPending && <Skeleton />}
       {serving.error && (
-        <ErrorState what="The deployments could not be read" error={serving.error} />
+        <ErrorState
+          what="The deployments could not be read"
+          error={serving.error}
+          retry={serving.retry}
+        />
       )}
       {!serving.isPending && !serving.error && (
         <Panel>

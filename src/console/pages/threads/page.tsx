@@ -3,8 +3,8 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { useMay } from "../../api/session.ts";
-import { useServing } from "../../runs/deployment-select.tsx";
 import { agentPath, type ThreadItem } from "../../runs/stream/agent.ts";
+import { useServingDeployment } from "../../runs/use-serving-deployments.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
 import { formatCount } from "../../ui/formats.ts";
@@ -26,7 +26,7 @@ const POLL_MS = 3000;
 
 export function ThreadsPage() {
   const { deployment } = route.useSearch();
-  const serving = useServing(deployment);
+  const serving = useServingDeployment(deployment);
   if (serving.isPending) return <Skeleton />;
   if (serving.chosen !== null) return <Threads {...serving.chosen} />;
   return (
@@ -34,7 +34,11 @@ export function ThreadsPage() {
       <TopBar title="Threads" />
       <PageHeader title="Threads" />
       {serving.error ? (
-        <ErrorState what="The deployments could not be read" error={serving.error} />
+        <ErrorState
+          what="The deployments could not be read"
+          error={serving.error}
+          retry={serving.retry}
+        />
       ) : (
         <NoAgents wanted={deployment} />
       )}
