@@ -16,18 +16,18 @@ const SETTLED_MS = 400;
 
 /** Probes the bucket after a pause in typing, once bucket and keys are there. */
 export function DraftProbe({ draft }: { draft: BucketDraft }) {
-  const { display_name, ...settings } = useDebounced(draft, SETTLED_MS);
-  const isReady = canProbe(draft);
-  const isSettled = isReady && canProbe({ display_name, ...settings });
+  const settled = useDebounced(draft, SETTLED_MS);
+  const isReady = canProbe(draft) && canProbe(settled);
   const probe = useApiChange<object, DestinationProbe>({
     path: under(DESTINATIONS)`/probe`,
     body: (request) => request,
   });
   const { mutate } = probe;
-  const request = JSON.stringify(toProbe(settings));
+  // A text, because an effect compares its dependencies by identity.
+  const request = JSON.stringify(toProbe(settled));
   useEffect(() => {
-    if (isSettled) mutate(JSON.parse(request) as object);
-  }, [isSettled, request, mutate]);
+    if (isReady) mutate(JSON.parse(request) as object);
+  }, [isReady, request, mutate]);
   if (!isReady) {
     return (
       <Panel title="Probe">
@@ -39,9 +39,10 @@ export function DraftProbe({ draft }: { draft: BucketDraft }) {
   }
   return (
     <ProbeResult
-      name={draft.bucket_name}
+      name={settled.bucket_name}
       probe={probe}
-      again={() => mutate(JSON.parse(request) as object)}
+      isDisabled={probe.isPending || JSON.stringify(toProbe(draft)) !== request}
+      onProbe={() => mutate(JSON.parse(request) as object)}
     />
   );
 }
@@ -49,12 +50,20 @@ export function DraftProbe({ draft }: { draft: BucketDraft }) {
 /** Probes a saved destination on request. */
 export function SavedProbe({ id, name }: { id: string; name: string }) {
   const probe = useApiChange<void, DestinationProbe>({ path: under(DESTINATIONS)`/${id}/probe` });
-  return <ProbeResult name={name} probe={probe} again={() => probe.mutate()} />;
+  return (
+    <ProbeResult
+      name={name}
+      probe={probe}
+      isDisabled={probe.isPending}
+      onProbe={() => probe.mutate()}
+    />
+  );
 }
 
-type Work = { data: DestinationProbe | undefined; error: Error | null; isPending: boolean };
+type ProbeCall = { data: DestinationProbe | undefined; error: Error | null; isPending: boolean };
+type ResultProps = { name: string; probe: ProbeCall; isDisabled: boolean; onProbe: () => void };
 
-function ProbeResult({ name, probe, again }: { name: string; probe: Work; again: () => void }) {
+function ProbeResult({ name, probe, isDisabled, onProbe }: ResultProps) {
   const { data, error, isPending } = probe;
   return (
     <>
@@ -63,7 +72,7 @@ function ProbeResult({ name, probe, again }: { name: string; probe: Work; again:
         end={
           <>
             {data && !isPending && <ProbeStatus probe={data} />}
-            <button type="button" className="btn sm" disabled={isPending} onClick={again}>
+            <button type="button" className="btn sm" disabled={isDisabled} onClick={onProbe}>
               <Icon name="refresh" small /> {isPending ? "Probing" : "Probe"}
             </button>
           </>
@@ -76,7 +85,7 @@ function ProbeResult({ name, probe, again }: { name: string; probe: Work; again:
       >
         {data && <Rights probe={data} />}
         {!data && isPending && <Skeleton rows={5} />}
-        {error && <ErrorState what="The bucket was not probed" error={error} retry={again} />}
+        {error && <ErrorState what="The bucket was not probed" error={error} retry={onProbe} />}
         {!data && !isPending && !error && (
           <p className="in-p dim">
             Tries each right that exports use. It writes and deletes an object.
