@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
+import type { Deployment } from "../../src/control-plane/deployments/schema.ts";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest as test } from "../support/node/browser-test.ts";
 import { client } from "./support/clients.ts";
@@ -390,4 +391,17 @@ test("the playground opens an assistant beyond the first hundred, and names one 
   await page.getByText("Talk to Assistant 100").waitFor();
   await page.goto(consoleUrl(`/playground?deployment=${chat}&assistant=${crypto.randomUUID()}`));
   await page.getByText("The agent has no assistant with this id.").waitFor();
+});
+
+test("the playground names a revision of the address that the list does not have", async () => {
+  const { body } = await request<Deployment>("GET", `/v2/deployments/${chat}`);
+  const revision = body.active_revision_id ?? "";
+  await page.route(/\/revisions(\?|$)/, (route) =>
+    route.fulfill({ json: { resources: [], offset: 0 } }),
+  );
+  await page.goto(consoleUrl(`/playground?deployment=${chat}&revision=${revision}`));
+  const choice = page.getByRole("combobox", { name: "Revision" });
+  await choice.getByText(revision.slice(-8)).waitFor({ state: "attached" });
+  expect(await choice.inputValue()).toBe(revision);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
 });

@@ -6,16 +6,17 @@ import { apiPath } from "../../api/path.ts";
 import { nameOf } from "../../deployments/revision-name.ts";
 import { useRevisions } from "../../deployments/use-revisions.ts";
 import { DeploymentSelect } from "../../runs/deployment-select.tsx";
+import { shortId } from "../../ui/formats.ts";
 import { Icon } from "../../ui/icon.tsx";
 import type { PlaygroundSearch } from "./search.ts";
 import type { Target } from "./use-target.ts";
 
 const route = getRouteApi("/w/$workspace/playground");
 
-type Props = { target: Target; assistant: Assistant; all: Assistant[]; onNew: () => void };
+type Props = { target: Target; assistant: Assistant; assistants: Assistant[]; onNew: () => void };
 
 /** Chooses the agent: deployment, revision and assistant. Another choice begins a new thread. */
-export function PlaygroundBar({ target, assistant, all, onNew }: Props) {
+export function PlaygroundBar({ target, assistant, assistants, onNew }: Props) {
   const navigate = route.useNavigate();
   const change = (search: Partial<PlaygroundSearch>) => {
     onNew();
@@ -37,7 +38,7 @@ export function PlaygroundBar({ target, assistant, all, onNew }: Props) {
         value={assistant.assistant_id}
         onChange={(event) => change({ assistant: event.target.value })}
       >
-        {all.map(({ assistant_id, name, graph_id }) => (
+        {assistants.map(({ assistant_id, name, graph_id }) => (
           <option key={assistant_id} value={assistant_id}>
             {name === graph_id ? name : `${name} (${graph_id})`}
           </option>
@@ -54,11 +55,14 @@ type RevisionProps = { deployment: string; onChange: (revision: string | undefin
 
 function RevisionSelect({ deployment, onChange }: RevisionProps) {
   const { revision = "" } = route.useSearch();
-  const { data: found } = useApiQuery<Deployment>(apiPath`/v2/deployments/${deployment}`);
-  const isSplit = (found?.traffic.length ?? 0) > 1;
-  const active = isSplit ? null : found?.active_revision;
+  const { data: details } = useApiQuery<Deployment>(apiPath`/v2/deployments/${deployment}`);
+  const isSplit = (details?.traffic.length ?? 0) > 1;
+  // With a traffic split no single revision serves.
+  const onlyServing = isSplit ? null : details?.active_revision;
   const { data } = useRevisions(deployment);
-  const built = data?.resources.filter(({ status }) => status === "DEPLOYED") ?? [];
+  const listed =
+    data?.resources.filter(({ id, status }) => status === "DEPLOYED" || id === revision) ?? [];
+  const isListed = revision === "" || listed.some(({ id }) => id === revision);
   return (
     <select
       className="in auto max-w-60"
@@ -66,8 +70,11 @@ function RevisionSelect({ deployment, onChange }: RevisionProps) {
       value={revision}
       onChange={(event) => onChange(event.target.value || undefined)}
     >
-      <option value="">{active ? `${nameOf(active)}, which serves` : "Serving revision"}</option>
-      {built.map((each) => (
+      <option value="">
+        {onlyServing ? `${nameOf(onlyServing)}, which serves` : "Serving revision"}
+      </option>
+      {!isListed && <option value={revision}>{shortId(revision)}</option>}
+      {listed.map((each) => (
         <option key={each.id} value={each.id}>
           {nameOf(each)}
           {each.is_preview ? ", preview" : ""}

@@ -54,7 +54,7 @@ function Playground({ id }: { id: string }) {
             key={thread ?? "new"}
             target={target}
             assistant={target.assistant}
-            all={all.includes(target.assistant) ? all : [...all, target.assistant]}
+            assistants={all.includes(target.assistant) ? all : [...all, target.assistant]}
           />
         )
       }

@@ -19,10 +19,10 @@ import type { Target } from "./use-target.ts";
 
 const route = getRouteApi("/w/$workspace/playground");
 
-type Props = { target: Target; assistant: Assistant; all: Assistant[] };
+type Props = { target: Target; assistant: Assistant; assistants: Assistant[] };
 
 /** A thread with an assistant. The thread is created with its first run. */
-export function Session({ target, assistant, all }: Props) {
+export function Session({ target, assistant, assistants }: Props) {
   const { thread } = route.useSearch();
   const [fresh, setFresh] = useState(() => crypto.randomUUID());
   const view = useThread(target.ref, thread ?? null, { replays: true });
@@ -46,7 +46,7 @@ export function Session({ target, assistant, all }: Props) {
           <PlaygroundBar
             target={target}
             assistant={assistant}
-            all={all}
+            assistants={assistants}
             onNew={() => setFresh(crypto.randomUUID())}
           />
           <EndScroll>
