@@ -6,7 +6,8 @@ import { join, resolve } from "node:path";
 import type { Region } from "../scripts/regions.ts";
 import { identify } from "./processes/processes.ts";
 
-export type StackFolder = {
+/** Content of kept.json. */
+export type StackState = {
   /** The environment of wrangler.toml that the data was made in; none: its top level. */
   region?: Region;
   git_port: number;
@@ -22,7 +23,7 @@ export type StackFolder = {
   has_destination?: boolean;
 };
 
-export type Folder = { path: string; kept: StackFolder; release(): Promise<void> };
+export type StackFolder = { path: string; state: StackState; unclaim(): Promise<void> };
 
 /** Work of which a folder has one process at a time. */
 const CLAIMS = {
@@ -33,25 +34,24 @@ const CLAIMS = {
   release: (path: string) => `changes the releases in ${path}. Wait for its end.`,
 };
 export type Claim = keyof typeof CLAIMS;
-const writes = new WeakMap<Folder, Promise<void>>();
 
-export async function openFolder(dir: string, region?: Region): Promise<Folder> {
+export async function openFolder(dir: string, region?: Region): Promise<StackFolder> {
   const path = resolve(dir);
   await mkdir(path, { recursive: true });
-  const release = await claim(path);
-  const stored = await readKept(path);
-  const kept = stored
+  const unclaim = await claim(path);
+  const stored = await readState(path);
+  const state = stored
     ? { ...stored, git_password: stored.git_password ?? newPassword() }
-    : newlyKept(region);
-  if (kept.region === region) return { path, kept, release };
-  await release();
+    : newState(region);
+  if (state.region === region) return { path, state, unclaim };
+  await unclaim();
   throw new Error(
-    `${path} holds ${kept.region ?? "no region's"} data and not ${region ?? "that of no region"}. Name another folder with HEDDLE_DIR, or its region with HEDDLE_REGION.`,
+    `${path} holds ${state.region ?? "no region's"} data and not ${region ?? "that of no region"}. Name another folder with HEDDLE_DIR, or its region with HEDDLE_REGION.`,
   );
 }
 
 /** @returns `null` for a folder that no stack was started in */
-export async function readKept(path: string): Promise<StackFolder | null> {
+export async function readState(path: string): Promise<StackState | null> {
   const file = join(path, "kept.json");
   return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : null;
 }
@@ -61,7 +61,7 @@ export function compileCacheOf(path: string): string {
   return join(path, "bundle/compiled");
 }
 
-function newlyKept(region: Region | undefined): StackFolder {
+function newState(region: Region | undefined): StackState {
   return {
     ...(region ? { region } : {}),
     git_port: 0,
@@ -79,18 +79,20 @@ function newPassword(): string {
   return randomBytes(24).toString("base64url");
 }
 
+const writes = new WeakMap<StackFolder, Promise<void>>();
+
 /** Serializes writes: the parts of a stack start at once, and each writes something. */
-export function keep(folder: Folder, changes: Partial<StackFolder>): Promise<void> {
-  Object.assign(folder.kept, changes);
+export function saveState(folder: StackFolder, changes: Partial<StackState>): Promise<void> {
+  Object.assign(folder.state, changes);
   const write = () =>
-    writeWhole(join(folder.path, "kept.json"), JSON.stringify(folder.kept, null, 2));
+    writeWhole(join(folder.path, "kept.json"), JSON.stringify(folder.state, null, 2));
   const written = (writes.get(folder) ?? Promise.resolve()).then(write);
   writes.set(folder, written);
   return written;
 }
 
 /** Path of the file with the Worker's secrets; a command line can be read by everyone. */
-export async function secretsFile(folder: Folder): Promise<string> {
+export async function secretsFile(folder: StackFolder): Promise<string> {
   const file = join(folder.path, "secrets.env");
   if (!existsSync(file)) {
     const key = randomBytes(32).toString("base64");
@@ -99,7 +101,7 @@ export async function secretsFile(folder: Folder): Promise<string> {
   return file;
 }
 
-/** Readers see the old file or the new one, never half of one, also after the machine lost its power. */
+/** Replaces a file atomically, also when the machine loses its power. */
 export async function writeWhole(file: string, text: string): Promise<void> {
   const draft = `${file}.${process.pid}`;
   try {
@@ -111,7 +113,7 @@ export async function writeWhole(file: string, text: string): Promise<void> {
   }
 }
 
-/** Returns a function that releases the claim. @throws Error when another process holds it */
+/** @returns a function that releases the claim @throws Error when a process holds it, also when this one does */
 export async function claim(path: string, name: Claim = "stack"): Promise<() => Promise<void>> {
   const file = join(path, `${name}.pid`);
   const holder = await takeFile(file);
@@ -119,7 +121,7 @@ export async function claim(path: string, name: Claim = "stack"): Promise<() => 
   return () => rm(file, { force: true });
 }
 
-/** Makes the file that of this process. @returns the living process that has it or takes it; `null`: this one */
+/** Creates the file with the identity of this process. @returns the living process that holds it, `null` when created */
 async function takeFile(file: string): Promise<number | null> {
   const own = (await identify(process.pid)) ?? "";
   while (!(await createWhole(file, own))) {
@@ -127,7 +129,7 @@ async function takeFile(file: string): Promise<number | null> {
     if (found === null) continue;
     const holder = (await isHeld(found))
       ? Number.parseInt(found, 10)
-      : await removeLeft(file, found);
+      : await removeStale(file, found);
     if (holder !== null) return holder;
   }
   return null;
@@ -148,13 +150,13 @@ async function createWhole(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** Removes what a killed process left. @returns another process that is about to; else `null` */
-async function removeLeft(file: string, left: string): Promise<number | null> {
+/** Removes the file of a killed process. @returns another process that is removing it, else `null` */
+async function removeStale(file: string, stale: string): Promise<number | null> {
   const lock = `${file}.lock`;
   const holder = await takeFile(lock);
   if (holder !== null) return holder;
   // Another process may have replaced it since it was read.
-  if ((await readIfThere(file)) === left) await rm(file, { force: true });
+  if ((await readIfThere(file)) === stale) await rm(file, { force: true });
   await rm(lock, { force: true });
   return null;
 }

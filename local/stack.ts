@@ -6,7 +6,7 @@ import { configurationProblem } from "../src/control-plane/workspaces/configurat
 import { retentionProblem } from "../src/traces/catalogue/retention.ts";
 import { bundle, bundleBuilder } from "./bundles/bundle.ts";
 import type { Configuring } from "./configure.ts";
-import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
+import { openFolder, type StackFolder, saveState, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git/git-host.ts";
 import { publishExamples } from "./git/repositories.ts";
 import { killWorkerOf, rememberRoot } from "./processes/kill.ts";
@@ -94,7 +94,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const print: Print = options.quiet ? () => {} : (line) => console.log(line);
   const folder = await openFolder(options.dir, options.region);
   const onStep: OnStep = options.onStep ?? ((label, ms) => print(formatStep(label, ms)));
-  const closers: Closers = [folder.release];
+  const closers: Closers = [folder.unclaim];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
   };
@@ -107,7 +107,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 }
 
 async function raise(
-  folder: Folder,
+  folder: StackFolder,
   options: StackOptions,
   { print, onStep }: { print: Print; onStep: OnStep },
   closers: Closers,
@@ -123,7 +123,7 @@ async function raise(
   const port = wantedPort === 0 ? await freePort() : wantedPort;
   assertAgentHosts(variables.EGRESS_AGENT_HOSTS, port);
   // Runs that the process before has left continue once the Worker answers. Only builds and exports need the hosts.
-  const git_port = await freePort(folder.kept.git_port);
+  const git_port = await freePort(folder.state.git_port);
   const serving = { port, inspector_port, tick_ms, agents_in_main };
   const served = { serving, git_port, variables };
   const [worker, git, s3] = await Promise.all([
@@ -134,23 +134,23 @@ async function raise(
   closers.push(startBuilderBundle(folder, closers));
   const info = {
     base_url: worker.url,
-    api_key: folder.kept.api_key ?? "",
-    tenant_id: folder.kept.tenant_id ?? "",
+    api_key: folder.state.api_key ?? "",
+    tenant_id: folder.state.tenant_id ?? "",
     git: { url: git.url, push_url: pushUrl(git, folder) },
     s3,
   };
   await writeWhole(join(folder.path, "local.json"), `${JSON.stringify(info, null, 2)}\n`);
-  if (options.adds_destination && folder.kept.has_destination === false) {
+  if (options.adds_destination && folder.state.has_destination === false) {
     // A destination that the Worker refuses, or a person deletes, does not come back with the next start.
     const label = "Bucket is a destination of exports";
     const has_destination = await step(onStep, label, addDestination(info));
-    await keep(folder, { has_destination });
+    await saveState(folder, { has_destination });
   }
   return { info, stop, killWorker: worker.kill };
 }
 
 /** Bundles the builder behind the answering Worker: it is larger than all else, and only a build needs it. */
-function startBuilderBundle({ path }: Folder, closers: Closers): () => Promise<void> {
+function startBuilderBundle({ path }: StackFolder, closers: Closers): () => Promise<void> {
   const bundled = bundleBuilder(path).catch((error: unknown) => {
     // A signal that stops the stack ends esbuild, too. Any other failure ends the process.
     if (closers.length > 0) throw error;
@@ -166,54 +166,58 @@ async function step<T>(onStep: OnStep, label: string, work: Promise<T>): Promise
 }
 
 /** Loading wrangler and opening the database take longer than all else of a start. */
-async function configure(folder: Folder): Promise<void> {
-  const { path, kept } = folder;
+async function configure(folder: StackFolder): Promise<void> {
+  const { path, state } = folder;
   const order: Configuring = {
     path,
-    region: kept.region,
+    region: state.region,
     secrets_file: await secretsFile(folder),
-    needs_workspace: kept.api_key === null,
+    needs_workspace: state.api_key === null,
   };
   const names = (await readdir(MIGRATIONS)).sort();
   const file = join(path, "bundle/configured.json");
   if (order.needs_workspace) await rm(file, { force: true });
   await runUnlessCurrent({
-    ...{ file, values: { root: ROOT, path, region: kept.region, names } },
+    ...{ file, values: { root: ROOT, path, region: state.region, names } },
     outputs: [join(path, "workers.json"), join(path, "state/v3/d1")],
     async run() {
       const out = await execNode(path, [CONFIGURE, JSON.stringify(order)]);
       // wrangler prints to stdout, too.
       const made = JSON.parse(out.trimEnd().split("\n").at(-1) ?? "") as MadeWorkspace | null;
-      if (made) await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
+      if (made) await saveState(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
       const migrations = names.map((name) => join(MIGRATIONS, name));
       return { result: null, inputs: [order.secrets_file, ...CONFIGURING, ...migrations] };
     },
   });
 }
 
-async function startGit(folder: Folder, port: number, closers: Closers): Promise<GitHost> {
+async function startGit(folder: StackFolder, port: number, closers: Closers): Promise<GitHost> {
   const root = join(folder.path, "git");
   await publishExamples(join(ROOT, "examples"), root, join(folder.path, "bundle/examples.json"));
-  const host = await startGitHost({ root, port, tokens: [folder.kept.git_password] });
+  const host = await startGitHost({ root, port, tokens: [folder.state.git_password] });
   closers.push(host.close);
   await keepPort(folder, "git_port", port);
   return host;
 }
 
 /** Deployments and destinations name the first port: another one serves until the first is free at a start. */
-async function keepPort(folder: Folder, name: "git_port" | "s3_port", port: number): Promise<void> {
-  const first = folder.kept[name];
-  if (first === 0) return keep(folder, { [name]: port });
+async function keepPort(
+  folder: StackFolder,
+  name: "git_port" | "s3_port",
+  port: number,
+): Promise<void> {
+  const first = folder.state[name];
+  if (first === 0) return saveState(folder, { [name]: port });
   if (first === port) return;
   process.stderr.write(`Port ${first} is in use: ${name} is ${port} until the next start.\n`);
 }
 
-function pushUrl({ url }: GitHost, { kept }: Folder): string {
-  return url.replace("://", `://heddle:${kept.git_password}@`);
+function pushUrl({ url }: GitHost, { state }: StackFolder): string {
+  return url.replace("://", `://heddle:${state.git_password}@`);
 }
 
-async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo["s3"]> {
-  const { s3_port, access_key_id, secret_access_key } = folder.kept;
+async function startBucket(folder: StackFolder, closers: Closers): Promise<StackInfo["s3"]> {
+  const { s3_port, access_key_id, secret_access_key } = folder.state;
   const port = await freePort(s3_port);
   const user = { name: "local", access_key_id, secret_access_key };
   const dir = join(folder.path, "s3");
@@ -231,7 +235,7 @@ type Served = {
 };
 
 async function serve(
-  folder: Folder,
+  folder: StackFolder,
   { serving, git_port, variables }: Served,
   { registry_url, ca_file }: Npm,
   print: Print,

@@ -1,7 +1,7 @@
 // `npm run workspace -- <command> ...`: organizations, workspaces, keys and members, for operators.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { readKept } from "../local/folder.ts";
+import { readState } from "../local/folder.ts";
 import { createWorkspace, rowsOf } from "../local/workspace.ts";
 import { execWrangler, runWrangler } from "../local/wrangler.ts";
 import { ENVIRONMENTS, type Environment } from "./regions.ts";
@@ -164,7 +164,7 @@ async function placeOf({ env, remote = false }: Values): Promise<{
   const region = env === undefined ? undefined : oneOf("env", env, ENVIRONMENTS);
   if (remote && region === undefined)
     fail(`--remote needs --env: one of ${ENVIRONMENTS.join(", ")}.`);
-  return { env: region ?? (await readKept(dir))?.region, remote };
+  return { env: region ?? (await readState(dir))?.region, remote };
 }
 
 function parse(args: string[]) {

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { claim, holderOf, readKept, type StackFolder } from "../../local/folder.ts";
+import { claim, holderOf, readState, type StackState } from "../../local/folder.ts";
 import type { Bucket } from "./bucket.ts";
 import { chunkName, createChunks, inParallel } from "./chunks.ts";
 import type { Codec } from "./codec.ts";
@@ -30,11 +30,11 @@ const PROGRESS_MS = 5000;
 
 export async function backUp(options: BackupOptions): Promise<BackupResult> {
   const dir = resolve(options.dir);
-  const kept = await readKept(dir);
-  if (kept === null) {
+  const state = await readState(dir);
+  if (state === null) {
     throw new BackupError(`${dir} holds no data of Heddle. Name its folder with HEDDLE_DIR.`);
   }
-  const { tenant_id, region } = kept;
+  const { tenant_id, region } = state;
   if (tenant_id === null) throw new BackupError(`${dir} holds no workspace yet.`);
   const release = await claim(dir, "backup");
   const isRunning = (await holderOf(dir)) !== null;
@@ -52,7 +52,7 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
   }
 }
 
-type Origin = { tenant_id: string; region: StackFolder["region"] };
+type Origin = { tenant_id: string; region: StackState["region"] };
 
 async function writeBackup(
   { dir, bucket, codec, max_pause_ms, print }: BackupOptions,
