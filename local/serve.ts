@@ -1,8 +1,7 @@
-// Runs the bundled Worker in workerd, as `wrangler dev` does, but without the proxy that it puts in
-// front: that is a second workerd, and each request pays 2 ms for it. The listener (front/) passes requests to the main
-// script, past the entry of Miniflare, which serves every bucket without a key. Both are sockets in the stack's folder
-// (pool/workerd.sh).
-// Its environment has a Serving.
+// Runs the bundled Worker in workerd, as `wrangler dev` does, without its proxy, which is a second workerd and costs
+// 2 ms per request. The listener (`front/`) connects to the socket of the main script and not to Miniflare's entry,
+// which serves every bucket without a key. Both sockets are in the stack's folder (`pool/workerd.sh` names them).
+// HEDDLE_SERVING is the JSON of a `ServeOptions`.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { flushCompileCache } from "node:module";
@@ -20,7 +19,7 @@ import { workerdPath } from "./pool/child.ts";
 import { debugPortBinding } from "./pool/debug-port-plugin.ts";
 import { startTicks, tick } from "./ticks.ts";
 
-export type Serving = {
+export type ServeOptions = {
   /** The stack's folder: state, bundles and what they are bound to live in it. */
   path: string;
   port: number;
@@ -35,14 +34,14 @@ export type Serving = {
 };
 
 type LegacyOptions = Parameters<typeof convertV4MiniflareOptions>[0];
-/** The socket of Miniflare's entry. */
-const ENTRY = "entry.sock";
-/** The socket of the main script. */
-const HTTP = "http.sock";
-
 type EgressVariables = Parameters<typeof egressPolicy>[0];
 
-const serving = JSON.parse(process.env.HEDDLE_SERVING ?? "") as Serving;
+/** Socket of Miniflare's entry. */
+const ENTRY_SOCKET = "entry.sock";
+/** Socket of the main script. */
+const HTTP_SOCKET = "http.sock";
+
+const serving = JSON.parse(process.env.HEDDLE_SERVING ?? "") as ServeOptions;
 delete process.env.HEDDLE_SERVING;
 const { path, port, inspector_port, tick_ms } = serving;
 const bound = JSON.parse(await readFile(join(path, "workers.json"), "utf8")) as Bound[];
@@ -66,15 +65,15 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => void miniflare.dispose().finally(() => process.exit(0)));
 }
 await miniflare.ready;
-await startFront({ port, socket: HTTP, limits: LIMITS });
+await startFront({ port, socket: HTTP_SOCKET, limits: LIMITS });
 void resumeRuns();
-startTicks(ENTRY, { crons: [EACH_MINUTE], pause_ms: tick_ms });
+startTicks(ENTRY_SOCKET, { crons: [EACH_MINUTE], pause_ms: tick_ms });
 // The next start may follow a SIGKILL.
 flushCompileCache();
 
-/** Runs that ended with the process before continue now, and not with the next heartbeat of their threads. */
+/** Continues runs that ended with the previous process. Without it they wait for the heartbeat of their thread. */
 function resumeRuns(): Promise<void> {
-  return tick(ENTRY, RESUME);
+  return tick(ENTRY_SOCKET, RESUME);
 }
 
 /** The working directory of all workerd processes, with their sockets: only this user may enter it. */
@@ -91,7 +90,7 @@ async function mainWorker({ versionMetadata: _, ...options }: Bound, script: Scr
   const bindings = { ...options.bindings, ...serving.variables };
   return {
     ...options,
-    // For local/entries/deliveries.ts.
+    // Ends a batch before its background work (entries/deliveries.ts): a slow server holds up no other message.
     compatibilityFlags: ["queue_consumer_no_wait_for_wait_until"],
     rootPath: folder,
     modulesRoot: folder,

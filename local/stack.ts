@@ -16,7 +16,7 @@ import { formatStep, paint } from "./processes/terminal.ts";
 import { ping, watch } from "./processes/watchdog.ts";
 import { addDestination } from "./s3/destination.ts";
 import { startS3 } from "./s3/server.ts";
-import type { Serving } from "./serve.ts";
+import type { ServeOptions } from "./serve.ts";
 import { assertAgentHosts, LOCAL_SWITCHES, type Variables } from "./variables.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
 import type { MadeWorkspace } from "./workspace.ts";
@@ -41,7 +41,7 @@ type StackOptions = {
 } & Partial<ProcessOptions>;
 
 /** `tick_ms` by default: so short that no test waits for the cron. */
-type ProcessOptions = Pick<Serving, "inspector_port" | "tick_ms" | "agents_in_main">;
+type ProcessOptions = Pick<ServeOptions, "inspector_port" | "tick_ms" | "agents_in_main">;
 
 /** The content of `.heddle/local.json`. */
 export type StackInfo = {

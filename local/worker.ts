@@ -4,9 +4,9 @@ import { createInterface } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
 import { compileCacheOf } from "./folder.ts";
 import { type LogFile, openLog } from "./processes/log-file.ts";
-import type { Serving } from "./serve.ts";
+import type { ServeOptions } from "./serve.ts";
 
-type WorkerOptions = Serving & {
+type WorkerOptions = ServeOptions & {
   /** Authorities that workerd trusts beside the system's. */
   ca_file: string | undefined;
   onError(line: string): void;

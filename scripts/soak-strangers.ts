@@ -2,7 +2,7 @@
 import { cp, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { createWorkspace } from "../local/created-workspace.ts";
+import { createWorkspace } from "../local/create-workspace.ts";
 import { type StackInfo, startStack } from "../local/stack.ts";
 import { readOptions } from "./options.ts";
 import { deployFolder } from "./soak/agent.ts";

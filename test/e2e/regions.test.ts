@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorkspace } from "../../local/created-workspace.ts";
+import { createWorkspace } from "../../local/create-workspace.ts";
 import { type Stack, startStack } from "../../local/stack.ts";
 import { REGIONS, type Region } from "../../scripts/regions.ts";
 import { toIso, toMicros } from "../../src/shared/times.ts";

@@ -1,4 +1,4 @@
-import { createWorkspace as create } from "../../../local/created-workspace.ts";
+import { createWorkspace as create } from "../../../local/create-workspace.ts";
 import { uniqueName } from "./deployments.ts";
 import { stack } from "./stack.ts";
 

@@ -15,6 +15,7 @@ export async function createWorkspace(
   const env = { ...process.env, HEDDLE_DIR: dir };
   const { stdout } = await run(process.execPath, [COMMAND, "create", ...options], { env });
   const api_key = /lsv2_sk_[A-Za-z0-9]{40}/.exec(stdout)?.[0];
+  // The command prints the id of the workspace last.
   const tenant_id = stdout.match(/[0-9a-f]{8}-[0-9a-f-]{27}/g)?.at(-1);
   if (!api_key || !tenant_id) throw new Error(`scripts/workspace.ts printed no key: ${stdout}`);
   return { api_key, tenant_id };
