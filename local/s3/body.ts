@@ -17,10 +17,10 @@ const TEXT_LIMIT_BYTES = 4 * 1024 ** 2;
 
 export async function receiveBody(
   request: IncomingMessage,
-  payload: string,
+  content_sha256: string,
   folder: string,
 ): Promise<ReceivedBody> {
-  const isChunked = payload.startsWith("STREAMING-");
+  const isChunked = content_sha256.startsWith("STREAMING-");
   const length = request.headers[isChunked ? "x-amz-decoded-content-length" : "content-length"];
   if (length === undefined) {
     const message = "You must provide the Content-Length HTTP header.";
@@ -28,12 +28,12 @@ export async function receiveBody(
   }
   const file = join(folder, randomBytes(12).toString("hex"));
   const trailer: Record<string, string> = {};
-  const meter = createMeter();
+  const hasher = createHasher();
   try {
     const plain = isChunked ? decodeChunks(request, trailer) : request;
-    await pipeline(plain, meter.stream, createWriteStream(file));
-    const checksums = assertBody(request, payload, Number(length), meter, trailer);
-    return { file, size: meter.size(), md5: meter.sums().md5.toString("hex"), checksums };
+    await pipeline(plain, hasher.stream, createWriteStream(file));
+    const checksums = verifyBody(request, content_sha256, Number(length), hasher, trailer);
+    return { file, size: hasher.size(), md5: hasher.digests().md5.toString("hex"), checksums };
   } catch (error) {
     await rm(file, { force: true });
     throw isCut(error) ? incomplete(error) : error;
@@ -51,9 +51,9 @@ export async function receiveText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
-type Meter = ReturnType<typeof createMeter>;
+type Hasher = ReturnType<typeof createHasher>;
 
-function createMeter() {
+function createHasher() {
   const hashes = {
     md5: createHash("md5"),
     sha256: createHash("sha256"),
@@ -69,51 +69,51 @@ function createMeter() {
       done(null, chunk);
     },
   });
-  let sums: { md5: Buffer; sha256: Buffer; sha1: Buffer; crc32: Buffer } | undefined;
+  let digests: { md5: Buffer; sha256: Buffer; sha1: Buffer; crc32: Buffer } | undefined;
   return {
     stream,
     size: () => size,
-    sums() {
-      if (sums) return sums;
-      const crc32 = Buffer.alloc(4);
-      crc32.writeUInt32BE(crc);
-      sums = {
+    digests() {
+      if (digests) return digests;
+      const crcBytes = Buffer.alloc(4);
+      crcBytes.writeUInt32BE(crc);
+      digests = {
         md5: hashes.md5.digest(),
         sha256: hashes.sha256.digest(),
         sha1: hashes.sha1.digest(),
-        crc32,
+        crc32: crcBytes,
       };
-      return sums;
+      return digests;
     },
   };
 }
 
-/** Everything the client declared about its body must be true of what arrived. */
-function assertBody(
+/** Checks length, digests and checksums that the client declared. Returns the checksums. */
+function verifyBody(
   request: IncomingMessage,
-  payload: string,
+  content_sha256: string,
   length: number,
-  meter: Meter,
+  hasher: Hasher,
   trailer: Record<string, string>,
 ): Checksums {
-  if (meter.size() !== length) throw incomplete();
-  const { md5, sha256, sha1, crc32 } = meter.sums();
-  if (/^[0-9a-f]{64}$/.test(payload) && payload !== sha256.toString("hex")) {
+  if (hasher.size() !== length) throw incomplete();
+  const digests = hasher.digests();
+  if (/^[0-9a-f]{64}$/.test(content_sha256) && content_sha256 !== digests.sha256.toString("hex")) {
     throw new S3Error(
       "XAmzContentSHA256Mismatch",
       "The provided 'x-amz-content-sha256' header does not match what was computed.",
     );
   }
-  assertMd5(request.headers["content-md5"], md5);
-  const known: Checksums = {
-    "x-amz-checksum-sha256": sha256.toString("base64"),
-    "x-amz-checksum-sha1": sha1.toString("base64"),
-    "x-amz-checksum-crc32": crc32.toString("base64"),
+  assertMd5(request.headers["content-md5"], digests.md5);
+  const computed: Checksums = {
+    "x-amz-checksum-sha256": digests.sha256.toString("base64"),
+    "x-amz-checksum-sha1": digests.sha1.toString("base64"),
+    "x-amz-checksum-crc32": digests.crc32.toString("base64"),
   };
   const declared = Object.entries({ ...request.headers, ...trailer }).filter(([name]) =>
     /^x-amz-checksum-(?!algorithm|type|mode)/.test(name),
   );
-  for (const [name, value] of declared) assertChecksum(known, name, String(value));
+  for (const [name, value] of declared) assertChecksum(computed, name, String(value));
   return Object.fromEntries(declared.map(([name, value]) => [name, String(value)]));
 }
 
@@ -128,11 +128,11 @@ function assertMd5(declared: string | string[] | undefined, md5: Buffer): void {
   }
 }
 
-function assertChecksum(known: Checksums, name: string, value: string): void {
-  if (known[name] === undefined) {
+function assertChecksum(computed: Checksums, name: string, value: string): void {
+  if (computed[name] === undefined) {
     throw new S3Error("NotImplemented", `${name} is not supported here`);
   }
-  if (known[name] !== value) {
+  if (computed[name] !== value) {
     const algorithm = name.slice("x-amz-checksum-".length).toUpperCase();
     const message = `The ${algorithm} you specified did not match the calculated checksum.`;
     throw new S3Error("BadDigest", message);
@@ -157,7 +157,7 @@ async function* decodeChunks(
   }
 }
 
-/** Lines and counted bytes of a stream; what is past its end reads as empty. */
+/** Reads lines and bytes. At the end of the stream both are empty. */
 function createReader(source: AsyncIterator<Buffer>) {
   let buffer: Buffer = Buffer.alloc(0);
   const fill = async () => {

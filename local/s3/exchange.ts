@@ -11,7 +11,7 @@ export type Exchange = {
   rawPath: string;
   query: URLSearchParams;
   user: User;
-  payload: string;
+  content_sha256: string;
   store: Store;
   now(): number;
 };

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createReadStream, linkSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { receiveBody } from "./body.ts";
@@ -37,9 +38,9 @@ export async function answerObject(exchange: ObjectExchange): Promise<void> {
 }
 
 async function writeObject(exchange: ObjectExchange): Promise<void> {
-  const { request, payload, store, bucket, key, now } = exchange;
+  const { request, content_sha256, store, bucket, key, now } = exchange;
   assertWritable(request, bucket.objects.get(key));
-  const { file, size, md5, checksums } = await receiveBody(request, payload, store.drafts);
+  const { file, size, md5, checksums } = await receiveBody(request, content_sha256, store.drafts);
   try {
     assertWritable(request, bucket.objects.get(key));
   } catch (error) {
@@ -73,10 +74,11 @@ async function readObject(exchange: ObjectExchange): Promise<void> {
   const { request, response, query, store, bucket, key } = exchange;
   const object = bucket.objects.get(key);
   if (!object) throw new S3Error("NoSuchKey", "The specified key does not exist.", { Key: key });
-  if (isUnchanged(exchange, object)) {
+  assertIfMatch(request, object);
+  if (isUnchanged(request, object)) {
     return sendEmpty(exchange, 304, { etag: `"${object.etag}"` });
   }
-  const range = readRange(request.headers.range, object.size);
+  const range = parseRange(request.headers.range, object.size);
   const { start, end } = range ?? { start: 0, end: object.size - 1 };
   const overrides = [...query].filter(([name]) => name.startsWith("response-"));
   response.writeHead(range ? 206 : 200, {
@@ -104,17 +106,20 @@ async function readObject(exchange: ObjectExchange): Promise<void> {
   }
 }
 
-function isUnchanged({ request }: ObjectExchange, object: StoredObject): boolean {
-  const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = request.headers;
-  if (ifMatch !== undefined && !matchesTag(ifMatch, object)) {
-    const message = "At least one of the pre-conditions you specified did not hold";
-    throw new S3Error("PreconditionFailed", message, { Condition: "If-Match" });
-  }
-  return ifNoneMatch !== undefined && matchesTag(ifNoneMatch, object);
+function assertIfMatch({ headers }: IncomingMessage, object: StoredObject): void {
+  const tags = headers["if-match"];
+  if (tags === undefined || matchesTag(tags, object)) return;
+  const message = "At least one of the pre-conditions you specified did not hold";
+  throw new S3Error("PreconditionFailed", message, { Condition: "If-Match" });
+}
+
+function isUnchanged({ headers }: IncomingMessage, object: StoredObject): boolean {
+  const tags = headers["if-none-match"];
+  return tags !== undefined && matchesTag(tags, object);
 }
 
 /** @returns `null` for the whole object, also when the header has no valid range */
-function readRange(header: string | undefined, size: number): Range | null {
+function parseRange(header: string | undefined, size: number): Range | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   const [, from = "", to = ""] = match ?? [];
   const isReversed = from !== "" && to !== "" && Number(to) < Number(from);

@@ -26,19 +26,22 @@ export type S3Options = {
 type S3Server = {
   endpoint: string;
   region: string;
-  /** A user may have several keys, as long as they last. */
-  addKeys(user: User): void;
-  removeKeys(access_key_id: string): void;
+  /** Adds an access key. A user may have several. It is valid until `removeKey`. */
+  addKey(user: User): void;
+  removeKey(access_key_id: string): void;
   close(): Promise<void>;
 };
 
-type Host = {
+type ServerState = {
   region: string;
   users: ReadonlyMap<string, User>;
   store: Store;
   uploads: Uploads;
   now(): number;
 };
+
+/** An empty name is the service, an empty key the bucket. */
+type Target = { bucket_name: string; key: string };
 
 /** `bucket.s3.localhost` is the virtual-host form. */
 const DOMAIN = ".s3.localhost";
@@ -53,7 +56,7 @@ export async function startS3(options: S3Options): Promise<S3Server> {
     await createBucket(store, { name, owner: first.name, created_at: now() });
   }
   const users = new Map(options.users.map((user) => [user.access_key_id, user]));
-  const host: Host = {
+  const state: ServerState = {
     region: options.region ?? "us-east-1",
     users,
     store,
@@ -61,7 +64,7 @@ export async function startS3(options: S3Options): Promise<S3Server> {
     now,
   };
   const server = createServer((request, response) => {
-    void serve(host, request, response);
+    void serve(state, request, response);
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -69,11 +72,11 @@ export async function startS3(options: S3Options): Promise<S3Server> {
   });
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    region: host.region,
-    addKeys: (user) => {
+    region: state.region,
+    addKey: (user) => {
       users.set(user.access_key_id, user);
     },
-    removeKeys: (access_key_id) => {
+    removeKey: (access_key_id) => {
       users.delete(access_key_id);
     },
     close: () =>
@@ -84,59 +87,74 @@ export async function startS3(options: S3Options): Promise<S3Server> {
   };
 }
 
-async function serve(host: Host, request: IncomingMessage, response: ServerResponse) {
+async function serve(state: ServerState, request: IncomingMessage, response: ServerResponse) {
   const request_id = randomBytes(8).toString("hex").toUpperCase();
   response.setHeader("x-amz-request-id", request_id);
   const target = request.url?.startsWith("/") ? request.url : "/";
   const [rawPath = "/"] = target.split("?");
   try {
-    await answer(host, request, response, rawPath);
+    await route(state, request, response, rawPath);
   } catch (error) {
     sendError(request, response, error, { Resource: rawPath, RequestId: request_id });
   }
 }
 
 /** Parameters of the operations of this server. */
-const KNOWN = new Set([
+const KNOWN_PARAMETERS = new Set([
   ...["delete", "uploads", "uploadId", "partNumber", "location", "versionId"],
   ...["list-type", "prefix", "delimiter", "marker", "max-keys", "encoding-type", "fetch-owner"],
   ...["continuation-token", "start-after", "key-marker", "upload-id-marker", "max-uploads"],
   ...["part-number-marker", "max-parts"],
 ]);
 
-async function answer(
-  host: Host,
+async function route(
+  state: ServerState,
   request: IncomingMessage,
   response: ServerResponse,
   rawPath: string,
 ): Promise<void> {
   const query = new URLSearchParams(request.url?.split("?")[1] ?? "");
-  const { user, payload } = await authenticate(host, request, query);
-  const { store, now } = host;
-  const exchange: Exchange = { request, response, rawPath, query, user, payload, store, now };
-  const { name, key } = locate(request, rawPath);
+  const { user, content_sha256 } = await authenticate(state, request, query);
+  const { store, now } = state;
+  const exchange: Exchange = {
+    request,
+    response,
+    rawPath,
+    query,
+    user,
+    content_sha256,
+    store,
+    now,
+  };
+  const { bucket_name, key } = parseTarget(request, rawPath);
   assertKnown(query);
-  if (name === "") return answerService(exchange);
-  if (key === "" && request.method === "PUT" && !hasSubresource(query)) {
-    return makeBucket(exchange, name);
+  if (bucket_name === "") return answerService(exchange);
+  if (key === "" && request.method === "PUT" && !hasParameters(query)) {
+    return makeBucket(exchange, bucket_name);
   }
-  const bucket = ownBucket(exchange, name);
-  if (key === "") return answerBucket({ ...exchange, bucket }, host.uploads, host.region);
-  await answerKey({ ...exchange, bucket, key }, host.uploads);
+  const bucket = ownBucket(exchange, bucket_name);
+  if (key === "") return answerBucket({ ...exchange, bucket }, state.uploads, state.region);
+  await routeObject({ ...exchange, bucket, key }, state.uploads);
 }
 
-/** Subresources, such as tags and rules, are not there: a request for one must not change the object itself. */
+/** Subresources such as tags are not supported. Without this check, `PUT ?tagging` would replace the object. */
 function assertKnown(query: URLSearchParams): void {
-  const isKnown = (name: string) => KNOWN.has(name) || /^(x-amz-|x-id$|response-)/i.test(name);
+  const isKnown = (name: string) =>
+    KNOWN_PARAMETERS.has(name) || /^(x-amz-|x-id$|response-)/i.test(name);
   const unknown = [...query.keys()].find((name) => !isKnown(name));
   if (unknown !== undefined) throw notImplemented(`The query parameter ${unknown}`);
+}
+
+/** Whether the query has parameters besides a signature. */
+function hasParameters(query: URLSearchParams): boolean {
+  return [...query.keys()].some((name) => !name.startsWith("X-Amz"));
 }
 
 function notImplemented(what: string): S3Error {
   return new S3Error("NotImplemented", `${what} is not supported`);
 }
 
-async function answerKey(exchange: ObjectExchange, uploads: Uploads): Promise<void> {
+async function routeObject(exchange: ObjectExchange, uploads: Uploads): Promise<void> {
   const { request, query, key } = exchange;
   if (Buffer.byteLength(key) > KEY_LIMIT_BYTES) {
     throw new S3Error("KeyTooLongError", "Your key is too long");
@@ -160,17 +178,14 @@ function ownBucket({ store, user }: Exchange, name: string): Bucket {
   return bucket;
 }
 
-function locate(request: IncomingMessage, rawPath: string): { name: string; key: string } {
+function parseTarget(request: IncomingMessage, rawPath: string): Target {
   const path = decodePath(rawPath).slice(1);
   const hostname = (request.headers.host ?? "").replace(/:\d+$/, "");
-  if (hostname.endsWith(DOMAIN)) return { name: hostname.slice(0, -DOMAIN.length), key: path };
+  if (hostname.endsWith(DOMAIN))
+    return { bucket_name: hostname.slice(0, -DOMAIN.length), key: path };
   const slash = path.indexOf("/");
-  if (slash < 0) return { name: path, key: "" };
-  return { name: path.slice(0, slash), key: path.slice(slash + 1) };
-}
-
-function hasSubresource(query: URLSearchParams): boolean {
-  return [...query.keys()].some((name) => !name.startsWith("X-Amz"));
+  if (slash < 0) return { bucket_name: path, key: "" };
+  return { bucket_name: path.slice(0, slash), key: path.slice(slash + 1) };
 }
 
 function sendError(

@@ -14,8 +14,9 @@ type Authenticator = {
 };
 
 type Signed = {
-  user: User /** x-amz-content-sha256, or UNSIGNED-PAYLOAD. */;
-  payload: string;
+  user: User;
+  /** Value of x-amz-content-sha256: a digest, `UNSIGNED-PAYLOAD` or `STREAMING-...`. */
+  content_sha256: string;
 };
 
 type Claim = {
@@ -23,7 +24,7 @@ type Claim = {
   signed_headers: string;
   signature: string;
   date: string;
-  payload: string;
+  content_sha256: string;
   /** Only of presigned URLs. */
   expires_seconds: number | null;
 };
@@ -58,7 +59,7 @@ export async function authenticate(
   assertTimely(claim, authenticator.now());
   assertSignedHeaders(claim, request);
   await assertSignature(claim, toSigner(claim, user, authenticator, request));
-  return { user, payload: claim.payload };
+  return { user, content_sha256: claim.content_sha256 };
 }
 
 /** Encodes a path like S3: every character but the unreserved ones and the slash. */
@@ -86,7 +87,7 @@ function readClaim(request: IncomingMessage, query: URLSearchParams): Claim {
     signed_headers: query.get("X-Amz-SignedHeaders") ?? "",
     signature,
     date: query.get("X-Amz-Date") ?? "",
-    payload: "UNSIGNED-PAYLOAD",
+    content_sha256: "UNSIGNED-PAYLOAD",
     expires_seconds: Number(query.get("X-Amz-Expires")),
   };
 }
@@ -97,8 +98,8 @@ function readHeaderClaim(authorization: string, request: IncomingMessage): Claim
     throw new S3Error("AuthorizationHeaderMalformed", "The authorization header is malformed");
   }
   const [, credential = "", signed_headers = "", signature = ""] = match;
-  const payload = request.headers["x-amz-content-sha256"];
-  if (payload === undefined) {
+  const content_sha256 = request.headers["x-amz-content-sha256"];
+  if (content_sha256 === undefined) {
     const message = "Missing required header for this request: x-amz-content-sha256";
     throw new S3Error("InvalidRequest", message);
   }
@@ -108,7 +109,7 @@ function readHeaderClaim(authorization: string, request: IncomingMessage): Claim
     signed_headers,
     signature,
     date,
-    payload: String(payload),
+    content_sha256: String(content_sha256),
     expires_seconds: null,
   };
 }

@@ -83,13 +83,13 @@ export function listUploads(exchange: BucketExchange, uploads: Uploads): void {
 }
 
 async function putPart(exchange: ObjectExchange, uploads: Uploads, upload: Upload): Promise<void> {
-  const { request, payload, query, store, now } = exchange;
+  const { request, content_sha256, query, store, now } = exchange;
   const number = Number(query.get("partNumber"));
   if (!Number.isInteger(number) || number < 1 || number > MAX_PART_NUMBER) {
     const message = "Part number must be an integer between 1 and 10000, inclusive";
     throw new S3Error("InvalidArgument", message);
   }
-  const received = await receiveBody(request, payload, store.drafts);
+  const received = await receiveBody(request, content_sha256, store.drafts);
   if (!uploads.has(upload.id)) {
     await rm(received.file, { force: true });
     throw noSuchUpload(upload.id);

@@ -35,8 +35,8 @@ export async function startLocalS3(): Promise<StartedS3> {
     await rm(dir, { recursive: true, force: true });
   };
   const keys = {
-    add: async (more: Keys) => server.addKeys({ name: "app", ...more }),
-    remove: async (access_key_id: string) => server.removeKeys(access_key_id),
+    add: async (more: Keys) => server.addKey({ name: "app", ...more }),
+    remove: async (access_key_id: string) => server.removeKey(access_key_id),
   };
   const info = { endpoint, region, bucket: "exports", ...USERS.app, other: USERS.other };
   return { info, keys, stop };
