@@ -1,11 +1,20 @@
 import { FUNCTIONS, tokensOf } from "./language.ts";
 
+const LEVELS = new Map([
+  ["(", 1],
+  ["[", 1],
+  [")", -1],
+  ["]", -1],
+]);
+
 /** A filter as it is meant: bare words are searched for, unless they begin the name of a function. */
 export function meantFilter(text: string): string {
   const words = text.trim();
   const isBare = words !== "" && !/[()[\]"',]/.test(words);
-  const isBegun = Object.keys(FUNCTIONS).some((name) => name.startsWith(words.toLowerCase()));
-  return isBare && !isBegun ? `search(${JSON.stringify(words)})` : words;
+  const isFunctionPrefix = Object.keys(FUNCTIONS).some((name) =>
+    name.startsWith(words.toLowerCase()),
+  );
+  return isBare && !isFunctionPrefix ? `search(${JSON.stringify(words)})` : words;
 }
 
 /** Adds a condition to a filter, into its `and(...)` where it has one. */
@@ -25,13 +34,6 @@ export function hasCondition(filter: string, condition: string): boolean {
 function isConjunction(text: string): boolean {
   return /^and\(.*\)$/s.test(text) && isOneCall(text);
 }
-
-const LEVELS = new Map([
-  ["(", 1],
-  ["[", 1],
-  [")", -1],
-  ["]", -1],
-]);
 
 /** The arguments of one call. */
 function operandsOf(text: string): string[] {

@@ -26,8 +26,7 @@ const NEW: AlertDraft = {
   ...{ metric: "error_rate", session_id: "", filter: "", is_root: true, feedback_key: "" },
   ...{ window: "5", operator: "gte", threshold: "10", name: "", webhook: "" },
 };
-/** A percentage in floating point has no more exact digits. */
-const DIGITS = 12;
+const EXACT_DIGITS = 12;
 
 export function toDraft(alert: Alert | undefined): AlertDraft {
   if (alert === undefined) return NEW;
@@ -38,7 +37,7 @@ export function toDraft(alert: Alert | undefined): AlertDraft {
     filter: filter ?? "",
     feedback_key: feedback_key ?? "",
     window: String(window_minutes),
-    threshold: String(scale(threshold, METRIC_TEXTS[alert.metric].factor)),
+    threshold: String(multiply(threshold, METRIC_TEXTS[alert.metric].factor)),
   };
 }
 
@@ -52,10 +51,11 @@ export function toRequest(draft: AlertDraft): Omit<AlertCreateRequest, "enabled"
     filter: isQuota ? null : filter.trim() || null,
     feedback_key: metric === "feedback_score" ? feedback_key : null,
     window_minutes: Number(draft.window),
-    threshold: scale(Number(draft.threshold), 1 / METRIC_TEXTS[metric].factor),
+    threshold: multiply(Number(draft.threshold), 1 / METRIC_TEXTS[metric].factor),
   };
 }
 
-function scale(value: number, factor: number): number {
-  return Number((value * factor).toPrecision(DIGITS));
+/** Removes the error of the multiplication: 0.07 * 100 is 7.000000000000001. */
+function multiply(value: number, factor: number): number {
+  return Number((value * factor).toPrecision(EXACT_DIGITS));
 }
