@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { isBeingExported } from "../../src/exports/rows.ts";
 import { consumeTraceExpiry, sweepExpiredTraces } from "../../src/traces/deletion/expiry.ts";
-import { deleteShareLinks } from "../../src/traces/links/share-links.ts";
+import { deleteLinksOfTraces } from "../../src/traces/links/share-links.ts";
 import { deleteTraces } from "../../src/traces/storage/deletion.ts";
 import { Leftovers } from "../../src/traces/storage/leftovers.ts";
 import { PartitionStore } from "../../src/traces/storage/partition.ts";
@@ -106,7 +106,7 @@ test("no parameter for the traces of a full partition exceeds the 2 MB of a valu
   };
   const project_ids = [one.project_id];
   const measured = { ...env, DB } as unknown as Env;
-  await deleteShareLinks(measured, one.ours.workspace_id, { project_ids, trace_ids });
+  await deleteLinksOfTraces(measured, one.ours.workspace_id, { project_ids, trace_ids });
   expect(await rows("trace_shares", one)).toBe(0);
 
   const day = dayAt(daysAgo(20));

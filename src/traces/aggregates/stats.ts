@@ -25,7 +25,7 @@ export type PartitionStats = {
   facets: Facet[];
 };
 
-/** Groups in memory, to find the largest. */
+/** Limits the groups that are counted. Runs of further groups are ignored, also when such a group is larger. */
 const MAX_COUNTED_GROUPS = 10_000;
 const MAX_GROUPS = 1000;
 const MAX_FACETS = 50;
@@ -36,19 +36,34 @@ export function noStats(): PartitionStats {
   return { totals: new RunTotals([]).toData(), groups: [], feedback: [], facets: [] };
 }
 
+/** Totals of runs. The usage of a trace counts once. */
+class TotalsWithUsageOnce {
+  readonly totals: RunTotals;
+  readonly #once = new UsageOnce();
+
+  constructor(distributions: readonly Distribution[]) {
+    this.totals = new RunTotals(distributions);
+  }
+
+  add(row: MatchingRun): void {
+    this.totals.add(this.#once.take(row));
+  }
+}
+
 /** Reads matching runs once, without their payloads. */
 export function collectStats(
   reader: RunReader,
   query: RunsQuery,
   group_by: GroupBy | null,
 ): PartitionStats {
-  const all = new OnceTotals(DISTRIBUTIONS);
-  const groups = new Map<string, OnceTotals>();
+  const all = new TotalsWithUsageOnce(DISTRIBUTIONS);
+  const groups = new Map<string, TotalsWithUsageOnce>();
   const facets = new FacetCounts();
   const feedback = new FeedbackCounts(reader.feedback);
   for (const run of readMatching(reader, query, group_by)) {
     all.add(run);
     for (const group of run.groups) addTo(groups, group, run);
+    // Charts by group show neither facets nor feedback.
     if (group_by !== null) continue;
     facets.add(run);
     feedback.addRun(run.id);
@@ -61,7 +76,7 @@ export function collectStats(
   };
 }
 
-/** Totals that the catalogue caches: traces by their roots, feedback on any run. */
+/** Totals that the catalogue caches. Only roots count as runs; feedback of all runs counts. */
 export type TraceTotals = Pick<PartitionStats, "totals" | "feedback">;
 
 export function collectTraceTotals(reader: RunReader): TraceTotals {
@@ -79,30 +94,17 @@ export function noTraceTotals(): TraceTotals {
   return { totals: new RunTotals([]).toData(), feedback: [] };
 }
 
-class OnceTotals {
-  readonly totals: RunTotals;
-  readonly #once = new UsageOnce();
-
-  constructor(distributions: readonly Distribution[]) {
-    this.totals = new RunTotals(distributions);
-  }
-
-  add(row: MatchingRun): void {
-    this.totals.add(this.#once.take(row));
-  }
-}
-
-function addTo(groups: Map<string, OnceTotals>, group: string, row: MatchingRun): void {
+function addTo(groups: Map<string, TotalsWithUsageOnce>, group: string, row: MatchingRun): void {
   let totals = groups.get(group);
   if (totals === undefined) {
     if (groups.size >= MAX_COUNTED_GROUPS) return;
-    totals = new OnceTotals(TIMES);
+    totals = new TotalsWithUsageOnce(TIMES);
     groups.set(group, totals);
   }
   totals.add(row);
 }
 
-function largest(groups: Map<string, OnceTotals>): [string, OnceTotals][] {
+function largest(groups: Map<string, TotalsWithUsageOnce>): [string, TotalsWithUsageOnce][] {
   const sorted = [...groups].sort(([, a], [, b]) => b.totals.runs - a.totals.runs);
   return sorted.slice(0, MAX_GROUPS);
 }

@@ -3,7 +3,7 @@ import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { isPartition, NO_RUNS } from "../catalogue/catalogue.ts";
 import { partitions, projects } from "../catalogue/table.ts";
-import { deleteShareLinksOf } from "../links/share-links.ts";
+import { deleteLinksOfProject } from "../links/share-links.ts";
 import { deleteHomes } from "../locations/locations.ts";
 import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.ts";
 import { tracePartition } from "../object/stub.ts";
@@ -29,7 +29,7 @@ export async function consumeProjectDeletion(
   if (!row?.deleted_at) return;
   const isSettled = Date.parse(row.deleted_at) <= Date.now() - LAST_WRITES_MS;
   const cleanPartitions = isSettled ? deletePartitions : emptyPartitions;
-  for (const clean of [deleteShareLinksOf, cleanPartitions, deletePayloads]) {
+  for (const clean of [deleteLinksOfProject, cleanPartitions, deletePayloads]) {
     if (!(await clean(env, project_id))) return sendNextStep(env, row);
   }
   await deleteHomes(env, row.workspace_id, { project_id, day: null });

@@ -9,7 +9,7 @@ import { dayOfId, livePartitions } from "../catalogue/catalogue.ts";
 import { assertNotHeld, resolveProject } from "../catalogue/projects.ts";
 import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
-import { deleteShareLinks } from "../links/share-links.ts";
+import { deleteLinksOfTraces } from "../links/share-links.ts";
 import { mayHave } from "../locations/generations.ts";
 import { findLocations } from "../locations/locations.ts";
 import { tracePartition } from "../object/stub.ts";
@@ -116,7 +116,7 @@ async function deleteFrom(
   let runs = 0;
   const project_ids = keys.map(({ project_id }) => project_id);
   const { workspace_id } = ctx.caller;
-  await deleteShareLinks(ctx.env, workspace_id, { project_ids, trace_ids });
+  await deleteLinksOfTraces(ctx.env, workspace_id, { project_ids, trace_ids });
   await mapConcurrent(keys, AT_ONCE, async (partition) => {
     for (;;) {
       const n = await tracePartition(ctx.env, partition).deleteTraces(partition, trace_ids);

@@ -14,7 +14,7 @@ const BATCH = 5000;
 export type SharedTrace = { workspace_id: string; project_id: string; trace_id: string };
 
 /** Returns the token of a trace's link, and creates the link when there is none. */
-export async function createShareLink(
+export async function findOrCreateShareToken(
   ctx: Context,
   { project_id, trace_id }: Omit<SharedTrace, "workspace_id">,
 ): Promise<string> {
@@ -25,7 +25,7 @@ export async function createShareLink(
   const created_at = new Date().toISOString();
   const row = { ...link, workspace_id, project_id, trace_id, created_at };
   const [made] = await ctx.db.insert(trace_shares).values(row).onConflictDoNothing().returning();
-  return made ? token : createShareLink(ctx, { project_id, trace_id });
+  return made ? token : findOrCreateShareToken(ctx, { project_id, trace_id });
 }
 
 /**
@@ -47,24 +47,25 @@ export async function deleteShareLink(ctx: Context, trace_id: string): Promise<v
 }
 
 /** Deletes the links of traces that are being deleted from these projects. */
-export async function deleteShareLinks(
+export async function deleteLinksOfTraces(
   env: Env,
   workspace_id: string,
   { project_ids, trace_ids }: { project_ids: string[]; trace_ids: string[] },
 ): Promise<void> {
-  const isOurs = eq(trace_shares.workspace_id, workspace_id);
-  if (trace_ids.length === 0 || !(await hasSome(database(env), trace_shares, isOurs))) return;
-  const isTheirs = among(trace_shares.project_id, project_ids);
+  const isOfWorkspace = eq(trace_shares.workspace_id, workspace_id);
+  if (trace_ids.length === 0 || !(await hasSome(database(env), trace_shares, isOfWorkspace)))
+    return;
+  const isOfProjects = among(trace_shares.project_id, project_ids);
   for (const some of chunks(trace_ids, MAX_IDS)) {
-    const ofThem = among(trace_shares.trace_id, some);
+    const isOfTraces = among(trace_shares.trace_id, some);
     await database(env)
       .delete(trace_shares)
-      .where(and(isOurs, isTheirs, ofThem));
+      .where(and(isOfWorkspace, isOfProjects, isOfTraces));
   }
 }
 
-/** Not scoped to a workspace: deletes the links of a deleted project. */
-export function deleteShareLinksOf(env: Env, project_id: string): Promise<boolean> {
+/** Not scoped to a workspace: deletes links of a deleted project. @returns `true` when none is left */
+export function deleteLinksOfProject(env: Env, project_id: string): Promise<boolean> {
   return deleteSome(database(env), trace_shares, eq(trace_shares.project_id, project_id), BATCH);
 }
 

@@ -3,7 +3,7 @@ import { database } from "../../shared/context.ts";
 import { among, hasSome } from "../../shared/storage/sql.ts";
 import { projects } from "../catalogue/table.ts";
 import type { Home } from "../changes.ts";
-import { deleteShareLinks } from "../links/share-links.ts";
+import { deleteLinksOfTraces } from "../links/share-links.ts";
 import { feedback_tokens } from "../links/table.ts";
 import { deleteLocations, saveLocations } from "../locations/locations.ts";
 import { keysOf } from "../rows/object-bytes.ts";
@@ -71,7 +71,7 @@ async function removeLinks(
   const workspace_id = await workspaceOf(env, project_id);
   if (workspace_id !== null) {
     await deleteFeedbackTokens(env, workspace_id, run_ids);
-    await deleteShareLinks(env, workspace_id, { project_ids: [project_id], trace_ids });
+    await deleteLinksOfTraces(env, workspace_id, { project_ids: [project_id], trace_ids });
   }
   leftovers.remove("links", entries);
   return entries.length < LINKS;

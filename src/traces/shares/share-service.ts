@@ -1,8 +1,8 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import {
-  createShareLink,
   deleteShareLink,
+  findOrCreateShareToken,
   findShareToken,
   shareUrl,
 } from "../links/share-links.ts";
@@ -17,7 +17,7 @@ export async function createShare(
   origin: string,
 ): Promise<TraceShare> {
   const trace = await traceOf(ctx, run_id, "write");
-  return toShare(ctx, trace.trace_id, origin, await createShareLink(ctx, trace));
+  return toShare(ctx, trace.trace_id, origin, await findOrCreateShareToken(ctx, trace));
 }
 
 /** @returns `null` when the trace is not shared. */

@@ -5,7 +5,9 @@ import type { IdCells } from "./id-cells.ts";
 import type { TextCells } from "./text-cells.ts";
 import { ID_CHARS } from "./uuids.ts";
 
-/** Marks of a dotted order: stored whole, or without its last part, which follows from the run. */
+/**
+ * First character of a stored dotted order: whole, or without its last part (time and id), which follows from the run.
+ */
 const [WHOLE, CUT] = ["=", "~"];
 const CUT_CODE = CUT.charCodeAt(0);
 /** Shortest time of a dotted order. */
@@ -32,37 +34,38 @@ export class OrderCells {
     return text.startsWith(WHOLE) ? order : order + this.#time(n) + this.#ids.at(n);
   }
 
+  /** Copies an order without decoding it where possible. Returns its size. */
   copyTo(to: TextPacker, n: number): number {
     const stored = this.#texts?.bytesAt(n) ?? null;
     if (stored === null) return to.addNull();
     if (stored[0] !== CUT_CODE || !this.#ids.isUuid(n)) return to.encode(this.at(n) ?? "");
-    const above = stored.length - 1;
+    const prefixBytes = stored.length - 1;
     const time = this.#time(n);
-    return to.write(above + time.length + ID_CHARS, (bytes, start) => {
+    return to.write(prefixBytes + time.length + ID_CHARS, (bytes, start) => {
       bytes.set(stored.subarray(1), start);
-      const at = start + above;
+      const at = start + prefixBytes;
       for (let i = 0; i < time.length; i++) bytes[at + i] = time.charCodeAt(i);
       this.#ids.writeUuid(n, bytes, at + time.length);
     });
   }
 
-  /** Whether a run is below another one: its dotted order continues the other's after a dot. */
-  isDescendant(n: number, above: number): boolean {
+  /** Whether a run is a descendant of another one: its dotted order continues the other's after a dot. */
+  isDescendant(n: number, ancestor: number): boolean {
     const texts = this.#texts;
-    if (!texts?.has(n) || !texts.has(above)) return false;
-    if (!this.#isCut(n) || !this.#isCut(above)) {
-      return this.at(n)?.startsWith(`${this.at(above)}.`) === true;
+    if (!texts?.has(n) || !texts.has(ancestor)) return false;
+    if (!this.#isCut(n) || !this.#isCut(ancestor)) {
+      return this.at(n)?.startsWith(`${this.at(ancestor)}.`) === true;
     }
-    // The last part of a cut order has no dot, so the other's order and its dot are in the stored text.
-    const length = texts.sizes[above] ?? 0;
+    // A cut order has no last part, so the stored text of a descendant contains the whole order of its ancestor and a dot.
+    const length = texts.sizes[ancestor] ?? 0;
     if ((texts.sizes[n] ?? 0) < length + TIME_CHARS + ID_CHARS + 1) return false;
-    return texts.startsWith(n, above) && this.#hasLast(n, length, above);
+    return texts.startsWith(n, ancestor) && this.#hasLastPartOf(ancestor, n, length);
   }
 
-  /** Whether the last part of the order of `above` and a dot are at a place of a stored text. */
-  #hasLast(n: number, start: number, above: number): boolean {
+  /** Whether the last part of the ancestor's order and a dot are at `start` of a stored text. */
+  #hasLastPartOf(ancestor: number, n: number, start: number): boolean {
     const order = this.#texts?.bytesAt(n) ?? new Uint8Array();
-    const last = `${this.#time(above)}${this.#ids.at(above)}.`;
+    const last = `${this.#time(ancestor)}${this.#ids.at(ancestor)}.`;
     for (let at = 0; at < last.length; at++) {
       if (order[start + at] !== last.charCodeAt(at)) return false;
     }
@@ -73,7 +76,7 @@ export class OrderCells {
     return this.#texts?.byteAt(n, 0) === CUT_CODE && this.#ids.isUuid(n);
   }
 
-  /** Runs beside each other often have the same ones above them. */
+  /** Caches the last text: neighbours often have the same ancestors. */
   #stored(n: number): string | null {
     if (!this.#texts?.has(n)) return null;
     if (!this.#texts.isSame(n, this.#last.n)) this.#last = { n, text: this.#texts.at(n) ?? "" };
