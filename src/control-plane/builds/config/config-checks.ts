@@ -26,14 +26,14 @@ export function oneOf(values: readonly string[]): Check {
   };
 }
 
-export function names(example: string): Check {
+export function textList(example: string): Check {
   return {
     wanted: `a list of texts like ["${example}"]`,
     holds: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
   };
 }
 
-/** Drops absent and `null` values. */
+/** Absent and `null` values pass. */
 export function assertAll(
   { path }: ConfigLocation,
   at: string,

@@ -1,11 +1,11 @@
 import type { NamedExport } from "../contract.ts";
-import { assertAll, type Check, flag, names } from "./config-checks.ts";
+import { assertAll, type Check, flag, textList } from "./config-checks.ts";
 import { type ConfigLocation, readExport, section } from "./config-values.ts";
 
 const APP = '"file:export" of a Hono app, like "./src/app.ts:app"';
 const MAX_PATTERN = 500;
 
-const headers = names("x-user-id");
+const headers = textList("x-user-id");
 const pattern: Check = {
   wanted: `a regular expression of at most ${MAX_PATTERN} characters`,
   holds: (value) => typeof value === "string" && value.length <= MAX_PATTERN && compiles(value),
@@ -23,7 +23,7 @@ const order: Check = {
   holds: (value) => value === "auth_first" || value === "middleware_first",
 };
 
-const HTTP: Record<string, Check> = {
+const HTTP_CHECKS: Record<string, Check> = {
   disable_assistants: flag,
   disable_threads: flag,
   disable_runs: flag,
@@ -38,22 +38,28 @@ const HTTP: Record<string, Check> = {
   middleware_order: order,
   mount_prefix: prefix,
 };
-const HEADERS: Record<string, Check> = { includes: headers, excludes: headers };
-const CORS: Record<string, Check> = {
-  allow_origins: names("https://app.example.com"),
+const HEADER_CHECKS: Record<string, Check> = { includes: headers, excludes: headers };
+const CORS_CHECKS: Record<string, Check> = {
+  allow_origins: textList("https://app.example.com"),
   allow_origin_regex: pattern,
-  allow_methods: names("GET"),
+  allow_methods: textList("GET"),
   allow_headers: headers,
   allow_credentials: flag,
   expose_headers: headers,
   max_age: seconds,
 };
 
-/** Checks `http` of langgraph.json and returns the app. Other fields are read where they are used. */
+/**
+ * Checks `http` of langgraph.json. The agent server reads its other fields (`access/http-settings.ts`).
+ * @returns the HTTP app, `null` when there is none
+ */
 export function readHttp(place: ConfigLocation, value: unknown): NamedExport | null {
   const http = section(place, "http", value);
-  assertAll(place, "http", http, HTTP);
-  for (const [key, checks] of Object.entries({ cors: CORS, configurable_headers: HEADERS })) {
+  assertAll(place, "http", http, HTTP_CHECKS);
+  for (const [key, checks] of Object.entries({
+    cors: CORS_CHECKS,
+    configurable_headers: HEADER_CHECKS,
+  })) {
     assertAll(place, `http.${key}`, section(place, `http.${key}`, http[key]), checks);
   }
   const { app } = http;
@@ -62,7 +68,8 @@ export function readHttp(place: ConfigLocation, value: unknown): NamedExport | n
 
 function compiles(text: string): boolean {
   try {
-    return new RegExp(text) instanceof RegExp;
+    new RegExp(text);
+    return true;
   } catch {
     return false;
   }
