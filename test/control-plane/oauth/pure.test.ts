@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { type Candidate, choose } from "../../../src/control-plane/oauth/authorizations/choice.ts";
 import { endPage } from "../../../src/control-plane/oauth/authorizations/page.ts";
+import {
+  type Candidate,
+  decideToken,
+} from "../../../src/control-plane/oauth/authorizations/token-decision.ts";
 import { readGrant, retryAfter } from "../../../src/control-plane/oauth/client/grants.ts";
 import {
   issuersOf,
@@ -299,10 +302,10 @@ describe("of several tokens", () => {
   const wanted = { scopes: ["repo"], agent_id: null, token_id: null, force_new: false };
   const choice = (
     tokens: Candidate[],
-    fields: Partial<Parameters<typeof choose>[1]> = {},
+    fields: Partial<Parameters<typeof decideToken>[1]> = {},
     connected: string[] = [],
   ) => {
-    const chosen = choose(tokens, { ...wanted, ...fields }, new Set(connected));
+    const chosen = decideToken(tokens, { ...wanted, ...fields }, new Set(connected));
     return "token" in chosen ? `${chosen.do} ${chosen.token?.id ?? "none"}` : chosen.do;
   };
 

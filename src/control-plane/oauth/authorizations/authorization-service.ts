@@ -15,7 +15,7 @@ import { toError } from "../storage/deletion.ts";
 import { needProvider, type ProviderRow } from "../storage/rows.ts";
 import { oauth_authorizations, oauth_connections, oauth_tokens } from "../table.ts";
 import { readToken, type TokenRow } from "../tokens/token-service.ts";
-import { type ConsentChoice, choose } from "./choice.ts";
+import { decideToken, type TokenRequest } from "./token-decision.ts";
 
 /** The owner may be the key of an app whose users consent. */
 const MAX_CONSENTS = 1000;
@@ -44,27 +44,32 @@ export async function authenticateUser(
     findTokens(ctx, request, provider),
     findConnected(ctx, request),
   ]);
-  const choice = choose(tokens, toWanted(input), connected);
+  const decision = decideToken(tokens, toTokenRequest(input), connected);
   const consent = (token: TokenRow | null) =>
     beginAuthorization(ctx, provider, request, input, token, origin);
-  switch (choice.do) {
+  switch (decision.do) {
     case "refuse":
       throw notFound("OAuth token", input.token_id ?? "");
     case "connect":
-      return connectionRequired(ctx, choice.token);
+      return connectionRequired(ctx, decision.token);
     case "consent":
-      return consent(choice.token);
+      return consent(decision.token);
     case "read": {
-      const answer = await readToken(ctx.env, ctx.db, choice.token, provider);
-      if (answer.ok) return completed(ctx, choice.token, answer);
+      const answer = await readToken(ctx.env, ctx.db, decision.token, provider);
+      if (answer.ok) return completed(ctx, decision.token, answer);
       if (answer.reason !== "ended") throw toError(answer);
-      const again = await consent(choice.token);
+      const again = await consent(decision.token);
       return input.token_id ? { ...again, status: "token_expired" } : again;
     }
   }
 }
 
-function toWanted({ scopes, agent_id, token_id, force_new }: AuthenticateRequest): ConsentChoice {
+function toTokenRequest({
+  scopes,
+  agent_id,
+  token_id,
+  force_new,
+}: AuthenticateRequest): TokenRequest {
   return {
     scopes,
     agent_id: agent_id ?? null,

@@ -7,7 +7,7 @@ import { providerMessage } from "../client/grants.ts";
 import { isSameIssuer } from "../client/metadata.ts";
 import { requestGrant } from "../client/provider-client.ts";
 import { ownerOf } from "../owner.ts";
-import { isPending } from "../pending.ts";
+import { isPending } from "../pending-authorization.ts";
 import { openProvider, type ProviderRow } from "../storage/rows.ts";
 import { tokenObject } from "../storage/stub.ts";
 import { oauth_authorizations, oauth_providers } from "../table.ts";

@@ -3,7 +3,7 @@ import { type Database, database } from "../../../shared/context.ts";
 import { findIdentity, type Identity } from "../../workspaces/service.ts";
 import type { CallbackQuery, Confirmation } from "../authorization-schema.ts";
 import { actorOf } from "../owner.ts";
-import { isPending } from "../pending.ts";
+import { isPending } from "../pending-authorization.ts";
 import { oauth_authorizations, oauth_providers } from "../table.ts";
 import {
   type CallbackOutcome,

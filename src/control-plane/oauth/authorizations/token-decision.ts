@@ -1,4 +1,4 @@
-/** Selects the token of an owner that an agent gets. */
+// Selects which token of an owner an agent gets.
 
 export type Candidate = {
   id: string;
@@ -9,24 +9,24 @@ export type Candidate = {
   created_at: string;
 };
 
-export type ConsentChoice = {
+export type TokenRequest = {
   scopes: readonly string[];
   agent_id: string | null;
   token_id: string | null;
   force_new: boolean;
 };
 
-/** `consent` with a token makes that one anew; without, another one. */
-export type Choice<T> =
+/** `consent` requests a new consent, which renews `token`, or adds a token when it is `null`. */
+type TokenDecision<T> =
   | { do: "read" | "connect"; token: T }
   | { do: "consent"; token: T | null }
   | { do: "refuse" };
 
-export function choose<T extends Candidate>(
+export function decideToken<T extends Candidate>(
   tokens: readonly T[],
-  wanted: ConsentChoice,
+  wanted: TokenRequest,
   connected: ReadonlySet<string>,
-): Choice<T> {
+): TokenDecision<T> {
   if (wanted.token_id !== null) {
     const token = tokens.find(({ id }) => id === wanted.token_id);
     if (!token) return { do: "refuse" };
@@ -42,16 +42,19 @@ function isFor(token: Candidate, agent_id: string | null, connected: ReadonlySet
   return token.agent_id === null || token.agent_id === agent_id || connected.has(token.id);
 }
 
-/** Ignores missing scopes: a provider may grant fewer or rename them, and a new consent would not change that. */
+/**
+ * Counts requested scopes as granted. A provider may grant fewer or rename them, and a new consent would not change
+ * that.
+ */
 function covers(token: Candidate, scopes: readonly string[]): boolean {
   const had = new Set([...token.scopes, ...token.requested_scopes]);
   return scopes.every((scope) => had.has(scope));
 }
 
-/** Connected before the agent's own, before the owner's; then the default one, then the newest. */
+/** Prefers connected tokens, then the agent's own, the owner's default, the newest. */
 function chooseToken<T extends Candidate>(
   tokens: readonly T[],
-  { scopes, agent_id }: Pick<ConsentChoice, "scopes" | "agent_id">,
+  { scopes, agent_id }: Pick<TokenRequest, "scopes" | "agent_id">,
   connected: ReadonlySet<string>,
 ): T | null {
   const rank = (token: T) => [

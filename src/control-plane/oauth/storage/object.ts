@@ -5,21 +5,23 @@ import type { Grant, ProviderAccess, ProviderFailure } from "../client/provider-
 import { requestGrant } from "../client/provider-client.ts";
 import { type RevocationResult, revokeGrant } from "../client/revoke.ts";
 
-/** The times are plain; the tokens are sealed. */
-type StoredToken = { expires_at: string | null; refresh_at: string | null; tokens: SealedText };
-type Tokens = Pick<Grant, "access_token" | "refresh_token" | "token_type">;
+type Times = Pick<Grant, "expires_at" | "refresh_at">;
+type PlainTokens = Pick<Grant, "access_token" | "refresh_token" | "token_type">;
+type OpenedToken = Times & PlainTokens;
+/** The times are plain. `tokens` are `PlainTokens`, sealed. */
+type StoredToken = Times & { tokens: SealedText };
 
 export type TokenResult =
   | {
       ok: true;
       access_token: string;
       expires_at: string | null;
-      /** Set when this call has refreshed it. */
+      /** Set for all callers that waited for the refresh. */
       refreshed: { scopes: string[] | null } | null;
     }
   | ProviderFailure;
 
-const KEY = "grant";
+const GRANT_KEY = "grant";
 
 /** Holds the grant of one token, whose id is the object's name. Only this object refreshes and revokes it. */
 export class TokenObject extends DurableObject<Env> {
@@ -28,7 +30,7 @@ export class TokenObject extends DurableObject<Env> {
   #refreshing: Promise<TokenResult> | null = null;
 
   async store(token_id: string, grant: Grant): Promise<void> {
-    await this.#queue.run(() => this.#write(token_id, grant, grant));
+    await this.#queue.run(() => this.#write(token_id, grant));
   }
 
   /** Returns the access token. It is refreshed before it expires, once for concurrent callers. */
@@ -74,7 +76,7 @@ export class TokenObject extends DurableObject<Env> {
       const { key_id } = parseKeys(this.env)[0];
       const stored = this.#readStored();
       if (stored !== null && stored.tokens.key_id !== key_id) {
-        await this.#write(token_id, stored, await this.#open(token_id, stored));
+        await this.#write(token_id, { ...stored, ...(await this.#open(token_id, stored)) });
       }
       return key_id;
     });
@@ -86,7 +88,7 @@ export class TokenObject extends DurableObject<Env> {
     if (isFresh(stored)) return this.#toResult(token_id, stored, null);
     const tokens = await this.#open(token_id, stored);
     if (tokens.refresh_token === null)
-      return this.#unrefreshed(stored, tokens, endedFailure(provider));
+      return this.#resultWithoutRefresh(stored, tokens, endedFailure(provider));
     const answer = await requestGrant(this.env, provider, {
       grant_type: "refresh_token",
       refresh_token: tokens.refresh_token,
@@ -94,19 +96,19 @@ export class TokenObject extends DurableObject<Env> {
     if (answer.ok) {
       const { grant } = answer;
       const next = { ...grant, refresh_token: grant.refresh_token ?? tokens.refresh_token };
-      const written = await this.#write(token_id, next, next);
+      const written = await this.#write(token_id, next);
       return this.#toResult(token_id, written, { scopes: grant.scopes });
     }
     if (answer.reason === "ended") {
-      await this.#write(token_id, stored, { ...tokens, refresh_token: null });
+      await this.#write(token_id, { ...stored, ...tokens, refresh_token: null });
     }
-    return this.#unrefreshed(stored, tokens, answer);
+    return this.#resultWithoutRefresh(stored, tokens, answer);
   }
 
   /** Returns the current access token until it expires, then the failure of the refresh. */
-  #unrefreshed(
+  #resultWithoutRefresh(
     stored: StoredToken,
-    { access_token }: Tokens,
+    { access_token }: PlainTokens,
     failure: ProviderFailure,
   ): TokenResult {
     const { expires_at } = stored;
@@ -124,22 +126,21 @@ export class TokenObject extends DurableObject<Env> {
   }
 
   #readStored(): StoredToken | null {
-    return this.ctx.storage.kv.get<StoredToken>(KEY) ?? null;
+    return this.ctx.storage.kv.get<StoredToken>(GRANT_KEY) ?? null;
   }
 
-  async #open(token_id: string, { tokens }: StoredToken): Promise<Tokens> {
+  async #open(token_id: string, { tokens }: StoredToken): Promise<PlainTokens> {
     return JSON.parse(await decrypt(this.env, tokens, sealOwner(token_id)));
   }
 
   async #write(
     token_id: string,
-    { expires_at, refresh_at }: Pick<StoredToken, "expires_at" | "refresh_at">,
-    { access_token, refresh_token, token_type }: Tokens,
+    { expires_at, refresh_at, access_token, refresh_token, token_type }: OpenedToken,
   ): Promise<StoredToken> {
     const plain = JSON.stringify({ access_token, refresh_token, token_type });
     const tokens = await encrypt(this.env, plain, sealOwner(token_id));
     const stored = { expires_at, refresh_at, tokens };
-    this.ctx.storage.kv.put(KEY, stored);
+    this.ctx.storage.kv.put(GRANT_KEY, stored);
     return stored;
   }
 }
