@@ -14,7 +14,7 @@ import { warnOfAdvisories } from "./advisories.ts";
 import { importersOf } from "./importers.ts";
 import type { Installer } from "./install.ts";
 import { overridesOf } from "./overrides.ts";
-import { parseManifest } from "./package-files.ts";
+import { parseManifest } from "./package-manifest.ts";
 import { absolute, type Lock, MANAGERS, type NpmProject } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
 import { recordedInstall } from "./resolution.ts";

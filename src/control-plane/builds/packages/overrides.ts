@@ -8,11 +8,14 @@ import type { Workspaces } from "../locks/workspaces.ts";
 import { joinPath } from "../paths.ts";
 import { absolute, managerOf } from "./project.ts";
 
-/** Replaces ranges without a lockfile, as the project's package manager does. */
+/** The overrides of package.json or pnpm-workspace.yaml. They apply where no lockfile fixes the versions. */
 export type Overrides = {
   /** @returns the range that counts, `null` for a dependency that is removed */
   replace(wanted: Wanted): string | null;
-  /** The rules as they are written, and the ranges that they refer to. */
+  /**
+   * The rules as they are written, and the ranges that they refer to. Part of the key of a resolution: it is made again
+   * when they change.
+   */
   source: Record<string, unknown>;
 };
 
@@ -24,7 +27,7 @@ type Pattern = { name: string; range: string };
 type Rule = {
   target: Pattern;
   parents: Pattern[];
-  /** The last of the parents is the package that has the dependency, and not one above it. */
+  /** Whether the last parent must be the package that depends on the target. Otherwise it may be any ancestor. */
   is_direct: boolean;
   to: string;
 };
@@ -33,6 +36,7 @@ const ANYWHERE = "**";
 
 /** @param folder of the project, relative to the root of the source */
 export function overridesOf(workspaces: Workspaces, folder: string): Overrides {
+  // `rootOf` returns an absolute path.
   const root = workspaces.rootOf(absolute(folder))?.slice(1) ?? folder;
   const manifest = workspaces.manifest(absolute(root)) ?? {};
   const settings = workspaces.read(joinPath(root, PNPM_SETTINGS));
@@ -71,9 +75,9 @@ function toOverrides<T extends Record<string, unknown>>(
     replace(wanted) {
       const rule = rules.find((each) => isApplied(each, wanted));
       if (rule === undefined) return wanted.range;
-      // pnpm removes a dependency.
+      // `-` removes the dependency (pnpm).
       if (rule.to === "-") return null;
-      return rule.to.startsWith("$") ? (ranges[rule.to.slice(1)] ?? null) : rule.to;
+      return rule.to.startsWith("$") ? rangeOf(manifest, rule.to.slice(1)) : rule.to;
     },
   };
 }
@@ -109,7 +113,8 @@ function rulesOfPnpm(overrides: Record<string, string>): Rule[] {
   return rules.toSorted((one, other) => isForAll(one) - isForAll(other));
 }
 
-/** `{"b": "1", "a/b": "2"}`, and a double star between slashes for any depth in yarn 1. */
+// `a/**/b` applies at any depth in yarn 1.
+/** `{"b": "1", "a/b": "2"}` */
 function rulesOfYarn(resolutions: Record<string, string>): Rule[] {
   return Object.entries(resolutions).map(([selector, to]) => {
     const names = selector.match(/(?:@[^/]+\/)?[^/]+/g) ?? [];

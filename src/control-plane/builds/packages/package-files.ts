@@ -1,24 +1,10 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { isRecord } from "../../../shared/guards.ts";
-import { isShallow } from "../../../shared/http/depth.ts";
 import { inflated } from "../inflate.ts";
-import { JSON_BYTES, MANIFEST_STARS, PACKAGE_LIMITS } from "../limits.ts";
-import type { Manifest } from "../locks/install-tree.ts";
+import { PACKAGE_LIMITS } from "../limits.ts";
 import { tarEntries } from "../tar.ts";
 
 /** The files of a package, read when the bundle first needs them. */
 export type PackageFiles = { bytes: number; files(): Map<string, Uint8Array> };
-
-export type PackageManifest = Manifest & {
-  type?: unknown;
-  main?: unknown;
-  module?: unknown;
-  exports?: unknown;
-  imports?: unknown;
-  sideEffects?: unknown;
-  os?: unknown;
-  cpu?: unknown;
-};
 
 /** Files that no bundle imports: a third of a package. */
 const UNREAD = /\.(map|md|markdown|flow)$|\.d\.[cm]?ts$/i;
@@ -26,7 +12,7 @@ const LENGTH_BYTES = 4;
 
 export class PackageTooLarge extends Error {}
 
-/** Stores the importable files of an npm tarball as one gzip: a JSON index, then the bytes. */
+/** Packs the importable files of an npm tarball as one gzip: the length of a JSON index, the index, then the bytes. */
 export async function packPackage(
   tarball: Uint8Array,
   max_bytes = PACKAGE_LIMITS.total_bytes,
@@ -92,17 +78,4 @@ function concat(parts: Uint8Array[]): Uint8Array {
     offset += part.byteLength;
   }
   return whole;
-}
-
-export function parseManifest(bytes: Uint8Array | null): PackageManifest | null {
-  if (bytes === null || bytes.byteLength > JSON_BYTES.manifest) return null;
-  try {
-    const text = new TextDecoder().decode(bytes);
-    const value: unknown = JSON.parse(text);
-    const stars = text.split("*").length - 1;
-    const isSafe = isShallow(value) && stars <= MANIFEST_STARS;
-    return isRecord(value) && isSafe ? value : null;
-  } catch {
-    return null;
-  }
 }

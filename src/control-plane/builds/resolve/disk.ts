@@ -1,9 +1,6 @@
 import type { Install } from "../locks/install-tree.ts";
-import {
-  type PackageFiles,
-  type PackageManifest,
-  parseManifest,
-} from "../packages/package-files.ts";
+import type { PackageFiles } from "../packages/package-files.ts";
+import { type PackageManifest, parseManifest } from "../packages/package-manifest.ts";
 import type { Tree } from "../tree.ts";
 
 /** Source and packages as one file system with absolute paths, for the resolver and the bundler. */
