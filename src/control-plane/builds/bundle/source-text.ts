@@ -1,6 +1,6 @@
 import type { PartialMessage } from "esbuild-wasm";
 import { splitPackagePath } from "../resolve/disk.ts";
-import { unknownRequire, withRequires } from "./requires.ts";
+import { bundleRequires, unknownRequire } from "./requires.ts";
 
 /** Where the runtime shows the modules of an isolate as files. */
 const BUNDLE_FOLDER = "/bundle";
@@ -35,7 +35,7 @@ export function withOwnNames(path: string, text: string): string {
   const list = Object.entries(constants).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   if (hasModule) list.push("module={}");
   // The interpreter's line must be the first one: as a comment it may follow other text.
-  const required = withRequires(text.replace(/^#!/, "//"));
+  const required = bundleRequires(text.replace(/^#!/, "//"));
   const parent = text.includes("module.parent") ? PARENT : "";
   return `${MARK}const ${list.join(",")};${parent}${required.prelude}${MARK}${required.text}`;
 }
