@@ -110,24 +110,22 @@ export async function openAgent(
   return agent;
 }
 
-/** Members of the workspace may read threads of agents that do not authenticate users themselves. */
+/**
+ * Whether a member of the workspace may read the agent's threads: an agent serves, and does not authenticate users
+ * itself. @throws an outage of D1
+ */
 export async function isAgentReadable(ctx: Context, deployment_id: string): Promise<boolean> {
-  try {
-    await openAgent(ctx, deployment_id, "read");
-    return true;
-  } catch (error) {
-    const { code } = AppError.from(error);
-    if (code === "not_found" || code === "unavailable") return false;
-    throw error;
-  }
+  const agent = await servedRevision(ctx.env, deployment_id);
+  return agent?.workspace_id === ctx.caller.workspace_id && hasAccess(ctx, agent);
+}
+
+function assertAccess(ctx: Context, agent: ActiveRevision): void {
+  if (!hasAccess(ctx, agent)) throw notFound("Deployment", agent.deployment_id);
 }
 
 /** Access granted for one deployment is not valid for another. */
-function assertAccess({ access }: Context, agent: ActiveRevision): void {
-  const isHere = access
-    ? access.deployment_id === agent.deployment_id
-    : authSettings(agent.config) === null;
-  if (!isHere) throw notFound("Deployment", agent.deployment_id);
+function hasAccess({ access }: Context, { deployment_id, config }: ActiveRevision): boolean {
+  return access ? access.deployment_id === deployment_id : authSettings(config) === null;
 }
 
 export function metadataOf({ metadata }: { metadata?: unknown }): Record<string, unknown> {

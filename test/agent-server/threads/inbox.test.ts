@@ -1,7 +1,10 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { isAgentReadable } from "../../../src/agent-server/access/service.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { agentWithUsers } from "../../support/agent-users.ts";
+import { systemContext } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
+import { failD1 } from "../../support/outage.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Waiting = {
@@ -85,6 +88,20 @@ test("threads of an agent that authenticates its own users are withheld", async 
       withheld_deployments: [agent.deployment_id],
     }),
   );
+});
+
+test("an agent that serves nothing is withheld, and an outage of D1 is an error", async () => {
+  const own = await workspace();
+  const ctx = systemContext(own.workspace_id);
+  const { deployment_id } = await testDeployment(own.workspace_id);
+  expect(await isAgentReadable(ctx, crypto.randomUUID())).toBe(false);
+  const theirs = await testDeployment((await workspace()).workspace_id);
+  expect(await isAgentReadable(ctx, theirs.deployment_id)).toBe(false);
+  const recover = failD1();
+  onTestFinished(recover);
+  await expect(isAgentReadable(ctx, deployment_id)).rejects.toThrow();
+  recover();
+  expect(await isAgentReadable(ctx, deployment_id)).toBe(true);
 });
 
 test("a thread whose run a person stopped is not listed, nor its copy, and one that stops before a node is", async () => {
