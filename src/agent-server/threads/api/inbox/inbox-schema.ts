@@ -28,7 +28,12 @@ export const WaitingThreads = namedObject("WaitingThreads", {
   threads: z
     .array(WaitingThread)
     .describe("Threads that wait for a person, the longest wait first"),
-  total: z.number().int().describe("Number of threads in the workspace that wait for a person"),
+  total: z
+    .number()
+    .int()
+    .describe(
+      "Number of threads that wait for a person, on all pages: in the newest 500 deployments of the workspace, without the withheld ones",
+    ),
   next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
   withheld_deployments: z.array(z.string()).openapi({
     description:
