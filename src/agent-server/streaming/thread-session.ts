@@ -2,6 +2,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { assertCachedPrincipal } from "../../control-plane/workspaces/service.ts";
 import { type Context, contextFor } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
+import { log } from "../../shared/log.ts";
 import { accessOf } from "../access/service.ts";
 import { parseCommand } from "../threads/events/command.ts";
 import type { EventSession, SessionRefusal } from "../threads/events/session.ts";
@@ -26,6 +27,7 @@ export class ThreadSession extends WorkerEntrypoint<Env, EventSession> {
       return JSON.stringify(await answerCommand(await this.#context(), this.ctx.props, command));
     } catch (error) {
       const { code, message } = AppError.from(error);
+      if (code === "internal") log.error("socket_command_failed", error);
       const name = DENIED.includes(code) ? "permission_denied" : "unknown_error";
       return JSON.stringify({ type: "error", id: command.id, error: name, message });
     }

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Events } from "../../../src/agent-server/threads/object/log/events.ts";
 import { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { EventMethods } from "../../../src/agent-server/threads/object/sockets/event-methods.ts";
 import { database } from "../../../src/shared/context.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { createApiKey, revokeApiKey } from "../../support/organizations.ts";
@@ -654,6 +655,23 @@ describe("a socket", () => {
     });
     expect(await command("nonsense", {})).toMatchObject({ error: "unknown_command" });
     expect(await command("agent.getTree", {})).toMatchObject({ error: "no_such_run" });
+  });
+
+  test("logs the error of a command that fails", async () => {
+    const { command } = await protocol().socket();
+    const read = vi.spyOn(EventMethods.prototype, "readTree");
+    const logged = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => {
+      read.mockRestore();
+      logged.mockRestore();
+    });
+    read.mockRejectedValueOnce(new Error("the tree broke"));
+    expect(await command("agent.getTree", {})).toMatchObject({
+      error: "unknown_error",
+      message: "Internal error",
+    });
+    const lines = logged.mock.calls.map(([line]) => String(line));
+    expect(lines).toContainEqual(expect.stringMatching(/"socket_command_failed".*the tree broke/));
   });
 
   test("has so many subscriptions, each as long as it is kept", async () => {
