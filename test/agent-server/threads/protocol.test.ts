@@ -611,6 +611,18 @@ describe("a socket", () => {
     expect(sent()).toEqual(all.slice(3));
   });
 
+  test("receives the end of a threadless run, as a stream does", async () => {
+    const json = { assistant_id: "steps", input: { delay_ms: 300 } };
+    const response = await api(`${agent}/runs`, { key: ours.editor, json });
+    const { thread_id } = await response.json<{ thread_id: string }>();
+    const { socket, events } = protocol(thread_id);
+    const { command, ends, events: sent } = await socket();
+    await command("subscription.subscribe", ALL);
+    const [streamed] = await Promise.all([events(() => false), ends(1)]);
+    expect(sent()).toEqual(streamed);
+    expect(streamed.slice(-1).map(inShort)).toEqual(["lifecycle completed"]);
+  });
+
   test("hibernates with its object, and receives later events", async () => {
     const { socket, start, events, thread_id } = protocol();
     const { command, ends, events: sent } = await socket();

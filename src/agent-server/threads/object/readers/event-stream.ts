@@ -18,8 +18,8 @@ type Options = {
 };
 
 /**
- * Yields stored events of a thread, then new ones, until the thread is deleted or access ends. The thread may be
- * created after the stream; access is checked again then.
+ * Yields stored events of a thread, then new ones, until the thread is deleted, the run of a temporary one has ended or
+ * access ends. The thread may be created after the stream; access is checked again then.
  */
 export async function* eventStream(options: Options): AsyncGenerator<string, void> {
   const opened_at = Date.now();
@@ -39,9 +39,11 @@ async function* framesOf(options: Options, settled_at: number): AsyncGenerator<s
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
   const isAuthorized = recheck(options.checkAccess);
   const heartbeat = new Heartbeat(SSE_HEARTBEAT);
-  while (isThere()) {
+  while (store.exists) {
     const events = reader.next();
     if (events === null) {
+      // The last events of a temporary thread are written with its end, which hides it.
+      if (!isThere() && reader.isBetweenRuns) return;
       await followers.changeOfAny(heartbeat.remaining_ms);
       yield heartbeat.frame("");
       continue;
@@ -50,13 +52,18 @@ async function* framesOf(options: Options, settled_at: number): AsyncGenerator<s
     await store.durable();
     if (!(await isAuthorized())) return;
     const wanted = events.filter((event) => isWanted(event, filter));
-    const held = Date.now() < settled_at ? wanted.findIndex(endsRun) : -1;
-    if (held >= 0) {
-      yield heartbeat.frame(toFrames(wanted.splice(0, held)));
-      await scheduler.wait(settled_at - Date.now());
-    }
-    yield heartbeat.frame(toFrames(wanted));
+    yield* settledFrames(wanted, settled_at, heartbeat);
   }
+}
+
+/** Holds the end of a run back until the client has had time to open its other streams. */
+async function* settledFrames(events: ProtocolEvent[], settled_at: number, heartbeat: Heartbeat) {
+  const end = Date.now() < settled_at ? events.findIndex(endsRun) : -1;
+  if (end >= 0) {
+    yield heartbeat.frame(toFrames(events.slice(0, end)));
+    await scheduler.wait(settled_at - Date.now());
+  }
+  yield heartbeat.frame(toFrames(events.slice(Math.max(end, 0))));
 }
 
 /** Checks access at intervals. Clients whose stream ends reconnect with a new request. */

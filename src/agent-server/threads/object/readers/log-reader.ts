@@ -39,6 +39,11 @@ export class LogReader {
     return this.#since;
   }
 
+  /** Whether the end of each run that was read was read too. */
+  get isBetweenRuns(): boolean {
+    return this.#current === null;
+  }
+
   /** @returns the next events, `null` when no more are stored. More may follow an empty list. */
   next(): ProtocolEvent[] | null {
     const page = this.#store.events.pageOfAll(this.#after);

@@ -96,12 +96,12 @@ export class Sockets {
   }
 
   async #deliver(socket: WebSocket, state: SocketState): Promise<void> {
-    const { store, isOver, isThere } = this.#thread;
+    const { store, isOver } = this.#thread;
     const { subscriptions, since } = attachmentOf(socket);
-    if (subscriptions.length === 0 || !isThere() || !(await this.#isAuthorized(socket, state)))
-      return;
+    if (subscriptions.length === 0 || !this.#isReadable(state)) return;
+    if (!(await this.#isAuthorized(socket, state))) return;
     state.reader ??= new LogReader(store, isOver, channelsOf(subscriptions), since);
-    while (isThere()) {
+    while (store.exists) {
       const events = state.reader.next();
       if (events === null) break;
       await store.durable();
@@ -110,6 +110,12 @@ export class Sockets {
       if (held) return this.#hold(socket, state, held);
       attach(socket, { ...attachmentOf(socket), since: state.reader.since });
     }
+  }
+
+  /** A temporary thread is hidden once its run has ended. Sockets that watched the run receive the last events. */
+  #isReadable({ checkedAt }: SocketState): boolean {
+    const { store, isThere } = this.#thread;
+    return isThere() || (checkedAt > 0 && store.exists);
   }
 
   /** Continues from this event when the socket has had time to subscribe. */
