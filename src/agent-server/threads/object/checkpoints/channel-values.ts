@@ -3,7 +3,7 @@ import { insertRows } from "../log/insert.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
 import type { Parts } from "../log/parts.ts";
 import { SEGMENTED_BYTES, Segments, VALUE_SEGMENTS } from "../log/segments.ts";
-import { type ByteBudget, ENTRY_BYTES } from "./checkpoint-page.ts";
+import { type ByteBudget, ENTRY_BYTES } from "./byte-budget.ts";
 import { keyOfValue, keysOf } from "./inline-sources.ts";
 import {
   CHECKPOINT_COLUMNS,

@@ -2,27 +2,8 @@ import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/chec
 import { AppError } from "../../../../shared/errors.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
 
-/** Estimated bytes of the columns of a value or a write other than its data. */
-export const ENTRY_BYTES = 64;
-
-/** Limits the bytes that one read loads: of a page, or of a checkpoint. */
-export class ByteBudget {
-  readonly #max: number;
-  used = 0;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** Counts bytes. @returns `false` when they are over the limit */
-  take(bytes: number): boolean {
-    this.used += bytes;
-    return this.used <= this.#max;
-  }
-}
-
 /** Yields the rows whose metadata has the given values. */
-export function* matching<T extends StoredCheckpoint>(
+export function* filterByMetadata<T extends StoredCheckpoint>(
   rows: Iterable<T>,
   metadata: CheckpointQuery["metadata"],
 ) {

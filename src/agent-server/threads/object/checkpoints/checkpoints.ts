@@ -5,8 +5,9 @@ import type { StoredRun } from "../../contract/stored-run.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_PAGE_BYTES } from "../boundary/limits.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
 import type { Parts } from "../log/parts.ts";
+import { ByteBudget } from "./byte-budget.ts";
 import { ChannelValues } from "./channel-values.ts";
-import { ByteBudget, checkpointTooLarge, matching } from "./checkpoint-page.ts";
+import { checkpointTooLarge, filterByMetadata } from "./checkpoint-page.ts";
 import { CheckpointRows } from "./checkpoint-rows.ts";
 import type { NewCheckpoint } from "./inline-sources.ts";
 import { NewestHead } from "./newest-head.ts";
@@ -128,7 +129,7 @@ export class Checkpoints {
     if (this.#head.isNone) return [];
     const page: LoadedCheckpoint[] = [];
     const budget = new ByteBudget(MAX_CHECKPOINT_BYTES);
-    for (const row of matching(this.#newest(query), metadata)) {
+    for (const row of filterByMetadata(this.#newest(query), metadata)) {
       if (page.length === limit || budget.used > MAX_PAGE_BYTES) break;
       const loaded = this.#load(row, budget);
       if (loaded) page.push(loaded);

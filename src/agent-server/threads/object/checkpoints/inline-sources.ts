@@ -5,7 +5,7 @@ import type {
 } from "../../../../isolate/checkpoint-contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { MAX_ORIGINALS_BYTES } from "../boundary/limits.ts";
-import type { ByteBudget } from "./checkpoint-page.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 import {
   CHECKPOINT_COLUMNS,
   type CheckpointColumns,

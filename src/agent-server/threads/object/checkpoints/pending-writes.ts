@@ -2,7 +2,7 @@ import type { StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
 import { insertRows } from "../log/insert.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
 import type { Parts } from "../log/parts.ts";
-import { type ByteBudget, ENTRY_BYTES } from "./checkpoint-page.ts";
+import { type ByteBudget, ENTRY_BYTES } from "./byte-budget.ts";
 import { pack, unpack } from "./packed.ts";
 import { type NewWrite, ReplacedWrites } from "./replaced-writes.ts";
 import type { CheckpointRow } from "./row-format.ts";
