@@ -4,13 +4,13 @@ import type { ThreadTables } from "../log/lazy-tables.ts";
 import type { Parts } from "../log/parts.ts";
 import { SEGMENTED_BYTES, Segments, VALUE_SEGMENTS } from "../log/segments.ts";
 import { type ByteBudget, ENTRY_BYTES } from "./byte-budget.ts";
-import { keyOfValue, keysOf } from "./inline-sources.ts";
 import {
   CHECKPOINT_COLUMNS,
   type CheckpointColumns,
   type CheckpointRow,
   fromColumns,
 } from "./row-format.ts";
+import { keyOfValue, valueKeysOf } from "./stored-keys.ts";
 
 type ValueRow = {
   channel: string;
@@ -159,7 +159,7 @@ export class ChannelValues {
     if (unused.size === 0) return [];
     const select = `SELECT ${CHECKPOINT_COLUMNS} FROM checkpoints`;
     for (const columns of this.#sql.exec<CheckpointColumns>(select)) {
-      for (const key of keysOf(fromColumns(columns))) unused.delete(`${columns.ns}\n${key}`);
+      for (const key of valueKeysOf(fromColumns(columns))) unused.delete(`${columns.ns}\n${key}`);
     }
     return [...unused.values()];
   }

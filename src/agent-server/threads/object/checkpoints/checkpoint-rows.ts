@@ -5,10 +5,10 @@ import { insertRows } from "../log/insert.ts";
 import { SEGMENTED_BYTES } from "../log/segments.ts";
 import { ByteBudget, ENTRY_BYTES } from "./byte-budget.ts";
 import type { ChannelValues } from "./channel-values.ts";
-import { InlineSources, type NewCheckpoint } from "./inline-sources.ts";
+import { InlineSources } from "./inline-sources.ts";
 import type { NewestHead } from "./newest-head.ts";
 import type { NewWrite } from "./replaced-writes.ts";
-import { REPLACE_CHECKPOINT, toBody } from "./row-format.ts";
+import { type NewCheckpoint, REPLACE_CHECKPOINT, toBody } from "./row-format.ts";
 import { keyOfWrite } from "./stored-keys.ts";
 
 /** Limit of a row's new values, and of its writes. */
@@ -57,7 +57,7 @@ export class CheckpointRows {
     const sources = new InlineSources(this.#sql, budget);
     const inline = this.#head.inlineBefore(checkpoints);
     if (inline) sources.add("", inline);
-    else if (!this.#head.isNone) sources.read(checkpoints);
+    else if (!this.#head.isNone) sources.loadValues(checkpoints);
     return sources;
   }
 
@@ -75,7 +75,7 @@ export class CheckpointRows {
     const small = next.values.filter(({ data }) => data.byteLength < SEGMENTED_BYTES);
     const fresh = fitSmallest(small, max);
     const repeated = fitSmallest(
-      sources.repeatedBy(next),
+      sources.sharedValuesOf(next),
       Math.min(MAX_REPEATED_BYTES, free_bytes / 2),
     );
     const values = [...fresh.inside, ...repeated.inside];

@@ -9,7 +9,6 @@ import { ByteBudget } from "./byte-budget.ts";
 import { ChannelValues } from "./channel-values.ts";
 import { checkpointTooLarge, filterByMetadata } from "./checkpoint-page.ts";
 import { CheckpointRows } from "./checkpoint-rows.ts";
-import type { NewCheckpoint } from "./inline-sources.ts";
 import { NewestHead } from "./newest-head.ts";
 import { PendingWrites } from "./pending-writes.ts";
 import { keepLatest } from "./prune.ts";
@@ -19,6 +18,7 @@ import {
   type CheckpointColumns,
   type CheckpointRow,
   fromColumns,
+  type NewCheckpoint,
 } from "./row-format.ts";
 
 const SMALL_DATABASE_BYTES = 512 * 1024;

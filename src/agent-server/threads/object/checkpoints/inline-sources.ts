@@ -11,33 +11,36 @@ import {
   type CheckpointColumns,
   type CheckpointRow,
   fromColumns,
+  type NewCheckpoint,
 } from "./row-format.ts";
+import { keyOfValue, valueKeysOf } from "./stored-keys.ts";
 
-export type NewCheckpoint = StoredCheckpoint & { values: StoredValue[] };
+/** Keys of the values of checkpoints, by checkpoint id. */
+type KeysById = Map<string, Set<string>>;
 
 const SELECT = `SELECT ${CHECKPOINT_COLUMNS} FROM checkpoints`;
 
 /**
- * Values in the rows of earlier checkpoints that new checkpoints have too. They are in the row of the parent. A copy
- * has the parent of its original, and refers to the values of the original.
+ * Finds values that new checkpoints share with stored ones. A new checkpoint shares values with its parent. A copy (a
+ * fork of a checkpoint under a new id) shares them with its original, which has the same parent.
  */
 export class InlineSources {
   readonly #sql: SqlStorage;
   readonly #budget: ByteBudget;
   readonly #values = new Map<string, StoredValue>();
-  readonly #keys = new Map<NewCheckpoint, Set<string>>();
+  readonly #parsedKeys = new Map<NewCheckpoint, Set<string>>();
   /** Writes in the rows of checkpoints that were stored before, by checkpoint. */
   readonly #writes = new Map<string, StoredWrite[]>();
 
-  /** @param budget limit of the checkpoints that are read to find the originals of copies */
+  /** @param budget limits the bytes read in search of originals */
   constructor(sql: SqlStorage, budget: ByteBudget) {
     this.#sql = sql;
     this.#budget = budget;
   }
 
-  read(checkpoints: NewCheckpoint[]) {
+  loadValues(checkpoints: NewCheckpoint[]) {
     for (const [ns, group] of Map.groupBy(checkpoints, (checkpoint) => checkpoint.ns)) {
-      const versions = new Map(group.map((one) => [one.checkpoint_id, this.#keysOf(one)]));
+      const keysById = new Map(group.map((one) => [one.checkpoint_id, this.#keysOf(one)]));
       const ids = group.flatMap(({ checkpoint_id, parent_id }) => [checkpoint_id, parent_id]);
       const rows = this.#sql.exec<CheckpointColumns>(
         `${SELECT} WHERE ns = ? AND checkpoint_id IN (SELECT value FROM json_each(?))`,
@@ -47,33 +50,34 @@ export class InlineSources {
       for (const columns of rows) {
         const row = fromColumns(columns);
         const { checkpoint_id, inline_values, inline_writes } = row;
-        if (versions.has(checkpoint_id)) this.setWrites(row, inline_writes);
-        else versions.set(checkpoint_id, keysOf(row));
+        if (keysById.has(checkpoint_id)) this.setWrites(row, inline_writes);
+        else keysById.set(checkpoint_id, valueKeysOf(row));
         this.add(ns, inline_values);
       }
-      for (const one of group) this.#readOriginal(one, versions);
+      for (const one of group) this.#readOriginal(one, keysById);
     }
   }
 
   /** A copy brings no values along, and has versions that its parent does not have. */
-  #readOriginal({ ns, checkpoint_id, parent_id, values }: NewCheckpoint, versions: VersionsById) {
-    const inherited = versions.get(parent_id ?? "");
-    const unknown = without(versions.get(checkpoint_id), inherited);
-    if (values.length > 0 || unknown.length === 0) return;
-    const younger = this.#sql.exec<CheckpointColumns>(
+  #readOriginal({ ns, checkpoint_id, parent_id, values }: NewCheckpoint, keysById: KeysById) {
+    const parentKeys = keysById.get(parent_id ?? "");
+    const newKeys = without(keysById.get(checkpoint_id), parentKeys);
+    if (values.length > 0 || newKeys.length === 0) return;
+    const later = this.#sql.exec<CheckpointColumns>(
       `${SELECT} WHERE ns = ?1 AND checkpoint_id > ?2 AND checkpoint_id <> ?3 ORDER BY checkpoint_id`,
       ...[ns, parent_id ?? "", checkpoint_id],
     );
-    for (const columns of younger) {
+    for (const columns of later) {
       const row = fromColumns(columns);
-      this.#count(row);
-      const known = keysOf(row);
-      if (unknown.every((key) => known.has(key))) return this.add(ns, row.inline_values);
+      this.#spend(row);
+      const known = valueKeysOf(row);
+      // The first later checkpoint that has all of them is the original.
+      if (newKeys.every((key) => known.has(key))) return this.add(ns, row.inline_values);
     }
   }
 
   /** @throws AppError when a commit reads too much */
-  #count({ checkpoint, inline_values }: CheckpointRow) {
+  #spend({ checkpoint, inline_values }: CheckpointRow) {
     const bytes = inline_values.reduce((sum, { data }) => sum + data.byteLength, 0);
     if (this.#budget.take(checkpoint.length + bytes)) return;
     const message = `checkpoint_id: more than ${MAX_ORIGINALS_BYTES} bytes of checkpoints follow its parent; copy a newer checkpoint.`;
@@ -93,8 +97,8 @@ export class InlineSources {
     for (const value of values) this.#values.set(`${ns}\n${keyOfValue(value)}`, value);
   }
 
-  /** Returns the values of earlier rows that a checkpoint has. */
-  repeatedBy(checkpoint: NewCheckpoint): StoredValue[] {
+  /** Returns the stored values that a checkpoint refers to and does not bring itself. */
+  sharedValuesOf(checkpoint: NewCheckpoint): StoredValue[] {
     const given = new Set(checkpoint.values.map(keyOfValue));
     return without(this.#keysOf(checkpoint), given).flatMap(
       (key) => this.#values.get(`${checkpoint.ns}\n${key}`) ?? [],
@@ -103,23 +107,10 @@ export class InlineSources {
 
   /** Parses a checkpoint once. */
   #keysOf(checkpoint: NewCheckpoint): Set<string> {
-    const keys = this.#keys.get(checkpoint) ?? keysOf(checkpoint);
-    this.#keys.set(checkpoint, keys);
+    const keys = this.#parsedKeys.get(checkpoint) ?? valueKeysOf(checkpoint);
+    this.#parsedKeys.set(checkpoint, keys);
     return keys;
   }
-}
-
-type VersionsById = Map<string, Set<string>>;
-
-export function keyOfValue({ channel, version }: Pick<StoredValue, "channel" | "version">): string {
-  return `${version} ${channel}`;
-}
-
-/** Keys of the values that a checkpoint refers to. */
-export function keysOf({ checkpoint }: { checkpoint: string }): Set<string> {
-  const parsed = JSON.parse(checkpoint) as { channel_versions?: Record<string, number> };
-  const versions = Object.entries(parsed.channel_versions ?? {});
-  return new Set(versions.map(([channel, version]) => keyOfValue({ channel, version })));
 }
 
 function without(keys: Set<string> = new Set(), others: Set<string> = new Set()): string[] {

@@ -1,6 +1,7 @@
 import type { LoadedCheckpoint, StoredValue } from "../../../../isolate/checkpoint-contract.ts";
-import { keyOfValue, keysOf, type NewCheckpoint } from "./inline-sources.ts";
 import type { NewWrite } from "./replaced-writes.ts";
+import type { NewCheckpoint } from "./row-format.ts";
+import { keyOfValue, valueKeysOf } from "./stored-keys.ts";
 
 /** Larger states are read again: an isolate of 128 MB has the objects of many threads. */
 const MAX_KEPT_BYTES = 64 * 1024;
@@ -81,14 +82,14 @@ function after(head: LoadedCheckpoint | null, chain: NewCheckpoint[]): LoadedChe
   if (!last) return null;
   const { ns, checkpoint_id, parent_id, checkpoint, metadata } = last;
   // A version without a value is that of an empty channel.
-  const found = [...keysOf(last)].flatMap((key) => values.get(key) ?? []);
+  const found = [...valueKeysOf(last)].flatMap((key) => values.get(key) ?? []);
   return { ns, checkpoint_id, parent_id, checkpoint, metadata, values: found, writes: [] };
 }
 
 /** A copy of a checkpoint brings no values along. */
 function hasNewVersion(next: NewCheckpoint, before: { checkpoint: string } | null): boolean {
-  const known = before ? keysOf(before) : new Set();
-  return [...keysOf(next)].some((key) => !known.has(key));
+  const known = before ? valueKeysOf(before) : new Set();
+  return [...valueKeysOf(next)].some((key) => !known.has(key));
 }
 
 /** RPC sends, and memory holds, the whole buffer of a part. */

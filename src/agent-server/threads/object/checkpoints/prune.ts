@@ -1,7 +1,7 @@
 import type { ThreadTables } from "../log/lazy-tables.ts";
 import { Segments, VALUE_SEGMENTS } from "../log/segments.ts";
-import { keysOf } from "./inline-sources.ts";
 import { CHECKPOINT_COLUMNS, type CheckpointColumns, fromColumns } from "./row-format.ts";
+import { valueKeysOf } from "./stored-keys.ts";
 
 /** `values`: keys of the values that the checkpoint refers to. */
 type Head = { ns: string; checkpoint_id: string; metadata: string; values: Set<string> };
@@ -45,7 +45,7 @@ function headsOf(sql: SqlStorage): Head[] {
   const heads: Head[] = [];
   for (const columns of rows) {
     const { ns, checkpoint_id, metadata, checkpoint } = fromColumns(columns);
-    heads.push({ ns, checkpoint_id, metadata, values: keysOf({ checkpoint }) });
+    heads.push({ ns, checkpoint_id, metadata, values: valueKeysOf({ checkpoint }) });
   }
   return heads;
 }

@@ -6,6 +6,9 @@ import type {
 import { compressPieces, decompressPieces } from "../log/compressed.ts";
 import { pack, unpack } from "./packed.ts";
 
+/** A checkpoint with the values that it adds. */
+export type NewCheckpoint = StoredCheckpoint & { values: StoredValue[] };
+
 /** A checkpoint with the values and writes that are in its row. */
 export type CheckpointRow = StoredCheckpoint & {
   inline_values: StoredValue[];

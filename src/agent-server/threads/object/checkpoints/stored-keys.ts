@@ -1,4 +1,4 @@
-import type { StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
+import type { StoredValue, StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
 import type { NewWrite } from "./replaced-writes.ts";
 
 /** Keys of all stored writes of a checkpoint, and the number of their packed rows. */
@@ -49,4 +49,15 @@ export function keyOfWrite({ task_id, idx }: Pick<StoredWrite, "task_id" | "idx"
 
 function keyOfCheckpoint(ns: string, checkpoint_id: string): string {
   return `${ns}\n${checkpoint_id}`;
+}
+
+export function keyOfValue({ channel, version }: Pick<StoredValue, "channel" | "version">): string {
+  return `${version} ${channel}`;
+}
+
+/** Returns the keys of the values that a checkpoint refers to. */
+export function valueKeysOf({ checkpoint }: { checkpoint: string }): Set<string> {
+  const parsed = JSON.parse(checkpoint) as { channel_versions?: Record<string, number> };
+  const versions = Object.entries(parsed.channel_versions ?? {});
+  return new Set(versions.map(([channel, version]) => keyOfValue({ channel, version })));
 }
