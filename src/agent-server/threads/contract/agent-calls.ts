@@ -9,19 +9,18 @@ import type { RevisionRef } from "./records.ts";
 
 const RETRY_AFTER_S = 2;
 
-export type AgentStub = AgentEntrypoint;
 type IsolateRef = RevisionRef & { quarantine?: string };
 
-export function agentOf(env: Env, revision: IsolateRef): AgentStub {
+export function agentOf(env: Env, revision: IsolateRef): AgentEntrypoint {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
-  return agentIsolate(env, revision) as unknown as AgentStub;
+  return agentIsolate(env, revision) as unknown as AgentEntrypoint;
 }
 
-/** Calls the agent. After a failure an isolate that never loaded is not used again. */
+/** Calls the agent. When its isolate has never loaded, the next call uses a new one. */
 export async function callAgent<T>(
   env: Env,
   revision: IsolateRef,
-  call: (agent: AgentStub) => Promise<T>,
+  call: (agent: AgentEntrypoint) => Promise<T>,
 ): Promise<T> {
   try {
     return await call(agentOf(env, revision));
@@ -32,10 +31,10 @@ export async function callAgent<T>(
 }
 
 /**
- * Calls an agent for what changes nothing. Its isolate may end because of other calls, most often for want of memory.
- * @throws AppError 503 when it ended: the read can be sent again
+ * Turns the loss of an isolate during a read into a 503. A read changes nothing, so the caller may send it again.
+ * Isolates mostly end for want of memory.
  */
-export async function readAgent<T>(read: () => Promise<T>): Promise<T> {
+export async function asRetryableRead<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {

@@ -3,13 +3,17 @@ import {
   answerOf,
   parseAnswer,
 } from "../../../../control-plane/deployments/isolate/agent-answers.ts";
-import type { Answer, GraphSchemas as WireSchemas } from "../../../../isolate/contract.ts";
+import type {
+  AgentEntrypoint,
+  Answer,
+  GraphSchemas as WireSchemas,
+} from "../../../../isolate/contract.ts";
 import type { Context } from "../../../../shared/context.ts";
 import { invalid } from "../../../../shared/errors.ts";
 import { allows } from "../../../../shared/filters.ts";
 import { PLAIN_LIMITS, plainData, plainObject } from "../../../../shared/plain.ts";
 import { openAgent } from "../../../access/service.ts";
-import { type AgentStub, callAgent, readAgent } from "../../contract/agent-calls.ts";
+import { asRetryableRead, callAgent } from "../../contract/agent-calls.ts";
 import type { RunAssistant } from "../../contract/assistant-ids.ts";
 import { isJsonOf } from "../../contract/json-text.ts";
 import { MAX_PATH_CHARACTERS } from "../../contract/sizes.ts";
@@ -96,12 +100,14 @@ async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
   const call = async <T>(
     method: string,
     schema: z.ZodType<T>,
-    work: (agent: AgentStub) => Promise<unknown>,
+    work: (agent: AgentEntrypoint) => Promise<unknown>,
   ) =>
     parseAnswer(
       method,
       schema,
-      await callAgent(ctx.env, toRevisionRef(active), (agent) => readAgent(() => work(agent))),
+      await callAgent(ctx.env, toRevisionRef(active), (agent) =>
+        asRetryableRead(() => work(agent)),
+      ),
     );
   return { call, graph: { graph_id, config } };
 }

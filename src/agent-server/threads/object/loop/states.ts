@@ -1,5 +1,6 @@
 import { parseAnswer } from "../../../../control-plane/deployments/isolate/agent-answers.ts";
 import type {
+  AgentEntrypoint,
   GraphCall,
   HistoryCall,
   Op,
@@ -8,7 +9,7 @@ import type {
 } from "../../../../isolate/contract.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { applyToStore } from "../../../store/service.ts";
-import { type AgentStub, callAgent, readAgent } from "../../contract/agent-calls.ts";
+import { asRetryableRead, callAgent } from "../../contract/agent-calls.ts";
 import type { RevisionRef } from "../../contract/records.ts";
 import { threadStatusAfter } from "../../contract/run-decisions.ts";
 import type { StateAnswer } from "../../contract/state-answers.ts";
@@ -22,7 +23,7 @@ import { ThreadHost } from "./thread-host.ts";
 
 type At = Pick<StateCall, "ns" | "checkpoint_id">;
 type GraphRead = { states: number; active: RevisionRef; at: At | null };
-type GraphWork = (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>;
+type GraphWork = (agent: AgentEntrypoint, graph: GraphCall) => Promise<StateAnswer>;
 
 export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
 export type UpdatePart = Omit<UpdateCall, keyof GraphCall>;
@@ -103,7 +104,7 @@ export class ThreadStates {
   get(call: StatePart, active: RevisionRef) {
     return this.#readGraph({ states: 1, active, at: call }, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
-      const sent = await readAgent(() => agent.getState({ ...graph, ...call }, host));
+      const sent = await asRetryableRead(() => agent.getState({ ...graph, ...call }, host));
       return parseAnswer("getState", TextAnswer, sent);
     });
   }
@@ -111,7 +112,7 @@ export class ThreadStates {
   history(call: HistoryPart, active: RevisionRef) {
     return this.#readGraph({ states: call.limit, active, at: null }, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
-      const sent = await readAgent(() => agent.getHistory({ ...graph, ...call }, host));
+      const sent = await asRetryableRead(() => agent.getHistory({ ...graph, ...call }, host));
       return parseAnswer("getHistory", TextAnswer, sent);
     });
   }
@@ -129,7 +130,7 @@ export class ThreadStates {
 
   /** @returns `"outdated"` when the state changed between its read and the first write */
   async #updateGraph(
-    agent: AgentStub,
+    agent: AgentEntrypoint,
     graph: GraphCall,
     call: UpdatePart,
   ): Promise<StateAnswer | "outdated"> {
@@ -167,7 +168,7 @@ export class ThreadStates {
   async #callGraph<T>(
     active: RevisionRef,
     at: At | null,
-    work: (agent: AgentStub, graph: GraphCall) => Promise<T>,
+    work: (agent: AgentEntrypoint, graph: GraphCall) => Promise<T>,
   ): Promise<T | StateAnswer> {
     if (!this.#store.exists) return { ok: false, error: "thread_missing" };
     const isThere = !at?.checkpoint_id || this.#store.checkpoints.has(at.ns, at.checkpoint_id);
