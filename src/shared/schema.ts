@@ -42,6 +42,9 @@ export const Problem = namedObject("Problem", {
   remedy: z.string().nullable().describe("Always `null`"),
 });
 
+/** JSON object with any fields. */
+export const AnyObject = z.record(z.string(), z.unknown());
+
 /** `?wait=false` means false, and the SDK writes booleans as 1 and 0 too. */
 export const QueryBoolean = z
   .stringbool({

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import {
+  AnyObject,
   CreatedAt,
   list,
   namedObject,
@@ -17,7 +18,6 @@ import {
 } from "../threads/contract/requests/run-schema.ts";
 import { AgentPath, RunConfig } from "../threads/contract/requests/schema.ts";
 
-const Loose = z.record(z.string(), z.unknown());
 const OnRunCompleted = z.enum(["delete", "keep"]);
 const EndTime = z
   .string()
@@ -42,9 +42,9 @@ export const Cron = namedObject("Cron", {
     .describe(
       "Id of the user that changed it last, whose rights its runs have. `null` for a service key",
     ),
-  payload: Loose.describe("Input and options of its runs"),
+  payload: AnyObject.describe("Input and options of its runs"),
   next_run_date: Timestamp.nullable().describe("Time of the next run, `null` when there is none"),
-  metadata: Loose.describe("Metadata, which searches find"),
+  metadata: AnyObject.describe("Metadata, which searches find"),
   enabled: z.boolean().describe("Whether the cron starts runs"),
   on_run_completed: OnRunCompleted.describe(
     "Whether to keep or delete the thread of a run that ended",
@@ -110,7 +110,7 @@ export const CronCount = namedObject("CronCount", {
   assistant_id: z.string().nullish().describe("Id of the assistant"),
   thread_id: Uuid.nullish().describe("Id of the thread"),
   enabled: z.boolean().nullish().describe("Whether the cron starts runs"),
-  metadata: Loose.nullish().describe("Metadata that crons must have, with equal values"),
+  metadata: AnyObject.nullish().describe("Metadata that crons must have, with equal values"),
 });
 export type CronCount = z.infer<typeof CronCount>;
 

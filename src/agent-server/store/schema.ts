@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import {
+  AnyObject,
   CreatedAt,
   list,
   namedObject,
@@ -10,7 +11,6 @@ import {
 } from "../../shared/schema.ts";
 import { MAX_LIMIT } from "./storage/limits.ts";
 
-const Loose = z.record(z.string(), z.unknown());
 const Labels = list(z.string());
 
 export const Item = namedObject("Item", {
@@ -18,7 +18,7 @@ export const Item = namedObject("Item", {
     .array(z.string())
     .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
   key: textField("Key of the item", "likes"),
-  value: Loose.openapi({ description: "Value of the item", example: { food: "pizza" } }),
+  value: AnyObject.openapi({ description: "Value of the item", example: { food: "pizza" } }),
   created_at: CreatedAt,
   updated_at: UpdatedAt,
 });
@@ -35,7 +35,7 @@ export const PutItem = namedObject("PutItem", {
     .string()
     .openapi({ example: "likes" })
     .openapi({ description: "Key of the item", example: "likes" }),
-  value: Loose.openapi({ description: "Value of the item", example: { food: "pizza" } }),
+  value: AnyObject.openapi({ description: "Value of the item", example: { food: "pizza" } }),
   index: z
     .union([z.literal(false), list(z.string())])
     .nullish()
@@ -71,7 +71,7 @@ export const SearchItems = namedObject("SearchItems", {
     description: "First labels of the namespaces",
     example: ["users"],
   }),
-  filter: Loose.nullish().describe("Fields of the value and their required values"),
+  filter: AnyObject.nullish().describe("Fields of the value and their required values"),
   query: z.string().nullish().describe("Text to find similar items for"),
   ...pageOfBody("results", { max: MAX_LIMIT, standard: 10 }),
   refresh_ttl: z.boolean().nullish().describe("Whether reading extends the retention"),

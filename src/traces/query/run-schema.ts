@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, Timestamp, textField } from "../../shared/schema.ts";
+import { AnyObject, namedObject, Timestamp, textField } from "../../shared/schema.ts";
 import { FeedbackStats } from "../aggregates/feedback-schema.ts";
 
-const Loose = z.record(z.string(), z.unknown());
 const Tokens = z.number().int().nullable();
 /** Exact decimal as text. */
 const Cost = z.string().nullable();
@@ -39,7 +38,7 @@ export const TraceRun = namedObject("TraceRun", {
   outputs_preview: Preview.describe(
     "A line of the outputs, such as the last message. Only when selected; `null` over 250 KB",
   ),
-  extra: Loose.nullable().describe("Metadata, runtime and other details"),
+  extra: AnyObject.nullable().describe("Metadata, runtime and other details"),
   events: z.array(z.unknown()).nullable().describe("Events of the run"),
   serialized: z.unknown().describe("Serialized form of what ran"),
   tags: z.array(z.string()).nullable().describe("Tags"),

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import {
+  AnyObject,
   CreatedAt,
   list,
   namedObject,
@@ -13,7 +14,6 @@ import {
 import {
   AgentPath,
   isBounded,
-  Loose,
   Metadata,
   RunConfig,
   TOO_LARGE,
@@ -33,9 +33,9 @@ export const AssistantVersion = namedObject("AssistantVersion", {
   version: z.number().int().min(1).describe("Version number"),
   name: textField("Name of the assistant", "Support"),
   description: z.string().nullable().describe("Description of the assistant"),
-  config: Loose.describe("Configuration that runs start with"),
+  config: AnyObject.describe("Configuration that runs start with"),
   context: z.unknown().describe("Context that runs start with"),
-  metadata: Loose.openapi({ description: "Metadata", example: { team: "support" } }),
+  metadata: AnyObject.openapi({ description: "Metadata", example: { team: "support" } }),
   created_at: CreatedAt,
 });
 export type AssistantVersion = z.infer<typeof AssistantVersion>;
@@ -151,7 +151,7 @@ export const AssistantGraph = namedObject("AssistantGraph", {
     .describe("Edges of the graph"),
 });
 
-const JsonSchema = Loose.nullable();
+const JsonSchema = AnyObject.nullable();
 export const GraphSchemas = namedObject("GraphSchemas", {
   graph_id: textField("Name of the graph in `langgraph.json`", "agent"),
   input_schema: JsonSchema.describe("JSON Schema of the input, `null` when unknown"),

@@ -1,5 +1,11 @@
 import { z } from "@hono/zod-openapi";
-import { namedObject, queryLimit, Timestamp, textField } from "../../../../shared/schema.ts";
+import {
+  AnyObject,
+  namedObject,
+  queryLimit,
+  Timestamp,
+  textField,
+} from "../../../../shared/schema.ts";
 import { Interrupt } from "../../contract/requests/schema.ts";
 
 const ID = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
@@ -13,7 +19,7 @@ export type InterruptsQuery = z.infer<typeof InterruptsQuery>;
 const WaitingThread = z.object({
   deployment_id: textField("Id of the deployment", ID),
   thread_id: textField("Id of the thread", ID),
-  metadata: z.record(z.string(), z.unknown()).describe("Metadata of the thread"),
+  metadata: AnyObject.describe("Metadata of the thread"),
   interrupts: z
     .record(z.string(), z.array(Interrupt))
     .nullable()

@@ -1,19 +1,25 @@
 import { z } from "@hono/zod-openapi";
-import { list, namedObject, QueryBoolean, Timestamp } from "../../../../shared/schema.ts";
+import {
+  AnyObject,
+  list,
+  namedObject,
+  QueryBoolean,
+  Timestamp,
+} from "../../../../shared/schema.ts";
 import { CheckpointName } from "../../contract/requests/checkpoint-schema.ts";
-import { Interrupt, Loose, Metadata } from "../../contract/requests/schema.ts";
+import { Interrupt, Metadata } from "../../contract/requests/schema.ts";
 
 export const ThreadState = z
   .looseObject({
     values: z.unknown().describe("Values of the state"),
     next: z.array(z.string()).openapi({ description: "Nodes that run next", example: ["agent"] }),
-    tasks: z.array(Loose).describe("Tasks of the next step, with their interrupts and errors"),
-    metadata: Loose.optional().describe("Metadata of the checkpoint"),
+    tasks: z.array(AnyObject).describe("Tasks of the next step, with their interrupts and errors"),
+    metadata: AnyObject.optional().describe("Metadata of the checkpoint"),
     created_at: Timestamp.nullable().describe("Time of the checkpoint, `null` when there is none"),
-    checkpoint: Loose.nullable().describe(
+    checkpoint: AnyObject.nullable().describe(
       "Id and namespace of the checkpoint, `null` when there is none",
     ),
-    parent_checkpoint: Loose.nullable().describe(
+    parent_checkpoint: AnyObject.nullable().describe(
       "The previous checkpoint, `null` when there is none",
     ),
     interrupts: z.array(Interrupt).optional().describe("Pending interrupts"),
@@ -62,7 +68,7 @@ export const StatePatch = namedObject("StatePatch", {
 });
 
 export const StateUpdated = namedObject("StateUpdated", {
-  checkpoint: Loose.openapi({
+  checkpoint: AnyObject.openapi({
     description: "The new checkpoint",
     example: {
       thread_id: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
@@ -86,7 +92,7 @@ const Before = z.union([
 export const HistoryQuery = namedObject("HistoryQuery", {
   limit: z.number().int().min(1).max(1000).nullish().describe("Maximum number of states to return"),
   before: Before.nullish().describe("Checkpoint before which states are returned"),
-  metadata: Loose.nullish().describe("Metadata that checkpoints contain"),
+  metadata: AnyObject.nullish().describe("Metadata that checkpoints contain"),
   checkpoint: CheckpointBody.shape.checkpoint
     .nullish()
     .describe("Checkpoint of the thread or of a subgraph"),

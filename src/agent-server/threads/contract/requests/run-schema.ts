@@ -1,8 +1,15 @@
 import { z } from "@hono/zod-openapi";
 import { STREAM_MODES } from "../../../../isolate/contract.ts";
-import { CreatedAt, list, namedObject, UpdatedAt, Uuid } from "../../../../shared/schema.ts";
+import {
+  AnyObject,
+  CreatedAt,
+  list,
+  namedObject,
+  UpdatedAt,
+  Uuid,
+} from "../../../../shared/schema.ts";
 import { CheckpointName } from "./checkpoint-schema.ts";
-import { Command, Loose, Metadata, RunConfig, RunId, StoredMetadata, ThreadId } from "./schema.ts";
+import { Command, Metadata, RunConfig, RunId, StoredMetadata, ThreadId } from "./schema.ts";
 
 export const RUN_STATUSES = [
   "pending",
@@ -24,7 +31,7 @@ export const Run = namedObject("Run", {
   assistant_id: Uuid.describe("Id of the assistant"),
   status: RunStatus.describe("Status of the run"),
   metadata: StoredMetadata,
-  kwargs: Loose.describe("Input and options of the run"),
+  kwargs: AnyObject.describe("Input and options of the run"),
   multitask_strategy: MultitaskStrategy.describe(
     "What to do with a run while another run of the thread is in progress",
   ),
@@ -70,7 +77,7 @@ export const RunCreate = namedObject("RunCreate", {
       checkpoint_ns: CheckpointName.nullish().describe(
         "Namespace of the checkpoint, empty for the thread's own graph",
       ),
-      checkpoint_map: Loose.nullish().describe("Checkpoint ids by namespace"),
+      checkpoint_map: AnyObject.nullish().describe("Checkpoint ids by namespace"),
     })
     .nullish()
     .describe("Checkpoint to start from"),

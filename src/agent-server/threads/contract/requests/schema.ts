@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { isShallow, MAX_DEPTH } from "../../../../shared/http/depth.ts";
 import {
+  AnyObject,
   CreatedAt,
   list,
   namedObject,
@@ -10,7 +11,6 @@ import {
   Uuid,
 } from "../../../../shared/schema.ts";
 
-export const Loose = z.record(z.string(), z.unknown());
 export const ThreadId = Uuid.describe("Id of the thread");
 export const RunId = Uuid.describe("Id of the run");
 
@@ -23,8 +23,8 @@ export function isBounded(value: unknown): boolean {
 
 export const TOO_LARGE = `must be at most ${MAX_METADATA_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`;
 const METADATA = { description: "Metadata", example: { customer: "acme" } };
-export const StoredMetadata = Loose.openapi(METADATA);
-export const Metadata = Loose.refine(isBounded, TOO_LARGE).openapi(METADATA);
+export const StoredMetadata = AnyObject.openapi(METADATA);
+export const Metadata = AnyObject.refine(isBounded, TOO_LARGE).openapi(METADATA);
 
 export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const;
 export const ThreadStatus = z.enum(THREAD_STATUSES);
@@ -46,7 +46,7 @@ export const Thread = namedObject("Thread", {
   ),
   metadata: StoredMetadata,
   status: ThreadStatus.describe("Status of the thread"),
-  config: Loose.describe("Configuration of the latest run"),
+  config: AnyObject.describe("Configuration of the latest run"),
   values: z.unknown().describe("Latest values of the state"),
   interrupts: z.record(z.string(), z.array(Interrupt)).describe("Pending interrupts by task"),
   error: z
@@ -68,7 +68,7 @@ const Goto = z.union([z.string(), Send]);
 export const Command = namedObject("Command", {
   resume: z.unknown().optional().describe("Value that resumes the pending interrupt"),
   update: z
-    .union([Loose, list(z.tuple([z.string(), z.unknown()]))])
+    .union([AnyObject, list(z.tuple([z.string(), z.unknown()]))])
     .nullish()
     .transform((update) => update ?? null)
     .describe("Update of the state"),
@@ -82,8 +82,8 @@ export const RunConfig = z
   .looseObject({
     tags: list(z.string()).optional().describe("Tags of the run"),
     recursion_limit: z.number().int().min(1).optional().describe("Maximum number of steps"),
-    configurable: Loose.optional().describe("Configurable fields of the graph"),
-    metadata: Loose.optional().describe("Metadata of the run's trace"),
+    configurable: AnyObject.optional().describe("Configurable fields of the graph"),
+    metadata: AnyObject.optional().describe("Metadata of the run's trace"),
   })
   .refine(isBounded, TOO_LARGE)
   .openapi("RunConfig");

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import {
+  AnyObject,
   caseless,
   list,
   namedObject,
@@ -11,7 +12,7 @@ import {
 import { toSteps } from "../extract.ts";
 import { MAX_TTL_MINUTES, TTL_STRATEGIES } from "../ttl.ts";
 import { RunStatus } from "./run-schema.ts";
-import { Command, Loose, Metadata, THREAD_STATUSES, Thread } from "./schema.ts";
+import { Command, Metadata, THREAD_STATUSES, Thread } from "./schema.ts";
 
 const Minutes = z.number().positive().max(MAX_TTL_MINUTES);
 
@@ -84,7 +85,7 @@ const ThreadFilter = z.object({
   without_metadata: optional(list(z.string()))
     .describe("Keys that the metadata of threads does not contain")
     .openapi({ example: ["cron_id"] }),
-  values: optional(Loose).describe("State values that threads contain"),
+  values: optional(AnyObject).describe("State values that threads contain"),
   status: optional(caseless(THREAD_STATUSES)).describe("Status of the threads, in any case"),
   ids: optional(list(Uuid)).describe("Ids of the threads"),
 });
@@ -124,7 +125,7 @@ export type ThreadSearch = z.infer<typeof ThreadSearch>;
 
 export const FoundThread = Thread.partial()
   .extend({
-    extracted: Loose.optional().describe("Values of the paths in `extract`"),
+    extracted: AnyObject.optional().describe("Values of the paths in `extract`"),
     recent_runs: z
       .array(RunStatus)
       .optional()
