@@ -13,18 +13,18 @@ import {
 } from "../../../../shared/schema.ts";
 import {
   AgentPath,
-  isBounded,
+  isSmallJson,
   Metadata,
   RunConfig,
-  TOO_LARGE,
+  TOO_LARGE_JSON,
 } from "../../contract/requests/schema.ts";
 
 const Name = z.string().min(1).max(255);
 const Description = z.string().max(10_000);
-const Context = z.unknown().refine(isContextBounded, TOO_LARGE);
+const Context = z.unknown().refine(isSmallContext, TOO_LARGE_JSON);
 
-function isContextBounded(value: unknown): boolean {
-  return value === undefined || isBounded(value);
+function isSmallContext(value: unknown): boolean {
+  return value === undefined || isSmallJson(value);
 }
 
 export const AssistantVersion = namedObject("AssistantVersion", {

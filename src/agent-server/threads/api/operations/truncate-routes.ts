@@ -2,7 +2,8 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { AppError } from "../../../../shared/errors.ts";
 import { router } from "../../../../shared/http/http.ts";
 import { body, json } from "../../../../shared/schema.ts";
-import { AgentPath, Truncate } from "../../contract/requests/schema.ts";
+import { AgentPath } from "../../contract/requests/schema.ts";
+import { TruncateRequest } from "./truncate-schema.ts";
 import { truncate } from "./truncate-service.ts";
 
 /**
@@ -16,7 +17,7 @@ truncateRoutes.openapi(
     hide: true,
     method: "post",
     path: "/agents/{deployment_id}/internal/truncate",
-    request: { params: AgentPath, body: body(Truncate) },
+    request: { params: AgentPath, body: body(TruncateRequest) },
     responses: { 200: json(z.object({ ok: z.literal(true) }), "Deleted") },
   }),
   async (c) => {

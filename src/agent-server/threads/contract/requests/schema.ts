@@ -14,17 +14,17 @@ import {
 export const ThreadId = Uuid.describe("Id of the thread");
 export const RunId = Uuid.describe("Id of the run");
 
-// Kept in one row of the thread and one of the directory, each of which takes 2 MB with all it holds.
-const MAX_METADATA_CHARACTERS = 128 * 1024;
+// Metadata is a part of a row of the thread and of a row of the directory. SQLite rows are limited to 2 MB.
+const MAX_OBJECT_CHARACTERS = 128 * 1024;
 
-export function isBounded(value: unknown): boolean {
-  return isShallow(value) && JSON.stringify(value).length <= MAX_METADATA_CHARACTERS;
+export function isSmallJson(value: unknown): boolean {
+  return isShallow(value) && JSON.stringify(value).length <= MAX_OBJECT_CHARACTERS;
 }
 
-export const TOO_LARGE = `must be at most ${MAX_METADATA_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`;
+export const TOO_LARGE_JSON = `must be at most ${MAX_OBJECT_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`;
 const METADATA = { description: "Metadata", example: { customer: "acme" } };
 export const StoredMetadata = AnyObject.openapi(METADATA);
-export const Metadata = AnyObject.refine(isBounded, TOO_LARGE).openapi(METADATA);
+export const Metadata = AnyObject.refine(isSmallJson, TOO_LARGE_JSON).openapi(METADATA);
 
 export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const;
 export const ThreadStatus = z.enum(THREAD_STATUSES);
@@ -85,7 +85,7 @@ export const RunConfig = z
     configurable: AnyObject.optional().describe("Configurable fields of the graph"),
     metadata: AnyObject.optional().describe("Metadata of the run's trace"),
   })
-  .refine(isBounded, TOO_LARGE)
+  .refine(isSmallJson, TOO_LARGE_JSON)
   .openapi("RunConfig");
 
 export const AgentPath = z.object({
@@ -98,13 +98,3 @@ export const AgentPath = z.object({
 export const ThreadPath = AgentPath.extend({ thread_id: ThreadId });
 export const RunPath = ThreadPath.extend({ run_id: RunId });
 export const ThreadlessRunPath = AgentPath.extend({ run_id: RunId });
-
-/** Data of a deployment to delete. Runs and checkpoints are deleted with their threads. */
-export const Truncate = z.object({
-  threads: z.boolean().optional(),
-  runs: z.boolean().optional(),
-  checkpointer: z.boolean().optional(),
-  assistants: z.boolean().optional(),
-  store: z.boolean().optional(),
-});
-export type Truncate = z.infer<typeof Truncate>;
