@@ -8,6 +8,7 @@ import {
 } from "../../../../shared/schema.ts";
 import { Interrupt } from "../../contract/requests/schema.ts";
 
+export const MAX_INTERRUPT_CHARS = 50_000;
 const ID = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
 
 export const InterruptsQuery = z.strictObject({
@@ -24,7 +25,7 @@ const WaitingThread = z.object({
     .record(z.string(), z.array(Interrupt))
     .nullable()
     .openapi({
-      description: "Pending interrupts by task, `null` when they have more than 50,000 characters",
+      description: `Pending interrupts by task, \`null\` when they have more than ${MAX_INTERRUPT_CHARS} characters`,
       example: { "task-id": [{ id: "interrupt-id", value: { action: "refund_order" } }] },
     }),
   waiting_since: Timestamp.describe("Time at which the thread was interrupted"),

@@ -9,13 +9,12 @@ import { isAgentReadable } from "../../../access/service.ts";
 import type { WaitingPosition } from "../../directory/search.ts";
 import { findWaiting, mergeWaiting, type WaitingRow } from "../../directory/waiting.ts";
 import { threadObject } from "../../object/stub.ts";
-import { type InterruptsQuery, WaitingThreads } from "./inbox-schema.ts";
+import { type InterruptsQuery, MAX_INTERRUPT_CHARS, WaitingThreads } from "./inbox-schema.ts";
 
 const READS = { name: "interrupts", calls: 300, in_s: 60 };
 const AT_ONCE = 10;
 /** Limits the directories that a request reads. */
 const MAX_DEPLOYMENTS = 500;
-const MAX_INTERRUPT_CHARS = 50_000;
 
 /** Lists the threads of all deployments that wait for a person, the longest wait first. */
 export async function listInterrupts(
@@ -25,21 +24,23 @@ export async function listInterrupts(
   assertMay(ctx, "read");
   assertRate(ctx, READS);
   const after = query.cursor === undefined ? null : readCursor(query.cursor);
-  const choice = { after, limit: query.limit + 1 };
-  const waiting = await findWaiting(ctx, await deploymentIds(ctx, MAX_DEPLOYMENTS), choice);
-  const isOpen = await mapConcurrent(waiting, AT_ONCE, (of) =>
-    isAgentReadable(ctx, of.deployment_id),
+  const page = { after, limit: query.limit + 1 };
+  const waiting = await findWaiting(ctx, await deploymentIds(ctx, MAX_DEPLOYMENTS), page);
+  const isReadable = await mapConcurrent(waiting, AT_ONCE, ({ deployment_id }) =>
+    isAgentReadable(ctx, deployment_id),
   );
-  const open = waiting.filter((_, n) => isOpen[n]);
-  const rows = mergeWaiting(open, query.limit + 1);
-  const page = rows.slice(0, query.limit);
-  const threads = await mapConcurrent(page, AT_ONCE, (row) => readThread(ctx, row));
-  const last = page.at(-1);
+  const readable = waiting.filter((_, n) => isReadable[n]);
+  const rows = mergeWaiting(readable, page.limit);
+  const shown = rows.slice(0, query.limit);
+  const threads = await mapConcurrent(shown, AT_ONCE, (row) => readThread(ctx, row));
+  const last = shown.at(-1);
   return WaitingThreads.parse({
     threads: threads.filter((thread) => thread !== null),
-    total: open.reduce((sum, { total }) => sum + total, 0),
-    next_cursor: last && rows.length > page.length ? writeCursor(last) : null,
-    withheld_deployments: waiting.filter((_, n) => !isOpen[n]).map((of) => of.deployment_id),
+    total: readable.reduce((sum, { total }) => sum + total, 0),
+    next_cursor: last && rows.length > shown.length ? writeCursor(last) : null,
+    withheld_deployments: waiting
+      .filter((_, n) => !isReadable[n])
+      .map(({ deployment_id }) => deployment_id),
   });
 }
 
