@@ -5,6 +5,7 @@ import { isUpgrade, socketResponse } from "../../shared/http/sockets.ts";
 import { sseResponse } from "../../shared/http/sse.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { ThreadPath } from "../threads/contract/requests/schema.ts";
+import type { EventFilter } from "../threads/events/filter.ts";
 import {
   Command,
   CommandAnswer,
@@ -13,7 +14,7 @@ import {
 } from "../threads/events/schema.ts";
 import { answerCommand } from "./commands.ts";
 import { followEvents, openSocket } from "./service.ts";
-import { toFilter, toSession } from "./session-http.ts";
+import { toSession } from "./session-http.ts";
 
 const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
 const operation = operationWithTag("Event streaming");
@@ -79,3 +80,15 @@ protocolRoutes.openapi(
     return socketResponse(c.req.raw, webSocket);
   },
 );
+
+function toFilter({
+  channels,
+  namespaces,
+  depth,
+}: {
+  channels: string[];
+  namespaces?: string[][] | null | undefined;
+  depth?: number | null | undefined;
+}): EventFilter {
+  return { channels, namespaces: namespaces ?? null, depth: depth ?? null };
+}

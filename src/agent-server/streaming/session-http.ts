@@ -1,9 +1,11 @@
 import { credentialEndOf } from "../../control-plane/workspaces/auth.ts";
 import type { Caller, Context } from "../../shared/context.ts";
-import type { EventFilter } from "../threads/events/filter.ts";
 import type { EventSession } from "../threads/events/session.ts";
 
-/** How long a session is trusted whose expiry only the agent's own code knows, or the app in front of the agent. */
+/**
+ * Lifetime of a session of a user whose credential has no expiry that Heddle knows: the agent's own code or a proxy
+ * authenticated them.
+ */
 const USER_SESSION_MS = 60 * 60 * 1000;
 
 export function toSession(
@@ -18,23 +20,11 @@ export function toSession(
     thread_id,
     headers: Object.fromEntries(headers),
     origin: new URL(url).origin,
-    expires_at: endOf(caller),
+    expires_at: sessionExpiry(caller),
   };
 }
 
-function endOf(caller: Caller): number | null {
-  const isPerson = ["agent_user", "user"].includes(caller.actor.type);
-  return credentialEndOf(caller) ?? (isPerson ? Date.now() + USER_SESSION_MS : null);
-}
-
-export function toFilter({
-  channels,
-  namespaces,
-  depth,
-}: {
-  channels: string[];
-  namespaces?: string[][] | null | undefined;
-  depth?: number | null | undefined;
-}): EventFilter {
-  return { channels, namespaces: namespaces ?? null, depth: depth ?? null };
+function sessionExpiry(caller: Caller): number | null {
+  const isUser = ["agent_user", "user"].includes(caller.actor.type);
+  return credentialEndOf(caller) ?? (isUser ? Date.now() + USER_SESSION_MS : null);
 }
