@@ -1,11 +1,9 @@
 import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "../../events/event.ts";
 import type { EventRow } from "../../events/event-row.ts";
-import type { AgentTree } from "../../events/namespaces.ts";
-import { agentStatusOf } from "../../events/namespaces.ts";
 import { RunEvents } from "../../events/run-events.ts";
 import type { ThreadStore } from "../storage/store.ts";
 
-type Current = { run_id: string; events: RunEvents; last: number };
+type CurrentRun = { run_id: string; events: RunEvents; lastRow: number };
 
 /**
  * Derives protocol events after a sequence number from the log of runs. The same log always yields the same
@@ -13,104 +11,94 @@ type Current = { run_id: string; events: RunEvents; last: number };
  */
 export class LogReader {
   readonly #store: ThreadStore;
-  readonly #isOver: (run_id: string) => boolean;
-  readonly #wants: ReadonlySet<Channel>;
-  #after: number;
-  #since: number;
-  #at = 0;
-  #current: Current | null = null;
+  readonly #isRunOver: (run_id: string) => boolean;
+  readonly #channels: ReadonlySet<Channel>;
+  #afterRow: number;
+  #lastSeq: number;
+  #time = 0;
+  #run: CurrentRun | null = null;
 
   constructor(
     store: ThreadStore,
-    isOver: (run_id: string) => boolean,
-    wants: ReadonlySet<Channel>,
+    isRunOver: (run_id: string) => boolean,
+    channels: ReadonlySet<Channel>,
     since: number,
   ) {
     this.#store = store;
-    this.#isOver = isOver;
-    this.#wants = wants;
-    this.#since = since;
+    this.#isRunOver = isRunOver;
+    this.#channels = channels;
+    this.#lastSeq = since;
     // Events depend on the earlier events of their run, so a run is read from its beginning.
-    this.#after = since <= 0 ? 0 : store.events.lastBeforeRunOf(rowOf(since));
+    this.#afterRow = since <= 0 ? 0 : store.events.lastBeforeRunOf(rowOf(since));
   }
 
   /** Sequence number of the last event read. */
   get since(): number {
-    return this.#since;
+    return this.#lastSeq;
   }
 
   /** Whether the end of each run that was read was read too. */
   get isBetweenRuns(): boolean {
-    return this.#current === null;
+    return this.#run === null;
   }
 
   /** @returns the next events, `null` when no more are stored. More may follow an empty list. */
   next(): ProtocolEvent[] | null {
-    const page = this.#store.events.pageOfAll(this.#after);
-    const events = page.length > 0 ? page.flatMap((row) => this.#read(row)) : this.#rest();
+    const page = this.#store.events.pageOfAll(this.#afterRow);
+    const events = page.length > 0 ? page.flatMap((row) => this.#read(row)) : this.#endOfLog();
     if (events === null) return null;
-    const fresh = events.filter(({ seq }) => seq > this.#since);
-    this.#since = fresh.at(-1)?.seq ?? this.#since;
+    const fresh = events.filter(({ seq }) => seq > this.#lastSeq);
+    this.#lastSeq = fresh.at(-1)?.seq ?? this.#lastSeq;
     return fresh;
   }
 
   #read(row: EventRow): ProtocolEvent[] {
-    const isFirst = this.#current?.run_id !== row.run_id;
-    const before = isFirst ? this.#open(row) : [];
-    this.#after = row.id;
-    if (!isFirst) this.#at = row.at ?? this.#at;
-    if (this.#current) this.#current.last = row.id;
-    return [...before, ...(this.#current?.events.toProtocolEvents(row, this.#at) ?? [])];
+    const isFirst = this.#run?.run_id !== row.run_id;
+    const before = isFirst ? this.#beginRun(row) : [];
+    this.#afterRow = row.id;
+    if (!isFirst) this.#time = row.at ?? this.#time;
+    if (this.#run) this.#run.lastRow = row.id;
+    return [...before, ...(this.#run?.events.toProtocolEvents(row, this.#time) ?? [])];
   }
 
-  /** The first event of a run is of its start, though a later batch may have written it. */
-  #open({ id, run_id, at }: EventRow): ProtocolEvent[] {
-    const ended = this.#end();
+  /**
+   * Begins a run, and returns the end of the run before. Its first event has the time of its start, though a later batch
+   * may have written it.
+   */
+  #beginRun({ id, run_id, at }: EventRow): ProtocolEvent[] {
+    const ended = this.#endRun();
     const run = this.#store.runs.get(run_id);
     const { graph_id = "", kwargs } = run ?? {};
     const read = { run_id, graph_id, protocol: kwargs?.protocol };
-    this.#at = run?.started_at ?? at ?? this.#at;
-    this.#current = { run_id, events: new RunEvents(read, this.#wants), last: id };
+    this.#time = run?.started_at ?? at ?? this.#time;
+    this.#run = { run_id, events: new RunEvents(read, this.#channels), lastRow: id };
     return ended;
   }
 
-  #end(): ProtocolEvent[] {
-    if (!this.#current) return [];
-    const { run_id, events, last } = this.#current;
-    this.#current = null;
-    return events.end(this.#store.runs.get(run_id), last, this.#at);
+  #endRun(): ProtocolEvent[] {
+    if (!this.#run) return [];
+    const { run_id, events, lastRow } = this.#run;
+    this.#run = null;
+    return events.end(this.#store.runs.get(run_id), lastRow, this.#time);
   }
 
-  #rest(): ProtocolEvent[] | null {
-    if (this.#current) return this.#isOver(this.#current.run_id) ? this.#end() : null;
-    return this.#rolledBack();
+  #endOfLog(): ProtocolEvent[] | null {
+    if (this.#run) return this.#isRunOver(this.#run.run_id) ? this.#endRun() : null;
+    return this.#endOfRolledBack();
   }
 
-  // Readers that received the start of a run that was rolled back must receive its end.
-  #rolledBack(): ProtocolEvent[] | null {
+  /** Emits the end of a run that was rolled back, for readers that received its start. */
+  #endOfRolledBack(): ProtocolEvent[] | null {
     const { events, runs } = this.#store;
     const last = events.lastId();
-    if (last <= this.#after) return null;
-    this.#after = last;
+    if (last <= this.#afterRow) return null;
+    this.#afterRow = last;
+    // `false`: the events expired, and the log did not lose a run.
     const isExpired = runs.newestStartedHasEvents() === false;
-    if (isExpired || !runs.queue.isEmpty || !this.#wants.has("lifecycle")) return [];
+    if (isExpired || !runs.queue.isEmpty || !this.#channels.has("lifecycle")) return [];
     const rowEvents = new RowEvents(last, Date.now());
     const data = JSON.stringify({ event: "interrupted" });
     rowEvents.add("root_ended", { method: "lifecycle", namespace: [], data }, "undone");
     return rowEvents.inOrder();
   }
-}
-
-/** @returns the graphs and nodes of a run or of the newest run, `null` when the run does not exist */
-export function treeOf({ runs, events }: ThreadStore, run_id: string | null): AgentTree | null {
-  const run = run_id === null ? runs.newest() : runs.get(run_id);
-  if (!run) return null;
-  const log = new RunEvents(run, new Set(["lifecycle"]));
-  let after = 0;
-  for (let page = events.page(run.run_id, after); page.length > 0; ) {
-    for (const row of page) log.toProtocolEvents(row, 0);
-    after = page.at(-1)?.id ?? after;
-    page = events.page(run.run_id, after);
-  }
-  return log.tree(agentStatusOf(run));
 }

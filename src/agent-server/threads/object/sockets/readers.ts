@@ -1,10 +1,10 @@
 import { threadSession } from "../../callbacks.ts";
 import type { EventFilter } from "../../events/filter.ts";
-import type { AgentTree } from "../../events/namespaces.ts";
+import { type AgentTree, agentStatusOf } from "../../events/namespaces.ts";
+import { RunEvents } from "../../events/run-events.ts";
 import type { EventSession, SessionRefusal } from "../../events/session.ts";
 import { eventStream } from "../readers/event-stream.ts";
 import type { Followers } from "../readers/followers.ts";
-import { treeOf } from "../readers/log-reader.ts";
 import type { OpenStreams } from "../readers/open-streams.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { Sockets } from "./sockets.ts";
@@ -55,4 +55,19 @@ export class ProtocolReaders {
   lastEvent(): number {
     return this.#thread.isThere() ? this.#thread.store.events.lastId() : 0;
   }
+}
+
+/** @returns the graphs and nodes of a run or of the newest run, `null` when the run does not exist */
+function treeOf({ runs, events }: ThreadStore, run_id: string | null): AgentTree | null {
+  const run = run_id === null ? runs.newest() : runs.get(run_id);
+  if (!run) return null;
+  const log = new RunEvents(run, new Set(["lifecycle"]));
+  let after = 0;
+  for (;;) {
+    const page = events.page(run.run_id, after);
+    if (page.length === 0) break;
+    for (const row of page) log.toProtocolEvents(row, 0);
+    after = page.at(-1)?.id ?? after;
+  }
+  return log.tree(agentStatusOf(run));
 }
