@@ -10,7 +10,7 @@ import {
   readRuns,
   toProgress,
   updateRun,
-  withProgress,
+  withNewestBatch,
 } from "./run-table.ts";
 import type { StoredThread } from "./thread.ts";
 
@@ -222,7 +222,7 @@ export class RunQueue {
   #runs(): Map<string, QueuedRun> {
     if (this.#cached) return this.#cached;
     const rows = [...readRuns(this.#sql, "WHERE status IN ('pending', 'running')")].map((row) =>
-      withProgress(this.#sql, row),
+      withNewestBatch(this.#sql, row),
     );
     const { seq } = this.#sql
       .exec<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM runs")

@@ -13,10 +13,12 @@ export type RunRow = {
   metadata: string;
   kwargs: string | null;
   revision: string;
+  /** Time at which the run is due. Lists order runs by it. */
   created_at: string;
   updated_at: string;
-  /** Epoch milliseconds, 0 in rows of earlier versions. `created_at` is the time at which a run is due. */
+  /** Time at which the request was accepted, in epoch milliseconds; 0 in rows of earlier versions. */
   accepted_at: number;
+  /** `created_at` in epoch milliseconds. */
   due_at: number;
   ended_at: number | null;
   attempt: number;
@@ -42,23 +44,27 @@ export type RunRow = {
   interrupts: string | null;
   /** Id of the first event. */
   first_event: number | null;
-  /** Number of changes of `event_characters` and `trace`, which rows of events have too. */
+  /** Sequence number of the newest batch. Rows of events repeat it with `event_characters` and `trace` (`toProgress`). */
   progress: number;
   /** Digest of a request with an idempotency key. */
   request_sha256: string | null;
 };
 
-/** Columns that never change. They are stored in `request` together; in rows of earlier versions they are not. */
-const REQUEST = ["metadata", "kwargs", "revision", "created_by"] as const;
+/**
+ * Columns that never change. They are stored compressed in the column `request`. Rows of earlier versions have `null`
+ * there, and the columns themselves.
+ */
+const REQUEST_COLUMNS = ["metadata", "kwargs", "revision", "created_by"] as const;
 
 type RunColumns = RunRow & { request: ArrayBuffer | null };
 
 export function insertRun(sql: SqlStorage, row: RunRow) {
-  const texts = REQUEST.map((column) => new TextEncoder().encode(row[column] ?? ""));
-  const inRequest = { metadata: "", revision: "", created_by: "" };
+  const texts = REQUEST_COLUMNS.map((column) => new TextEncoder().encode(row[column] ?? ""));
+  const emptied = { metadata: "", revision: "", created_by: "" };
   const columns = {
     ...row,
-    ...inRequest,
+    ...emptied,
+    // Stays `null` when it is: the pieces hold no `null`.
     kwargs: row.kwargs && "",
     request: compressPieces(texts),
   };
@@ -80,7 +86,7 @@ export function* readRuns(
     if (request === null) yield row;
     else {
       const texts = decompressPieces(request).map((piece) => new TextDecoder().decode(piece));
-      const columns = Object.fromEntries(REQUEST.map((column, n) => [column, texts[n]]));
+      const columns = Object.fromEntries(REQUEST_COLUMNS.map((column, n) => [column, texts[n]]));
       yield { ...row, ...columns, ...(row.kwargs === null && { kwargs: null }) };
     }
   }
@@ -104,8 +110,8 @@ export function toProgress({ progress, event_characters, trace }: RunRow): strin
   return `[${progress},${event_characters},${trace ?? "null"}]`;
 }
 
-/** Returns a running run with its last batch, which did not write the row of the run. */
-export function withProgress(sql: SqlStorage, row: RunRow): RunRow {
+/** Adds the newest batch to the row of a running run. A batch writes its progress with its events, not to this row. */
+export function withNewestBatch(sql: SqlStorage, row: RunRow): RunRow {
   if (row.status !== "running") return row;
   const [newest] = sql.exec<{ progress: string }>(
     `SELECT progress FROM events WHERE run_id = ? AND progress IS NOT NULL

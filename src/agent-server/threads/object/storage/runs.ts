@@ -156,7 +156,7 @@ export class Runs {
   /** Changes ended runs too: isolates send the rest of a trace after the outcome. */
   setTrace(run_id: string, trace: string | null) {
     if (this.queue.patch(run_id, { trace })) {
-      // The row of the run must be newer than its last batch, whose trace `withProgress` would return.
+      // The row of the run must be newer than its last batch, whose trace `withNewestBatch` would return.
       this.queue.advance(run_id, {});
       return;
     }
