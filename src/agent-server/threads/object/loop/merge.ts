@@ -6,10 +6,8 @@ import type {
   RunRequest,
   ThreadRecord,
 } from "../../contract/records.ts";
-import { resumedInterrupts } from "../../contract/resumed-interrupts.ts";
 import { type CancelAction, decideMultitask } from "../../contract/run-decisions.ts";
 import { isKeepable } from "../../contract/sizes.ts";
-import type { StoredRun } from "../../contract/stored-run.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { withoutRun } from "../storage/thread-rows.ts";
 
@@ -45,51 +43,13 @@ function isTooLarge({ metadata, kwargs }: RunPlan["merged"]): boolean {
   return !isKeepable(metadata, kwargs.config);
 }
 
-/** Whether nothing but its caller waits for a run on a free thread. */
+/** Whether a run on a free thread starts at once and owes no webhook, so that it may be written later. */
 export function startsAtOnce({ after_seconds, kwargs }: RunRequest): boolean {
   return after_seconds === 0 && kwargs.webhook === null;
 }
 
-/**
- * Repeats what the start of the running run changed in the row of the thread: a restart may precede its write.
- * @returns `null` when no run is running
- */
-export function repeatStart({ runs, thread }: ThreadState): StoredRun | null {
-  const run = runs.queue.running();
-  if (!run) return null;
-  const { graph_id, assistant_id, kwargs, revision } = run;
-  if (runs.threadSnapshot(run.run_id)) {
-    const metadata = { ...thread.outline().metadata, graph_id, assistant_id };
-    thread.assign({ metadata, config: kwargs.config });
-  }
-  thread.startRun(revision);
-  return run;
-}
-
-/** Takes the snapshot over from a delayed run that came to the free thread: the thread is assigned to that already. */
-function snapshotOfWaiting(runs: ThreadStore["runs"]) {
-  for (const run_id of runs.queue.inFlight()) {
-    const snapshot = runs.threadSnapshot(run_id);
-    if (snapshot === null) continue;
-    runs.setThreadSnapshot(run_id, null);
-    return snapshot;
-  }
-  return null;
-}
-
-/** Makes a run that waited the one whose graph and config later runs and reads use. A run on a free thread is already. */
-export function assignThread({ runs, thread }: ThreadState, run: StoredRun): void {
-  const { run_id, graph_id, assistant_id, kwargs } = run;
-  const { metadata } = thread.outline();
-  const isAssigned = metadata.graph_id === graph_id && metadata.assistant_id === assistant_id;
-  if (runs.threadSnapshot(run_id)) {
-    if (isAssigned) return;
-  } else runs.setThreadSnapshot(run_id, snapshotOfWaiting(runs) ?? thread.snapshot());
-  thread.assign({ metadata: { ...metadata, graph_id, assistant_id }, config: kwargs.config });
-}
-
 /** Merges assistant, thread and run, in this order, then the keys that only the server sets. */
-export function mergeRun(
+function mergeRun(
   run: RunRequest,
   thread: Pick<ThreadRecord, "thread_id" | "metadata" | "config">,
 ): {
@@ -131,7 +91,7 @@ export function mergeRun(
   };
 }
 
-/** Keys that apply to the run of their request: later runs start from the head, and are no part of its trace. */
+/** Keys of one request. Later runs of the thread do not inherit them: they start from the head, in their own trace. */
 const KEYS_OF_ONE_RUN = new Set([
   ...["checkpoint_id", "checkpoint_ns", "checkpoint_map"],
   ...["traceparent", "langsmith-trace", "baggage"],
@@ -160,48 +120,4 @@ function outlineWithout(
     config: snapshot.config,
     metadata: withoutRun(outline.metadata, snapshot),
   };
-}
-
-/** Returns the run that resumes the named interrupts, or the refusal when they are not pending. */
-export function resolveAnswer(request: RunRequest, store: ThreadState): RunRequest | RunRefusal {
-  const { answers, multitask_strategy } = request;
-  // After a cancellation, the interrupts are known once the thread is settled.
-  const cancels = multitask_strategy === "interrupt" || multitask_strategy === "rollback";
-  if (!answers) return request;
-  if ((cancels || answers === "input") && !store.runs.queue.isEmpty) return request;
-  return resolvedBy(openInterrupts(store), answers, request);
-}
-
-function resolvedBy(
-  waiting: Set<string | null>,
-  answers: string[] | "input",
-  request: RunRequest,
-): RunRequest | RunRefusal {
-  if (answers === "input") return waiting.size > 0 ? resumedByInput(request) : request;
-  if (waiting.size === 0) return "no_pending_interrupt";
-  // Earlier versions of LangGraph give no ids.
-  const areOpen = waiting.has(null) || answers.every((id) => waiting.has(id));
-  return areOpen ? request : "unknown_interrupt";
-}
-
-/** A run from a named checkpoint forks the thread instead of resuming it. */
-function resumedByInput(request: RunRequest): RunRequest {
-  const { input, config } = request.kwargs;
-  if (input === null || config.configurable?.checkpoint_id) return request;
-  return { ...request, kwargs: { ...request.kwargs, input: null, command: { resume: input } } };
-}
-
-/** Returns the ids of interrupts that wait, without those that runs in flight answer. `null` is one without an id. */
-function openInterrupts({ runs, thread }: ThreadState): Set<string | null> {
-  const interrupts = Object.values(thread.interrupts()).flat() as { id?: unknown }[];
-  const open = new Set(interrupts.map(({ id }) => (typeof id === "string" ? id : null)));
-  for (const run_id of runs.queue.inFlight()) {
-    // The answer comes before a delayed run.
-    if ((runs.queue.row(run_id)?.due_at ?? 0) > Date.now()) continue;
-    const answered = resumedInterrupts(runs.get(run_id)?.kwargs.command);
-    // Any other run takes the thread past all of them.
-    if (answered === null) return new Set();
-    for (const id of answered) open.delete(id);
-  }
-  return open;
 }

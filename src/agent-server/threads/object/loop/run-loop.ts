@@ -15,8 +15,9 @@ import { lost } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
-import { assignThread, planRun, type RunPlan, repeatStart, startsAtOnce } from "./merge.ts";
+import { planRun, type RunPlan, startsAtOnce } from "./merge.ts";
 import { Settling } from "./settling.ts";
+import { assignThreadTo, repeatStart } from "./thread-assignment.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
 /**
@@ -76,15 +77,14 @@ export class RunLoop {
   accept(request: RunRequest, { canDefer } = { canDefer: false }): StoredRun | RunRefusal {
     const plan = planRun(this.#store, request);
     if (typeof plan === "string") return plan;
-    const { runs } = this.#store;
-    const isDeferred = canDefer && runs.queue.isEmpty && startsAtOnce(request);
+    const isDeferred = canDefer && this.#store.runs.queue.isEmpty && startsAtOnce(request);
     const insert = () => this.#insert(request, plan);
     this.#restoringLive(() => {
       if (isDeferred) this.#store.defer(insert);
       else this.#store.transaction(insert);
     });
     this.#notify();
-    return runs.get(request.run_id) ?? "thread_missing";
+    return this.#store.runs.get(request.run_id) ?? "thread_missing";
   }
 
   #insert(request: RunRequest, { cancel, merged, reason }: RunPlan) {
@@ -257,7 +257,7 @@ export class RunLoop {
     const run = runs.get(run_id);
     if (!run) return;
     this.#touched.add(run_id);
-    if (run.attempt === 1) assignThread(this.#store, run);
+    if (run.attempt === 1) assignThreadTo(this.#store, run);
     this.#store.beginAttempt(run);
     thread.startRun(run.revision);
     this.#traces.open(run);
