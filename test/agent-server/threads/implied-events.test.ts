@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { planRun } from "../../../src/agent-server/threads/object/loop/merge.ts";
+import { planRun } from "../../../src/agent-server/threads/object/loop/run-plan.ts";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/object/storage/store.ts";
 import type { Op } from "../../../src/isolate/contract.ts";

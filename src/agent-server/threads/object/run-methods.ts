@@ -14,7 +14,7 @@ import { type CancelAction, chooseRuns } from "../contract/run-decisions.ts";
 import type { StoredRun } from "../contract/stored-run.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { resolveAnswer } from "./loop/interrupt-answers.ts";
-import { refusalOfFirst } from "./loop/merge.ts";
+import { refusalOfFirst } from "./loop/run-plan.ts";
 import { isLongGraph } from "./readers/long-graphs.ts";
 import type { RunReaders } from "./run-readers.ts";
 import { EMPTY_QUEUE, type QueueState } from "./storage/run-queue.ts";

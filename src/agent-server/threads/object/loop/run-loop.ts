@@ -15,7 +15,7 @@ import { lost } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
-import { planRun, type RunPlan, startsAtOnce } from "./merge.ts";
+import { planRun, type RunPlan, startsAtOnce } from "./run-plan.ts";
 import { Settling } from "./settling.ts";
 import { assignThreadTo, repeatStart } from "./thread-assignment.ts";
 import { TraceCollector } from "./trace-collector.ts";
