@@ -8,7 +8,7 @@ import { changes } from "./table.ts";
 const DEADLINE_MS = 2000;
 /** During an outage, one request in this time waits for D1. */
 const RETRY_MS = 1000;
-/** Others use their records this long while one request polls. */
+/** Others use their records this much longer while one request polls. */
 const POLLING_MS = 1000;
 const MAX_CHANGES = 1000;
 /** An answer between two failures does not end an outage. */
@@ -58,7 +58,9 @@ export class ChangeFeed {
   async poll(env: Env, max_age_ms: number): Promise<boolean> {
     const now = Date.now();
     if (isWithin(now, this.#confirmedAt, max_age_ms)) return true;
-    if (max_age_ms > 0 && isWithin(now, this.#pollingSince, POLLING_MS)) return true;
+    const isPolling = max_age_ms > 0 && isWithin(now, this.#pollingSince, POLLING_MS);
+    // After a pause, a poll that is under way confirms nothing yet.
+    if (isPolling && isWithin(now, this.#confirmedAt, max_age_ms + POLLING_MS)) return true;
     if (isWithin(now, this.#failedAt, RETRY_MS)) return false;
     this.#pollingSince = now;
     try {

@@ -116,6 +116,28 @@ test("a record that changed while it was read is not cached", async () => {
   });
 });
 
+test("a request beside the first poll after a pause gets no record that has changed", async () => {
+  const { get } = records();
+  const id = crypto.randomUUID();
+  await get(id, "first");
+  await change(id);
+  passed += 50 * MAX_AGE_MS;
+  const released = Promise.withResolvers<void>();
+  const statement = Object.getPrototypeOf(env.DB.prepare("SELECT 1"));
+  const { raw } = statement;
+  const held = vi.spyOn(statement, "raw").mockImplementation(async function (
+    this: unknown,
+    ...args
+  ) {
+    await released.promise;
+    return raw.apply(this, args);
+  });
+  const answers = [get(id, "second"), get(id, "second")];
+  await expect.poll(() => held.mock.calls.length).toBe(2);
+  released.resolve();
+  expect(await Promise.all(answers)).toMatchObject([{ text: "second" }, { text: "second" }]);
+});
+
 describe("without D1", () => {
   test("a record serves for a bounded time", async () => {
     const { get, fail } = records();
