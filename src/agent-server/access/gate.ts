@@ -102,7 +102,9 @@ async function serveApp(
     const { user } = internal;
     return callApp(c.env, raw, { ...to, internal: { kind: "closed", ...agent }, user });
   }
-  const isFirst = isAppFirst(agentRequest.http) && !isAgentItself(agentRequest, internal);
+  const { http, isPreview } = agentRequest;
+  // A revision that is not active needs a key: it may have been rolled back because of its app.
+  const isFirst = isAppFirst(http) && !isPreview && !isAgentItself(agentRequest, internal);
   const authenticated = isFirst ? null : await authenticate(c, agentRequest, internal);
   if (authenticated && authenticated.caller.workspace_id !== revision.workspace_id) {
     throw notFound("Deployment", agentRequest.ref);

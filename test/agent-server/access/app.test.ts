@@ -255,6 +255,20 @@ describe("an app beside users", () => {
   );
 });
 
+test("an app that comes first serves no revision that is not active without a key", async () => {
+  const { base, call, deployment_id } = await agent({ enable_custom_route_auth: false });
+  const { revision_id } = await testDeployment(ours.workspace_id, {
+    http: { ...APP, enable_custom_route_auth: false },
+  });
+  await env.DB.prepare("UPDATE revisions SET deployment_id = ?, number = 2 WHERE id = ?")
+    .bind(deployment_id, revision_id)
+    .run();
+  const path = `/revisions/${revision_id}/custom/who`;
+  expect((await answerOf(`${base}/custom/who`, {})).status).toBe(200);
+  expect((await answerOf(base + path, {})).status).toBe(401);
+  expect((await call(path)).status).toBe(200);
+});
+
 describe("a webhook that is a path", () => {
   type Received = { body: Record<string, unknown>; headers: Record<string, string>; user: unknown };
 
