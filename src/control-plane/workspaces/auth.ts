@@ -77,6 +77,14 @@ export async function assertStillAuthenticated({ env, db, caller }: Context): Pr
   await assertPrincipalActive(db, caller);
 }
 
+/** Reads when the credential of a caller ends: the key, or the overlap of a secret that was rotated. */
+export async function credentialExpiry({ env, caller }: Context): Promise<string | null> {
+  const text = credentialOf(caller);
+  if (text === null) return null;
+  const { credential } = await findCredential(env, text, caller.workspace_id);
+  return credential.expires_at;
+}
+
 function keyOf(credential: string, tenant: string | null): string {
   return `${credential}:${tenant ?? ""}`;
 }

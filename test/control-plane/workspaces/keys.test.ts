@@ -148,6 +148,19 @@ describe("keys of a workspace", () => {
     expect(await works(first.key)).toBe(false);
   });
 
+  test("neither rotate nor create keys with the secret before a rotation", async () => {
+    const { admin } = await workspace();
+    const { body: first } = await call(KEYS, { key: admin, json: { role: "admin" } });
+    const rotate = `${KEYS}/${first.id}/rotate`;
+    const overlapping = `${rotate}?overlap_seconds=600`;
+    const { body: second } = await call(overlapping, { key: admin, method: "POST" });
+    expect(await works(first.key)).toBe(true);
+    expect(await statusOf(rotate, { key: first.key, method: "POST" })).toBe(403);
+    expect(await statusOf(KEYS, { key: first.key, json: { role: "admin" } })).toBe(422);
+    expect(await statusOf(KEYS, { key: second.key, json: { role: "admin" } })).toBe(200);
+    expect([await works(first.key), await works(second.key)]).toEqual([true, true]);
+  });
+
   test("create and rotate no keys with a secret that another isolate has rotated", async () => {
     const { admin } = await workspace();
     const { body } = await call(KEYS, { key: admin, json: { role: "admin" } });

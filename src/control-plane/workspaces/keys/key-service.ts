@@ -1,8 +1,8 @@
-import { and, asc, eq, gt, isNull, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { assertAdmin, assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
-import { assertStillAuthenticated } from "../auth.ts";
+import { assertStillAuthenticated, credentialExpiry } from "../auth.ts";
 import { forgetCallers } from "../caller-cache.ts";
 import { isActiveKey } from "../credential-rows.ts";
 import { workspaceRoleFields } from "../roles.ts";
@@ -68,13 +68,10 @@ export async function assertExpiry(ctx: Context, expires_at: string | null): Pro
   throw invalid(["body", "expires_at"], text);
 }
 
-/** Returns when the calling key expires if that is before `expires_at`, otherwise `null`. */
+/** Returns when the secret of the calling key expires if that is before `expires_at`, otherwise `null`. */
 async function expiryBefore(ctx: Context, expires_at: string | null): Promise<string | null> {
-  const { actor } = ctx.caller;
-  if (actor.type !== "api_key") return null;
-  const isCaller = and(eq(api_keys.id, actor.key_id), gt(api_keys.expires_at, ""));
-  const [caller] = await ctx.db.select().from(api_keys).where(isCaller);
-  const limit = caller?.expires_at ?? null;
+  if (ctx.caller.actor.type !== "api_key") return null;
+  const limit = await credentialExpiry(ctx);
   return limit === null || (expires_at !== null && expires_at <= limit) ? null : limit;
 }
 
