@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startHeartbeat } from "../../src/shared/work/heartbeat.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] }));
+const FAKE = ["Date", "setInterval", "clearInterval", "setTimeout", "clearTimeout"] as const;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: [...FAKE] }));
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
@@ -39,6 +41,15 @@ test("a lease that another attempt has claimed aborts the signal and rejects `lo
   heartbeat.stop();
   expect(heartbeat.signal.reason).toEqual(lost());
   await expect(heartbeat.lost).rejects.toThrow("lost");
+});
+
+test("renewals that never answer end the lease", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const renew = () => new Promise<boolean>(() => {});
+  const heartbeat = startHeartbeat({ interval_ms: 10, renew, lost, lease_ms: 30 });
+  await vi.advanceTimersByTimeAsync(50);
+  heartbeat.stop();
+  expect(heartbeat.signal.reason).toEqual(lost());
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import { log } from "../log.ts";
+import { withTimeout } from "./timeout.ts";
 
 type Renewal = {
   interval_ms: number;
@@ -11,6 +12,10 @@ type Renewal = {
 };
 
 type Heartbeat = { signal: AbortSignal; lost: Promise<never>; stop(): void };
+
+function hang(): never {
+  throw new Error("The renewal did not answer");
+}
 
 /** Renews until it is stopped. When the lease is lost, the signal aborts and `lost` rejects. */
 export function startHeartbeat(renewal: Renewal): Heartbeat {
@@ -28,7 +33,8 @@ export function startHeartbeat(renewal: Renewal): Heartbeat {
   const beat = async () => {
     const started_at = Date.now();
     try {
-      if (!(await renew())) return lose();
+      // A call that hangs is a missed beat.
+      if (!(await withTimeout(renew(), interval_ms, hang))) return lose();
       renewed_at = started_at;
     } catch (error) {
       log.error("heartbeat_missed", error);
