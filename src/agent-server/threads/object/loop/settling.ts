@@ -15,6 +15,9 @@ const RETRY_MS = [200, 1_000, 3_000];
 /** Pauses after all of these were lost, as in an outage. The thread stays busy, and readers do not wait. */
 const LATER_MS = [15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 
+/** After a restart the values of a run that the server ended are read for as long as without one. */
+const READABLE_MS = LATER_MS.reduce((sum, ms) => sum + ms, 0);
+
 /** Reads the status of a thread from its last checkpoint after a cancellation. Only the graph can read it. */
 export class Settling {
   readonly #env: Env;
@@ -62,8 +65,9 @@ export class Settling {
     const { thread, runs, checkpoints } = this.#store;
     if (thread.outline().status !== "error") return false;
     const run = runs.lastStarted();
-    if (!run || !checkpoints.hasAnyOf(run.run_id, "")) return false;
-    return (thread.stateUpdatedAt() ?? 0) < (run.started_at ?? 0);
+    if (!run || Date.now() - (run.ended_at ?? 0) > READABLE_MS) return false;
+    const isOlder = (thread.stateUpdatedAt() ?? 0) <= (run.started_at ?? 0);
+    return isOlder && checkpoints.hasAnyOf(run.run_id, "");
   }
 
   start() {
