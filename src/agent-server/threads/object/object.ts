@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { allows, type Filters } from "../../../shared/filters.ts";
 import { runAlarm } from "../../../shared/work/alarm.ts";
+import { threadNotFound } from "../contract/state-answers.ts";
 import { elsewhereResponse, isToShared, sessionOf } from "../events/session.ts";
 import { LiveThread } from "./live-thread.ts";
 import { resultOf } from "./log/ended-runs.ts";
@@ -66,7 +67,7 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   #has(thread_id: string): boolean {
-    return this.#thread.open() && this.#thread.store.thread.id === thread_id;
+    return this.#thread.open() && this.#thread.store.has(thread_id);
   }
 
   /** Whether the call begins a thread for which this object is free. */
@@ -83,12 +84,15 @@ export class ThreadObject extends DurableObject<Env> {
   override async alarm() {
     const thread = this.#thread;
     thread.writeDeferred();
+    const thread_id = thread.open() ? thread.store.thread.id : null;
     await runAlarm(this.ctx.storage, "ThreadObject", async () => {
       if (thread.open() && thread.alarm.isExpired) await thread.deleteExpired();
       else if (thread.store.exists) await thread.alarm.handle();
       else await unlistDeleted(this.ctx.storage, this.env, thread.store);
     });
-    thread.protocol.wake();
+    if (thread_id !== null && !thread.store.exists)
+      thread.protocol.leave(threadNotFound(thread_id));
+    else thread.protocol.wake();
   }
 
   override async fetch(request: Request): Promise<Response> {

@@ -39,7 +39,9 @@ async function* framesOf(options: Options, settled_at: number): AsyncGenerator<s
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
   const isAuthorized = recheck(options.checkAccess);
   const heartbeat = new Heartbeat(SSE_HEARTBEAT);
-  while (store.exists) {
+  if (!store.exists) return;
+  const { id } = store.thread;
+  while (store.has(id)) {
     const events = reader.next();
     if (events === null) {
       // The last events of a temporary thread are written with its end, which hides it.

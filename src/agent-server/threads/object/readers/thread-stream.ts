@@ -27,6 +27,7 @@ export class ThreadStream {
   /** Whether a run has ended, and the state of its thread follows. */
   readonly #isOver: (run_id: string) => boolean;
   readonly #modes: ReadonlySet<ThreadStreamMode>;
+  readonly #threadId: string;
   #position: StreamPosition;
 
   constructor(
@@ -39,12 +40,13 @@ export class ThreadStream {
     this.#followers = followers;
     this.#isOver = isOver;
     this.#modes = new Set(modes);
+    this.#threadId = store.thread.id;
     this.#position = this.#startPosition(after);
   }
 
   async *frames() {
     const heartbeat = new Heartbeat(SSE_HEARTBEAT);
-    while (this.#store.exists) {
+    while (this.#store.has(this.#threadId)) {
       const page = this.#store.events.pageOfAll(this.#position.after);
       const { frames, ...next } = page.length > 0 ? this.#framesOf(page) : this.#end();
       this.#position = next;

@@ -97,11 +97,12 @@ export class Sockets {
 
   async #deliver(socket: WebSocket, state: SocketState): Promise<void> {
     const { store, isOver } = this.#thread;
-    const { subscriptions, since } = attachmentOf(socket);
-    if (subscriptions.length === 0 || !this.#isReadable(state)) return;
+    const { session, subscriptions, since } = attachmentOf(socket);
+    const { thread_id } = session;
+    if (subscriptions.length === 0 || !this.#isReadable(thread_id, state)) return;
     if (!(await this.#isAuthorized(socket, state))) return;
     state.reader ??= new LogReader(store, isOver, channelsOf(subscriptions), since);
-    while (store.exists) {
+    while (store.has(thread_id)) {
       const events = state.reader.next();
       if (events === null) break;
       await store.durable();
@@ -113,9 +114,9 @@ export class Sockets {
   }
 
   /** A temporary thread is hidden once its run has ended. Sockets that watched the run receive the last events. */
-  #isReadable({ checkedAt }: SocketState): boolean {
+  #isReadable(thread_id: string, { checkedAt }: SocketState): boolean {
     const { store, isThere } = this.#thread;
-    return isThere() || (checkedAt > 0 && store.exists);
+    return store.has(thread_id) && (isThere() || checkedAt > 0);
   }
 
   /** Continues from this event when the socket has had time to subscribe. */

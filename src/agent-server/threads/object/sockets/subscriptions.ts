@@ -62,7 +62,8 @@ export class Subscriptions {
     { own, since, id }: { own: Subscription; since: number; id: number },
   ) {
     const { store, isOver, isThere } = this.#thread;
-    const reader = isThere() ? new LogReader(store, isOver, channelsOf([own]), since) : null;
+    const isOwn = isThere() && store.has(attachmentOf(socket).session.thread_id);
+    const reader = isOwn ? new LogReader(store, isOver, channelsOf([own]), since) : null;
     const first = pageOf(reader, own);
     const replayed = first.isWhole ? { replayed_events: first.texts.length } : {};
     const result = { subscription_id: own.id, ...replayed };
@@ -73,6 +74,7 @@ export class Subscriptions {
       if (!sendWithin(socket, page.texts, state.budget)) return;
       if (page.isWhole) break;
       await store.durable();
+      if (!store.has(attachmentOf(socket).session.thread_id)) return;
     }
     attach(socket, joined(attachmentOf(socket), own.id, page.since));
     state.reader = null;

@@ -69,6 +69,11 @@ export class ThreadStore {
     return this.#exists;
   }
 
+  /** An object may have another thread after a temporary one. */
+  has(thread_id: string): boolean {
+    return this.exists && this.thread.id === thread_id;
+  }
+
   /** `canDefer`: the thread may be written later, with its first run, if the object has tables and no thread. */
   create(thread: NewThread, { canDefer } = { canDefer: false }) {
     // The directory may have the entry of a deleted thread with this id, which the new entry replaces.
