@@ -72,7 +72,7 @@ type DayColumns = { workspace_id: Column; project_id: Column; day: Column };
 /** Condition on the row of a day of traces: an export that is not over reads it, in its range or for late rows. */
 export function isBeingExported({ workspace_id, project_id, day }: DayColumns, now: Date): SQL {
   const { status, session_id, start_us, end_us, created_at, updated_at } = bulk_exports;
-  const { bulk_export_id, chunk, status: file_status } = bulk_export_files;
+  const { bulk_export_id, chunk } = bulk_export_files;
   const midnight_us = sql`unixepoch(${day}) * 1000000`;
   const since = new Date(now.getTime() - MAX_USE_MS).toISOString();
   return sql`exists (
@@ -81,7 +81,7 @@ export function isBeingExported({ workspace_id, project_id, day }: DayColumns, n
       and ${session_id} = ${project_id} and max(${created_at}, ${updated_at}) > ${since}
       and ((${start_us} < ${midnight_us} + ${DAY_US} and ${end_us} > ${midnight_us}) or exists (
         select 1 from ${bulk_export_files}
-        where ${bulk_export_id} = ${bulk_exports.id} and ${file_status} in ('WAITING', 'RUNNING')
+        where ${bulk_export_id} = ${bulk_exports.id}
           and json_extract(${chunk}, '$.partition.day') = ${day}
       ))
   )`;
