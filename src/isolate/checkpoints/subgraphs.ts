@@ -8,15 +8,22 @@ export type GraphNodes = {
 
 /** Returns the nodes that lead to a namespace, without the ids of their tasks and the numbers of their calls. */
 export function pathOf(ns: string): string[] {
-  const parts = ns.split("|").filter((part) => !/^\d*$/.test(part));
+  const parts = ns.split("|").filter((part) => part !== "" && !isNumber(part));
   return parts.map((part) => part.split(":")[0] ?? "");
+}
+
+function isNumber(part: string): boolean {
+  return /^\d+$/.test(part);
 }
 
 /** Returns the graph of a namespace, `null` below a node that is not a graph itself: its code may call any. */
 export function graphAt<T extends GraphNodes>(graph: T, ns: string): T | null {
   let found = graph;
-  for (const name of pathOf(ns)) {
-    const { bound } = Object(Reflect.get(Object(found.nodes), name));
+  for (const part of ns === "" ? [] : ns.split("|")) {
+    const node: unknown = Reflect.get(Object(found.nodes), part.split(":")[0] ?? "");
+    // A node may have the name of a number.
+    if (node === undefined && isNumber(part)) continue;
+    const { bound } = Object(node);
     if (typeof bound?.nodes !== "object") return null;
     found = bound;
   }
