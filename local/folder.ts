@@ -39,7 +39,10 @@ export async function openFolder(dir: string, region?: Region): Promise<StackFol
   const path = resolve(dir);
   await mkdir(path, { recursive: true });
   const unclaim = await claim(path);
-  const stored = await readState(path);
+  const stored = await readState(path).catch(async (error: unknown) => {
+    await unclaim();
+    throw error;
+  });
   const state = stored
     ? { ...stored, git_password: stored.git_password ?? newPassword() }
     : newState(region);
