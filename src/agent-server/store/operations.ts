@@ -108,13 +108,13 @@ class Batch {
     for (const [at, { n }] of group.entries())
       if (!others.has(at)) this.#results[n] = results[at] ?? null;
     this.#takeRoom(results);
-    return group.flatMap((each, at) => (others.has(at) ? [this.#moveOn(each, slot)] : []));
-  }
-
-  #moveOn<T extends StoreOp>(pending: Pending<T>, slot: number): Pending<T> {
-    // A search begins at the root.
-    if (!isPendingNamed(pending)) return pending;
-    return { ...pending, slot: nextSlot(slot, pending.op.namespace) };
+    const search = group.findIndex((each) => !isPendingNamed(each));
+    return group.flatMap((each, at) => {
+      if (!others.has(at)) return [];
+      // The object did not look for the items of operations after a search, and may have them.
+      const isLater = search !== -1 && at >= search;
+      return [isLater || !isPendingNamed(each) ? each : moveOn(each, slot)];
+    });
   }
 
   #takeRoom(results: readonly (StoreResult | string)[]) {
@@ -125,6 +125,10 @@ class Batch {
     const message = `ops: the results have more than ${MAX_ANSWER_BYTES} characters: send smaller batches.`;
     throw new StoreRefused({ code: "too_large", message });
   }
+}
+
+function moveOn<T extends Pending<NamedOp>>(pending: T, slot: number): T {
+  return { ...pending, slot: nextSlot(slot, pending.op.namespace) };
 }
 
 function isPendingNamed(pending: Pending): pending is Pending<NamedOp> {

@@ -164,6 +164,46 @@ test("a division that fails after a batch was added is repeated, and reads and w
   expect(await store.rowsIn(0)).toEqual([]);
 }, 60_000);
 
+test("operations after a search reach items that the root has not moved yet", async () => {
+  const alarm = vi.spyOn(StoreObject.prototype, "alarm").mockResolvedValue();
+  const store = smallStore();
+  const names = ["put", "deleted", "got"];
+  await store.results(names.map((name) => putOp([name], "k", { v: 1 })));
+  store.resize(0);
+  await store.one(putOp(["put"], "k", { v: 2 }));
+  store.resize(Number.POSITIVE_INFINITY);
+  expect(await store.divisionOf(0)).toMatchObject({ isDone: false, frozen: null });
+  await store.results([searchOp({}), putOp(["put"], "k", { v: 3 })]);
+  await store.results([searchOp({}), deleteOp(["deleted"], "k")]);
+  const after = [
+    getOp(["got"], "k"),
+    putOp(["new"], "k", { v: 4 }),
+    listOp({}),
+    getOp(["new"], "k"),
+  ];
+  const [, got, , listed, fresh] = await store.results([searchOp({}), ...after]);
+  expect([got, listed, fresh]).toMatchObject([
+    { value: '{"v":1}' },
+    [["got"], ["new"], ["put"]],
+    { value: '{"v":4}' },
+  ]);
+  expect((await store.rowsIn(0)).map(({ namespace }) => namespace).sort()).toEqual([
+    "got.",
+    "put.",
+  ]);
+
+  alarm.mockRestore();
+  await store.one(putOp(["put"], "k", { v: 5 }));
+  await runDurableObjectAlarm(store.stub(0));
+  await store.settle();
+  const kept = await store.search();
+  expect(kept.map(({ namespace, value }) => `${namespace}${value}`).sort()).toEqual([
+    'got{"v":1}',
+    'new{"v":4}',
+    'put{"v":5}',
+  ]);
+}, 60_000);
+
 const QUERIES: Partial<Search>[] = [
   {},
   { limit: 7 },
