@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
+import { jsonText } from "../../shared/http/json-body.ts";
 import { body, json, operationWithTag, text } from "../../shared/schema.ts";
 import {
   DeleteItem,
@@ -56,7 +57,7 @@ storeRoutes.openapi(
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
-    return c.json(await getItem(c.var.ctx, deployment_id, c.req.valid("query")), 200);
+    return jsonText(await getItem(c.var.ctx, deployment_id, c.req.valid("query")));
   },
 );
 
@@ -83,7 +84,7 @@ storeRoutes.openapi(
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
-    return c.json(await searchItems(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+    return jsonText(await searchItems(c.var.ctx, deployment_id, c.req.valid("json")));
   },
 );
 

@@ -48,15 +48,19 @@ export async function putItem(ctx: Context, deployment_id: string, input: PutIte
   await apply(store, { ...put, vectors: items[0] ?? [] });
 }
 
-/** @returns `null` when the item does not exist */
-export async function getItem(ctx: Context, deployment_id: string, query: GetItemQuery) {
+/** @returns the item as JSON text, `null` in it when the item does not exist */
+export async function getItem(
+  ctx: Context,
+  deployment_id: string,
+  query: GetItemQuery,
+): Promise<string> {
   const { refresh_ttl } = query;
   const fields = { namespace: toNamespace(query.namespace), key: query.key };
   const { value, ...store } = await open(ctx, deployment_id, "get", fields);
   const { namespace, key } = value;
   const refresh = refresh_ttl ?? store.settings.refresh_on_read;
   const item = await apply<StoredItem | null>(store, { op: "get", namespace, key, refresh });
-  return item && toWire(item);
+  return item ? toJson(item) : "null";
 }
 
 export async function deleteItem(ctx: Context, deployment_id: string, input: DeleteItem) {
@@ -65,8 +69,15 @@ export async function deleteItem(ctx: Context, deployment_id: string, input: Del
   await apply(store, { op: "delete", namespace: value.namespace, key: value.key });
 }
 
-/** `query` searches by similarity when the configuration has an embedding, else it is ignored. */
-export async function searchItems(ctx: Context, deployment_id: string, input: SearchItems) {
+/**
+ * `query` searches by similarity when the configuration has an embedding, else it is ignored.
+ * @returns JSON text
+ */
+export async function searchItems(
+  ctx: Context,
+  deployment_id: string,
+  input: SearchItems,
+): Promise<string> {
   const { namespace_prefix, refresh_ttl, ...rest } = input;
   const fields = { ...rest, namespace: namespace_prefix ?? [] };
   const { value, ...store } = await open(ctx, deployment_id, "search", fields);
@@ -82,12 +93,7 @@ export async function searchItems(ctx: Context, deployment_id: string, input: Se
     offset,
     refresh: refresh_ttl ?? store.settings.refresh_on_read,
   });
-  return {
-    items: items.map((item) => ({
-      ...toWire(item),
-      ...(item.score !== null && { score: item.score }),
-    })),
-  };
+  return `{"items":[${items.map(toJson).join(",")}]}`;
 }
 
 export async function listNamespaces(ctx: Context, deployment_id: string, input: ListNamespaces) {
@@ -160,14 +166,15 @@ function toNamespace(query: string | string[] | undefined): string[] {
   return Array.isArray(query) ? query : query.split(".");
 }
 
-function toWire({ namespace, key, value, created_at, updated_at }: StoredItem) {
-  return {
-    namespace,
-    key,
-    value: JSON.parse(value) as Record<string, unknown>,
+/** The stored value is JSON text already. */
+function toJson({ namespace, key, value, created_at, updated_at, score }: StoredItem): string {
+  const name = JSON.stringify({ namespace, key });
+  const others = JSON.stringify({
     created_at: new Date(created_at).toISOString(),
     updated_at: new Date(updated_at).toISOString(),
-  };
+    ...(score !== null && { score }),
+  });
+  return `${name.slice(0, -1)},"value":${value},${others.slice(1)}`;
 }
 
 type RevisionRef = { deployment_id: string; revision_id: string; secrets_version: number };

@@ -1,3 +1,4 @@
+import type { TypedResponse } from "hono";
 import { AppError } from "../errors.ts";
 
 /** `NaN`, `Infinity` and `-Infinity`, which some languages write and JSON does not have. */
@@ -16,6 +17,12 @@ export function parseJsonBody(text: string): unknown {
   } catch (error) {
     throw malformedJson(error);
   }
+}
+
+/** Answers with JSON text that is not parsed here: its objects could fill the memory of the isolate. */
+export function jsonText(text: string): Response & TypedResponse<never, 200, "json"> {
+  const headers = { "Content-Type": "application/json" };
+  return new Response(text, { headers }) as Response & TypedResponse<never, 200, "json">;
 }
 
 /**

@@ -1,8 +1,10 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { applyOps } from "../../../src/agent-server/store/operations.ts";
 import { deleteStoreOf } from "../../../src/agent-server/store/service.ts";
 import { SWEEP_MS } from "../../../src/agent-server/store/storage/limits.ts";
+import type { StoredItem } from "../../../src/isolate/store-contract.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -186,6 +188,29 @@ describe("items", () => {
       status: 413,
       text: expect.stringContaining("use a smaller limit"),
     });
+  });
+
+  test("answers have the values as they are stored, and parse none", async () => {
+    const { deployment_id, call } = await agent();
+    const value =
+      '{ "n": 12345678901234567890, "e":1.0e2,"text":"\\u2028\u2028 \u{1f600} \\ud800","__proto__":{"a":[[],{}]}}';
+    const name = { namespace: ["a", "\u00fc"], key: 'k"\u{1f600}' };
+    const put = { op: "put" as const, ...name, value, vectors: [], ttl_ms: null };
+    const store = { env, deployment_id, filters: null };
+    const answer = await applyOps(store, [put, { op: "get", ...name, refresh: false }]);
+    const stored = answer.ok ? (answer.results[1] as StoredItem) : null;
+    const at = new Date(stored?.created_at ?? 0).toISOString();
+    const item = `{"namespace":["a","\u00fc"],"key":"k\\"\u{1f600}","value":${value},"created_at":"${at}","updated_at":"${at}"}`;
+    const parse = vi.spyOn(JSON, "parse");
+    const query = `namespace=a&namespace=%C3%BC&key=${encodeURIComponent(name.key)}`;
+    expect(await call("GET", `/store/items?${query}`)).toEqual({ status: 200, text: item });
+    const found = await call("POST", "/store/items/search", { namespace_prefix: ["a"] });
+    expect(found).toEqual({ status: 200, text: `{"items":[${item}]}` });
+    const texts = parse.mock.calls.map(([text]) => text);
+    parse.mockRestore();
+    expect(texts.filter((text) => text.includes("12345678901234567890"))).toEqual([]);
+    const missing = await call("GET", "/store/items?namespace=a&key=none");
+    expect(missing).toEqual({ status: 200, text: "null" });
   });
 
   test("a read needs a namespace and a key", async () => {

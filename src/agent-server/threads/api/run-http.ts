@@ -56,12 +56,6 @@ export function toStream(body: string | ReadableStream): ReadableStream {
   return typeof body === "string" ? new Blob([body]).stream() : body;
 }
 
-/** Passes JSON text of an isolate on without parsing it. */
-export function jsonText(text: string): Response & TypedResponse<never, 200, "json"> {
-  const headers = { "Content-Type": "application/json" };
-  return new Response(text, { headers }) as Response & TypedResponse<never, 200, "json">;
-}
-
 export function toFollow(
   query: {
     cancel_on_disconnect: boolean;

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../../../shared/http/http.ts";
+import { jsonText } from "../../../../shared/http/json-body.ts";
 import { json, operationWithTag } from "../../../../shared/schema.ts";
-import { jsonText } from "../run-http.ts";
 import {
   AssistantGraph,
   AssistantPath,

@@ -1,10 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { invalid } from "../../../../shared/errors.ts";
 import { router } from "../../../../shared/http/http.ts";
+import { jsonText } from "../../../../shared/http/json-body.ts";
 import { body, json, operationWithTag } from "../../../../shared/schema.ts";
 import { CheckpointName } from "../../contract/requests/checkpoint-schema.ts";
 import { ThreadPath } from "../../contract/requests/schema.ts";
-import { jsonText, toList } from "../run-http.ts";
+import { toList } from "../run-http.ts";
 import { updateThread } from "../threads/service.ts";
 import {
   CheckpointBody,
