@@ -29,7 +29,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
   store: {
     access: [],
     deployments: ["agent-answers.ts", "isolate.ts"],
-    isolate: [],
+    isolate: ["message-size.ts"],
   },
   webhooks: {
     access: [],

@@ -9,6 +9,7 @@ import type {
 } from "../../isolate/store-contract.ts";
 import { isShallow } from "../../shared/http/depth.ts";
 import { plainObject } from "../../shared/plain.ts";
+import { bytesInMessage } from "./storage/answer.ts";
 import {
   MAX_BATCH_BYTES,
   MAX_DIMS,
@@ -18,6 +19,7 @@ import {
   MAX_NAMESPACE_CHARACTERS,
   MAX_OPS,
   MAX_VECTORS,
+  OVERHEAD_BYTES,
 } from "./storage/limits.ts";
 
 /** Store operations as the isolate of an agent sends them; `problemOf` has the rules that a caller reads. */
@@ -96,9 +98,11 @@ export function embeddedAnswer({ items, query }: EmbedCall): z.ZodType<Answer<Em
 }
 
 function sizeOf(op: StoreOp): number {
-  if (op.op === "search") return op.vector?.byteLength ?? 0;
-  if (op.op !== "put") return 0;
-  return op.vectors.reduce((sum, { byteLength }) => sum + byteLength, op.value.length);
+  if (op.op === "search") return bytesInMessage(op.prefix) + (op.vector?.byteLength ?? 0);
+  if (op.op === "namespaces")
+    return op.conditions.reduce((sum, { path }) => sum + bytesInMessage(path), OVERHEAD_BYTES);
+  if (op.op !== "put") return bytesInMessage({ ...op, value: "" });
+  return op.vectors.reduce((sum, { byteLength }) => sum + byteLength, bytesInMessage(op));
 }
 
 function isObjectText(text: string): boolean {

@@ -150,7 +150,7 @@ async function attempt<T>(
 /** Errors of the request. All others are internal errors. */
 function refusalOf(error: unknown): StoreRefusal {
   if (error instanceof AnswerTooLarge) {
-    const message = `limit: the response has more than ${MAX_ANSWER_BYTES} characters; use a smaller limit.`;
+    const message = `limit: the response has more than ${MAX_ANSWER_BYTES} bytes; use a smaller limit.`;
     return { code: "too_large", message };
   }
   if (error instanceof NotAllowed) {

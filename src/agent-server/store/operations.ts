@@ -4,6 +4,7 @@ import { ROOT } from "../../shared/storage/slots.ts";
 import { problemOf } from "./rules.ts";
 import { listNamespaces, searchItems } from "./search-items.ts";
 import { nextSlot, type StoreReader, StoreRefused, slotOfNamespace } from "./slots.ts";
+import { bytesInMessage } from "./storage/answer.ts";
 import { isNamed, type NamedOp, type StoreReply } from "./storage/calls.ts";
 import { MAX_ANSWER_BYTES } from "./storage/limits.ts";
 import { isKnownDivided, learnDivided, storeObject } from "./stub.ts";
@@ -56,12 +57,13 @@ class Batch {
   }
 
   async #search(op: StoreOp): Promise<StoreResult> {
-    if (op.op === "search") {
-      const items = await searchItems(this.#store, op);
-      this.#takeRoom(items);
-      return items;
-    }
-    return op.op === "namespaces" ? listNamespaces(this.#store, op) : null;
+    if (isNamed(op)) return null;
+    const result =
+      op.op === "search"
+        ? await searchItems(this.#store, op)
+        : await listNamespaces(this.#store, op);
+    this.#takeRoom([result]);
+    return result;
   }
 
   async #applyNamed(ops: Pending<NamedOp>[]): Promise<void> {
@@ -117,12 +119,10 @@ class Batch {
     });
   }
 
-  #takeRoom(results: readonly (StoreResult | string)[]) {
-    for (const item of results.flat())
-      if (item !== null && typeof item === "object" && "value" in item)
-        this.#room -= item.value.length;
+  #takeRoom(results: readonly StoreResult[]) {
+    for (const part of results.flat()) if (part !== null) this.#room -= bytesInMessage(part);
     if (this.#room >= 0) return;
-    const message = `ops: the results have more than ${MAX_ANSWER_BYTES} characters: send smaller batches.`;
+    const message = `ops: the results have more than ${MAX_ANSWER_BYTES} bytes: send smaller batches.`;
     throw new StoreRefused({ code: "too_large", message });
   }
 }

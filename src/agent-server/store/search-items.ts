@@ -2,6 +2,7 @@ import type { StoredItem } from "../../isolate/store-contract.ts";
 import { mergeSources, takePage } from "../../shared/storage/merge.ts";
 import { childrenOf } from "../../shared/storage/slots.ts";
 import { type InSlot, readSlots, type StoreReader, StoreRefused } from "./slots.ts";
+import { bytesInMessage } from "./storage/answer.ts";
 import type { FoundRow, NamespacesOp, SearchOp } from "./storage/calls.ts";
 import { MAX_ANSWER_BYTES, MAX_FOUND_ROWS, MAX_LISTED_ROWS } from "./storage/limits.ts";
 import { isTextBefore, toText } from "./storage/namespaces.ts";
@@ -20,8 +21,7 @@ export async function searchItems(store: StoreReader, op: SearchOp): Promise<Sto
   );
   // An item that is being moved may be in two objects.
   const found = await takePage(mergeSources(sources, isFoundBefore), op, ({ row }) => row.id);
-  const bytes = found.reduce((sum, { row }) => sum + row.bytes, 0);
-  if (bytes > MAX_ANSWER_BYTES) throw tooLarge();
+  assertRoom(found.map(({ row }) => row.bytes));
   const items = new Map<number, ReadItem>();
   await Promise.all(
     [...Map.groupBy(found, ({ slot }) => slot)].map(async ([slot, some]) => {
@@ -29,10 +29,12 @@ export async function searchItems(store: StoreReader, op: SearchOp): Promise<Sto
       for (const item of await readItems(store, slot, ids, op.refresh)) items.set(item.id, item);
     }),
   );
-  return found.flatMap(({ row: { id, score } }) => {
+  const results = found.flatMap(({ row: { id, score } }) => {
     const item = items.get(id);
     return item ? [toResult(item, score)] : [];
   });
+  assertRoom(results.map(bytesInMessage));
+  return results;
 }
 
 /** Lists the namespaces of all Durable Objects. One that is cut to `max_depth` may be in several. */
@@ -75,7 +77,9 @@ function toResult({ id: _, ...item }: ReadItem, score: number | null): StoredIte
   return { ...item, score };
 }
 
-function tooLarge(): StoreRefused {
-  const message = `limit: the response has more than ${MAX_ANSWER_BYTES} characters; use a smaller limit.`;
-  return new StoreRefused({ code: "too_large", message });
+function assertRoom(sizes: number[]): void {
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (bytes <= MAX_ANSWER_BYTES) return;
+  const message = `limit: the response has more than ${MAX_ANSWER_BYTES} bytes; use a smaller limit.`;
+  throw new StoreRefused({ code: "too_large", message });
 }

@@ -308,6 +308,22 @@ test("a batch of several objects keeps its order, and an invalid one changes not
   expect(await store.keys({ prefix: ["big"], limit: 13 })).toHaveLength(13);
 }, 60_000);
 
+test("objects count two bytes a character for values outside of Latin-1", async () => {
+  const store = smallStore(0);
+  await store.results([putOp(["a"], "k"), putOp(["b"], "k")]);
+  await store.settle();
+  const big = { text: `${"x".repeat(1_800_000)}\u{1f600}` };
+  const names = Array.from({ length: 10 }, (_, n) => ["big", `n${n}`]);
+  for (const namespace of names) await store.one(putOp(namespace, "k", big));
+  const tooLarge = { ok: false, refusal: { code: "too_large" } };
+  const page = searchOp({ prefix: ["big"] });
+  expect(await store.apply([page])).toMatchObject(tooLarge);
+  expect(await store.one({ ...page, limit: 6 })).toHaveLength(6);
+  expect(await store.apply(names.map((namespace) => getOp(namespace, "k")))).toMatchObject(
+    tooLarge,
+  );
+}, 60_000);
+
 test("an item that moved expires, and is deleted by its object", async () => {
   const store = smallStore();
   await store.results([putOp(["a"], "k", {}, { ttl_ms: 1 }), putOp(["b"], "k")]);

@@ -1,10 +1,11 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { parseStoreOps } from "../../../src/agent-server/store/boundary.ts";
 import { applyOps } from "../../../src/agent-server/store/operations.ts";
 import { deleteStoreOf } from "../../../src/agent-server/store/service.ts";
 import { SWEEP_MS } from "../../../src/agent-server/store/storage/limits.ts";
-import type { StoredItem } from "../../../src/isolate/store-contract.ts";
+import type { StoredItem, StoreOp } from "../../../src/isolate/store-contract.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -188,6 +189,50 @@ describe("items", () => {
       status: 413,
       text: expect.stringContaining("use a smaller limit"),
     });
+  });
+
+  test("an answer counts two bytes a character for values outside of Latin-1", async () => {
+    const { put, call } = await agent();
+    const value = { x: `${"x".repeat(1_890_000)}\u{1f600}` };
+    for (let n = 0; n < 10; n++) expect((await put(["big"], `k${n}`, value)).status).toBe(204);
+    const search = (limit: number) =>
+      call("POST", "/store/items/search", { namespace_prefix: ["big"], limit });
+    const found = await search(6);
+    expect(found.status).toBe(200);
+    expect(JSON.parse(found.text).items).toHaveLength(6);
+    expect(await search(10)).toEqual({
+      status: 413,
+      text: expect.stringContaining("limit: the response has more than 25165824 bytes"),
+    });
+  }, 60_000);
+
+  test("a batch counts two bytes a character for values outside of Latin-1, and its names", () => {
+    const batch = (length: number, name: string, characters: number) =>
+      parseStoreOps(
+        Array.from({ length }, () => ({
+          ...{ op: "put", namespace: [name], key: "k", vectors: [], ttl_ms: null },
+          value: JSON.stringify({ x: `${"x".repeat(characters)}\u{1f600}` }),
+        })),
+      );
+    const refused = { ok: false, refusal: { message: expect.stringContaining("send smaller") } };
+    expect(batch(8, "a", 1_800_000)).toMatchObject({ ok: true });
+    expect(batch(10, "a", 1_800_000)).toMatchObject(refused);
+    expect(batch(1000, "a", 10_000)).toMatchObject({ ok: true });
+    expect(batch(1000, "n".repeat(2000), 14_000)).toMatchObject(refused);
+  });
+
+  test("a batch of lists is refused when its namespaces are larger than a message", async () => {
+    const { deployment_id } = await agent();
+    const apply = (ops: StoreOp[]) => applyOps({ env, deployment_id, filters: null }, ops);
+    const puts = Array.from({ length: 100 }, (_, n) => ({
+      ...{ op: "put" as const, namespace: [`${n}`.padEnd(2000, "x")], key: "k", value: "{}" },
+      ...{ vectors: [], ttl_ms: null },
+    }));
+    expect(await apply(puts)).toMatchObject({ ok: true });
+    const page = { conditions: [], max_depth: null, limit: 1000, offset: 0 };
+    const lists = Array.from({ length: 200 }, () => ({ op: "namespaces" as const, ...page }));
+    expect(await apply(lists.slice(0, 50))).toMatchObject({ ok: true });
+    expect(await apply(lists)).toMatchObject({ ok: false, refusal: { code: "too_large" } });
   });
 
   test("answers have the values as they are stored, and parse none", async () => {

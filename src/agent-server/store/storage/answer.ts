@@ -1,16 +1,51 @@
+import { messageBytes } from "../../../isolate/message-size.ts";
 import type { StoredItem } from "../../../isolate/store-contract.ts";
 import type { FoundItem } from "./items.ts";
+import { MAX_ANSWER_BYTES, OVERHEAD_BYTES } from "./limits.ts";
 
-/** Characters that an answer may still have. */
-export type AnswerRoom = { bytes: number };
+type MessagePart = Pick<StoredItem, "namespace" | "key" | "value"> | string[];
 
-/** The result exceeds the limit of an RPC message. */
-export class AnswerTooLarge extends Error {}
+/** The answer has more bytes than its caller takes. `bytes`: counted up to the limit of a message. */
+export class AnswerTooLarge extends Error {
+  readonly bytes: number;
 
-export function takeRoom(item: FoundItem, room: AnswerRoom): FoundItem {
-  room.bytes -= item.value.length;
-  if (room.bytes < 0) throw new AnswerTooLarge();
-  return item;
+  constructor(bytes: number) {
+    super(`The answer has ${bytes} bytes.`);
+    this.bytes = bytes;
+  }
+}
+
+/** Counts the bytes of an answer in an RPC message. */
+export class AnswerRoom {
+  readonly #max_bytes: number;
+  #bytes = 0;
+
+  constructor(max_bytes: number) {
+    this.#max_bytes = max_bytes;
+  }
+
+  /** @returns whether the answer with this part fits. The parts of a larger one are counted, and need not be kept. */
+  take(part: MessagePart): boolean {
+    this.#bytes += bytesInMessage(part);
+    if (this.#bytes > MAX_ANSWER_BYTES) throw new AnswerTooLarge(this.#bytes);
+    return this.#bytes <= this.#max_bytes;
+  }
+
+  /** @throws AnswerTooLarge */
+  end(): void {
+    if (this.#bytes > this.#max_bytes) throw new AnswerTooLarge(this.#bytes);
+  }
+}
+
+/** Returns the bytes of an item or a namespace in a message. */
+export function bytesInMessage(part: MessagePart): number {
+  if (Array.isArray(part)) return nameBytes(part) + OVERHEAD_BYTES;
+  return messageBytes(part.value) + nameBytes([...part.namespace, part.key]) + OVERHEAD_BYTES;
+}
+
+/** Counts two bytes a character: names are short. */
+function nameBytes(names: readonly string[]): number {
+  return names.reduce((sum, { length }) => sum + 2 * (length + 1), 0);
 }
 
 export function withoutId({ id: _, ...item }: FoundItem): StoredItem {

@@ -1,4 +1,5 @@
 import type { NamespaceCondition, StoredItem } from "../../../isolate/store-contract.ts";
+import { OVERHEAD_BYTES } from "./limits.ts";
 import { fulfils, literalPrefix, rangeOf, startAfter, toLabels, toText } from "./namespaces.ts";
 
 type Name = { namespace: string[]; key: string };
@@ -89,10 +90,11 @@ export class Items {
     this.#sql.exec("DELETE FROM items WHERE id = ?", id);
   }
 
-  /** @returns bytes of the value */
+  /** Estimates the bytes of an item in a message without reading its value. */
   bytesOf(id: number): number {
-    const sql = "SELECT octet_length(value) AS bytes FROM items WHERE id = ?";
-    return this.#sql.exec<{ bytes: number }>(sql, id).one().bytes;
+    const sql = `SELECT octet_length(value) + 2 * (octet_length(namespace) + octet_length(key))
+      AS bytes FROM items WHERE id = ?`;
+    return this.#sql.exec<{ bytes: number }>(sql, id).one().bytes + OVERHEAD_BYTES;
   }
 
   /** Ids below a namespace, newest first. Values are read one by one to limit memory. */

@@ -8,8 +8,10 @@ export const MAX_DIMS = 16_384;
 /** Maximum of one page. */
 export const MAX_LIMIT = 1000;
 export const MAX_OPS = 1000;
-/** Values and vectors of one batch of an agent's code; RPC takes 32 MiB a message. */
-export const MAX_BATCH_BYTES = 32 * 1024 * 1024;
+/** Operations of one batch of an agent's code; RPC takes 32 MiB a message. */
+export const MAX_BATCH_BYTES = 30 * 1024 * 1024;
+/** Field names and numbers of an operation or an item in a message. */
+export const OVERHEAD_BYTES = 128;
 /** Results of one batch, which are one RPC message of up to 32 MiB. */
 export const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
 /** A hundred years keep every expiry within the range of dates. */

@@ -1,7 +1,7 @@
 import type { StoredItem, StoreOp, StoreResult } from "../../../isolate/store-contract.ts";
 import type { Filters } from "../../../shared/filters.ts";
 import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
-import { type AnswerRoom, takeRoom, withoutId } from "./answer.ts";
+import { AnswerRoom, withoutId } from "./answer.ts";
 import type { FoundRow, MovedItem, NamedOp, NamespacesOp, SearchOp, StorePage } from "./calls.ts";
 import { isNamed } from "./calls.ts";
 import { type FoundItem, Items } from "./items.ts";
@@ -12,7 +12,7 @@ import { Vectors } from "./vectors.ts";
 
 type Op<K extends StoreOp["op"]> = Extract<StoreOp, { op: K }>;
 
-/** `max_bytes`: of the items in the answer. */
+/** `max_bytes`: of the answer. */
 type Reader = { now: number; filters: Filters | null; max_bytes: number };
 type StoreWriter = Reader & { slot: number; isLeaf: boolean };
 type Call = StoreWriter & { room: AnswerRoom };
@@ -46,17 +46,19 @@ export class ItemStore {
    */
   apply(ops: StoreOp[], writer: StoreWriter): { results: StoreResult[]; moved: number[] } {
     if (ops.some(({ op }) => op === "put") && writer.isLeaf) this.#create();
-    const call = { ...writer, room: { bytes: writer.max_bytes } };
+    const call = { ...writer, room: new AnswerRoom(writer.max_bytes) };
     const search = ops.findIndex((op) => !isNamed(op));
     const end = writer.isLeaf || search === -1 ? ops.length : search;
     const moved: number[] = [];
-    const results = this.#storage.transactionSync(() =>
-      ops.map((op, n) => {
+    const results = this.#storage.transactionSync(() => {
+      const applied = ops.map((op, n) => {
         if (n < end && this.#isHere(op, call)) return this.#applyOne(op, call);
         moved.push(n);
         return null;
-      }),
-    );
+      });
+      call.room.end();
+      return applied;
+    });
     return { results, moved };
   }
 
@@ -75,11 +77,12 @@ export class ItemStore {
   /** Reads those of the items that exist. */
   read(ids: number[], reader: Reader, refresh: boolean): FoundItem[] {
     if (!this.#exists) return [];
-    const room = { bytes: reader.max_bytes };
+    const room = new AnswerRoom(reader.max_bytes);
     const found = ids.flatMap((id) => {
       const item = this.#items.byId(id);
-      return item && isVisible(item, reader.filters) ? [{ ...takeRoom(item, room), id }] : [];
+      return item && isVisible(item, reader.filters) && room.take(item) ? [item] : [];
     });
+    room.end();
     if (refresh) this.#refresh(found, reader);
     return found;
   }
@@ -142,7 +145,7 @@ export class ItemStore {
       case "search":
         return this.#searchItems(op, call);
       case "namespaces":
-        return this.#search.namespaces(op, call);
+        return this.#search.namespaces(op, call).filter((one) => call.room.take(one));
     }
   }
 
@@ -161,7 +164,7 @@ export class ItemStore {
     const item = this.#items.get(op, now);
     if (!item || !isVisible(item, filters)) return null;
     if (op.refresh) this.#items.refresh([item.id], now);
-    return withoutId(takeRoom(item, room));
+    return room.take(item) ? withoutId(item) : null;
   }
 
   #deleteAllowed(op: Op<"delete">, { now, filters }: Call): null {
@@ -180,7 +183,7 @@ export class ItemStore {
     const found = this.#search.find(op, call);
     const items = found.flatMap(({ id, score }) => {
       const item = this.#items.byId(id);
-      return item ? [{ ...takeRoom(item, call.room), score }] : [];
+      return item && call.room.take(item) ? [{ ...item, score }] : [];
     });
     if (op.refresh) this.#refresh(items, call);
     return items.map(withoutId);
