@@ -61,6 +61,8 @@ export type StoreRefusal = {
   message: string;
   /** Whether the namespace is what is refused. */
   is_namespace?: boolean;
+  /** Bytes of the results, when they are larger than the caller takes. */
+  bytes?: number;
 };
 
 /** A batch is atomic in each Durable Object of the store, so wholly atomic before the store is divided. */

@@ -151,7 +151,7 @@ async function attempt<T>(
 function refusalOf(error: unknown): StoreRefusal {
   if (error instanceof AnswerTooLarge) {
     const message = `limit: the response has more than ${MAX_ANSWER_BYTES} bytes; use a smaller limit.`;
-    return { code: "too_large", message };
+    return { code: "too_large", message, bytes: error.bytes };
   }
   if (error instanceof NotAllowed) {
     const message = "The agent's auth does not allow this item, or replacing the existing one.";

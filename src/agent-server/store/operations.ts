@@ -16,10 +16,15 @@ type Accepted = Extract<StoreReply, { ok: true }>;
 /**
  * Applies operations in order. All happen or none while the store is one object. A divided store applies those of each
  * object in one transaction, and those of several objects side by side.
+ * `max_bytes`: of the results. The refusal of larger ones has their bytes.
  */
-export async function applyOps(store: StoreReader, ops: StoreOp[]): Promise<StoreAnswer> {
+export async function applyOps(
+  store: StoreReader,
+  ops: StoreOp[],
+  max_bytes = MAX_ANSWER_BYTES,
+): Promise<StoreAnswer> {
   try {
-    return { ok: true, results: await new Batch(store, ops).apply() };
+    return { ok: true, results: await new Batch(store, ops, max_bytes).apply() };
   } catch (error) {
     if (error instanceof StoreRefused) return { ok: false, refusal: error.refusal };
     throw error;
@@ -30,9 +35,12 @@ class Batch {
   readonly #store: StoreReader;
   readonly #ops: StoreOp[];
   readonly #results: StoreResult[];
-  #room = MAX_ANSWER_BYTES;
+  readonly #max_bytes: number;
+  #room: number;
 
-  constructor(store: StoreReader, ops: StoreOp[]) {
+  constructor(store: StoreReader, ops: StoreOp[], max_bytes: number) {
+    this.#max_bytes = max_bytes;
+    this.#room = max_bytes;
     this.#store = store;
     this.#ops = ops;
     this.#results = ops.map(() => null);
@@ -60,7 +68,7 @@ class Batch {
     if (isNamed(op)) return null;
     const result =
       op.op === "search"
-        ? await searchItems(this.#store, op)
+        ? await searchItems(this.#store, op, this.#max_bytes)
         : await listNamespaces(this.#store, op);
     this.#takeRoom([result]);
     return result;
@@ -123,7 +131,8 @@ class Batch {
     for (const part of results.flat()) if (part !== null) this.#room -= bytesInMessage(part);
     if (this.#room >= 0) return;
     const message = `ops: the results have more than ${MAX_ANSWER_BYTES} bytes: send smaller batches.`;
-    throw new StoreRefused({ code: "too_large", message });
+    const bytes = this.#max_bytes - this.#room;
+    throw new StoreRefused({ code: "too_large", message, bytes });
   }
 }
 

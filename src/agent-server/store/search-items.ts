@@ -12,7 +12,11 @@ type SearchRow = InSlot<FoundRow>;
 type ReadItem = StoredItem & { id: number };
 
 /** Finds a page among the items of all Durable Objects, and then reads those items. */
-export async function searchItems(store: StoreReader, op: SearchOp): Promise<StoredItem[]> {
+export async function searchItems(
+  store: StoreReader,
+  op: SearchOp,
+  max_bytes: number,
+): Promise<StoredItem[]> {
   const { offset, limit } = op;
   // Each object returns its first rows, and the merge applies the offset.
   const page = { ...op, offset: 0, limit: Math.min(offset + limit, MAX_FOUND_ROWS) };
@@ -21,7 +25,10 @@ export async function searchItems(store: StoreReader, op: SearchOp): Promise<Sto
   );
   // An item that is being moved may be in two objects.
   const found = await takePage(mergeSources(sources, isFoundBefore), op, ({ row }) => row.id);
-  assertRoom(found.map(({ row }) => row.bytes));
+  assertRoom(
+    found.map(({ row }) => row.bytes),
+    max_bytes,
+  );
   const items = new Map<number, ReadItem>();
   await Promise.all(
     [...Map.groupBy(found, ({ slot }) => slot)].map(async ([slot, some]) => {
@@ -33,7 +40,7 @@ export async function searchItems(store: StoreReader, op: SearchOp): Promise<Sto
     const item = items.get(id);
     return item ? [toResult(item, score)] : [];
   });
-  assertRoom(results.map(bytesInMessage));
+  assertRoom(results.map(bytesInMessage), max_bytes);
   return results;
 }
 
@@ -77,9 +84,9 @@ function toResult({ id: _, ...item }: ReadItem, score: number | null): StoredIte
   return { ...item, score };
 }
 
-function assertRoom(sizes: number[]): void {
+function assertRoom(sizes: number[], max_bytes: number): void {
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (bytes <= MAX_ANSWER_BYTES) return;
+  if (bytes <= max_bytes) return;
   const message = `limit: the response has more than ${MAX_ANSWER_BYTES} bytes; use a smaller limit.`;
-  throw new StoreRefused({ code: "too_large", message });
+  throw new StoreRefused({ code: "too_large", message, bytes });
 }

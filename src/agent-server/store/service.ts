@@ -13,12 +13,16 @@ import type {
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Filters } from "../../shared/filters.ts";
+import { holdBody, NOTHING } from "../../shared/http/body.ts";
 import { ROOT } from "../../shared/storage/slots.ts";
+import type { Reserve } from "../../shared/work/memory-budget.ts";
 import { authorize, openAgent } from "../access/service.ts";
 import { embeddedAnswer, parseStoreOps } from "./boundary.ts";
 import { applyOps } from "./operations.ts";
 import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
 import { type StoreSettings, toSettings, toTtlMs } from "./settings.ts";
+import type { StoreReader } from "./slots.ts";
+import { MAX_ANSWER_BYTES, SMALL_ANSWER_BYTES } from "./storage/limits.ts";
 import { storeObject } from "./stub.ts";
 
 type OpenStore = {
@@ -59,8 +63,11 @@ export async function getItem(
   const { value, ...store } = await open(ctx, deployment_id, "get", fields);
   const { namespace, key } = value;
   const refresh = refresh_ttl ?? store.settings.refresh_on_read;
-  const item = await apply<StoredItem | null>(store, { op: "get", namespace, key, refresh });
-  return item ? toJson(item) : "null";
+  return holdBody(async (reserve) => {
+    const op = { op: "get", namespace, key, refresh } as const;
+    const item = await apply<StoredItem | null>(store, op, reserve);
+    return item ? toJson(item) : "null";
+  });
 }
 
 export async function deleteItem(ctx: Context, deployment_id: string, input: DeleteItem) {
@@ -84,7 +91,7 @@ export async function searchItems(
   const { limit, offset, filter = null, query = null } = value;
   const isVectorSearch = store.settings.is_indexed && query !== null && query !== "";
   const embedded = isVectorSearch ? await embed(ctx.env, store.agent, { items: [], query }) : null;
-  const items = await apply<StoredItem[]>(store, {
+  const op = {
     op: "search",
     prefix: value.namespace,
     filter,
@@ -92,8 +99,11 @@ export async function searchItems(
     limit,
     offset,
     refresh: refresh_ttl ?? store.settings.refresh_on_read,
+  } as const;
+  return holdBody(async (reserve) => {
+    const items = await apply<StoredItem[]>(store, op, reserve);
+    return `{"items":[${items.map(toJson).join(",")}]}`;
   });
-  return `{"items":[${items.map(toJson).join(",")}]}`;
 }
 
 export async function listNamespaces(ctx: Context, deployment_id: string, input: ListNamespaces) {
@@ -107,7 +117,9 @@ export async function listNamespaces(ctx: Context, deployment_id: string, input:
     return path ? [{ match, path }] : [];
   });
   const op = { op: "namespaces", conditions, max_depth, limit, offset } as const;
-  return { namespaces: await apply<string[][]>(store, op) };
+  return holdBody(async (reserve) => ({
+    namespaces: await apply<string[][]>(store, op, reserve),
+  }));
 }
 
 /** Applies operations that the code of a deployment's agent sends. */
@@ -150,14 +162,28 @@ async function open<V extends object>(
 async function apply<T extends StoreResult>(
   { ctx, agent, filters }: OpenStore,
   op: StoreOp,
+  reserve = NOTHING,
 ): Promise<T> {
   // The agent's auth handlers may have put anything into the operation of a user.
   const parsed = ctx.access?.user ? parseStoreOps([op]) : { ok: true as const, ops: [op] };
-  const answer = parsed.ok
-    ? await applyOps({ env: ctx.env, deployment_id: agent.deployment_id, filters }, parsed.ops)
-    : parsed;
+  const store = { env: ctx.env, deployment_id: agent.deployment_id, filters };
+  const answer = parsed.ok ? await applyAdmitted(store, parsed.ops, reserve) : parsed;
   if (answer.ok) return answer.results[0] as T;
   throw new AppError(answer.refusal.code, answer.refusal.message);
+}
+
+/** Reads large results only once the isolate admits their bytes. */
+async function applyAdmitted(
+  store: StoreReader,
+  ops: StoreOp[],
+  reserve: Reserve,
+  max_bytes = SMALL_ANSWER_BYTES,
+): Promise<StoreAnswer> {
+  const answer = await applyOps(store, ops, max_bytes);
+  const bytes = answer.ok ? 0 : (answer.refusal.bytes ?? 0);
+  if (bytes <= max_bytes || bytes > MAX_ANSWER_BYTES) return answer;
+  await reserve(bytes);
+  return applyAdmitted(store, ops, reserve, bytes);
 }
 
 /** `a.b.c`, or the parameter repeated. */

@@ -324,6 +324,33 @@ test("objects count two bytes a character for values outside of Latin-1", async 
   );
 }, 60_000);
 
+test.each([
+  ["one object", undefined],
+  ["several objects", 0],
+])(
+  "a refusal of %s has the bytes of results that its caller does not take",
+  async (_, max_bytes) => {
+    const store = smallStore(max_bytes);
+    const value = { text: `${"x".repeat(2000)}\u{1f600}` };
+    for (let n = 0; n < 8; n++) await store.one(putOp([`n${n}`], "k", value));
+    await store.settle();
+    const reader = { env, deployment_id: store.deployment_id, filters: null };
+    const refusedBytes = async (op: StoreOp, max_bytes: number) => {
+      const answer = await applyOps(reader, [op], max_bytes);
+      return answer.ok ? null : (answer.refusal.bytes ?? 0);
+    };
+    for (const op of [getOp(["n1"], "k"), searchOp({}), listOp({})]) {
+      const first = (await refusedBytes(op, 100)) ?? 0;
+      // Several objects estimate the bytes first.
+      const bytes = (await refusedBytes(op, first)) ?? first;
+      expect(bytes).toBeGreaterThan(100);
+      expect(await refusedBytes(op, bytes)).toBeNull();
+      expect(await refusedBytes(op, bytes - 1)).toBe(bytes);
+    }
+  },
+  60_000,
+);
+
 test("an item that moved expires, and is deleted by its object", async () => {
   const store = smallStore();
   await store.results([putOp(["a"], "k", {}, { ttl_ms: 1 }), putOp(["b"], "k")]);

@@ -6,6 +6,7 @@ import { applyOps } from "../../../src/agent-server/store/operations.ts";
 import { deleteStoreOf } from "../../../src/agent-server/store/service.ts";
 import { SWEEP_MS } from "../../../src/agent-server/store/storage/limits.ts";
 import type { StoredItem, StoreOp } from "../../../src/isolate/store-contract.ts";
+import { ISOLATE_BUDGET } from "../../../src/shared/work/memory-budget.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -205,6 +206,31 @@ describe("items", () => {
       text: expect.stringContaining("limit: the response has more than 25165824 bytes"),
     });
   }, 60_000);
+
+  test("large answers wait for the memory of the isolate, and small ones do not", async () => {
+    const { put, get, search, namespaces } = await agent();
+    await put(["small"], "k", {});
+    await put(["large"], "k", { x: "x".repeat(300_000) });
+    for (let n = 0; n < 4; n++) await put(["some", `${n}`], "k", { x: "x".repeat(100_000) });
+    const end = Promise.withResolvers<void>();
+    const held = [8, 9].map((mib) =>
+      ISOLATE_BUDGET.hold(async (reserve) => {
+        await reserve(mib * 1024 * 1024);
+        await end.promise;
+      }),
+    );
+    const ended: string[] = [];
+    const large = get(["large"], "k").then(() => ended.push("get"));
+    const some = search(["some"]).then((items) => ended.push(`search ${items.length}`));
+    expect(await get(["small"], "k")).toMatchObject({ value: {} });
+    expect(await search(["some"], { limit: 2 })).toHaveLength(2);
+    expect(await namespaces()).toHaveLength(6);
+    await scheduler.wait(50);
+    expect(ended).toEqual([]);
+    end.resolve();
+    await Promise.all([...held, large, some]);
+    expect(ended.sort()).toEqual(["get", "search 4"]);
+  });
 
   test("a batch counts two bytes a character for values outside of Latin-1, and its names", () => {
     const batch = (length: number, name: string, characters: number) =>

@@ -14,6 +14,8 @@ export const MAX_BATCH_BYTES = 30 * 1024 * 1024;
 export const OVERHEAD_BYTES = 128;
 /** Results of one batch, which are one RPC message of up to 32 MiB. */
 export const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
+/** Answers of the HTTP API up to this size are not counted: no isolate has enough of them to fill its memory. */
+export const SMALL_ANSWER_BYTES = 256 * 1024;
 /** A hundred years keep every expiry within the range of dates. */
 export const MAX_TTL_MS = 100 * 366 * 24 * 60 * 60 * 1000;
 /** Maximum time from the expiry of an item, which hides it, to its deletion. */
