@@ -158,10 +158,10 @@ const limitBody = createMiddleware<AppEnv>(async (c, next) => {
   const max_bytes = isUnauthenticated(path) ? SMALL_BODY_BYTES : MAX_BODY_BYTES;
   if (length > max_bytes) throw tooLarge(max_bytes);
   const { body } = raw;
-  const isNested = internalCallerOf(c.env)?.kind === "builtin";
+  const isHeld = ["builtin", "webhook"].includes(internalCallerOf(c.env)?.kind ?? "");
   await holdBody(async (reserve, release) => {
-    // A request that an agent's app passes on holds its bytes already, and would wait for itself.
-    const read = new AdmittedBody(body, max_bytes, isNested ? NOTHING : reserve, release);
+    // A request that an agent's app passes on holds its bytes already, as a webhook does, and would wait for itself.
+    const read = new AdmittedBody(body, max_bytes, isHeld ? NOTHING : reserve, release);
     c.req.raw = new Request(raw, { body: read.stream });
     await next();
     read.end();

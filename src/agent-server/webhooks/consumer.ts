@@ -16,15 +16,17 @@ import {
 } from "./lease.ts";
 import { ATTEMPT_MS, PAUSES_SECONDS } from "./limits.ts";
 import { type DeliveryOutcome, failure, outcomeOf, pauseAfter } from "./pauses.ts";
-import { payloadKey, withSentAt } from "./payloads.ts";
+import { sendAdmitted } from "./payload-admission.ts";
+import { payloadKey, readPayload } from "./payloads.ts";
 import { hasTemplates, ownHeaders } from "./rules/own-headers.ts";
 import { webhookSettings } from "./rules/settings.ts";
 import { webhookProblem } from "./rules/url-rules.ts";
 import { signingSecrets } from "./secret-service.ts";
-import { signedHeaders } from "./signature.ts";
+import { signedHeaders, signedStart } from "./signature.ts";
 import { exportTrace } from "./trace-export.ts";
 
 const ALL_CUT_OFF = "The processes of all attempts ended before the response arrived.";
+const MISSING = "The payload is no longer stored.";
 /** Maximum delay of a queue message. The sweep resends messages for later attempts. */
 const MAX_DELAY_SECONDS = 12 * 3_600;
 
@@ -42,7 +44,7 @@ async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   const started = new Date();
   const count = row.attempt - row.attempts_before;
   const isOver = count > PAUSES_SECONDS.length + 1;
-  const outcome = isOver ? failure(ALL_CUT_OFF, true) : await settled(send(env, row, started));
+  const outcome = isOver ? failure(ALL_CUT_OFF, true) : await settled(send(env, row));
   const { status, error } = outcome;
   const duration_ms = Date.now() - started.getTime();
   const entry = { at: started.toISOString(), status, error, duration_ms };
@@ -57,18 +59,22 @@ async function makeAttempt(env: Env, row: WebhookRow): Promise<void> {
   if (pause !== null) await sendWebhooks(env, [row.run_id], delayOf(pause));
 }
 
-function send(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOutcome> {
-  return row.trace_id === null ? sendPayload(env, row, now) : exportTrace(env, row, row.trace_id);
+async function send(env: Env, row: WebhookRow): Promise<DeliveryOutcome> {
+  if (row.trace_id !== null) return exportTrace(env, row, row.trace_id);
+  const stored = await env.ARTIFACTS.head(payloadKey(row));
+  if (!stored) return failure(MISSING, true);
+  return sendAdmitted(env, row, stored.size, () => sendPayload(env, row));
 }
 
-async function sendPayload(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOutcome> {
-  const payload = await env.ARTIFACTS.get(payloadKey(row));
-  if (!payload) return failure("The payload is no longer stored.", true);
-  const body = withSentAt(await payload.text(), now);
+async function sendPayload(env: Env, row: WebhookRow): Promise<DeliveryOutcome> {
+  const now = new Date();
   const secrets = await signingSecrets(env, row.workspace_id, now);
-  const signed = await signedHeaders(row.run_id, now, body, secrets);
   const own = await configuredHeaders(env, row);
-  const headers = { ...own, "content-type": "application/json", ...signed };
+  const payload = await env.ARTIFACTS.get(payloadKey(row));
+  if (!payload) return failure(MISSING, true);
+  const { signed, body } = await readPayload(payload, signedStart(row.run_id, now), now);
+  const standard = await signedHeaders(row.run_id, now, signed, secrets);
+  const headers = { ...own, "content-type": "application/json", ...standard };
   const { status, headers: answered } = await request(env, row, { headers, body });
   return outcomeOf(status, answered, new Date());
 }

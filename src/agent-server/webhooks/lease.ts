@@ -98,12 +98,17 @@ async function claim(env: Env, isChosen: SQL, now: Date): Promise<WebhookRow | n
   return row ?? null;
 }
 
-/** Keeps the lease of an attempt that sends several requests. */
-export async function extendLease(env: Env, { run_id, attempt }: WebhookRow): Promise<void> {
-  await database(env)
+/**
+ * Keeps the lease of an attempt that waits, or sends several requests.
+ * @returns `false` when a newer attempt holds the lease
+ */
+export async function extendLease(env: Env, { run_id, attempt }: WebhookRow): Promise<boolean> {
+  const extended = await database(env)
     .update(run_webhooks)
     .set({ lease_expires_at: leaseUntil(new Date(), LEASE_MS) })
-    .where(and(eq(run_webhooks.run_id, run_id), eq(run_webhooks.attempt, attempt)));
+    .where(and(eq(run_webhooks.run_id, run_id), eq(run_webhooks.attempt, attempt)))
+    .returning({ run_id: run_webhooks.run_id });
+  return extended.length > 0;
 }
 
 type End = Pick<WebhookRow, "status"> & { due_at: Date };

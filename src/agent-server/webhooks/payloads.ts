@@ -7,7 +7,27 @@ export function payloadPrefix(deployment_id: string): string {
   return `webhooks/${deployment_id}/`;
 }
 
-/** The payload is JSON text of an object; the time is that of the attempt. */
-export function withSentAt(payload: string, sent_at: Date): string {
-  return `${payload.slice(0, -1)},"webhook_sent_at":"${sent_at.toISOString()}"}`;
+const encoder = new TextEncoder();
+
+/**
+ * Reads a payload, which is JSON text of an object, and adds the time of the attempt. One copy is in memory, with the
+ * start of the text to sign before the body.
+ */
+export async function readPayload(
+  { body, size }: R2ObjectBody,
+  signed_start: string,
+  sent_at: Date,
+): Promise<{ signed: Uint8Array<ArrayBuffer>; body: Uint8Array<ArrayBuffer> }> {
+  const start = encoder.encode(signed_start);
+  const end = encoder.encode(`,"webhook_sent_at":"${sent_at.toISOString()}"}`);
+  const signed = new Uint8Array(start.length + size - 1 + end.length);
+  signed.set(start);
+  let at = start.length;
+  for await (const chunk of body as ReadableStream<Uint8Array>) {
+    signed.set(chunk, at);
+    at += chunk.length;
+  }
+  // Replaces the brace that closes the object.
+  signed.set(end, at - 1);
+  return { signed, body: signed.subarray(start.length) };
 }

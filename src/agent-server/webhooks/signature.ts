@@ -1,26 +1,31 @@
 import { decodeBytes, encodeBytes } from "../../shared/crypto/encoding.ts";
 
-const encoder = new TextEncoder();
+/** Returns what precedes the body in the text to sign. */
+export function signedStart(id: string, sent_at: Date): string {
+  return `${id}.${toTimestamp(sent_at)}.`;
+}
 
 /**
  * Returns the headers of Standard Webhooks (standardwebhooks.com), one signature for each secret. All attempts
- * have the same id, so that receivers can deduplicate.
+ * have the same id, so that receivers can deduplicate. `signed`: the start of the text to sign, then the body.
  */
 export async function signedHeaders(
   id: string,
   sent_at: Date,
-  body: string,
+  signed: Uint8Array,
   secrets: string[],
 ): Promise<Record<string, string>> {
-  const timestamp = String(Math.floor(sent_at.getTime() / 1000));
-  const text = encoder.encode(`${id}.${timestamp}.${body}`);
-  const signatures = await Promise.all(secrets.map((secret) => sign(secret, text)));
+  const signatures = await Promise.all(secrets.map((secret) => sign(secret, signed)));
   return {
     "webhook-id": id,
-    "webhook-timestamp": timestamp,
+    "webhook-timestamp": toTimestamp(sent_at),
     "idempotency-key": id,
     ...(signatures.length > 0 && { "webhook-signature": signatures.join(" ") }),
   };
+}
+
+function toTimestamp(sent_at: Date): string {
+  return String(Math.floor(sent_at.getTime() / 1000));
 }
 
 async function sign(secret: string, text: Uint8Array): Promise<string> {

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, test, vi } from "vitest";
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { consumeWebhook } from "../../../src/agent-server/webhooks/consumer.ts";
 import {
@@ -15,6 +15,8 @@ import {
   MAX_ATTEMPTS_AT_ONCE,
   PAUSES_SECONDS,
 } from "../../../src/agent-server/webhooks/limits.ts";
+import { DELIVERED } from "../../../src/agent-server/webhooks/pauses.ts";
+import { sendAdmitted } from "../../../src/agent-server/webhooks/payload-admission.ts";
 import { signingSecrets } from "../../../src/agent-server/webhooks/secret-service.ts";
 import {
   deleteWebhooksOf,
@@ -26,7 +28,9 @@ import { forgetActive } from "../../../src/control-plane/deployments/active.ts";
 import { writeSecrets } from "../../../src/control-plane/deployments/secrets.ts";
 import { revisions } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
+import { AppError } from "../../../src/shared/errors.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
+import { ISOLATE_BUDGET } from "../../../src/shared/work/memory-budget.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { systemContext } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -520,6 +524,95 @@ describe("a crash", () => {
     await Promise.all([consumeWebhook(env, message), consumeWebhook(env, message)]);
     await consumeWebhook(env, message);
     expect(await received()).toHaveLength(1);
+  });
+});
+
+describe("a large payload", () => {
+  const BUSY = new AppError("unavailable", "Too many large requests at once");
+
+  /** Stores a delivery that is due, without a message. */
+  async function store(url: string, payload: string) {
+    const run_id = newId();
+    const now = new Date().toISOString();
+    const owner = { run_id, workspace_id: ours.workspace_id, deployment_id, thread_id: newId() };
+    const waiting = { status: "pending", attempt: 0, attempts: [] as [] } as const;
+    await env.ARTIFACTS.put(`webhooks/${deployment_id}/${run_id}.json`, payload);
+    const times = { due_at: now, sent_at: now, created_at: now };
+    await database(env)
+      .insert(run_webhooks)
+      .values({ ...owner, url, ...waiting, ...times });
+    const isRun = eq(run_webhooks.run_id, run_id);
+    return {
+      run_id,
+      consume: () => consumeWebhook(env, { type: "run_webhook", run_webhook_id: run_id }),
+      row: async () => (await database(env).select().from(run_webhooks).where(isRun))[0],
+      change: (fields: Partial<typeof run_webhooks.$inferInsert>) =>
+        database(env).update(run_webhooks).set(fields).where(isRun),
+    };
+  }
+
+  const large = JSON.stringify({ text: "\u{1f600}\u00fc".repeat(60_000) });
+
+  test("waits for the memory of the isolate without a failed attempt, and small ones do not wait", async () => {
+    const hooks = [hook("ok"), hook("ok")] as const;
+    const waiting = await store(hooks[0].url, large);
+    const small = await store(hooks[1].url, '{"a":1}');
+    const end = Promise.withResolvers<void>();
+    const held = [8, 9].map((mib) =>
+      ISOLATE_BUDGET.hold(async (reserve) => {
+        await reserve(mib * 1024 * 1024);
+        await end.promise;
+      }),
+    );
+    const sent = waiting.consume();
+    await small.consume();
+    expect((await hooks[1].received())[0]?.body).toMatch(/^\{"a":1,"webhook_sent_at":"[^"]*Z"\}$/);
+    await scheduler.wait(50);
+    expect([await hooks[0].received(), (await waiting.row())?.status]).toEqual([[], "pending"]);
+    end.resolve();
+    await Promise.all([...held, sent]);
+    const [request] = await hooks[0].received();
+    const { webhook_sent_at, ...payload } = JSON.parse(request?.body ?? "");
+    expect(payload).toEqual(JSON.parse(large));
+    expect(Date.parse(webhook_sent_at)).toBeLessThanOrEqual(Date.now());
+    expect(await waiting.row()).toMatchObject({ status: "delivered", attempt: 1, attempts: [{}] });
+  });
+
+  test("waits on when the isolate is full for a minute, and renews its lease", async () => {
+    const { run_id, row, change } = await store(hook("ok").url, large);
+    const claimed = await claimWebhook(env, run_id, new Date());
+    if (!claimed) throw new Error("The delivery was not claimed");
+    let waits = 0;
+    const reserve = async () => {
+      await change({ lease_expires_at: new Date(0).toISOString() });
+      if (++waits < 3) throw BUSY;
+    };
+    const hold = vi.spyOn(ISOLATE_BUDGET, "hold");
+    hold.mockImplementation((work) => work(reserve, () => {}));
+    const leases: (string | null | undefined)[] = [];
+    const sent = await sendAdmitted(env, claimed, large.length * 2, async () => {
+      leases.push((await row())?.lease_expires_at);
+      return DELIVERED;
+    });
+    hold.mockRestore();
+    expect([sent, waits, leases.length]).toEqual([DELIVERED, 3, 1]);
+    expect(Date.parse(leases[0] ?? "")).toBeGreaterThan(Date.now());
+  });
+
+  test("is not sent when a newer attempt began during the wait", async () => {
+    const { url, received } = hook("ok");
+    const { consume, row, change } = await store(url, large);
+    const hold = vi.spyOn(ISOLATE_BUDGET, "hold");
+    hold.mockImplementation((work) =>
+      work(
+        async () => void (await change({ attempt: 2 })),
+        () => {},
+      ),
+    );
+    await consume();
+    hold.mockRestore();
+    expect(await received()).toEqual([]);
+    expect(await row()).toMatchObject({ status: "pending", attempt: 2 });
   });
 });
 
