@@ -1,5 +1,8 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { objectNameOf } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
@@ -75,6 +78,45 @@ test("a list of runs with more than 20 Mi characters is refused, and a smaller o
   expect(answered.status).toBe(200);
   expect(await answered.json()).toHaveLength(2);
 }, 60_000);
+
+test("lists of runs and threads with more than a million objects and lists are refused", async () => {
+  const id = await newThread();
+  const input = { lists: new Array(450_000).fill([]) };
+  const later = { multitask_strategy: "enqueue", after_seconds: 3600 };
+  for (let n = 0; n < 3; n++) {
+    const run = { assistant_id: "echo", input, ...later };
+    expect((await post(`/threads/${id}/runs`, run)).status).toBe(200);
+  }
+  expect((await get(`/threads/${id}/runs?limit=2`)).status).toBe(200);
+  const runs = await get(`/threads/${id}/runs?limit=3`);
+  const refused = [
+    413,
+    expect.stringMatching(/or 1000000 objects and lists.* use a smaller limit/),
+  ];
+  expect([runs.status, await runs.text()]).toEqual(refused);
+
+  const metadata = { kind: "many lists" };
+  for (let n = 0; n < 3; n++) {
+    const created = await post("/threads", { metadata });
+    const { thread_id } = await created.json<{ thread_id: string }>();
+    const run = { assistant_id: "echo", input: hi };
+    expect((await post(`/threads/${thread_id}/runs/wait`, run)).status).toBe(200);
+    await setValues(thread_id, JSON.stringify(input));
+  }
+  expect((await post("/threads/search", { metadata, limit: 2 })).status).toBe(200);
+  const threads = await post("/threads/search", { metadata, limit: 3 });
+  expect([threads.status, await threads.text()]).toEqual(refused);
+}, 60_000);
+
+/** Sets the values as a graph could have left them. */
+async function setValues(thread_id: string, values: string) {
+  const [, , deployment_id = ""] = agent.split("/");
+  const stub = env.THREADS.getByName(objectNameOf(deployment_id, thread_id));
+  await runInDurableObject(stub, (_, { storage }) =>
+    storage.sql.exec('UPDATE thread SET "values" = ?', values),
+  );
+  await evictDurableObject(stub);
+}
 
 test("a run returns its location", async () => {
   const id = await newThread();

@@ -48,7 +48,9 @@ test("interrupts of more objects and lists than a read may parse end their run",
 test("a list of threads refuses one whose interrupts do not fit it", async () => {
   const thread = await testThread();
   await thread.wait("breaks_oddly", { input: { n: 0, characters: 3 * MIB } });
-  const refused = await thread.object.getThreadWithin(2 * MIB, 0);
-  expect(refused).toEqual({ ok: false, refusal: "too_large" });
-  expect(await thread.object.getThreadWithin(4 * MIB, 0)).toMatchObject({ ok: true });
+  const read = (characters: number, containers: number) =>
+    thread.object.getThreadWithin({ characters, containers }, 0);
+  for (const refused of [await read(2 * MIB, 100), await read(4 * MIB, 2)])
+    expect(refused).toEqual({ ok: false, refusal: "too_large" });
+  expect(await read(4 * MIB, 100)).toMatchObject({ ok: true });
 });

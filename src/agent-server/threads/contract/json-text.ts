@@ -3,6 +3,19 @@ import type { z } from "zod";
 const OPENING_BRACE = 0x7b;
 const OPENING_BRACKET = 0x5b;
 
+/** Size of JSON text. `containers`: its objects and lists, with brackets within strings. */
+export type JsonSize = { characters: number; containers: number };
+
+export function jsonSizeOf(...texts: string[]): JsonSize {
+  const sum = (sizes: number[]) => sizes.reduce((total, size) => total + size, 0);
+  const characters = sum(texts.map(({ length }) => length));
+  return { characters, containers: sum(texts.map(countBrackets)) };
+}
+
+export function isLarger(size: JsonSize, limit: JsonSize): boolean {
+  return size.characters > limit.characters || size.containers > limit.containers;
+}
+
 /**
  * Whether it is JSON text of at most so many objects and lists. Brackets within strings count too: each may become
  * an object of many times its size.

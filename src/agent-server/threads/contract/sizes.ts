@@ -6,8 +6,11 @@ export const MAX_NAME_CHARACTERS = 2048;
 export const MAX_PATH_CHARACTERS = 16_384;
 /** Limit of metadata and config, which share rows of at most 2 MB with other columns. */
 export const MAX_KEPT_CHARACTERS = 256 * 1024;
-/** Maximum of one list: the input of each run may be as large as a request. */
-export const MAX_LIST_CHARACTERS = 20 * 1024 * 1024;
+/**
+ * Maximum of one list: the input of each run may be as large as a request. `containers`: objects and lists, which take
+ * many times their characters in memory.
+ */
+export const MAX_LIST = { characters: 20 * 1024 * 1024, containers: 1_000_000 };
 /** Runs in flight of a thread, and the UTF-8 bytes of their inputs: the object has all of them in memory. */
 export const MAX_QUEUED_RUNS = 2000;
 export const MAX_QUEUED_BYTES = 32 * 1024 * 1024;

@@ -1,4 +1,5 @@
 import type { Filters } from "../../../shared/filters.ts";
+import { isLarger, type JsonSize } from "../contract/json-text.ts";
 import type { NewThread, ThreadRecord, ThreadResult } from "../contract/records.ts";
 import type { RunStatus } from "../contract/run-decisions.ts";
 import { isKeepable } from "../contract/sizes.ts";
@@ -45,11 +46,11 @@ export class ThreadMethods {
     return this.#thread.openVisible() ? this.#thread.store.thread.record() : null;
   }
 
-  /** Does not parse values and interrupts of more characters. `recent_runs`: number of runs whose statuses are returned. */
-  async getThreadWithin(characters: number, recent_runs: number): Promise<FoundRecord> {
+  /** Does not parse values and interrupts of a larger size. `recent_runs`: number of runs whose statuses are returned. */
+  async getThreadWithin(size: JsonSize, recent_runs: number): Promise<FoundRecord> {
     if (!this.#thread.openVisible()) return { ok: false, refusal: "thread_missing" };
     const { thread, runs } = this.#thread.store;
-    if (thread.recordCharacters > characters) return { ok: false, refusal: "too_large" };
+    if (isLarger(thread.recordSize, size)) return { ok: false, refusal: "too_large" };
     return { ok: true, thread: thread.record(), recent_runs: runs.recentStatuses(recent_runs) };
   }
 

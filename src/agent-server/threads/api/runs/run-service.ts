@@ -10,7 +10,7 @@ import type {
 import type { RunCreate } from "../../contract/requests/run-schema.ts";
 import { resumedInterrupts } from "../../contract/resumed-interrupts.ts";
 import type { CancelAction, RunStatus } from "../../contract/run-decisions.ts";
-import { MAX_LIST_CHARACTERS } from "../../contract/sizes.ts";
+import { MAX_LIST } from "../../contract/sizes.ts";
 import { checkpointNotFound, threadNotFound } from "../../contract/state-answers.ts";
 import { threadWithFilters } from "../../object/stub.ts";
 import { openThread, valueTooLarge } from "../threads/service.ts";
@@ -139,7 +139,8 @@ export async function listRuns(
   const listed = await object.listRuns(query);
   if (listed.ok) return listed.runs;
   if (listed.refusal === "thread_missing") throw threadNotFound(thread.thread_id);
-  const message = `limit: the runs have more than ${MAX_LIST_CHARACTERS} characters; use a smaller limit.`;
+  const { characters, containers } = MAX_LIST;
+  const message = `limit: the runs have more than ${characters} characters, or ${containers} objects and lists; use a smaller limit.`;
   throw new AppError("too_large", message);
 }
 

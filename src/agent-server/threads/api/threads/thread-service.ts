@@ -5,12 +5,14 @@ import { chunks, mapConcurrent } from "../../../../shared/work/chunks.ts";
 import { watchedStream } from "../../../../shared/work/watched-stream.ts";
 import { authorize, openAgent } from "../../../access/service.ts";
 import { extract } from "../../contract/extract.ts";
+import { isLarger, type JsonSize, jsonSizeOf } from "../../contract/json-text.ts";
 import { Thread } from "../../contract/requests/schema.ts";
 import type {
   ThreadCount,
   ThreadPrune,
   ThreadSearch,
 } from "../../contract/requests/thread-schema.ts";
+import { MAX_LIST } from "../../contract/sizes.ts";
 import { threadNotFound } from "../../contract/state-answers.ts";
 import type { ThreadStreamChoice } from "../../contract/thread-stream-modes.ts";
 import type { StatusCounts } from "../../directory/counts.ts";
@@ -29,8 +31,11 @@ const USER_SESSION_MS = 60 * 60 * 1000;
 /** Maximum number of objects called at once. */
 const AT_ONCE = 20;
 
-/** Limit of a response, which is in memory as a whole. */
-const MAX_FOUND_CHARACTERS = 20 * 1024 * 1024;
+/** Share of each thread that is read beside others, of a response that is in memory as a whole. */
+const SHARE = {
+  characters: MAX_LIST.characters / AT_ONCE,
+  containers: MAX_LIST.containers / AT_ONCE,
+};
 
 /** Fields that the directory has. */
 const DIRECTORY_FIELDS = [
@@ -57,38 +62,39 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
     ctx,
     agent,
     { ...query, filters, with_metadata },
-    MAX_FOUND_CHARACTERS,
+    MAX_LIST.characters,
   );
   if (found === null) throw tooMuchFound();
   const { rows, headers } = toPage(found, query);
   if (isInDirectory) return { rows: rows.map((row) => pickFields(row, select)), headers };
-  const call = (row: { thread_id: string }, characters: number) =>
+  const call = (row: { thread_id: string }, size: JsonSize) =>
     threadWithFilters(ctx.env, agent.deployment_id, row.thread_id, filters).getThreadWithin(
-      characters,
+      size,
       recent_runs,
     );
   return { rows: await readThreads(rows, query, call), headers };
 }
 
-type Read<R> = (row: R, characters: number) => ReturnType<ThreadCalls["getThreadWithin"]>;
+type Read<R> = (row: R, size: JsonSize) => ReturnType<ThreadCalls["getThreadWithin"]>;
 
 /** Reads large threads one by one, until the response reaches its limit. */
 async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
   const found: ReturnType<typeof toFound>[] = [];
-  let left = MAX_FOUND_CHARACTERS;
+  const left = { ...MAX_LIST };
   const add = (read: Awaited<ReturnType<Read<R>>>) => {
     if (isTooLarge(read)) throw tooMuchFound();
     if (!read.ok) return;
     const recent = query.recent_runs && { recent_runs: read.recent_runs };
     const shown = { ...toFound(Thread.parse(read.thread), query), ...recent };
-    left -= JSON.stringify(shown).length;
-    if (left < 0) throw tooMuchFound();
+    const size = jsonSizeOf(JSON.stringify(shown));
+    if (isLarger(size, left)) throw tooMuchFound();
+    left.characters -= size.characters;
+    left.containers -= size.containers;
     found.push(shown);
   };
   for (const some of chunks(rows, AT_ONCE)) {
-    const each = MAX_FOUND_CHARACTERS / AT_ONCE;
     const reads = await Promise.all(
-      some.map(async (row) => ({ row, first: await read(row, each) })),
+      some.map(async (row) => ({ row, first: await read(row, SHARE) })),
     );
     for (const { row, first } of reads) add(isTooLarge(first) ? await read(row, left) : first);
   }
@@ -189,7 +195,8 @@ function sessionOver(): AppError {
 }
 
 function tooMuchFound(): AppError {
-  const message = `The response has more than ${MAX_FOUND_CHARACTERS} characters: use a smaller limit, or select fields without values.`;
+  const { characters, containers } = MAX_LIST;
+  const message = `The response has more than ${characters} characters, or ${containers} objects and lists: use a smaller limit, or select fields without values.`;
   return new AppError("too_large", message);
 }
 

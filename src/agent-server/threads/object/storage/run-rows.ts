@@ -1,6 +1,7 @@
+import { isLarger, jsonSizeOf } from "../../contract/json-text.ts";
 import type { RunRecord, RunRequest, ThreadSnapshot } from "../../contract/records.ts";
 import type { RunStatus } from "../../contract/run-decisions.ts";
-import { MAX_LIST_CHARACTERS } from "../../contract/sizes.ts";
+import { MAX_LIST } from "../../contract/sizes.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { type RunRow, readRuns } from "./run-table.ts";
 
@@ -107,12 +108,14 @@ export function listRecords(
     ...[status ?? null, limit, offset],
   );
   const records: RunRecord[] = [];
-  let characters = 0;
+  const total = { characters: 0, containers: 0 };
   for (const row of rows) {
     // Records have no interrupts, which may be large.
     const record = toRecord(read({ ...row, interrupts: null }));
-    characters += JSON.stringify(record).length;
-    if (characters > MAX_LIST_CHARACTERS && records.length > 0) return null;
+    const { characters, containers } = jsonSizeOf(JSON.stringify(record));
+    total.characters += characters;
+    total.containers += containers;
+    if (isLarger(total, MAX_LIST) && records.length > 0) return null;
     records.push(record);
   }
   return records;

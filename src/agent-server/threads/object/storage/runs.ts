@@ -47,7 +47,7 @@ export class Runs {
     return row && this.queue.toRun(row);
   }
 
-  /** @returns `null` when the runs have more than `MAX_LIST_CHARACTERS` */
+  /** @returns `null` when the runs have more than `MAX_LIST` */
   list(query: RunQuery): RunRecord[] | null {
     return listRecords(this.#sql, query, (row) => this.queue.toRun(row));
   }

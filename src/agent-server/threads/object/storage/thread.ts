@@ -1,4 +1,5 @@
 import type { ThreadSummary } from "../../../../isolate/contract.ts";
+import { type JsonSize, jsonSizeOf } from "../../contract/json-text.ts";
 import type {
   Interrupts,
   NewThread,
@@ -115,9 +116,9 @@ export class StoredThread {
     };
   }
 
-  /** Characters of the texts that a record parses. */
-  get recordCharacters(): number {
-    return (this.valuesText()?.length ?? 0) + this.#interruptsText().length;
+  /** Size of the texts that a record parses. */
+  get recordSize(): JsonSize {
+    return jsonSizeOf(this.valuesText() ?? "", this.#interruptsText());
   }
 
   /** @returns JSON text, `null` before the first state */
