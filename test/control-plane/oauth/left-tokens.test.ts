@@ -1,8 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { saveToken } from "../../../src/control-plane/oauth/authorizations/new-token.ts";
+import { discoverRevocation } from "../../../src/control-plane/oauth/client/discovery.ts";
 import { sweepLeftTokens } from "../../../src/control-plane/oauth/storage/left-tokens.ts";
 import { tokenObject } from "../../../src/control-plane/oauth/storage/stub.ts";
 import { oauth_authorizations, oauth_tokens } from "../../../src/control-plane/oauth/table.ts";
@@ -149,4 +150,19 @@ test("a token whose provider cannot be reached is tried again after an hour", as
   expect(await isKept(id)).toBe(true);
   const [row] = await db().select().from(oauth_tokens).where(eq(oauth_tokens.id, id));
   expect(Date.parse(row?.left_at ?? "")).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
+});
+
+test("a provider that answers each address of its metadata slowly has ten seconds for all", async () => {
+  let now = Date.now();
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => now);
+  const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
+    now += 6000;
+    return new Response(null, { status: 404 });
+  });
+  const found = await discoverRevocation(env, "https://slow.test/a/b/c/d/e/f/token");
+  const calls = fetched.mock.calls.length;
+  fetched.mockRestore();
+  clock.mockRestore();
+  expect(found).toMatchObject({ ok: false, reason: "unavailable" });
+  expect(calls).toBe(2);
 });

@@ -4,6 +4,9 @@ import { issuersOf, metadataUrls, ServerMetadata } from "./metadata.ts";
 import type { ProviderFailure } from "./provider-access.ts";
 import { callProvider } from "./provider-client.ts";
 
+/** Maximum time for all addresses of a document: a server that answers each one slowly holds a token no longer. */
+const DISCOVERY_MS = 10_000;
+
 type Discovered<T> = { ok: true; value: T | null } | ProviderFailure;
 
 /**
@@ -14,8 +17,9 @@ async function readDocument<T extends z.ZodType>(
   env: Env,
   schema: T,
   url: string,
+  timeout_ms: number,
 ): Promise<Discovered<z.infer<T>>> {
-  const answer = await callProvider(env, { method: "GET", url });
+  const answer = await callProvider(env, { method: "GET", url, timeout_ms });
   if (!answer.ok) return answer;
   if (isTransient(answer.status)) {
     const message = `${answer.host} answers ${answer.status} for ${url}.`;
@@ -33,12 +37,21 @@ export async function readFirst<T extends z.ZodType>(
   urls: readonly string[],
   isWanted: (value: z.infer<T>) => boolean,
 ): Promise<Discovered<z.infer<T>>> {
+  const ends_at = Date.now() + DISCOVERY_MS;
   for (const url of urls) {
-    const found = await readDocument(env, schema, url);
+    const left_ms = ends_at - Date.now();
+    if (left_ms <= 0) return tooSlow(url);
+    const found = await readDocument(env, schema, url, left_ms);
     if (!found.ok) return found;
     if (found.value !== null && isWanted(found.value)) return found;
   }
   return { ok: true, value: null };
+}
+
+function tooSlow(url: string): ProviderFailure {
+  const limit = `${DISCOVERY_MS / 1000} seconds`;
+  const message = `${new URL(url).host} did not answer the requests for its metadata within ${limit}.`;
+  return { ok: false, reason: "unavailable", message };
 }
 
 /** Discovers the revocation endpoint. Trusted only on the host of token_url. */

@@ -19,12 +19,13 @@ type Request = {
   url: string;
   headers?: Record<string, string>;
   body?: string | URLSearchParams;
+  timeout_ms?: number;
 };
 
 /** Returns responses of any status. A request without a response is returned as a failure. */
 export async function callProvider(
   env: Env,
-  { method, url, headers, body }: Request,
+  { method, url, headers, body, timeout_ms = LIMITS.timeout_ms }: Request,
 ): Promise<ProviderAnswer | ProviderFailure> {
   const init = { method, headers: { Accept: "application/json", ...headers } };
   try {
@@ -32,7 +33,7 @@ export async function callProvider(
       egressPolicy(env, "oauth"),
       url,
       body === undefined ? init : { ...init, body },
-      LIMITS,
+      { ...LIMITS, timeout_ms },
     );
     const { status } = response;
     const answer = { status, headers: response.headers, host: new URL(url).host };
