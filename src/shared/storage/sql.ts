@@ -69,6 +69,21 @@ export async function hasSome(db: Database, table: SQLiteTable, where: SQL): Pro
   return found.length > 0;
 }
 
+type Tasks = SQLiteTable & { id: Column; workspace_id: Column };
+type DueTasks = { where: SQL | undefined; by: Column; limit: number };
+
+/** Matches the first due rows by time, in turns of the workspaces: none starves the others. */
+export function isInTurn(table: Tasks, { where, by, limit }: DueTasks): SQL {
+  return sql`${table.id} in (
+    select id from (
+      select ${table.id} as id, ${by} as due_at,
+        row_number() over (partition by ${table.workspace_id} order by ${by}) as turn
+      from ${table} where ${where}
+    )
+    order by turn, due_at limit ${limit}
+  )`;
+}
+
 /** SQLite names the constraint: `UNIQUE constraint failed: a.x, a.y`. */
 export function isUniqueViolation(error: unknown, column: string): boolean {
   return isViolation(error, "UNIQUE", column);

@@ -6,9 +6,14 @@ import { saveToken } from "../../../src/control-plane/oauth/authorizations/new-t
 import { discoverRevocation } from "../../../src/control-plane/oauth/client/discovery.ts";
 import { sweepLeftTokens } from "../../../src/control-plane/oauth/storage/left-tokens.ts";
 import { tokenObject } from "../../../src/control-plane/oauth/storage/stub.ts";
-import { oauth_authorizations, oauth_tokens } from "../../../src/control-plane/oauth/table.ts";
+import {
+  oauth_authorizations,
+  oauth_providers,
+  oauth_tokens,
+} from "../../../src/control-plane/oauth/table.ts";
 import { memberships, users } from "../../../src/control-plane/workspaces/table.ts";
 import { database } from "../../../src/shared/context.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
 import { createApiKey, revokeApiKey, setMembership } from "../../support/organizations.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { authenticate, person, provider, tokenOf } from "./support.ts";
@@ -150,6 +155,66 @@ test("a token whose provider cannot be reached is tried again after an hour", as
   expect(await isKept(id)).toBe(true);
   const [row] = await db().select().from(oauth_tokens).where(eq(oauth_tokens.id, id));
   expect(Date.parse(row?.left_at ?? "")).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
+});
+
+test("overlapping sweeps call the provider once for a token", async () => {
+  const { user_id, owner } = await member();
+  const name = await provider(ours.editor, { revocation_url: "http://127.0.0.1:9/once" });
+  await tokenOf(ours, owner, name, { grant: { refresh_token: null } });
+  await removeMember(user_id);
+  const fetched = vi.spyOn(globalThis, "fetch");
+  await Promise.all([sweep(), sweep()]);
+  const urls = fetched.mock.calls.map(([input]) => String(input));
+  fetched.mockRestore();
+  expect(urls.filter((url) => url.endsWith("/once"))).toHaveLength(1);
+});
+
+/** Marked tokens of an owner who left, without a grant. */
+async function markedTokens(ws: TestWorkspace, name: string, count: number, left_at: string) {
+  const row = await db()
+    .select()
+    .from(oauth_providers)
+    .where(eq(oauth_providers.provider_id, name))
+    .get();
+  if (row === undefined) throw new Error(`No provider ${name}`);
+  const one = {
+    workspace_id: ws.workspace_id,
+    oauth_provider_id: row.id,
+    provider_id: name,
+    owner: `key:${newId()}`,
+    subject: "",
+    scopes: [],
+    requested_scopes: [],
+    is_default: false,
+    left_at,
+    created_at: left_at,
+    updated_at: left_at,
+  };
+  const [first, ...rest] = Array.from({ length: count }, () =>
+    db()
+      .insert(oauth_tokens)
+      .values({ id: newId(), ...one }),
+  );
+  if (first !== undefined) await db().batch([first, ...rest]);
+}
+
+function countOf(ws: TestWorkspace) {
+  return db().$count(oauth_tokens, eq(oauth_tokens.workspace_id, ws.workspace_id));
+}
+
+test("a hundred tokens a tick are revoked in turns of the workspaces", async () => {
+  const [many, few] = [await workspace(), await workspace()];
+  const names = [
+    await provider(many.editor, { provider_type: "microsoft" }),
+    await provider(few.editor, { provider_type: "microsoft" }),
+  ] as const;
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  await markedTokens(many, names[0], 120, at(-HOUR_MS));
+  await markedTokens(few, names[1], 2, at(0));
+  await sweep();
+  expect([await countOf(many), await countOf(few)]).toEqual([22, 0]);
+  await sweep();
+  expect(await countOf(many)).toBe(0);
 });
 
 test("a provider that answers each address of its metadata slowly has ten seconds for all", async () => {

@@ -2,6 +2,8 @@
 import { and, asc, eq, lte, not, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
 import { log } from "../../../shared/log.ts";
+import { among, isInTurn } from "../../../shared/storage/sql.ts";
+import { mapConcurrent } from "../../../shared/work/chunks.ts";
 import { oauth_providers, oauth_tokens } from "../table.ts";
 import { deleteOne, deleteUnrevoked } from "./deletion.ts";
 import type { ProviderRow } from "./rows.ts";
@@ -9,7 +11,9 @@ import type { ProviderRow } from "./rows.ts";
 type LeftToken = { id: string; provider: ProviderRow };
 
 const CHECKED_AT_ONCE = 10_000;
-const REVOKED_AT_ONCE = 10;
+/** Each takes five statements of D1. An invocation has 1000, which all jobs of a tick share. */
+const REVOKED_EACH_TICK = 100;
+const AT_ONCE = 20;
 /** Time until the next try with a provider that cannot be reached. */
 const RETRY_MS = 60 * 60 * 1000;
 
@@ -17,22 +21,29 @@ const RETRY_MS = 60 * 60 * 1000;
 export async function sweepLeftTokens(env: Env, now: Date): Promise<void> {
   const db = database(env);
   await unmarkPresent(db, now);
-  const left = await db
+  const left = await claimLeft(db, now);
+  await mapConcurrent(left, AT_ONCE, (token) => deleteLeft(env, db, token));
+}
+
+/** Moves the next try ahead before the work: overlapping ticks choose other tokens. */
+async function claimLeft(db: Database, now: Date): Promise<LeftToken[]> {
+  const isDue = and(lte(oauth_tokens.left_at, now.toISOString()), not(OWNER_IS_PRESENT));
+  const claimed = await db
+    .update(oauth_tokens)
+    .set({ left_at: new Date(now.getTime() + RETRY_MS).toISOString() })
+    .where(
+      isInTurn(oauth_tokens, { where: isDue, by: oauth_tokens.left_at, limit: REVOKED_EACH_TICK }),
+    )
+    .returning({ id: oauth_tokens.id });
+  const ids = claimed.map(({ id }) => id);
+  return db
     .select({ id: oauth_tokens.id, provider: oauth_providers })
     .from(oauth_tokens)
     .innerJoin(oauth_providers, eq(oauth_providers.id, oauth_tokens.oauth_provider_id))
-    .where(and(lte(oauth_tokens.left_at, now.toISOString()), not(OWNER_IS_PRESENT)))
-    .orderBy(asc(oauth_tokens.left_at))
-    .limit(REVOKED_AT_ONCE);
-  for (const token of left) {
-    try {
-      if (await deleteLeft(env, db, token)) continue;
-    } catch (error) {
-      log.error("left_token_kept", error, { token_id: token.id });
-    }
-    const left_at = new Date(now.getTime() + RETRY_MS).toISOString();
-    await db.update(oauth_tokens).set({ left_at }).where(eq(oauth_tokens.id, token.id));
-  }
+    .where(among(oauth_tokens.id, ids))
+    .orderBy(
+      sql`row_number() over (partition by ${oauth_tokens.workspace_id} order by ${oauth_tokens.id})`,
+    );
 }
 
 async function unmarkPresent(db: Database, now: Date): Promise<void> {
@@ -59,12 +70,13 @@ const OWNER_IS_PRESENT = sql`(CASE WHEN ${oauth_tokens.owner} LIKE 'key:%' THEN
         AND w.id = ${oauth_tokens.workspace_id})
   END)`;
 
-/** @returns `false` while the provider cannot be reached */
-async function deleteLeft(env: Env, db: Database, { id, provider }: LeftToken): Promise<boolean> {
-  const answer = await deleteOne(env, db, id, provider);
-  if (answer.ok) return true;
-  if (answer.reason === "unavailable") return false;
-  log.warn("oauth_grant_forgotten", { token_id: id, reason: answer.reason });
-  await deleteUnrevoked(env, db, id);
-  return true;
+async function deleteLeft(env: Env, db: Database, { id, provider }: LeftToken): Promise<void> {
+  try {
+    const answer = await deleteOne(env, db, id, provider);
+    if (answer.ok || answer.reason === "unavailable") return;
+    log.warn("oauth_grant_forgotten", { token_id: id, reason: answer.reason });
+    await deleteUnrevoked(env, db, id);
+  } catch (error) {
+    log.error("left_token_kept", error, { token_id: id });
+  }
 }
