@@ -56,7 +56,10 @@ export const oauth_tokens = sqliteTable(
     is_default: integer({ mode: "boolean" }).notNull(),
     /** The key that its object has sealed the grant with, as of the last rotation. */
     key_id: text(),
-    /** Since when the owner may have left the workspace; set by triggers. A later time: when the sweep tries again. */
+    /**
+     * Time from which the owner may have left the workspace; set by triggers. A later time is that of the sweep's next
+     * try, or of the expiry of the owner's key.
+     */
     left_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
@@ -95,6 +98,8 @@ export const oauth_authorizations = sqliteTable(
     error: text(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
+    /** Time of the sweep's next try to settle an exchange that a crash ended. */
+    next_attempt_at: text(),
   },
   (table) => [
     uniqueIndex("oauth_authorizations_state").on(table.state_sha256),

@@ -147,6 +147,23 @@ test("the tokens of a revoked service key are revoked", async () => {
   expect(await isKept(ids[1])).toBe(true);
 });
 
+test("the tokens of a service key are revoked once it has expired", async () => {
+  const { organization_id, workspace_id } = ours;
+  const made = async (ms: number) => {
+    const expires_at = new Date(Date.now() + ms).toISOString();
+    const key = { kind: "service", organization_id, workspace_id, role: "editor" } as const;
+    const { id } = await createApiKey(db(), { ...key, expires_at });
+    const left_at = new Date().toISOString();
+    return tokenOf(ours, `key:${id}`, takesNothingBack, { left_at });
+  };
+  const [expired, valid] = [await made(0), await made(HOUR_MS)];
+  await sweep();
+  expect(await isKept(expired)).toBe(false);
+  expect(await isKept(valid)).toBe(true);
+  await sweep(HOUR_MS + 1000);
+  expect(await isKept(valid)).toBe(false);
+});
+
 test("a token whose provider cannot be reached is tried again after an hour", async () => {
   const { user_id, owner } = await member();
   const id = await tokenOf(ours, owner, down);

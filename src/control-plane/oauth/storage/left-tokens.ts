@@ -1,5 +1,6 @@
 // Triggers mark the tokens of a person who leaves a workspace, and those of a service key that is revoked, with `left_at`.
-import { and, asc, eq, lte, not, sql } from "drizzle-orm";
+// A new token is marked too: the first sweep replaces the mark with the expiry of its owner's key.
+import { and, asc, eq, lte, not, type SQL, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
 import { log } from "../../../shared/log.ts";
 import { among, isInTurn } from "../../../shared/storage/sql.ts";
@@ -27,7 +28,7 @@ export async function sweepLeftTokens(env: Env, now: Date): Promise<void> {
 
 /** Moves the next try ahead before the work: overlapping ticks choose other tokens. */
 async function claimLeft(db: Database, now: Date): Promise<LeftToken[]> {
-  const isDue = and(lte(oauth_tokens.left_at, now.toISOString()), not(OWNER_IS_PRESENT));
+  const isDue = and(lte(oauth_tokens.left_at, now.toISOString()), not(isOwnerPresent(now)));
   const claimed = await db
     .update(oauth_tokens)
     .set({ left_at: new Date(now.getTime() + RETRY_MS).toISOString() })
@@ -55,13 +56,18 @@ async function unmarkPresent(db: Database, now: Date): Promise<void> {
     .limit(CHECKED_AT_ONCE);
   await db
     .update(oauth_tokens)
-    .set({ left_at: null })
-    .where(and(sql`${oauth_tokens.id} IN ${marked}`, OWNER_IS_PRESENT));
+    .set({ left_at: KEY_EXPIRY })
+    .where(and(sql`${oauth_tokens.id} IN ${marked}`, isOwnerPresent(now)));
 }
 
-/** A member, an admin of the organization, or a service key that is not revoked. */
-const OWNER_IS_PRESENT = sql`(CASE WHEN ${oauth_tokens.owner} LIKE 'key:%' THEN
-    EXISTS (SELECT 1 FROM api_keys k WHERE k.id = substr(${oauth_tokens.owner}, 5) AND k.revoked_at IS NULL)
+/** `NULL` for a user, and for a key that does not expire. */
+const KEY_EXPIRY = sql`(SELECT k.expires_at FROM api_keys k WHERE k.id = substr(${oauth_tokens.owner}, 5))`;
+
+/** A member, an admin of the organization, or a service key that is neither revoked nor expired. */
+function isOwnerPresent(now: Date): SQL {
+  return sql`(CASE WHEN ${oauth_tokens.owner} LIKE 'key:%' THEN
+    EXISTS (SELECT 1 FROM api_keys k WHERE k.id = substr(${oauth_tokens.owner}, 5) AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ${now.toISOString()}))
   ELSE
     EXISTS (SELECT 1 FROM memberships m
       WHERE m.user_id = substr(${oauth_tokens.owner}, 6) AND m.workspace_id = ${oauth_tokens.workspace_id})
@@ -69,6 +75,7 @@ const OWNER_IS_PRESENT = sql`(CASE WHEN ${oauth_tokens.owner} LIKE 'key:%' THEN
       WHERE u.id = substr(${oauth_tokens.owner}, 6) AND u.organization_role = 'admin'
         AND w.id = ${oauth_tokens.workspace_id})
   END)`;
+}
 
 async function deleteLeft(env: Env, db: Database, { id, provider }: LeftToken): Promise<void> {
   try {
