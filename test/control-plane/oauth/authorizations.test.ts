@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sweepAuthorizations } from "../../../src/control-plane/oauth/storage/sweep.ts";
 import { oauth_authorizations } from "../../../src/control-plane/oauth/table.ts";
 import { database } from "../../../src/shared/context.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
 import { createApiKey, revokeApiKey } from "../../support/organizations.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { authenticate, person, provider } from "./support.ts";
@@ -329,8 +330,40 @@ test("a grant that cannot be opened is forgotten after a day, and does not keep 
   expect(await row(unsealed.auth_id)).toMatchObject({ status: "exchanging" });
   expect(await row(crashed.auth_id)).toBeUndefined();
   await cut(unsealed.auth_id, 26);
-  await sweepAuthorizations(env, new Date());
+  await sweepAuthorizations(env, new Date(Date.now() + HOUR));
   expect(await row(unsealed.auth_id)).toBeUndefined();
+});
+
+test("lost exchanges that cannot be settled are tried again in an hour, behind those of other workspaces", async () => {
+  const broken = await provider(ours.editor);
+  const { auth_id } = await authenticate(ours.viewer, { provider: broken });
+  await env.DB.prepare("UPDATE oauth_providers SET ciphertext = 'broken' WHERE provider_id = ?")
+    .bind(broken)
+    .run();
+  const stuck = await row(auth_id);
+  if (stuck === undefined) throw new Error("The consent has no row");
+  const old = (hours: number) => ({
+    status: "exchanging" as const,
+    expires_at: new Date(Date.now() - hours * HOUR).toISOString(),
+  });
+  const db = database(env);
+  const copy = () => ({ ...stuck, ...old(3), id: newId(), token_id: newId(), state_sha256: null });
+  const copies = Array.from({ length: 60 }, copy);
+  for (const values of copies) await db.insert(oauth_authorizations).values(values);
+  const other = await authenticate(theirs.viewer, { provider: await provider(theirs.editor) });
+  await db
+    .update(oauth_authorizations)
+    .set(old(2))
+    .where(eq(oauth_authorizations.id, other.auth_id));
+  const now = new Date();
+  const nextAttempt = new Date(now.getTime() + HOUR).toISOString();
+  const tried = () =>
+    db.$count(oauth_authorizations, eq(oauth_authorizations.next_attempt_at, nextAttempt));
+  await sweepAuthorizations(env, now);
+  expect(await row(other.auth_id)).toBeUndefined();
+  expect(await tried()).toBe(49);
+  await sweepAuthorizations(env, now);
+  expect(await tried()).toBe(60);
 });
 
 test("scopes have a limit together", async () => {

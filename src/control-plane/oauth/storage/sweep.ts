@@ -1,8 +1,9 @@
-import { and, asc, eq, isNull, lte, or, sql } from "drizzle-orm";
+import { and, eq, isNull, lte, or, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
 import { oldKeys, resealRows } from "../../../shared/crypto/rotation.ts";
 import { log } from "../../../shared/log.ts";
-import { among } from "../../../shared/storage/sql.ts";
+import { among, isInTurn } from "../../../shared/storage/sql.ts";
+import { mapConcurrent } from "../../../shared/work/chunks.ts";
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
 import { openProvider, type ProviderRow, sealOwner } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
@@ -12,7 +13,10 @@ const KEEP_MS = 60 * 60 * 1000;
 /** How long an unreachable provider delays the deletion of an unused grant. */
 const GIVE_UP_MS = 24 * KEEP_MS;
 const BATCH = 10_000;
-const ORPHANS = 10;
+/** Pause before the next try to settle an exchange, whose provider may be unreachable or refuse. */
+const RETRY_MS = KEEP_MS;
+const ORPHANS_EACH_TICK = 50;
+const AT_ONCE = 10;
 const TOKENS = 50;
 
 /** Consents that are over, and grants that a crash left without a token. */
@@ -25,28 +29,37 @@ export async function sweepAuthorizations(env: Env, now: Date): Promise<void> {
       order by expires_at limit ${BATCH}
     )`,
   );
-  for (const orphan of await findOrphans(db, now)) {
-    await settle(env, db, orphan, now).catch((error: unknown) =>
+  const orphans = await claimOrphans(db, now);
+  await mapConcurrent(orphans, AT_ONCE, (orphan) =>
+    settle(env, db, orphan, now).catch((error: unknown) =>
       log.error("oauth_grant_not_settled", error, { auth_id: orphan.authorization.id }),
-    );
-  }
+    ),
+  );
 }
 
-type Orphan = Awaited<ReturnType<typeof findOrphans>>[number];
+type Orphan = Awaited<ReturnType<typeof claimOrphans>>[number];
 
-function findOrphans(db: Database, now: Date) {
+/** Moves the next try ahead before the work: a row that cannot be settled does not starve the others. */
+async function claimOrphans(db: Database, now: Date) {
+  const { expires_at, next_attempt_at } = oauth_authorizations;
+  const isDue = and(
+    eq(oauth_authorizations.status, "exchanging"),
+    lte(expires_at, before(now, KEEP_MS)),
+    or(isNull(next_attempt_at), lte(next_attempt_at, now.toISOString())),
+  );
+  const claimed = await db
+    .update(oauth_authorizations)
+    .set({ next_attempt_at: before(now, -RETRY_MS) })
+    .where(
+      isInTurn(oauth_authorizations, { where: isDue, by: expires_at, limit: ORPHANS_EACH_TICK }),
+    )
+    .returning({ id: oauth_authorizations.id });
+  const ids = claimed.map(({ id }) => id);
   return db
     .select({ authorization: oauth_authorizations, provider: oauth_providers })
     .from(oauth_authorizations)
     .innerJoin(oauth_providers, eq(oauth_providers.id, oauth_authorizations.oauth_provider_id))
-    .where(
-      and(
-        eq(oauth_authorizations.status, "exchanging"),
-        lte(oauth_authorizations.expires_at, before(now, KEEP_MS)),
-      ),
-    )
-    .orderBy(asc(oauth_authorizations.expires_at))
-    .limit(ORPHANS);
+    .where(among(oauth_authorizations.id, ids));
 }
 
 /** A token that has a row was there before, and stays. */
