@@ -9,7 +9,7 @@ import { oauth_authorizations, oauth_providers } from "../../../src/control-plan
 import { contextFor, database } from "../../../src/shared/context.ts";
 import { systemContext } from "../../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
-import { authenticate, DOWN, provider, providerBody, tokenOf } from "./support.ts";
+import { authenticate, DOWN, person, provider, providerBody, tokenOf } from "./support.ts";
 
 let ours: TestWorkspace;
 let theirs: TestWorkspace;
@@ -198,6 +198,30 @@ describe("a provider whose token_url moves to another host", () => {
       expect.stringContaining("client_secret"),
     ]);
     expect((await patch(id, { ...moved, client_secret: "another" })).status).toBe(200);
+  });
+
+  test("waits for the exchange of a code, whose token may be deleted", async () => {
+    const id = await provider(ours.editor, { provider_type: "microsoft" });
+    const { key, user_id } = await person(ours, "viewer");
+    const token_id = await tokenOf(ours, `user:${user_id}`, id);
+    const { auth_id } = await authenticate(key, { provider: id, token_id, force_new: true });
+    const set = (status: "exchanging" | "failed") =>
+      database(env)
+        .update(oauth_authorizations)
+        .set({ status })
+        .where(eq(oauth_authorizations.id, auth_id));
+    await set("exchanging");
+    const deleted = await api(`/v2/auth/tokens/${token_id}`, { key, method: "DELETE" });
+    expect(deleted.status).toBe(204);
+    const change = { ...moved, client_secret: "another" };
+    const refused = await patch(id, change);
+    expect([refused.status, await refused.text()]).toEqual([
+      409,
+      expect.stringContaining("exchanges a code"),
+    ]);
+    expect((await patch(id, { token_url: `${DOWN}/other` })).status).toBe(200);
+    await set("failed");
+    expect((await patch(id, change)).status).toBe(200);
   });
 
   test("forgets where it revoked", async () => {

@@ -28,11 +28,11 @@ export async function finishAuthorization(
   query: CallbackQuery,
 ): Promise<CallbackOutcome> {
   const db = database(env);
-  const row = query.state
+  const claimed = query.state
     ? await claimAuthorization(db, provider_id, query.state, null)
     : undefined;
-  if (!row) return unknownState();
-  return finish(env, db, row, query);
+  if (!claimed) return unknownState();
+  return finish(env, db, claimed, query);
 }
 
 /** Records a denied consent. The code is not used. */
@@ -52,47 +52,49 @@ export async function submitCallback(
   input: { code: string; state: string },
 ): Promise<CallbackAnswer> {
   const requester = { owner: ownerOf(ctx.caller), workspace_id: ctx.caller.workspace_id };
-  const row = await claimAuthorization(ctx.db, provider_id, input.state, requester);
-  if (!row) throw new AppError("not_found", unknownState().message);
-  const { status, message } = await finish(ctx.env, ctx.db, row, input);
+  const claimed = await claimAuthorization(ctx.db, provider_id, input.state, requester);
+  if (!claimed) throw new AppError("not_found", unknownState().message);
+  const { status, message } = await finish(ctx.env, ctx.db, claimed, input);
   if (status === "failed") throw new AppError("bad_request", message);
-  return { status: "completed", provider_id, token_id: row.token_id };
+  return { status: "completed", provider_id, token_id: claimed.row.token_id };
 }
 
-/** Compare-and-set: returns the row only to the first caller with this state. */
+type ClaimedAuthorization = { row: AuthorizationRow; provider: ProviderRow };
+
+/** Compare-and-set: returns the row only to the first caller with this state, and the provider as of the claim. */
 async function claimAuthorization(
   db: Database,
   provider_id: string,
   state: string,
   requester: { owner: string; workspace_id: string } | null,
-): Promise<AuthorizationRow | undefined> {
-  const [row] = await db
-    .update(oauth_authorizations)
-    .set({ status: "exchanging", state_sha256: null })
-    .where(
-      and(
-        isPending(provider_id, state),
-        requester === null ? undefined : eq(oauth_authorizations.owner, requester.owner),
-        requester === null
-          ? undefined
-          : eq(oauth_authorizations.workspace_id, requester.workspace_id),
-      ),
-    )
-    .returning();
-  return row;
+): Promise<ClaimedAuthorization | undefined> {
+  const isMeant = and(
+    isPending(provider_id, state),
+    requester === null ? undefined : eq(oauth_authorizations.owner, requester.owner),
+    requester === null ? undefined : eq(oauth_authorizations.workspace_id, requester.workspace_id),
+  );
+  const isOfState = eq(oauth_authorizations.oauth_provider_id, oauth_providers.id);
+  const [[found], [row]] = await db.batch([
+    db
+      .select({ provider: oauth_providers })
+      .from(oauth_providers)
+      .innerJoin(oauth_authorizations, isOfState)
+      .where(isMeant),
+    db
+      .update(oauth_authorizations)
+      .set({ status: "exchanging", state_sha256: null })
+      .where(isMeant)
+      .returning(),
+  ]);
+  return found && row && { row, provider: found.provider };
 }
 
 async function finish(
   env: Env,
   db: Database,
-  row: AuthorizationRow,
+  { row, provider }: ClaimedAuthorization,
   query: CallbackQuery,
 ): Promise<CallbackOutcome> {
-  const [provider] = await db
-    .select()
-    .from(oauth_providers)
-    .where(eq(oauth_providers.id, row.oauth_provider_id));
-  if (!provider) return unknownState();
   const problem = problemOf(query, provider);
   if (problem !== null) return fail(db, row, provider, problem);
   const answer = await exchange(env, row, provider, query.code ?? "");

@@ -74,7 +74,10 @@ const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAu
   request: { params: ProviderPath, body: body(ProviderPatchRequest) },
   responses: {
     200: json(Provider, "The updated provider"),
-    409: json(ErrorDetail, "`token_url` cannot change its origin while tokens exist"),
+    409: json(
+      ErrorDetail,
+      "`token_url` cannot change its origin while tokens exist or a code is exchanged",
+    ),
   },
 });
 providerRoutes.openapi(update, async (c) => {

@@ -112,10 +112,6 @@ export async function updateProvider(
   assertMay(ctx, "write");
   const row = await needProvider(ctx, provider_id);
   const { change, changesOrigin, isStored } = await buildProviderUpdate(ctx.env, row, patch);
-  const tokens = ctx.db
-    .select({ one: sql`1` })
-    .from(oauth_tokens)
-    .where(eq(oauth_tokens.oauth_provider_id, row.id));
   const changed = ctx.db
     .select({ one: sql`1` })
     .from(oauth_providers)
@@ -128,12 +124,12 @@ export async function updateProvider(
         and(
           isProvider(ctx, provider_id),
           eq(oauth_providers.id, row.id),
-          changesOrigin ? notExists(tokens) : undefined,
+          changesOrigin ? hasNoGrants(ctx, row.id) : undefined,
           isStored,
         ),
       )
       .returning(),
-    ctx.db.delete(oauth_authorizations).where(and(isOpen(row.id), exists(changed))),
+    ctx.db.delete(oauth_authorizations).where(and(isIn("pending", row.id), exists(changed))),
   ]);
   if (updated) return Provider.parse(updated);
   throw notUpdated(row, await needProvider(ctx, provider_id));
@@ -144,15 +140,23 @@ function notUpdated(before: ProviderRow, now: ProviderRow): AppError {
   const isChanged = now.ciphertext !== ciphertext || now.token_url !== token_url;
   const text = isChanged
     ? `${provider_id} was changed by another request: read it, and send the change again.`
-    : `token_url of ${provider_id} cannot change its origin while it has tokens: create another provider, or delete the tokens first.`;
+    : `token_url of ${provider_id} cannot change its origin while it has tokens or exchanges a code: create another provider, or delete the tokens first.`;
   return new AppError("conflict", text);
+}
+
+/** An exchange sends its code to the present origin, and stores a grant of it. */
+function hasNoGrants({ db }: Context, id: string) {
+  const one = { one: sql`1` };
+  const tokens = db.select(one).from(oauth_tokens).where(eq(oauth_tokens.oauth_provider_id, id));
+  const exchanges = db.select(one).from(oauth_authorizations).where(isIn("exchanging", id));
+  return and(notExists(tokens), notExists(exchanges));
 }
 
 /** Revokes every token of the provider first. A revocation that fails keeps the provider and its other tokens. */
 export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeletion> {
   assertMay(ctx, "delete");
   const row = await needProvider(ctx, provider_id);
-  await ctx.db.delete(oauth_authorizations).where(isOpen(row.id));
+  await ctx.db.delete(oauth_authorizations).where(isIn("pending", row.id));
   const tokens = await ctx.db
     .select({ id: oauth_tokens.id })
     .from(oauth_tokens)
@@ -184,10 +188,10 @@ function overtaken(cause: unknown): AppError {
   return new AppError("conflict", text, { cause });
 }
 
-function isOpen(oauth_provider_id: string) {
+function isIn(status: "pending" | "exchanging", oauth_provider_id: string) {
   return and(
     eq(oauth_authorizations.oauth_provider_id, oauth_provider_id),
-    eq(oauth_authorizations.status, "pending"),
+    eq(oauth_authorizations.status, status),
   );
 }
 

@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, ne } from "drizzle-orm";
 import type { Database } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { hasSome } from "../../../shared/storage/sql.ts";
@@ -61,10 +61,15 @@ export async function deleteUnrevoked(env: Env, db: Database, token_id: string):
   await dropRows(db, token_id);
 }
 
+/** Keeps an authorization that exchanges its code: the grant that it stores has no other row yet. */
 async function dropRows(db: Database, token_id: string): Promise<void> {
+  const isOver = and(
+    eq(oauth_authorizations.token_id, token_id),
+    ne(oauth_authorizations.status, "exchanging"),
+  );
   await db.batch([
     db.delete(oauth_connections).where(eq(oauth_connections.oauth_token_id, token_id)),
-    db.delete(oauth_authorizations).where(eq(oauth_authorizations.token_id, token_id)),
+    db.delete(oauth_authorizations).where(isOver),
     db.delete(oauth_tokens).where(eq(oauth_tokens.id, token_id)),
   ]);
 }
