@@ -4,7 +4,12 @@ import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { saveToken } from "../../../src/control-plane/oauth/authorizations/new-token.ts";
 import { tokenObject } from "../../../src/control-plane/oauth/storage/stub.ts";
-import { oauth_authorizations, oauth_connections } from "../../../src/control-plane/oauth/table.ts";
+import {
+  oauth_authorizations,
+  oauth_connections,
+  oauth_providers,
+  oauth_tokens,
+} from "../../../src/control-plane/oauth/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 import { authenticate, person, provider, tokenOf } from "./support.ts";
@@ -38,6 +43,11 @@ async function ids(key: string, query = ""): Promise<string[]> {
 
 function namespace() {
   return env.TOKENS as DurableObjectNamespace;
+}
+
+function isEmpty(token_id: string): Promise<boolean> {
+  const object = namespace().getByName(token_id);
+  return runInDurableObject(object, (_object, { storage }) => [...storage.kv.list()].length === 0);
 }
 
 test.each([
@@ -125,11 +135,7 @@ describe("the deletion of a token", () => {
     expect(response.headers.get("X-Token-Revocation")).toBe("unsupported");
     expect(await ids(key)).toEqual([]);
     expect((await remove(id, key)).status).toBe(404);
-    const empty = await runInDurableObject(
-      namespace().getByName(id),
-      (_object, state) => [...state.storage.kv.list()].length === 0,
-    );
-    expect(empty).toBe(true);
+    expect(await isEmpty(id)).toBe(true);
   });
 
   test("at a provider that is down is a 503 with Retry-After, and it stays", async () => {
@@ -398,6 +404,33 @@ describe("the deletion of a provider", () => {
     expect(response.status).toBe(503);
     expect(await ids(key)).toEqual([token_id]);
     expect((await api(path, { key: ours.admin })).status).toBe(200);
+  });
+
+  test("revokes a grant that a crashed exchange left without a token", async () => {
+    const { key, owner } = await ada();
+    const id = await provider(ours.editor);
+    const { auth_id } = await authenticate(key, { provider: id });
+    const token_id = await tokenOf(ours, owner, id);
+    const db = database(env);
+    await db
+      .update(oauth_authorizations)
+      .set({ status: "exchanging", token_id })
+      .where(eq(oauth_authorizations.id, auth_id));
+    await db.delete(oauth_tokens).where(eq(oauth_tokens.id, token_id));
+    const path = `/v2/auth/providers/${id}`;
+    const drop = () => api(path, { key: ours.admin, method: "DELETE" });
+    expect((await drop()).status).toBe(503);
+    expect((await api(path, { key: ours.admin })).status).toBe(200);
+    await db
+      .update(oauth_providers)
+      .set({ provider_type: "microsoft" })
+      .where(eq(oauth_providers.provider_id, id));
+    const response = await drop();
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      expect.objectContaining({ revoked: 0, not_revoked: 0 }),
+    ]);
+    expect(await isEmpty(token_id)).toBe(true);
   });
 });
 

@@ -16,7 +16,7 @@ import {
   type ProviderDeletion,
   type ProviderPatchRequest,
 } from "../provider-schema.ts";
-import { deleteOne, deleteUnrevoked, toError } from "../storage/deletion.ts";
+import { type Counts, deleteOne, deleteUnrevoked, toError } from "../storage/deletion.ts";
 import {
   type Credentials,
   isProvider,
@@ -152,7 +152,7 @@ function hasNoGrants({ db }: Context, id: string) {
   return and(notExists(tokens), notExists(exchanges));
 }
 
-/** Revokes every token of the provider first. A revocation that fails keeps the provider and its other tokens. */
+/** Revokes every grant of the provider first. A revocation that fails keeps the provider and its other grants. */
 export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeletion> {
   assertMay(ctx, "delete");
   const row = await needProvider(ctx, provider_id);
@@ -161,6 +161,22 @@ export async function deleteProvider(ctx: Context, provider_id: string): Promise
     .select({ id: oauth_tokens.id })
     .from(oauth_tokens)
     .where(eq(oauth_tokens.oauth_provider_id, row.id));
+  const counts = await deleteGrants(ctx, row, tokens);
+  // An exchange that crashed may have stored a grant without a token.
+  const exchanges = await ctx.db
+    .select({ id: oauth_authorizations.token_id })
+    .from(oauth_authorizations)
+    .where(isIn("exchanging", row.id));
+  await deleteGrants(ctx, row, exchanges);
+  await dropProvider(ctx, row);
+  return { message: `OAuth provider ${provider_id} deleted.`, provider_id, ...counts };
+}
+
+async function deleteGrants(
+  ctx: Context,
+  row: ProviderRow,
+  tokens: readonly { id: string }[],
+): Promise<Counts> {
   const counts = { revoked: 0, not_revoked: 0 };
   for (const { id } of tokens) {
     const answer = await deleteOne(ctx.env, ctx.db, id, row);
@@ -168,8 +184,7 @@ export async function deleteProvider(ctx: Context, provider_id: string): Promise
     if (!answer.ok) await deleteUnrevoked(ctx.env, ctx.db, id);
     counts[answer.ok && answer.outcome === "revoked" ? "revoked" : "not_revoked"] += 1;
   }
-  await dropProvider(ctx, row);
-  return { message: `OAuth provider ${provider_id} deleted.`, provider_id, ...counts };
+  return counts;
 }
 
 async function dropProvider(ctx: Context, { id, provider_id }: ProviderRow): Promise<void> {
