@@ -43,7 +43,7 @@ export type Context = {
   caller: Caller;
   /** Set for requests to an agent. */
   access?: Access;
-  /** Resources that the entry of the audit log names beside those of the path and the query. */
+  /** Resources that the entry of the audit log names beside those of the path and the query, also of an operation that fails. */
   audited?: { name: string; id: string }[];
 };
 

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { tokenObject } from "../../../src/control-plane/oauth/storage/stub.ts";
 import type { AuditLogsList } from "../../../src/control-plane/workspaces/audit/audit-schema.ts";
 import {
   isChanging,
@@ -10,7 +11,7 @@ import { bucket } from "../../support/belongings.ts";
 import { deploymentRow } from "../../support/deployment.ts";
 import { operations } from "../../support/operations.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
-import { person, providerBody } from "../oauth/support.ts";
+import { DOWN, person, provider, providerBody, tokenOf } from "../oauth/support.ts";
 
 async function logs({ admin }: TestWorkspace, query = ""): Promise<AuditLogsList> {
   const response = await api(`/v1/audit-logs?${query}`, { key: admin });
@@ -100,6 +101,33 @@ describe("the audit log", () => {
     ]);
   });
 
+  test("has the tokens that a deletion deleted before it failed", async () => {
+    const ours = await workspace();
+    const slack = await provider(ours.editor, { provider_type: "slack" });
+    const { user_id, key } = await person(ours, "viewer");
+    const mine = () => tokenOf(ours, `user:${user_id}`, slack);
+    const [kept, deleted] = [await mine(), await mine()];
+    await tokenObject(env, deleted).delete();
+    const drop = async () => {
+      const path = `/v2/auth/tokens?provider_id=${slack}`;
+      return (await api(path, { key, method: "DELETE" })).status;
+    };
+    const real = globalThis.fetch;
+    vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) =>
+      new Request(input, init).url === `${DOWN}/auth.revoke`
+        ? Response.json({ ok: false, error: "no_permission" })
+        : real(input, init),
+    );
+    const statuses = [await drop(), await drop()];
+    vi.restoreAllMocks();
+    expect(statuses).toEqual([409, 409]);
+    const { resources } = await logs(ours, "action=deleteOAuthTokens");
+    expect(resources).toMatchObject([{ status: 409 }]);
+    const ids = resources.flatMap((entry) => entry.resources.map(({ id }) => id));
+    expect(ids).toEqual([slack, deleted]);
+    expect(ids).not.toContain(kept);
+  });
+
   test("has projects, and no runs sent in", async () => {
     const ours = await workspace();
     const made = await api("/sessions", { key: ours.admin, json: { name: "p" } });
@@ -177,8 +205,9 @@ test("operations are named so that those which only read are known", () => {
 
 test("successes, refusals and server errors are recorded, other client errors are not", () => {
   for (const status of [200, 201, 204, 207, 403, 500, 503])
-    expect(isWorthRecording(status)).toBe(true);
-  for (const status of [400, 401, 404, 409, 422, 429]) expect(isWorthRecording(status)).toBe(false);
+    expect(isWorthRecording(status, [])).toBe(true);
+  for (const status of [400, 401, 404, 409, 422, 429])
+    expect(isWorthRecording(status, [])).toBe(false);
 });
 
 test("resources are the ids of the path, the query and the created resource", () => {

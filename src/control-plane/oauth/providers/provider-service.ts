@@ -16,7 +16,13 @@ import {
   type ProviderDeletion,
   type ProviderPatchRequest,
 } from "../provider-schema.ts";
-import { type Counts, deleteOne, deleteUnrevoked, toError } from "../storage/deletion.ts";
+import {
+  auditDeletion,
+  type Counts,
+  deleteOne,
+  deleteUnrevoked,
+  toError,
+} from "../storage/deletion.ts";
 import {
   type Credentials,
   isProvider,
@@ -182,6 +188,7 @@ async function deleteGrants(
     const answer = await deleteOne(ctx.env, ctx.db, id, row);
     if (!answer.ok && answer.reason === "unavailable") throw toError(answer);
     if (!answer.ok) await deleteUnrevoked(ctx.env, ctx.db, id);
+    auditDeletion(ctx, id);
     counts[answer.ok && answer.outcome === "revoked" ? "revoked" : "not_revoked"] += 1;
   }
   return counts;

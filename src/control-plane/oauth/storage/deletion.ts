@@ -1,5 +1,5 @@
 import { and, eq, ne } from "drizzle-orm";
-import type { Database } from "../../../shared/context.ts";
+import type { Context, Database } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { hasSome } from "../../../shared/storage/sql.ts";
 import { RETRY_AFTER_SECONDS } from "../client/grants.ts";
@@ -39,20 +39,29 @@ export type Counts = { revoked: number; not_revoked: number };
 
 /** Revokes every token, even when one fails. @throws the first failure at the end */
 export async function deleteMany(
-  env: Env,
-  db: Database,
+  ctx: Context,
   tokens: readonly { id: string; provider: ProviderRow }[],
 ): Promise<Counts> {
   const counts = { revoked: 0, not_revoked: 0 };
   const failures: ProviderFailure[] = [];
   for (const { id, provider } of tokens) {
-    const answer = await deleteOne(env, db, id, provider);
-    if (!answer.ok) failures.push(answer);
-    else counts[answer.outcome === "revoked" ? "revoked" : "not_revoked"] += 1;
+    const answer = await deleteOne(ctx.env, ctx.db, id, provider);
+    if (!answer.ok) {
+      failures.push(answer);
+      continue;
+    }
+    auditDeletion(ctx, id);
+    counts[answer.outcome === "revoked" ? "revoked" : "not_revoked"] += 1;
   }
   const [first] = failures;
   if (first) throw toError(first);
   return counts;
+}
+
+/** Names a deleted token in the audit log, also when a later deletion fails. */
+export function auditDeletion(ctx: Context, token_id: string): void {
+  ctx.audited ??= [];
+  ctx.audited.push({ name: "token_id", id: token_id });
 }
 
 /** Deletes a token whose provider refuses to revoke it. */

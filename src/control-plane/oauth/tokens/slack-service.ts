@@ -18,7 +18,7 @@ export async function deleteSlackTokens(
   assertMay(ctx, "admin");
   const rows = await slackTokens(ctx);
   const tokens = rows.map(({ provider, token }) => ({ id: token.id, provider }));
-  const counts = await deleteMany(ctx.env, ctx.db, tokens);
+  const counts = await deleteMany(ctx, tokens);
   return { message: "Slack tokens of the workspace deleted.", ...counts };
 }
 

@@ -112,7 +112,7 @@ export async function deleteTokens(ctx: Context, provider_id: string): Promise<T
     .from(oauth_tokens)
     .where(isOwn(ctx, eq(oauth_tokens.oauth_provider_id, provider.id)));
   const tokens = rows.map(({ id }) => ({ id, provider }));
-  const counts = await deleteMany(ctx.env, ctx.db, tokens);
+  const counts = await deleteMany(ctx, tokens);
   return { message: `Tokens of ${provider_id} deleted.`, provider_id, ...counts };
 }
 

@@ -39,9 +39,14 @@ export const AuditLog = namedObject("AuditLog", {
       }),
     )
     .describe(
-      "Ids in the path and the query, and `id` of the created resource. For deleted traces: the project, the trace ids, the number of runs, and the SHA-256 of each value that is not an id",
+      "Ids in the path and the query, `id` of the created resource, and ids of deleted OAuth tokens. For deleted traces: the project, the trace ids, the number of runs, and the SHA-256 of each value that is not an id",
     ),
-  status: z.number().int().describe("HTTP status of the response. `403`: the request was refused"),
+  status: z
+    .number()
+    .int()
+    .describe(
+      "HTTP status of the response. `403`: the request was refused. Other errors: a part of the change may be made",
+    ),
 });
 export type AuditLog = z.infer<typeof AuditLog>;
 

@@ -17,9 +17,10 @@ export function audit(findOperation: FindOperation) {
     await next();
     const action = findOperation(c);
     const { status } = c.res;
-    if (action === null || !isChanging(c.req.method, action) || !isWorthRecording(status)) return;
-    if (status === 403 && !isWithin(c.var.ctx, REFUSALS)) return;
+    if (action === null || !isChanging(c.req.method, action)) return;
     const { audited = [] } = c.var.ctx;
+    if (!isWorthRecording(status, audited)) return;
+    if (status === 403 && !isWithin(c.var.ctx, REFUSALS)) return;
     const resources = resourcesOf(c.req.param(), c.req.queries(), await answerOf(c), audited);
     const change = { request_id: c.var.requestId, action, resources, status };
     // The change is made: an answer that denies it would be wrong, so the log of the Worker keeps it.

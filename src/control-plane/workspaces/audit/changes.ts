@@ -20,9 +20,9 @@ export function isChanging(method: string, operationId: string): boolean {
   );
 }
 
-/** Records successes, refusals and errors that may have changed a part. Other responses changed nothing. */
-export function isWorthRecording(status: number): boolean {
-  return status < 400 || status === 403 || status >= 500;
+/** Records successes, refusals, and errors that have changed a part or may have. Other responses changed nothing. */
+export function isWorthRecording(status: number, audited: readonly Resource[]): boolean {
+  return status < 400 || status === 403 || status >= 500 || audited.length > 0;
 }
 
 /** Ids of the path, the query and the created resource, and those that the operation adds. */
