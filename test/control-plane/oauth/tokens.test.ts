@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { eq } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { saveToken } from "../../../src/control-plane/oauth/authorizations/new-token.ts";
 import { tokenObject } from "../../../src/control-plane/oauth/storage/stub.ts";
@@ -203,6 +203,28 @@ describe("authenticate", () => {
     expect(await token({ force_new: true })).toBeNull();
     expect(await token({}, ours.admin)).toBeNull();
     expect(await token({ user_id: owner.slice("user:".length) }, ours.admin)).toBeNull();
+  });
+
+  test("refuses another token for a user with a thousand of the provider, and renews those", async () => {
+    const { key, owner } = await ada();
+    const token_id = await tokenOf(ours, owner, down, { subject: "customer" });
+    const names = Object.keys(getTableColumns(oauth_tokens));
+    const copied = names.map((name) => (name === "id" ? "id || n" : name));
+    await env.DB.prepare(
+      `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 999)
+       INSERT INTO oauth_tokens (${names}) SELECT ${copied} FROM oauth_tokens, numbers WHERE id = ?`,
+    )
+      .bind(token_id)
+      .run();
+    const input = { provider: down, scopes: ["more"], user_id: "customer" };
+    const refused = await api("/v2/auth/authenticate", { key, json: input });
+    expect([refused.status, await refused.text()]).toEqual([
+      409,
+      expect.stringContaining("limit of 1000 OAuth tokens"),
+    ]);
+    const { status } = await authenticate(key, { ...input, token_id, force_new: true });
+    expect(status).toBe("pending");
+    expect((await authenticate(key, { ...input, user_id: "another" })).status).toBe("pending");
   });
 
   test("answers 404 for the id of another user's token", async () => {

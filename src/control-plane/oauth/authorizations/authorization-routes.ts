@@ -33,6 +33,10 @@ const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAu
       "The provider or the token does not exist, or the token is not the caller's",
     ),
     ...unready,
+    409: json(
+      ErrorDetail,
+      "The provider refused the client credentials, or the user has 1000 tokens of it",
+    ),
   },
 });
 authorizationRoutes.openapi(authenticate, async (c) => {

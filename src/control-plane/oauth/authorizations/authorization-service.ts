@@ -3,7 +3,7 @@ import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { encrypt, randomToken, sha256Hex } from "../../../shared/crypto/crypto.ts";
 import { encodeBytes } from "../../../shared/crypto/encoding.ts";
-import { notFound } from "../../../shared/errors.ts";
+import { AppError, notFound } from "../../../shared/errors.ts";
 import { assertRate } from "../../../shared/http/rate-limit.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
@@ -17,6 +17,8 @@ import { oauth_authorizations, oauth_connections, oauth_tokens } from "../table.
 import { readToken, type TokenRow } from "../tokens/token-service.ts";
 import { decideToken, type TokenRequest } from "./token-decision.ts";
 
+/** Maximum of one user of an owner at one provider: each request for a token reads them. */
+const MAX_TOKENS = 1000;
 /** The owner may be the key of an app whose users consent. */
 const MAX_CONSENTS = 1000;
 const CONSENTS = { name: "oauth_consents", calls: 100, in_s: 60 };
@@ -53,6 +55,7 @@ export async function authenticateUser(
     case "connect":
       return connectionRequired(ctx, decision.token);
     case "consent":
+      assertBelowLimit(decision.token, tokens, provider);
       return consent(decision.token);
     case "read": {
       const answer = await readToken(ctx.env, ctx.db, decision.token, provider);
@@ -93,7 +96,19 @@ async function findTokens(
         eq(oauth_tokens.subject, subject),
         eq(oauth_tokens.oauth_provider_id, provider.id),
       ),
-    );
+    )
+    .limit(MAX_TOKENS + MAX_CONSENTS);
+}
+
+/** Allows renewals. Pending consents do not count: each may still add a token. */
+function assertBelowLimit(
+  renewed: TokenRow | null,
+  tokens: readonly TokenRow[],
+  { provider_id }: ProviderRow,
+): void {
+  if (renewed !== null || tokens.length < MAX_TOKENS) return;
+  const text = `The limit of ${MAX_TOKENS} OAuth tokens of a user at ${provider_id} is reached: delete one first, or renew one with token_id and force_new.`;
+  throw new AppError("conflict", text);
 }
 
 /** Scoped to the owner: other connections have other tokens. */
