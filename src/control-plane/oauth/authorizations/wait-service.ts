@@ -39,7 +39,8 @@ export async function waitAuthorization(
     return await poll(ctx, auth_id, owner, wait.until_ms);
   } finally {
     own.delete(wait);
-    if (own.size === 0) waits.delete(key);
+    // A wait that was removed above may end after its set was replaced.
+    if (own.size === 0 && waits.get(key) === own) waits.delete(key);
   }
 }
 
