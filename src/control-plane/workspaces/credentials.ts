@@ -1,7 +1,9 @@
 import { and, eq, gt, isNull, or, type SQL, sql } from "drizzle-orm";
 import type { Actor, Database } from "../../shared/context.ts";
+import { newId } from "../../shared/storage/ids.ts";
 import { type Credential, reachesWorkspace } from "./access.ts";
 import { keyRows, personRows, toReach } from "./credential-rows.ts";
+import { findReach, recordDecision } from "./decisions.ts";
 import type { Person } from "./session-token.ts";
 import { api_keys, users } from "./table.ts";
 
@@ -49,21 +51,38 @@ export async function findUser(
   const found = await findSubject(db, subject, tenant, max_reaches);
   const isMember = found !== null && (tenant !== null || reachesWorkspace(found));
   if (isMember || email === null) return found;
-  const isBound = await bindOldest(db, subject, email.toLowerCase());
-  return isBound ? findSubject(db, subject, tenant, max_reaches) : found;
+  const id = await bindOldest(db, subject, email.toLowerCase());
+  if (id === undefined) return found;
+  await recordDecision(db, await findReach(db, id), {
+    // The request is not known here.
+    request_id: newId(),
+    action: "acceptInvitation",
+    resource: { name: "invitation_id", id },
+  });
+  return findSubject(db, subject, tenant, max_reaches);
 }
 
-/** Ignores an invitation to no workspace, whose membership was removed. The email identifies no user afterwards: the address can later belong to another person. */
-async function bindOldest(db: Database, subject: string, email: string): Promise<boolean> {
+/**
+ * Ignores an invitation to no workspace, whose membership was removed. The email identifies no user afterwards: the address
+ * can later belong to another person.
+ *
+ * @returns the id of the user that the person is now
+ */
+async function bindOldest(
+  db: Database,
+  subject: string,
+  email: string,
+): Promise<string | undefined> {
   const oldest = sql`(SELECT u.id FROM users u WHERE u.email = ${email} AND u.oidc_subject IS NULL
     AND u.organization_id NOT IN (SELECT o.organization_id FROM users o WHERE o.oidc_subject = ${subject})
     AND (u.organization_role = 'admin' OR EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = u.id))
     ORDER BY u.created_at, u.id LIMIT 1)`;
-  const { meta } = await db
+  const [bound] = await db
     .update(users)
     .set({ oidc_subject: subject })
-    .where(and(eq(users.id, oldest), isNull(users.oidc_subject)));
-  return meta.changes > 0;
+    .where(and(eq(users.id, oldest), isNull(users.oidc_subject)))
+    .returning({ id: users.id });
+  return bound?.id;
 }
 
 /** Finds what the principal of an earlier request may do now in that request's workspace. */

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { chooseWorkspace } from "../../../src/control-plane/workspaces/access.ts";
+import type { AuditLogsList } from "../../../src/control-plane/workspaces/audit/audit-schema.ts";
 import { findSubject, findUser } from "../../../src/control-plane/workspaces/credentials.ts";
 import type { InvitationList } from "../../../src/control-plane/workspaces/invitations/invitation-schema.ts";
 import type { Me } from "../../../src/control-plane/workspaces/session/session-schema.ts";
@@ -191,6 +192,21 @@ describe("a person", () => {
       ["declineInvitation", declined],
     ]);
     expect(user_id).not.toBe(accepted);
+  });
+
+  test("has the acceptance by a sign-in in the audit log of the workspace", async () => {
+    const host = await workspace();
+    const [subject, email] = [crypto.randomUUID(), `${crypto.randomUUID()}@acme.test`];
+    await invite(email, host);
+    for (const _signIn of [1, 2]) await findUser(db, { subject, email }, null);
+    const path = "/v1/audit-logs?action=acceptInvitation";
+    const { resources } = await (await api(path, { key: host.admin })).json<AuditLogsList>();
+    const found = await findSubject(db, subject, null);
+    const { actor } = found ?? {};
+    const user_id = actor?.type === "user" ? actor.user_id : null;
+    expect(resources).toMatchObject([
+      { user_id, actor_name: email, resources: [{ name: "invitation_id", id: user_id }] },
+    ]);
   });
 
   test("leaves an organization, and has no session without one", async () => {

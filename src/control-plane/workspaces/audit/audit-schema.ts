@@ -21,7 +21,9 @@ export type AuditLogsQuery = z.infer<typeof AuditLogsQuery>;
 export const AuditLog = namedObject("AuditLog", {
   id: Uuid.describe("Id of the entry"),
   created_at: CreatedAt,
-  request_id: Uuid.describe("`X-Request-Id` of the response"),
+  request_id: Uuid.describe(
+    "`X-Request-Id` of the response. For an invitation that a sign-in accepted, an id that no response has",
+  ),
   action: textField("`operationId` of the request", "createDeployment"),
   actor_type: z.enum(["api_key", "user", "system"]).describe("Kind of the caller"),
   actor_id: textField("Id of the key or of the user", "019a2b3c-0000-7000-8000-000000000002"),

@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
-import type { Context, Database } from "../../../shared/context.ts";
+import type { Context } from "../../../shared/context.ts";
 import { whoOf } from "../../../shared/http/rate-limit.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
@@ -21,22 +21,6 @@ export async function recordChange({ db, caller }: Context, change: AuditedChang
     user_id: "user_id" in actor ? actor.user_id : null,
     ...change,
   });
-}
-
-/** Records what a person did outside of any workspace, in each workspace that it concerns. */
-export async function recordChangeOfPerson(
-  db: Database,
-  { user_id, workspace_ids }: { user_id: string; workspace_ids: string[] },
-  change: AuditedChange,
-): Promise<void> {
-  const created_at = new Date().toISOString();
-  const { action, request_id, status } = change;
-  const rows = workspace_ids.map((workspace_id) => ({ id: newId(), workspace_id }));
-  await db.run(sql`INSERT INTO audit_logs
-      (id, workspace_id, created_at, request_id, action, actor_type, actor_id, user_id, resources, status)
-    SELECT value ->> 'id', value ->> 'workspace_id', ${created_at}, ${request_id}, ${action}, 'user', ${user_id},
-      ${user_id}, ${JSON.stringify(change.resources)}, ${status}
-    FROM json_each(${JSON.stringify(rows)})`);
 }
 
 /** Newest first: ids grow with time. */

@@ -2,18 +2,16 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { type AppEnv, database } from "../../../shared/context.ts";
 import { router } from "../../../shared/http/http.ts";
-import { log } from "../../../shared/log.ts";
 import { ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
-import { recordChangeOfPerson } from "../audit/audit-service.ts";
 import type { Resource } from "../audit/changes.ts";
 import { resolvePrincipal } from "../auth.ts";
+import { type PersonReach, recordDecision } from "../decisions.ts";
 import { InvitationList, InvitationPath, OrganizationPath } from "./invitation-schema.ts";
 import {
   acceptInvitation,
   declineInvitation,
   leaveOrganization,
   listInvitations,
-  type PersonReach,
 } from "./invitation-service.ts";
 
 /** Routes of a signed-in person, outside of any workspace. */
@@ -33,14 +31,9 @@ invitationRoutes.use("/v1/me/organizations/*", requirePrincipal);
 const operation = operationWithTag("Sessions");
 const PATH = "/v1/invitations";
 
-/** The change is made: the log of the Worker keeps what the audit log misses. */
-async function record(c: Context<AppEnv>, action: string, member: PersonReach, resource: Resource) {
-  const change = { request_id: c.var.requestId, action, resources: [resource], status: 204 };
-  const { user_id, workspace_ids } = member;
-  await recordChangeOfPerson(database(c.env), member, change).catch((error: unknown) => {
-    const ids = { resources: resource.id, workspace_ids: String(workspace_ids), user_id };
-    log.error("audit_failed", error, { ...change, ...ids });
-  });
+function record(c: Context<AppEnv>, action: string, member: PersonReach, resource: Resource) {
+  const request_id = c.var.requestId;
+  return recordDecision(database(c.env), member, { request_id, action, resource });
 }
 
 const list = operation("get", PATH, "listInvitations", {

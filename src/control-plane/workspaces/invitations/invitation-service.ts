@@ -1,10 +1,11 @@
 import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
-import { type Database, database } from "../../../shared/context.ts";
+import { database } from "../../../shared/context.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { hasOtherAdmin, lastAdmin } from "../admins.ts";
 import { resolvePrincipal } from "../auth.ts";
 import { forgetCallers } from "../caller-cache.ts";
+import { findReach, type PersonReach } from "../decisions.ts";
 import { deleteUser } from "../members/organization-service.ts";
 import type { Person } from "../session-token.ts";
 import { memberships, organizations, users, workspaces } from "../table.ts";
@@ -52,9 +53,6 @@ export async function listInvitations(env: Env, headers: Headers): Promise<Invit
   };
 }
 
-/** A user of an organization, and the workspaces that it reaches. */
-export type PersonReach = { user_id: string; workspace_ids: string[] };
-
 /** Binds the invited user to the person. */
 export async function acceptInvitation(
   env: Env,
@@ -75,7 +73,7 @@ export async function acceptInvitation(
     });
   if (accepted.length === 0) throw notFound("Invitation", id);
   forgetCallers();
-  return memberOf(db, id);
+  return findReach(db, id);
 }
 
 /** Deletes the invited user. The organization may invite the address again. */
@@ -86,7 +84,7 @@ export async function declineInvitation(
 ): Promise<PersonReach> {
   const db = database(env);
   const person = await personOf(env, headers);
-  const member = await memberOf(db, id);
+  const member = await findReach(db, id);
   const isMeant = and(eq(users.id, id), isInvitationOf(person));
   const invited = db.select({ id: users.id }).from(users).where(isMeant);
   const [, { meta }] = await db.batch([
@@ -115,22 +113,11 @@ export async function leaveOrganization(
     return found;
   };
   const user = await read();
-  const member = await memberOf(db, user.id);
+  const member = await findReach(db, user.id);
   if (await deleteUser(db, user, keepsAdmins(user))) return member;
   // Another request may have removed the person.
   await read();
   throw lastAdmin("organization or of one of its workspaces");
-}
-
-async function memberOf(db: Database, user_id: string): Promise<PersonReach> {
-  const isReached = sql`(${users.organization_role} = 'admin' OR EXISTS (
-    SELECT 1 FROM memberships m WHERE m.user_id = ${users.id} AND m.workspace_id = ${workspaces.id}))`;
-  const reached = await db
-    .select({ id: workspaces.id })
-    .from(users)
-    .innerJoin(workspaces, eq(workspaces.organization_id, users.organization_id))
-    .where(and(eq(users.id, user_id), isReached));
-  return { user_id, workspace_ids: reached.map(({ id }) => id) };
 }
 
 /** SQL condition: each workspace that the user is an admin of has another one. */
