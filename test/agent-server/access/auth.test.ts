@@ -341,7 +341,7 @@ describe("a cron", () => {
     expect((await bob(`/threads/${thread_id}`)).status).toBe(404);
   });
 
-  test("does not run on a thread that its user lost, and is deleted", async () => {
+  test("does not run on a thread that its user lost, and is disabled", async () => {
     const thread_id = await newThread(anna);
     const json = { ...HOURLY, assistant_id: "echo" };
     const cron_id = await idOf(anna(`/threads/${thread_id}/runs/crons`, { json }), "cron_id");
@@ -353,7 +353,7 @@ describe("a cron", () => {
     expect(given.json).toMatchObject({ metadata });
     await fire(cron_id);
     expect((await bob(`/threads/${thread_id}/runs`)).json).toEqual([]);
-    expect((await anna(`/runs/crons/${cron_id}`)).status).toBe(404);
+    expect((await anna(`/runs/crons/${cron_id}`)).json).toMatchObject({ enabled: false });
   });
 });
 

@@ -5,7 +5,6 @@ import { and, eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fire } from "../../../src/agent-server/crons/firing.ts";
 import type { CronRow } from "../../../src/agent-server/crons/records.ts";
-import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { forgetActive } from "../../../src/control-plane/deployments/active.ts";
 import { revisions } from "../../../src/control-plane/deployments/table.ts";
 import { api_keys, memberships } from "../../../src/control-plane/workspaces/table.ts";
@@ -182,24 +181,14 @@ test("a firing over a quota is skipped, and the cron stays enabled", async () =>
 });
 
 describe("a cron of a user of the agent", () => {
-  async function userCron(on = "") {
+  async function userCron() {
     const { as, deployment_id, revision_id } = await agentWithUsers();
-    const thread = (await as("ada")("/threads", { json: {} })).json as Thread;
-    const path = on === "thread" ? `/threads/${thread.thread_id}/runs/crons` : "/runs/crons";
-    const { json } = await as("ada")(path, { json: HOURLY });
+    const { json } = await as("ada")("/runs/crons", { json: HOURLY });
     const cron = json as Cron;
     const fires = firing(deployment_id);
     const isEnabled = async () => (await rowOf(deployment_id, cron))?.enabled;
-    return { cron, thread, deployment_id, revision_id, fires, isEnabled };
+    return { cron, deployment_id, revision_id, fires, isEnabled };
   }
-
-  test("is disabled once its thread is hidden from the user", async () => {
-    const { cron, thread, deployment_id, fires, isEnabled } = await userCron("thread");
-    const object = threadObject(env, deployment_id, thread.thread_id);
-    await object.patchThread({ owner: "grace" });
-    await fires(cron);
-    expect(await isEnabled()).toBe(false);
-  });
 
   test("is disabled once the agent's own auth refuses the user", async () => {
     const { cron, deployment_id, fires, isEnabled } = await userCron();
