@@ -58,10 +58,12 @@ export class ChangeFeed {
   async poll(env: Env, max_age_ms: number): Promise<boolean> {
     const now = Date.now();
     if (isWithin(now, this.#confirmedAt, max_age_ms)) return true;
-    const isPolling = max_age_ms > 0 && isWithin(now, this.#pollingSince, POLLING_MS);
+    const isPolling = max_age_ms > 0 && isWithin(now, this.#pollingSince, DEADLINE_MS);
     // After a pause, a poll that is under way confirms nothing yet.
     if (isPolling && isWithin(now, this.#confirmedAt, max_age_ms + POLLING_MS)) return true;
-    if (isWithin(now, this.#failedAt, RETRY_MS)) return false;
+    // In an outage, a poll that is under way decides for the requests beside it.
+    const isWaiting = isPolling && this.#outageBeganAt !== null;
+    if (isWaiting || isWithin(now, this.#failedAt, RETRY_MS)) return false;
     this.#pollingSince = now;
     try {
       const since = this.#version;
