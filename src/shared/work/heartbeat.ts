@@ -30,12 +30,14 @@ export function startHeartbeat(renewal: Renewal): Heartbeat {
     reject(reason);
   };
   let renewed_at = Date.now();
+  const renewFrom = async (started_at: number) => {
+    if (await renew()) renewed_at = Math.max(renewed_at, started_at);
+    else lose();
+  };
   const beat = async () => {
-    const started_at = Date.now();
     try {
-      // A call that hangs is a missed beat.
-      if (!(await withTimeout(renew(), interval_ms, hang))) return lose();
-      renewed_at = started_at;
+      // A call that hangs is a missed beat, and counts when it answers late.
+      await withTimeout(renewFrom(Date.now()), interval_ms, hang);
     } catch (error) {
       log.error("heartbeat_missed", error);
       if (Date.now() - renewed_at >= lease_ms) lose();
