@@ -1,5 +1,6 @@
 import type { Context as HonoContext } from "hono";
 import { createMiddleware } from "hono/factory";
+import { resolveCaller } from "../../control-plane/workspaces/auth.ts";
 import { type Access, type AppEnv, contextFor } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { assertAnonymousRate } from "../../shared/http/rate-limit.ts";
@@ -102,9 +103,8 @@ async function serveApp(
     const { user } = internal;
     return callApp(c.env, raw, { ...to, internal: { kind: "closed", ...agent }, user });
   }
-  const { http, isPreview } = agentRequest;
-  // A revision that is not active needs a key: it may have been rolled back because of its app.
-  const isFirst = isAppFirst(http) && !isPreview && !isAgentItself(agentRequest, internal);
+  const isFirst = isAppFirst(agentRequest.http) && !isAgentItself(agentRequest, internal);
+  if (isFirst) await assertMayPreview(c, agentRequest, internal);
   const authenticated = isFirst ? null : await authenticate(c, agentRequest, internal);
   if (authenticated && authenticated.caller.workspace_id !== revision.workspace_id) {
     throw notFound("Deployment", agentRequest.ref);
@@ -114,6 +114,17 @@ async function serveApp(
   const visitor = isFirst ? await limitedVisitor(c, issuer) : null;
   const behind = { kind: "builtin", ...agent, authenticated, visitor } as const;
   return callApp(c.env, raw, { ...to, internal: behind, user });
+}
+
+/** A revision that is not active needs a key: it may have been rolled back because of its app. */
+async function assertMayPreview(
+  { env, req }: HonoContext<AppEnv>,
+  { isPreview, revision, ref }: AgentRequest,
+  internal: InternalCaller | null,
+): Promise<void> {
+  if (!isPreview || internal?.kind === "client") return;
+  const { workspace_id } = await resolveCaller(env, req.raw.headers);
+  if (workspace_id !== revision.workspace_id) throw notFound("Deployment", ref);
 }
 
 async function limitedVisitor(c: HonoContext<AppEnv>, issuer: string | null) {

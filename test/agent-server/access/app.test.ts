@@ -267,6 +267,8 @@ test("an app that comes first serves no revision that is not active without a ke
   expect((await answerOf(`${base}/custom/who`, {})).status).toBe(200);
   expect((await answerOf(base + path, {})).status).toBe(401);
   expect((await call(path)).status).toBe(200);
+  const { admin } = await workspace();
+  expect((await answerOf(base + path, { key: admin })).status).toBe(404);
 });
 
 describe("a webhook that is a path", () => {
