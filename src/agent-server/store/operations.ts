@@ -84,7 +84,8 @@ class Batch {
       [...groups].map(async ([slot, group]) => {
         const reply = await this.#send(slot, group, share);
         if (reply.ok) return this.#accept(slot, group, reply);
-        if (reply.refusal.code !== "too_large") throw new StoreRefused(reply.refusal);
+        const isFinal = reply.refusal.code !== "too_large" || groups.size === 1;
+        if (isFinal) throw new StoreRefused(reply.refusal);
         crowded.push([slot, group]);
         return [];
       }),
