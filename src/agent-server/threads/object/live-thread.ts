@@ -1,6 +1,5 @@
 import { endThreadCrons } from "../callbacks.ts";
 import type { NewThread, ThreadRecord } from "../contract/records.ts";
-import { threadNotFound } from "../contract/state-answers.ts";
 import { toTraceRows } from "./boundary/trace-texts.ts";
 import { GRACE_PERIOD_MS, isAtRest } from "./loop/deletion-time.ts";
 import { RunLoop } from "./loop/run-loop.ts";
@@ -138,7 +137,7 @@ export class LiveThread {
     const header = this.store.thread.header();
     this.loop.abandonAll();
     await this.alarm.deleteAll(header);
-    this.protocol.leave(threadNotFound(thread_id));
+    this.protocol.leave(thread_id);
     return !(header.temporary && header.ended_at !== null);
   }
 }

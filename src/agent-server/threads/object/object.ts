@@ -1,7 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { allows, type Filters } from "../../../shared/filters.ts";
 import { runAlarm } from "../../../shared/work/alarm.ts";
-import { threadNotFound } from "../contract/state-answers.ts";
 import { elsewhereResponse, isToShared, sessionOf } from "../events/session.ts";
 import { LiveThread } from "./live-thread.ts";
 import { resultOf } from "./log/ended-runs.ts";
@@ -84,15 +83,14 @@ export class ThreadObject extends DurableObject<Env> {
   override async alarm() {
     const thread = this.#thread;
     thread.writeDeferred();
-    const thread_id = thread.open() ? thread.store.thread.id : null;
     await runAlarm(this.ctx.storage, "ThreadObject", async () => {
-      if (thread.open() && thread.alarm.isExpired) await thread.deleteExpired();
-      else if (thread.store.exists) await thread.alarm.handle();
-      else await unlistDeleted(this.ctx.storage, this.env, thread.store);
+      if (!thread.open()) return unlistDeleted(this.ctx.storage, this.env, thread.store);
+      const { id } = thread.store.thread;
+      if (thread.alarm.isExpired) await thread.deleteExpired();
+      else await thread.alarm.handle();
+      if (!thread.store.has(id)) thread.protocol.leave(id);
     });
-    if (thread_id !== null && !thread.store.exists)
-      thread.protocol.leave(threadNotFound(thread_id));
-    else thread.protocol.wake();
+    thread.protocol.wake();
   }
 
   override async fetch(request: Request): Promise<Response> {

@@ -12,6 +12,8 @@ type Options = {
   followers: Followers;
   isOver: (run_id: string) => boolean;
   isThere: () => boolean;
+  /** The thread of the reader: the object may have another one after a temporary thread. */
+  thread_id: string;
   filter: EventFilter;
   since: number;
   checkAccess: () => Promise<SessionRefusal | null>;
@@ -23,25 +25,23 @@ type Options = {
  */
 export async function* eventStream(options: Options): AsyncGenerator<string, void> {
   const opened_at = Date.now();
-  const { followers, isThere, checkAccess } = options;
+  const { store, thread_id, followers, isThere, checkAccess } = options;
   const isEarly = !isThere();
   const heartbeat = new Heartbeat(SSE_HEARTBEAT);
   while (!isThere()) {
     await followers.changeOfAny(heartbeat.remaining_ms);
     yield heartbeat.frame("");
   }
-  if (isEarly && (await checkAccess())) return;
+  if (isEarly && (!store.has(thread_id) || (await checkAccess()))) return;
   yield* framesOf(options, opened_at + SETTLE_MS);
 }
 
 async function* framesOf(options: Options, settled_at: number): AsyncGenerator<string, void> {
-  const { store, followers, isOver, isThere, filter, since } = options;
+  const { store, thread_id, followers, isOver, isThere, filter, since } = options;
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
   const isAuthorized = recheck(options.checkAccess);
   const heartbeat = new Heartbeat(SSE_HEARTBEAT);
-  if (!store.exists) return;
-  const { id } = store.thread;
-  while (store.has(id)) {
+  while (store.has(thread_id)) {
     const events = reader.next();
     if (events === null) {
       // The last events of a temporary thread are written with its end, which hides it.

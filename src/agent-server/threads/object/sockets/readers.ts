@@ -1,8 +1,9 @@
 import { threadSession } from "../../callbacks.ts";
+import { threadNotFound } from "../../contract/state-answers.ts";
 import type { EventFilter } from "../../events/filter.ts";
 import { type AgentTree, agentStatusOf } from "../../events/namespaces.ts";
 import { RunEvents } from "../../events/run-events.ts";
-import type { EventSession, SessionRefusal } from "../../events/session.ts";
+import type { EventSession } from "../../events/session.ts";
 import { eventStream } from "../readers/event-stream.ts";
 import type { Followers } from "../readers/followers.ts";
 import type { OpenStreams } from "../readers/open-streams.ts";
@@ -35,14 +36,16 @@ export class ProtocolReaders {
   }
 
   /** The thread is gone. */
-  leave(refused: SessionRefusal) {
+  leave(thread_id: string) {
     this.#thread.followers.wake();
-    this.sockets.closeAll(refused);
+    this.sockets.closeAll(thread_id, threadNotFound(thread_id));
   }
 
   stream(filter: EventFilter, since: number, session: EventSession): ReadableStream {
     const checkAccess = () => threadSession(session).checkAccess();
-    return this.#thread.streams.open(eventStream({ ...this.#thread, filter, since, checkAccess }));
+    const { thread_id } = session;
+    const options = { ...this.#thread, thread_id, filter, since, checkAccess };
+    return this.#thread.streams.open(eventStream(options));
   }
 
   /** @returns `tree`: `null` when the run does not exist; `last_event`: the id of the thread's last event */

@@ -15,6 +15,12 @@ export function attachmentOf(socket: WebSocket): Attachment {
   return socket.deserializeAttachment() as Attachment;
 }
 
+/** @returns `false` also for a socket that was refused, which has no attachment */
+export function isOfThread(socket: WebSocket, thread_id: string): boolean {
+  const attachment = socket.deserializeAttachment() as Attachment | null;
+  return attachment?.session.thread_id === thread_id;
+}
+
 /** @returns false when the state is larger than a socket's attachment may be. */
 export function attach(socket: WebSocket, attachment: Attachment): boolean {
   if (sizeOf(attachment) > MAX_ATTACHMENT_BYTES) return false;

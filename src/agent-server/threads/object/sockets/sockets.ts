@@ -8,7 +8,15 @@ import { MAX_COMMAND_CHARACTERS, MAX_SOCKETS, RECHECK_MS } from "../../events/li
 import type { EventSession, SessionRefusal } from "../../events/session.ts";
 import { LogReader } from "../readers/log-reader.ts";
 import { textsOf, upToEnd } from "../readers/replay.ts";
-import { attach, attachmentOf, refuse, send, sendWithin, tooLargeText } from "./socket-io.ts";
+import {
+  attach,
+  attachmentOf,
+  isOfThread,
+  refuse,
+  send,
+  sendWithin,
+  tooLargeText,
+} from "./socket-io.ts";
 import { newSocketState, type SocketState, type WatchedThread } from "./socket-state.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
@@ -64,9 +72,10 @@ export class Sockets {
     }
   }
 
-  /** The thread is gone. */
-  closeAll(refused: SessionRefusal) {
-    for (const socket of this.#thread.ctx.getWebSockets()) refuse(socket, refused);
+  /** The thread is gone. The object may have another one, whose sockets stay open. */
+  closeAll(thread_id: string, refused: SessionRefusal) {
+    for (const socket of this.#thread.ctx.getWebSockets())
+      if (isOfThread(socket, thread_id)) refuse(socket, refused);
   }
 
   /** Echoes the close code, which the client waits for. */
