@@ -14,7 +14,7 @@ const LOOKUPS = { name: "lookup", calls: 60, in_s: 60 };
 /** Limits the directories of threads that a request reads. */
 const MAX_DEPLOYMENTS = 500;
 const AT_ONCE = 20;
-const MAX_METADATA_CHARS = 0;
+const NO_METADATA = { characters: 0, containers: 0 };
 
 /** Names what has an id in the workspace: the caller has only the id, as from a log. */
 export async function lookUp(ctx: Context, id: string): Promise<Lookup> {
@@ -41,7 +41,7 @@ async function findThread(ctx: Context, id: string): Promise<LookupMatch[]> {
   const deployments = await deploymentIds(ctx, MAX_DEPLOYMENTS);
   const found = await mapConcurrent(deployments, AT_ONCE, async (deployment_id) => {
     const query = { ids: [id], limit: 1 };
-    const threads = await findThreads(ctx, { deployment_id }, query, MAX_METADATA_CHARS);
+    const threads = await findThreads(ctx, { deployment_id }, query, NO_METADATA);
     const isFound = threads !== null && threads.length > 0;
     return isFound && (await isAgentReadable(ctx, deployment_id)) ? deployment_id : null;
   });

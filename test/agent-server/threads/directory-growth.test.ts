@@ -32,7 +32,7 @@ afterEach(() => {
 });
 
 const ctx = systemContext("w");
-const MAX_CHARACTERS = 1_000_000;
+const MAX_SIZE = { characters: 1_000_000, containers: 1000 };
 
 /** A directory whose objects have few threads. `publish` does what the object of a thread does. */
 function smallDirectory(max_threads: number) {
@@ -48,7 +48,7 @@ function smallDirectory(max_threads: number) {
     throw new Error("No object takes the thread");
   };
   const find = async (query: Partial<DirectoryQuery> = {}) =>
-    (await findThreads(ctx, { deployment_id }, { limit: 100, ...query }, MAX_CHARACTERS)) ?? [];
+    (await findThreads(ctx, { deployment_id }, { limit: 100, ...query }, MAX_SIZE)) ?? [];
   const idsOf = async (query?: Partial<DirectoryQuery>) =>
     (await find(query)).map(({ thread_id }) => thread_id);
   return { deployment_id, publish, find, idsOf };

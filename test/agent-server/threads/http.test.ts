@@ -106,6 +106,18 @@ test("lists of runs and threads with more than a million objects and lists are r
   expect((await post("/threads/search", { metadata, limit: 2 })).status).toBe(200);
   const threads = await post("/threads/search", { metadata, limit: 3 });
   expect([threads.status, await threads.text()]).toEqual(refused);
+
+  const kind = "lists in metadata";
+  const lists = new Array(40_000).fill([]);
+  for (let n = 0; n < 26; n++) {
+    expect((await post("/threads", { metadata: { kind, lists } })).status).toBe(200);
+  }
+  for (const select of [["metadata"], undefined]) {
+    const search = { metadata: { kind }, select };
+    expect((await post("/threads/search", { ...search, limit: 20 })).status).toBe(200);
+    const all = await post("/threads/search", { ...search, limit: 26 });
+    expect([all.status, await all.text()]).toEqual(refused);
+  }
 }, 60_000);
 
 /** Sets the values as a graph could have left them. */

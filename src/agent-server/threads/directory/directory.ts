@@ -1,6 +1,7 @@
 import type { Context } from "../../../shared/context.ts";
 import { ROOT } from "../../../shared/storage/slots.ts";
 import { knownGeneration, learnGeneration } from "../contract/directory-slots.ts";
+import { isLarger, type JsonSize, jsonSizeOf } from "../contract/json-text.ts";
 import type { StatusCounts } from "./counts.ts";
 import { firstPage, mergePages, type SlotRow } from "./pages.ts";
 import { flushEntries } from "./publication.ts";
@@ -30,29 +31,52 @@ export async function someThreadsOf(
 
 /**
  * Returns matching threads, one more than a page has.
- * @returns `null` when their metadata has more characters than allowed
+ * @returns `null` when their metadata is larger than allowed: all of it is parsed
  */
 export async function findThreads(
   ctx: Context,
   { deployment_id }: DeploymentRef,
   query: DirectoryQuery,
-  max_characters: number,
+  max_size: JsonSize,
 ) {
   await flushEntries(ctx.env);
   const reader = { env: ctx.env, deployment_id, workspace_id: ctx.caller.workspace_id };
   const page = { ...query, limit: query.limit + 1 };
   const found =
-    (await findInRoot(reader, page, max_characters)) ??
-    (await findInAll(reader, page, max_characters));
+    (await findInRoot(reader, page, max_size)) ?? (await findInAll(reader, page, max_size));
   return found === "too_large" ? null : found.map(toThread);
 }
 
 /** @returns `null` when the directory has more objects */
-async function findInRoot(reader: Reader, query: DirectoryQuery, max_characters: number) {
+async function findInRoot(reader: Reader, query: DirectoryQuery, max_size: JsonSize) {
   const { deployment_id } = reader;
   if (knownGeneration(deployment_id) > 0) return null;
-  const found = await findInSlot(reader, ROOT, query, max_characters);
+  const found = await findInSlot(reader, ROOT, query, max_size);
   return knownGeneration(deployment_id) > 0 ? null : found;
+}
+
+class Room {
+  #left: JsonSize;
+
+  constructor(size: JsonSize) {
+    this.#left = size;
+  }
+
+  get left(): JsonSize {
+    return this.#left;
+  }
+
+  /** @returns `false` when the texts do not fit */
+  take(texts: (string | null)[]): boolean {
+    const { characters, containers } = this.#left;
+    const size = jsonSizeOf(...texts.filter((text) => text !== null));
+    if (isLarger(size, this.#left)) return false;
+    this.#left = {
+      characters: characters - size.characters,
+      containers: containers - size.containers,
+    };
+    return true;
+  }
 }
 
 /** An answer may be cut by its characters. */
@@ -60,11 +84,11 @@ async function findInSlot(
   { env, deployment_id, workspace_id }: Reader,
   slot: number,
   { limit, offset = 0, ...query }: DirectoryQuery,
-  max_characters: number,
+  max_size: JsonSize,
 ): Promise<SlotRow[] | "too_large"> {
   const found: SlotRow[] = [];
-  let left = max_characters;
-  for (let isCut = true; isCut && left >= 0; ) {
+  const room = new Room(max_size);
+  for (let isCut = true; isCut; ) {
     const page = await directoryObject(env, deployment_id, slot).find(workspace_id, {
       ...query,
       limit: limit - found.length,
@@ -72,14 +96,14 @@ async function findInSlot(
     });
     learnGeneration(deployment_id, page.generation);
     found.push(...page.rows.map((row) => ({ ...row, slot })));
-    for (const { metadata } of page.rows) left -= metadata?.length ?? 0;
+    if (!room.take(page.rows.map(({ metadata }) => metadata))) return "too_large";
     isCut = page.isCut;
   }
-  return left < 0 ? "too_large" : found;
+  return found;
 }
 
 /** Merges the rows of all objects, and then reads the metadata of those that are found. */
-async function findInAll(reader: Reader, query: DirectoryQuery, max_characters: number) {
+async function findInAll(reader: Reader, query: DirectoryQuery, max_size: JsonSize) {
   const { env, deployment_id, workspace_id } = reader;
   const pages = await readDirectory(env, deployment_id, async (directory, slot) => {
     const page = await directory.find(workspace_id, firstPage(query));
@@ -89,26 +113,24 @@ async function findInAll(reader: Reader, query: DirectoryQuery, max_characters: 
     const page = await directoryObject(env, deployment_id, slot).find(workspace_id, next);
     return { ...page, slot };
   });
-  return query.with_metadata ? withMetadata(reader, query, found, max_characters) : found;
+  return query.with_metadata ? withMetadata(reader, query, found, max_size) : found;
 }
 
 async function withMetadata(
   reader: Reader,
   { filters = null }: DirectoryQuery,
   found: SlotRow[],
-  max_characters: number,
+  max_size: JsonSize,
 ): Promise<SlotRow[] | "too_large"> {
   const texts = new Map<string, string | null>();
-  let left = max_characters;
+  const room = new Room(max_size);
   for (const [slot, rows] of Map.groupBy(found, (row) => row.slot)) {
     const ids = rows.map(({ thread_id }) => thread_id);
     const query = { ids, filters, with_metadata: true, limit: ids.length };
-    const read = await findInSlot(reader, slot, query, left);
+    const read = await findInSlot(reader, slot, query, room.left);
     if (read === "too_large") return read;
-    for (const { thread_id, metadata } of read) {
-      texts.set(thread_id, metadata);
-      left -= metadata?.length ?? 0;
-    }
+    room.take(read.map(({ metadata }) => metadata));
+    for (const { thread_id, metadata } of read) texts.set(thread_id, metadata);
   }
   // A thread that was deleted or hidden since has no metadata.
   return found.flatMap((row) => {

@@ -58,12 +58,7 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
     recent_runs === 0 &&
     select.every((name) => DIRECTORY_FIELDS.includes(name));
   const with_metadata = isInDirectory && select.includes("metadata");
-  const found = await findThreads(
-    ctx,
-    agent,
-    { ...query, filters, with_metadata },
-    MAX_LIST.characters,
-  );
+  const found = await findThreads(ctx, agent, { ...query, filters, with_metadata }, MAX_LIST);
   if (found === null) throw tooMuchFound();
   const { rows, headers } = toPage(found, query);
   if (isInDirectory) return { rows: rows.map((row) => pickFields(row, select)), headers };

@@ -118,7 +118,8 @@ export class StoredThread {
 
   /** Size of the texts that a record parses. */
   get recordSize(): JsonSize {
-    return jsonSizeOf(this.valuesText() ?? "", this.#interruptsText());
+    const { metadata, config } = this.#row.get();
+    return jsonSizeOf(this.valuesText() ?? "", this.#interruptsText(), metadata, config);
   }
 
   /** @returns JSON text, `null` before the first state */
