@@ -29,7 +29,10 @@ function isScalar(value: unknown): value is string | number | boolean | null {
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (typeof value !== "object" || value === null) return false;
+  // An instance of a class, such as a Map, may have no entries: its filter would match everything.
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
 }
 
 function kindOf(value: unknown): string {
