@@ -54,3 +54,15 @@ test("a thread remembers the values of few places, and stores those of others wh
     expect(share("values")).toBeGreaterThan(40_000);
   });
 });
+
+test("a value that shrinks leaves none of its parts", async () => {
+  const stub = env.THREADS.getByName(crypto.randomUUID());
+  await runInDurableObject(stub, (_, { storage }) => {
+    const parts = new Parts(threadTables(storage.sql));
+    const large = "x".repeat(1024 * 1024);
+    expect(parts.replace("values", large)).toBeNull();
+    expect(parts.text("values", null)).toBe(large);
+    expect(parts.replace("values", "small")).toBe("small");
+    expect(parts.sizeOf("values")).toBe(0);
+  });
+});

@@ -53,7 +53,7 @@ export class PendingWrites {
     this.#tables.create("writes");
     const toRow = ({ ns, checkpoint_id, task_id, path, idx, channel, type, data }: NewWrite) => {
       const name = writeName(ns, checkpoint_id, task_id, idx);
-      const column = this.#parts.put(name, data);
+      const column = idx < 0 ? this.#parts.replace(name, data) : this.#parts.put(name, data);
       return [ns, checkpoint_id, task_id, path, idx, run_id, channel, type, column];
     };
     const special = writes.filter(({ idx }) => idx < 0);

@@ -13,7 +13,7 @@ class NotJson extends Error {}
 
 /**
  * Finds the values of at least `min` characters in a JSON text, in order. Of an object with large fields it finds
- * these fields. Returns none for other texts than JSON.
+ * these fields. Returns none when it cannot follow the structure of a text, which it does not validate.
  */
 export function largeValues(text: string, min: number): LargeValue[] {
   try {

@@ -23,6 +23,12 @@ export class Parts {
     return null;
   }
 
+  /** Stores data like \`put\`, in place of larger data that may be stored in parts. */
+  replace<T extends string | Uint8Array>(name: string, data: T): T | null {
+    this.delete(name);
+    return this.put(name, data);
+  }
+
   /** Stores data of any size under a new name. */
   insert(name: string, data: string | Uint8Array) {
     const whole: Uint8Array = typeof data === "string" ? new TextEncoder().encode(data) : data;

@@ -6,7 +6,7 @@ import { messageOf } from "../storage/outcomes.ts";
  * workspace share a process on one machine.
  */
 
-/** Maximum wait for another run in quarantine: a run that ends its isolate does so soon. */
+/** Time for which a run in quarantine keeps others out: a run that ends its isolate does so soon: a run that ends its isolate does so soon. */
 const TURN_MS = 60_000;
 /** Maximum wait for a turn. A single run may have caused the loss of many others. */
 const MAX_WAIT_MS = 60_000;
@@ -18,7 +18,7 @@ const STAY_TTL_MS = 2 * 60 * 60 * 1000;
 type Stay = { since: number; wasAlone: boolean };
 const stays = new Map<string, Map<string, Stay>>();
 
-/** The isolate ended while no other run of its workspace was in quarantine. */
+/** The work failed, for whatever reason, while no other run of its workspace was in quarantine. */
 export class LostAloneError extends Error {
   override name = "LostAloneError";
 }

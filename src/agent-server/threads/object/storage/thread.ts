@@ -93,7 +93,7 @@ export class StoredThread {
   }
 
   #putInterrupts(text: string): string {
-    return this.#parts.put(INTERRUPTS, text) ?? IN_PARTS;
+    return this.#parts.replace(INTERRUPTS, text) ?? IN_PARTS;
   }
 
   record(): ThreadRecord {
@@ -180,7 +180,7 @@ export class StoredThread {
     });
     if (values === null) return;
     this.#row.change({
-      values: this.#parts.put(VALUES, values),
+      values: this.#parts.replace(VALUES, values),
       state_updated_at: new Date().toISOString(),
     });
   }
@@ -244,7 +244,7 @@ export class StoredThread {
     this.#row.change({ status, is_stopped, error: error && JSON.stringify(error) });
     if (!summary) return;
     this.#row.change({
-      values: this.#parts.put(VALUES, summary.values),
+      values: this.#parts.replace(VALUES, summary.values),
       interrupts: this.#putInterrupts(summary.interrupts),
       state_updated_at: new Date().toISOString(),
     });
