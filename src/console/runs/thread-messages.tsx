@@ -18,10 +18,9 @@ type Props = {
 /** A conversation when the state has messages, else the state. */
 export function ThreadMessages({ view, agent, at, empty }: Props) {
   const all = messagesNow(view);
-  if (all === null)
-    return <PlainState values={at === undefined ? view.values : at} empty={empty} />;
-  const chosen = at === undefined ? null : messagesOf(at);
-  if (chosen !== null) return <Conversation agent={agent} {...withLater(chosen, all)} />;
+  if (at !== undefined)
+    return <MessagesAt values={at} all={all ?? []} agent={agent} empty={empty} />;
+  if (all === null) return <PlainState values={view.values} empty={empty} />;
   if (all.length === 0) return empty;
   const hasUnsaved = all.length > (messagesOf(view.values)?.length ?? 0);
   return (
@@ -36,6 +35,14 @@ export function ThreadMessages({ view, agent, at, empty }: Props) {
       )}
     </>
   );
+}
+
+type AtProps = { values: unknown; all: unknown[]; agent: string; empty: ReactNode };
+
+function MessagesAt({ values, all, agent, empty }: AtProps) {
+  const messages = messagesOf(values);
+  if (messages === null) return <PlainState values={values} empty={empty} />;
+  return <Conversation agent={agent} {...withLater(messages, all)} />;
 }
 
 /** A stopped run leaves words that no step has stored. */
@@ -53,10 +60,13 @@ function messagesNow(view: ThreadView): unknown[] | null {
   return withStreamed(messages ?? [], stream.live);
 }
 
-/** Messages of a checkpoint, then those that came later on the same line. */
+/** Messages of a checkpoint, then those that came later. Those of another branch answer other messages. */
 function withLater(chosen: unknown[], all: unknown[]) {
   const ids = new Set(chosen.map(idOf));
-  const later = all.slice(chosen.length).filter((message) => !ids.has(idOf(message)));
+  const isSameBranch = chosen.every((message, n) => idOf(message) === idOf(all[n]));
+  const later = isSameBranch
+    ? all.slice(chosen.length).filter((message) => !ids.has(idOf(message)))
+    : [];
   const until = toConversation(chosen).length;
   return { messages: toConversation([...chosen, ...later]), until };
 }
