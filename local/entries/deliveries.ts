@@ -23,7 +23,10 @@ export async function consumeInBackground(
   for (const message of batch.messages) ctx.waitUntil(consume(batch, message, env));
 }
 
-/** The sweep sends a message again that was lost with the process, the next build that of a prebuild. */
+/**
+ * Retries like the platform. A message that was lost with the process comes again: the sweep sends it, or, for a prebuild,
+ * the next build.
+ */
 async function consume(
   batch: MessageBatch<QueueMessage>,
   { id, timestamp, body }: Message<QueueMessage>,

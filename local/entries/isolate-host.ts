@@ -42,6 +42,7 @@ export class Isolate extends WorkerEntrypoint<HostEnv, IsolateCall> {
       const readCode = () => backend(this.env, props.ref).readCode(props.ref.secrets_version);
       return await work(openIsolate(this.env.LOADER, props, readCode));
     } catch (error) {
+      // Does nothing when the isolate has loaded: then the error is the agent's.
       abandonFailedLoad(props.ref);
       throw error;
     }
@@ -60,6 +61,7 @@ export class AgentTail extends WorkerEntrypoint<HostEnv, TailProps> {
     if (lines.length > 0) await backend(this.env, this.ctx.props).appendLines(lines);
   }
 
+  /** Lines of a call that still runs. \`tail\` receives them again at its end. */
   async early(lines: ReceivedLine[]): Promise<void> {
     await backend(this.env, this.ctx.props).early(lines);
   }

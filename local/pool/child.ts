@@ -19,7 +19,7 @@ export type Limits = {
   label: "agent" | "build";
   /** Heap of each isolate, which V8 enforces: it ends the process. */
   heap_mb: number | null;
-  /** Resident memory, which the pool reads ten times a second. */
+  /** Resident memory, which the guard reads ten times a second on Linux, elsewhere once. */
   rss_bytes: number;
   /** Data segments, of which V8 reserves 512 MB. The kernel enforces it, however fast a process grows. */
   data_bytes: number;
@@ -50,7 +50,7 @@ export class Child {
   readonly exited: Promise<void>;
   /** At the last look. */
   rss_bytes = 0;
-  /** Close to its memory limit. */
+  /** Over half of its memory limit, at the last look: the pool replaces it. */
   isFull = false;
   #stderr = "";
   #isAlive = true;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 type ProcessConfig = {
   /** The folder of the script's modules, which the configuration is written to. */
   folder: string;
-  /** Cap'n Proto text, like all that follows. */
+  /** Cap'n Proto text, like `bindings` and `services`. The other fields are plain. */
   modules: string;
   compatibility_date: string;
   bindings: string[];
@@ -27,6 +27,7 @@ const NETWORKS = {
 } as const;
 
 export const DEBUG_PORT = '(name = "DEBUG_PORT", workerdDebugPort = void)';
+/** How `Egress` reaches the hosts of EGRESS_AGENT_HOSTS, which may be private. */
 export const LISTED_HOSTS = '(name = "LISTED_HOSTS", service = "any-network")';
 export const LOADER = '(name = "LOADER", workerLoader = ())';
 
@@ -81,7 +82,7 @@ async function readCertificates(): Promise<string[]> {
   return text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
 }
 
-/** Every byte that is more than a letter is escaped. */
+/** All bytes are escaped but printable ASCII other than `"` and `\`. */
 function quote(text: string): string {
   const bytes = Buffer.from(text).toString("latin1");
   const escaped = bytes.replace(

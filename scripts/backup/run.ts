@@ -43,7 +43,7 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
   try {
     const made = await writeBackup({ ...options, dir }, isRunning, { tenant_id, region });
     const { bucket, codec, keep = null } = options;
-    // Another backup counts on the chunks that it finds.
+    // Before the claim ends: another backup would count on chunks that are deleted here.
     const deleted = keep === null ? null : await deleteOld(bucket, codec, keep);
     return { ...made, deleted };
   } finally {
@@ -57,7 +57,7 @@ type Origin = { tenant_id: string; region: StackState["region"] };
 async function writeBackup(
   { dir, bucket, codec, max_pause_ms, print }: BackupOptions,
   isRunning: boolean,
-  { tenant_id: installation, region = undefined }: Origin,
+  { tenant_id: installation, region }: Origin,
 ): Promise<Omit<BackupResult, "deleted">> {
   const stored = new Set((await bucket.list("chunks/")).map((name) => name.slice(-64)));
   const last = await lastManifest(bucket, codec, installation);

@@ -7,7 +7,7 @@ const compress = promisify(gzip);
 
 const FILES = { "swagger-ui-bundle.js": "viewer.js.bin", "swagger-ui.css": "viewer.css.bin" };
 
-/** The page of /docs, gzipped as it is served. */
+/** Writes the script and the style sheet of the page at /docs, gzipped as they are served. */
 export async function buildViewer(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true });
   for (const [source, target] of Object.entries(FILES)) {

@@ -56,7 +56,7 @@ function createNote(): Note {
   return Object.assign(note, { token: writeToken, step });
 }
 
-/** Wraps at the width of the story, however the pieces of the text fall. */
+/** Starts a new line before a piece that would pass the width of the story. A piece itself is not broken. */
 function writeToken(text: string): void {
   const margin = INDENT + " ".repeat(LABEL_WIDTH);
   if (column > 0 && column + text.length > WIDTH + INDENT.length) endLine();

@@ -8,7 +8,7 @@ import type { RunsQueryRequest } from "../query/query-schema.ts";
 import { type PartitionRange, partitionsInScope } from "../query/scope.ts";
 import type { RunsQuery } from "../reads/query.ts";
 
-/** Limit of Workers: 1000 subrequests. */
+/** Bounds the subrequests and the memory of a request. */
 const MAX_PARTITIONS = 900;
 const AT_ONCE = 25;
 
@@ -21,7 +21,7 @@ export async function* queryPartitions<T>(
   const plan = toPlan({ ...input, select: [], limit: 1 });
   const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
   if (groups.flat().length > MAX_PARTITIONS) {
-    const text = `the runs span more than ${MAX_PARTITIONS} days; send a later start_time`;
+    const text = `the runs are in more than ${MAX_PARTITIONS} partitions, which are days of a project: send a later start_time or fewer projects`;
     throw invalid(["body", "start_time"], text);
   }
   for (const group of inSteps(groups, plan)) {

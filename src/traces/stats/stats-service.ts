@@ -63,7 +63,7 @@ export type CountedRuns = {
   facets: Facet[];
 };
 
-/** Adds partition after partition, so that memory does not grow with the runs. */
+/** Adds partition after partition: a partition returns totals, and never its runs. */
 export async function countRuns(
   ctx: Context,
   input: Omit<RunsQueryRequest, "limit">,

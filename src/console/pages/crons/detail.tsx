@@ -111,6 +111,7 @@ function DeleteCron({ path, one, onClose }: DeleteProps) {
   const { mutateAsync } = useApiChange({
     method: "DELETE",
     path: one,
+    // Only the list: reads of the deleted cron that are open, such as its firings, would be refused.
     invalidates: [under(path)`/search`],
   });
   return (

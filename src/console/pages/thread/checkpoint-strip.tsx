@@ -17,7 +17,7 @@ type Props = {
   runs: RunItem[];
   isWaiting: boolean;
   onChoose: (id: string | undefined) => void;
-  /** Runs from the chosen checkpoint; absent for viewers. */
+  /** Runs from the chosen checkpoint; absent for viewers, for now, and for a thread without a run. */
   onFork: (() => void) | undefined;
   isForking: boolean;
 };
@@ -44,12 +44,7 @@ export function CheckpointStrip({ view, runs, isWaiting, onChoose, onFork, isFor
             </button>
           )}
           {onFork && (
-            <button
-              type="button"
-              className={`btn sm ${chosen === null ? "ghost" : "pri"}`}
-              disabled={isForking}
-              onClick={onFork}
-            >
+            <button type="button" className="btn sm pri" disabled={isForking} onClick={onFork}>
               <Icon name="fork" small /> Fork from here
             </button>
           )}

@@ -10,7 +10,7 @@ type Props = {
   draw?: (text: string) => ReactNode;
 };
 
-/** Text of users and agents, never markup. A long one is cut, with its length in words. */
+/** Text of users and agents, never markup. A long one is cut, before a button that names its characters and shows all. */
 export function LongText({ text, max = MAX_SHOWN, draw = itself }: Props) {
   const [isWhole, setWhole] = useState(false);
   if (text.length <= max || isWhole) return <>{draw(text)}</>;

@@ -32,7 +32,7 @@ export class TypeBudget {
     return this.#left[counted];
   }
 
-  /** Returns false when the limit is reached; the amount is spent in either case. */
+  /** Returns false when the limit is exceeded; the amount is spent in either case; the amount is spent in either case. */
   spend(counted: Counted, amount: number): boolean {
     this.#left[counted] -= amount;
     return this.#left[counted] >= 0 || this.exceed();

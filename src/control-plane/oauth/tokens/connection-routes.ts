@@ -34,7 +34,10 @@ const create = operation(
     responses: {
       201: json(Connection, "Connected"),
       404: json(ErrorDetail, "The caller has no such token"),
-      409: json(ErrorDetail, "The token is connected to the agent"),
+      409: json(
+        ErrorDetail,
+        "The token is connected to the agent, or has its limit of connections",
+      ),
     },
   },
 );

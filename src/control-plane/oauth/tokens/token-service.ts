@@ -19,7 +19,7 @@ import {
 
 export type TokenRow = typeof oauth_tokens.$inferSelect;
 
-/** Returns the access token from its object and records a refresh in the directory. */
+/** Returns the access token from its object, and records a refresh in the token's row. */
 export async function readToken(
   env: Env,
   db: Database,
@@ -66,6 +66,7 @@ export async function hasToken(ctx: Context, provider_id: string): Promise<Token
   return { has_token: rows.length > 0 };
 }
 
+/** Needs no right to write, as the deletions below: the token is the caller's own. */
 export async function updateTokenMetadata(
   ctx: Context,
   token_id: string,

@@ -3,8 +3,8 @@ import type { RUN_TYPES } from "../../ingest/ingest-schema.ts";
 export type RunType = (typeof RUN_TYPES)[number];
 
 /**
- * Field of a run: a column, a payload, or a key below `metadata`, `invocation_params` or `usage`.
- * The texts of payloads, lists and `usage` are parsed when they are JSON.
+ * Field of a run: a column, its project, a payload, or a key below a payload, `metadata`, `invocation_params` or `usage`.
+ * A text that is a JSON object or list is parsed, but not in `name`, `project`, `project_id`, `tags` and below `metadata`.
  */
 export type RunField =
   | "name"
@@ -30,7 +30,7 @@ export type RunListField =
   | "outputs.documents"
   | "invocation_params.tools";
 
-/** Published names of attributes, as data. The first convention that names a field wins. */
+/** Published names of attributes, as data. The first convention that names a field wins, but a key of `prefixes` always does. */
 export type Convention = {
   /** Fields by attribute. */
   fields: Record<string, RunField>;

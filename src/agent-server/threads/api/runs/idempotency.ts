@@ -58,5 +58,7 @@ export function toKeyedRun(ctx: Context, target: RunTarget, input: RunCreate): K
 
 function toId(digest: string, msecs: number): string {
   const random = decodeBytes(digest, "hex").slice(0, 16);
-  return v7({ msecs, random, seq: new DataView(random.buffer).getUint32(0) >>> 1 });
+  // Without `seq`, v7 takes fewer random bits. Ids stay the same only while this does.
+  const seq = new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1;
+  return v7({ msecs, random, seq });
 }
