@@ -61,8 +61,8 @@ export class ChangeFeed {
     const isPolling = max_age_ms > 0 && isWithin(now, this.#pollingSince, DEADLINE_MS);
     // After a pause, a poll that is under way confirms nothing yet.
     if (isPolling && isWithin(now, this.#confirmedAt, max_age_ms + POLLING_MS)) return true;
-    // In an outage, a poll that is under way decides for the requests beside it.
-    const isWaiting = isPolling && this.#outageBeganAt !== null;
+    // After a failure, a poll that is under way decides for the requests beside it.
+    const isWaiting = isPolling && this.#failedAt > this.#confirmedAt;
     if (isWaiting || isWithin(now, this.#failedAt, RETRY_MS)) return false;
     this.#pollingSince = now;
     try {
