@@ -15,7 +15,7 @@ test.each([
   ["a date", new Date(0)],
   ["an instance of a class", new (class Filter {})()],
   ["a list", [{ owner: "anna" }]],
-])("%s is no filter: its entries would match everything", (_, result) => {
+])("%s is refused as a filter: its entries would match everything", (_, result) => {
   expect(() => toFilters(result)).toThrow("a filter is an object");
   expect(() => toFilters({ owner: result })).toThrow('its filter "owner"');
 });
