@@ -16,6 +16,31 @@ export function isLarger(size: JsonSize, limit: JsonSize): boolean {
   return size.characters > limit.characters || size.containers > limit.containers;
 }
 
+/** Room for the JSON texts of an answer, which is in memory as a whole. */
+export class JsonRoom {
+  #left: JsonSize;
+
+  constructor(size: JsonSize) {
+    this.#left = size;
+  }
+
+  get left(): JsonSize {
+    return this.#left;
+  }
+
+  /** @returns `false` when the texts do not fit: nothing is taken then */
+  take(...texts: string[]): boolean {
+    const { characters, containers } = jsonSizeOf(...texts);
+    const { left } = this;
+    if (isLarger({ characters, containers }, left)) return false;
+    this.#left = {
+      characters: left.characters - characters,
+      containers: left.containers - containers,
+    };
+    return true;
+  }
+}
+
 /**
  * Whether it is JSON text of at most so many objects and lists. Brackets within strings count too: each may become
  * an object of many times its size.

@@ -1,7 +1,7 @@
 import type { Context } from "../../../shared/context.ts";
 import { ROOT } from "../../../shared/storage/slots.ts";
 import { knownGeneration, learnGeneration } from "../contract/directory-slots.ts";
-import { isLarger, type JsonSize, jsonSizeOf } from "../contract/json-text.ts";
+import { JsonRoom, type JsonSize } from "../contract/json-text.ts";
 import type { StatusCounts } from "./counts.ts";
 import { firstPage, mergePages, type SlotRow } from "./pages.ts";
 import { flushEntries } from "./publication.ts";
@@ -55,30 +55,6 @@ async function findInRoot(reader: Reader, query: DirectoryQuery, max_size: JsonS
   return knownGeneration(deployment_id) > 0 ? null : found;
 }
 
-class Room {
-  #left: JsonSize;
-
-  constructor(size: JsonSize) {
-    this.#left = size;
-  }
-
-  get left(): JsonSize {
-    return this.#left;
-  }
-
-  /** @returns `false` when the texts do not fit */
-  take(texts: (string | null)[]): boolean {
-    const { characters, containers } = this.#left;
-    const size = jsonSizeOf(...texts.filter((text) => text !== null));
-    if (isLarger(size, this.#left)) return false;
-    this.#left = {
-      characters: characters - size.characters,
-      containers: containers - size.containers,
-    };
-    return true;
-  }
-}
-
 /** An answer may be cut by its characters. */
 async function findInSlot(
   { env, deployment_id, workspace_id }: Reader,
@@ -87,7 +63,7 @@ async function findInSlot(
   max_size: JsonSize,
 ): Promise<SlotRow[] | "too_large"> {
   const found: SlotRow[] = [];
-  const room = new Room(max_size);
+  const room = new JsonRoom(max_size);
   for (let isCut = true; isCut; ) {
     const page = await directoryObject(env, deployment_id, slot).find(workspace_id, {
       ...query,
@@ -96,7 +72,7 @@ async function findInSlot(
     });
     learnGeneration(deployment_id, page.generation);
     found.push(...page.rows.map((row) => ({ ...row, slot })));
-    if (!room.take(page.rows.map(({ metadata }) => metadata))) return "too_large";
+    if (!room.take(...metadataOf(page.rows))) return "too_large";
     isCut = page.isCut;
   }
   return found;
@@ -123,13 +99,13 @@ async function withMetadata(
   max_size: JsonSize,
 ): Promise<SlotRow[] | "too_large"> {
   const texts = new Map<string, string | null>();
-  const room = new Room(max_size);
+  const room = new JsonRoom(max_size);
   for (const [slot, rows] of Map.groupBy(found, (row) => row.slot)) {
     const ids = rows.map(({ thread_id }) => thread_id);
     const query = { ids, filters, with_metadata: true, limit: ids.length };
     const read = await findInSlot(reader, slot, query, room.left);
     if (read === "too_large") return read;
-    room.take(read.map(({ metadata }) => metadata));
+    room.take(...metadataOf(read));
     for (const { thread_id, metadata } of read) texts.set(thread_id, metadata);
   }
   // A thread that was deleted or hidden since has no metadata.
@@ -137,6 +113,10 @@ async function withMetadata(
     const metadata = texts.get(row.thread_id);
     return metadata === undefined ? [] : [{ ...row, metadata }];
   });
+}
+
+function metadataOf(rows: readonly { metadata: string | null }[]): string[] {
+  return rows.flatMap(({ metadata }) => metadata ?? []);
 }
 
 function toThread({ id: _i, slot: _s, metadata, ...row }: SlotRow) {

@@ -5,7 +5,7 @@ import { chunks, mapConcurrent } from "../../../../shared/work/chunks.ts";
 import { watchedStream } from "../../../../shared/work/watched-stream.ts";
 import { authorize, openAgent } from "../../../access/service.ts";
 import { extract } from "../../contract/extract.ts";
-import { isLarger, type JsonSize, jsonSizeOf } from "../../contract/json-text.ts";
+import { JsonRoom, type JsonSize } from "../../contract/json-text.ts";
 import { Thread } from "../../contract/requests/schema.ts";
 import type {
   ThreadCount,
@@ -75,23 +75,20 @@ type Read<R> = (row: R, size: JsonSize) => ReturnType<ThreadCalls["getThreadWith
 /** Reads large threads one by one, until the response reaches its limit. */
 async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
   const found: ReturnType<typeof toFound>[] = [];
-  const left = { ...MAX_LIST };
+  const room = new JsonRoom(MAX_LIST);
   const add = (read: Awaited<ReturnType<Read<R>>>) => {
     if (isTooLarge(read)) throw tooMuchFound();
     if (!read.ok) return;
     const recent = query.recent_runs && { recent_runs: read.recent_runs };
     const shown = { ...toFound(Thread.parse(read.thread), query), ...recent };
-    const size = jsonSizeOf(JSON.stringify(shown));
-    if (isLarger(size, left)) throw tooMuchFound();
-    left.characters -= size.characters;
-    left.containers -= size.containers;
+    if (!room.take(JSON.stringify(shown))) throw tooMuchFound();
     found.push(shown);
   };
   for (const some of chunks(rows, AT_ONCE)) {
     const reads = await Promise.all(
       some.map(async (row) => ({ row, first: await read(row, SHARE) })),
     );
-    for (const { row, first } of reads) add(isTooLarge(first) ? await read(row, left) : first);
+    for (const { row, first } of reads) add(isTooLarge(first) ? await read(row, room.left) : first);
   }
   return found;
 }
