@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { resealRows } from "../../shared/crypto/rotation.ts";
+import { isInTurn } from "../../shared/storage/sql.ts";
 import { ownerOf } from "../destinations/service.ts";
 import { RESEND_AFTER_MS } from "../limits.ts";
 import { sendExports, sendFiles } from "../messages.ts";
@@ -24,16 +25,13 @@ export async function sweepExports(env: Env, now: Date): Promise<void> {
     .update(bulk_exports)
     .set({ sent_at: at })
     .where(
-      sql`${bulk_exports.id} in (
-        select id from (
-          select id, sent_at, row_number() over (partition by workspace_id order by sent_at) as turn
-          from bulk_exports
-          where (status in ('CREATED', 'RUNNING') or (cleaned_at is null and finished_at is not null))
-            and status <> 'INTERVAL_SCHEDULED' and sent_at <= ${before(now)}
-            and (next_attempt_at is null or next_attempt_at <= ${at})
-        )
-        order by turn, sent_at limit ${EXPORTS}
-      )`,
+      isInTurn(bulk_exports, {
+        where: sql`(status in ('CREATED', 'RUNNING') or (cleaned_at is null and finished_at is not null))
+          and status <> 'INTERVAL_SCHEDULED' and sent_at <= ${before(now)}
+          and (next_attempt_at is null or next_attempt_at <= ${at})`,
+        by: bulk_exports.sent_at,
+        limit: EXPORTS,
+      }),
     )
     .returning({ id: bulk_exports.id });
   await sendExports(
@@ -49,17 +47,14 @@ export async function sweepFiles(env: Env, now: Date): Promise<void> {
     .update(bulk_export_files)
     .set({ sent_at: at })
     .where(
-      sql`${bulk_export_files.id} in (
-        select id from (
-          select id, sent_at, row_number() over (partition by workspace_id order by sent_at) as turn
-          from bulk_export_files
-          where status in ('WAITING', 'RUNNING') and sent_at <= ${before(now)}
-            and (lease_expires_at is null or lease_expires_at <= ${at})
-            and (next_attempt_at is null or next_attempt_at <= ${at})
-            and exists (select 1 from ${bulk_exports} e where e.id = bulk_export_id and e.status = 'RUNNING')
-        )
-        order by turn, sent_at limit ${FILES}
-      )`,
+      isInTurn(bulk_export_files, {
+        where: sql`status in ('WAITING', 'RUNNING') and sent_at <= ${before(now)}
+          and (lease_expires_at is null or lease_expires_at <= ${at})
+          and (next_attempt_at is null or next_attempt_at <= ${at})
+          and exists (select 1 from ${bulk_exports} e where e.id = bulk_export_id and e.status = 'RUNNING')`,
+        by: bulk_export_files.sent_at,
+        limit: FILES,
+      }),
     )
     .returning({ id: bulk_export_files.id });
   await sendFiles(
