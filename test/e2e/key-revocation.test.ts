@@ -97,6 +97,8 @@ test("a revoked key ends its streams, sockets, crons and queued runs, and those 
   expect((await request("DELETE", `/api/v1/api-key/${own.id}`)).status).toBe(200);
   expect(await Promise.all([stream.ended, socket.ended])).toEqual(["ended", 4401]);
   expect(await within(others, 5000)).toBe("open");
+  const statuses = (await runs.list(busy)).map(({ status }) => status).sort();
+  expect(statuses).toEqual(["pending", "running"]);
 
   await runs.cancel(busy, blocker.run_id);
   const over = await until(

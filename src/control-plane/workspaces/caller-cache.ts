@@ -1,3 +1,4 @@
+import { changeFeed } from "../../shared/changes/change-feed.ts";
 import { RecordCache } from "../../shared/changes/record-cache.ts";
 import type { Caller } from "../../shared/context.ts";
 import type { AppError } from "../../shared/errors.ts";
@@ -40,6 +41,7 @@ export const principals = new RecordCache<CachedPrincipal>({
 export function forgetCallers(): void {
   callers.forget(() => true);
   principals.forget(() => true);
+  changeFeed.noteChanges(null);
 }
 
 /** Returns the first of the ISO times, in epoch milliseconds. */

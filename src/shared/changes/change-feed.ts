@@ -39,6 +39,9 @@ export class ChangeFeed {
   #pollingSince = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
   #outageBeganAt: number | null = null;
+  /** Times of changes in epoch milliseconds, oldest first. */
+  readonly #changedAt = new Map<string, number>();
+  #anyChangedAt = Number.NEGATIVE_INFINITY;
 
   subscribe(listener: Listener): void {
     this.#listeners.push(listener);
@@ -52,6 +55,27 @@ export class ChangeFeed {
   /** Until this time, in epoch milliseconds, each cached record is known to be current. */
   get confirmedAt(): number {
     return this.#confirmedAt;
+  }
+
+  /** Records changes that this isolate has made or read. `null`: of any scope. */
+  noteChanges(scopes: ReadonlySet<string> | null): void {
+    const now = Date.now();
+    if (scopes === null) this.#anyChangedAt = now;
+    for (const scope of scopes ?? []) {
+      this.#changedAt.delete(scope);
+      this.#changedAt.set(scope, now);
+    }
+    for (const [scope, at] of this.#changedAt) {
+      if (this.#changedAt.size <= MAX_CHANGES) return;
+      this.#changedAt.delete(scope);
+      this.#anyChangedAt = Math.max(this.#anyChangedAt, at);
+    }
+  }
+
+  /** Whether this isolate has made or read a change of the scope since `at`, in epoch milliseconds, or may have. */
+  mayHaveChangedSince(scope: string, at: number): boolean {
+    const changed_at = this.#changedAt.get(scope) ?? Number.NEGATIVE_INFINITY;
+    return Math.max(changed_at, this.#anyChangedAt) >= at;
   }
 
   /** Polls unless a poll is at most `max_age_ms` old. @returns `false` when D1 does not answer */
@@ -101,6 +125,7 @@ export class ChangeFeed {
     // Time travel of D1 leaves versions below the known one: the next poll begins anew.
     this.#version = newest < (known ?? 0) ? null : newest;
     const scopes = this.#version === null ? null : scopesAfter(since, found);
+    if (since !== null) this.noteChanges(scopes);
     for (const listener of this.#listeners) listener(scopes);
   }
 }

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { person } from "../../control-plane/oauth/support.ts";
 import { testDeployment } from "../../support/agent-deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { failD1, failR2 } from "../../support/outage.ts";
@@ -165,6 +166,47 @@ test("a key whose revocation the isolate has seen is refused without D1", async 
   passed += 5000;
   expect((await send(`/threads/${thread_id}`)).status).toBe(503);
 });
+
+/** A run that waits behind another, and what lets it start. */
+async function queuedRun(key: string) {
+  const { thread_id } = await newThread();
+  const path = `/threads/${thread_id}/runs`;
+  const blocks = { assistant_id: "steps", input: { delay_ms: 600_000 } };
+  const blocker = await answer<{ run_id: string }>(path, blocks);
+  const queued = await send(path, { ...ECHO, multitask_strategy: "enqueue" }, key);
+  const { run_id } = await queued.json<{ run_id: string }>();
+  return {
+    start: async () => {
+      const response = await send(`${path}/${blocker.run_id}/cancel`, {});
+      expect(response.status).toBe(202);
+    },
+    status: async () => (await answer<{ status: string }>(`${path}/${run_id}`)).status,
+  };
+}
+
+test("a queued run starts without D1, unless the isolate has seen a change of its organization", async () => {
+  const dismissed = await person(ours, "editor");
+  const [before, queued] = [await queuedRun(ours.editor), await queuedRun(dismissed.key)];
+  passed += 5000;
+  const endFirst = failD1();
+  await before.start();
+  await eventually(async () => expect(await before.status()).toBe("success"));
+  endFirst();
+
+  await env.DB.prepare("UPDATE api_keys SET revoked_at = created_at WHERE user_id = ?")
+    .bind(dismissed.user_id)
+    .run();
+  passed += 5000;
+  await newThread();
+  const endOutage = failD1();
+  const lines = vi.spyOn(console, "warn");
+  await queued.start();
+  await eventually(() => expect(eventsIn(lines)).toContain("principal_not_checked"));
+  expect(await queued.status()).toBe("running");
+  endOutage();
+  passed += 5000;
+  await eventually(async () => expect(await queued.status()).toBe("error"));
+}, 60_000);
 
 test("a key that ends in an outage is refused at its end", async () => {
   const expires_at = new Date(Date.now() + MINUTE_MS).toISOString();

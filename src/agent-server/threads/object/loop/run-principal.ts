@@ -1,5 +1,6 @@
 import type { AuthAnswer, RunOutcome } from "../../../../isolate/contract.ts";
 import { assertMay } from "../../../../shared/auth.ts";
+import { changeFeed } from "../../../../shared/changes/change-feed.ts";
 import { isDatabaseOutage } from "../../../../shared/database/outage.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { allows } from "../../../../shared/filters.ts";
@@ -57,11 +58,19 @@ async function checkPrincipal(
       const why = `The principal of the run can no longer start runs: ${failure.message}`;
       return failed("AuthorizationError", why);
     }
-    // A request of the principal would be accepted, too.
-    if (isDatabaseOutage(error) && ageOf(run) < MAX_OUTAGE_MS) return null;
+    if (isDatabaseOutage(error) && mayStartUnchecked(run)) return null;
     log.warn("principal_not_checked", { run_id: run.run_id, error: String(error) });
     return "unknown";
   }
+}
+
+/** A request of the principal would be accepted, too: the isolate has seen no revocation since the run was created. */
+function mayStartUnchecked(run: StoredRun): boolean {
+  const age_ms = ageOf(run);
+  const { organization_id } = run.created_by.caller;
+  return (
+    age_ms < MAX_OUTAGE_MS && !changeFeed.mayHaveChangedSince(organization_id, Date.now() - age_ms)
+  );
 }
 
 async function assertMayStart(env: Env, run: StoredRun, { metadata }: ThreadMetadata) {
