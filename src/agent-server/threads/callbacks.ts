@@ -1,4 +1,4 @@
-// Calls to entrypoints of this Worker that import this feature: an import would be a circle.
+// Calls of this Worker's entrypoints whose features import this one: a direct import would be circular.
 import { exports } from "cloudflare:workers";
 
 type SessionProps = NonNullable<NonNullable<Parameters<typeof exports.ThreadSession>[0]>["props"]>;

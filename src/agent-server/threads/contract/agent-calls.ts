@@ -16,7 +16,7 @@ export function agentOf(env: Env, revision: IsolateRef): AgentEntrypoint {
   return agentIsolate(env, revision) as unknown as AgentEntrypoint;
 }
 
-/** Calls the agent. When its isolate has never loaded, the next call uses a new one. */
+/** Calls the agent. After a failure before the isolate has loaded its code, the next call uses a new isolate. */
 export async function callAgent<T>(
   env: Env,
   revision: IsolateRef,
@@ -31,8 +31,8 @@ export async function callAgent<T>(
 }
 
 /**
- * Turns the loss of an isolate during a read into a 503. A read changes nothing, so the caller may send it again.
- * Isolates mostly end for want of memory.
+ * Turns the loss of an isolate during a read into a 503. A read changes nothing, so the client may repeat it.
+ * Most isolates that are lost have run out of memory.
  */
 export async function asRetryableRead<T>(read: () => Promise<T>): Promise<T> {
   try {

@@ -13,7 +13,7 @@ export type RunAssistant = {
 
 export type AssistantDefaults = { config: WireConfig; context: unknown };
 
-// UUID namespace of published servers for the assistant of a graph.
+// UUID namespace from which LangGraph's own server derives the id of a graph's assistant.
 const ASSISTANT_NAMESPACE = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";
 
 export const SYSTEM_METADATA = { created_by: "system" };

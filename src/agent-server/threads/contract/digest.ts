@@ -1,11 +1,11 @@
 import { isRecord } from "../../../shared/guards.ts";
 
-// Limits of the digest of values, which the directory stores for searches. Larger values have none.
+// Limits of the digest of values, which the directory stores for searches. Larger values have an empty digest.
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_DIGEST_CHARACTERS = 16 * 1024;
 const MAX_STRING = 64;
 const MAX_DEPTH = 8;
-/** Longer lists are identified by their length and this many items of each end. */
+/** Lists of more than twice this many items are hashed by their length and this many items of each end. */
 const LIST_ENDS = 16;
 
 type Digest = Record<string, unknown>;
@@ -18,7 +18,7 @@ export function digestText(text: string): Digest {
   return JSON.stringify(digest).length > MAX_DIGEST_CHARACTERS ? {} : digest;
 }
 
-/** Hashes lists and long texts. Searches digest their values in the same way. */
+/** Hashes lists, long texts and deep objects. Searches digest the wanted values in the same way. */
 export function digestOf(values: Record<string, unknown>, depth = 0): Digest {
   const entries = Object.entries(values).map(([key, value]) => [key, shorten(value, depth)]);
   return Object.fromEntries(entries);
@@ -30,7 +30,7 @@ function shorten(value: unknown, depth: number): unknown {
   return isLong || (typeof value === "object" && value !== null) ? `\u0001${hash(value)}` : value;
 }
 
-// FNV-1a in two halves. A collision only adds a result to a search that shows its values.
+// FNV-1a in two halves. A collision only adds a thread to the results of a search, which show its values.
 function hash(value: unknown): string {
   let [a, b] = [0x811c9dc5, 0x9dc5811c];
   const text = canonical(Array.isArray(value) ? endsOf(value) : value);

@@ -2,10 +2,10 @@ import { ROOT, slotOf } from "../../../shared/storage/slots.ts";
 
 const MAX_KNOWN = 1000;
 
-/** Threads of an object that is not of the last generation. `overrides`: by deployment, for tests. */
+/** Maximum threads of an object; those of the last generation have no limit. `overrides`: by deployment, for tests. */
 export const DIRECTORY_SIZE = { max_threads: 500_000, overrides: new Map<string, number>() };
 
-/** Greatest generation by deployment that this isolate has learned. It may have grown since. */
+/** Greatest generation by deployment that this isolate has learned. The directory may have grown since. */
 const known = new Map<string, number>();
 
 export function knownGeneration(deployment_id: string): number {
@@ -13,18 +13,21 @@ export function knownGeneration(deployment_id: string): number {
 }
 
 export function learnGeneration(deployment_id: string, generation: number): void {
-  // An object of an earlier version knows none.
+  // Objects of an earlier version return no generation: the comparison with `undefined` is false.
   if (!(generation > knownGeneration(deployment_id))) return;
   const [oldest] = known.keys();
   if (oldest !== undefined && known.size >= MAX_KNOWN) known.delete(oldest);
   known.set(deployment_id, generation);
 }
 
-/** Returns the slot of a new thread. A thread stays there: later generations take later threads. */
+/**
+ * Returns the slot of a new thread, which never changes: a later generation takes only later threads.
+ * `deleted`: the deletion of an earlier thread with this id, whose entry the new one replaces.
+ */
 export function slotOfNewThread(
   { deployment_id, thread_id }: { deployment_id: string; thread_id: string },
   deleted: { slot?: number } | null,
 ): number {
-  // A deletion that was stored by an earlier version has no slot.
+  // Deletions that an earlier version has stored have no slot.
   return deleted ? (deleted.slot ?? ROOT) : slotOf(thread_id, knownGeneration(deployment_id));
 }

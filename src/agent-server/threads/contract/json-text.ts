@@ -3,7 +3,7 @@ import type { z } from "zod";
 const OPENING_BRACE = 0x7b;
 const OPENING_BRACKET = 0x5b;
 
-/** Size of JSON text. `containers`: its objects and lists, with brackets within strings. */
+/** Size of JSON text. `containers`: its opening braces and brackets, also those within strings. */
 export type JsonSize = { characters: number; containers: number };
 
 export function jsonSizeOf(...texts: string[]): JsonSize {
@@ -16,7 +16,7 @@ export function isLarger(size: JsonSize, limit: JsonSize): boolean {
   return size.characters > limit.characters || size.containers > limit.containers;
 }
 
-/** Room for the JSON texts of an answer, which is in memory as a whole. */
+/** Remaining room for the JSON texts of a response, which is in memory as a whole. */
 export class JsonRoom {
   #left: JsonSize;
 
@@ -28,7 +28,7 @@ export class JsonRoom {
     return this.#left;
   }
 
-  /** @returns `false` when the texts do not fit: nothing is taken then */
+  /** @returns `false` when the texts do not fit: the room stays the same */
   take(...texts: string[]): boolean {
     const { characters, containers } = jsonSizeOf(...texts);
     const { left } = this;
@@ -42,8 +42,8 @@ export class JsonRoom {
 }
 
 /**
- * Whether it is JSON text of at most so many objects and lists. Brackets within strings count too: each may become
- * an object of many times its size.
+ * Whether it is JSON text of at most so many objects and lists. Each takes many times its characters in memory, so they
+ * are counted before the text is parsed. The count includes brackets within strings.
  */
 export function isJsonWithin(text: string, max_containers: number): boolean {
   return countBrackets(text) <= max_containers && isJson(text);
@@ -67,7 +67,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** `max_containers`: as of `isJsonWithin`. */
+/** Whether it is JSON text that matches the schema. `max_containers`: see `isJsonWithin`. */
 export function isJsonOf(
   schema: z.ZodType,
   text: string,

@@ -40,7 +40,7 @@ export type NewThread = {
   deployment_id: string;
   workspace_id: string;
   metadata: Record<string, unknown>;
-  /** A threadless run made it. It is deleted with the run's end unless the run keeps it. */
+  /** Set for the thread of a threadless run that does not keep it: the thread is deleted when the run ends. */
   temporary: boolean;
 };
 
@@ -59,11 +59,12 @@ export type RunKwargs = {
   context: unknown;
   stream_mode: StreamMode[];
   subgraphs: boolean;
+  /** No effect: the events of every run are stored. */
   resumable: boolean;
   interrupt_before: string[] | "*" | null;
   interrupt_after: string[] | "*" | null;
   durability: "sync" | "async" | "exit";
-  /** Refuses a response that no open interrupt waits for. */
+  /** Fails the run when no pending interrupt waits for its `command.resume`. */
   strict_resume?: boolean;
   /** Started by a command of the v2 protocol. */
   protocol?: "v2";
@@ -93,7 +94,7 @@ export type RunTarget = {
   deployment_id: string;
   /** `null` for a threadless run. */
   thread_id: string | null;
-  /** The run stores those that the agent's `http.configurable_headers` selects. */
+  /** All headers of the request. The run stores those that the agent's `http.configurable_headers` selects. */
   headers: Record<string, string>;
   origin: string;
   /** Given by internal callers: a retry with the same id creates no second run. */
@@ -158,8 +159,9 @@ export type CancelChoice = {
   run_ids: string[] | null;
   /** Chooses runs when `run_ids` is `null`. */
   status: "pending" | "running" | "all";
-  /** Leaves out what came after a time, in epoch milliseconds. */
+  /** Excludes runs that were accepted after this time, in epoch milliseconds. */
   accepted_until?: number;
+  /** See `LateCancellation`. */
   last_id?: string;
 };
 
@@ -167,7 +169,7 @@ export type CancelChoice = {
 export type LateCancellation = Pick<CancelChoice, "status"> & {
   /** Epoch milliseconds. */
   accepted_until: number;
-  /** An id of that time: clocks of two requests may be in the same millisecond. Earlier versions stored none. */
+  /** Id that was made at that time. It orders runs of the same millisecond. Earlier versions stored none. */
   last_id?: string;
   action: CancelAction;
   filters: Filters | null;

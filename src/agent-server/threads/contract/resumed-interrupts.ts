@@ -1,10 +1,10 @@
 import type { WireCommand } from "../../../isolate/contract.ts";
 import { isRecord } from "../../../shared/guards.ts";
 
-/** Hash that LangGraph makes of the task that waits. */
+/** Format of an interrupt's id: LangGraph hashes the namespace of the task that waits. */
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
-/** @returns the interrupts that a command answers by id, `null` when it names none */
+/** @returns the ids of the interrupts that a command resumes by id, `null` when its `resume` is not keyed by ids */
 export function resumedInterrupts(command: WireCommand | null | undefined): string[] | null {
   const resume = command?.resume;
   const ids = isRecord(resume) ? Object.keys(resume) : [];

@@ -12,16 +12,22 @@ export function isFinal(status: RunStatus): boolean {
   return !UNFINISHED.includes(status);
 }
 
-/** Maximum losses in a row with the thread's process: evictions and crashes. */
+/** Losses in a row with the thread's process, by evictions and crashes, at which the run ends. */
 const MAX_RESTARTS = 3;
-/** Maximum losses in a row of an isolate, which other runs may have caused. */
+/** Losses in a row of the isolate only, which other runs may have caused, at which the run ends. */
 const MAX_SHARED_LOSSES = 5;
-/** Maximum attempts of a run that never stops to lose them. */
+/** Maximum attempts of a run, whatever the causes of the losses are. */
 const MAX_ATTEMPTS = 30;
 
 /**
- * `upgrade`: by a new version of the Worker. `main_process`: by the end of the process of all workspaces on one machine,
- * where isolates run elsewhere. `outage`: the agent's code could not be read. `alone`: in quarantine, without other runs.
+ * Cause of the loss of an attempt.
+ *
+ * - `upgrade`: a new version of the Worker
+ * - `main_process`: on one machine, the end of the process that serves all workspaces; isolates run in other processes
+ * - `outage`: the agent's code could not be read
+ * - `restart`: the end of the thread's process, by an eviction or a crash
+ * - `isolate`: the end of the isolate only, which other runs may share
+ * - `alone`: the end of an isolate in quarantine, while no other run was in quarantine
  */
 export type Loss = "upgrade" | "main_process" | "outage" | "restart" | "isolate" | "alone";
 
@@ -50,8 +56,7 @@ export function afterLoss(
 
 /**
  * Whether the next attempt waits. After a restart nothing of the lost attempt runs any more, so the first attempt of
- * the new process begins at once. A run that keeps ending its process waits, and so does one whose main process keeps
- * ending.
+ * the new process begins at once. After repeated restarts, of the thread's process or of the main process, it waits.
  */
 export function isDelayed(attempt: number, losses: number, loss: Loss): boolean {
   if (loss === "main_process") return attempt > MAX_RESTARTS;
@@ -86,8 +91,8 @@ type RunStatuses = {
 /** `cancel_reason` of runs that `POST /runs/cancel` ends. */
 export const BULK_REASON = "bulk: cancelled by POST /runs/cancel";
 
-/** Difference of the clocks of two machines. */
-const CLOCKS_MS = 1000;
+/** Maximum difference of the clocks of two machines. */
+const MAX_CLOCK_SKEW_MS = 1000;
 
 type ChosenRun = {
   status: RunStatus;
@@ -99,7 +104,7 @@ type ChosenRun = {
 type RunChoice = {
   run_ids: string[] | null;
   status: "pending" | "running" | "all";
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds. Excludes later runs, unless `run_ids` names them. */
   accepted_until?: number;
   last_id?: string;
 };
@@ -120,7 +125,7 @@ export function chooseRuns(
   return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };
 }
 
-/** A run that waited at the time of the request starts because of it. */
+/** Whether the run started after the request: the cancellation of the running run starts the next one. */
 function startsAfter(
   { started_at }: ChosenRun,
   { accepted_until = Number.POSITIVE_INFINITY }: Pick<RunChoice, "accepted_until">,
@@ -133,9 +138,9 @@ function isLater(
   { due_at, accepted_at }: ChosenRun,
   { accepted_until = Number.POSITIVE_INFINITY, last_id }: Omit<RunChoice, "run_ids" | "status">,
 ): boolean {
-  // Ids of an idempotency key or of a cron begin with an earlier time.
-  if (accepted_at > accepted_until + CLOCKS_MS) return true;
-  // Other ids than those of version 7 have no order.
+  // Checked first: ids of an idempotency key or of a cron begin with an earlier time than their run's acceptance.
+  if (accepted_at > accepted_until + MAX_CLOCK_SKEW_MS) return true;
+  // Only ids of version 7 are ordered by their time.
   const isOrdered = last_id !== undefined && timeOfId(id) !== null;
   return isOrdered ? id > last_id : due_at > accepted_until;
 }

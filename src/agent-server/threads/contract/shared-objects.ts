@@ -1,23 +1,23 @@
 import { v7 } from "uuid";
 import { fnv1a } from "../../../shared/fnv.ts";
 
-/** Numbers of the objects that the temporary threads of a deployment share. */
+/** Number of objects that the temporary threads of a deployment share. */
 const OBJECTS = 1024;
-/** The most that one isolate of the Worker uses for a deployment: further threads have objects of their own. */
+/** Maximum number of them that one isolate of the Worker uses: further threads do not share an object. */
 const MAX_USED = 256;
 const MAX_DEPLOYMENTS = 1000;
-/** An object is free again when the traces of its short run are delivered. */
+/** Pause after an object was used: it is free again when the traces of a short run are delivered. */
 const PAUSE_MS = 1000;
-/** Longest pause after an object was not free, which doubles each time. */
+/** Longest pause. The pause of an object doubles each time that it was not free. */
 const MAX_PAUSE_MS = 64_000;
 
 type SharedObject = { ready_at: number; pause_ms: number };
 type UsedObjects = { first: number; objects: SharedObject[] };
 
-/** The objects that this isolate has used, and when each may be free: the object decides. */
+/** Objects that this isolate has used, by deployment. `ready_at` is an estimate: the object itself refuses a thread. */
 const used = new Map<string, UsedObjects>();
 
-/** Returns the id of a new temporary thread and of its run. It names the object that may be free for it, if any. */
+/** Returns an id for a new temporary thread and its run, with the number of an object that may be free, if any. */
 export function newTemporaryId(deployment_id: string): string {
   const number = takeObject(deployment_id, Date.now());
   return number === null ? v7() : idWithNumber(number);
@@ -32,7 +32,7 @@ export function avoidObject(deployment_id: string, number: number): void {
   object.ready_at = Date.now() + object.pause_ms;
 }
 
-/** The lowest that may be free, so that few objects are in memory. @returns `null` when all are in use */
+/** Takes the first object that may be free, so that few objects are in memory. @returns `null` when all are in use */
 function takeObject(deployment_id: string, now: number): number | null {
   const { first, objects } = usedOf(deployment_id);
   let at = objects.findIndex(({ ready_at }) => ready_at <= now);
@@ -43,7 +43,7 @@ function takeObject(deployment_id: string, now: number): number | null {
   return (first + at) % OBJECTS;
 }
 
-/** Isolates begin at different numbers, so that few of them want the same object. */
+/** Isolates begin at random numbers, so that few of them use the same object. */
 function usedOf(deployment_id: string): UsedObjects {
   const known = used.get(deployment_id);
   if (known) return known;
@@ -54,7 +54,7 @@ function usedOf(deployment_id: string): UsedObjects {
   return fresh;
 }
 
-/** The last eight digits of an id with a number: three of the number, after a mark of five that other ids lack. */
+/** An id with a number ends with a mark of five hexadecimal digits, a hash of the digits before, and the number. */
 const NUMBER_DIGITS = 3;
 const MARK_DIGITS = 5;
 
@@ -64,8 +64,9 @@ export function idWithNumber(number: number): string {
 }
 
 /**
- * Returns the number of the object that may have the thread.
- * @returns `null` for all but a millionth of the ids that have no number, which are looked for in their own object too
+ * Returns the number of the shared object that may have the thread. One in a million other ids has the mark by chance:
+ * such a thread is not in the shared object, and callers continue with the thread's own object.
+ * @returns `null` for an id without the mark
  */
 export function sharedObjectOf(thread_id: string): number | null {
   const begin = thread_id.slice(0, -NUMBER_DIGITS - MARK_DIGITS);

@@ -1,4 +1,4 @@
-/** Limits that both sides of a thread know. */
+/** Limits that the Worker and the Durable Object of a thread share. */
 
 /** Ids, and names of channels, nodes and events. */
 export const MAX_NAME_CHARACTERS = 2048;
@@ -7,15 +7,15 @@ export const MAX_PATH_CHARACTERS = 16_384;
 /** Limit of metadata and config, which share rows of at most 2 MB with other columns. */
 export const MAX_KEPT_CHARACTERS = 256 * 1024;
 /**
- * Maximum of one list: the input of each run may be as large as a request. `containers`: objects and lists, which take
- * many times their characters in memory.
+ * Maximum JSON of a response that lists runs or threads: the input of a single run may be as large as a request.
+ * `containers`: objects and lists, which take many times their characters in memory.
  */
 export const MAX_LIST = { characters: 20 * 1024 * 1024, containers: 1_000_000 };
 /** Runs in flight of a thread, and the UTF-8 bytes of their inputs: the object has all of them in memory. */
 export const MAX_QUEUED_RUNS = 2000;
 export const MAX_QUEUED_BYTES = 32 * 1024 * 1024;
 
-/** Checks the merged value: many small requests can add up to too much. */
+/** Whether the values may be stored. Callers pass merged values: many small requests can add up to too much. */
 export function isKeepable(...values: object[]): boolean {
   return values.every((value) => JSON.stringify(value).length <= MAX_KEPT_CHARACTERS);
 }

@@ -5,13 +5,16 @@ import { AppError, invalid } from "../../../shared/errors.ts";
 export type StateRefusal = "thread_missing" | "graph_missing" | "checkpoint_missing" | "busy";
 
 /** Thread whose state is read or updated, at a checkpoint or at its head. */
-type StatePlace = { thread_id: string; checkpoint_id: string | null };
+type StateRef = { thread_id: string; checkpoint_id: string | null };
 
 /** JSON text from the graph. */
 export type StateAnswer = Answer<string> | { ok: false; error: StateRefusal };
 
-/** @throws AppError for a refusal, and 502 when the graph cannot read the state: the request is valid */
-export function readText(answer: StateAnswer, at: StatePlace, withoutGraph: string): string {
+/**
+ * @returns `withoutGraph` when the thread has no graph yet
+ * @throws AppError for a refusal, and 502 when the graph cannot read the state: the request is valid
+ */
+export function readText(answer: StateAnswer, at: StateRef, withoutGraph: string): string {
   if (answer.ok) return answer.value;
   if (answer.error === "graph_missing") return withoutGraph;
   if (typeof answer.error === "string") throw refusal(answer.error, at);
@@ -22,13 +25,13 @@ export function readText(answer: StateAnswer, at: StatePlace, withoutGraph: stri
 }
 
 /** @throws AppError for a refusal, and 422 when the graph rejects the update */
-export function updateText(answer: StateAnswer, at: StatePlace): string {
+export function updateText(answer: StateAnswer, at: StateRef): string {
   if (answer.ok) return answer.value;
   if (typeof answer.error === "string") throw refusal(answer.error, at);
   throw invalid(["body"], `${answer.error.error}: ${answer.error.message}`);
 }
 
-function refusal(reason: StateRefusal, { thread_id, checkpoint_id }: StatePlace): AppError {
+function refusal(reason: StateRefusal, { thread_id, checkpoint_id }: StateRef): AppError {
   if (reason === "thread_missing") return threadNotFound(thread_id);
   if (reason === "checkpoint_missing") return checkpointNotFound(checkpoint_id, thread_id);
   if (reason === "busy") return new AppError("conflict", "Thread is busy");

@@ -6,13 +6,19 @@ export type StoredRun = RunRecord & {
   created_by: Principal;
   /** Epoch milliseconds, 0 for runs of earlier versions. */
   accepted_at: number;
+  /** Epoch milliseconds. */
   due_at: number;
+  /** Number of the newest attempt. */
   attempt: number;
+  /** Attempts in a row that were lost without a checkpoint of the graph. */
   losses: number;
   /** 1 when the run was cancelled and its last checkpoint is awaited. */
   is_stopping: number;
+  /** Version of the Worker that began the newest attempt. */
   version: string | null;
+  /** Start of the first attempt in epoch milliseconds. */
   started_at: number | null;
+  /** Epoch milliseconds. */
   ended_at: number | null;
   /** Pending interrupts by task. */
   interrupts: Interrupts | null;

@@ -45,10 +45,10 @@ export const Run = namedObject("Run", {
 
 const NodeNames = z.union([z.literal("*"), list(z.string())]);
 
-// A year. What is later than any date can be would never begin.
+// A year: a start beyond the range of dates would never come.
 const MAX_DELAY_SECONDS = 366 * 24 * 60 * 60;
 
-/** Threads of their own: each is a call of an object. */
+/** Each run of a batch has its own thread, and so calls its own object. */
 const MAX_BATCH = 100;
 
 const MODE_DEFAULT = ["values" as const];
@@ -93,7 +93,7 @@ export const RunCreate = namedObject("RunCreate", {
   stream_resumable: z
     .boolean()
     .nullish()
-    .describe("Whether events are stored, for clients that reconnect"),
+    .describe("No effect: the events of every run are stored, for clients that reconnect"),
   multitask_strategy: MultitaskStrategy.nullish()
     .transform((strategy) => strategy ?? "enqueue")
     .describe("What to do with a run while another run of the thread is in progress"),

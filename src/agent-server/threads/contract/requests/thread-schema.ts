@@ -86,7 +86,9 @@ const ThreadFilter = z.object({
     .describe("Keys that the metadata of threads does not contain")
     .openapi({ example: ["cron_id"] }),
   values: optional(AnyObject).describe("State values that threads contain"),
-  status: optional(caseless(THREAD_STATUSES)).describe("Status of the threads, in any case"),
+  status: optional(caseless(THREAD_STATUSES)).describe(
+    "Status of the threads, in upper or lower case",
+  ),
   ids: optional(list(Uuid)).describe("Ids of the threads"),
 });
 
@@ -151,7 +153,7 @@ export const ThreadPrune = namedObject("ThreadPrune", {
     example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
   }),
   strategy: optional(z.enum(TTL_STRATEGIES)).describe(
-    "What to do with expired threads: delete all, or keep the latest state",
+    "What to do with the threads: delete them, or keep only their latest state",
   ),
 });
 export type ThreadPrune = z.infer<typeof ThreadPrune>;
