@@ -7,30 +7,33 @@ import type { DirectoryFilter, DirectoryQuery, DirectoryRow, WaitingPosition } f
 export type DirectoryChange = DirectoryEntry | DirectoryRemoval;
 export type DirectoryRemoval = DirectoryKey & { is_removed: true };
 
-/** `generation`: the last one of the directory, as far as the object knows. The root knows it. */
+/** `generation`: the last one of the directory. The root always knows it; other objects may return an earlier one. */
 export type GenerationInfo = { generation: number };
 /**
- * `outdated`: entries that are refused for their age. `refused`: new threads that belong to `generation`.
- * `cancellations` are for all busy threads of the call.
+ * `outdated`: number of entries that are refused for their age. `refused`: ids of new threads that belong to
+ * `generation`. `cancellations`: for all busy threads of the call.
  */
 export type PublishResult = {
   outdated: number;
   refused: string[];
   cancellations: LateCancellation[];
 } & GenerationInfo;
-/** `isCut`: more rows match than one message of RPC has. */
+/** `isCut`: more rows match than fit into one RPC message. */
 export type DirectoryPage = { rows: DirectoryRow[]; isCut: boolean } & GenerationInfo;
 export type WaitingPage = { rows: WaitingPosition[]; total: number } & GenerationInfo;
-/** `later`: by the alarm. `used`: it has threads. */
+/** Outcome of a deletion. `later`: the alarm repeats it. `used`: the object still has threads, and is not deleted. */
 export type DirectoryEnd = "ended" | "later" | "used";
 
-/** Methods of an object of a directory. `workspace_id`: of the caller, `null` for internal callers. */
+/** Methods of an object of a directory. `workspace_id`: the caller's, `null` for internal callers. */
 export interface DirectoryCalls {
-  /** Everything may arrive twice and in any order. The changes are of one object. */
+  /** Applies changes, which may arrive twice and in any order. All of them are for this object. */
   publish(changes: DirectoryChange[]): Promise<PublishResult>;
   /** Cancels runs in threads that are published later. */
   cancelLate(workspace_id: string, cancellation: LateCancellation): Promise<GenerationInfo>;
-  /** Begins a generation of objects for new threads. It never returns to an earlier one. */
+  /**
+   * Begins a generation of objects for new threads, unless it or a later one has begun.
+   * @returns the current generation
+   */
   grow(workspace_id: string, generation: number): Promise<number>;
   find(workspace_id: string | null, query: DirectoryQuery): Promise<DirectoryPage>;
   count(
@@ -43,8 +46,8 @@ export interface DirectoryCalls {
     limit: number,
   ): Promise<WaitingPage>;
   /**
-   * Deletes an object of a deployment that is deleted. While it has removals, an entry may arrive that would create it
-   * again: its alarm deletes it later. The root deletes the others before itself.
+   * Deletes an object of a deployment that is being deleted. While the object has removals, an older entry may arrive
+   * and would create the object again, so its alarm deletes it later. The root deletes the others before itself.
    */
   deleteDirectory(deployment_id: string, slot: number): Promise<DirectoryEnd>;
 }

@@ -12,9 +12,9 @@ export function toStatusCounts(rows: Iterable<StatusCount>): StatusCounts {
 }
 
 /**
- * Counts of the threads that are not temporary. The table counts a busy thread as an idle one, because a run would
- * write two counts at its start and two at its end: the index of the status finds busy threads, which are few. An
- * earlier version counts them apart; the sum of both is correct after it too.
+ * Counts of the threads that are not temporary. The table counts a busy thread as idle: otherwise each run would write
+ * two counts at its start and two at its end. Busy threads are few, and are counted by the index of the status.
+ * An earlier version has a row for busy threads, so reads add the rows of both statuses.
  */
 export class DirectoryCounts {
   readonly #sql: SqlStorage;
@@ -24,7 +24,7 @@ export class DirectoryCounts {
     this.#sql = sql;
   }
 
-  /** `write` stores what is added. */
+  /** Adds `n` to a count in memory. `write` stores it. */
   add(status: ThreadStatus, n: number) {
     const stored = status === "busy" ? "idle" : status;
     this.#added.set(stored, (this.#added.get(stored) ?? 0) + n);
@@ -46,7 +46,7 @@ export class DirectoryCounts {
     return Object.values(this.#stored()).reduce((sum, threads) => sum + threads, 0);
   }
 
-  /** `wanted`: `undefined` for all statuses. */
+  /** Returns the counts of one status or, with `undefined`, of all. */
   of(wanted: ThreadStatus | undefined): StatusCounts {
     const counts = this.#stored();
     if (wanted !== "interrupted" && wanted !== "error") {
@@ -56,7 +56,10 @@ export class DirectoryCounts {
     return wanted ? { ...NO_THREADS, [wanted]: counts[wanted] } : counts;
   }
 
-  /** Returns an upper bound of the threads of a status. `most`: a greater number need not be exact. */
+  /**
+   * Estimates the number of threads of a status, to compare sources of a search. Temporary threads are included only in
+   * `busy`, which is counted up to `most`.
+   */
   candidates(status: ThreadStatus, most: number): number {
     if (status === "busy") return this.#countBusy("LIMIT ?", most);
     return this.#stored()[status];

@@ -12,7 +12,7 @@ type DeploymentRef = { deployment_id: string };
 export type ListedThread = DeploymentRef & { thread_id: string; slot: number };
 type Reader = { env: Env; deployment_id: string; workspace_id: string };
 
-/** Returns threads for an internal job, in the order of each object of the directory. */
+/** Returns threads for an internal job, object by object. Only those of one object are in the order of the query. */
 export async function someThreadsOf(
   env: Env,
   deployment_id: string,
@@ -31,7 +31,7 @@ export async function someThreadsOf(
 
 /**
  * Returns matching threads, one more than a page has.
- * @returns `null` when their metadata is larger than allowed: all of it is parsed
+ * @returns `null` when their metadata, which is parsed as a whole, has more than `max_size`
  */
 export async function findThreads(
   ctx: Context,
@@ -55,7 +55,7 @@ async function findInRoot(reader: Reader, query: DirectoryQuery, max_size: JsonS
   return knownGeneration(deployment_id) > 0 ? null : found;
 }
 
-/** An answer may be cut by its characters. */
+/** Reads until no answer is cut: an object returns only the rows that fit into one RPC message. */
 async function findInSlot(
   { env, deployment_id, workspace_id }: Reader,
   slot: number,
@@ -78,7 +78,7 @@ async function findInSlot(
   return found;
 }
 
-/** Merges the rows of all objects, and then reads the metadata of those that are found. */
+/** Merges the rows of all objects without metadata, and then reads the metadata of the rows of the page. */
 async function findInAll(reader: Reader, query: DirectoryQuery, max_size: JsonSize) {
   const { env, deployment_id, workspace_id } = reader;
   const pages = await readDirectory(env, deployment_id, async (directory, slot) => {
@@ -108,7 +108,7 @@ async function withMetadata(
     room.take(...metadataOf(read));
     for (const { thread_id, metadata } of read) texts.set(thread_id, metadata);
   }
-  // A thread that was deleted or hidden since has no metadata.
+  // Leaves out threads that were deleted, or hidden by the filters, since the first read.
   return found.flatMap((row) => {
     const metadata = texts.get(row.thread_id);
     return metadata === undefined ? [] : [{ ...row, metadata }];

@@ -4,7 +4,7 @@ import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import { MAX_ENTRY_AGE_MS, Removals } from "./removals.ts";
 import { termsOf } from "./terms.ts";
 
-/** Times of creation in milliseconds, each with room for this many threads. */
+/** Ids of one millisecond: an id is the time of creation in milliseconds, multiplied by this, plus a counter. */
 const IDS_PER_MS = 1024;
 
 const COLUMNS = [
@@ -22,7 +22,7 @@ const COLUMNS = [
 
 type EntryColumns = Pick<DirectoryEntry, (typeof COLUMNS)[number]>;
 type NewEntry = EntryColumns & Pick<DirectoryEntry, "read_at">;
-/** Entries of the version before have no `is_waiting`. */
+/** Entries from objects that still run an earlier version have no `is_waiting`. */
 type GivenEntry = Omit<NewEntry, "is_waiting"> & Partial<Pick<NewEntry, "is_waiting">>;
 type StoredEntry = EntryColumns & { id: number };
 
@@ -54,8 +54,9 @@ export class DirectoryEntries {
   }
 
   /**
-   * The greatest sequence wins, in any order of arrival.
-   * @returns `"outdated"` when the removal of its thread may be forgotten, `"refused"` for a new thread of another object
+   * Stores an entry unless a later one is stored: entries arrive in any order.
+   * @returns `"outdated"` for an entry so old that a removal of its thread may be forgotten, `"refused"` for a new
+   * thread that belongs to another object
    */
   #put(given: GivenEntry): "stored" | "outdated" | "refused" {
     const entry: NewEntry = { is_waiting: 1, ...given };
@@ -73,7 +74,7 @@ export class DirectoryEntries {
     return "stored";
   }
 
-  /** Removes the entry up to a change of the thread: its id may be used again. */
+  /** Removes the entry, unless it is newer than `seq`: the thread's id may be used again. */
   #remove({ thread_id, seq }: Pick<DirectoryKey, "thread_id" | "seq">) {
     const stored = this.#find(thread_id);
     if (stored && stored.seq <= seq) this.#delete(stored);
@@ -115,6 +116,7 @@ export class DirectoryEntries {
     this.#add(stored, -1);
   }
 
+  /** Continues in the next millisecond when the ids of one are used up. */
   #newId(created_at: string): number {
     for (let first = Date.parse(created_at) * IDS_PER_MS; ; first += IDS_PER_MS) {
       const { last } = this.#sql

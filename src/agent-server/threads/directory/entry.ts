@@ -12,7 +12,7 @@ export type DirectoryEntry = {
   state_updated_at: string | null;
   digest: string | null;
   seq: number;
-  /** Object of the directory. */
+  /** Number of the directory's object that has the thread. */
   slot: number;
   /** 1 or 0. */
   is_temporary: number;

@@ -1,5 +1,5 @@
 /**
- * The directory of the threads of one deployment. Append only: the version is the number of steps that ran.
+ * Tables of an object of a deployment's directory. Append only: the version is the number of steps that ran.
  * `id` begins with the time of creation, so it orders threads without an index. `terms` finds candidates of a search
  * by metadata: a change of `termsOf` needs a step that fills it again.
  */

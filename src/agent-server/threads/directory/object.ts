@@ -31,22 +31,23 @@ type DeletionTarget = { deployment_id: string; slot: number };
 
 /** Owner of the deployment. */
 const WORKSPACE = "workspace_id";
-/** Generation of new threads. An object of an earlier generation accepts no new threads; existing ones stay. */
+/** Generation of new threads. An object of an earlier generation accepts no new threads, and keeps those it has. */
 const GENERATION = "generation";
-/** The newest first. */
+/** Cancellations of runs in threads that are published later, the newest first. */
 const CANCELLATIONS = "cancellations";
-/** Distinct by filters, status and action. */
+/** Cancellations differ in filters, status or action: a new one replaces its equal. */
 const MAX_CANCELLATIONS = 20;
-/** Set when the deployment is deleted. */
+/** Set once the deployment is being deleted. */
 const ENDING = "ending";
 
 /**
- * The search index of the threads of one deployment, or of a part of them. The objects of the threads own their data,
- * and publish here.
+ * The search index of the threads of one deployment, or of a part of them. The objects of threads own the data, and
+ * publish entries here.
  */
 export class DirectoryObject extends DurableObject<Env> implements DirectoryCalls {
   readonly #search = new DirectorySearch(this.ctx.storage.sql);
   #exists: boolean;
+  /** Calls of `grow`, by which a deletion notices a new generation that began while it called other objects. */
   #growths = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -61,7 +62,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     const entry = changes.find((change) => "workspace_id" in change);
     if (!this.#exists) this.#create();
     if (entry && storage.kv.get(WORKSPACE) === undefined) {
-      // From here on, searches include this object.
+      // Precedes the first entry: searches read only the objects of generations that the root knows.
       if (slot !== ROOT) await this.#growRoot(entry, generationOf(slot));
       storage.kv.put(WORKSPACE, entry.workspace_id);
     }
@@ -85,7 +86,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     return { generation: this.#generation(ROOT) };
   }
 
-  /** Returns cancellations young enough to apply to threads that are still unpublished. */
+  /** Returns the cancellations that threads may still need: older entries add no thread. */
   #cancellations(): LateCancellation[] {
     const oldest = Date.now() - MAX_ENTRY_AGE_MS;
     const all = this.ctx.storage.kv.get<LateCancellation[]>(CANCELLATIONS) ?? [];
@@ -124,7 +125,10 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     return directoryObject(this.env, deployment_id).grow(workspace_id, generation);
   }
 
-  /** The first change may be the removal of a thread whose entry comes later, or of one that was deleted before. */
+  /**
+   * Creates the tables. The first change may be a removal that no entry follows, so an alarm deletes an object that has
+   * remained empty.
+   */
   #create() {
     const { storage } = this.ctx;
     migrate(storage, MIGRATIONS);
@@ -166,7 +170,7 @@ export class DirectoryObject extends DurableObject<Env> implements DirectoryCall
     const { kv } = this.ctx.storage;
     const isClosed = kv.get(GENERATION) !== undefined;
     const isDeleting = kv.get(ENDING) !== undefined;
-    // A closed object keeps its data while the deployment exists: outdated entries may still arrive.
+    // An object with a stored generation remains while the deployment exists: a new one would not know the generation.
     if (isClosed && !isDeleting) return;
     await runAlarm(this.ctx.storage, "DirectoryObject", async () => void (await this.#delete()));
   }

@@ -2,16 +2,16 @@ import { mergeSources, type PageSource, takePage } from "../../../shared/storage
 import type { DirectoryPage } from "./calls.ts";
 import type { DirectoryQuery, DirectoryRow } from "./search.ts";
 
-/** A message of RPC has at most 32 MiB, and a character up to two bytes there. */
+/** Metadata of one answer: an RPC message has at most 32 MiB, and a character up to two bytes there. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
-/** Rows without metadata of one answer. */
+/** Maximum rows of an answer without metadata. */
 const MAX_ROWS = 5000;
 
 export type SlotRow = DirectoryRow & { slot: number };
 type Page = DirectoryPage & { slot: number };
 type FindPage = (slot: number, query: DirectoryQuery) => Promise<Page>;
 
-/** Returns the query of the first rows of each object: a page begins among the rows of all. */
+/** Returns the query for each object: any object may have all rows up to the end of the page. */
 export function firstPage({ limit, offset = 0, ...query }: DirectoryQuery): DirectoryQuery {
   return { ...query, with_metadata: false, limit: Math.min(offset + limit, MAX_ROWS), offset: 0 };
 }
@@ -46,7 +46,7 @@ function orderOf({ sort_by = "created_at", sort_order = "desc" }: DirectoryQuery
   };
 }
 
-/** Returns the rows of one answer. */
+/** Returns the rows that fit into one answer, at least one. */
 export function toPage(found: Iterable<DirectoryRow>): Omit<DirectoryPage, "generation"> {
   const rows: DirectoryRow[] = [];
   let left = MAX_PAGE_CHARACTERS;

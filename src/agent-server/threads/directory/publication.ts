@@ -6,7 +6,7 @@ import type { DirectoryChange, PublishResult } from "./calls.ts";
 import type { DirectoryEntry, DirectoryKey } from "./entry.ts";
 import { directoryObject } from "./stub.ts";
 
-/** At two bytes a character at most 8 MiB, of the 32 MiB that a message of RPC may have. */
+/** At most 8 MiB at two bytes a character, of the 32 MiB that an RPC message may have. */
 const MAX_CALL_CHARACTERS = 4 * 1024 * 1024;
 /** Characters of an entry beside its texts. */
 const ENTRY_CHARACTERS = 500;
@@ -22,8 +22,8 @@ export const DIRECTORY_BATCHING = {
 const batcher = new Batcher<DirectoryChange>(DIRECTORY_BATCHING);
 
 /**
- * `move_to`: `null` when the entry is published, else the generation to move it to, and to publish it there: a full
- * object refuses new threads.
+ * Outcome for an entry. `move_to`: `null` when it is published. A full object refuses new threads: `move_to` is then
+ * the generation to which the thread moves, before it publishes again.
  */
 export type Publication = { move_to: number | null; cancellations: LateCancellation[] };
 
@@ -47,7 +47,7 @@ function publicationOf(entry: DirectoryEntry): Publication {
   return publications.get(entry) ?? { move_to: null, cancellations: [] };
 }
 
-/** Removes an entry in the next batch. Resolves when the directory does not have it. */
+/** Removes an entry in the next batch. Resolves when the directory has removed it. */
 export function publishRemoval(env: Env, key: DirectoryKey): Promise<void> {
   return addToBatch(env, toRemoval(key), 0);
 }
@@ -57,7 +57,7 @@ function addToBatch(env: Env, change: DirectoryChange, characters: number): Prom
   return batcher.add(keyOf(change), [change], characters + ENTRY_CHARACTERS, send);
 }
 
-/** Read-your-writes within an isolate: each read of the directory begins with it. */
+/** Sends the open batches of this isolate. Each read of the directory begins with it, for read-your-writes. */
 export function flushEntries(env: Env): Promise<void> {
   return batcher.flush((changes) => publishChanges(env, changes));
 }
@@ -73,7 +73,7 @@ export async function publishChanges(env: Env, changes: DirectoryChange[]): Prom
   if (!first) return;
   const { deployment_id, slot } = first;
   const directory = directoryObject(env, deployment_id, slot);
-  // For an hour after a release an object may run the version before, whose call returns nothing.
+  // For an hour after a release an object may run an earlier version, which returns fewer fields or nothing.
   const published: Partial<PublishResult> | undefined = await directory.publish(changes);
   const { outdated = 0, refused = [], generation = 0, cancellations = [] } = published ?? {};
   learnGeneration(deployment_id, generation);
@@ -101,7 +101,7 @@ export async function forgetEntries(env: Env, keys: Omit<DirectoryKey, "seq">[])
   );
 }
 
-/** A deletion that was stored by an earlier version has no slot. */
+/** Deletions that an earlier version has stored have no slot. */
 function toRemoval({ deployment_id, thread_id, slot = ROOT, seq }: DirectoryKey) {
   return { deployment_id, thread_id, slot, seq, is_removed: true } as const;
 }

@@ -1,11 +1,11 @@
 /**
- * Age at which an entry does not add a thread any more. Its publisher sends a new one, when the thread still exists.
- * So a removal is kept for a bounded time.
+ * Age from which an entry adds no thread. If the thread still exists, its object sends a new entry. So removals are
+ * kept for a bounded time.
  */
 export const MAX_ENTRY_AGE_MS = 10 * 60 * 1000;
-/** Removals of the same time share a bucket: the rows that expire have the smallest keys. */
+/** Width of a bucket of removals. Buckets are numbered by time, so the rows that expire have the smallest keys. */
 const BUCKET_MS = 5 * 60 * 1000;
-/** Buckets that may have a removal of which an older entry can arrive. Clocks may differ by one bucket. */
+/** Earlier buckets whose removals an older entry can still meet, with a reserve of two for differing clocks. */
 const LIVE_BUCKETS = MAX_ENTRY_AGE_MS / BUCKET_MS + 2;
 
 type Removal = { thread_id: string; seq: number };
@@ -20,7 +20,7 @@ export class Removals {
 
   /** The caller opens the transaction. */
   add({ thread_id, seq }: Removal) {
-    // A removal without a sequence is of an entry without a thread, whose id may be used again.
+    // `forgetEntries` removes entries without a thread. A stored row would refuse a new thread with the same id.
     if (seq === Number.MAX_SAFE_INTEGER) return;
     this.#sql.exec("DELETE FROM removals WHERE bucket < ?", oldestBucket());
     this.#sql.exec(
@@ -41,7 +41,7 @@ export class Removals {
     return found.toArray().length > 0;
   }
 
-  /** @returns `null` when no removal is kept */
+  /** @returns the time at which the last removal expires, in epoch milliseconds; `null` when none is kept */
   keptUntil(): number | null {
     const newest = this.#sql
       .exec<{ bucket: number | null }>("SELECT max(bucket) AS bucket FROM removals")

@@ -40,16 +40,16 @@ export type DirectoryRow = {
 
 export type WaitingPosition = { state_updated_at: string; thread_id: string };
 
-/** Sources are compared by their candidates up to these numbers: counting reads as many rows. */
+/** Limits up to which the candidates of sources are counted, to compare them: counting reads as many rows. */
 const [FEW, MANY] = [100, 5000];
 
-/** Input of a statement: tables in their order, the column with the id of the thread, and the condition. */
+/** Input of a statement: tables in join order, the column with the id of the thread, and the condition. */
 type Source = { from: SQL; id: SQL; where?: SQL };
 type Driver = Source & { countCandidates: (most: number) => number };
 
 const ID = sql`threads.id`;
 const WAITING = sql`status = 'interrupted' and is_waiting = 1 and is_temporary = 0`;
-/** Tables by an index of their order. */
+/** Table, with the index that has the order of a sort field. */
 const ORDERED_BY: Partial<Record<NonNullable<DirectoryQuery["sort_by"]>, SQL>> = {
   thread_id: sql`threads`,
   status: sql`threads indexed by threads_by_status`,
@@ -80,7 +80,10 @@ export class DirectorySearch {
       order by ${by}${source.id} ${order} limit ${limit} offset ${offset}`);
   }
 
-  /** Without conditions but the status, reads the counts that each write maintains. */
+  /**
+   * Counts threads that are not temporary. Without conditions other than the status, reads the counts that each write
+   * maintains. Callers set no `after` and no `created_until`.
+   */
   count(filter: DirectoryFilter): StatusCounts {
     const { ids, status, metadata, values, filters, without_metadata } = filter;
     if (!ids && [metadata, values, filters, without_metadata].every(isEmpty))
@@ -107,7 +110,7 @@ export class DirectorySearch {
       order by state_updated_at, thread_id limit ${limit}`);
   }
 
-  /** Chooses the source with the fewest candidates, or an index of the order when all have many. */
+  /** Chooses the source with the fewest candidates, or the index of the sort field when all sources have many. */
   #sourceOf(filter: DirectoryFilter, sort_by: DirectoryQuery["sort_by"]): Source {
     const all = { from: sql`threads not indexed`, id: ID };
     const sources = this.#driversOf(filter);
@@ -177,14 +180,14 @@ function fewest(sources: Driver[], most: number): Driver | undefined {
   return count <= most ? source : undefined;
 }
 
-/** Each candidate is compared exactly: a term may be shared, and other conditions have none. */
+/** Compares each candidate exactly: different values may share a term, and some conditions have no term. */
 function conditions(query: DirectoryFilter, { where, id }: Source): SQL | undefined {
   const { ids, status, metadata, values, filters, after, created_until } = query;
   const { without_metadata = [] } = query;
   return and(
     where ?? sql`true`,
     ids && among(sql`thread_id`, ids),
-    // The sign keeps SQLite from the index of the status, where the source is another one.
+    // The unary plus keeps SQLite from using the index of the status where the source is another one.
     status && sql`+threads.status = ${status}`,
     query.with_temporary ? undefined : sql`is_temporary = 0`,
     metadata && contains(sql`metadata`, metadata),

@@ -5,14 +5,14 @@ import type { DirectoryCalls, GenerationInfo } from "./calls.ts";
 
 type Read<T> = (directory: DirectoryCalls, slot: number) => Promise<T>;
 
-/** An object of a deployment's directory. Only this function knows its name. */
+/** Returns the stub of an object of a deployment's directory. Only this function knows the object's name. */
 export function directoryObject(env: Env, deployment_id: string, slot = ROOT): DirectoryCalls {
   const name = slot === ROOT ? deployment_id : `${deployment_id}/${slot}`;
   // RPC types map `unknown`, the type of client data, to `never`, so the methods of the class are used.
   return inRegion(env, env.DIRECTORIES).getByName(name) as unknown as DirectoryCalls;
 }
 
-/** Reads all objects of a directory side by side: those that the isolate knows, then those that the root names. */
+/** Reads all objects of a directory in parallel: those that the isolate knows, then those that the root adds. */
 export async function readDirectory<T extends GenerationInfo>(
   env: Env,
   deployment_id: string,

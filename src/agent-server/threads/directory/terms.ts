@@ -3,21 +3,21 @@ import { isRecord } from "../../../shared/guards.ts";
 
 /** Limits the rows that one thread adds. */
 const MAX_TERMS = 50;
-/** Candidates are compared exactly, so a longer term may be shared. */
+/** Longer terms are cut. Several values may then share a term, because candidates are compared exactly. */
 const MAX_CHARACTERS = 128;
 
-/** Term of threads that have more than `MAX_TERMS`: candidates of every search. */
+/** Term of threads that have more than `MAX_TERMS`: each search by terms takes them as candidates. */
 export const OVERFLOW = "*";
 
 type Json = Record<string, unknown>;
 
-/** Returns the terms under which a thread is found: each value of its metadata, and the items of its lists. */
+/** Returns the terms by which a thread is found: each value of its metadata, and the items of its top-level lists. */
 export function termsOf(metadata: Json): string[] {
   const terms = [...new Set([...leaves(metadata, []), ...items(metadata)])];
   return terms.length <= MAX_TERMS ? terms : [...terms.slice(0, MAX_TERMS), OVERFLOW];
 }
 
-/** Returns terms that each matching thread has. */
+/** Returns terms that each matching thread has, unless it has `OVERFLOW`. */
 export function termsOfQuery(metadata: Json | undefined, filters: Filters | null): string[] {
   const filtered = Object.entries(filters ?? {}).flatMap(([key, filter]) =>
     "eq" in filter
@@ -34,7 +34,7 @@ function leaves(object: Json, path: string[]): string[] {
   });
 }
 
-/** Authorization filters look into lists of the first level. */
+/** Authorization filters match items of lists at the top level. */
 function items(metadata: Json): string[] {
   return Object.entries(metadata).flatMap(([key, value]) =>
     Array.isArray(value) ? value.map((item) => toItemTerm(key, item)) : [],

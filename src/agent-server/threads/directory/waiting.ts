@@ -26,7 +26,7 @@ export async function findWaiting(
   return found.filter(({ total }) => total > 0);
 }
 
-/** Merges the first rows of deployments. */
+/** Merges the rows of deployments, the longest wait first. */
 export function mergeWaiting(deployments: WaitingDeployment[], limit: number): WaitingRow[] {
   const rows = deployments.flatMap(({ rows }) => rows);
   return rows.sort((one, other) => (isBefore(one, other) ? -1 : 1)).slice(0, limit);
