@@ -1,6 +1,6 @@
 type Fields = Record<string, unknown>;
 
-/** Part of a message. Pieces with the same key, as `text` or `call 0`, make up one content block of the message. */
+/** Part of a message. Pieces of one message with the same key, such as `text` or `call 0`, form one content block. */
 export type Piece = { key: string; block: Fields & { type: string } };
 
 /** A LangChain message on the wire: complete, or a chunk of a stream. */
@@ -17,10 +17,10 @@ export type WireMessage = Fields & {
   usage_metadata?: Fields;
 };
 
-// Provider-specific tool calls in the content, which the message repeats in the common form.
+// Tool calls in the content, in the form of a provider. They are skipped: the message has them in the common form too.
 const TOOL_PARTS = ["tool_use", "input_json_delta", "tool_call", "tool_call_chunk"];
 
-/** Returns the content blocks of a message, or the additions of a chunk. */
+/** Returns the content blocks of a complete message, or the parts that a chunk adds to its message. */
 export function piecesOf(message: WireMessage, isChunk: boolean): Piece[] {
   return [
     ...reasoningPieces(message),
@@ -53,6 +53,7 @@ function isBlock(part: unknown): part is Fields & { type: string } {
   );
 }
 
+/** Converts the `thinking` blocks of a provider to `reasoning`. */
 function toStandard({ index: _, ...block }: Fields & { type: string }): Piece["block"] {
   if (block.type !== "thinking") return block;
   const { thinking, ...rest } = block;
@@ -83,7 +84,7 @@ function callPieces({ tool_calls = [], invalid_tool_calls = [] }: WireMessage): 
   ];
 }
 
-/** Returns the start of a block: without the text that deltas add. */
+/** Returns the block of its start event, whose text is empty: deltas add all of it. */
 export function startOfBlock(block: Piece["block"]): Piece["block"] {
   switch (block.type) {
     case "text":
@@ -99,7 +100,7 @@ export function startOfBlock(block: Piece["block"]): Piece["block"] {
 
 type Extension = { block: Piece["block"]; delta: Fields | null };
 
-/** Appends a piece to a block. `delta` is `null` when nothing changes for clients. */
+/** Appends a piece to a block. `delta`: the change that clients receive, `null` when nothing changes for them. */
 export function extendBlock(block: Piece["block"], piece: Piece["block"]): Extension {
   if (block.type === "tool_call_chunk") return extendCall(block, piece);
   if (block.type === "text") return extendText(block, piece, "text") ?? mergeFields(block, piece);

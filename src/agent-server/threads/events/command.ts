@@ -5,11 +5,12 @@ import { Command } from "./schema.ts";
 /** A command without its id. */
 export type CommandCall = Pick<Command, "method" | "params">;
 
-/** Answer to a command that failed, without the id of the command. */
+/** Response to a command that failed, without the id of the command. `error` is a code of the protocol. */
 export type CommandFailure = { type: "error"; error: string; message: string };
 export type CommandSuccess = {
   type: "success";
   result: Record<string, unknown>;
+  /** Sequence number of the last event before those that the command causes. */
   applied_through_seq: number;
 };
 export type CommandOutcome = CommandSuccess | CommandFailure;

@@ -3,6 +3,6 @@ export type EventRow = {
   run_id: string;
   event: string;
   data: string;
-  /** Time of the write in epoch milliseconds, `null` when it is the time of the event before. */
+  /** Time of the write in epoch milliseconds. `null`: the time of the run's start, or else of the event before. */
   at: number | null;
 };

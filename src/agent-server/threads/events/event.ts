@@ -13,11 +13,13 @@ export type Channel = (typeof CHANNELS)[number];
 
 export type ProtocolEvent = {
   event_id: string;
+  /** Sequence number: orders the events of a thread, and never changes between reads. */
   seq: number;
   method: string;
   /** The method, except `input` for `input.requested` and `custom:<name>` for named custom events. */
   channel: string;
   namespace: string[];
+  /** Epoch milliseconds. */
   timestamp: number;
   node?: string;
   /** JSON text. */
@@ -25,8 +27,8 @@ export type ProtocolEvent = {
 };
 
 /**
- * Kinds of events that one row of the log can produce, in order. `_before`: end of what a lost attempt left open.
- * `_at_end`: end of what is open when the run ends.
+ * Groups of events that one row of the log can produce, in order. `_before`: ends what a lost attempt left open.
+ * `_at_end`: ends what is open when the run ends.
  */
 const STAGES = [
   "abandoned_before",
@@ -44,15 +46,17 @@ const STAGES = [
 ] as const;
 type Stage = (typeof STAGES)[number];
 
-// The sequence number depends only on the row and the stage, not on the channels of the reader.
+// Ranges of sequence numbers. A number depends on the row, the stage and the position in the stage. So readers of
+// different channels see the same numbers.
 const STAGE_SIZE = 2 ** 16;
 const ROW_SIZE = 2 ** 20;
 
+/** Returns the id of the row of an event. */
 export function rowOf(seq: number): number {
   return Math.floor(seq / ROW_SIZE);
 }
 
-/** Upper bound of the sequence numbers of a row. */
+/** Returns an upper bound of the sequence numbers of a row. */
 export function lastSeqOf(row_id: number): number {
   return (row_id + 1) * ROW_SIZE - 1;
 }
@@ -78,7 +82,7 @@ export class RowEvents {
     this.#timestamp = timestamp;
   }
 
-  /** `root_of`: run of a root lifecycle event. Clients parse its id from the event id. */
+  /** `root_of`: the run's id, for lifecycle events of the root graph. Clients parse it from the id of the event. */
   add(stage: Stage, { channel, node, ...content }: EventContent, root_of: string | null = null) {
     const n = this.#counts.get(stage) ?? 0;
     this.#counts.set(stage, n + 1);
@@ -99,7 +103,7 @@ export class RowEvents {
   }
 }
 
-/** Clients close all subscriptions at this event. */
+/** Whether the event ends a run: clients close all subscriptions when they receive it. */
 export function endsRun({ method, namespace, data }: ProtocolEvent): boolean {
   const isRoot = method === "lifecycle" && namespace.length === 0;
   return isRoot && /^\{"event":"(completed|failed|interrupted)"/.test(data);

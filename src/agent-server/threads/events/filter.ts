@@ -2,7 +2,7 @@ import { CHANNELS, type Channel, type ProtocolEvent } from "./event.ts";
 
 export type EventFilter = {
   channels: string[];
-  /** Prefixes, `null` for all. */
+  /** Prefixes of namespaces, `null` for all namespaces. */
   namespaces: string[][] | null;
   /** Maximum number of levels below a prefix, `null` for any. */
   depth: number | null;
@@ -21,7 +21,7 @@ export function isWanted(
   const isOfChannel =
     channels.includes(channel) || (channel.startsWith("custom:") && channels.includes("custom"));
   if (!isOfChannel) return false;
-  // Clients ignore the depth without a prefix, too.
+  // Without prefixes the depth has no effect, as in the published clients.
   if (namespaces === null || namespaces.length === 0) return true;
   return namespaces.some(
     (prefix) =>

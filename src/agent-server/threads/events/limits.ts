@@ -1,23 +1,23 @@
-/** Subscriptions of one socket, which are stored in its attachment. */
+/** Maximum subscriptions of a socket. They are stored in its attachment. */
 export const MAX_SUBSCRIPTIONS = 64;
-/** Sockets of one thread. */
+/** Maximum sockets of a thread. */
 export const MAX_SOCKETS = 256;
-/** Equals the limit of HTTP bodies. */
+/** Equals the limit of HTTP bodies in bytes. */
 export const MAX_COMMAND_CHARACTERS = 10 * 1024 * 1024;
-/** Filters are matched with every event. */
+/** Limits of a filter, which is matched with every event. */
 export const MAX_CHANNELS = 64;
 export const MAX_NAMESPACES = 64;
 export const MAX_NAMESPACE_DEPTH = 32;
-/** Interval of access checks, before an event is sent. */
+/** Age from which the access check of a reader is repeated, before the next event is sent. */
 export const RECHECK_MS = 60_000;
-/** Replays up to this size are counted in the response to the subscription. */
+/** Replays up to this size are read before the response to `subscription.subscribe`, which then has their number. */
 export const COUNTED_CHARACTERS = 4 * 1024 * 1024;
-/** Size as JSON. workerd stores at most 16 KiB with a socket, in a format that may be longer. */
+/** Maximum size as JSON. workerd stores at most 16 KiB with a socket, in a format that may be longer. */
 export const MAX_ATTACHMENT_BYTES = 12 * 1024;
 /**
- * Time to subscribe to more channels before the end of a run is sent: clients close all subscriptions at that
- * event.
+ * Time after a subscription in which the end of a run is held back, so that the client can subscribe to more channels:
+ * clients close all subscriptions at that event.
  */
 export const SETTLE_MS = 300;
-/** Maximum characters sent to a socket within a minute: sockets have no backpressure. A whole run fits. */
+/** Maximum characters sent to a socket within a minute, because sockets have no backpressure. A whole run fits. */
 export const MAX_SOCKET_CHARACTERS = 64 * 1024 * 1024;

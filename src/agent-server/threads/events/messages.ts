@@ -15,8 +15,9 @@ type OpenMessage = {
   namespace: string[];
   node: string | undefined;
   blocks: { key: string; block: Piece["block"] }[];
-  /** Index of the open block. */
+  /** Index of the open block, `null` when no block is open. */
   at: number | null;
+  /** Fields of the finish event. */
   ending: Record<string, unknown>;
 };
 type Stage = "main" | "closed" | "closed_at_end" | "abandoned_before";
@@ -62,7 +63,7 @@ export class Messages {
       this.#addPieces(message, place, events);
   }
 
-  /** Closes the messages of a node that has ended and of its calls. */
+  /** Closes the messages of a task that has ended, and of the graphs within it. */
   closeWithin(namespace: string[], events: RowEvents) {
     for (const open of this.#open.values()) {
       if (isWithin(open.namespace, namespace)) this.#finish(open, "closed", events);
@@ -70,8 +71,8 @@ export class Messages {
   }
 
   /**
-   * Closes the messages of a node at its update, whose `text` begins with the node's name. An update has no task: of
-   * several tasks of the node, none is known to have ended.
+   * Closes the messages of a node at its update, whose `text` begins with the node's name. An update does not name its
+   * task, so nothing is closed while several tasks of the node have open messages.
    */
   closeOfNode(namespace: string[], text: string, events: RowEvents) {
     const ended = [...this.#open.values()].filter((open) => {
@@ -180,7 +181,7 @@ export class Messages {
     this.#done.add(open.id);
   }
 
-  // Clients distinguish concurrent messages by the run id of the model.
+  // Clients distinguish concurrent messages by `run_id`, the id of the model's run.
   #emit({ id, namespace, node }: OpenMessage, data: object, stage: Stage, events: RowEvents) {
     const text = JSON.stringify({ ...data, run_id: id.replace(/^run-/, "") });
     events.add(stage, { method: "messages", namespace, node, data: text });

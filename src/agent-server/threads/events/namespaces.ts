@@ -13,7 +13,7 @@ export type AgentTree = {
 type Cause = { type: "toolCall"; tool_call_id: string };
 type AgentNode = { namespace: string[]; graph_name: string; status: AgentStatus };
 
-/** Row of `tasks`: the start or the result of a task. */
+/** Row of `tasks`: the start of a task or, with `result`, its end. */
 export type TaskUpdate = {
   id: string;
   name: string;
@@ -24,13 +24,13 @@ export type TaskUpdate = {
   metadata?: { lc_agent_name?: unknown };
 };
 
-/** Graphs and nodes below the root of one run, with their status. */
+/** Subgraphs and tasks below the root graph of one run, with their status. */
 export class Namespaces {
   readonly #nodes = new Map<string, AgentNode>();
   /** Tool call ids by task. */
   readonly #calls = new Map<string, string>();
 
-  /** `agent_name`: name of the agent in the first row of a namespace. */
+  /** Emits the start of each namespace at its first row. `agent_name`: the agent that the row names, if any. */
   ensureStarted(namespace: string[], events: RowEvents, agent_name: () => string | null) {
     for (let length = 1; length <= namespace.length; length++) {
       const prefix = namespace.slice(0, length);
@@ -69,12 +69,12 @@ export class Namespaces {
     return { ...root, children: children.map((child) => this.tree(child)) };
   }
 
-  /** Lets the next attempt emit all starts again. */
+  /** Forgets all namespaces, so that the next attempt emits their starts again. */
   clear() {
     this.#nodes.clear();
   }
 
-  // Innermost first.
+  // Ends the innermost namespaces first.
   #end(
     status: AgentStatus,
     events: RowEvents,
@@ -143,7 +143,7 @@ function callOf(input: unknown): string | null {
   return typeof call.id === "string" ? call.id : null;
 }
 
-/** The first row of a subagent's own graph is one of its tasks. */
+/** Returns the name of a subagent. The first row of its graph is a task that has the name. */
 export function agentNameOf(name: string, data: string): string | null {
   if (name !== "tasks" || !data.includes('"lc_agent_name"')) return null;
   const { metadata } = JSON.parse(data) as TaskUpdate;

@@ -59,8 +59,8 @@ export function toIndependent(
 }
 
 /**
- * Objects with a `name` become named custom events. They keep their fields, which Python's SDK reads, and
- * have a `payload`, which the JavaScript SDK reads: the whole object unless it has its own.
+ * Converts objects with a `name` to named custom events. They keep their fields, which the Python SDK reads. The
+ * JavaScript SDK reads `payload`, which is the whole object unless the object has a `payload` itself.
  */
 function toCustom(text: string): { channel: string; data: string } {
   if (!text.startsWith("{")) return { channel: "custom", data: `{"payload":${text}}` };
@@ -100,13 +100,13 @@ function toolData(event: string, { tool_name, input, output, error, data }: Fiel
 
 const INPUT_IS_VALUES = ',"input_is":"values"}';
 
-/** Restores an input that the log stores as a reference to the graph's latest values. */
+/** Restores an input of a task that the log stores as a reference to `values`, the latest values of the graph. */
 export function toTask(text: string, values: string | undefined): string {
   if (!text.endsWith(INPUT_IS_VALUES)) return text;
   return `${text.slice(0, -INPUT_IS_VALUES.length)},"input":${values ?? "null"}}`;
 }
 
-/** Converts the long form of a checkpoint to the short form. */
+/** Converts the long form of a checkpoint to the short form, which runs of the v2 protocol write. */
 function toCheckpoint(text: string): string {
   const payload = JSON.parse(text) as Fields;
   if (typeof payload.id === "string") return text;

@@ -15,15 +15,15 @@ import {
 import { toIndependent, toTask, toUpdates, toValues } from "./payloads.ts";
 
 type Row = Pick<EventRow, "id" | "event" | "data">;
-/** `protocol`: tasks of a run of the v2 protocol refer to values instead of repeating them. */
+/** `protocol`: the tasks of a run of the v2 protocol refer to the values of their graph instead of repeating them. */
 export type ReadRun = { run_id: string; graph_id: string; protocol?: "v2" | undefined };
 type Part = { name: string; namespace: string[]; data: string };
 
 const CUT_OFF = "The run ended before the end of this message.";
 
 /**
- * Converts the log of one run, from its beginning, to protocol events. The channels limit how much of a row is
- * parsed and never change sequence numbers.
+ * Converts the log of one run, from its first row, to protocol events. Only what the wanted channels need is parsed.
+ * The channels never change sequence numbers.
  */
 export class RunEvents {
   readonly #runId: string;
@@ -33,7 +33,7 @@ export class RunEvents {
   readonly #messages = new Messages();
   /** `null` when the channel is not wanted. */
   readonly #inputs: InputRequests | null;
-  /** Latest values of each graph, which inputs of tasks refer to. `null` when none does. */
+  /** Latest values of each graph, which inputs of tasks refer to. `null` when no wanted input does. */
   readonly #latest: Map<string, string> | null;
   /** Whether an attempt of the run has started. */
   #hasStarted = false;
@@ -178,7 +178,7 @@ export class RunEvents {
     }
   }
 
-  // Starts of tasks matter only for tool calls.
+  // The start of a task matters only when it calls a tool: it is the cause of the namespace within.
   #mustParseTask(data: string): boolean {
     if (data.includes('"result":')) {
       return ["messages", "lifecycle", "input", "tasks"].some((name) =>
@@ -196,7 +196,7 @@ export class RunEvents {
     if (this.#wants.has("lifecycle")) this.#namespaces.endTask(namespace, task, events);
   }
 
-  // Message events of both modes are deduplicated by message id.
+  // A run may stream both `messages` and `messages-tuple`: `Messages` deduplicates them by message id.
   #emitMessage({ name, namespace, data }: Part, events: RowEvents) {
     if (name === "messages") this.#messages.addTuple(namespace, data, events);
     else if (name === "messages/partial") this.#messages.addPartial(data, events);

@@ -27,7 +27,9 @@ export const CommandAnswer = z
     result: Params.optional().describe("Result of the command"),
     error: z.string().optional().describe("Error code"),
     message: z.string().optional().describe("What is wrong and how to correct it"),
-    meta: Params.optional().describe("Sequence number of the last event that the command caused"),
+    meta: Params.optional().describe(
+      "`applied_through_seq`: sequence number of the last event before those that the command causes",
+    ),
   })
   .openapi("ThreadCommandAnswer");
 export type CommandAnswer = z.infer<typeof CommandAnswer>;

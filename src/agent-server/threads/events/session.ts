@@ -34,7 +34,7 @@ export type Attachment = {
 };
 
 const SESSION_HEADER = "Heddle-Session";
-/** Set when the object may have another thread. */
+/** Set for a shared object, which may have another thread. */
 const SHARED_HEADER = "Heddle-Shared";
 const MISDIRECTED = 421;
 
@@ -51,7 +51,7 @@ export function isToShared(request: Request): boolean {
   return request.headers.has(SHARED_HEADER);
 }
 
-/** The object does not have the thread of the session. */
+/** Response of an object that does not have the thread of the session. */
 export function elsewhereResponse(): Response {
   return new Response(null, { status: MISDIRECTED });
 }
