@@ -1,6 +1,6 @@
 export type Page<T> = { rows: T[]; headers: Record<string, string> };
 
-/** `rows` has one row more than the page when a next page exists. */
+/** Returns the page of rows and its headers. `rows` has one row more than the page when a next page exists. */
 export function toPage<T>(rows: T[], { limit, offset }: { limit: number; offset: number }) {
   const shown = rows.slice(0, limit);
   const next = offset + limit;

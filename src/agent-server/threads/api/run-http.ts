@@ -35,12 +35,12 @@ export function threadlessRunHeaders({ run_id }: Pick<RunIds, "run_id">, locatio
   return { "Content-Location": `/runs/${run_id}`, Location: `/runs/${run_id}/${location}` };
 }
 
-/** The stream of a request, with what the request chose of it. */
+/** Returns the last segment of `Location` for a stream, with the query of the request. */
 export function streamLocation(request: Request): string {
   return `stream${new URL(request.url).search}`;
 }
 
-/** The body is JSON text of the route's response type. */
+/** `body`: JSON text of the route's response type, after any number of newlines. */
 export function valuesResponse(
   body: string | ReadableStream,
   headers: Record<string, string> = {},
@@ -81,7 +81,7 @@ export function toNamespaces(namespace: string | string[] | undefined): string[]
   return namespace === undefined ? null : toList(namespace);
 }
 
-/** Without Last-Event-ID only new events; `-` or -1 replays all stored events. */
+/** Returns the choice of a thread's stream: without Last-Event-ID only new events, with `-` or -1 all stored events. */
 export function toThreadFollow(
   query: {
     stream_mode?: string | string[] | undefined;
@@ -111,7 +111,7 @@ export function assertNames(parameter: string, names: string[], allowed: readonl
   throw invalid(["query", parameter], `"${unknown}" is not one of ${allowed.join(", ")}`);
 }
 
-/** Arrays in a query: newer clients repeat the key, older ones send one JSON text. */
+/** Reads an array in a query: newer clients repeat the key, older ones send one JSON text. */
 export function toList(value: string | string[] | undefined): string[] {
   return [value ?? []].flat().flatMap((text) => {
     return text.startsWith("[") ? parseNames(text) : [text];

@@ -25,8 +25,8 @@ import { type KeyedRun, toKeyedRun } from "./idempotency.ts";
 import { toRunRequest } from "./run-request.ts";
 
 /**
- * Resolves a client's input into the request that its thread accepts or refuses: the serving revision, the
- * verdict of the agent's handlers, the assistant.
+ * Builds the request that the thread accepts or refuses. Resolves the serving revision and the assistant, and
+ * authorizes the run by the agent's handlers, which may change its metadata and config.
  */
 export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const keyed = toKeyedRun(ctx, target, input);
@@ -63,7 +63,7 @@ function newRunId({ thread_id, deployment_id }: RunTarget, input: RunCreate): st
   return isTemporary ? newTemporaryId(deployment_id) : v7();
 }
 
-/** Refuses a new run over a quota of the workspace. A repeated request gets the run that exists. */
+/** Refuses a new run over a quota of the workspace, but not a repeated request whose run exists. */
 async function assertRunQuota(
   ctx: Context,
   { deployment_id, thread_id, run_id }: RunTarget,
@@ -140,7 +140,7 @@ function toValue(agent: ActiveRevision, { thread_id, run_id }: RunIds, run: RunC
   };
 }
 
-/** A run that creates its thread needs both permissions. */
+/** Authorizes the creation of the thread: a run that creates its thread needs both permissions. */
 async function authorizeThread(
   ctx: Context,
   thread_id: string | null,
@@ -151,7 +151,7 @@ async function authorizeThread(
   return metadataOf(verdict.value);
 }
 
-/** Finds an assistant that the caller may read. Every caller may read the assistant of a graph. */
+/** Finds an assistant that the caller may read. Every caller may read the system assistants of graphs. */
 export async function findRunAssistant(ctx: Context, agent: ActiveRevision, ref: string) {
   const assistant_id = toAssistantId(agent.graphs, ref);
   if (!ctx.access?.user || isSystemId(agent, assistant_id)) {

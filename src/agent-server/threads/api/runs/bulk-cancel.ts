@@ -13,7 +13,7 @@ import type { CancelRuns } from "./run-query-schema.ts";
 
 /** Authorizations of one request at once. */
 const AT_ONCE = 10;
-/** The directory has a thread as busy within this time after a run was accepted. */
+/** Time within which the directory has the thread of an accepted run as busy. */
 const DIRECTORY_LAG_MS = 1_500;
 
 /** Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. */
@@ -43,7 +43,7 @@ export async function cancelRuns(
       await cancelBusy(ctx, deployment_id, { ...all, action, filters }, cancelAll),
     );
   }
-  // A threadless run's thread shares its id. All are allowed before the first is cancelled.
+  // A threadless run's thread shares its id. All threads are authorized before the first run is cancelled.
   const chosen = thread_id
     ? [{ id: thread_id, of: choice }]
     : (run_ids ?? []).map((id) => ({ id, of: { ...choice, run_ids: [id] } }));
@@ -57,7 +57,10 @@ function assertFound(found: number): void {
   if (found === 0) throw new AppError("not_found", "No run to cancel was found");
 }
 
-/** Threads that the directory does not have yet are cancelled when it has them. */
+/**
+ * Cancels runs in all busy threads. The directory may not have the newest threads as busy yet. When no run was found,
+ * waits for them. Otherwise stores the cancellation in the directory, which applies it to threads that it lists later.
+ */
 async function cancelBusy(
   ctx: Context,
   deployment_id: string,
@@ -76,7 +79,7 @@ async function cancelBusy(
     await readDirectory(ctx.env, deployment_id, (directory) =>
       directory.cancelLate(ctx.caller.workspace_id, late),
     );
-  // After the wait, or for threads that were published before the directory had the cancellation.
+  // Finds the threads that were published during the wait, or before the directory had the cancellation.
   const wereAll = await visit();
   if (wereAll) return found;
   const text = `${found} runs are cancelled: call again for the rest.`;

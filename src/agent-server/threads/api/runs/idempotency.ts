@@ -32,16 +32,16 @@ export const RunHeaders = KeyHeaders.extend({
     .optional()
     .openapi({ type: "string" })
     .describe(
-      "Id of the newest run of the thread that the client knows. The new run is refused with 409 when there is another one: an answer reaches no other question than the one that was read",
+      "Id of the newest run of the thread that the client knows. The new run is refused with 409 unless that run is still the newest: an answer then never resumes an interrupt that the client has not read",
     ),
 });
 
-/** The ids that a request with a key may have given to its run, newest first, and the digest of its body. */
+/** Ids that the run of a request with a key may have, of today and of the day before, and the digest of the body. */
 export type KeyedRun = { run_ids: [string, string]; request_sha256: string };
 
 /**
- * Derives the run's id from the key, so that the thread that holds the run detects a repetition. A new day makes a
- * new id: a repetition looks for the id of the day before as well.
+ * Derives the run's id from the key and the day, so that the thread that holds the run detects a repetition. Callers
+ * look for the id of the day before as well, so a key is valid for one to two days.
  */
 export function toKeyedRun(ctx: Context, target: RunTarget, input: RunCreate): KeyedRun | null {
   const { idempotency_key: key, deployment_id, thread_id } = target;
@@ -58,7 +58,7 @@ export function toKeyedRun(ctx: Context, target: RunTarget, input: RunCreate): K
 
 function toId(digest: string, msecs: number): string {
   const random = decodeBytes(digest, "hex").slice(0, 16);
-  // Without `seq`, v7 takes fewer random bits. Ids stay the same only while this does.
+  // Without `seq`, v7 takes fewer random bits. A change of this line changes the ids of keys that are in use.
   const seq = new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1;
   return v7({ msecs, random, seq });
 }

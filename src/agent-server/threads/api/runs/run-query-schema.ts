@@ -6,7 +6,7 @@ import { RUN_STATUSES } from "../../contract/requests/run-schema.ts";
 export const RunQuery = z.strictObject({
   limit: queryLimit("runs", 1000, 10),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
-  status: caseless(RUN_STATUSES).optional().describe("Status of the runs, in any case"),
+  status: caseless(RUN_STATUSES).optional().describe("Status of the runs, in upper or lower case"),
   select: z
     .union([z.string(), z.array(z.string())])
     .optional()
@@ -65,7 +65,7 @@ export const JoinQuery = z.object({
   ),
 });
 
-/** Once, repeated, or one JSON list. */
+/** Accepts one namespace, a repeated key, or one JSON list. */
 const Namespaces = z
   .union([z.string(), z.array(z.string())])
   .optional()

@@ -23,13 +23,13 @@ type RunContext = {
   create_thread: NewThread | null;
   temporary: boolean;
   protocol?: "v2" | undefined;
-  /** Ids of the interrupts that the run resumes. `"input"`: its input resumes any that is pending. */
+  /** Ids of the interrupts that the run resumes. `"input"`: the run's input resumes any pending interrupt. */
   answers?: string[] | "input" | undefined;
   after_run_id?: string | undefined;
   keyed?: KeyedRun | null;
 };
 
-/** Fills in every default. */
+/** Returns the call that creates the run, with the default of every absent field. */
 export function toRunRequest(input: RunCreate, context: RunContext): RunRequest {
   const { assistant_id, graph_id, config, metadata } = context.assistant;
   const answers = context.answers ?? answersOf(input);
@@ -52,15 +52,15 @@ export function toRunRequest(input: RunCreate, context: RunContext): RunRequest 
 }
 
 /**
- * Returns the interrupts that must be pending for the run, `null` for a run from a named checkpoint: it forks the thread,
- * where those that wait now do not matter.
+ * Returns the ids of the interrupts that must be pending for the run. `null` when the command names none, and for a run
+ * from a named checkpoint: it forks the thread there, so the thread's pending interrupts do not matter.
  */
 function answersOf({ command, checkpoint_id, checkpoint, config }: RunCreate): string[] | null {
   const named = checkpoint_id || checkpoint?.checkpoint_id || config?.configurable?.checkpoint_id;
   return named ? null : resumedInterrupts(command);
 }
 
-/** The second id is that of a run with the key on the day before. */
+/** Passes on only the second id, that of a run with the key on the day before: the first is the run's own. */
 function toKeyed({ run_ids: [, earlier_id], request_sha256 }: KeyedRun) {
   return { earlier_id, request_sha256 };
 }
@@ -103,7 +103,7 @@ function toInterrupts({ interrupt_before, interrupt_after }: RunCreate) {
 function toConfig(input: RunCreate, headers: Record<string, string>): WireConfig {
   const { checkpoint_id, checkpoint_ns, checkpoint_map } = input.checkpoint ?? {};
   const id = input.checkpoint_id || checkpoint_id;
-  // The later wins.
+  // Later entries replace earlier ones.
   const configurable = {
     ...headers,
     ...tracingFields(headers),

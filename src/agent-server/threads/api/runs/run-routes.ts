@@ -65,7 +65,7 @@ runRoutes.openapi(
   operation("post", `${RUNS}/stream`, "streamRun", {
     summary: "Create a run, stream its events",
     description:
-      "The stream ends with the run. With `on_disconnect` set to `continue` the run does not end with its reader, who may continue after `Last-Event-ID`.",
+      "The stream ends with the run. The run continues when its reader disconnects, unless `on_disconnect` is `cancel`. A reader may resume after `Last-Event-ID`.",
     request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate), headers: RunHeaders },
     responses: { 200: eventStream },
   }),

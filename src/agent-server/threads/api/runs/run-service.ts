@@ -20,7 +20,7 @@ export async function createRun(ctx: Context, target: RunTarget, input: RunCreat
   return startRun(ctx, await findOrBuild(ctx, target, input));
 }
 
-/** Creates threadless runs; none when one of them cannot be built. */
+/** Creates threadless runs. Creates none when the request of one cannot be built. */
 export async function createRunBatch(ctx: Context, target: RunTarget, inputs: RunCreate[]) {
   const { idempotency_key: key } = target;
   const build = (input: RunCreate, n: number) =>
@@ -31,7 +31,7 @@ export async function createRunBatch(ctx: Context, target: RunTarget, inputs: Ru
 
 type BuiltRun = Awaited<ReturnType<typeof buildRun>>;
 
-/** A threadless run that was created with the same key the day before is on another thread. */
+/** Builds a run, on the thread of the day before when a threadless run with the same key was created there. */
 async function findOrBuild(ctx: Context, target: RunTarget, input: RunCreate): Promise<BuiltRun> {
   const built = await buildRun(ctx, target, input);
   const { keyed } = built.request;
@@ -68,7 +68,7 @@ export async function waitRun(
 }
 
 const QUEUE_RETRY_SECONDS = 5;
-/** Interrupts that an error names. */
+/** Maximum number of interrupts that an error names. */
 const MAX_NAMED_IDS = 5;
 
 /** Creates the run of a command. `last_event` is the thread's last event before it. */
@@ -88,6 +88,7 @@ function threadOf({ env }: Context, { deployment_id, thread_id, filters }: Built
   return threadWithFilters(env, deployment_id, thread_id, filters);
 }
 
+/** @throws AppError for a refusal */
 function accepted<T extends { ok: true; run: RunRecord }>(
   answer: T | { ok: false; refusal: RunRefusal },
   { thread_id, request }: BuiltRun,
@@ -154,7 +155,7 @@ export async function followRun(ctx: Context, id: RunId, follow: StreamChoice) {
   return (await object.followRun(id.run_id, follow)) ?? runNotFound();
 }
 
-/** A client that leaves then cancels: it needs both permissions. */
+/** Opens the thread of a run for a reader. A reader whose disconnection cancels the run needs both permissions. */
 async function openFollowed(ctx: Context, { run_id, ...thread }: RunId, cancels: boolean) {
   const { object } = await openThread(ctx, thread, "read", {});
   if (!cancels) return object;

@@ -3,14 +3,14 @@ import { getDelivery, redeliver } from "../../../webhooks/service.ts";
 import { threadNotFound } from "../../contract/state-answers.ts";
 import { openThread, type ThreadRef } from "../threads/service.ts";
 
-/** Sends a failed webhook again, or one that waits for its next attempt at once. */
+/** Starts the attempts of a failed webhook again, or makes the next attempt of a pending one now. */
 export async function redeliverRunWebhook(ctx: Context, id: ThreadRef & { run_id: string }) {
   const { object, filters } = await openThread(ctx, id, "update", {});
   if (filters !== null && !(await object.getThread())) throw threadNotFound(id.thread_id);
   return redeliver(ctx, id);
 }
 
-/** Without its thread, a delivery is visible only to callers without filters. */
+/** Returns the delivery. Once its thread is deleted, only callers without authorization filters may see it. */
 export async function getRunWebhook(ctx: Context, id: ThreadRef & { run_id: string }) {
   const { object, filters } = await openThread(ctx, id, "read", {});
   if (filters !== null && !(await object.getThread())) throw threadNotFound(id.thread_id);

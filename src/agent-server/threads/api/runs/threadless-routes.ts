@@ -35,7 +35,7 @@ threadlessRoutes.openapi(
   operation("post", RUNS, "createThreadlessRun", {
     summary: "Create a threadless run",
     description:
-      "Creates a thread for the run. Deletes it when the run ends, unless `on_completion` is `keep`.",
+      "Creates a thread for the run. Deletes it when the run ends, unless `on_completion` is `keep` or `continue`.",
     request,
     responses: { 200: json(Run, "The run") },
   }),
@@ -49,7 +49,7 @@ threadlessRoutes.openapi(
 threadlessRoutes.openapi(
   operation("post", `${RUNS}/stream`, "streamThreadlessRun", {
     summary: "Create a threadless run, stream events",
-    description: "The thread is temporary, unless `on_completion` is `keep`.",
+    description: "The thread is temporary, unless `on_completion` is `keep` or `continue`.",
     request: { ...request, query: StreamQuery },
     responses: { 200: eventStream },
   }),
@@ -65,7 +65,7 @@ threadlessRoutes.openapi(
   operation("post", `${RUNS}/wait`, "waitThreadlessRun", {
     summary: "Create a threadless run, wait for output",
     description:
-      "Answers with the values of the state. The thread is temporary, unless `on_completion` is `keep`.",
+      "Returns the final values. The thread is temporary, unless `on_completion` is `keep` or `continue`.",
     request,
     responses: { 200: finalValues },
   }),

@@ -1,7 +1,7 @@
 import { isRecord } from "../../../../shared/guards.ts";
 import { isShallow } from "../../../../shared/http/depth.ts";
 
-/** Readers of the baggage that LangSmith's SDKs send with a trace, by key. `undefined` leaves a value out. */
+/** Parsers of the baggage that LangSmith's SDKs send with a trace, by key. `undefined`: the value is invalid. */
 const BAGGAGE: Record<string, (text: string) => unknown> = {
   "langsmith-metadata": metadataOf,
   "langsmith-tags": (text) => text.split(","),

@@ -17,7 +17,7 @@ import {
   StateUpdated,
   ThreadState,
 } from "./state-schema.ts";
-import { type At, getHistory, getState, updateState } from "./state-service.ts";
+import { type CheckpointPosition, getHistory, getState, updateState } from "./state-service.ts";
 
 const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
 const operation = operationWithTag("Thread state");
@@ -68,7 +68,7 @@ stateRoutes.openapi(
   async (c) => {
     const { checkpoint, subgraphs, select } = c.req.valid("json");
     const at = {
-      ...toAt(checkpoint, null),
+      ...toPosition(checkpoint, null),
       subgraphs: subgraphs ?? false,
       select: select ?? [],
     };
@@ -85,7 +85,7 @@ stateRoutes.openapi(
   }),
   async (c) => {
     const { values, as_node, checkpoint, checkpoint_id } = c.req.valid("json");
-    const update = { ...toAt(checkpoint, checkpoint_id), values, as_node: as_node ?? null };
+    const update = { ...toPosition(checkpoint, checkpoint_id), values, as_node: as_node ?? null };
     return jsonText(await updateState(c.var.ctx, c.req.valid("param"), update));
   },
 );
@@ -104,7 +104,7 @@ stateRoutes.openapi(
         ? before
         : (before?.checkpoint_id ?? before?.configurable?.checkpoint_id ?? null);
     const query = {
-      ...toAt(checkpoint, null),
+      ...toPosition(checkpoint, null),
       limit: limit ?? 10,
       before_id,
       metadata: metadata ?? null,
@@ -128,17 +128,17 @@ stateRoutes.openapi(
   },
 );
 
-/** Arrays in a query are repeated keys or one JSON list; what they hold is checked like a body's. */
+/** Reads fields from a query: repeated keys or one JSON list. Validates them like the fields in a body. */
 function toFields(select: string | string[] | undefined): string[] {
   const fields = StateFields.safeParse(toList(select));
   if (fields.success) return fields.data;
   throw invalid(["query", "select"], fields.error.issues[0]?.message ?? "is wrong");
 }
 
-function toAt(
+function toPosition(
   checkpoint: z.infer<typeof CheckpointBody>["checkpoint"] | null | undefined,
   checkpoint_id: string | null | undefined,
-): At {
+): CheckpointPosition {
   return {
     ns: checkpoint?.checkpoint_ns ?? "",
     checkpoint_id: checkpoint_id ?? checkpoint?.checkpoint_id ?? null,

@@ -2,7 +2,7 @@ import type { Context } from "../../../../shared/context.ts";
 import { readText, updateText } from "../../contract/state-answers.ts";
 import { openThread, type ThreadRef, toRevisionRef } from "../threads/service.ts";
 
-export type At = { ns: string; checkpoint_id: string | null };
+export type CheckpointPosition = { ns: string; checkpoint_id: string | null };
 
 // State of a thread without a graph.
 const EMPTY_STATE = JSON.stringify({
@@ -18,7 +18,7 @@ const EMPTY_STATE = JSON.stringify({
 export async function getState(
   ctx: Context,
   id: ThreadRef,
-  { select, ...at }: At & { subgraphs: boolean; select: string[] },
+  { select, ...at }: CheckpointPosition & { subgraphs: boolean; select: string[] },
 ) {
   const { object, active } = await openState(ctx, id, "read");
   return pickState(
@@ -34,7 +34,7 @@ export async function getHistory(
   {
     select,
     ...query
-  }: At & {
+  }: CheckpointPosition & {
     limit: number;
     before_id: string | null;
     metadata: Record<string, unknown> | null;
@@ -52,7 +52,7 @@ export async function getHistory(
 export async function updateState(
   ctx: Context,
   id: ThreadRef,
-  { values, as_node, ...at }: At & { values: unknown; as_node: string | null },
+  { values, as_node, ...at }: CheckpointPosition & { values: unknown; as_node: string | null },
 ) {
   const { object, active } = await openState(ctx, id, "update");
   const supersteps = [[{ values, command: null, as_node }]];
@@ -79,7 +79,9 @@ function pickFields(state: Fields, fields: string[]): Fields {
     Object.entries(state).filter(([field]) => fields.includes(field)),
   );
   if (fields.includes("values")) return picked;
-  const keys = fields.flatMap((field) => (field.startsWith("values.") ? [field.slice(7)] : []));
+  const keys = fields.flatMap((field) =>
+    field.startsWith("values.") ? [field.slice("values.".length)] : [],
+  );
   return keys.length === 0 ? picked : { ...picked, values: pickKeys(state.values, keys) };
 }
 
