@@ -19,7 +19,7 @@ export function authorizeAssistants<V extends object>(
   return authorize(ctx, { resource: "assistants", action, value });
 }
 
-/** Authorizes an action. `find` returns the assistant when it matches the authorization filters. */
+/** Authorizes an action. `find` returns the assistant, or throws when it does not match the authorization filters. */
 export async function authorizeAssistant<V extends object>(
   ctx: Context,
   agent: ActiveRevision,
@@ -56,7 +56,7 @@ export async function assertMayDeleteAllThreads(ctx: Context): Promise<void> {
   throw new AppError("forbidden", text);
 }
 
-/** Creates the assistants of the deployment's own graphs first, if they are missing. */
+/** Creates the missing system assistants first when the id is of one. @throws AppError `not_found` */
 async function findAssistant(
   ctx: Context,
   agent: ActiveRevision,

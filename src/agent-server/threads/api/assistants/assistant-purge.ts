@@ -11,10 +11,12 @@ import {
 
 /** Maximum number of threads that one call deletes. */
 const THREADS = 200;
+/** Maximum number of purges that one sweep continues. */
 const PURGES = 20;
+/** Maximum number of rows of each table that one call deletes. */
 const ROWS = 1000;
 
-/** Deletes threads of an assistant that are older than its purge. The sweep deletes the rest. */
+/** Deletes some of the assistant's threads that were created before its purge. The sweep deletes the rest. */
 export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<void> {
   const { deployment_id, assistant_id, purge_at } = assistant;
   const threads = await someThreadsOf(env, deployment_id, {
@@ -36,7 +38,7 @@ export async function sweepAssistants(env: Env, now: Date): Promise<void> {
   }
 }
 
-/** @returns whether all are deleted */
+/** Deletes some assistants of a deployment that is being deleted. @returns whether all are deleted */
 export function deleteAssistantsOf(env: Env, deployment_id: string): Promise<boolean> {
   return deleteSomeOf(database(env), deployment_id, ROWS);
 }

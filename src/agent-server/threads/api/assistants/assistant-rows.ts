@@ -67,7 +67,7 @@ export async function findVersion(
   return row ?? null;
 }
 
-/** @returns 0 when the assistant has no versions */
+/** Returns the greatest version number of an assistant, 0 when it has no versions. */
 export async function greatestVersion(ctx: Context, agent: ActiveRevision, assistant_id: string) {
   const [row] = await ctx.db
     .select({ version: sql<number | null>`max(${assistant_versions.version})` })
@@ -96,7 +96,7 @@ export async function insertAssistant(ctx: Context, row: AssistantRow): Promise<
   }
 }
 
-/** Inserts the missing rows. */
+/** Inserts the assistants and their first versions, where they are missing. */
 export async function insertSystemAssistants(db: Database, rows: AssistantRow[]): Promise<void> {
   const statements = rows.flatMap((row) => [
     db.insert(assistants).values(row).onConflictDoNothing(),
@@ -109,7 +109,7 @@ export async function insertSystemAssistants(db: Database, rows: AssistantRow[])
 export async function insertVersion(ctx: Context, row: AssistantRow): Promise<boolean> {
   const { db } = ctx;
   const isThere = and(isOf(row, row.assistant_id), isNull(assistants.deleted_at));
-  // NULL, which the column refuses, once the assistant is deleted.
+  // The subquery is NULL once the assistant is deleted, which fails the insert by the NOT NULL constraint.
   const assistant_id = sql`(select ${assistants.assistant_id} from ${assistants} where ${isThere})`;
   try {
     await db.batch([
@@ -134,8 +134,8 @@ function updateStatement(db: Database, row: AssistantRow) {
 }
 
 /**
- * Begins to delete the threads that were created until `at`. Hides the assistant, unless it is a system assistant: those
- * are never deleted.
+ * Marks the assistant for the deletion of its threads that were created until `at`. Hides the assistant, unless it is a
+ * system assistant, which is never deleted.
  */
 export async function beginPurge(ctx: Context, row: AssistantRow, at: string): Promise<void> {
   await ctx.db
@@ -158,7 +158,7 @@ export async function deleteRows(db: Database, row: AssistantRow, fresh: Assista
   ]);
 }
 
-/** Called when the threads are deleted. Deletes the rows of a hidden assistant. */
+/** Ends a purge, when the threads are deleted. Deletes the rows of a hidden assistant. */
 export async function endPurge(db: Database, row: AssistantRow): Promise<void> {
   if (row.deleted_at !== null) return deleteRows(db, row, null);
   await db.update(assistants).set({ purge_at: null }).where(isOf(row, row.assistant_id));

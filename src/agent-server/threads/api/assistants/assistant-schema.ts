@@ -75,7 +75,7 @@ export type AssistantPatch = z.infer<typeof AssistantPatch>;
 
 const AssistantFilter = z.object({
   graph_id: optional(z.string()).describe("Name of the graph in `langgraph.json`"),
-  name: optional(z.string()).describe("Part of the name, in either case"),
+  name: optional(z.string()).describe("Part of the name, in upper or lower case"),
   metadata: optional(Metadata).describe("Metadata that assistants contain"),
 });
 
@@ -118,7 +118,7 @@ export const SubgraphsQuery = z.object({
   recurse: QueryBoolean.default(false).describe("Whether to include subgraphs of subgraphs"),
 });
 
-/** `true`, `false`, or how many levels deep. */
+/** `xray`: `true`, `false`, or a number of levels. */
 export const GraphQuery = z.object({
   xray: z
     .union([QueryBoolean, z.coerce.number().int().min(0).max(100)])

@@ -66,7 +66,6 @@ export async function getAssistant(ctx: Context, ref: AssistantRef): Promise<Ass
   return toAssistant(agent, row);
 }
 
-/** The page and its headers. */
 export async function searchAssistants(
   ctx: Context,
   deployment_id: string,
@@ -86,7 +85,7 @@ export async function countAssistants(ctx: Context, deployment_id: string, query
   return countRows(ctx, agent, query, filters);
 }
 
-/** Deletes an assistant. A system assistant is reset to its defaults. */
+/** Deletes an assistant, or resets a system assistant to its defaults. A purge deletes the threads in steps. */
 export async function deleteAssistant(
   ctx: Context,
   ref: AssistantRef,
@@ -95,7 +94,7 @@ export async function deleteAssistant(
   const agent = await openAgent(ctx, ref.deployment_id, "write");
   const { row } = await openAssistant(ctx, agent, ref, "delete", {});
   if (delete_threads) await assertMayDeleteAllThreads(ctx);
-  // Crons first, so that a retry after a crash continues. System assistants keep theirs: they can still run.
+  // Deletes the crons first: a retry after a crash still finds the assistant. System assistants keep their crons.
   if (!row.is_system) {
     await endAssistantCrons(row.deployment_id, row.assistant_id);
   }

@@ -22,7 +22,7 @@ export const graphRoutes = router();
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/graph`, "getAssistantGraph", {
     summary: "Get an assistant's graph",
-    description: "Nodes and edges, as LangGraph draws them. `xray` opens subgraphs.",
+    description: "Nodes and edges, as LangGraph draws them. `xray` draws subgraphs too.",
     request: { params: AssistantPath, query: GraphQuery },
     responses: { 200: json(AssistantGraph, "The graph") },
   }),

@@ -21,7 +21,7 @@ import { toRevisionRef } from "../threads/service.ts";
 import { authorizeAssistant } from "./assistant-access.ts";
 import { assistantNotFound, resolveAssistant } from "./run-assistants.ts";
 
-/** All schemas of an answer count together: they may share references. */
+/** Schemas of a graph. Limits apply to the answer as a whole, because schemas may share references. */
 const Schemas: z.ZodType<WireSchemas> = z.object({
   input: z.unknown().default(null),
   output: z.unknown().default(null),
@@ -44,7 +44,7 @@ const SubgraphsAnswer = answerOf(
 
 type Ref = { deployment_id: string; assistant_id: string };
 
-/** `{nodes, edges}` as JSON text. */
+/** @returns JSON text of `{nodes, edges}` */
 export async function drawGraph(ctx: Context, ref: Ref, xray: boolean | number): Promise<string> {
   const { call, graph } = await openGraph(ctx, ref);
   return unwrap(
@@ -89,7 +89,7 @@ function toSubgraph(graph_id: string, found: WireSchemas) {
   };
 }
 
-/** Includes the assistant's config: a graph factory may build a different graph from it. */
+/** Opens the graph of an assistant, with the assistant's config, from which a factory may build a different graph. */
 async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
   const active = await openAgent(ctx, deployment_id, "read");
   const ref = { deployment_id, assistant_id };

@@ -17,7 +17,7 @@ import { toAssistant } from "./system-assistants.ts";
 type DeploymentAssistant = { deployment_id: string; assistant: RunAssistant };
 
 const assistants = new RecordCache<DeploymentAssistant>({
-  // Another isolate of the Worker may start runs of the version before for this long.
+  // For this long after a change, another isolate of the Worker may start runs with the earlier version.
   max_age_ms: 1000,
   max_outage_ms: 10 * 60 * 1000,
   scopeOf: ({ deployment_id }) => deployment_id,

@@ -9,14 +9,17 @@ import {
 import { type AssistantRow, insertSystemAssistants } from "./assistant-rows.ts";
 import { Assistant } from "./assistant-schema.ts";
 
+/** Maximum revisions in `ensured`, which is emptied then. */
 const MAX_ENSURED = 1000;
+
 export function isSystemId(agent: ActiveRevision, assistant_id: string): boolean {
   return agent.graphs.some((graph_id) => systemAssistantId(graph_id) === assistant_id);
 }
 
+/** Revisions whose system assistants have rows. */
 const ensured = new Set<string>();
 
-/** Creates the rows of system assistants at the first use of the assistants API. */
+/** Creates the missing rows of system assistants, at the first call for a revision in this isolate. */
 export async function ensureSystemAssistants(ctx: Context, agent: ActiveRevision): Promise<void> {
   if (ensured.has(agent.revision_id)) return;
   await makeSystemAssistants(ctx, agent);
@@ -24,6 +27,7 @@ export async function ensureSystemAssistants(ctx: Context, agent: ActiveRevision
   ensured.add(agent.revision_id);
 }
 
+/** Creates the missing rows of system assistants at each call. */
 export async function makeSystemAssistants(ctx: Context, agent: ActiveRevision): Promise<void> {
   const rows = agent.graphs.map((graph_id) => systemRow(agent, graph_id));
   await insertSystemAssistants(ctx.db, rows);

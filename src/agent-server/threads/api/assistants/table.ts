@@ -19,9 +19,9 @@ export const assistants = sqliteTable(
     is_system: integer({ mode: "boolean" }).notNull(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** Hidden from callers. The row is deleted after its threads. */
+    /** Set when the assistant is hidden from callers. The row is deleted after its threads. */
     deleted_at: text(),
-    /** Threads created up to this time are being deleted. */
+    /** Set while the assistant's threads that were created up to this time are being deleted. */
     purge_at: text(),
   },
   (table) => [

@@ -22,10 +22,10 @@ import { assertGraph } from "./assistant-service.ts";
 import { forgetAssistant } from "./run-assistants.ts";
 import { toAssistant, withDefaults } from "./system-assistants.ts";
 
-/** Maximum attempts of an update that races with others. */
+/** Maximum attempts of an update while concurrent ones create the version that it wants. */
 const MAX_TRIES = 5;
 
-/** Creates a version, also for an empty patch. */
+/** Updates an assistant. Creates a version, also for an empty patch. */
 export async function updateAssistant(
   ctx: Context,
   ref: AssistantRef,
@@ -76,7 +76,7 @@ export async function listAssistantVersions(
   return rows.map((version) => AssistantVersion.parse(version));
 }
 
-/** The next update still creates the version after the greatest one. */
+/** Sets the version that runs use. The next update still creates the version after the greatest one. */
 export async function setLatestVersion(
   ctx: Context,
   ref: AssistantRef,

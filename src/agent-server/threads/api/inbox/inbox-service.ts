@@ -44,7 +44,7 @@ export async function listInterrupts(
   });
 }
 
-/** @returns `null` for a thread that was resumed since the directory was written */
+/** @returns `null` for a thread that was resumed, or deleted, since the directory was read */
 async function readThread(ctx: Context, row: WaitingRow) {
   const { deployment_id, thread_id, state_updated_at } = row;
   const waiting = await threadObject(ctx.env, deployment_id, thread_id).getWaiting(

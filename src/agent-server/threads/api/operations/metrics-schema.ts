@@ -16,8 +16,8 @@ export const Metrics = namedObject("Metrics", {
     .describe("Number of threads by status"),
   queue: z
     .object({
-      n_pending: Count.describe("Number of pending runs"),
-      n_running: Count.describe("Number of running runs"),
+      n_pending: Count.describe("Number of pending runs, without those of temporary threads"),
+      n_running: Count.describe("Number of running runs, without those of temporary threads"),
       pending_runs_wait_time_max_secs: z
         .number()
         .describe("Age of the oldest pending run in seconds"),

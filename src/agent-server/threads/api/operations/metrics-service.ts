@@ -6,7 +6,7 @@ import { countByStatus } from "../../directory/directory.ts";
 import { threadObject } from "../../object/stub.ts";
 import type { Metrics } from "./metrics-schema.ts";
 
-/** Counted on request, in the directory and by the busy threads: nothing is estimated. */
+/** Counts threads in the directory, and runs in each busy thread. Nothing is estimated. */
 export async function getMetrics(ctx: Context, deployment: string): Promise<Metrics> {
   const { deployment_id, revision_id } = await openAgent(ctx, deployment, "read");
   await assertSeesAll(ctx);

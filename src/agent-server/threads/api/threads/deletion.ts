@@ -5,13 +5,13 @@ import { forgetEntries } from "../../directory/publication.ts";
 import { directoryObject } from "../../directory/stub.ts";
 import { threadObject } from "../../object/stub.ts";
 
-// Deleting a thread is a call of its object and one of the directory; this many fit a queue message's time.
+// A deletion calls the object of the thread, which calls the directory. This many fit into the time of a queue message.
 const BATCH = 200;
 const AT_ONCE = 10;
 
 /**
- * Deletes threads of a deployment, and their directory after the last one.
- * @returns whether all are deleted
+ * Deletes some threads of a deployment, and their directory after the last one.
+ * @returns whether all threads are deleted
  */
 export async function deleteThreadsOf(env: Env, deployment_id: string): Promise<boolean> {
   const threads = await someThreadsOf(env, deployment_id, { with_temporary: true, limit: BATCH });
@@ -25,7 +25,7 @@ export async function deleteListed(env: Env, threads: ListedThread[]): Promise<v
   await mapConcurrent(threads, AT_ONCE, ({ deployment_id, thread_id }) =>
     threadObject(env, deployment_id, thread_id).deleteThread(),
   );
-  // An entry may have no thread.
+  // The directory may list a thread that does not exist, whose object then removes no entry.
   for (const keys of Map.groupBy(threads, ({ slot }) => slot).values())
     await forgetEntries(env, keys);
 }

@@ -19,7 +19,7 @@ import type { ThreadCalls } from "../../object/thread-calls.ts";
 export type ThreadRef = { deployment_id: string; thread_id: string };
 export type ThreadAction = "create" | "read" | "update" | "delete" | "search" | "create_run";
 
-/** Authorizes an action on a thread and returns its stub with the authorization filters. */
+/** Authorizes an action on a thread. Returns the thread's stub, for which the authorization filters hold. */
 export async function openThread<V extends object>(
   ctx: Context,
   { deployment_id, thread_id }: ThreadRef,
@@ -56,7 +56,7 @@ export async function createThread(
   throw new AppError("conflict", "Thread already exists");
 }
 
-/** Deletes the thread again when the graph rejects its first state, or cannot be called. */
+/** Writes the first state of a new thread. Deletes the thread when the graph rejects the state, or cannot be called. */
 async function withState(
   object: ThreadCalls,
   agent: ActiveRevision,
@@ -114,7 +114,10 @@ export function newThread(
   return { thread_id, deployment_id, workspace_id, metadata, temporary: false, ttl: effective };
 }
 
-/** Returns the metadata, which an agent's handler may have extended. */
+/**
+ * Returns the metadata, which an agent's handler may have extended.
+ * @throws AppError when it is larger than may be stored
+ */
 export function keepable(value: { metadata?: unknown }): Record<string, unknown> {
   const metadata = metadataOf(value);
   if (!isKeepable(metadata)) throw valueTooLarge("metadata");

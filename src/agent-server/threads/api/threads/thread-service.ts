@@ -25,19 +25,20 @@ import { keepable, newThread, openThread, type ThreadRef } from "./service.ts";
 
 const SEARCH = { resource: "threads", action: "search" } as const;
 
+/** Interval at which a user's access to an open stream is checked. */
 const CHECK_MS = 60_000;
-/** Only the agent's own code knows when the credential of its user ends. */
+/** Maximum duration of a user's stream: only the agent's own code knows when the credential of its user ends. */
 const USER_SESSION_MS = 60 * 60 * 1000;
 /** Maximum number of objects called at once. */
 const AT_ONCE = 20;
 
-/** Share of each thread that is read beside others, of a response that is in memory as a whole. */
+/** Maximum of a thread that is read in parallel with others: the response is in memory as a whole. */
 const SHARE = {
   characters: MAX_LIST.characters / AT_ONCE,
   containers: MAX_LIST.containers / AT_ONCE,
 };
 
-/** Fields that the directory has. */
+/** Fields that the directory has: a search that selects no others calls no thread. */
 const DIRECTORY_FIELDS = [
   "thread_id",
   "created_at",
@@ -72,7 +73,10 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
 
 type Read<R> = (row: R, size: JsonSize) => ReturnType<ThreadCalls["getThreadWithin"]>;
 
-/** Reads large threads one by one, until the response reaches its limit. */
+/**
+ * Reads threads in parallel, and those that exceed their share one by one.
+ * @throws AppError when the response exceeds its limit
+ */
 async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
   const found: ReturnType<typeof toFound>[] = [];
   const room = new JsonRoom(MAX_LIST);
@@ -114,7 +118,7 @@ export async function countThreadsByStatus(
   return countByStatus(ctx, agent, { ...query, filters });
 }
 
-/** Copies keep the ids of checkpoints. */
+/** Copies a thread. The copy keeps the ids of the checkpoints. */
 export async function copyThread(ctx: Context, { deployment_id, thread_id }: ThreadRef) {
   const { filters } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
   const copy_id = newId();
@@ -129,7 +133,10 @@ export async function copyThread(ctx: Context, { deployment_id, thread_id }: Thr
 
 const NEW: { metadata: Record<string, unknown> } = { metadata: {} };
 
-/** Returns the number of threads pruned. Threads with runs in flight are skipped. */
+/**
+ * Deletes threads, or with `keep_latest` their history. `keep_latest` skips threads with runs in flight.
+ * @returns the number of threads pruned
+ */
 export async function pruneThreads(
   ctx: Context,
   deployment_id: string,
@@ -138,7 +145,7 @@ export async function pruneThreads(
   const action = strategy === "keep_latest" ? "update" : "delete";
   const ids = [...new Set(thread_ids)];
   const { deployment_id: id } = await openAgent(ctx, deployment_id, "write");
-  // Each by itself: the agent's handler may decide by the id. All before the first is pruned.
+  // Authorizes each thread, because the agent's handler may decide by the id, and all before the first is pruned.
   const allowed = await mapConcurrent(ids, AT_ONCE, async (thread_id) => {
     const value = { thread_id, ids, metadata: {} };
     const { filters } = await authorize(ctx, { resource: "threads", action, value });
@@ -151,6 +158,7 @@ export async function pruneThreads(
   return pruned.filter(Boolean).length;
 }
 
+/** Returns the stream of a thread. For users of the agent, ends it when their access ends, and after an hour. */
 export async function followThread(
   ctx: Context,
   { deployment_id, thread_id }: ThreadRef,
@@ -171,7 +179,10 @@ export async function followThread(
   });
 }
 
-/** Authorizes a user of the agent once more: the thread may have another owner now. */
+/**
+ * Authorizes a user of the agent once more: the thread may have another owner now.
+ * @returns `null` when access continues, also while the check fails
+ */
 async function refusalOf(open: () => ReturnType<typeof openThread>, thread_id: string) {
   try {
     const { object } = await open();
