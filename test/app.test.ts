@@ -104,6 +104,21 @@ test("the reference states what a deployment from git requires, and its example 
   expect(toNewSource(DeploymentCreateRequest.parse(example))).toMatchObject({ source: "github" });
 });
 
+test("the reference has a 402 for operations that store a source or start a build", async () => {
+  const document = await (await api("/openapi.json")).json<Document>();
+  const limited = Object.values(document.paths).flatMap((item) =>
+    Object.values(item)
+      .filter(({ responses }) => "402" in responses)
+      .map(({ operationId }) => operationId),
+  );
+  expect(limited).toEqual(
+    expect.arrayContaining([
+      ...["createDeployment", "updateDeployment", "createRevision", "receiveUpload"],
+      ...["redeployRevision", "redeployProjectRevision"],
+    ]),
+  );
+});
+
 test("each JSON response of the reference has a schema", async () => {
   const document = await (await api("/openapi.json")).json<Document>();
   const empty = Object.values(document.paths).flatMap((item) =>

@@ -30,13 +30,15 @@ const BODY = {
   503: BUSY,
 };
 const QUOTA = {
-  402: "A quota of the workspace is used up. The text names it, and when it resets",
+  402: "A quota of the workspace is used up. The text names it, and the time at which it resets, if any",
 };
 const LIMITED_BY_QUOTA = new Set([
   ...["createRun", "streamRun", "waitRun", "createRunBatch", "sendThreadCommand", "fireCron"],
   ...["createThreadlessRun", "streamThreadlessRun", "waitThreadlessRun"],
   ...["createTraceRun", "patchTraceRun", "ingestRunsBatch", "ingestRunsMultipart"],
   ...["callMcp", "callA2a", "ingestSpans", "createBulkExport", "retryBulkExport"],
+  ...["createDeployment", "updateDeployment", "createRevision"],
+  ...["redeployRevision", "redeployProjectRevision"],
 ]);
 const AGENT = {
   400: "Invalid request",
@@ -46,7 +48,7 @@ const AGENT = {
   503: BUSY,
 };
 
-/** Returns the responses of an operation, with the errors that the middleware in front of it can return. */
+/** Returns the responses of an operation, with the errors that it shares with others, such as those of middleware. */
 export function completeResponses(operation: ApiOperation, responses: Responses): Responses {
   const texts = {
     ...ALWAYS,

@@ -44,6 +44,7 @@ const receive = operation(
     responses: {
       200: json(UploadResult, "Stored"),
       400: json(ErrorDetail, "Missing `Content-Length`"),
+      402: json(ErrorDetail, "The workspace has too many bytes of uploads that no revision uses"),
       403: json(ErrorDetail, "Invalid or expired signature"),
       404: json(ErrorDetail, "The deployment does not exist"),
       409: json(ErrorDetail, "The URL was used before"),
