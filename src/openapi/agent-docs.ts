@@ -11,7 +11,7 @@ import type { Document } from "./openapi.ts";
 const AGENT = "/agents/{deployment_id}";
 const ROUTE = "/agents/:deployment_id";
 
-/** The operations of one agent, with the agent's name as the title and its URL as the server. */
+/** Returns the document of one agent: its operations, with the agent's name as the title and its URL as the server. */
 function toAgentDocument(document: Document, name: string, url: string): Document {
   const own = Object.entries(document.paths ?? {}).filter(([path]) => path.startsWith(`${AGENT}/`));
   const paths = own.map(([path, item]) => [path.slice(AGENT.length), withoutDeployment(item)]);
@@ -40,15 +40,21 @@ function withoutDeployment(item: PathItem): PathItem {
   return Object.fromEntries(operations);
 }
 
-/** Adds the public documents of an agent. An agent's own app may have these paths: it comes first, behind the gate. */
+/**
+ * Adds the public documents of an agent, once before the gate and once behind it. The gate may call the agent's own
+ * app, which may have these paths. So requests that the gate decides pass the first place, and reach the second one
+ * only when the app has no answer.
+ */
 export function addAgentDocs(
   app: OpenAPIHono<AppEnv>,
   documentOf: () => Document,
   place: "before the gate" | "behind it",
 ): void {
-  const isLeft = async (c: HonoContext<AppEnv>) => place === "before the gate" && isForGate(c);
+  const isPassedOn = async (c: HonoContext<AppEnv>) => place === "before the gate" && isForGate(c);
   const add = (path: string, answer: (c: HonoContext<AppEnv>) => Response | Promise<Response>) =>
-    app.get(`${ROUTE}${path}`, async (c, next: Next) => ((await isLeft(c)) ? next() : answer(c)));
+    app.get(`${ROUTE}${path}`, async (c, next: Next) =>
+      (await isPassedOn(c)) ? next() : answer(c),
+    );
   add("/openapi.json", async (c) => {
     const revision = await servedRevision(c.env, parseAgentPath(c.req.path).ref);
     return c.json(toAgentDocument(documentOf(), revision?.name ?? "Agent", serverUrl(c)));
@@ -57,6 +63,7 @@ export function addAgentDocs(
   for (const file of VIEWER_FILES) add(file, () => viewerFile(file));
 }
 
+/** Whether the gate decides: no revision serves, the agent has an app, or `http.disable_meta` hides the documents. */
 async function isForGate(c: HonoContext<AppEnv>): Promise<boolean> {
   const { ref, path } = parseAgentPath(c.req.path);
   const revision = await servedRevision(c.env, ref);

@@ -15,7 +15,7 @@ const VIEWER = {
 type ViewerFile = keyof typeof VIEWER;
 export const VIEWER_FILES: ViewerFile[] = ["/docs/viewer.js", "/docs/viewer.css"];
 
-/** No validator: it would send the document to another host. */
+/** Script that starts the viewer. Without `validatorUrl: null` it would send the document to another host. */
 const start = (root: string) => `SwaggerUIBundle({
   url: "${root}openapi.json",
   dom_id: "#viewer",
@@ -39,7 +39,7 @@ const protect = pageHeaders({
   formAction: ["'none'"],
 });
 
-/** `root` is where the document and the viewer are: of the host, or beside the page. */
+/** `root`: prefix of the URLs of the document and the viewer, at the root of the host or relative to the page. */
 export async function docsPage(c: Context<AppEnv>, root: "/" | "") {
   await protect(c, async () => {
     c.res = await c.html(page(c.var.secureHeadersNonce ?? "", root));

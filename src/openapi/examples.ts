@@ -27,7 +27,7 @@ type Media = { schema?: Schema; example?: unknown };
 type Body = { content?: Record<string, Media>; $ref?: string };
 type Contract = { requestBody?: Body; responses?: Record<string, Body> };
 
-/** Adds an example to the request and to the successful responses of an operation, where the route states none. */
+/** Adds examples to the request and the successful responses of an operation, where the route states none. */
 export function addExamples({ requestBody, responses = {} }: Contract, schemas: Schemas): void {
   addTo(requestBody, (schema) => exampleOf(schema, { schemas, isComplete: false }));
   for (const [status, response] of Object.entries(responses)) {
@@ -47,7 +47,7 @@ type Context = { schemas: Schemas; isComplete: boolean };
 
 /**
  * Derives an example from the examples, defaults, enums and formats of a schema.
- * @returns `undefined` when a required string has nothing to derive from
+ * @returns `undefined` for a string with nothing to derive from, and for an object or a list that needs one
  */
 function exampleOf(schema: Schema, context: Context): unknown {
   if (schema.$ref) return exampleOf(resolve(schema.$ref, context), context);

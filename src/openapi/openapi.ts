@@ -102,7 +102,7 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
       tags: ["System"],
       summary: "Get version and features",
       description:
-        "What clients of traces may use: the version, features, and the size of batches.",
+        "The version, the features, and the limits of batches for clients that send traces.",
       security: [],
       responses: { 200: json(TracingInfo, "Version, features, and how to send traces") },
     }),
@@ -110,7 +110,7 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
   );
 }
 
-/** The document holds the routes that are registered at its first request. */
+/** Returns a function that builds the document at its first call, from the routes that are registered then. */
 export function documentOf(app: OpenAPIHono<AppEnv>): () => Document {
   let document: Document | undefined;
   return () => {

@@ -1,6 +1,6 @@
 import { textOfError } from "../shared/log.ts";
 
-/** Maximum characters of an R2 object: the isolate holds the events, the text and its compressed form in 128 MB. */
+/** Maximum characters of an object in R2: the events, the text and its compressed form share 128 MB of memory. */
 const MAX_CHARACTERS = 4_000_000;
 const MAX_ERROR_CHARACTERS = 8000;
 const LEVELS = ["info", "warn", "error"];
@@ -10,8 +10,8 @@ const EXPECTED = ["ok", "responseStreamDisconnected"];
 type Fields = Record<string, unknown>;
 
 /**
- * Returns the lines that the region keeps of invocations, as newline-delimited JSON. Requests are not kept:
- * URLs, headers and paths may contain credentials.
+ * Returns the lines that the region keeps of invocations, as newline-delimited JSON. Of a request only the method and
+ * the status are kept: URLs and headers may contain credentials.
  * @returns an empty string when nothing is kept
  */
 export function toNdjson(events: readonly TraceItem[]): string {
@@ -96,7 +96,7 @@ function triggerOf(event: TraceItem["event"]): Fields {
 const URL_IN_TEXT = /https?:\/\/[^\s"'\\<>]+/g;
 const CREDENTIAL = /\b(lsv2_|hds_|whsec_|Bearer |Basic )[\w.~+/=:-]+/g;
 
-/** Errors of libraries may contain what `log` was not given. */
+/** Removes credentials: messages of libraries may contain some. */
 function redact(text: string): string {
   return text.replace(URL_IN_TEXT, addressOf).replace(CREDENTIAL, "$1...");
 }

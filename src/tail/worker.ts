@@ -5,7 +5,7 @@ import { toNdjson } from "./lines.ts";
 const ATTEMPTS = 4;
 const BASE_MS = 200;
 
-/** Receives the events of invocations after their end, and keeps the operator's lines in the bucket of the region. */
+/** Receives the events of invocations after their end, and stores the operator's lines in the region's bucket. */
 export default {
   async tail(events, { ARTIFACTS }) {
     const text = toNdjson(events);
@@ -14,7 +14,7 @@ export default {
     const key = `logs/${hour}/${newId()}.ndjson.gz`;
     const bytes = await gzip(text);
     const options = { httpMetadata: { contentType: "application/gzip" } };
-    // The platform delivers events once, so a failed write is repeated here.
+    // The platform delivers events only once, so a failed write is repeated here.
     await retry(
       () => ARTIFACTS.put(key, bytes, options),
       (_, attempt) =>
