@@ -45,9 +45,12 @@ import { retentionProblem } from "./traces/catalogue/retention.ts";
 import { isIngestion, isOtlp } from "./traces/ingest/ingestion-paths.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-/** Bodies up to this size are not counted: no isolate has enough of them to fill its memory. Requests without a caller have no larger one. */
+/**
+ * Bodies up to this size are not counted: no isolate has enough of them to fill its memory. Requests without a caller
+ * may not have larger ones.
+ */
 const SMALL_BODY_BYTES = 256 * 1024;
-/** Callers cannot choose the request id: the audit log names it. */
+/** Clients cannot choose the request id, because the audit log names it. */
 const ACCEPTED_ID_CHARACTERS = 0;
 
 const EXPOSED_HEADERS = [
@@ -61,7 +64,7 @@ const EXPOSED_HEADERS = [
   "Retry-After",
 ];
 
-/** Room for log queries and for the polls of a CI with many jobs. */
+/** Rates of one principal for the control plane, with room for log queries and for the polls of a CI with many jobs. */
 const CONTROL_READ = { name: "control_read", calls: 3000, in_s: 60 };
 const CONTROL_WRITE = { name: "control_write", calls: 600, in_s: 60 };
 
@@ -139,7 +142,7 @@ const readCredential = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** Handlers have read the body when the answer begins. A stream of events would hold it, as text and parsed, for hours. */
+/** Releases the body, which handlers have read when the response begins. A stream of events would hold it for hours. */
 const releaseBody = createMiddleware<AppEnv>(async ({ req }, next) => {
   await next();
   req.bodyCache = {};
@@ -147,8 +150,8 @@ const releaseBody = createMiddleware<AppEnv>(async ({ req }, next) => {
 });
 
 /**
- * Large bodies are read when the isolate admits their bytes, which it holds until the answer begins or their consumer
- * takes long. Ingestion and uploads have limits of their own.
+ * Reads large bodies only while the isolate has memory for them. Their bytes count until the response begins, or the
+ * consumer of the body pauses for long. Ingestion and uploads have other limits.
  */
 const limitBody = createMiddleware<AppEnv>(async (c, next) => {
   const { method, path, raw } = c.req;
@@ -158,10 +161,11 @@ const limitBody = createMiddleware<AppEnv>(async (c, next) => {
   const max_bytes = isUnauthenticated(path) ? SMALL_BODY_BYTES : MAX_BODY_BYTES;
   if (length > max_bytes) throw tooLarge(max_bytes);
   const { body } = raw;
-  const isHeld = ["builtin", "webhook"].includes(internalCallerOf(c.env)?.kind ?? "");
+  const isCounted = ["builtin", "webhook"].includes(internalCallerOf(c.env)?.kind ?? "");
   await holdBody(async (reserve, release) => {
-    // A request that an agent's app passes on holds its bytes already, as a webhook does, and would wait for itself.
-    const read = new AdmittedBody(body, max_bytes, isHeld ? NOTHING : reserve, release);
+    // The bytes of a call behind an agent's app, or of a webhook, are counted by the work that makes it. Counted again,
+    // the call could wait for that work, which waits for the call.
+    const read = new AdmittedBody(body, max_bytes, isCounted ? NOTHING : reserve, release);
     c.req.raw = new Request(raw, { body: read.stream });
     await next();
     read.end();

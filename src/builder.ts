@@ -11,7 +11,7 @@ export { BuildEgress } from "./control-plane/builds/queue/egress.ts";
 
 type Bindings = Pick<Env, "ARTIFACTS" | "LOADER">;
 
-/** Loads a new isolate for each build. It reads no source itself, because all builds share this one. */
+/** Loads a new isolate for each build. All builds share the isolate of the Builder, so it reads no source itself. */
 export class Builder extends WorkerEntrypoint<Bindings> {
   build(order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> {
     const { ARTIFACTS, LOADER } = this.env;

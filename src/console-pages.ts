@@ -10,7 +10,7 @@ import { Uuid } from "./shared/schema.ts";
 
 const IMMUTABLE = "public, max-age=31536000, immutable";
 
-/** No request leaves the origin, and no text becomes markup without the policy that sanitizes it. */
+/** Policy of the console: no request leaves the origin, and only sanitized text becomes markup. */
 const protect = pageHeaders({
   scriptSrc: ["'self'"],
   styleSrc: ["'self'"],
@@ -46,7 +46,7 @@ function root(c: Context<AppEnv>): Response {
   return c.json({ name: "Heddle", version: VERSION, ...links, openapi: `${base}/openapi.json` });
 }
 
-/** Each address below /console is a page of the one document. */
+/** Serves one document for each path below /console: the console's own router chooses the page. */
 async function page(c: Context<AppEnv>): Promise<Response> {
   await protect(c, async () => {
     const { body } = await fetchAsset(c, "/console/index.html");
@@ -56,7 +56,7 @@ async function page(c: Context<AppEnv>): Promise<Response> {
   return c.res;
 }
 
-/** Names contain a hash of their content. */
+/** Serves an asset, which clients may cache forever: its name contains a hash of its content. */
 async function asset(c: Context<AppEnv>): Promise<Response> {
   const found = await fetchAsset(c, c.req.path);
   const headers = new Headers(found.headers);

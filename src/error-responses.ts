@@ -10,7 +10,10 @@ import { log } from "./shared/log.ts";
 import { isIngestion, isOtlp } from "./traces/ingest/ingestion-paths.ts";
 import { otlpError } from "./traces/otlp/answers.ts";
 
-/** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, a gRPC status for OTLP, a problem in version 2, `detail` elsewhere. */
+/**
+ * Formats errors for clients: text for the agent server, `error` for ingested runs, a gRPC status for OTLP, a problem
+ * for `/api/v2/`, and `detail` elsewhere.
+ */
 export async function onError(error: unknown, c: HonoContext<AppEnv>): Promise<Response> {
   const failure = await toAppError(error, c);
   if (failure.code === "internal" && !failure.answer)
@@ -43,7 +46,7 @@ function toResponse(failure: AppError, c: HonoContext<AppEnv>): Response {
   return Response.json(body, { status, headers });
 }
 
-/** Returns the format of paths whose errors are not an object of JSON. */
+/** Returns the format of the agent server and of OTLP, `null` for other paths. */
 function ownFormat(path: string) {
   if (isAgentPath(path)) return toAgentError;
   return isOtlp(path) ? otlpError : null;
@@ -59,7 +62,7 @@ function toAgentError(request: Request, { status, message }: AppError, headers: 
   return new Response(message, { status, headers });
 }
 
-/** A list with 422 always, also where no field is to blame; a text with all others. */
+/** Returns the list of issues, or the text of an error without issues. A 422 always has a list. */
 function toDetail({ code, issues, message }: AppError) {
   if (code !== "invalid_request") return issues ?? message;
   return issues ?? [{ loc: ["body"], msg: message, type: "value_error" }];
@@ -71,7 +74,7 @@ function toProblem({ code, message, status }: AppError, instance: string) {
   return { type: "about:blank", title, status, detail: message, instance, remedy: null };
 }
 
-/** Answers 405 for a path that has other methods: a client that misses a prefix of the URL gets a 404. */
+/** Returns a handler that answers 405 for a path that has other methods, and 404 for a path that has none. */
 export function notFoundHandler(methodsOf: (path: string) => string[]) {
   return (c: HonoContext<AppEnv>): Response => {
     const { method, path } = c.req;
@@ -114,7 +117,7 @@ async function toAppError(error: unknown, c: HonoContext<AppEnv>): Promise<AppEr
   return AppError.from(error);
 }
 
-/** The validator hides what it could not parse. */
+/** Parses the body again to find what is wrong with it: the validator's error does not name it. */
 async function malformedBody({ req }: HonoContext<AppEnv>, error: HTTPException) {
   try {
     await req.json();

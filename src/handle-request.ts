@@ -25,7 +25,7 @@ export async function handleRequest(
   }
 }
 
-/** Formats errors of `unmount`: they occur before the routes, which have their own formats. */
+/** Formats errors of `unmount` as text. They occur before the routes, so `onError` does not format them. */
 function toResponse(error: unknown): Response {
   const failure = AppError.from(error);
   if (failure.code === "internal") log.error("request_failed", error);

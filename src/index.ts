@@ -63,7 +63,7 @@ export { TracePartition } from "./traces/object/object.ts";
 
 startMetrics();
 
-/** Deletes the data of a deployment that other features own. */
+/** Steps of the deletion of a deployment that delete the data of other features. */
 const CLEANERS: Cleaner[] = [
   deleteCronsOf,
   deleteThreadsOf,
@@ -124,6 +124,7 @@ export default {
 
   async scheduled(controller, env) {
     await runJobs(JOBS[controller.cron] ?? [], env, new Date());
+    // Recorded last: the health check fails when no tick has ended for some time.
     await runJobs([recordTick], env, new Date());
   },
 } satisfies ExportedHandler<Env, QueueMessage>;

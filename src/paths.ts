@@ -2,7 +2,7 @@ import { MALFORMED_PATH, slugOf, toAgentPath } from "./agent-server/access/agent
 import { OTLP_PATH } from "./traces/ingest/ingestion-paths.ts";
 
 const CONTROL_PLANE_PREFIX = "/api-host";
-/** Clients of LangSmith have three forms of one endpoint: the host, /api and /api/v1. */
+/** Clients of LangSmith put /api, /v1, /api/v1 or nothing before these paths. */
 const TRACE_PATH =
   /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|ttl-settings|workspaces|orgs|attachments|public(?=\/[^/]+\/run))(?=\/|$)/;
 /** LangSmith's JavaScript SDK lists a shared trace's runs at a path that ends with its query. */
@@ -11,7 +11,7 @@ const LIST_SHARED_RUNS = /^(\/api\/v1\/public\/[^/]+\/runs)share_token=[^/]*$/;
 const OTLP_PATHS = /^(?:\/api)?(?:\/v1)?\/otel(?:\/v1\/traces)?$/;
 const INFO_PATH = /^\/api(?:\/v1)?\/info$/;
 
-/** The control plane and exports: few requests, each of which matters. */
+/** Paths of the control plane and of exports, which are rate-limited by principal and audited. */
 export const CONTROLLED = [
   "/api/v1/api-key/*",
   "/api/v1/bulk-exports/*",
@@ -42,8 +42,8 @@ export const AUDITED = [
 ];
 
 /**
- * Routes without a caller that cost a query or more. Those of agents' apps are limited by the gate. A path that ends
- * with `/*` matches its beginning too: named twice, a request would count twice.
+ * Routes without a caller that cost a query or more. The gate limits those of agents' apps. A path that ends with `/*`
+ * matches the path before it too: with an entry for both, a request would count twice.
  */
 export const ANONYMOUS = [
   "/agents/:deployment_id/docs/*",
@@ -65,7 +65,7 @@ export const ANONYMOUS = [
   "/webhooks/*",
 ];
 
-/** Paths that need a caller. Routes before them are public. */
+/** Paths that need a caller. Routes that are registered before the authentication are public, also below these. */
 export const GUARDED = [
   ...CONTROLLED,
   "/api/v1/feedback/*",
@@ -78,9 +78,9 @@ export const GUARDED = [
 ];
 
 /**
- * The path that routes match. Access, audit, CORS, limits and logs use this path and never the raw one, so that no
- * two of them read a URL differently. Clients of a self-hosted control plane put /api-host before it, an agent's
- * host name replaces /agents/{slug}, and traces have three endpoints.
+ * Returns the path that routes match. Access, audit, CORS, limits and logs use this path and never the raw one, so that
+ * no two of them read a URL differently. Clients of a self-hosted control plane put /api-host before it, an agent's
+ * host name replaces /agents/{slug}, and clients of traces use several prefixes.
  */
 export function toRoutePath(
   request: Request,
@@ -118,7 +118,10 @@ const UNAUTHENTICATED = ANONYMOUS.map(
   (path) => new RegExp(`^${path.replace("/*", "(/.*)?").replace(/:\w+/g, "[^/]+")}$`),
 );
 
-/** Webhooks of repository hosts are signed, and read in whole before the signature is checked. */
+/**
+ * Whether requests to the path have no caller, and so may have small bodies only. Webhooks of repository hosts are
+ * excluded: the signature covers the whole body, which may be large.
+ */
 export function isUnauthenticated(path: string): boolean {
   return !path.startsWith("/webhooks/") && UNAUTHENTICATED.some((each) => each.test(path));
 }
@@ -128,7 +131,7 @@ export function isUpload(method: string, path: string): boolean {
   return method === "PUT" && path.startsWith("/uploads/");
 }
 
-/** Escapes of encodeURIComponent that a path segment does not need: `$`, `&`, `+`, `,`, `:`, `;`, `=`, `@`. */
+/** Escapes of encodeURIComponent that a path segment does not need: `$`, `&`, `+`, `,`, `:`, `;`, `=` and `@`. */
 const ESCAPED_IN_VAIN = /%(?:24|26|2B|2C|3A|3B|3D|40)/g;
 
 /**

@@ -55,7 +55,7 @@ import { statsRoutes } from "./traces/stats/stats-routes.ts";
 import { threadTraceRoutes } from "./traces/threads/thread-routes.ts";
 import { tracesRoutes } from "./traces/traces/traces-routes.ts";
 
-/** Before the authentication: a token in the URL is the credential. */
+/** Routers before the authentication: a token in the URL is the credential. */
 export const PUBLIC_TRACE_ROUTERS = [
   feedbackUrlRoutes,
   attachmentUrlRoutes,
@@ -63,7 +63,7 @@ export const PUBLIC_TRACE_ROUTERS = [
   sharedPageRoutes,
 ];
 
-/** The routers behind the authentication, in order: the first one that knows a path answers. */
+/** Routers after the authentication, which covers `GUARDED` and /agents. The first one that has a path answers. */
 export const ROUTERS = [
   workspaceRoutes,
   usageRoutes,
