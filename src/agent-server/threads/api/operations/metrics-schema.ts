@@ -20,7 +20,7 @@ export const Metrics = namedObject("Metrics", {
       n_running: Count.describe("Number of running runs, without those of temporary threads"),
       pending_runs_wait_time_max_secs: z
         .number()
-        .describe("Age of the oldest pending run in seconds"),
+        .describe("Seconds since the first pending run became due"),
     })
     .nullable()
     .describe("Pending and running runs, `null` when too many threads are busy to count"),

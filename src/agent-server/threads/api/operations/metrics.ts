@@ -31,7 +31,7 @@ export function toPrometheus({ deployment_id, revision_id, threads, queue }: Met
       ),
       one(
         "lg_api_pending_runs_wait_time_max",
-        "Age of the oldest pending run, in seconds.",
+        "Seconds since the first pending run became due.",
         queue.pending_runs_wait_time_max_secs,
       ),
     );

@@ -42,7 +42,7 @@ const RUN = `${RUNS}/{run_id}` as const;
 const RUN_FIELDS = Object.keys(Run.shape);
 const operation = operationWithTag("Runs");
 
-/** Published clients match the word and the colon. */
+/** Stored for the reason `taken`. Published clients match the word and the colon. */
 const TAKEN = "taken: its input was passed to another run";
 
 export const runRoutes = router();

@@ -142,8 +142,10 @@ const StatusCount = z.number().int();
 
 export const ThreadStatusCounts = namedObject("ThreadStatusCounts", {
   idle: StatusCount.describe("Number of idle threads"),
-  busy: StatusCount.describe("Number of threads with a run in progress"),
-  interrupted: StatusCount.describe("Number of threads that wait for a person"),
+  busy: StatusCount.describe("Number of threads with a running or queued run"),
+  interrupted: StatusCount.describe(
+    "Number of threads that stopped before the end of their graph: at an interrupt, or by a cancellation",
+  ),
   error: StatusCount.describe("Number of threads whose last run failed"),
 });
 
