@@ -42,7 +42,7 @@ export const AUDITED = [
 ];
 
 /**
- * Routes without a caller that cost a query or more. The gate limits those of agents' apps. A path that ends with `/*`
+ * Routes before the authentication that cost a query or more. The gate limits those of agents' apps. A path that ends with `/*`
  * matches the path before it too: with an entry for both, a request would count twice.
  */
 export const ANONYMOUS = [
@@ -119,8 +119,8 @@ const UNAUTHENTICATED = ANONYMOUS.map(
 );
 
 /**
- * Whether requests to the path have no caller, and so may have small bodies only. Webhooks of repository hosts are
- * excluded: the signature covers the whole body, which may be large.
+ * Whether the body is read before any caller is known, so that it must be small. Webhooks of repository hosts are
+ * excluded: their signature covers the whole body, which may be large.
  */
 export function isUnauthenticated(path: string): boolean {
   return !path.startsWith("/webhooks/") && UNAUTHENTICATED.some((each) => each.test(path));
