@@ -42,8 +42,8 @@ export const AUDITED = [
 ];
 
 /**
- * Routes before the authentication that cost a query or more. The gate limits those of agents' apps. A path that ends with `/*`
- * matches the path before it too: with an entry for both, a request would count twice.
+ * Routes before the authentication that cost a query or more. The gate limits those of agents' apps. A path that ends
+ * with `/*` matches the path before it too: with an entry for both, a request would count twice.
  */
 export const ANONYMOUS = [
   "/agents/:deployment_id/docs/*",

@@ -40,7 +40,10 @@ export type NewThread = {
   deployment_id: string;
   workspace_id: string;
   metadata: Record<string, unknown>;
-  /** Set for the thread of a threadless run that does not keep it: the thread is deleted when the run ends. */
+  /**
+   * Set for the thread of a threadless run that does not keep it: the thread is deleted when the run ends. Also set
+   * while a copy is filled, so that an interrupted one is deleted.
+   */
   temporary: boolean;
 };
 

@@ -47,7 +47,7 @@ export class DirectoryCounts {
   }
 
   /** Returns the counts of one status or, with `undefined`, of all. */
-  of(wanted: ThreadStatus | undefined): StatusCounts {
+  byStatus(wanted: ThreadStatus | undefined): StatusCounts {
     const counts = this.#stored();
     if (wanted !== "interrupted" && wanted !== "error") {
       counts.busy = this.#countBusy("AND is_temporary = 0");

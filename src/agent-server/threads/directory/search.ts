@@ -87,7 +87,7 @@ export class DirectorySearch {
   count(filter: DirectoryFilter): StatusCounts {
     const { ids, status, metadata, values, filters, without_metadata } = filter;
     if (!ids && [metadata, values, filters, without_metadata].every(isEmpty))
-      return this.#counts.of(status);
+      return this.#counts.byStatus(status);
     const source = this.#sourceOf(filter, "created_at");
     const counted = this.#read<StatusCount>(sql`select status, count(*) as threads
       from ${source.from} where ${conditions(filter, source)} group by status`);
