@@ -99,7 +99,8 @@ assistantRoutes.openapi(
 assistantRoutes.openapi(
   operation("delete", ASSISTANT, "deleteAssistant", {
     summary: "Delete an assistant",
-    description: "Deletes all versions. `delete_threads` deletes its threads too.",
+    description:
+      "Deletes all versions. The assistant of a graph is reset to its defaults instead. `delete_threads` deletes the assistant's threads too.",
     request: { params: AssistantPath, query: AssistantDeleteQuery },
     responses: { 204: { description: "Deleted" } },
   }),

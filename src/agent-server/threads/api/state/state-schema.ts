@@ -57,10 +57,12 @@ export const CheckpointBody = z.object({
 export const StateUpdate = namedObject("StateUpdate", {
   values: z.unknown().optional().describe("Values to write"),
   as_node: z.string().nullish().describe("Node that the values are written as"),
-  checkpoint_id: CheckpointName.nullish().describe("Id of the checkpoint"),
+  checkpoint_id: CheckpointName.nullish().describe(
+    "Id of the checkpoint that the update follows. Default: the newest",
+  ),
   checkpoint: CheckpointBody.shape.checkpoint
     .nullish()
-    .describe("Checkpoint of the thread or of a subgraph"),
+    .describe("Checkpoint of the thread or of a subgraph that the update follows"),
 });
 
 export const StatePatch = namedObject("StatePatch", {
@@ -90,7 +92,13 @@ const Before = z.union([
 ]);
 
 export const HistoryQuery = namedObject("HistoryQuery", {
-  limit: z.number().int().min(1).max(1000).nullish().describe("Maximum number of states to return"),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .nullish()
+    .describe("Maximum number of states to return. Default: 10"),
   before: Before.nullish().describe("Checkpoint before which states are returned"),
   metadata: AnyObject.nullish().describe("Metadata that checkpoints contain"),
   checkpoint: CheckpointBody.shape.checkpoint
