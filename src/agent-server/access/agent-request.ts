@@ -19,14 +19,14 @@ export type AgentRequest = AgentRoute & {
   request: Request;
   revision: ActiveRevision;
   auth: AuthSettings | null;
-  /** URL of a revision that is not active. Only the workspace may call it. */
+  /** Whether the URL names a revision that is not active. Only the workspace may call it. */
   isPreview: boolean;
 };
 
 /** Clients call these before they have a token. */
 export const PUBLIC_PATHS = [/^\/info$/, /^\/ui(\/|$)/];
 
-/** @returns `null` when the path names no deployment with an active revision */
+/** @returns `null` when no revision serves the deployment, or the revision that the path names */
 export async function resolveAgentRequest(c: HonoContext<AppEnv>): Promise<AgentRequest | null> {
   const route = parseAgentPath(c.req.path);
   const [deployment = ""] = route.ref.split("@");

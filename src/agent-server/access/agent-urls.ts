@@ -1,9 +1,9 @@
-/** Route path that a URL with two revisions is given. No client sends it, and no route matches it. */
+/** Route path of malformed URLs, such as one with two revisions. No canonical path equals it, so no route matches it. */
 export const MALFORMED_PATH = "/%";
 
 /**
  * Returns the canonical path, which routes match: `/agents/{deployment}/revisions/{revision}/...` becomes
- * `/agents/{deployment}@{revision}/...`, in lower case, and `/mcp/` loses its last slash.
+ * `/agents/{deployment}@{revision}/...`. The reference after `/agents/` becomes lower case, and `/mcp/` loses its last slash.
  */
 export function toAgentPath(path: string): string {
   const pinned = path.replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2");

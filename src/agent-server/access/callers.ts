@@ -23,13 +23,12 @@ export const STUDIO_USER: AgentUser = {
 /** User of public paths. */
 export const ANONYMOUS: AgentUser = { identity: "", is_authenticated: false, permissions: [] };
 
-/** Users of an agent act in its workspace. The agent's code authorizes them. */
+/** Returns the caller for a user of an agent, who acts in its workspace. The agent's code authorizes the user. */
 export async function callerOf(
   env: Env,
-  place: { workspace_id: string; deployment_id: string },
+  { workspace_id, deployment_id }: { workspace_id: string; deployment_id: string },
   { identity }: AgentUser,
 ): Promise<Caller> {
-  const { workspace_id, deployment_id } = place;
   const owner = await ownerOf(env, workspace_id);
   const actor = { type: "agent_user", deployment_id, identity } as const;
   return { ...owner, workspace_id, role: "editor", actor };

@@ -14,13 +14,16 @@ import { parseAgentPath } from "./request.ts";
 type Options = NonNullable<Parameters<typeof cors>[0]>;
 
 /** Longer than the origin of any page. */
-const MAX_ORIGIN = 300;
+const MAX_ORIGIN_CHARACTERS = 300;
 /** Allowed beside those of a configuration, as by the CORS middleware of LangGraph's server. */
 const SAFELISTED_HEADERS = ["Accept", "Accept-Language", "Content-Language", "Content-Type"];
-const REMEMBERED_MS = 60_000;
-const matched = new TtlCache<boolean>(REMEMBERED_MS);
+const MATCH_TTL_MS = 60_000;
+const matched = new TtlCache<boolean>(MATCH_TTL_MS);
 
-/** Pages of all origins may call, and read these headers; at an agent, those that its `http.cors` names. */
+/**
+ * Allows pages of all origins to call, and to read the exposed headers. `http.cors` of an agent restricts the origins, and
+ * exposes further headers.
+ */
 export function crossOrigin(exposed: string[]) {
   const everywhere = cors({ origin: "*", exposeHeaders: exposed });
   return createMiddleware<AppEnv>(async (c, next) => {
@@ -62,7 +65,10 @@ function toOptions(
   };
 }
 
-/** Without names, all are allowed. With credentials a star means nothing to a browser. */
+/**
+ * Whether a list restricts names. Without names, Hono allows the headers that the preflight requests, and its default
+ * methods. A `*` counts as no names, because browsers take it literally in requests with credentials.
+ */
 function areNamed(names: string[] | null | undefined): names is string[] {
   return names != null && names.length > 0 && !names.includes("*");
 }
@@ -76,7 +82,7 @@ async function allowedOrigin(
   const isForAll = allow_origins ? allow_origins.includes("*") : !allow_origin_regex;
   if (isForAll) return allow_credentials && origin !== "" ? origin : "*";
   if (allow_origins?.includes(origin)) return origin;
-  if (!allow_origin_regex || origin === "" || origin.length > MAX_ORIGIN) return null;
+  if (!allow_origin_regex || origin === "" || origin.length > MAX_ORIGIN_CHARACTERS) return null;
   return (await isMatched(env, revision, allow_origin_regex, origin)) ? origin : null;
 }
 

@@ -36,7 +36,7 @@ export const bindInternalCalls = createMiddleware<AppEnv>(async (c, next) => {
 
 /**
  * Authenticates requests to agents: by the agent's own code when langgraph.json has `auth`, else by a key of the
- * workspace. The agent's HTTP app is called next, and the routes of the server behind it.
+ * workspace. The agent's HTTP app, if there is one, answers instead of the routes and calls them by an internal call.
  */
 export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next) => {
   const internal = internalCallerOf(c.env);
@@ -57,7 +57,11 @@ export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next
   return;
 });
 
-/** Responds to requests for the agent's app and for disabled routes. */
+/**
+ * Forwards the request to the agent's HTTP app, if there is one.
+ * @returns `null` when the routes answer
+ * @throws AppError 404 for a disabled route, and for a webhook to an agent without an app
+ */
 function answerBeforeRoutes(
   c: HonoContext<AppEnv>,
   agentRequest: AgentRequest,
@@ -83,7 +87,7 @@ async function assertAuthorizationChecked(
   );
 }
 
-/** Sockets too, so that the app's middleware can refuse them. */
+/** Includes WebSockets, so that the app's middleware can refuse them. */
 function isForApp({ app }: HttpSettings, internal: InternalCaller | null): boolean {
   return Boolean(app) && internal?.kind !== "builtin";
 }

@@ -26,12 +26,12 @@ const Http = z.looseObject({
 export type HttpSettings = z.infer<typeof Http>;
 export type CorsSettings = NonNullable<HttpSettings["cors"]>;
 
-/** Paths of routes that can be disabled. */
+/** Paths of the routes that a flag of `http` disables. */
 const FAMILIES: Record<string, RegExp> = {
   disable_assistants: /^\/assistants(\/|$)/,
   disable_threads: /^\/threads(\/(?![^/]+\/runs(\/|$))|$)/,
   disable_crons: /\/runs\/crons(\/|$)/,
-  // The v2 protocol is of runs: its commands start them, its sockets take commands.
+  // Includes the v2 protocol: its commands start runs, and its sockets carry commands.
   disable_runs:
     /^(\/threads\/[^/]+)?\/runs(\/|$)|^\/threads\/[^/]+\/(commands|stream\/events)(\/|$)/,
   disable_store: /^\/store(\/|$)/,
@@ -96,7 +96,7 @@ function isOfTrace(name: string, headers: Headers): boolean {
   return name === "langsmith-trace" || name === "traceparent";
 }
 
-/** A name may end with a `*`. */
+/** Whether a list has the header, in any case. A name of the list may end with `*`. */
 function isAmong(names: string[], header: string): boolean {
   return names.some((name) => {
     const pattern = name.toLowerCase();

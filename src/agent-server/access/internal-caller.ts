@@ -17,16 +17,17 @@ export type AgentRef = { deployment_id: string; ref: string };
 /** The agent's own code, at its own server. */
 type Client = { kind: "client" };
 /**
- * Behind the agent's app. `admitted` is `null` where the app runs before authentication: the call then brings
- * credentials from the app, or acts as `visitor`.
+ * The agent's app, which calls the routes behind it. `authenticated` is `null` where the app runs before authentication:
+ * the call then brings credentials from the app, or acts as `visitor`.
  */
 type Builtin = {
   kind: "builtin";
   authenticated: AuthenticatedCaller | null;
   visitor: Visitor | null;
 };
-/** Delivers a webhook to the agent's app. Routes behind the app are `Closed`. */
+/** Delivers a webhook to the agent's app. The app gets `Closed` for the routes behind it. */
 type Webhook = { kind: "webhook"; user: AgentUser | null };
+/** Refused by the gate: a webhook that the app does not handle reaches no route. */
 type Closed = { kind: "closed" };
 
 const INTERNAL_CALLER = Symbol("internal");
@@ -41,7 +42,7 @@ export function internalCallerOf(env: Env): InternalCaller | null {
   return (env as Env & { [INTERNAL_CALLER]: InternalCaller })[INTERNAL_CALLER];
 }
 
-/** An internal call is refused at any route outside the agent server that it is bound to. */
+/** Whether a route belongs to the agent server that the internal call is bound to. */
 export function isOwnServer({ ref }: AgentRef, route_path: string): boolean {
   return ref !== "" && parseAgentPath(route_path).ref === ref;
 }

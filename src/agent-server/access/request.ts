@@ -26,8 +26,8 @@ export function toWireRequest(
 }
 
 /**
- * Removes credentials of the workspace: keys, and tokens of `issuer` when the agent does not authenticate its
- * users.
+ * Removes credentials of the workspace: keys, and tokens of `issuer`. The issuer is `null` when the agent authenticates
+ * its users, because it receives all tokens then.
  */
 export function ownHeaders(headers: Headers, issuer: string | null): [string, string][] {
   return [...headers].filter(([name, value]) => {

@@ -46,7 +46,7 @@ export async function authorize<V extends object>(
   return { value: verdict.value as V, filters: verdict.filters };
 }
 
-/** For responses that are the same for all users. */
+/** Marks a response as safe without handlers: it is the same for all users, or the services behind it authorize. */
 export function skipAuthorization({ access }: Context): void {
   if (access) access.isAuthorizationChecked = true;
 }
@@ -62,15 +62,15 @@ export async function accessOf(
 ): Promise<Access | null> {
   const revision = await servedRevision(env, deployment_id);
   if (!revision) return null;
-  const isKnown = authSettings(revision.config) !== null;
-  if (!isKnown && caller.actor.type === "agent_user") {
+  const hasOwnAuth = authSettings(revision.config) !== null;
+  if (!hasOwnAuth && caller.actor.type === "agent_user") {
     const text = "The agent has no custom authentication: use an API key of the workspace.";
     throw new AppError("forbidden", text);
   }
-  return toAccess(revision, isKnown ? user : null);
+  return toAccess(revision, hasOwnAuth ? user : null);
 }
 
-/** Context of a principal that was stored with a cron or a run, with what it may do now, or did at most `max_age_ms` ago. */
+/** Returns the context of a principal that was stored with a cron or a run. Its rights are at most `max_age_ms` old. */
 export async function principalContext(
   env: Env,
   deployment_id: string,
@@ -97,7 +97,10 @@ export function toAccess(revision: ActiveRevision, user: AgentUser | null): Acce
   };
 }
 
-/** Returns the active revision of a deployment, by id or slug, or the revision of a thread. */
+/**
+ * Returns the revision that serves a deployment, which is named by id or slug. When traffic is split between revisions,
+ * the thread decides.
+ */
 export async function openAgent(
   ctx: Context,
   deployment_id: string,
@@ -111,7 +114,7 @@ export async function openAgent(
 }
 
 /**
- * Whether a member of the workspace may read the agent's threads: an agent serves, and does not authenticate users
+ * Whether a member of the workspace may read the agent's threads: a revision serves, and it does not authenticate users
  * itself. @throws an outage of D1
  */
 export async function isAgentReadable(ctx: Context, deployment_id: string): Promise<boolean> {

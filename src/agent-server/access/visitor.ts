@@ -12,7 +12,11 @@ export type Visitor = { header: string } & (
   | { refusal: { code: AppError["code"]; message: string } }
 );
 
-/** @returns `null` when the request has no credential of the workspace. */
+/**
+ * Authenticates the credential of a request. A refused one is kept as `refusal`, which `resolveCallerBehindApp` throws:
+ * the app itself needs no credential.
+ * @returns `null` when the request has no credential of the workspace
+ */
 export async function resolveVisitor(
   env: Env,
   headers: Headers,
@@ -29,7 +33,7 @@ export async function resolveVisitor(
   }
 }
 
-/** A credential that the app sends in place of its visitor's is used instead of the visitor. */
+/** Returns the visitor, unless the app sends another credential in the visitor's place. */
 export async function resolveCallerBehindApp(
   env: Env,
   headers: Headers,
