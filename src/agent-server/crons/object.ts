@@ -138,7 +138,7 @@ export class CronObject extends DurableObject<Env> {
     if (sizeOf(cron) > MAX_PAYLOAD_CHARACTERS) return { ok: false, refusal: "too_large" };
     const stored = reschedules ? { ...cron, ...nextOf(cron, now) } : cron;
     this.#crons.put(stored);
-    // The search for the next firing reads all crons.
+    // `#arm` reads all crons, so only an earlier firing calls it.
     const isEarlier = stored.next_at !== null && stored.next_at < (this.#alarmAt ?? Infinity);
     if (isEarlier) this.#arm();
     return { ok: true, cron: stored };
@@ -152,11 +152,12 @@ export class CronObject extends DurableObject<Env> {
     const late = () => notStarted("retry", `No answer in ${DEADLINE_MS} ms`);
     const result = await withTimeout(fire(this.env, cron, at), DEADLINE_MS, late);
     const now = Date.now();
-    this.#crons.putFiring({ ...result, cron_id, at, fired_at: now, is_manual: false });
-    const { outcome } = result;
-    const gaveUp = outcome === "retry" && cron.end_at !== null && cron.end_at < now;
+    // After its end a cron starts no runs, so nothing is left to wait for.
+    const isTooLate = result.outcome === "retry" && cron.end_at !== null && cron.end_at < now;
+    const outcome = isTooLate ? "skipped" : result.outcome;
+    this.#crons.putFiring({ ...result, outcome, cron_id, at, fired_at: now, is_manual: false });
     if (outcome === "ended" || outcome === "refused") this.#endAfter(outcome, cron);
-    else this.#crons.advance(cron_id, at, afterFiring(cron, gaveUp ? "skipped" : outcome, now));
+    else this.#crons.advance(cron_id, at, afterFiring(cron, outcome, now));
   }
 
   #endAfter(outcome: "ended" | "refused", fired: CronRow): void {
@@ -167,17 +168,20 @@ export class CronObject extends DurableObject<Env> {
     else this.#disable(cron, fired);
   }
 
-  /** Repeats the firing when a change has replaced the principal of the cron. */
+  /** Disables the cron. Repeats the firing instead when a change has replaced the principal that was refused. */
   #disable(cron: CronRow, refused: CronRow): void {
-    const isSame = JSON.stringify(cron.principal) === JSON.stringify(refused.principal);
+    const isSamePrincipal = JSON.stringify(cron.principal) === JSON.stringify(refused.principal);
     const disabled = { ...cron, enabled: false, updated_at: Date.now() };
-    const next = isSame
+    const next = isSamePrincipal
       ? { ...disabled, ...nextOf(disabled, Date.now()) }
       : { ...cron, tries: 0, retry_at: null };
     this.#crons.put(next);
   }
 
-  /** Replaces the repetition of an alarm that a crash ends, so the next one is not long after the firings under way. */
+  /**
+   * Sets the alarm of the next firing. During an alarm this replaces the repetition with which the platform recovers from
+   * a crash. So the alarm is at most `DEADLINE_MS` away while firings are under way.
+   */
   #arm() {
     const isFiring = this.#pool.cronIds().length > 0;
     const next = Math.min(

@@ -322,6 +322,26 @@ describe("a firing", () => {
     expect((await get(cron_id)).next_run_date).toBe(next_run_date);
   });
 
+  test("is skipped when it cannot start its run before the end of the cron", async () => {
+    const { deployment_id, revision_id, create, call, due, tick, get } = await agent();
+    const { cron_id } = await create();
+    const end_time = new Date(Date.now() - 500).toISOString();
+    await call("PATCH", `/runs/crons/${cron_id}`, { end_time });
+    const serve = async (active_revision_id: string | null) => {
+      const mine = eq(deployments.id, deployment_id);
+      await database(env).update(deployments).set({ active_revision_id }).where(mine);
+      forgetActive(deployment_id);
+    };
+    await serve(null);
+    await due(cron_id);
+    await tick();
+    await serve(revision_id);
+    expect((await call("GET", `/runs/crons/${cron_id}/firings`)).body).toEqual([
+      expect.objectContaining({ outcome: "skipped", run_id: null, message: expect.any(String) }),
+    ]);
+    expect((await get(cron_id)).next_run_date).toBeNull();
+  });
+
   test("by `reject` on a busy thread is skipped; by `enqueue` it waits its turn", async () => {
     const { thread, createOn, due, tick, runsOf, call } = await agent();
     const thread_id = await thread();
