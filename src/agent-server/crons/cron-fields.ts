@@ -22,6 +22,7 @@ function toIso(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
+/** Returns the selected fields. `now` is returned only when it is selected. */
 export function selected(
   cron: Cron & { now: string },
   select: (keyof FoundCron)[] | null,
@@ -42,8 +43,8 @@ export function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, 
 }
 
 /**
- * Absent fields stay. `null` removes the end, the time zone, metadata and options of the runs. It leaves the schedule,
- * `enabled` and `on_run_completed` as they are.
+ * Converts a patch. Absent fields stay. `null` removes the end, the time zone, metadata and options of the runs. A `null`
+ * schedule, `enabled` or `on_run_completed` changes nothing.
  */
 export function toChange(patch: CronPatch): Omit<CronChange, "principal" | "user_id"> {
   const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...payload } = patch;

@@ -11,7 +11,7 @@ type Sqlite = Record<string, SqlStorageValue>;
 const IS_WAITING = "enabled = 1 AND next_at IS NOT NULL";
 const DUE_AT = "max(next_at, coalesce(retry_at, 0))";
 const NOT_IN = "cron_id NOT IN (SELECT value FROM json_each(?))";
-/** Columns of other names than the fields. */
+/** Columns whose names differ from the fields of the API. */
 const SORTED_BY: Partial<Record<CronSort, string>> = {
   next_run_date: "next_at",
   end_time: "end_at",
@@ -55,8 +55,8 @@ export class Crons {
     migrate(this.#storage, MIGRATIONS);
     this.#exists = true;
     const values = COLUMNS.map((column) => toSqlite(row[column]));
-    const places = COLUMNS.map(() => "?").join(", ");
-    const sql = `INSERT OR REPLACE INTO crons (${COLUMNS.join(", ")}) VALUES (${places})`;
+    const parameters = COLUMNS.map(() => "?").join(", ");
+    const sql = `INSERT OR REPLACE INTO crons (${COLUMNS.join(", ")}) VALUES (${parameters})`;
     this.#storage.sql.exec(sql, ...values);
   }
 
@@ -92,7 +92,7 @@ export class Crons {
   }
 
   /**
-   * Plans the firing after the one of `at`. Writes one row: no index has these columns.
+   * Stores when the cron fires next, or retries the firing of `at`. Writes one row: no index has these columns.
    * @returns `false` when the cron was deleted or rescheduled since
    */
   advance(cron_id: string, at: number, { next_at, tries, retry_at }: NextFiring): boolean {
@@ -124,7 +124,7 @@ export class Crons {
     return this.#storage.sql.databaseSize;
   }
 
-  /** Begins at the offset. Rows that do not match, or come before it, are not read whole. */
+  /** Yields matching crons from the offset on. Of all others only the id and the metadata are read. */
   *search(query: CronQuery): Generator<CronRow> {
     const { sort_by, sort_order } = query;
     const column = SORTED_BY[sort_by] ?? sort_by;

@@ -35,7 +35,7 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringR
       await logFor(env, cron, at, { level: "ERROR", event: "cron_disabled", message });
       return notStarted("refused", message);
     }
-    if (!FINAL.includes(code)) {
+    if (!FINAL_CODES.includes(code)) {
       log.warn("cron_firing_delayed", { ...fields, code, message });
       return notStarted("retry", message);
     }
@@ -72,13 +72,13 @@ async function logFor(
   );
 }
 
-/** Errors that a retry would not change. */
-const FINAL: string[] = [
+/** Codes of errors that a retry would not change. */
+const FINAL_CODES: string[] = [
   ...["not_found", "conflict", "invalid_request", "bad_request", "forbidden", "quota_exceeded"],
 ];
 
 /**
- * Starts a run. The thread and the deployment are read after a failure alone.
+ * Starts a run. The thread and the deployment are read only after a `not_found`.
  * @returns `null` when one of them is gone
  * @throws AppError 403 when the thread is hidden from the principal
  */

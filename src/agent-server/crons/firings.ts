@@ -4,7 +4,7 @@ import type { FiringRow } from "./records.ts";
 const MAX_FIRINGS = 20;
 const MAX_MESSAGE_CHARS = 1000;
 
-/** The last firings of the crons of a deployment. Exists once a cron does. */
+/** The last firings of the crons of a deployment. The table is created with the first cron. */
 export class Firings {
   readonly #sql: SqlStorage;
 
@@ -14,7 +14,7 @@ export class Firings {
 
   /**
    * Writes one row: a later attempt replaces the earlier one of the same firing, and a new firing replaces the oldest one
-   * of a cron that has `MAX_FIRINGS`.
+   * of a cron that has `MAX_FIRINGS`. Writes nothing when the cron was deleted.
    */
   put({ cron_id, at, fired_at, is_manual, outcome, run_id, thread_id, message }: FiringRow): void {
     const text = message?.slice(0, MAX_MESSAGE_CHARS) ?? null;
@@ -35,7 +35,7 @@ export class Firings {
     );
   }
 
-  /** The newest first. */
+  /** Lists the firings of a cron, newest first. */
   list(cron_id: string): FiringRow[] {
     const sql = "SELECT * FROM firings WHERE cron_id = ? ORDER BY at DESC";
     const rows = this.#sql.exec(sql, cron_id).toArray();

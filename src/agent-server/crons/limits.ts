@@ -2,18 +2,18 @@
 export const MAX_CRONS = 10_000;
 /** Maximum size of the crons of a deployment and their firings, at which no cron is created. */
 export const MAX_DATABASE_BYTES = 512 * 1024 * 1024;
-/** Rows have at most 2 MB with all columns. */
+/** Maximum of the payload and the metadata of a cron together. A row has at most 2 MB with all columns. */
 export const MAX_PAYLOAD_CHARACTERS = 512 * 1024;
 /** Limit of a search result, which is one RPC message of up to 32 MiB. */
 export const MAX_ANSWER_CHARACTERS = 12 * 1024 * 1024;
 /**
- * Maximum of one alarm. The next alarm follows at once. An invocation has 10,000 subrequests, of which a firing takes up
- * to four: its thread, its assistant, its principal and the agent's own auth.
+ * Maximum of one alarm. The next alarm follows at once. An invocation has 10,000 subrequests, of which a firing that
+ * starts its run takes up to four: its thread, its assistant, its principal and the agent's own auth.
  */
 export const FIRINGS = 2000;
 /** Firings under way, without the slow ones. */
 export const FIRINGS_AT_ONCE = 100;
-/** A firing that takes longer no longer counts for `FIRINGS_AT_ONCE`, so that 400 a second start however slow they are. */
+/** A slower firing no longer counts for `FIRINGS_AT_ONCE`: 400 a second start, until `IN_FLIGHT_BYTES` are under way. */
 export const SLOW_MS = 250;
 /** A firing without an answer is tried again. The run of both attempts has the same id. */
 export const DEADLINE_MS = 30_000;

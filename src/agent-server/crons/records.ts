@@ -26,14 +26,16 @@ export type CronRow = {
   updated_at: number;
   /** Time of the next firing, or of one that is due and has not started its run. */
   next_at: number | null;
+  /** Failed attempts at this firing. */
   tries: number;
+  /** Time of the next attempt, `null` before the first one. */
   retry_at: number | null;
 };
 
 /** State of the next firing. Times are epoch milliseconds. */
 export type NextFiring = Pick<CronRow, "next_at" | "tries" | "retry_at">;
 
-/** A firing of the time `at` that is due. `bytes`: of its payload. */
+/** A firing that is due. `at`: time of the schedule. `bytes`: size of the cron's payload. */
 export type DueCron = { cron_id: string; at: number; bytes: number };
 
 export type NewCron = Omit<CronRow, "next_at" | "tries" | "retry_at">;
@@ -73,7 +75,7 @@ export type FiringResult = {
   message: string | null;
 };
 
-/** `at` is the time of the schedule. */
+/** `at` is the time of the schedule. For a manual firing it is the second of the request, and one millisecond. */
 export type FiringRow = FiringResult & {
   cron_id: string;
   at: number;

@@ -11,7 +11,7 @@ export function nextFiring(
   plan: Schedule & { end_at: number | null },
   after: number,
 ): number | null {
-  const next = open(plan).nextRun(new Date(after))?.getTime() ?? null;
+  const next = parseSchedule(plan).nextRun(new Date(after))?.getTime() ?? null;
   return next === null || (plan.end_at !== null && next > plan.end_at) ? null : next;
 }
 
@@ -47,8 +47,11 @@ export function scheduleProblem(plan: Schedule, now: number): ScheduleProblem | 
   }
 }
 
-/** Without a function the library sets no timer. It would accept a date as a schedule, too. */
-function open({ schedule, timezone }: Schedule): Cron {
+/**
+ * Parses a schedule. The number of fields is checked first, because the library would accept a date too. Without a
+ * function it sets no timer. `no-wildcard` handles changes of summer time as Vixie cron does.
+ */
+function parseSchedule({ schedule, timezone }: Schedule): Cron {
   const fields = schedule.trim().split(/\s+/).length;
   if (fields !== 5 && !schedule.startsWith("@")) throw new Error(`it has ${fields}`);
   return new Cron(schedule, {

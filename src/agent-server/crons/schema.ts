@@ -135,7 +135,7 @@ export const CronSearch = CronCount.extend({
 }).openapi("CronSearch");
 export type CronSearch = z.infer<typeof CronSearch>;
 
-/** With `select` these fields alone. */
+/** A cron of a search, which has only the fields of `select` when that is given. */
 export const FoundCron = Cron.partial()
   .extend({ now: Timestamp.optional().describe("Current time of the server, when selected") })
   .openapi("FoundCron");
@@ -144,7 +144,7 @@ export type FoundCron = z.infer<typeof FoundCron>;
 export const CronPath = AgentPath.extend({ cron_id: Uuid.describe("Id of the cron") });
 
 export const CronFiring = namedObject("CronFiring", {
-  scheduled_at: Timestamp.describe("Time of the schedule"),
+  scheduled_at: Timestamp.describe("Time of the schedule, or of the request when `is_manual`"),
   fired_at: Timestamp.describe("Time of the last attempt"),
   is_manual: z.boolean().describe("Whether a caller started it, not the schedule"),
   outcome: z

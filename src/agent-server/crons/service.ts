@@ -15,7 +15,7 @@ import { cronObject, cronsWithFilters } from "./stub.ts";
 type Target = { deployment_id: string; thread_id?: string; origin: string };
 export type CronId = { deployment_id: string; cron_id: string };
 
-/** Creates a thread for each firing when none is given. */
+/** Creates a cron. Without a thread each firing creates one. */
 export async function createCron(ctx: Context, target: Target, input: CronCreate): Promise<Cron> {
   const agent = await openAgent(ctx, target.deployment_id, "write");
   const { deployment_id } = agent;
@@ -156,7 +156,7 @@ function refused(refusal: CronRefusal): AppError {
     return new AppError("conflict", text);
   }
   if (refusal === "too_large") {
-    const text = `the input and options of the runs have more than ${MAX_PAYLOAD_CHARACTERS} characters of JSON`;
+    const text = `the input, options and metadata of the runs have more than ${MAX_PAYLOAD_CHARACTERS} characters of JSON`;
     return invalid(["body"], text);
   }
   return invalid(["body", refusal.field], refusal.text);

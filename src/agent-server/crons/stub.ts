@@ -6,10 +6,14 @@ import type { CronObject } from "./object.ts";
 // RPC types map `unknown`, the type of client data, to `never`, so the methods of the class are used.
 type CronCalls = Omit<CronObject, keyof DurableObject | "alarm">;
 
-type OfOne = Pick<CronCalls, "getCron" | "listFirings" | "updateCron" | "deleteCron">;
+type SingleCronCalls = Pick<CronCalls, "getCron" | "listFirings" | "updateCron" | "deleteCron">;
 
 /** Crons that the authorization filters hide do not exist for these calls. */
-export function cronsWithFilters(env: Env, deployment_id: string, filters: Filters | null): OfOne {
+export function cronsWithFilters(
+  env: Env,
+  deployment_id: string,
+  filters: Filters | null,
+): SingleCronCalls {
   const object = cronObject(env, deployment_id);
   return {
     getCron: (cron_id) => object.getCron(cron_id, filters),
