@@ -1,7 +1,7 @@
 import { isRecord } from "../../shared/guards.ts";
 import { type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
 
-/** A response has the values twice, as text and as structured content. */
+/** Limit of the values of a run. A response has them twice, as text and as structured content. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const TOO_LARGE = `The result of the agent has over ${MAX_CHARACTERS} characters: let it return less, or create a run on a thread and read its state.`;
 
@@ -37,15 +37,15 @@ function toToolResult(values: unknown) {
   if (!isRecord(values)) return { content: [toText(JSON.stringify(values))], isError: false };
   const failure = values.__error__;
   if (isRecord(failure)) return refusal(`${failure.error}: ${failure.message}`);
-  const questions = values.__interrupt__;
-  if (Array.isArray(questions) && questions.length > 0) return refusal(toQuestion(questions));
+  const interrupts = values.__interrupt__;
+  if (Array.isArray(interrupts) && interrupts.length > 0) return refusal(describe(interrupts));
   return { content: [toText(JSON.stringify(values))], structuredContent: values, isError: false };
 }
 
 /** Tool calls are stateless and cannot resume an interrupt. */
-function toQuestion(questions: unknown[]): string {
-  const interrupts = JSON.stringify(questions.map((one) => (isRecord(one) ? one.value : one)));
-  return `The agent was interrupted with ${interrupts}, which a tool call cannot resume: pass the value in the arguments, or create a run on a thread.`;
+function describe(interrupts: unknown[]): string {
+  const values = JSON.stringify(interrupts.map((one) => (isRecord(one) ? one.value : one)));
+  return `The agent was interrupted with ${values}, which a tool call cannot resume: pass the value in the arguments, or create a run on a thread.`;
 }
 
 function refusal(text: string) {

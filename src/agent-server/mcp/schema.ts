@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-/** Versions with this transport, oldest first. */
+/** Versions of MCP that have the transport Streamable HTTP, oldest first. */
 const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
 const NEWEST = "2025-11-25";
 
@@ -17,7 +17,7 @@ export function chooseVersion(requested: string): string {
   return VERSIONS.find((version) => version === requested) ?? NEWEST;
 }
 
-/** How many tools are on a page of `tools/list`. */
+/** Tools of a page of `tools/list`. */
 export const TOOLS_PAGE = 50;
 
 export const ListToolsParams = z.looseObject({

@@ -3,12 +3,14 @@ import { systemAssistantId } from "../threads/contract/assistant-ids.ts";
 
 export type Tool = { name: string; title: string; description?: string; assistant_id: string };
 
-/** Hosts accept 128 characters. The suffix of a duplicate takes 9. */
+/** Characters of a name. Hosts accept 128, of which the suffix of a duplicate takes 9. */
 const MAX_NAME = 119;
+/** Characters that a suffix with a whole UUID takes more than the usual one. */
+const UUID_EXTRA = 28;
 
 /**
- * @param assistants oldest first: the first of several with one name has it, later ones have a suffix, so that a new
- *   assistant renames no tool
+ * @param assistants oldest first: the oldest of several with one name has the plain name, and newer ones have a suffix, so
+ *   that a new assistant renames no tool
  */
 export function toTools(assistants: Assistant[]): Tool[] {
   const taken = new Set<string>();
@@ -23,7 +25,7 @@ export function toTools(assistants: Assistant[]): Tool[] {
 
 function uniqueName(short: string, assistant_id: string, taken: ReadonlySet<string>): string {
   const suffixed = `${short}-${assistant_id.slice(-8)}`;
-  const names = [short, suffixed, `${short.slice(0, MAX_NAME - 28)}-${assistant_id}`];
+  const names = [short, suffixed, `${short.slice(0, MAX_NAME - UUID_EXTRA)}-${assistant_id}`];
   return names.find((name) => !taken.has(name)) ?? suffixed;
 }
 

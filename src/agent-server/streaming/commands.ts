@@ -25,14 +25,14 @@ const COMMANDS: Record<string, CommandHandler> = {
   "input.respond": respond,
   "agent.getTree": handleGetTree,
   "state.get": handleGetState,
-  "subscription.subscribe": (ctx, session) => notSupported(ctx, session, OVER_SOCKET),
-  "subscription.unsubscribe": (ctx, session) => notSupported(ctx, session, OVER_SOCKET),
-  "subscription.reconnect": (ctx, session) => notSupported(ctx, session, REPLAYED),
+  "subscription.subscribe": (ctx, session) => notSupported(ctx, session, NEEDS_STREAM),
+  "subscription.unsubscribe": (ctx, session) => notSupported(ctx, session, NEEDS_STREAM),
+  "subscription.reconnect": (ctx, session) => notSupported(ctx, session, RECONNECT),
 };
 
-const OVER_SOCKET =
+const NEEDS_STREAM =
   "Subscriptions need a stream over HTTP: POST the channels to .../stream/events.";
-const REPLAYED = "Subscribe again: stored events are replayed with their ids.";
+const RECONNECT = "Subscribe again: stored events are replayed with their ids.";
 
 /** Codes that become protocol errors. Others, such as a missing role, have an HTTP status. */
 const COMMAND_ERRORS = ["bad_request", "invalid_request", "conflict", "not_found", "too_large"];
@@ -46,6 +46,7 @@ export async function answerCommand(
   await openAgent(ctx, session.deployment_id, "read");
   const outcome = await outcomeOf(ctx, session, { method, params });
   if (outcome.type === "error") {
+    // The error of an invalid command comes before any authorization, and has no user data.
     skipAuthorization(ctx);
     return { ...outcome, id };
   }
@@ -59,13 +60,13 @@ async function outcomeOf(
   session: EventSession,
   call: CommandCall,
 ): Promise<CommandOutcome> {
-  const answer = Object.hasOwn(COMMANDS, call.method) ? COMMANDS[call.method] : undefined;
-  if (!answer) {
+  const handler = Object.hasOwn(COMMANDS, call.method) ? COMMANDS[call.method] : undefined;
+  if (!handler) {
     await assertVisible(ctx, session);
     return commandFailure("unknown_command", `Unknown command "${call.method}".`);
   }
   try {
-    return await answer(ctx, session, call);
+    return await handler(ctx, session, call);
   } catch (error) {
     const failure = AppError.from(error);
     // A caller who may not see the thread learns nothing about it.

@@ -17,7 +17,7 @@ import { lastSeqOf } from "../threads/events/event.ts";
 import { InputRespond, RunStart } from "../threads/events/schema.ts";
 import type { EventSession } from "../threads/events/session.ts";
 
-/** The modes of a command's run: those that have a channel in the protocol. */
+/** Stream modes of a run that a command starts: those that have a channel in the protocol. */
 const MODES = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"];
 
 export async function startRun(
@@ -56,7 +56,7 @@ export async function respond(
   const answers = Object.keys(resume);
   if (answers.length === 0)
     return invalidArgument(
-      "input.respond: interrupt_id is required when several interrupts are pending.",
+      "input.respond: name the interrupt by interrupt_id, or several by responses.",
     );
   const assistant_id = await boundAssistant(ctx, session);
   if (assistant_id === null) {
@@ -77,7 +77,7 @@ function resumeOf({ interrupt_id, response, responses }: InputRespond): Record<s
   return Object.fromEntries(all);
 }
 
-/** The assistant of the thread's last run. */
+/** Returns the assistant of the thread's last run, `null` when the thread has none. */
 async function boundAssistant(ctx: Context, session: EventSession): Promise<string | null> {
   const thread = await nullIfNotFound(getThread(ctx, session.deployment_id, session.thread_id));
   const assistant_id = thread?.metadata.assistant_id;

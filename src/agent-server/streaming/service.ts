@@ -8,7 +8,7 @@ import type { EventFilter } from "../threads/events/filter.ts";
 import type { EventSession } from "../threads/events/session.ts";
 import { threadSocket } from "../threads/object/stub.ts";
 
-/** Streams the matching events of a thread after `since`, until the client leaves. */
+/** Streams the matching events of a thread after `since`, until the client disconnects. */
 export async function followEvents(
   ctx: Context,
   session: EventSession,
@@ -21,7 +21,7 @@ export async function followEvents(
   return stream;
 }
 
-/** The server's half of a socket lives in the thread's object, which may sleep between events. */
+/** Opens a socket. The server's half belongs to the thread's object, which may hibernate between events. */
 export async function openSocket(
   ctx: Context,
   session: EventSession,
@@ -36,14 +36,14 @@ export async function openSocket(
   return threadSocket(ctx.env, agent.deployment_id, toKept(session, agent));
 }
 
-/** @throws not_found when the caller may not see the thread. A thread that does not exist yet can be waited for. */
+/** @throws not_found when the caller may not see the thread. One that does not exist yet is visible: callers wait for it. */
 export async function assertVisible(ctx: Context, session: EventSession): Promise<ActiveRevision> {
   const { object, agent } = await openThread(ctx, session, "read", {});
   if (await object.isVisible()) return agent;
   throw threadNotFound(session.thread_id);
 }
 
-/** Returns the graphs and nodes of a run, by default of the newest, and the id of the thread's last event. */
+/** Returns the graphs and nodes of a run, and the id of the thread's last event. `null`: the newest run. */
 export async function readTree(ctx: Context, session: EventSession, run_id: string | null) {
   const { object } = await openThread(ctx, session, "read", {});
   return object.readTree(run_id);

@@ -3,8 +3,8 @@ import type { Caller, Context } from "../../shared/context.ts";
 import type { EventSession } from "../threads/events/session.ts";
 
 /**
- * Lifetime of a session of a user whose credential has no expiry that Heddle knows: the agent's own code or a proxy
- * authenticated them.
+ * Lifetime of a user's session when Heddle knows no expiry of the credential: the agent's own code or a proxy
+ * authenticated the user.
  */
 const USER_SESSION_MS = 60 * 60 * 1000;
 

@@ -4,7 +4,7 @@ type UiRef = { server_url: string; agent: string };
 
 /**
  * Returns HTML that loads an agent's components and renders one of them. Clients replace `{{shadowRootId}}` by
- * the id of a shadow root. Uses http only on localhost.
+ * the id of a shadow root. URLs have http on localhost, and elsewhere the protocol of the page that shows them.
  */
 export function uiPage({ server_url, agent }: UiRef, files: AgentUiFiles, name: string): string {
   const { host, hostname, pathname } = new URL(server_url);

@@ -26,8 +26,8 @@ uiRoutes.openapi(
   async (c) => {
     const ref = c.req.valid("param");
     const { agent, files } = await findUi(c.var.ctx, ref);
-    const place = { server_url: agentServerUrl(c.req.raw, c.env, ref.deployment_id), agent };
-    return c.html(uiPage(place, files, c.req.valid("json").name), 200);
+    const source = { server_url: agentServerUrl(c.req.raw, c.env, ref.deployment_id), agent };
+    return c.html(uiPage(source, files, c.req.valid("json").name), 200);
   },
 );
 
