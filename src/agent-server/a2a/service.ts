@@ -97,6 +97,7 @@ async function cancelTask(ctx: Context, { deployment_id }: A2aTarget, params: un
   const agent = await openAgent(ctx, deployment_id, "write");
   const row = await openTask(ctx, agent.deployment_id, id);
   const task = await readTask(ctx, row);
+  // A task that waits for an answer has no run to cancel.
   if (isEnded(task) || task.status === "success") {
     const text = `Task ${id} is not running.`;
     throw new RpcError(A2A_ERRORS.task_not_cancelable, text);
@@ -123,11 +124,12 @@ async function resubscribe(
   }
   const modes = [...TASK_MODES];
   const all = { after: -1, modes, namespaces: null, cancel_on_disconnect: false };
-  const events = await followRun(ctx, row, all);
+  // The current run of the row may not exist: see `readTask`.
+  const events = await followRun(ctx, { ...row, run_id: begin.run_id }, all);
   return { events: toTaskEvents(id, begin, events, () => readTask(ctx, row), format) };
 }
 
-/** Defaults to the only graph of the deployment. */
+/** Returns the card of an assistant. Defaults to the only graph of the deployment. */
 export async function getCard(
   ctx: Context,
   ref: { deployment_id: string; assistant_id?: string | undefined },
@@ -143,8 +145,8 @@ export async function getCard(
     throw invalid(["query", "assistant_id"], text, "missing");
   }
   const assistant = await getAssistant(ctx, { deployment_id, assistant_id });
-  const own = { deployment_id, assistant_id: systemAssistantId(assistant.graph_id) };
-  const graph = isSystem(assistant) ? assistant : await getAssistant(ctx, own);
+  const system = { deployment_id, assistant_id: systemAssistantId(assistant.graph_id) };
+  const graph = isSystem(assistant) ? assistant : await getAssistant(ctx, system);
   const url = `${server_url}/a2a/${assistant.assistant_id}`;
   const write = version.startsWith("1.") ? toCardV1 : toCard;
   return write(assistant, graph.description, url);

@@ -236,6 +236,11 @@ describe("a second question", () => {
       state: "input-required",
       message: { parts: [text("second?")] },
     });
+    const again = await stream("interrupts_in_turn", { id }, "tasks/resubscribe");
+    expect(again.at(-1)?.result).toMatchObject({
+      final: true,
+      status: { state: "input-required" },
+    });
     const ended = await send_("interrupts_in_turn", [text("two")], { taskId: id });
     expect(ended.artifacts[0]?.parts[0]?.data).toMatchObject({
       log: ["first? one", "rested", "second? two"],
