@@ -41,13 +41,13 @@ export function toAnswer(values: unknown): (TextPart | DataPart)[] {
   return text === "" ? [toPart(values)] : [{ kind: "text", text }];
 }
 
-/** Data must be an object: anything else is the `value` of one. */
+/** Converts a text to a text part, and other values to a data part. Its data must be an object: others become `value`. */
 export function toPart(value: unknown): TextPart | DataPart {
   if (typeof value === "string") return { kind: "text", text: value };
   return { kind: "data", data: isRecord(value) ? value : { value } };
 }
 
-/** Returns the last messages of users and the agent. */
+/** Returns up to `length` of the last messages of users and the agent. */
 export function toHistory(values: unknown, length: number) {
   if (length === 0) return [];
   const history = messagesOf(values).flatMap(({ id, type, content }, n) => {

@@ -21,11 +21,11 @@ import { type ResultFormat, stateOf, type TaskSnapshot, toTask } from "./task.ts
 import { deleteTask, insertTask, replaceRun, type TaskRow } from "./task-rows.ts";
 import { openTask, readTask } from "./task-status.ts";
 
-/** Modes of the events that a stream of a task has. */
+/** Stream modes of the run of a task. */
 export const TASK_MODES = ["messages-tuple"] as const;
 
 type Message = SendParams["message"];
-/** A task and its next run. `former`: the task before it. */
+/** The row of a task with its next run. `former`: the row before, `null` for a new task. */
 type Planned = { row: TaskRow; former: TaskRow | null; run: RunCreate; target: A2aTarget };
 
 export async function sendMessage(
@@ -106,7 +106,7 @@ async function plan(ctx: Context, target: A2aTarget, sendParams: SendParams): Pr
     throw new RpcError(A2A_ERRORS.content_type_not_supported, "Files are not supported");
   }
   const { task, former, after_run_id, body } = message.taskId
-    ? await answered(ctx, agent.deployment_id, message, message.taskId)
+    ? await asAnswer(ctx, agent.deployment_id, message, message.taskId)
     : await asNewTask(ctx, target, message);
   const { assistant_id } = target;
   const run = rpcParams(RunCreate, {
@@ -121,7 +121,7 @@ async function plan(ctx: Context, target: A2aTarget, sendParams: SendParams): Pr
 }
 
 async function asNewTask(ctx: Context, target: A2aTarget, { parts, messageId, ...at }: Message) {
-  if (textsOf(parts).length > 0) await assertTakesText(ctx, target);
+  if (textsOf(parts).length > 0) await assertAcceptsText(ctx, target);
   const run_id = newId();
   const thread_id = at.contextId ?? newId();
   const task = { task_id: run_id, run_id, thread_id, former_run_id: null };
@@ -130,7 +130,7 @@ async function asNewTask(ctx: Context, target: A2aTarget, { parts, messageId, ..
 }
 
 /** A message to a task resumes its interrupt, or continues it where it stopped. */
-async function answered(
+async function asAnswer(
   ctx: Context,
   deployment_id: string,
   { parts, contextId }: Message,
@@ -150,7 +150,7 @@ async function answered(
     const text = `Task ${task_id} is ${state} and accepts no message: leave out taskId to start another task.`;
     throw new RpcError(A2A_ERRORS.unsupported_operation, text);
   }
-  // Before a node no question waits: the message lets the graph continue.
+  // A graph that stopped before a node has no interrupt to resume: the message only lets it continue.
   const answer =
     task.interrupts.length > 0 ? { command: { resume: toResume(parts) } } : { input: null };
   const body = { ...answer, multitask_strategy: "reject" };
@@ -160,7 +160,7 @@ async function answered(
 }
 
 /** Text becomes `messages`. Rejects it when the input schema has no such field. */
-async function assertTakesText(ctx: Context, ref: A2aTarget): Promise<void> {
+async function assertAcceptsText(ctx: Context, ref: A2aTarget): Promise<void> {
   const { input_schema } = await getSchemas(ctx, ref);
   const properties = input_schema?.properties;
   if (!isRecord(properties) || "messages" in properties) return;

@@ -23,12 +23,12 @@ import {
 
 export type A2aTarget = RunTarget & { assistant_id: string };
 
-/** A JSON-RPC response, its text after newlines that keep the connection open, or server-sent events. */
+/** A JSON-RPC response, or its text after newlines that keep the connection open, or server-sent events. */
 export type A2aAnswer = RpcAnswer | { text: ReadableStream } | { events: ReadableStream };
 
 type TaskRef = Pick<TaskSnapshot, "task_id" | "thread_id">;
 
-/** Replaces the result of a run by the response to a blocking call. */
+/** Replaces the result of a run by the response to a blocking call. Each chunk before it becomes a newline. */
 export function toWaitedAnswer(
   id: RpcId,
   result: ReadableStream,
@@ -68,6 +68,7 @@ export function toTaskEvents(
     transform(chunk, controller) {
       for (const part of splitter.take(decoder.decode(chunk, { stream: true }))) {
         const results = writer.take(part);
+        // Comments of server-sent events keep the connection open.
         if (part.startsWith(":")) controller.enqueue(encoder.encode(`${part}\n\n`));
         else if (results.length > 0) controller.enqueue(frames(results));
       }
@@ -83,7 +84,7 @@ export function toTaskEvents(
   return events.pipeThrough(translation);
 }
 
-/** Splits texts at empty lines. A frame in many pieces is joined once: its size does not count twice. */
+/** Splits texts at empty lines. The pieces of a frame are joined once, when it is whole, so the work is linear in its size. */
 class FrameSplitter {
   /** Texts of the frame that is not whole. */
   #pieces: string[] = [];
@@ -92,7 +93,7 @@ class FrameSplitter {
   /** @returns the frames that the text ends */
   take(text: string): string[] {
     if (text === "") return [];
-    // A separator may be in two texts.
+    // The separator, two line breaks, may be split between two texts.
     const whole = this.#endsLine ? `\n${text}` : text;
     this.#endsLine = whole.endsWith("\n") && !whole.endsWith("\n\n");
     const [first = "", ...others] = (this.#endsLine ? whole.slice(0, -1) : whole).split("\n\n");
@@ -105,7 +106,7 @@ class FrameSplitter {
   }
 }
 
-/** The response has begun: a failure is an answer in it. */
+/** Returns a failure as a JSON-RPC error: the HTTP response has begun, so its status cannot change any more. */
 async function orFailure<T>(id: RpcId, work: () => Promise<T>): Promise<T | RpcAnswer> {
   try {
     return await work();

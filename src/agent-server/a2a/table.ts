@@ -10,7 +10,7 @@ export const a2a_tasks = sqliteTable(
     thread_id: text().notNull(),
     /** The current run. The first one has the id of the task; each answer to an interrupt starts another. */
     run_id: text().notNull(),
-    /** The run that the current one answers. The answer may have failed before its run was created. */
+    /** The run that the current one answers. It is read when the answer failed before its run was created. */
     former_run_id: text(),
     created_at: text().notNull(),
   },

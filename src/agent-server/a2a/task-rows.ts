@@ -7,8 +7,8 @@ export type TaskRow = typeof a2a_tasks.$inferSelect;
 
 /** Retention of task ids. Threads and runs are not deleted with them. */
 const RETENTION_MS = 90 * 24 * 60 * 60 * 1000;
-/** Rows of one statement. */
-const ROWS = 10_000;
+/** Maximum of rows that one statement deletes. */
+const MAX_DELETED = 10_000;
 
 export async function findTask(
   ctx: Context,
@@ -51,13 +51,13 @@ function isTask({ deployment_id, task_id }: TaskRow) {
   return and(eq(a2a_tasks.deployment_id, deployment_id), eq(a2a_tasks.task_id, task_id));
 }
 
-/** @returns whether all tasks of the deployment are deleted */
+/** Deletes some tasks of a deployment. @returns whether none remain */
 export function deleteTasksOf(env: Env, deployment_id: string): Promise<boolean> {
-  const isIts = eq(a2a_tasks.deployment_id, deployment_id);
-  return deleteSome(database(env), a2a_tasks, isIts, ROWS);
+  const isOfDeployment = eq(a2a_tasks.deployment_id, deployment_id);
+  return deleteSome(database(env), a2a_tasks, isOfDeployment, MAX_DELETED);
 }
 
 export async function sweepTasks(env: Env, now: Date): Promise<void> {
   const until = new Date(now.getTime() - RETENTION_MS).toISOString();
-  await deleteSome(database(env), a2a_tasks, lt(a2a_tasks.created_at, until), ROWS);
+  await deleteSome(database(env), a2a_tasks, lt(a2a_tasks.created_at, until), MAX_DELETED);
 }

@@ -17,7 +17,7 @@ export async function openTask(
   return (await findTask(ctx, deployment_id, task_id)) ?? taskNotFound(task_id);
 }
 
-/** Falls back to the run before, and to the first one, of a task whose next run was never created. */
+/** Reads the current run of a task. When it was never created, reads the run before it, and then the first one. */
 export async function readTask(ctx: Context, row: TaskRow): Promise<TaskSnapshot> {
   const { run_id, former_run_id, task_id } = row;
   for (const id of new Set([run_id, former_run_id ?? task_id, task_id])) {
@@ -29,15 +29,16 @@ export async function readTask(ctx: Context, row: TaskRow): Promise<TaskSnapshot
 
 async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<TaskSnapshot> {
   const { deployment_id, task_id, thread_id } = row;
-  const place = { deployment_id, thread_id };
-  // In this order: the thread is not older than the end of the run, and no run has begun since.
-  const run = await getRun(ctx, { ...place, run_id });
+  const threadRef = { deployment_id, thread_id };
+  // The thread is read after the run, so it has the state of an ended run. The newest run is read last: when it is still
+  // this one, the state of the thread is not that of a later run.
+  const run = await getRun(ctx, { ...threadRef, run_id });
   const thread = await getThread(ctx, deployment_id, thread_id);
-  const [newest] = await listRuns(ctx, place, { limit: 1, offset: 0 });
+  const [newest] = await listRuns(ctx, threadRef, { limit: 1, offset: 0 });
   const { status, updated_at, error } = run;
   const task = { task_id, thread_id, run_id, status, updated_at, error };
   if (newest?.run_id !== run_id) {
-    const { values = {}, next = [] } = await stateAfter(ctx, place, run_id);
+    const { values = {}, next = [] } = await stateAfter(ctx, threadRef, run_id);
     return { ...task, values, is_abandoned: next.length > 0, interrupts: [] };
   }
   return {
@@ -52,13 +53,13 @@ function toInterrupt(interrupt: unknown): TaskSnapshot["interrupts"][number] {
   return isRecord(interrupt) ? interrupt : { value: interrupt };
 }
 
-/** Returns the state after the last step of an earlier run. */
+/** Returns the state after the last step of a run that is not the newest. */
 async function stateAfter(
   ctx: Context,
-  place: { deployment_id: string; thread_id: string },
+  threadRef: { deployment_id: string; thread_id: string },
   run_id: string,
 ): Promise<{ values?: unknown; next?: string[] }> {
-  const text = await getHistory(ctx, place, {
+  const text = await getHistory(ctx, threadRef, {
     ns: "",
     checkpoint_id: null,
     limit: 1,

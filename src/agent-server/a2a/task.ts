@@ -23,7 +23,7 @@ export type TaskSnapshot = {
   interrupts: { id?: string; value?: unknown }[];
   /** Whether the graph stopped, by an interrupt or before a node. */
   is_waiting?: boolean;
-  /** Whether it stopped, and another run of the thread began in place of an answer. */
+  /** Whether the graph stopped, and another run of the thread began without an answer to it. */
   is_abandoned?: boolean;
 };
 

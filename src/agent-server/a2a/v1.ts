@@ -4,7 +4,7 @@ import type { DataPart, TextPart } from "./messages.ts";
 import { A2A_ERRORS } from "./schema.ts";
 import type { ResultFormat, Status, Task, TaskArtifact, TaskEvent, TaskMessage } from "./task.ts";
 
-/** Methods of A2A 1.0 by name: the methods of 0.3 that do the same. */
+/** Maps each method of A2A 1.0 to the one of 0.3 that does the same. */
 const METHODS: Record<string, string> = {
   SendMessage: "message/send",
   SendStreamingMessage: "message/stream",
