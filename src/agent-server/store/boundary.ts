@@ -24,7 +24,7 @@ import {
 
 /** Store operations as the isolate of an agent sends them; `problemOf` has the rules that a caller reads. */
 
-// One more than the rules allow: those refuse with a text for the caller.
+// Limits of the parser are one above those of `problemOf`, which refuses with a text for the caller.
 const Label = z.string().max(MAX_NAMESPACE_CHARACTERS + 1);
 const Labels = z
   .array(z.unknown())
@@ -68,7 +68,10 @@ const Op = z.discriminatedUnion("op", [
 
 type ParsedOps = { ok: true; ops: StoreOp[] } | { ok: false; refusal: StoreRefusal };
 
-/** Stops at the first operation that is not one. Structured clone shares values, so their bytes are counted. */
+/**
+ * Stops at the first invalid operation. Counts the bytes of each: structured clone sends a value that operations share
+ * once, so the size of the message does not limit them.
+ */
 export function parseStoreOps(value: unknown): ParsedOps {
   if (!Array.isArray(value)) return refuse("ops: must be a list of operations.");
   if (value.length > MAX_OPS) return refuse(`ops: a batch has at most ${MAX_OPS} operations.`);

@@ -14,11 +14,11 @@ import { storeObject } from "./stub.ts";
 type Division = StoreSlot & { frozen: number | null; isDone: boolean };
 
 const DIVISION = "division";
-const RATE_MS = 10_000;
+const RATE_WINDOW_MS = 10_000;
 
 /**
- * Moves the items of a full object to the four objects of the slots after it, by the hash of their namespaces. A batch
- * is frozen, added there, and then deleted here: it is repeated after a crash, and an item that was deleted here was added before.
+ * Moves the items of a full or busy object to the four objects of the slots after it, by the hash of their namespaces. A
+ * batch is frozen, added there, and then deleted here. After a crash it is repeated, so no item is lost.
  */
 export class StoreDivision {
   readonly #env: Env;
@@ -40,7 +40,7 @@ export class StoreDivision {
     return this.#division.isDone ? "divided" : "dividing";
   }
 
-  /** @returns whether a division began */
+  /** Begins to divide an object that is too large, or has too many operations. @returns whether a division began */
   beginIfFull(place: StoreSlot, ops: number): boolean {
     const limits = { ...STORE_SIZE, ...STORE_SIZE.of.get(place.deployment_id) };
     const isLarge = this.#storage.sql.databaseSize >= limits.max_bytes;
@@ -73,15 +73,15 @@ export class StoreDivision {
     return this.state !== "dividing";
   }
 
-  /** Adds items of the slot before this one to the slots after it. */
+  /** Passes items of the slot before this one on to the slots after it, because this object takes no new ones. */
   async pass(items: MovedItem[]): Promise<void> {
     // An item that this object has is moved by its own division.
     await this.#send(items.filter(({ id }) => !this.#store.moves.has(id)));
   }
 
   /**
-   * Deletes all items of a divided or dividing object, and those of the slots after it. The object stays divided: its
-   * slots are known to other isolates.
+   * Deletes all items of a divided or dividing object, and those of the slots after it. The object stays divided until
+   * `forget`, because other isolates know its slots. Does nothing to a leaf.
    */
   async clear(isKept: boolean): Promise<void> {
     // A batch under way would add its items again.
@@ -149,13 +149,13 @@ export class StoreDivision {
   }
 
   /**
-   * Returns the operations a second of a window that ends, else 0. They are those on single items: searches call all
-   * objects, and a division would not spread them.
+   * Counts operations on single items. Searches do not count: they call all objects, so a division would not spread them.
+   * @returns operations per second of a window that ends with this call, else 0
    */
   #countRate(ops: number): number {
     const now = Date.now();
     const { from, ops: before } = this.#window;
-    const isOver = now - from >= RATE_MS;
+    const isOver = now - from >= RATE_WINDOW_MS;
     this.#window = isOver ? { from: now, ops } : { from, ops: before + ops };
     return isOver && from > 0 ? (before * 1000) / (now - from) : 0;
   }

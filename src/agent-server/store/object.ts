@@ -40,7 +40,7 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
     return attempt(async () => {
       await this.#division.untilMoved(named.filter(isWriting));
       const { state } = this.#division;
-      // A caller of an earlier version knows one object.
+      // Only a caller of an earlier version sends no slot: it knows the root alone.
       if (!place && state !== "leaf") throw new Error("The store is divided");
       const writer = { slot: place?.slot ?? ROOT, isLeaf: state === "leaf", max_bytes };
       const reply = this.#store.apply(ops, { ...writer, now: Date.now(), filters });
@@ -112,15 +112,15 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
   #sweep() {
     const now = Date.now();
     const swept = this.#store.sweep(now, SWEEP_ITEMS);
-    const next = swept === SWEEP_ITEMS ? now : this.#store.nextEnd();
+    const next = swept === SWEEP_ITEMS ? now : this.#store.nextExpiry();
     if (next !== null) this.#arm(next === now ? now : next + SWEEP_MS);
   }
 
-  #armFor(isEnding: boolean) {
+  #armFor(hasExpiry: boolean) {
     const isSoon = this.#alarmAt !== null && this.#alarmAt <= Date.now() + SWEEP_MS;
     // The alarm of a division sweeps too.
-    if (!isEnding || isSoon || this.#division.state === "dividing") return;
-    const next = this.#store.nextEnd();
+    if (!hasExpiry || isSoon || this.#division.state === "dividing") return;
+    const next = this.#store.nextExpiry();
     // Derived from the expiry, not from now: writes after restarts would postpone the alarm again and again.
     const at = next === null ? null : next + SWEEP_MS;
     if (at !== null && (this.#alarmAt === null || at < this.#alarmAt)) this.#arm(at);
@@ -147,7 +147,7 @@ async function attempt<T>(
   }
 }
 
-/** Errors of the request. All others are internal errors. */
+/** Returns the refusal of an error that the request caused. Throws all others, which are internal errors. */
 function refusalOf(error: unknown): StoreRefusal {
   if (error instanceof AnswerTooLarge) {
     const message = `limit: the response has more than ${MAX_ANSWER_BYTES} bytes; use a smaller limit.`;

@@ -9,13 +9,13 @@ import { isNamed, type NamedOp, type StoreReply } from "./storage/calls.ts";
 import { MAX_ANSWER_BYTES } from "./storage/limits.ts";
 import { isKnownDivided, learnDivided, storeObject } from "./stub.ts";
 
-/** `n`: number in the batch. `slot`: the first one that may have the item. */
+/** `n`: number in the batch. `slot`: the first slot that may have the item. */
 type Pending<T extends StoreOp = StoreOp> = { op: T; n: number; slot: number };
 type Accepted = Extract<StoreReply, { ok: true }>;
 
 /**
- * Applies operations in order. All happen or none while the store is one object. A divided store applies those of each
- * object in one transaction, and those of several objects side by side.
+ * Applies operations in order. All happen or none while the store is one object. A divided store applies the operations
+ * between two searches object by object: each object in one transaction, and several objects side by side.
  * `max_bytes`: of the results. The refusal of larger ones has their bytes.
  */
 export async function applyOps(
@@ -35,11 +35,11 @@ class Batch {
   readonly #store: StoreReader;
   readonly #ops: StoreOp[];
   readonly #results: StoreResult[];
-  readonly #max_bytes: number;
+  readonly #maxBytes: number;
   #room: number;
 
   constructor(store: StoreReader, ops: StoreOp[], max_bytes: number) {
-    this.#max_bytes = max_bytes;
+    this.#maxBytes = max_bytes;
     this.#room = max_bytes;
     this.#store = store;
     this.#ops = ops;
@@ -50,7 +50,7 @@ class Batch {
     const all = this.#ops.map((op, n) => ({ op, n, slot: ROOT }));
     const { deployment_id } = this.#store;
     const isDivided = isKnownDivided({ deployment_id, slot: ROOT });
-    // A part of the batch must not happen when another one is invalid. The root refuses a whole one.
+    // An invalid operation refuses the whole batch. A root that is not divided checks this itself.
     const refusal = isDivided ? problemOf(this.#ops) : null;
     if (refusal) throw new StoreRefused(refusal);
     let left: Pending[] = isDivided ? all : await this.#applyGroup(ROOT, all, this.#room);
@@ -68,7 +68,7 @@ class Batch {
     if (isNamed(op)) return null;
     const result =
       op.op === "search"
-        ? await searchItems(this.#store, op, this.#max_bytes)
+        ? await searchItems(this.#store, op, this.#maxBytes)
         : await listNamespaces(this.#store, op);
     this.#takeRoom([result]);
     return result;
@@ -112,7 +112,7 @@ class Batch {
   }
 
   #accept<T extends StoreOp>(slot: number, group: Pending<T>[], reply: Accepted): Pending<T>[] {
-    // An object of an earlier version moves nothing.
+    // During a release the object may run an earlier version, which moves nothing.
     const { results, moved = [], state = "leaf" } = reply as Partial<Accepted> & Accepted;
     if (state === "divided") learnDivided({ deployment_id: this.#store.deployment_id, slot });
     const others = new Set(moved);
@@ -124,7 +124,7 @@ class Batch {
       if (!others.has(at)) return [];
       // The object did not look for the items of operations after a search, and may have them.
       const isLater = search !== -1 && at >= search;
-      return [isLater || !isPendingNamed(each) ? each : moveOn(each, slot)];
+      return [isLater || !isPendingNamed(each) ? each : toNextSlot(each, slot)];
     });
   }
 
@@ -132,12 +132,12 @@ class Batch {
     for (const part of results.flat()) if (part !== null) this.#room -= bytesInMessage(part);
     if (this.#room >= 0) return;
     const message = `ops: the results have more than ${MAX_ANSWER_BYTES} bytes: send smaller batches.`;
-    const bytes = this.#max_bytes - this.#room;
+    const bytes = this.#maxBytes - this.#room;
     throw new StoreRefused({ code: "too_large", message, bytes });
   }
 }
 
-function moveOn<T extends Pending<NamedOp>>(pending: T, slot: number): T {
+function toNextSlot<T extends Pending<NamedOp>>(pending: T, slot: number): T {
   return { ...pending, slot: nextSlot(slot, pending.op.namespace) };
 }
 

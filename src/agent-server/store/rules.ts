@@ -137,6 +137,7 @@ function pageProblem({ limit, offset }: { limit: number; offset: number }): Stor
   return invalid(`limit must be 1 to ${MAX_LIMIT} and offset 0 or more.`);
 }
 
+/** Refuses NUL, at which functions of SQLite end a text, and U+10FFFF, which ends the range of all namespaces. */
 function isText(text: string): boolean {
   return text.isWellFormed() && !/[\0\u{10ffff}]/u.test(text);
 }

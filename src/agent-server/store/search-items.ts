@@ -57,7 +57,7 @@ export async function listNamespaces(store: StoreReader, op: NamespacesOp): Prom
   return (await takePage(merged, op, ({ row }) => toText(row))).map(({ row }) => row);
 }
 
-/** Reads items of a Durable Object. A full one has passed its items on to four others, where the missing are read. */
+/** Reads items of an object. An object that divides moves its items to four others: the missing ones are read there. */
 async function readItems(
   store: StoreReader,
   slot: number,
@@ -74,7 +74,7 @@ async function readItems(
   return [...reply.items, ...(await Promise.all(moved)).flat()];
 }
 
-/** The nearest first in a search by meaning, else the newest. */
+/** Orders by similarity in a search by meaning. Else the newest change is first. */
 function isFoundBefore({ row: one }: SearchRow, { row: other }: SearchRow): boolean {
   const [a, b] = [one.score ?? 0, other.score ?? 0];
   return a === b ? one.rank > other.rank : a > b;

@@ -186,7 +186,7 @@ async function applyAdmitted(
   return applyAdmitted(store, ops, reserve, bytes);
 }
 
-/** `a.b.c`, or the parameter repeated. */
+/** Reads the labels of a namespace from `a.b.c`, or from a repeated parameter. */
 function toNamespace(query: string | string[] | undefined): string[] {
   if (query === undefined || query === "") return [];
   return Array.isArray(query) ? query : query.split(".");
@@ -205,7 +205,7 @@ function toJson({ namespace, key, value, created_at, updated_at, score }: Stored
 
 type RevisionRef = { deployment_id: string; revision_id: string; secrets_version: number };
 
-/** Has the agent's own function turn texts into vectors, in the isolate of the revision. */
+/** Turns texts into vectors by the agent's own embedding function, in the isolate of the revision. */
 async function embed(env: Env, revision: RevisionRef, call: EmbedCall): Promise<EmbeddingResult> {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
   const agent = agentIsolate(env, revision) as unknown as AgentEntrypoint;

@@ -22,7 +22,7 @@ export class StoreRefused extends Error {
   }
 }
 
-/** Returns the slot of a namespace, as far as the isolate knows: at or after the given one. */
+/** Returns the slot of a namespace, from the given one on, after all slots that the isolate knows to be divided. */
 export function slotOfNamespace(
   { deployment_id }: StoreReader,
   namespace: string[],

@@ -2,12 +2,12 @@ import { inRegion } from "../../shared/storage/objects.ts";
 import { ROOT } from "../../shared/storage/slots.ts";
 import type { StoreCalls, StoreSlot } from "./storage/calls.ts";
 
-const MAX_KNOWN = 1000;
+const MAX_KNOWN_DEPLOYMENTS = 1000;
 
 /** Divided slots by deployment that this isolate has learned. They stay divided. */
 const divided = new Map<string, Set<number>>();
 
-/** An object of a deployment's store. Only this function knows its name. */
+/** Returns an object of a deployment's store. Only this function knows its name. */
 export function storeObject(env: Env, { deployment_id, slot }: StoreSlot): StoreCalls {
   const name = slot === ROOT ? deployment_id : `${deployment_id}/${slot}`;
   // RPC types map `unknown`, the type of client data, to `never`, so the methods of the class are used.
@@ -22,6 +22,6 @@ export function learnDivided({ deployment_id, slot }: StoreSlot): void {
   const slots = divided.get(deployment_id);
   if (slots) return void slots.add(slot);
   const [oldest] = divided.keys();
-  if (oldest !== undefined && divided.size >= MAX_KNOWN) divided.delete(oldest);
+  if (oldest !== undefined && divided.size >= MAX_KNOWN_DEPLOYMENTS) divided.delete(oldest);
   divided.set(deployment_id, new Set([slot]));
 }

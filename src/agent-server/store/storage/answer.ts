@@ -5,7 +5,7 @@ import { MAX_ANSWER_BYTES, OVERHEAD_BYTES } from "./limits.ts";
 
 type MessagePart = Pick<StoredItem, "namespace" | "key" | "value"> | string[];
 
-/** The answer has more bytes than its caller takes. `bytes`: counted up to the limit of a message. */
+/** The answer has more bytes than its caller takes. `bytes`: its size, or where counting stopped above `MAX_ANSWER_BYTES`. */
 export class AnswerTooLarge extends Error {
   readonly bytes: number;
 
@@ -17,23 +17,27 @@ export class AnswerTooLarge extends Error {
 
 /** Counts the bytes of an answer in an RPC message. */
 export class AnswerRoom {
-  readonly #max_bytes: number;
+  readonly #maxBytes: number;
   #bytes = 0;
 
   constructor(max_bytes: number) {
-    this.#max_bytes = max_bytes;
+    this.#maxBytes = max_bytes;
   }
 
-  /** @returns whether the answer with this part fits. The parts of a larger one are counted, and need not be kept. */
+  /**
+   * Counts a part. Callers drop the parts that do not fit, and count on: the error of `end` has the whole size.
+   * @returns whether the answer with this part fits
+   * @throws AnswerTooLarge above `MAX_ANSWER_BYTES`
+   */
   take(part: MessagePart): boolean {
     this.#bytes += bytesInMessage(part);
     if (this.#bytes > MAX_ANSWER_BYTES) throw new AnswerTooLarge(this.#bytes);
-    return this.#bytes <= this.#max_bytes;
+    return this.#bytes <= this.#maxBytes;
   }
 
   /** @throws AnswerTooLarge */
   end(): void {
-    if (this.#bytes > this.#max_bytes) throw new AnswerTooLarge(this.#bytes);
+    if (this.#bytes > this.#maxBytes) throw new AnswerTooLarge(this.#bytes);
   }
 }
 

@@ -19,7 +19,7 @@ export type StoreSlot = { deployment_id: string; slot: number };
  */
 export type DivisionState = "leaf" | "dividing" | "divided";
 
-/** `rank`: order among items of equal score: of the newest change, or of creation in a search by meaning. */
+/** `rank`: order among items of equal score, higher first: by change, or by creation in a search by meaning. */
 export type FoundRow = { id: number; rank: number; score: number | null; bytes: number };
 export type StorePage<T> = { rows: T[]; isLast: boolean; state: DivisionState };
 

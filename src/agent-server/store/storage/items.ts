@@ -3,10 +3,10 @@ import { OVERHEAD_BYTES } from "./limits.ts";
 import { fulfils, literalPrefix, rangeOf, startAfter, toLabels, toText } from "./namespaces.ts";
 
 type Name = { namespace: string[]; key: string };
-/** Bits of a change for the number of its object, and for changes of one object within a millisecond. */
+/** The number of a change has its time, its count within a millisecond, and its slot: a store has up to 85 slots. */
 const SLOTS = 128;
 const CHANGES_PER_MS = 32;
-/** Changes have 53 bits: the time begins late. */
+/** Numbers of changes stay below 2^53 until 2093, because their time begins in 2024. */
 const EPOCH_MS = Date.UTC(2024);
 
 type Row = {
@@ -23,7 +23,7 @@ export type FoundItem = StoredItem & { id: number };
 const IS_ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 const COLUMNS = "id, namespace, key, value, created_at, updated_at";
 
-/** Expired items are never returned. */
+/** The items of one object. Reads by name and by namespace leave out expired items. Reads by id do not. */
 export class Items {
   readonly #sql: SqlStorage;
 
@@ -97,7 +97,7 @@ export class Items {
     return this.#sql.exec<{ bytes: number }>(sql, id).one().bytes + OVERHEAD_BYTES;
   }
 
-  /** Ids below a namespace, newest first. Values are read one by one to limit memory. */
+  /** Yields ids below a namespace, newest change first. Callers read values one by one to limit memory. */
   *newest(
     prefix: string[],
     now: number,
@@ -144,13 +144,13 @@ export class Items {
     }
   }
 
-  /** Time of the next expiry. */
-  nextEnd(): number | null {
+  /** Returns the time of the earliest expiry, which may be past. */
+  nextExpiry(): number | null {
     const sql = "SELECT min(expires_at) AS at FROM items WHERE expires_at IS NOT NULL";
     return this.#sql.exec<{ at: number | null }>(sql).one().at;
   }
 
-  ended(now: number, limit: number): number[] {
+  expiredIds(now: number, limit: number): number[] {
     const sql = "SELECT id FROM items WHERE expires_at <= ? ORDER BY expires_at LIMIT ?";
     return [...this.#sql.exec<{ id: number }>(sql, now, limit)].map(({ id }) => id);
   }

@@ -1,4 +1,4 @@
-/** Rows have at most 2 MB with all columns. */
+/** Bytes of the namespace, the key and the value. A row has at most 2 MB with all columns. */
 export const MAX_ITEM_BYTES = 1_900_000;
 export const MAX_LABELS = 64;
 export const MAX_NAMESPACE_CHARACTERS = 2048;
@@ -30,8 +30,9 @@ export const STORE_SIZE = {
   max_ops_per_s: 500,
   of: new Map<string, { max_bytes?: number; max_ops_per_s?: number }>(),
 };
-/** Batches of a division that one alarm moves. Each calls up to 84 objects. */
+/** Batches of a division that one alarm moves. Each reaches up to 84 objects: four, and those after them that are divided. */
 export const MAX_BATCHES = 50;
-/** Rows without values, and namespaces, that one object sends to a search of all. */
+/** Rows without values of one page that an object sends to a search of all objects. */
 export const MAX_FOUND_ROWS = 5000;
+/** Namespaces of one page that an object sends to a list of all objects. */
 export const MAX_LISTED_ROWS = 1000;

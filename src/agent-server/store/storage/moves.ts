@@ -4,7 +4,10 @@ type StoredRow = Omit<MovedItem, "vectors">;
 
 const COLUMNS =
   "id, namespace, key, value, seq, created_at, updated_at, ttl_ms, expires_at" as const;
-/** A message of RPC has at most 32 MiB, and a character up to two bytes there. An item has at most 18 MB. */
+/**
+ * Stored bytes of a batch. A message of RPC has at most 32 MiB, where a character may have two bytes. An item that is
+ * larger than a batch is sent alone: with its vectors it has at most 18 MiB.
+ */
 const MAX_MOVE_BYTES = 4 * 1024 * 1024;
 const MAX_MOVE_ITEMS = 500;
 

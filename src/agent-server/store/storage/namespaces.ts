@@ -15,13 +15,13 @@ export function toLabels(text: string): string[] {
 export function rangeOf(prefix: readonly string[]): { from: string; to: string } {
   if (prefix.length === 0) return { from: "", to: "\u{10ffff}" };
   const from = toText(prefix);
-  // A slash follows the period in the order of texts.
+  // A slash is the character after the period, so the range ends after all labels below.
   return { from, to: `${from.slice(0, -1)}/` };
 }
 
 /** Returns the text at which a list continues after a namespace. After one that was cut it skips all below it. */
 export function startAfter(namespace: readonly string[], max_depth: number | null): string {
-  // Labels have no NUL.
+  // Labels have no NUL, so this is the first text after the namespace.
   return namespace.length === max_depth ? rangeOf(namespace).to : `${toText(namespace)}\u0001`;
 }
 

@@ -107,15 +107,15 @@ export class ItemStore {
   /** Returns the number of expired items deleted. More may remain when it equals the limit. */
   sweep(now: number, limit: number): number {
     if (!this.#exists) return 0;
-    const ids = this.#items.ended(now, limit);
+    const ids = this.#items.expiredIds(now, limit);
     this.#storage.transactionSync(() => {
       for (const id of ids) this.#delete(id);
     });
     return ids.length;
   }
 
-  nextEnd(): number | null {
-    return this.#exists ? this.#items.nextEnd() : null;
+  nextExpiry(): number | null {
+    return this.#exists ? this.#items.nextExpiry() : null;
   }
 
   async deleteAll(): Promise<void> {

@@ -20,9 +20,9 @@ export class Vectors {
   }
 
   /**
-   * The items below a namespace that are nearest to the query, nearest first; each by the nearest of its
-   * vectors. All are looked at, few are held. Vectors of another length, which another embedding made,
-   * are passed over. `after`: the last item of the page before.
+   * Returns the items below a namespace that are nearest to the query, nearest first. An item counts by the nearest of
+   * its vectors. Reads all vectors, and keeps up to twice `count` items in memory. Skips vectors of another length, which
+   * another embedding made. `after`: the last item of the page before.
    */
   nearest(query: Float32Array, scope: Scope, isWanted: (id: number) => boolean): Scored[] {
     const unit = toUnit(query);
@@ -43,7 +43,7 @@ export class Vectors {
   }
 }
 
-/** The highest scores among the items that are wanted. The vectors of an item come one after the other. */
+/** The highest scores among the items that are wanted. Callers offer all vectors of an item before those of the next. */
 class Best {
   readonly #count: number;
   readonly #after: Scored | null;
