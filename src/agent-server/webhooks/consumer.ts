@@ -79,7 +79,7 @@ async function sendPayload(env: Env, row: WebhookRow): Promise<DeliveryOutcome> 
   return outcomeOf(status, answered, new Date());
 }
 
-/** Resolves with a failure of the receiver or of the configuration. */
+/** Turns errors of the receiver or the configuration into a failure. Throws internal errors and outages of the database. */
 async function settled(attempt: Promise<DeliveryOutcome>): Promise<DeliveryOutcome> {
   try {
     return await attempt;
@@ -90,7 +90,7 @@ async function settled(attempt: Promise<DeliveryOutcome>): Promise<DeliveryOutco
   }
 }
 
-/** Uses the active revision, so that changed rules and secrets apply to pending deliveries. */
+/** Reads the revision that serves now, so that changed rules and secrets apply to pending deliveries. */
 async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<string, string>> {
   const standard = { "user-agent": `Heddle/${VERSION}` };
   if (row.alert_id !== null) return standard;

@@ -16,7 +16,7 @@ export type WebhookRow = typeof run_webhooks.$inferSelect;
 
 const CUT_OFF = "The process of the attempt ended before the response arrived.";
 
-/** Names a delivery, or the workspace whose longest waiting one may begin. */
+/** Names a delivery, or a workspace whose longest waiting delivery may begin. */
 export type WebhookMessage =
   | { type: "run_webhook"; run_webhook_id: string }
   | { type: "next_webhook"; workspace_id: string };
@@ -28,15 +28,15 @@ export function sendWebhooks(env: Env, run_ids: readonly string[], delay_s = 0):
   return sendAllOrLeave<WebhookMessage>(env.WEBHOOKS, messages, delay_s);
 }
 
-/** An attempt has ended, so another delivery of its workspace may begin. */
+/** Sends a message that the next delivery of a workspace may begin, because an attempt has ended. */
 export function sendNextWebhook(env: Env, workspace_id: string): Promise<void> {
   return sendAllOrLeave<WebhookMessage>(env.WEBHOOKS, [{ type: "next_webhook", workspace_id }]);
 }
 
 /**
  * Starts an attempt of a delivery.
- * @returns `null` when it is claimed or not due, or its workspace makes as many attempts as it may at once: the end of
- * each of these sends the next delivery that waits
+ * @returns `null` when it is claimed or not due, or its workspace makes `MAX_ATTEMPTS_AT_ONCE` attempts. The end of each of
+ * these attempts sends a message for the next delivery that waits.
  */
 export function claimWebhook(env: Env, run_id: string, now: Date): Promise<WebhookRow | null> {
   return claim(env, eq(run_webhooks.run_id, run_id), now);
@@ -66,7 +66,7 @@ function hasFreeSlot(at: string): SQL {
   ) < ${MAX_ATTEMPTS_AT_ONCE}`;
 }
 
-/** An attempt that ends with its process is made again after the same pause as one that fails. */
+/** Returns when an attempt is repeated if its process ends: after the same pause as a failed one, without jitter. */
 function dueAgain(at: string): SQL {
   const { attempt, attempts_before } = run_webhooks;
   const pause = sql`json_extract(${JSON.stringify(PAUSES_SECONDS)}, '$[' || (${attempt} - ${attempts_before}) || ']')`;
@@ -75,7 +75,7 @@ function dueAgain(at: string): SQL {
 
 async function claim(env: Env, isChosen: SQL, now: Date): Promise<WebhookRow | null> {
   const at = now.toISOString();
-  // Remains when the process ends during the attempt.
+  // Remains in the log when the process ends during the attempt. `settleAttempt` replaces it.
   const entry: Attempt = { at, status: null, error: CUT_OFF, duration_ms: null };
   const [row] = await database(env)
     .update(run_webhooks)
@@ -120,6 +120,7 @@ type Settled = {
   is_next_waiting: boolean;
 };
 
+/** Stores the result of an attempt, and ends its lease. */
 export async function settleAttempt(
   env: Env,
   { run_id, attempt, workspace_id, trace_id }: WebhookRow,

@@ -8,7 +8,10 @@ import { EXPORT_START, exportId, run_webhooks } from "./table.ts";
 
 const STATUSES: DeliveryStatus[] = ["pending", "delivered", "failed"];
 
-/** Ids of runs grow with time. Each kind in each status is one range of the index, so that a page reads few rows. */
+/**
+ * Lists the deliveries of runs or of traces, newest first: their ids grow with time. Each kind in each status is one
+ * range of the index, so that a page reads few rows.
+ */
 export async function listWebhookDeliveries(
   ctx: Context,
   { limit, cursor, status, kind }: DeliveriesQuery,

@@ -9,7 +9,7 @@ export type DeliveryOutcome = {
   retry_after_seconds: number | null;
 };
 
-/** @returns seconds until the next attempt, `null` when no attempts remain. `chance` is 0 to 1. */
+/** @returns seconds until the next attempt, `null` when the outcome is final or no attempts remain. `chance` is 0 to 1. */
 export function pauseAfter(
   attempt: number,
   outcome: DeliveryOutcome,

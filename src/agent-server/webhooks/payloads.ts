@@ -1,4 +1,4 @@
-/** Key of a payload in R2 until it is delivered or its log expires. */
+/** Returns the key of a payload in R2, which is deleted after the delivery or with its log. */
 export function payloadKey(run: { deployment_id: string; run_id: string }): string {
   return `${payloadPrefix(run.deployment_id)}${run.run_id}.json`;
 }

@@ -41,7 +41,7 @@ runWebhookRoutes.openapi(remove, async (c) => {
 const list = operation("get", "/v1/run-webhooks/deliveries", "listWebhookDeliveries", {
   summary: "List webhook deliveries",
   description:
-    "Deliveries of all deployments of the workspace, newest run first. They are kept for a month after their end.",
+    "Deliveries of all deployments of the workspace, newest run first. Those of runs are kept for 30 days after their end, those of traces for a day.",
   request: { query: DeliveriesQuery },
   responses: { 200: json(DeliveriesList, "Page of results") },
 });

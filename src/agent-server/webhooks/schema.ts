@@ -18,7 +18,7 @@ const Attempt = namedObject("WebhookAttempt", {
     .int()
     .nullable()
     .describe("HTTP status of the response, `null` when none arrived"),
-  error: z.string().nullable().describe("Why it failed, `null` when a response arrived"),
+  error: z.string().nullable().describe("Why it failed, `null` when it succeeded"),
   duration_ms: z
     .number()
     .int()
@@ -71,7 +71,7 @@ export const DeliveryPath = z.object({
   run_id: Uuid.describe("Id of the run"),
 });
 
-// 24 to 64 bytes, as the scheme has it.
+// Standard Webhooks (standardwebhooks.com) requires 24 to 64 bytes.
 const SECRET = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const [MIN_CHARACTERS, MAX_CHARACTERS] = [38, 94];
 

@@ -8,7 +8,8 @@ import { type SecretChange, SecretSet, SecretState } from "./schema.ts";
 import { newSecret } from "./signature.ts";
 import { webhook_secrets } from "./table.ts";
 
-const AGAIN_MS = 5 * 60 * 1000;
+/** A change this soon after another counts as its repetition. */
+const REPEAT_MS = 5 * 60 * 1000;
 
 type Row = typeof webhook_secrets.$inferSelect;
 
@@ -18,8 +19,8 @@ export async function getWebhookSecret(ctx: Context): Promise<z.infer<typeof Sec
 }
 
 /**
- * The previous secret signs too for a day, so that receivers can replace theirs. A new one soon after another keeps the
- * one that receivers have: its answer may have been lost, and the request repeated.
+ * Sets the secret. The previous one signs too for a day, so that receivers can replace theirs. A second change within
+ * `REPEAT_MS` keeps that previous secret, which receivers have: the response to the first change may have been lost.
  */
 export async function setWebhookSecret(
   ctx: Context,
@@ -36,11 +37,11 @@ export async function setWebhookSecret(
   const sealed = await encrypt(ctx.env, made ?? secret ?? "", ownerOf(workspace_id));
   const now = new Date();
   const current = { ...sealed, updated_at: now.toISOString() };
-  const again = new Date(now.getTime() - AGAIN_MS).toISOString();
+  const repeat_after = new Date(now.getTime() - REPEAT_MS).toISOString();
   const { previous_valid_until, updated_at } = webhook_secrets;
-  const isAgain = sql`(${previous_valid_until} > ${current.updated_at} AND ${updated_at} > ${again})`;
+  const isRepeated = sql`(${previous_valid_until} > ${current.updated_at} AND ${updated_at} > ${repeat_after})`;
   const kept = (previous: AnyColumn, next: AnyColumn | string) =>
-    sql`iif(${isAgain}, ${previous}, ${next})`;
+    sql`iif(${isRepeated}, ${previous}, ${next})`;
   const [row] = await ctx.db
     .insert(webhook_secrets)
     .values({ workspace_id, ...current })

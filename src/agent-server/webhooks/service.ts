@@ -98,7 +98,7 @@ async function insertDelivery(env: Env, row: NewDelivery, payload: string): Prom
 
 type RunRef = Omit<ThreadOwner, "workspace_id"> & { run_id: string };
 
-/** Available after the end of the run, also when its thread was deleted. */
+/** Returns the delivery of a run that has ended, also when its thread was deleted. Its log expires after 30 days. */
 export async function getDelivery(ctx: Context, id: RunRef): Promise<z.infer<typeof Delivery>> {
   assertMay(ctx, "read");
   return toDelivery(await findDelivery(ctx, id));
@@ -159,7 +159,10 @@ async function findDelivery(
       ),
     );
   if (row) return row;
-  throw new AppError("not_found", `Run ${run_id} has not ended, or has no webhook`);
+  throw new AppError(
+    "not_found",
+    `Run ${run_id} has not ended, has no webhook, or its delivery log has expired`,
+  );
 }
 
 function isDelivered({ finished_at }: Row): AppError {

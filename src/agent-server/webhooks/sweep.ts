@@ -13,7 +13,7 @@ import { run_webhooks, webhook_secrets } from "./table.ts";
 const RESEND_AFTER_MS = 10_000;
 const BATCH = 500;
 const DELETED_AT_ONCE = 5000;
-/** Batches in a minute: each run has a log where its traces are exported. */
+/** Batches of logs that one sweep deletes. Deployments that export traces have a log for each run. */
 const MAX_BATCHES = 40;
 
 /** Resends the messages of due deliveries without an attempt: of each workspace as many as it may attempt at once. */
@@ -21,6 +21,7 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
   // Steps from workspace to workspace in the index, and reads a few rows of each: one may have a million deliveries.
+  // `key` is the rank of a delivery in its workspace, so a large workspace does not starve the others.
   const due = sql`
     with recursive waiting(workspace_id) as (
       select min(workspace_id) from run_webhooks where status = 'pending'
@@ -47,7 +48,7 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Selects the first deliveries of `waiting.workspace_id` without an attempt. */
+/** Selects the first due deliveries of `waiting.workspace_id` without a running attempt. */
 function dueOf(before: string, isUnleased: SQL): SQL {
   return sql`
     select run_id, due_at from run_webhooks
@@ -90,12 +91,13 @@ async function deleteLogs(env: Env, now: Date): Promise<number> {
  * @returns whether all are deleted
  */
 export async function deleteWebhooksOf(env: Env, deployment_id: string): Promise<boolean> {
-  const isMeant = eq(run_webhooks.deployment_id, deployment_id);
-  if (!(await deleteSome(database(env), run_webhooks, isMeant, DELETED_AT_ONCE))) return false;
+  const isOfDeployment = eq(run_webhooks.deployment_id, deployment_id);
+  if (!(await deleteSome(database(env), run_webhooks, isOfDeployment, DELETED_AT_ONCE)))
+    return false;
   return deleteBelow(env.ARTIFACTS, payloadPrefix(deployment_id));
 }
 
-/** Reseals secrets after a key rotation. The columns of replaced secrets are not: those expire within a day. */
+/** Reseals the current secrets after a key rotation. Replaced secrets expire within a day, so they stay as they are. */
 export function resealWebhookSecrets(env: Env): Promise<void> {
   return resealRows<typeof webhook_secrets.$inferSelect>(env, webhook_secrets, ({ workspace_id }) =>
     ownerOf(workspace_id),

@@ -3,10 +3,11 @@ import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { AgentUser } from "../../shared/context.ts";
 import type { Attempt, DeliveryStatus } from "./schema.ts";
 
-/** Deliveries of webhooks and their attempts. R2 stores the payloads until delivery. */
+/** Deliveries of webhooks and exported traces, and their attempts. R2 stores the payloads of webhooks: see `payloadKey`. */
 export const run_webhooks = sqliteTable(
   "run_webhooks",
   {
+    /** Id of the run or the alert's webhook, or `exportId` of a trace. */
     run_id: text().primaryKey(),
     workspace_id: text().notNull(),
     deployment_id: text().notNull(),
@@ -27,6 +28,7 @@ export const run_webhooks = sqliteTable(
     /** Next attempt of a pending delivery, expiry of an ended one. */
     due_at: text().notNull(),
     lease_expires_at: text(),
+    /** Time of the last queue message. The sweep resends a message that is older. */
     sent_at: text().notNull(),
     created_at: text().notNull(),
     finished_at: text(),
@@ -46,7 +48,7 @@ export function exportId(trace_id: string): string {
   return `${EXPORT_START}${trace_id}`;
 }
 
-/** Sorts after each id of a run. */
+/** Sorts after the ids of runs, which are hexadecimal. */
 export const EXPORT_START = "otlp:";
 
 /** Sealed signing secrets of workspaces, with the previous one for a day. */

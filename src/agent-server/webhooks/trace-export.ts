@@ -20,8 +20,8 @@ const SETTLE_SECONDS = 5;
 const BAD_REQUEST = 400;
 
 /**
- * Exports the traces of runs that ended to the OTLP endpoint of their deployment, if its variables have one. With one
- * that cannot be used the delivery is stored all the same, and fails with the reason. Idempotent.
+ * Enqueues the export of ended traces to the OTLP endpoint of their deployment, if its variables have one. An endpoint that
+ * cannot be used is enqueued too, with an empty URL: its delivery fails with the reason. Idempotent.
  */
 export async function enqueueTraceExports(
   env: Env,
@@ -51,7 +51,7 @@ export async function enqueueTraceExports(
   await sendWebhooks(env, ids, SETTLE_SECONDS);
 }
 
-/** Settings of a revision and a version of the secrets never change. */
+/** URLs by revision and version of its secrets, whose variables never change. */
 const urls = new TtlCache<string | null>(60 * 60 * 1000);
 
 /** @returns `null` when the deployment exports no traces, `""` when its variables have none that can be used */
@@ -67,7 +67,7 @@ async function findUrl(env: Env, deployment_id: string, thread_id: string): Prom
   });
 }
 
-/** Sends the spans of a trace. Receivers know repeated spans by their ids. */
+/** Sends the spans of a trace. A retry sends all of them again: receivers deduplicate spans by their ids. */
 export async function exportTrace(
   env: Env,
   row: WebhookRow,
@@ -102,7 +102,7 @@ async function post(
   const response = await safeFetch(policy, url, init, { ...limits, redirects: "answer" });
   await response.body?.cancel();
   const outcome = outcomeOf(response.status, response.headers, new Date());
-  // The protocol forbids to send again what is malformed.
+  // OTLP forbids retries after 400: the request is malformed.
   return response.status === BAD_REQUEST ? { ...outcome, is_final: true } : outcome;
 }
 

@@ -11,7 +11,7 @@ export function hasTemplates({ headers }: WebhookSettings): boolean {
   return Object.values(headers ?? {}).some((text) => variablesIn(text).length > 0);
 }
 
-/** The agent's own headers of a webhook. What goes wrong names variables, and never has a value in it. */
+/** Returns the agent's own headers of a webhook. Errors name variables, and never contain their values. */
 export function ownHeaders(
   { headers, env_prefix }: WebhookSettings,
   variables: Record<string, string>,

@@ -12,7 +12,7 @@ const UrlRules = z.object({
 });
 export type UrlRules = z.infer<typeof UrlRules>;
 
-/** `webhooks` of langgraph.json as far as the Worker needs it; the builder has looked at all of it. */
+/** Fields of `webhooks` in langgraph.json that the Worker uses. The builder validates all of it. */
 const Webhooks = z.object({
   env_prefix: z.string().min(1).nullish(),
   headers: z.record(z.string(), z.string()).nullish(),
@@ -20,7 +20,7 @@ const Webhooks = z.object({
 });
 export type WebhookSettings = z.infer<typeof Webhooks>;
 
-/** Closed: rules that are not understood let nothing out. */
+/** Fails closed: with rules that the Worker cannot read, no webhook is sent. */
 export function webhookSettings(config: Record<string, unknown> | null): WebhookSettings {
   const { data } = Webhooks.safeParse(config?.webhooks ?? {});
   if (data) return data;

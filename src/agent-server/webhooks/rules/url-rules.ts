@@ -4,7 +4,10 @@ import type { UrlRules, WebhookSettings } from "./settings.ts";
 const DEFAULT_PORTS: Record<string, number> = { "https:": 443, "http:": 80 };
 const [MAX_NAMED, AGENT] = [10, "of this agent's langgraph.json"];
 
-/** Returns the rule of the agent's langgraph.json that this URL breaks and what would satisfy it, or `null`. */
+/**
+ * Checks a URL or a path against the rules of the agent's langgraph.json.
+ * @returns the broken rule and its remedy, to follow the name of the webhook; `null` when none is broken
+ */
 export function webhookProblem(webhook: string, settings: WebhookSettings): string | null {
   const rules = settings.url ?? {};
   const isElsewhere = !webhook.startsWith("/");
@@ -41,7 +44,7 @@ function brokenByUrl(url: URL, rules: UrlRules): string | null {
   return null;
 }
 
-/** `*.example.org` is every name below it, and not itself. */
+/** Whether a host matches: `*.example.org` matches every name below example.org, and not example.org. */
 function isOf({ hostname }: URL, domain: string): boolean {
   const isBelow = domain.startsWith("*.");
   // Normalizes the domain like the URL's host: lower case, punycode.
