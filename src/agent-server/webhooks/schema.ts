@@ -73,14 +73,17 @@ export const DeliveryPath = z.object({
 
 // Standard Webhooks (standardwebhooks.com) requires 24 to 64 bytes.
 const SECRET = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const [MIN_BYTES, MAX_BYTES] = [24, 64];
 const [MIN_CHARACTERS, MAX_CHARACTERS] = [38, 94];
+const SECRET_RULE = "must be whsec_ followed by 24 to 64 bytes in base64";
 
 export const SecretChange = namedObject("WebhookSecretChange", {
   secret: z
     .string()
     .min(MIN_CHARACTERS)
     .max(MAX_CHARACTERS)
-    .regex(SECRET, "must be whsec_ followed by 24 to 64 bytes in base64")
+    .regex(SECRET, SECRET_RULE)
+    .refine(hasSecretBytes, SECRET_RULE)
     .nullish()
     .describe("The secret. Default: a generated one, which the response returns"),
 });
@@ -99,3 +102,10 @@ export const SecretState = namedObject("WebhookSecretState", {
 export const SecretSet = SecretState.extend({
   secret: z.string().nullable().describe("The secret, if it was generated. Returned only once"),
 }).openapi("WebhookSecretSet");
+
+/** Texts of the same length may have up to two bytes of padding. */
+function hasSecretBytes(secret: string): boolean {
+  const [digits = ""] = secret.slice("whsec_".length).split("=");
+  const bytes = Math.floor((digits.length * 3) / 4);
+  return bytes >= MIN_BYTES && bytes <= MAX_BYTES;
+}

@@ -691,6 +691,8 @@ describe("the secret of a workspace", () => {
 
   test.each([
     ["too short", `whsec_${btoa("short")}`],
+    ["a byte too short", `whsec_${btoa("a".repeat(23))}`],
+    ["a byte too long", `whsec_${btoa("a".repeat(65))}`],
     ["of another scheme", "0123456789abcdefghijklmnopqrstuvwxyz0123456789"],
     ["no base64", `whsec_${"*".repeat(40)}`],
   ])("is refused when it is %s", async (_how, secret) => {
