@@ -23,7 +23,7 @@ export type AgentRequest = AgentRoute & {
   isPreview: boolean;
 };
 
-/** Clients call these before they have a token. */
+/** Paths that clients may GET before they have a token. */
 export const PUBLIC_PATHS = [/^\/info$/, /^\/ui(\/|$)/];
 
 /** @returns `null` when no revision serves the deployment, or the revision that the path names */
@@ -89,7 +89,7 @@ export function matches(patterns: RegExp[], path: string): boolean {
   return patterns.some((pattern) => pattern.test(path));
 }
 
-/** The agent's own code needs no credential where the agent has no users. */
+/** Whether the agent's own code calls and needs no credential, because the agent does not authenticate users. */
 export function isAgentItself(
   { auth }: Pick<AgentRequest, "auth">,
   internal: InternalCaller | null,
@@ -97,7 +97,10 @@ export function isAgentItself(
   return internal?.kind === "client" && auth === null;
 }
 
-/** Agents that authenticate their users receive all tokens, of any issuer. */
+/**
+ * Returns the issuer whose tokens are withheld from the agent, `null` for none: an agent that authenticates its users
+ * receives the tokens of all issuers. A preview needs a credential of the workspace, so its tokens are withheld.
+ */
 export function issuerAt(env: Env, { auth, isPreview }: AgentRequest): string | null {
   return auth && !isPreview ? null : env.OIDC_ISSUER || null;
 }

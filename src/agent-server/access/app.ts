@@ -4,7 +4,7 @@ import type { AgentUser } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { withIsolateErrors } from "./agent-auth.ts";
 import type { InternalCaller } from "./internal-caller.ts";
-import { ownHeaders } from "./request.ts";
+import { withoutWorkspaceCredentials } from "./request.ts";
 
 /** Limit of nested calls of an app to its own server. */
 const MAX_DEPTH = 8;
@@ -17,7 +17,7 @@ type Forwarded = {
   /** Caller of the routes behind the app. */
   internal: InternalCaller;
   user: AgentUser | null;
-  /** Issuer whose tokens authenticate for the workspace; see `ownHeaders`. */
+  /** Issuer whose tokens authenticate for the workspace; see `withoutWorkspaceCredentials`. */
   issuer: string | null;
 };
 
@@ -30,7 +30,7 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   }
   const url = new URL(request.url);
   url.pathname = path;
-  const headers = new Headers(ownHeaders(request.headers, issuer));
+  const headers = new Headers(withoutWorkspaceCredentials(request.headers, issuer));
   const server = { base_url, internal: toClient(internal) };
   const builtin = { base_url, internal };
   const app = agentIsolate(env, revision, { server, builtin, user });

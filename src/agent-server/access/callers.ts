@@ -34,7 +34,7 @@ export async function callerOf(
   return { ...owner, workspace_id, role: "editor", actor };
 }
 
-/** The agent's own code, which calls its server without a user. */
+/** Returns the caller for the agent's own code, which calls its server without a user. */
 export async function agentCaller(
   env: Env,
   { workspace_id }: { workspace_id: string },

@@ -131,6 +131,7 @@ async function assertMayPreview(
   if (workspace_id !== revision.workspace_id) throw notFound("Deployment", ref);
 }
 
+/** Authenticates the visitor of an app that runs before authentication. Limits the rate of those without a valid credential. */
 async function limitedVisitor(c: HonoContext<AppEnv>, issuer: string | null) {
   const { headers } = c.req.raw;
   const visitor = await resolveVisitor(c.env, headers, issuer);

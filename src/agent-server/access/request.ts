@@ -20,16 +20,19 @@ export function toWireRequest(
   path: string,
   issuer: string | null,
 ): WireRequest {
-  const own = new URL(url);
-  own.pathname = path;
-  return { url: own.href, method, headers: ownHeaders(headers, issuer) };
+  const agentUrl = new URL(url);
+  agentUrl.pathname = path;
+  return { url: agentUrl.href, method, headers: withoutWorkspaceCredentials(headers, issuer) };
 }
 
 /**
  * Removes credentials of the workspace: keys, and tokens of `issuer`. The issuer is `null` when the agent authenticates
  * its users, because it receives all tokens then.
  */
-export function ownHeaders(headers: Headers, issuer: string | null): [string, string][] {
+export function withoutWorkspaceCredentials(
+  headers: Headers,
+  issuer: string | null,
+): [string, string][] {
   return [...headers].filter(([name, value]) => {
     if (!CREDENTIALS.includes(name)) return true;
     const credential = credentialIn(value);
@@ -37,10 +40,10 @@ export function ownHeaders(headers: Headers, issuer: string | null): [string, st
   });
 }
 
-/** @returns the name of the first header whose credential `ownHeaders` withholds from the agent. */
+/** @returns the name of the first header whose credential `withoutWorkspaceCredentials` withholds from the agent. */
 export function withheldCredential(headers: Headers, issuer: string | null): string | null {
-  const own = new Set(ownHeaders(headers, issuer).map(([name]) => name));
-  return CREDENTIALS.find((name) => headers.has(name) && !own.has(name)) ?? null;
+  const passed = new Set(withoutWorkspaceCredentials(headers, issuer).map(([name]) => name));
+  return CREDENTIALS.find((name) => headers.has(name) && !passed.has(name)) ?? null;
 }
 
 /** Does not verify: forged tokens of the issuer are withheld too. */

@@ -54,6 +54,8 @@ export function skipAuthorization({ access }: Context): void {
 /**
  * Returns the access of a principal kept with a session or a cron. A user of the agent loses it when the agent
  * drops `auth`: no handler could limit them, and they have no key of the workspace.
+ * @returns `null` when no revision serves
+ * @throws AppError 403 for such a user
  */
 export async function accessOf(
   env: Env,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownHeaders } from "../../../src/agent-server/access/request.ts";
+import { withoutWorkspaceCredentials } from "../../../src/agent-server/access/request.ts";
 import { assertNoSession } from "../../../src/control-plane/workspaces/session-token.ts";
 import { encodeBytes } from "../../../src/shared/crypto/encoding.ts";
 import { withCredential } from "../../../src/shared/http/sockets.ts";
@@ -11,7 +11,9 @@ const base64url = (text: string) => encodeBytes(new TextEncoder().encode(text), 
 const tokenOf = (iss: string) => `e30.${base64url(JSON.stringify({ iss }))}.c2ln`;
 
 const shownOf = (headers: Record<string, string>) =>
-  Object.fromEntries(ownHeaders(new Headers({ ...headers, accept: "*/*" }), ISSUER));
+  Object.fromEntries(
+    withoutWorkspaceCredentials(new Headers({ ...headers, accept: "*/*" }), ISSUER),
+  );
 
 test.each([
   { "x-api-key": KEY },
