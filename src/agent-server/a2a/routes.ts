@@ -38,8 +38,8 @@ a2aRoutes.openapi(
     },
   }),
   async (c) => {
-    const { assistant_id, ...place } = c.req.valid("param");
-    const target = { ...toTarget(place, c.req.raw), assistant_id };
+    const { assistant_id, ...path } = c.req.valid("param");
+    const target = { ...toTarget(path, c.req.raw), assistant_id };
     const version = c.req.header(VERSION_HEADER) ?? "";
     const answer = await answerA2a(c.var.ctx, target, c.req.valid("json"), version);
     if (!answer) return c.body(null, 202);

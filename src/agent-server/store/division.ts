@@ -41,14 +41,14 @@ export class StoreDivision {
   }
 
   /** Begins to divide an object that is too large, or has too many operations. @returns whether a division began */
-  beginIfFull(place: StoreSlot, ops: number): boolean {
-    const limits = { ...STORE_SIZE, ...STORE_SIZE.of.get(place.deployment_id) };
+  beginIfFull(slotRef: StoreSlot, ops: number): boolean {
+    const limits = { ...STORE_SIZE, ...STORE_SIZE.of.get(slotRef.deployment_id) };
     const isLarge = this.#storage.sql.databaseSize >= limits.max_bytes;
     const isWanted = this.#countRate(ops) >= limits.max_ops_per_s || isLarge;
-    if (!isWanted || this.#division || isOfLastGeneration(place.slot)) return false;
+    if (!isWanted || this.#division || isOfLastGeneration(slotRef.slot)) return false;
     if (!this.#store.moves.isDivisible()) return false;
-    this.#save({ ...place, frozen: null, isDone: false });
-    log.info("store_division_began", { ...place, bytes: this.#storage.sql.databaseSize });
+    this.#save({ ...slotRef, frozen: null, isDone: false });
+    log.info("store_division_began", { ...slotRef, bytes: this.#storage.sql.databaseSize });
     return true;
   }
 

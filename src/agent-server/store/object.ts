@@ -31,7 +31,7 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
   async apply(
     ops: StoreOp[],
     filters: Filters | null,
-    place: StoreSlot | null = null,
+    slotRef: StoreSlot | null = null,
     max_bytes = MAX_ANSWER_BYTES,
   ): Promise<StoreReply> {
     const refusal = problemOf(ops);
@@ -41,11 +41,11 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
       await this.#division.untilMoved(named.filter(isWriting));
       const { state } = this.#division;
       // Only a caller of an earlier version sends no slot: it knows the root alone.
-      if (!place && state !== "leaf") throw new Error("The store is divided");
-      const writer = { slot: place?.slot ?? ROOT, isLeaf: state === "leaf", max_bytes };
+      if (!slotRef && state !== "leaf") throw new Error("The store is divided");
+      const writer = { slot: slotRef?.slot ?? ROOT, isLeaf: state === "leaf", max_bytes };
       const reply = this.#store.apply(ops, { ...writer, now: Date.now(), filters });
       this.#armFor(ops.some((op) => op.op === "put" && op.ttl_ms !== null));
-      if (place) this.#divideIfFull(place, named.length);
+      if (slotRef) this.#divideIfFull(slotRef, named.length);
       return { ok: true, ...reply, state };
     });
   }
@@ -76,11 +76,11 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
     return { ...page, state: this.#division.state };
   }
 
-  async add(items: MovedItem[], place: StoreSlot): Promise<void> {
+  async add(items: MovedItem[], slotRef: StoreSlot): Promise<void> {
     if (this.#division.state !== "leaf") return this.#division.pass(items);
     this.#store.add(items);
     this.#armFor(items.some(({ expires_at }) => expires_at !== null));
-    this.#divideIfFull(place, 0);
+    this.#divideIfFull(slotRef, 0);
   }
 
   async clear(isKept = false): Promise<void> {
@@ -105,8 +105,8 @@ export class StoreObject extends DurableObject<Env> implements StoreCalls {
     return { now: Date.now(), filters, max_bytes: MAX_ANSWER_BYTES };
   }
 
-  #divideIfFull(place: StoreSlot, ops: number) {
-    if (this.#division.beginIfFull(place, ops)) this.#arm(Date.now());
+  #divideIfFull(slotRef: StoreSlot, ops: number) {
+    if (this.#division.beginIfFull(slotRef, ops)) this.#arm(Date.now());
   }
 
   #sweep() {

@@ -106,9 +106,9 @@ class Batch {
 
   #send(slot: number, group: Pending[], max_bytes: number): Promise<StoreReply> {
     const { env, deployment_id, filters } = this.#store;
-    const place = { deployment_id, slot };
+    const slotRef = { deployment_id, slot };
     const ops = group.map(({ op }) => op);
-    return detachRpcResult(storeObject(env, place).apply(ops, filters, place, max_bytes));
+    return detachRpcResult(storeObject(env, slotRef).apply(ops, filters, slotRef, max_bytes));
   }
 
   #accept<T extends StoreOp>(slot: number, group: Pending<T>[], reply: Accepted): Pending<T>[] {

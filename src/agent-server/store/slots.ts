@@ -46,27 +46,27 @@ export async function readSlots<T>(
   read: ReadPage<T>,
   slot = ROOT,
 ): Promise<PageSource<InSlot<T>>[]> {
-  const place = { deployment_id: store.deployment_id, slot };
+  const slotRef = { deployment_id: store.deployment_id, slot };
   const readBelow = async () =>
     (await Promise.all(childrenOf(slot).map((each) => readSlots(store, read, each)))).flat();
-  if (isKnownDivided(place)) return readBelow();
-  const page = await read(storeObject(store.env, place), null);
-  if (page.state === "divided") learnDivided(place);
-  const own = page.state === "divided" ? [] : [toSource(store, place, page, read)];
+  if (isKnownDivided(slotRef)) return readBelow();
+  const page = await read(storeObject(store.env, slotRef), null);
+  if (page.state === "divided") learnDivided(slotRef);
+  const own = page.state === "divided" ? [] : [toSource(store, slotRef, page, read)];
   return page.state === "leaf" ? own : [...own, ...(await readBelow())];
 }
 
 function toSource<T>(
   store: StoreReader,
-  place: StoreSlot,
+  slotRef: StoreSlot,
   { rows, isLast }: StorePage<T>,
   read: ReadPage<T>,
 ): PageSource<InSlot<T>> {
   const last = rows.at(-1);
   const readNext = async () =>
-    toSource(store, place, await read(storeObject(store.env, place), last ?? null), read);
+    toSource(store, slotRef, await read(storeObject(store.env, slotRef), last ?? null), read);
   return {
-    rows: rows.map((row) => ({ row, slot: place.slot })),
+    rows: rows.map((row) => ({ row, slot: slotRef.slot })),
     next: isLast || last === undefined ? null : readNext,
   };
 }

@@ -51,7 +51,7 @@ export interface StoreCalls {
   apply(
     ops: StoreOp[],
     filters: Filters | null,
-    place: StoreSlot,
+    slotRef: StoreSlot,
     max_bytes: number,
   ): Promise<StoreReply>;
   /** Finds items without their values, `limit` of them. `after`: the last one of the page before. */
@@ -64,7 +64,7 @@ export interface StoreCalls {
     after: string[] | null,
   ): Promise<StorePage<string[]>>;
   /** Adds items of the slot before this one. May be repeated: an item that it has already stays. */
-  add(items: MovedItem[], place: StoreSlot): Promise<void>;
+  add(items: MovedItem[], slotRef: StoreSlot): Promise<void>;
   /** Deletes all items, and the objects of the slots after this one. `isKept`: the store remains, and its slots too. */
   clear(isKept: boolean): Promise<void>;
 }
