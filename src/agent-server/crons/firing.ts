@@ -72,7 +72,10 @@ async function logFor(
   );
 }
 
-/** Codes of errors that a retry would not change. */
+/**
+ * Codes of errors that a retry would not change. The agent's own auth may refuse with any status: one below 500 that has no
+ * code, such as 418, becomes `forbidden`.
+ */
 const FINAL_CODES: string[] = [
   ...["not_found", "conflict", "invalid_request", "bad_request", "forbidden", "quota_exceeded"],
 ];

@@ -24,7 +24,10 @@ export const Item = namedObject("Item", {
 });
 
 const SearchItem = Item.extend({
-  score: z.number().optional().describe("Similarity to `query`, when it is set"),
+  score: z
+    .number()
+    .optional()
+    .describe("Similarity to `query`, absent in a search without an embedding"),
 }).openapi("SearchItem");
 
 export const PutItem = namedObject("PutItem", {
