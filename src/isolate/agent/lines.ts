@@ -6,7 +6,7 @@ import { failureText, toFailure } from "../failure.ts";
 /** Interval of flushes while a person may watch the first ones; shorter calls log at their end. */
 const SOON_MS = 250;
 const SOON_FLUSHES = 240;
-/** Interval of later flushes. Each flush is a subrequest of the call, which may have 1000. */
+/** Interval of later flushes. Each flush is one of the 10,000 subrequests of the call. */
 const FLUSH_MS = 1000;
 /** Maximum number of lines per flush; the rest appears at the end of the call. */
 const MAX_WAITING = 500;

@@ -27,7 +27,7 @@ const BATCH = 100;
 const RESEND_AFTER_MS = 2 * SLOT_CACHE_MS;
 /** Calls of one step. Each deletes up to 10,000 runs. */
 const CALLS = 10;
-/** Limit of Workers: 1000 subrequests. */
+/** Well below the 10,000 subrequests of an invocation: each partition takes a few. */
 const MAX_PARTITIONS = 400;
 const AT_ONCE = 8;
 

@@ -9,7 +9,7 @@ import { type LogFilter, toFilter } from "./log-filter.ts";
 import { LogLine, type LogStreamQuery } from "./log-schema.ts";
 
 const PAGE = 500;
-/** Each takes a subrequest of a thousand. Clients connect again after the last event. */
+/** Each takes one of the 10,000 subrequests. Clients connect again after the last event. */
 const MAX_READS = 800;
 const RETRY_MS = 500;
 

@@ -16,7 +16,7 @@ import { LogLine } from "./log-schema.ts";
 import { build_logs } from "./table.ts";
 
 const PAGE = 500;
-/** Each takes two subrequests of a thousand. Clients connect again after the last event. */
+/** Each takes two of the 10,000 subrequests. Clients connect again after the last event. */
 const MAX_READS = 400;
 const RETRY_MS = 500;
 const STATE_CHARACTERS = 16;
