@@ -326,3 +326,22 @@ test("segments give back every text that was put, however it follows from the on
     expect(written).toBeLessThan(12 * bytes(kept.at(-1)?.text ?? "").length);
   });
 });
+
+test.each([
+  ["are half a part long", Array.from({ length: 36 }, () => 512 * 1024)],
+  ["shrink by a third", Array.from({ length: 34 }, (_, n) => Math.round(1024 * 1024 * 0.66 ** n))],
+])("segments give back a text whose additions %s", async (_name, additions) => {
+  const { place } = await threadOf(1);
+  await inObject(place, (sql) => {
+    const segments = new Segments(threadTables(sql), VALUE_SEGMENTS);
+    let text = "";
+    let base: string | null = null;
+    for (const [n, addition] of additions.entries()) {
+      text += String.fromCharCode(97 + (n % 26)).repeat(addition);
+      const put = segments.put(new TextEncoder().encode(text), base);
+      base = put.segments;
+      const read = new TextDecoder().decode(segments.bytes(put.segments, put.tail));
+      expect(read === text, `after ${n + 1} additions`).toBe(true);
+    }
+  });
+});

@@ -4,7 +4,7 @@ import { PART_BYTES } from "./parts.ts";
 
 /** Shorter texts stay in their owner's row: the size of a SQLite page. */
 export const SEGMENTED_BYTES = 4096;
-/** More segments are merged, the newest first: each read joins all of them. */
+/** More segments are merged, as each read joins all of them. A text whose segments are long has more. */
 const MAX_SEGMENTS = 32;
 /** Closing brackets of the JSON text, which move when a list grows. */
 const MAX_TAIL_BYTES = 16;
@@ -16,7 +16,7 @@ type SharedSegment = { id: number; size: number };
 export type SegmentRefs = { segments: string; tail: Uint8Array };
 /** `added`: bytes that the text does not share. */
 type StoredText = SegmentRefs & { added: number };
-/** `owner`: table whose column `segments` refers to the segments. `group`: the lazy tables that include both. */
+/** `owner`: table whose column `segments` refers to the segments. `group`: the lazy tables that include `table`. */
 type SegmentTables = {
   group: "channel_values" | "event_segments";
   table: "value_segments" | "event_segments";
@@ -60,7 +60,8 @@ export class Segments {
     const sizes = kept.map(({ size }) => size);
     const at = sizes.reduce((sum, size) => sum + size, 0);
     if (at < end) sizes.push(end - at);
-    const first = sizes.length > MAX_SEGMENTS ? firstToMerge(sizes) : kept.length;
+    const mergeable = sizes.length > MAX_SEGMENTS ? firstToMerge(sizes) : null;
+    const first = mergeable ?? kept.length;
     const from = sizes.slice(0, first).reduce((sum, size) => sum + size, 0);
     const ids = kept.slice(0, first).map(({ id }) => id);
     for (let start = from; start < end; start += PART_BYTES) {
@@ -139,13 +140,15 @@ function tailBytes(data: Uint8Array): number {
 }
 
 /**
- * Returns the index of the first segment to merge; `sizes` begin with the oldest. A merge rewrites at most a
- * third of the text, so that each byte is rewritten only a few times.
+ * Returns the index of the first segment to merge with all later ones; `sizes` begin with the oldest. That segment is at
+ * most a third of what is merged, so that each of its bytes is rewritten only a few times.
+ * @returns `null` when each segment is too long for a merge with the later ones
  */
-function firstToMerge(sizes: number[]): number {
+function firstToMerge(sizes: number[]): number | null {
   let after = sizes.reduce((sum, size) => sum + size, 0);
-  return sizes.findIndex((size) => {
+  const index = sizes.findIndex((size) => {
     after -= size;
     return size < PART_BYTES / 2 && size * 2 <= after;
   });
+  return index === -1 ? null : index;
 }
