@@ -9,7 +9,7 @@ import {
 } from "./checkpoints/copy.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
-/** Attempts of a copy beside deletions. */
+/** Maximum attempts of a copy. A deletion in the source makes an attempt useless. */
 const MAX_ATTEMPTS = 5;
 
 /** The thread that is copied. */
@@ -22,7 +22,7 @@ export type HistorySource = {
   ): Promise<CopiedPage | "outdated" | null>;
 };
 
-/** Fixes the end of the copy: rows that come later are left out. */
+/** Returns the fields of the thread and the end of its history. A copy leaves out the rows that come later. */
 export function headOf(store: ThreadStore): CopyHead {
   const { thread } = store;
   const { metadata, config, status, interrupts } = thread.record();
@@ -37,8 +37,8 @@ export function headOf(store: ThreadStore): CopyHead {
 }
 
 /**
- * Fills a new thread with the history of another. It is marked as ended until it is complete: no caller sees it,
- * and each page postpones its deletion by the alarm.
+ * Fills a new thread with the history of another. It is marked as ended until it is complete: no caller sees it, and
+ * each page postpones its deletion by the alarm. `own`: metadata of the new thread, which overrides that of the source.
  * @returns `false` when the source does not exist
  */
 export async function copyHistory(

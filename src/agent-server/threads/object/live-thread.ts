@@ -65,14 +65,14 @@ export class LiveThread {
     return this.open() && this.store.thread.endedAt() === null;
   }
 
-  /** Whether only its caller would see a run that is not written. */
+  /** Whether no stream or socket is open: only the caller of a run would receive what is not written. */
   get isUnwatched(): boolean {
     return this.streams.isEmpty && !this.protocol.sockets.hasAny;
   }
 
   /**
-   * Writes the run that was accepted in memory, before anything is answered about it. One that storage refuses is
-   * dropped: only its caller knows it, who gets the error by `assertWritten`.
+   * Writes the run that was accepted in memory, before anything is answered about it. A run that storage refuses is
+   * dropped. Only its caller knows it, and receives the error from `assertWritten`.
    */
   writeDeferred() {
     const { store, loop } = this;
@@ -105,15 +105,16 @@ export class LiveThread {
     return store.vacate(store.thread.endedAt() ?? 0, resultOf);
   }
 
+  /** Sets the alarm and wakes the readers: those of these runs, or of all without a list, and those of the thread. */
   changed(run_ids?: string[]) {
     this.alarm.arm();
     this.protocol.wake(run_ids);
   }
 
-  /** Read-your-writes: the directory has the record when this resolves. */
+  /** Read-your-writes: the directory has the record when this resolves, unless it is unavailable. */
   async publishRecord(): Promise<ThreadRecord> {
     this.changed();
-    // Precedes the pause, in which the thread may be deleted.
+    // Precedes the call, during which the thread may be deleted.
     const record = this.store.thread.record();
     await this.alarm.publish();
     return record;
@@ -125,7 +126,10 @@ export class LiveThread {
     if (this.openVisible()) await this.alarm.handle();
   }
 
-  /** @returns `false` when the thread does not exist, is not to be deleted, or its callers could not see it */
+  /**
+   * `isDue` is called again after each wait.
+   * @returns `false` when the thread does not exist, is not due, or was hidden
+   */
   async delete(isDue = () => true): Promise<boolean> {
     if (!this.open()) return false;
     const { temporary, deployment_id, thread_id } = this.store.thread.header();

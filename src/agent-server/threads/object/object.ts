@@ -21,8 +21,9 @@ import { ThreadMethods } from "./thread-methods.ts";
 import { unlistDeleted } from "./unlisted-thread.ts";
 
 /**
- * The Durable Object of a thread, named `{deployment_id}/{thread_id}`, or `{deployment_id}/shared/{number}` of temporary
- * threads, one after the other. Calls of the latter name their thread.
+ * The Durable Object of a thread, named `{deployment_id}/{thread_id}`. An object named
+ * `{deployment_id}/shared/{number}` has temporary threads, one after the other, so its calls name the thread
+ * (`callShared`).
  */
 export class ThreadObject extends DurableObject<Env> {
   readonly #thread = new LiveThread(this.ctx, this.env);
@@ -35,6 +36,7 @@ export class ThreadObject extends DurableObject<Env> {
     new StateMethods(this.env, this.#thread),
     new EventMethods(this.#thread.protocol),
   ];
+  /** Number of calls in progress: during them, the object takes no other thread. */
   #calls = 0;
 
   /** Checks the filters in the turn that reads: metadata may change between two turns. */
@@ -53,7 +55,7 @@ export class ThreadObject extends DurableObject<Env> {
 
   /** @returns `ELSEWHERE` when another object may have the thread */
   async callShared(thread_id: string, filters: Filters | null, call: ThreadCall): Promise<unknown> {
-    if (this.#has(thread_id) || this.#takes(thread_id, call)) return this.call(filters, call);
+    if (this.#has(thread_id) || this.#makeRoomFor(thread_id, call)) return this.call(filters, call);
     const { endedRuns } = this.#thread.store;
     const metadata = endedRuns.metadataOf(thread_id);
     if (metadata === null) return ELSEWHERE;
@@ -69,8 +71,8 @@ export class ThreadObject extends DurableObject<Env> {
     return this.#thread.open() && this.#thread.store.has(thread_id);
   }
 
-  /** Whether the call begins a thread for which this object is free. */
-  #takes(thread_id: string, call: ThreadCall): boolean {
+  /** @returns `false` when the call does not begin a thread, or the thread of this object stays */
+  #makeRoomFor(thread_id: string, call: ThreadCall): boolean {
     if (!beginsTemporary(thread_id, call)) return false;
     return !this.#thread.store.exists || (this.#calls === 0 && this.#thread.vacate());
   }

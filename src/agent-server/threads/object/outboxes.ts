@@ -103,7 +103,7 @@ async function updateDirectory(
   if (!entry) return;
   // Marked before the row is written: after a crash in between, no row of a temporary thread is left.
   if (entry.is_temporary === 1) markPublished(store, 0);
-  // The numbers of later entries are greater after a crash too.
+  // Stores `directory_seq` before it is published: after a crash, later entries still have greater numbers.
   if (store.thread.hasUnwrittenStart) store.transaction(() => store.thread.writeStart());
   const generation = await write(entry);
   // A deletion may have overtaken this write.

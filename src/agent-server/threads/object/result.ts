@@ -2,8 +2,8 @@ import type { ResultKind, StreamChoice } from "../contract/records.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 /**
- * Returns the JSON text of `wait` and `join`: the thread's values with pending interrupts merged in, or
- * `__error__`.
+ * Returns the JSON text of `wait` and `join`: the thread's values with pending interrupts merged in, `__error__`, or
+ * `{}` (`wait`) and `null` (`join`) for a run that was cancelled or does not exist.
  */
 export function resultText(store: ThreadStore, run_id: string, kind: ResultKind): string {
   const nothing = kind === "wait" ? "{}" : "null";
@@ -34,6 +34,7 @@ export function eventFilter({ modes, namespaces }: Choice): (event: string) => b
 
 function isOfModes(name: string, modes: string[] | null): boolean {
   if (modes === null) return true;
+  // The mode `messages-tuple` emits `messages`, the mode `messages` emits `messages/partial` and others.
   return modes.includes(name === "messages" ? "messages-tuple" : (name.split("/")[0] ?? name));
 }
 

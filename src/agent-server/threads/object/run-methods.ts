@@ -20,7 +20,7 @@ import type { RunReaders } from "./run-readers.ts";
 import { EMPTY_QUEUE, type QueueState } from "./storage/run-queue.ts";
 import { type RunQuery, toRecord } from "./storage/run-rows.ts";
 
-/** Maximum wait of an answer for the end of the run that it answers. */
+/** Maximum time that a run with `answers` waits for the end of the run whose interrupts it resumes. */
 const ENDING_MS = 30_000;
 
 /** `interrupts` is `null` when they are too large. */
@@ -36,7 +36,7 @@ export class RunMethods {
   }
 
   async createRun(request: RunRequest): Promise<RunAcceptance<object>> {
-    await this.#endOfInterrupting(request);
+    await this.#awaitInterruptingRun(request);
     return this.#accept(request, () => ({}));
   }
 
@@ -44,7 +44,7 @@ export class RunMethods {
     request: RunRequest,
     choice: StreamChoice,
   ): Promise<RunAcceptance<{ events: string | ReadableStream }>> {
-    await this.#endOfInterrupting(request);
+    await this.#awaitInterruptingRun(request);
     const accepted = this.#accept(request, () => ({}), { inMemory: !isLongGraph(request) });
     if (!accepted.ok) return accepted;
     const events = await this.#readers.stream(accepted.run.run_id, request, choice);
@@ -57,7 +57,7 @@ export class RunMethods {
     on_leave: "cancel" | "continue",
     kind: ResultKind = "wait",
   ): Promise<RunAcceptance<{ body: string | ReadableStream }>> {
-    await this.#endOfInterrupting(request);
+    await this.#awaitInterruptingRun(request);
     const accepted = this.#accept(request, () => ({}), { inMemory: true });
     if (!accepted.ok) return accepted;
     const { run_id } = accepted.run;
@@ -65,14 +65,14 @@ export class RunMethods {
     return { ...accepted, body };
   }
 
-  /** A temporary run can be followed for a while after its end. @returns `null` when the run does not exist */
+  /** Follows the run of a temporary thread also after its end. @returns `null` when the run does not exist */
   async followRun(run_id: string, choice: StreamChoice): Promise<ReadableStream | null> {
     return this.#thread.open() && this.#thread.store.runs.get(run_id)
       ? this.#readers.events(run_id, choice)
       : null;
   }
 
-  /** A temporary run can be joined for a while after its end. @returns `null` when the run does not exist */
+  /** Joins the run of a temporary thread also after its end. @returns `null` when the run does not exist */
   async joinRun(run_id: string, cancel_on_disconnect: boolean): Promise<ReadableStream | null> {
     if (!this.#thread.open() || !this.#thread.store.runs.get(run_id)) return null;
     return this.#readers.result(run_id, "join", cancel_on_disconnect);
@@ -83,7 +83,7 @@ export class RunMethods {
     return run && toRecord(run);
   }
 
-  /** Also of a threadless run that has ended. */
+  /** Finds the run of a temporary thread also after its end. */
   async hasRun(run_id: string): Promise<boolean> {
     return this.#thread.open() && this.#thread.store.runs.get(run_id) !== null;
   }
@@ -94,7 +94,6 @@ export class RunMethods {
     return runs ? { ok: true, runs } : { ok: false, refusal: "too_large" };
   }
 
-  /** How many runs wait and run, and since when the first has been waiting, in epoch milliseconds. */
   async getQueue(): Promise<QueueState> {
     return this.#thread.openVisible() ? this.#thread.store.runs.queue.state() : EMPTY_QUEUE;
   }
@@ -142,16 +141,16 @@ export class RunMethods {
 
   /** `last_event` is the thread's last event before the run. */
   async commandRun(request: RunRequest): Promise<RunAcceptance<{ last_event: number }>> {
-    await this.#endOfInterrupting(request);
+    await this.#awaitInterruptingRun(request);
     const last_event = this.#thread.open() ? this.#thread.store.events.lastId() : 0;
     return this.#accept(request, () => ({ last_event }));
   }
 
   /**
-   * Waits for the end of the run whose event named the interrupts: a client may answer before it. Another run in
-   * flight is not waited for, because its next interrupt can have the same id.
+   * Waits for the end of the run in flight whose events name the interrupts: clients may answer before that end. Does
+   * not wait for a run that has not emitted them: its next interrupt can have the same id.
    */
-  async #endOfInterrupting({ answers }: RunRequest): Promise<void> {
+  async #awaitInterruptingRun({ answers }: RunRequest): Promise<void> {
     if (!Array.isArray(answers)) return;
     const { store, followers } = this.#thread;
     const [run_id, ...others] = this.#thread.openVisible() ? store.runs.queue.inFlight() : [];
@@ -163,7 +162,9 @@ export class RunMethods {
     }
   }
 
-  /** @returns the run of an earlier request with the same id or idempotency key */
+  /**
+   * @returns the run of an earlier request with the same id or idempotency key, `"key_reused"` if that request differed
+   */
   #knownRun({ run_id, keyed }: RunRequest): StoredRun | "key_reused" | null {
     const { runs } = this.#thread.store;
     const known = runs.get(run_id) ?? (keyed ? runs.get(keyed.earlier_id) : null);

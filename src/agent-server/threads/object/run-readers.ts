@@ -8,9 +8,9 @@ import { type GraphOfRun, isLongGraph, noteRun } from "./readers/long-graphs.ts"
 import { ThreadStream } from "./readers/thread-stream.ts";
 import { eventFilter, resultText } from "./result.ts";
 
-/** A stream over RPC costs more than so short a wait, in which no client expects a byte. */
+/** Maximum wait for the end of a run before a stream is returned: a stream over RPC costs more than this wait. */
 const SHORT_MS = 20;
-/** RPC copies a text; a stream is passed on in pieces. */
+/** Longer texts are streamed: RPC copies a text as a whole. */
 const MAX_SHORT_CHARACTERS = 256 * 1024;
 
 /** Streams of runs and threads. A disconnect may cancel the run. */
@@ -47,9 +47,11 @@ export class RunReaders {
   /** The events of a run whose thread has left its object. */
   ended(events: EventRow[], choice: StreamChoice): ReadableStream {
     const { after, checkpoint_id } = choice;
-    const of = checkpoint_id ? events.findLast((row) => isOfCheckpoint(row, checkpoint_id)) : null;
+    const skipped = checkpoint_id
+      ? events.findLast((row) => isOfCheckpoint(row, checkpoint_id))
+      : null;
     const keeps = eventFilter(choice);
-    const since = Math.max(after, of?.id ?? -1);
+    const since = Math.max(after, skipped?.id ?? -1);
     const wanted = events.filter(({ id, event }) => id > since && keeps(event));
     return new Blob([wanted.map(toFrame).join("")]).stream();
   }

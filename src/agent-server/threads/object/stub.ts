@@ -5,39 +5,47 @@ import { type EventSession, isElsewhere, socketHeaders } from "../events/session
 import { unpackRecord } from "./packed-record.ts";
 import { beginsTemporary, ELSEWHERE, type ThreadCall, type ThreadCalls } from "./thread-calls.ts";
 
-/** A thread as its caller sees it: when the filters exclude it, each call finds nothing. */
+/**
+ * Returns the methods of a thread. When the filters hide the thread, each one returns the same as for a missing thread.
+ */
 export function threadWithFilters(
   env: Env,
   deployment_id: string,
   thread_id: string,
   filters: Filters | null,
 ): ThreadCalls {
-  const place = { env, deployment_id, thread_id };
+  const address = { env, deployment_id, thread_id };
   return new Proxy({} as ThreadCalls, {
     get: (_, method) =>
+      // An object with a method `then` would be awaited as a promise.
       typeof method === "symbol" || method === "then"
         ? undefined
         : async (...args: unknown[]) =>
-            unpackRecord(await callThread(place, filters, { method, args } as ThreadCall)),
+            unpackRecord(await callThread(address, filters, { method, args } as ThreadCall)),
   });
 }
 
-/** A thread for calls that no user makes. The name has the deployment, so a thread is never found through another. */
+/**
+ * Returns the methods of a thread for internal calls. The name of its object has the deployment, so a thread is not
+ * found through another deployment.
+ */
 export function threadObject(env: Env, deployment_id: string, thread_id: string): ThreadCalls {
   return threadWithFilters(env, deployment_id, thread_id, null);
 }
 
 type ThreadAddress = { env: Env; deployment_id: string; thread_id: string };
 
-/** Calls the shared object that the id names, if any. That may have another thread: then this one has its own object. */
-async function callThread(place: ThreadAddress, filters: Filters | null, call: ThreadCall) {
-  const number = sharedObjectOf(place.thread_id);
+/**
+ * Calls the shared object whose number the thread id has, if any. When that has another thread, calls the thread's own.
+ */
+async function callThread(address: ThreadAddress, filters: Filters | null, call: ThreadCall) {
+  const number = sharedObjectOf(address.thread_id);
   if (number !== null) {
-    const result = await sharedObject(place, number).callShared(place.thread_id, filters, call);
+    const result = await sharedObject(address, number).callShared(address.thread_id, filters, call);
     if (result !== ELSEWHERE) return result;
-    if (beginsTemporary(place.thread_id, call)) avoidObject(place.deployment_id, number);
+    if (beginsTemporary(address.thread_id, call)) avoidObject(address.deployment_id, number);
   }
-  return ownObject(place).call(filters, call);
+  return ownObject(address).call(filters, call);
 }
 
 function ownObject({ env, deployment_id, thread_id }: ThreadAddress) {
@@ -55,13 +63,13 @@ export async function threadSocket(
   session: EventSession,
 ): Promise<Response> {
   const { thread_id } = session;
-  const place = { env, deployment_id, thread_id };
+  const address = { env, deployment_id, thread_id };
   const open = (object: Pick<Fetcher, "fetch">, isShared: boolean) =>
     object.fetch("https://thread.internal/", { headers: socketHeaders(session, isShared) });
   const number = sharedObjectOf(thread_id);
   if (number !== null) {
-    const response = await open(sharedObject(place, number), true);
+    const response = await open(sharedObject(address, number), true);
     if (!isElsewhere(response)) return response;
   }
-  return open(ownObject(place), false);
+  return open(ownObject(address), false);
 }

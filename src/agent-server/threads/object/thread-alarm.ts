@@ -12,17 +12,22 @@ import type { ThreadHeader } from "./storage/thread-rows.ts";
 import { deliverOrphans } from "./trace-delivery.ts";
 import { deleteListed } from "./unlisted-thread.ts";
 
-/** Heartbeats of a live run keep the object awake and detect a lost attempt within seconds. */
+/**
+ * Interval of the alarm during a run. It keeps the object in memory; after a crash it restarts the run within seconds.
+ */
 const HEARTBEAT_MS = 15_000;
-/** Pause before the alarm of an idle thread moves: runs that follow each other share one write. A timer is billed time. */
+/**
+ * Delay before the alarm of an idle thread is moved to a later time: runs that follow each other share one write. It is
+ * short, because a timer keeps the object in memory, which is billed.
+ */
 const IDLE_MS = 1_000;
 /** Retention of the events of ended runs. */
 const EVENT_RETENTION_MS = 24 * 60 * 60 * 1000;
 /** Runs that end within this time share the alarm that deletes their events. */
 const EVENT_EXPIRY_SPAN_MS = 60 * 60 * 1000;
-/** Maximum runs of one alarm. The next alarm follows at once. */
+/** Maximum runs whose events one alarm deletes. The alarm of the next run is due within `EVENT_EXPIRY_SPAN_MS`. */
 const MAX_EXPIRED_RUNS = 100;
-/** Equals a heartbeat, so that one alarm serves both. */
+/** Delay before the directory or the traces are delivered again. Equals a heartbeat, so that one alarm serves both. */
 const RETRY_MS = HEARTBEAT_MS;
 
 /** Work of the alarm: heartbeats, retries of the outboxes, expiry and deletion. */
@@ -31,6 +36,7 @@ export class ThreadAlarm {
   readonly #env: Env;
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
+  /** Time of the alarm that was set since the object is in memory and has not fired. */
   #alarmAt: number | null = null;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   /** The ended run whose events expire next. */
@@ -78,7 +84,7 @@ export class ThreadAlarm {
 
   #isTooEarly(wake: number | null): boolean {
     if (this.#loop.isLive || wake === null || this.#alarmAt === null) return false;
-    // Its object has another thread soon, and one alarm serves many.
+    // The object of a temporary thread may have the next one soon: one alarm serves many of them.
     if (this.#store.thread.endedAt() !== null) return false;
     return wake > this.#alarmAt + HEARTBEAT_MS;
   }
@@ -86,7 +92,7 @@ export class ThreadAlarm {
   async handle() {
     this.#alarmAt = null;
     this.#loop.advance();
-    await this.#deliver();
+    await this.#deliverTraces();
     await this.publish();
     // The thread may have been deleted during the calls.
     if (!this.#store.exists) return;
@@ -129,15 +135,18 @@ export class ThreadAlarm {
   }
 
   /**
-   * Flushes the webhooks before a thread is deleted by request, and delivers its traces when they exceed the
-   * memory limit.
+   * Flushes the webhooks before a thread is deleted by request or by its TTL, and delivers its traces when they exceed
+   * the memory limit.
    */
   async flushBeforeDeletion(): Promise<void> {
     while (this.#store.exists && this.#store.webhooks.hasPending) await this.#webhooks.flush();
-    if (this.#store.exists && !this.#store.traces.pages().isWhole) await this.#deliver();
+    if (this.#store.exists && !this.#store.traces.pages().isWhole) await this.#deliverTraces();
   }
 
-  /** Delivers the remaining traces from memory, without waiting for them. */
+  /**
+   * Deletes the thread. Delivers its remaining traces from memory, without waiting for them. The object stays while
+   * readers of earlier threads may reconnect.
+   */
   async deleteAll(header: ThreadHeader) {
     const { pages, isWhole } = this.#store.traces.pages();
     if (!isWhole)
@@ -190,8 +199,8 @@ export class ThreadAlarm {
     return ended_at;
   }
 
-  /** Delivers traces before their retry is due too. */
-  #deliver(): Promise<void> {
+  /** Delivers traces, also before their retry is due. */
+  #deliverTraces(): Promise<void> {
     return this.#traces.flush().catch(() => undefined);
   }
 

@@ -5,7 +5,7 @@ import type { ThreadMethods } from "./thread-methods.ts";
 
 type Methods = ThreadMethods & RunMethods & StateMethods & EventMethods;
 
-/** The methods of a thread. The types of RPC would turn `unknown`, which client data is, into `never`. */
+/** The methods of a thread. The RPC types of Workers would turn `unknown`, the type of client data, into `never`. */
 export type ThreadCalls = { [M in keyof Methods]: Methods[M] };
 
 type Results = { [M in keyof ThreadCalls]: Awaited<ReturnType<ThreadCalls[M]>> };
@@ -51,7 +51,7 @@ export type ThreadCall = { [M in Method]: { method: M; args: Parameters<ThreadCa
 
 type EndedCall = Extract<ThreadCall, { method: "followRun" | "hasRun" | "joinRun" }>;
 
-/** Whether a run whose temporary thread has left its object still answers the call. */
+/** Whether the call is answered for a run whose temporary thread has left its object, too. */
 export function isOfEnded(call: ThreadCall): call is EndedCall {
   return ["followRun", "hasRun", "joinRun"].includes(call.method);
 }

@@ -46,7 +46,9 @@ export class ThreadMethods {
     return this.#thread.openVisible() ? this.#thread.store.thread.record() : null;
   }
 
-  /** Does not parse values and interrupts of a larger size. `recent_runs`: number of runs whose statuses are returned. */
+  /**
+   * `size`: limit of the record, which is not parsed when it is larger. `recent_runs`: number of statuses to return.
+   */
   async getThreadWithin(size: JsonSize, recent_runs: number): Promise<FoundRecord> {
     if (!this.#thread.openVisible()) return { ok: false, refusal: "thread_missing" };
     const { thread, runs } = this.#thread.store;

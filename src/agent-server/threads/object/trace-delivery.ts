@@ -11,7 +11,7 @@ import type { ThreadHeader } from "./storage/thread-rows.ts";
 
 type ThreadTrace = TraceRow & { thread_id: string };
 
-/** Threads of one deployment in an isolate share a delivery: one call, one transaction of ingestion. */
+/** Threads of one deployment in an isolate share a delivery, and so the transactions of ingestion. */
 const batcher = new Batcher<ThreadTrace>({
   window_ms: 200,
   poll_ms: 100,
@@ -40,6 +40,7 @@ async function ingest(
     await enqueueTraceExports(env, { workspace_id, deployment_id }, traces);
   } catch (error) {
     const { code } = AppError.from(error);
+    // The deployment or its project was deleted: a retry would fail again.
     if (code !== "not_found") throw error;
     log.warn("traces_dropped", { deployment_id, error: String(error) });
   }

@@ -4,6 +4,7 @@ import type { DirectoryKey } from "../directory/entry.ts";
 import { forgetThread } from "../directory/publication.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
+/** Delay of the alarm that deletes the entry when the first attempt has failed. */
 const RETRY_MS = 15_000;
 
 /**
@@ -22,7 +23,7 @@ export async function deleteListed(
   );
 }
 
-/** Deletes the entry and the storage of a deleted thread. */
+/** Deletes the entry and the storage of a deleted thread, or the storage of an object whose last thread has left it. */
 export async function unlistDeleted(
   storage: DurableObjectStorage,
   env: Env,
@@ -31,6 +32,6 @@ export async function unlistDeleted(
   const thread = deletionOf<DirectoryKey>(storage);
   if (thread === null) return store.isVacant ? store.deleteAll() : undefined;
   await forgetThread(env, thread);
-  // The id may be used again.
+  // A new thread may have the id since the call.
   if (!store.exists) await store.deleteAll();
 }
