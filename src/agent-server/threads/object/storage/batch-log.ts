@@ -18,7 +18,7 @@ export class BatchLog {
     this.#tables = tables;
   }
 
-  /** Begins an attempt. The row of the run implies the event of the first one, which is written with the next batch. */
+  /** Adds the event of an attempt. That of the first attempt is implied by the row of the run until the next batch. */
   begin({ run_id, attempt }: { run_id: string; attempt: number }) {
     const event = beginOfAttempt(run_id, attempt);
     if (attempt > 1) return void this.#append(run_id, [event], []);

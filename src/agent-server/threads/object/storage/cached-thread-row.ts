@@ -44,7 +44,7 @@ export class CachedThreadRow {
     this.#mustWrite = true;
   }
 
-  /** Changes the thread like `change`, where another row allows to repeat it after a restart. */
+  /** Changes the thread without a write of its row: another row must allow to repeat the change after a restart. */
   changeLater(patch: Partial<ThreadRow>) {
     const directory_seq = this.#row().directory_seq + 1;
     this.setLater({ ...patch, updated_at: new Date().toISOString(), directory_seq });

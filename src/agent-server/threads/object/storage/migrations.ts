@@ -1,8 +1,8 @@
 import { schemaOf } from "../../../../shared/storage/object-tables.ts";
 
 /**
- * Tables that each thread with a run has. Append only: the version is the number of steps that ran. A table WITHOUT
- * ROWID writes one row for each of its rows; a text key beside the rowid would be a second one.
+ * Tables that each thread has. Append only: the version is the number of steps that ran. A table WITHOUT ROWID writes
+ * one billed row for each of its rows; the index of a text key beside the rowid would write a second one.
  */
 export const MIGRATIONS = [
   `CREATE TABLE thread (
@@ -86,5 +86,5 @@ export const MIGRATIONS = [
   "ALTER TABLE runs ADD COLUMN accepted_at INTEGER NOT NULL DEFAULT 0;",
 ];
 
-/** For new threads: a step alters one table after the other, and each change of a table writes a row. */
+/** Tables of all steps, for new threads: each `ALTER TABLE` of a step would write a billed row. */
 export const SCHEMA = schemaOf(MIGRATIONS);

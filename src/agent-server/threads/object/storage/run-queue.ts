@@ -14,7 +14,7 @@ import {
 } from "./run-table.ts";
 import type { StoredThread } from "./thread.ts";
 
-/** `since`: time at which the oldest pending run became due, in epoch milliseconds. */
+/** `since`: epoch milliseconds at which the first pending run is due, in the future when all are delayed. */
 export type QueueState = { pending: number; running: number; since: number | null };
 
 export const EMPTY_QUEUE: QueueState = { pending: 0, running: 0, since: null };
@@ -158,7 +158,7 @@ export class RunQueue {
     return this.inFlight().length === 0;
   }
 
-  /** Whether it takes no further run. */
+  /** Whether the limits of runs in flight, or of their inputs, are reached. */
   get isFull(): boolean {
     const rows = this.#unfinished();
     if (rows.length >= MAX_QUEUED_RUNS) return true;

@@ -57,7 +57,7 @@ export function interruptsName(run_id: string): string {
   return `interrupts ${run_id}`;
 }
 
-/** Column of interrupts that are in parts. */
+/** Value of the column `interrupts` when their text is in `parts`. */
 export const INTERRUPTS_IN_PARTS = "";
 
 /** `texts`: JSON of what may be stored in parts. */
@@ -95,7 +95,7 @@ export function toRecord(run: StoredRun): RunRecord {
   return record;
 }
 
-/** Reads the newest runs first. A single run always fits. */
+/** Reads the newest runs first. @returns `null` when they have more than `MAX_LIST`; a single run always fits */
 export function listRecords(
   sql: SqlStorage,
   { status, limit, offset }: RunQuery,

@@ -11,6 +11,7 @@ export type RunRow = {
   status: RunStatus;
   multitask_strategy: RunRecord["multitask_strategy"];
   metadata: string;
+  /** JSON of RunKwargs, `null` when it is in `parts`. */
   kwargs: string | null;
   revision: string;
   /** Time at which the run is due. Lists order runs by it. */
@@ -40,11 +41,13 @@ export type RunRow = {
   /** JSON of a ThreadSnapshot until the run that changed the thread ends. */
   thread_snapshot: string | null;
   webhook: string | null;
-  /** JSON of the pending interrupts. */
+  /** JSON of the pending interrupts, `INTERRUPTS_IN_PARTS` when it is in `parts`. */
   interrupts: string | null;
   /** Id of the first event. */
   first_event: number | null;
-  /** Sequence number of the newest batch. Rows of events repeat it with `event_characters` and `trace` (`toProgress`). */
+  /**
+   * Sequence number of the newest batch. Rows of events repeat it with `event_characters` and `trace` (`toProgress`).
+   */
   progress: number;
   /** Digest of a request with an idempotency key. */
   request_sha256: string | null;
@@ -64,7 +67,7 @@ export function insertRun(sql: SqlStorage, row: RunRow) {
   const columns = {
     ...row,
     ...emptied,
-    // Stays `null` when it is: the pieces hold no `null`.
+    // Stays `null` for kwargs in `parts`: the pieces cannot hold `null`.
     kwargs: row.kwargs && "",
     request: compressPieces(texts),
   };

@@ -77,7 +77,7 @@ export class Runs {
     return row && this.queue.toRun(row);
   }
 
-  /** Returns the run that started last, which the state of the thread is of. */
+  /** Returns the run that started last: the state of the thread is its state. */
   lastStarted(): StoredRun | null {
     const row = lastStartedRow(this.#sql);
     return row && this.queue.toRun({ ...row, interrupts: null });
@@ -112,7 +112,7 @@ export class Runs {
     interrupts: string | null = null,
   ) {
     const ended_at = Date.now();
-    // Only a running run can repeat its start.
+    // After a restart, `repeatStart` repeats the unwritten start of a running run only.
     this.#thread.writeStart();
     this.#countEnd(this.queue.row(run_id)?.started_at ?? null, status, ended_at);
     const stored =

@@ -27,7 +27,7 @@ import { StoredThread } from "./thread.ts";
 import { Traces } from "./traces.ts";
 import { toWebhookPayload, Webhooks } from "./webhooks.ts";
 
-/** The storage of one thread. Calls are synchronous. */
+/** The storage of one thread. Reads and changes are synchronous. */
 export class ThreadStore {
   readonly thread: StoredThread;
   readonly runs: Runs;
@@ -97,8 +97,8 @@ export class ThreadStore {
   }
 
   /**
-   * Moves the ended runs of the thread to `ended_runs`, for readers that reconnect, and deletes the rest of it: the object
-   * can have another thread.
+   * Moves the ended runs of the thread to `ended_runs`, for readers that reconnect, and deletes the rest of it: the
+   * object can have another thread.
    * @returns `false` when a run has more events than a row of `ended_runs` holds
    */
   vacate(ended_at: number, resultOf: (run_id: string) => string): boolean {
@@ -224,8 +224,8 @@ export class ThreadStore {
   }
 
   /**
-   * Writes a batch of a run, or of a state update, and returns the characters of all events of the run.
-   * The caller opens the transaction.
+   * Writes a batch of a run, or of a state update. Returns the characters of all events of the run, 0 for a batch
+   * without events. The caller opens the transaction.
    */
   apply(run_id: string | null, ops: Op[]): number {
     const { hasRoot } = this.checkpoints.apply(run_id, ops);
@@ -252,7 +252,7 @@ export class ThreadStore {
     const result = { failed: failure !== null, next: summary?.next ?? [] };
     this.thread.settle(threadStatusAfter(result, hasWaiting), summary, { error: failure });
     this.enqueueWebhook(run_id, { hasResult: true });
-    // A run that follows a threadless one on its thread ends it too.
+    // A temporary thread ends with the last of its runs.
     if (this.thread.header().temporary && !hasWaiting) this.thread.markEnded();
   }
 
@@ -282,7 +282,9 @@ export class ThreadStore {
     if (this.events.deleteOf(run_id)) this.events.dropUnused();
   }
 
-  /** Restores the thread, then assigns the next pending run to it, whose undo would restore the same state. */
+  /**
+   * Restores the thread, then assigns it to the next pending run, which takes the snapshot: its undo restores the same.
+   */
   #restoreThread(run_id: string, snapshot: ThreadSnapshot) {
     this.thread.restore(snapshot);
     const next = this.runs.queue.nextPending(run_id);

@@ -20,14 +20,14 @@ export type ThreadRow = {
   config: string;
   values: string | null;
   interrupts: string;
-  /** 1 when a person stopped its last run, and no question of the agent waits. */
+  /** 1 when the newest run was cancelled, and no interrupt of the agent is pending. */
   is_stopped: number;
   error: string | null;
   temporary: number;
   ended_at: number | null;
   revision: string | null;
   directory_seq: number;
-  /** The last entry that the directory has. 0: it may have one. `null`: it has none. */
+  /** `directory_seq` of the entry that the directory has. 0: it may have one. `null`: it has none. */
   directory_sent: number | null;
   /** Object of the directory that has the entry. */
   directory_slot: number;
@@ -61,7 +61,7 @@ export function newThreadRow(thread: NewThread, directory_slot: number): ThreadR
     temporary: temporary ? 1 : 0,
     ttl: ttl ? JSON.stringify(ttl) : null,
     ...{ config: "{}", values: null, interrupts: "{}", is_stopped: 0, error: null, revision: null },
-    // A thread that has the id of a deleted one begins above its number.
+    // The time: a thread that has the id of a deleted one begins above the number of that one.
     ...{ directory_seq: Date.now(), directory_sent: null, directory_slot, traces_sent: 0 },
   };
 }

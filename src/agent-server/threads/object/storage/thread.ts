@@ -24,10 +24,10 @@ import {
 
 const VALUES = "thread values";
 const INTERRUPTS = "thread interrupts";
-/** Column of interrupts that are in parts. */
+/** Value of the column `interrupts` when their text is in `parts`. */
 const IN_PARTS = "";
 
-/** `isStopped`: a person stopped the run, and no question waits. */
+/** `isStopped`: the newest run was cancelled, and no interrupt of the agent is pending. */
 type Settled = { error?: ThreadRecord["error"]; isStopped?: boolean };
 
 /** The thread itself: its status, metadata, config, values and TTL. */
@@ -101,7 +101,7 @@ export class StoredThread {
     return toThreadRecord(this.#row.get(), texts);
   }
 
-  /** @returns `null` unless the run of a temporary thread has ended */
+  /** @returns `null` unless the run of a temporary thread has ended, or the thread is a copy that is not complete */
   endedAt(): number | null {
     return this.#row.get().ended_at;
   }
@@ -134,7 +134,9 @@ export class StoredThread {
     return state_updated_at === null ? null : Date.parse(state_updated_at);
   }
 
-  /** Later reads of the state use the graph of this revision. The row of the run has it until the row is written. */
+  /**
+   * Later reads of the state use the graph of this revision. The row of the run has it until the thread's is written.
+   */
   startRun(revision: RevisionRef) {
     this.#row.changeLater({ status: "busy", revision: JSON.stringify(revision) });
   }
@@ -173,7 +175,7 @@ export class StoredThread {
       config: JSON.stringify(config),
       interrupts: this.#putInterrupts(JSON.stringify(interrupts)),
       revision: revision && JSON.stringify(revision),
-      // The copy has no runs: `recover` reads its status from the last checkpoint.
+      // The copy has no run that failed. `recover` reads the status of a busy one from its last checkpoint.
       status: status === "error" ? "idle" : status,
       temporary: 0,
       ended_at: null,
@@ -185,12 +187,13 @@ export class StoredThread {
     });
   }
 
-  /** Later runs inherit the graph and the config of this run, whose row has them until the row is written. */
+  /** Later runs inherit the graph and the config of this run. Its row has them until the thread's is written. */
   assign(run: { metadata: Record<string, unknown>; config: ThreadRecord["config"] }) {
     const [metadata, config] = [JSON.stringify(run.metadata), JSON.stringify(run.config)];
     this.#row.changeLater({ status: "busy", metadata, config });
   }
 
+  /** Whether changes of the thread are only in memory: each one increments `directory_seq`. */
   get hasUnwrittenStart(): boolean {
     return !this.#row.isStored("directory_seq");
   }
@@ -200,7 +203,7 @@ export class StoredThread {
     if (this.hasUnwrittenStart) this.#row.set({});
   }
 
-  /** Fields that `assign` and `startRun` change, for `restore`. */
+  /** Returns the fields that a run changes beside the state, for `restore`. */
   snapshot(): ThreadSnapshot {
     const { status, metadata, config, error, revision } = this.#row.get();
     const { graph_id, assistant_id } = JSON.parse(metadata);
@@ -229,12 +232,12 @@ export class StoredThread {
     this.#row.change({ status: "busy" });
   }
 
-  /** Whether a person stopped its last run, and no question waits. */
+  /** Whether the newest run was cancelled, and no interrupt of the agent is pending. */
   get isStopped(): boolean {
     return this.#row.get().is_stopped === 1;
   }
 
-  /** Sets the status after a run. Without a summary the values stay. */
+  /** Sets the status after a run or an update of the state. Without a summary the values stay. */
   settle(
     status: ThreadStatus,
     summary: ThreadSummary | null,

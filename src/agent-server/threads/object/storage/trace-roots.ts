@@ -64,7 +64,9 @@ export function toTrace(run: StoredRun, trace: OpenTrace): RunCall["trace"] {
   };
 }
 
-/** `queue_wait_ms`: the run waited before its first attempt, for other runs of its thread or a free isolate. */
+/**
+ * `queue_wait_ms`: time from the run's due time to its first attempt, in which it waits for other runs of its thread.
+ */
 function rootMetadataOf(run: StoredRun, { start_time }: OpenTrace) {
   const queue_wait_ms = Math.max(0, Date.parse(start_time) - Date.parse(run.created_at));
   return { queue_wait_ms, ...callerSpanOf(run) };
@@ -95,7 +97,7 @@ export function endAttempt(run_id: string, trace: OpenTrace, now: string): Trace
   });
 }
 
-/** For a root that is written without its environment. */
+/** Fields of a root when the agent's environment, which names the hidden ones, is not known. */
 const ALL_HIDDEN: HiddenFields = { inputs: true, outputs: true, metadata: true };
 
 /** Ends all open runs of a trace whose isolate is lost. `hidden`: fields of a root that the isolate has not sent. */

@@ -21,6 +21,7 @@ type OutboxPage = {
 };
 type Entry = { rows: TraceRow[]; at: Partial<Position>; part: string | null };
 
+/** Traces of a deleted thread that are in memory until they are delivered. */
 const MAX_PAGES_CHARACTERS = 8 * 1024 * 1024;
 
 /**
