@@ -24,7 +24,7 @@ import type { TraceCollector } from "./trace-collector.ts";
 /** The loop that started the attempt. `isLive` turns false when the run ends, is cancelled or is retried. */
 export type AttemptOwner = {
   isLive(attempt: RunAttempt): boolean;
-  /** Writes a batch and returns the characters of all events of the run. */
+  /** Writes a batch. Returns the characters of all events of the run, 0 for a batch without events. */
   commit(run_id: string, ops: Op[]): number;
   /** `hasWholeTrace`: the outcome has the last operations of the trace. */
   end(run: StoredRun, outcome: RunOutcome, options?: { hasWholeTrace: boolean }): void;
@@ -97,7 +97,7 @@ export class AttemptDriver {
     if (outcome) await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
   }
 
-  /** Waits until the isolate has room for the state. @returns `null` for an attempt that ended before */
+  /** Waits until the isolate of this object has room for the state. @returns `null` for an attempt that ended before */
   async #admit<T>(attempt: RunAttempt, call: () => Promise<T>): Promise<T | null> {
     const callLive = async () => (this.#owner.isLive(attempt) ? call() : null);
     while (this.#owner.isLive(attempt)) {

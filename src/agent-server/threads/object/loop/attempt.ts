@@ -4,20 +4,22 @@ import { isDelayed, type Loss } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { MAX_RUN_BYTES } from "../boundary/limits.ts";
 
-/** The isolate ends its work after as long; the rest is for messages on their way. */
+/** The isolate ends clean-up after 5 seconds; the rest is for messages on their way. */
 const GRACE_MS = 6000;
 const DELAY = { base_ms: 500, max_ms: 10_000 };
 
 /** An attempt at a run. Its number is a fencing token: calls of older attempts are refused. */
 export class RunAttempt {
-  /** Without its input: nothing may hold that while the isolate works, which takes up to an hour. */
+  /**
+   * Without its input and command: these must not be in memory while the isolate works, which takes an hour or more.
+   */
   readonly run: StoredRun;
   /** Whether the attempt before lost its isolate. */
   readonly isSuspect: boolean;
   /** Resolves with the first batch: the isolate has its input and the state. */
   readonly begun = Promise.withResolvers<void>();
   readonly #cancelled = Promise.withResolvers<boolean>();
-  /** End of the time in which clean-up of the agent's code may write to the store. */
+  /** End of the time in which clean-up of the agent's code may write to the store, 0 before the attempt has ended. */
   #graceEnd = 0;
   #bytesLeft = MAX_RUN_BYTES;
   /** Set when the run is cancelled, and its isolate still has to send the steps that have ended. */
@@ -80,7 +82,7 @@ export class RunAttempt {
     throw new AppError("too_large", message);
   }
 
-  /** Resolves `cancelled`, which the isolate may still await. */
+  /** Ends the attempt, if it has not ended. Resolves `cancelled`, which the isolate may still await. */
   close() {
     if (this.#graceEnd === 0) this.#graceEnd = Date.now() + GRACE_MS;
     this.#cancelled.resolve(false);
@@ -102,6 +104,7 @@ export class RetryTimer {
     };
     clearTimeout(this.#timer ?? undefined);
     if (!isDelayed(attempt, losses, loss)) return run();
+    // Losses without a culprit are not counted in `losses`.
     const tries = loss === "outage" || loss === "main_process" ? attempt : Math.max(1, losses);
     this.#timer = setTimeout(run, backoff(DELAY, tries, Math.random()));
   }

@@ -4,7 +4,9 @@ import type { ThreadStore } from "../storage/store.ts";
 export const GRACE_PERIOD_MS = 2 * 60 * 1000;
 /** A cron or a client with a key may repeat its request for this long: the run, which must start once, still exists. */
 const REPEAT_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
-/** Maximum time a deletion waits for undelivered traces and the directory. */
+/**
+ * Maximum time that a deletion waits for undelivered traces and the directory. It waits for webhooks without a limit.
+ */
 const MAX_DELETION_DELAY_MS = 24 * 60 * 60 * 1000;
 
 /** Whether a temporary thread has ended, and nothing waits for it any more. */
@@ -15,7 +17,11 @@ export function isDeletable(store: ThreadStore): boolean {
   return ended_at + gracePeriodMs(store) + delay <= Date.now();
 }
 
-/** Returns when the alarm deletes it: after the grace period, or a day later if webhooks or traces wait then. */
+/**
+ * Returns when the alarm deletes a temporary thread that has ended: after the grace period, or a day later if webhooks,
+ * traces or the directory are not up to date then.
+ * @returns `null` before the end of the thread, and when that day has passed: each later alarm tries again
+ */
 export function deletionAt(store: ThreadStore, now: number): number | null {
   const ended_at = store.thread.endedAt();
   if (ended_at === null) return null;

@@ -11,8 +11,8 @@ import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 const USER_KEY_PREFIX = "langgraph_auth_";
 
 /**
- * Takes back the answers of an attempt that was lost before it ended a step: a task that has used one would take it
- * once more, for its next interrupt.
+ * Deletes the answers of an attempt that was lost before it ended a step: a task that has consumed an answer would
+ * consume it again, for its next interrupt.
  */
 export function withdrawAnswers(run: StoredRun, store: ThreadStore) {
   const isAgain = run.attempt > 1 && isAnswer(run) && !isResuming(run, store);
@@ -58,7 +58,7 @@ function isAnswer({ kwargs: { command } }: StoredRun): boolean {
   return command?.resume !== undefined && command.resume !== null;
 }
 
-/** Equals the digest of no values. */
+/** Differs from the digest of any values, so that the isolate emits the first ones. */
 const NONE_EMITTED = "";
 
 function emittedBefore({ run_id, kwargs }: StoredRun, { events }: ThreadStore) {

@@ -9,7 +9,7 @@ export function resolveAnswer(request: RunRequest, store: ThreadState): RunReque
   const { answers, multitask_strategy } = request;
   const cancels = multitask_strategy === "interrupt" || multitask_strategy === "rollback";
   if (!answers) return request;
-  // These runs are resolved when the queue is empty: only then are the open interrupts known.
+  // The open interrupts are known only when the queue is empty. Before, these runs are accepted as requested.
   if ((cancels || answers === "input") && !store.runs.queue.isEmpty) return request;
   return resolvedBy(openInterrupts(store), answers, request);
 }

@@ -2,19 +2,19 @@ import { messageOf } from "../storage/outcomes.ts";
 
 /**
  * Retries runs that have lost their isolate. Any run of the same agent may have ended it, so each is retried in
- * a separate isolate, one run at a time where possible: the next loss is then caused by that run. Runs of one
- * workspace share a process on one machine.
+ * a separate isolate, one run at a time where possible: the next loss is then caused by that run. Turns are per
+ * workspace, because on one machine the quarantined runs of a workspace share a process.
  */
 
-/** Time for which a run in quarantine keeps others out: a run that ends its isolate does so soon: a run that ends its isolate does so soon. */
+/** Time for which a run in quarantine keeps others out: a run that ends its isolate does so soon. */
 const TURN_MS = 60_000;
 /** Maximum wait for a turn. A single run may have caused the loss of many others. */
 const MAX_WAIT_MS = 60_000;
 const POLL_MS = 200;
-/** Evicted objects never release their turn. */
+/** Age at which a stay is dropped: an evicted object never ends its own. */
 const STAY_TTL_MS = 2 * 60 * 60 * 1000;
 
-/** Plain data: Durable Objects cannot await each other's promises. */
+/** Time of a run in quarantine. Plain data: Durable Objects cannot await each other's promises. */
 type Stay = { since: number; wasAlone: boolean };
 const stays = new Map<string, Map<string, Stay>>();
 

@@ -21,13 +21,15 @@ import { assignThreadTo, repeatStart } from "./thread-assignment.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
 /**
- * Accepts, starts, ends and cancels the runs of one thread: one at a time, in the order received.
- * A run ends by `#end`, when its outcome has arrived, by `#stop`, when it is cancelled, which with durability `exit`
- * waits for its last checkpoint (`#endStop`), or by `#undo`, after which no row of it remains.
+ * Accepts, starts, ends and cancels the runs of one thread. They run one at a time, in the order of their due times.
+ * A run ends in one of three ways:
+ * - `#end`: it has an outcome, or it was refused or lost too often.
+ * - `#stop`: it is cancelled. With durability `exit`, its last checkpoint is awaited first (`#endStop`).
+ * - `#undo`: it is rolled back or deleted, and no row of it remains.
  */
 export class RunLoop {
   readonly #store: ThreadStore;
-  /** Notifies the readers of these runs, of all without a list, and of none with an empty one. */
+  /** Notifies the readers of these runs, or of all without a list. Readers of the whole thread are always notified. */
   readonly #onChange: (run_ids?: string[]) => void;
   /** Runs with changes that readers were not notified of. */
   readonly #touched = new Set<string>();
@@ -59,7 +61,7 @@ export class RunLoop {
     return this.#live !== null || this.#retryTimer.isPending || this.#settling.isUnfinished;
   }
 
-  /** Whether isolates have sent all that they will. */
+  /** Whether no run is live, and no isolate can still send traces. */
   get isQuiet(): boolean {
     return !this.isLive && !this.#traces.isCollecting;
   }
@@ -114,9 +116,10 @@ export class RunLoop {
   }
 
   /**
-   * Ends runs before it returns.
+   * Cancels runs. Their end is written when it returns, unless the last checkpoint of a run with durability `exit` is
+   * awaited.
    * @returns a promise that resolves when the thread is settled
-   * @throws when storage refuses that
+   * @throws when storage refuses the write
    */
   cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
     this.#transaction(() => {
@@ -154,7 +157,7 @@ export class RunLoop {
     await this.#settling.pending;
   }
 
-  // Ends the trace first: the run's row is its only record.
+  // Ends the trace first: its state is in the row of the run.
   #undo(run_id: string) {
     this.#traces.closeNow(run_id);
     this.#store.undo(run_id);

@@ -12,7 +12,10 @@ import type { StoredRun } from "../../contract/stored-run.ts";
 import { failed } from "../storage/outcomes.ts";
 import type { RunAttempt } from "./attempt.ts";
 
-/** A run that starts this soon after it was created needs no second check. With the cache of callers it makes 10 s. */
+/**
+ * A run that starts this soon after it was created needs no second check: with the age of the cache of callers, it is
+ * less than the 10 seconds after which a revocation takes effect.
+ */
 const FRESH_MS = 1000;
 /** A run may be this old to start unchecked while D1 does not answer. */
 const MAX_OUTAGE_MS = 5 * 60 * 1000;

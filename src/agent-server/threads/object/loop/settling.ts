@@ -8,22 +8,26 @@ import type { ThreadStore } from "../storage/store.ts";
 import { toGraphCall } from "./graph-calls.ts";
 import { ThreadHost } from "./thread-host.ts";
 
-/** A graph that hangs while it is loaded must not keep readers of its thread. */
+/** Maximum wait for the graph: readers of the thread must not wait for one that hangs while it is loaded. */
 const SUMMARY_MS = 15_000;
 /** Pauses after readings whose isolate was lost. */
 const RETRY_MS = [200, 1_000, 3_000];
 /** Pauses after all of these were lost, as in an outage. The thread stays busy, and readers do not wait. */
 const LATER_MS = [15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 
-/** After a restart the values of a run that the server ended are read for as long as without one. */
+/** Time after the end of a run in which `recover` reads its values: as long as `#postpone` repeats the read. */
 const READABLE_MS = LATER_MS.reduce((sum, ms) => sum + ms, 0);
 
-/** Reads the status of a thread from its last checkpoint after a cancellation. Only the graph can read it. */
+/**
+ * Reads the status and values of a thread from its last checkpoint, after a run was cancelled, deleted or ended by the
+ * server. Only the graph can read them.
+ */
 export class Settling {
   readonly #env: Env;
   readonly #store: ThreadStore;
   readonly #onChange: () => void;
   #pending: Promise<void> | undefined;
+  /** Whether the values may be older than the checkpoints of a run that the server ended. */
   #isStale = false;
   #losses = 0;
   #laterTimer: ReturnType<typeof setTimeout> | undefined;
@@ -122,14 +126,16 @@ export class Settling {
     return true;
   }
 
-  /** The error of a run that failed is still that of the thread when a later run never started, or another is deleted. */
+  /**
+   * Returns the error of the run that started last. A later run that never started, or a deletion, does not clear it.
+   */
   #errorOf(): ThreadRecord["error"] {
     const { status, error } = this.#store.thread.record();
     if (status === "error" || error === null) return error;
     return this.#store.runs.lastStarted()?.error ?? null;
   }
 
-  /** Without a question of the agent, who stopped a run is not waited for. A copy has no runs. */
+  /** Whether the newest run was cancelled, and no interrupt of the agent is pending. A copy has no runs. */
   #isStopped(summary: ThreadSummary | null): boolean {
     const interrupts = Object.values(JSON.parse(summary?.interrupts ?? "{}") as object).flat();
     const { status = "interrupted" } = this.#store.runs.newest() ?? {};

@@ -9,9 +9,9 @@ import { withTimeout } from "../../../../shared/work/timeout.ts";
 const MAX_HOLD_MS = 10_000;
 
 /**
- * Calls an agent with a state, once the isolate admits its bytes. `taken` resolves when the agent has the state.
- * States without bytes to admit do not wait.
- * @throws AppError 503 when the isolate has no room for a minute
+ * Calls an agent with a state, once the isolate of this object admits its bytes. `taken` resolves when the agent has
+ * the state. A state of 0 bytes does not wait.
+ * @throws AppError 503 when the isolate of this object has no room for a minute
  */
 export async function admitState<T>(
   bytes: number,
@@ -33,7 +33,7 @@ export async function admitState<T>(
   return started.result;
 }
 
-/** Whether an isolate refused admission. An error of an agent has lost its class. */
+/** Whether the isolate of this object refused admission. Errors of agents lose their class in RPC. */
 export function isMemoryFull(error: unknown): boolean {
   return error instanceof AppError && error.code === "unavailable";
 }

@@ -29,12 +29,12 @@ export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
 export type UpdatePart = Omit<UpdateCall, keyof GraphCall>;
 export type StatePart = Omit<StateCall, keyof GraphCall>;
 
-/** Attempts of an update beside other writers. */
+/** Maximum attempts of an update. Another writer that changes the state makes an attempt useless. */
 const MAX_UPDATE_ATTEMPTS = 5;
 
 const BYTE_LIMIT = `The update sent more than ${MAX_RUN_BYTES} bytes of checkpoints: send fewer supersteps at once, or make the state smaller.`;
 
-/** Writes of an update to the state that it has read: others would be lost with it. */
+/** The writes of an update. They are refused when the state is no longer the one that it has read. */
 class StateWrite {
   readonly #store: ThreadStore;
   #version: number;

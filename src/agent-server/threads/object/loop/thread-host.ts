@@ -55,8 +55,8 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   }
 
   /**
-   * `confirm` settles when the isolate has every answer of the host that was sent before. Static, because the agent can
-   * call each method.
+   * `confirm` settles when the isolate has every answer of the host that was sent before. Only the local stack has one.
+   * Static, because the agent can call each method.
    */
   static confirmReads(host: ThreadHost, confirm: () => Promise<unknown>): void {
     host.#pace.confirm = confirm;

@@ -18,7 +18,7 @@ type TraceListener = {
   onOrphans: (traces: TraceOp[]) => void;
 };
 
-/** Minimum that a batch counts, which ends isolates that never send the last batch. */
+/** Minimum that a batch counts: an isolate that never sends the last batch reaches the limit of its attempt. */
 const MIN_BATCH_BYTES = 64 * 1024;
 const LAST_BATCH: TraceBatch = { ops: [], isLast: true };
 
@@ -36,7 +36,7 @@ export class TraceCollector {
     this.#listener = listener;
   }
 
-  /** Opens the trace at the first attempt; ends open runs of the attempt before at later ones. */
+  /** Opens the trace at the first attempt. At later attempts, ends the trace runs that the attempt before left open. */
   open(run: StoredRun) {
     const { traces } = this.#store;
     const { run_id } = run;
@@ -62,8 +62,8 @@ export class TraceCollector {
   }
 
   /**
-   * Collects the rest of a trace after the run has ended. `isApplied`: the operations of the outcome are
-   * stored, which are not for a run that was cancelled.
+   * Collects the rest of a trace after the run has ended. `isApplied`: whether the operations of the outcome are
+   * stored; those of a run that was cancelled are not.
    */
   async collect(attempt: RunAttempt, { ops, traces }: RunOutcome, isApplied: boolean) {
     const { run_id } = attempt.run;
