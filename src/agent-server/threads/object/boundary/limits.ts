@@ -23,7 +23,7 @@ export const MAX_EVENT_CONTAINERS = 500_000;
 export const OVERHEAD_BYTES = 64;
 /** Events of a run, over all its attempts. */
 export const MAX_EVENT_CHARACTERS = 64 * MIB;
-export const EVENT_LIMIT = `The run emitted more than ${MAX_EVENT_CHARACTERS} characters of events (${OVERHEAD_BYTES} and the name count for each, repeated values of a state once): use fewer stream modes, or emit fewer or smaller events.`;
+export const EVENT_LIMIT_TEXT = `The run emitted more than ${MAX_EVENT_CHARACTERS} characters of events (${OVERHEAD_BYTES} and the name count for each, repeated values of a state once): use fewer stream modes, or emit fewer or smaller events.`;
 /** Checkpoints of one answer. */
 export const MAX_PAGE_CHECKPOINTS = 16;
 /** A page of checkpoints ends before the checkpoint that takes it over this. */

@@ -13,7 +13,7 @@ type WriteRow = Omit<StoredWrite, "data"> & { data: ArrayBuffer | null };
 const INTO_WRITES =
   "INTO writes (ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data)";
 
-const IS_ANSWER = "idx < 0 AND channel IN ('__resume__', '__interrupt__')";
+const IS_ANSWER_OR_INTERRUPT = "idx < 0 AND channel IN ('__resume__', '__interrupt__')";
 
 /** LangGraph's id for writes of an input or a command, which belong to no task. */
 const INPUT_TASK = "00000000-0000-0000-0000-000000000000";
@@ -158,7 +158,7 @@ export class PendingWrites {
     if (!this.#tables.has("writes")) return [];
     return this.#sql
       .exec<{ ns: string; checkpoint_id: string }>(
-        `SELECT DISTINCT ns, checkpoint_id FROM writes WHERE run_id = ? AND ${IS_ANSWER}`,
+        `SELECT DISTINCT ns, checkpoint_id FROM writes WHERE run_id = ? AND ${IS_ANSWER_OR_INTERRUPT}`,
         run_id,
       )
       .toArray();
@@ -168,7 +168,7 @@ export class PendingWrites {
   deleteAnswersOf(run_id: string, checkpoints: CheckpointRow[]) {
     for (const row of checkpoints) {
       this.#sql.exec(
-        `DELETE FROM writes WHERE run_id = ? AND ns = ? AND checkpoint_id = ? AND ${IS_ANSWER}
+        `DELETE FROM writes WHERE run_id = ? AND ns = ? AND checkpoint_id = ? AND ${IS_ANSWER_OR_INTERRUPT}
            AND task_id NOT IN (SELECT value FROM json_each(?))`,
         run_id,
         row.ns,

@@ -9,9 +9,9 @@ import { callAgent } from "../../contract/agent-calls.ts";
 import type { Loss } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { parseOutcome } from "../boundary/answers.ts";
-import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
+import { EVENT_LIMIT_TEXT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
 import { opsBeforeRefusal, parseOps } from "../boundary/ops.ts";
-import { failed, messageOf } from "../storage/outcomes.ts";
+import { failedOutcome, messageOf } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { RunAttempt } from "./attempt.ts";
 import { toRunCall, withdrawAnswers } from "./graph-calls.ts";
@@ -168,12 +168,13 @@ export class AttemptDriver {
       ops: sent,
     });
     const characters = this.#owner.commit(run_id, ops);
-    if (characters > MAX_EVENT_CHARACTERS) this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
+    if (characters > MAX_EVENT_CHARACTERS)
+      this.#refuse(attempt, "EventLimitError", EVENT_LIMIT_TEXT);
   }
 
   #refuse(attempt: RunAttempt, error: string, message: string, ops: Op[] = []) {
     attempt.cancel({ grace: false });
-    this.#owner.end(attempt.run, { ...failed(error, message), ops });
+    this.#owner.end(attempt.run, { ...failedOutcome(error, message), ops });
   }
 }
 

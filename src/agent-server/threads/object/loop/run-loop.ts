@@ -11,7 +11,7 @@ import {
   type Loss,
 } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { lost } from "../storage/outcomes.ts";
+import { lostOutcome } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
@@ -282,7 +282,7 @@ export class RunLoop {
     this.#live = null;
     const losses = countLoss(this.#store.runs.queue.losses(run.run_id), loss);
     const next = afterLoss({ attempt: run.attempt, losses }, loss);
-    if (next === "end") this.#end(run, lost(run.attempt, loss, reason));
+    if (next === "end") this.#end(run, lostOutcome(run.attempt, loss, reason));
     else this.#retryTimer.start(run, losses, loss, () => this.#startAgain(run, losses, next));
     this.#notify();
   }

@@ -9,7 +9,7 @@ import { detachRpcResult } from "../../../../shared/rpc.ts";
 import { authorize, isFinalRefusal, principalContext } from "../../../access/service.ts";
 import { agentTokens } from "../../callbacks.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
-import { failed } from "../storage/outcomes.ts";
+import { failedOutcome } from "../storage/outcomes.ts";
 import type { RunAttempt } from "./attempt.ts";
 
 /**
@@ -59,7 +59,7 @@ async function checkPrincipal(
     const failure = AppError.from(error);
     if (isFinalRefusal(failure)) {
       const why = `The principal of the run can no longer start runs: ${failure.message}`;
-      return failed("AuthorizationError", why);
+      return failedOutcome("AuthorizationError", why);
     }
     if (isDatabaseOutage(error) && mayStartUnchecked(run)) return null;
     log.warn("principal_not_checked", { run_id: run.run_id, error: String(error) });

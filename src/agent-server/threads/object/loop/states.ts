@@ -32,7 +32,7 @@ export type StatePart = Omit<StateCall, keyof GraphCall>;
 /** Maximum attempts of an update. Another writer that changes the state makes an attempt useless. */
 const MAX_UPDATE_ATTEMPTS = 5;
 
-const BYTE_LIMIT = `The update sent more than ${MAX_RUN_BYTES} bytes of checkpoints: send fewer supersteps at once, or make the state smaller.`;
+const BYTE_LIMIT_TEXT = `The update sent more than ${MAX_RUN_BYTES} bytes of checkpoints: send fewer supersteps at once, or make the state smaller.`;
 
 /** The writes of an update. They are refused when the state is no longer the one that it has read. */
 class StateWrite {
@@ -80,7 +80,7 @@ class StateWrite {
     try {
       const { ops, bytes } = parseOps(sent);
       this.#bytesLeft -= bytes;
-      if (this.#bytesLeft < 0) throw new AppError("too_large", BYTE_LIMIT);
+      if (this.#bytesLeft < 0) throw new AppError("too_large", BYTE_LIMIT_TEXT);
       return ops;
     } catch (error) {
       this.end();

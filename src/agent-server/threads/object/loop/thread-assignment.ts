@@ -30,7 +30,7 @@ export function assignThreadTo({ runs, thread }: ThreadState, run: StoredRun): v
   const isAssigned = metadata.graph_id === graph_id && metadata.assistant_id === assistant_id;
   if (runs.threadSnapshot(run_id)) {
     if (isAssigned) return;
-  } else runs.setThreadSnapshot(run_id, snapshotOfWaiting(runs) ?? thread.snapshot());
+  } else runs.setThreadSnapshot(run_id, takeSnapshotOfDelayed(runs) ?? thread.snapshot());
   thread.assign({ metadata: { ...metadata, graph_id, assistant_id }, config: kwargs.config });
 }
 
@@ -38,7 +38,7 @@ export function assignThreadTo({ runs, thread }: ThreadState, run: StoredRun): v
  * Moves the snapshot of a delayed run to the run that starts before it. The delayed run was accepted while the thread was
  * free, so its snapshot is the state before both.
  */
-function snapshotOfWaiting(runs: ThreadStore["runs"]) {
+function takeSnapshotOfDelayed(runs: ThreadStore["runs"]) {
   for (const run_id of runs.queue.inFlight()) {
     const snapshot = runs.threadSnapshot(run_id);
     if (snapshot === null) continue;

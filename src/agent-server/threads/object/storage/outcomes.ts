@@ -2,15 +2,16 @@ import type { RunOutcome } from "../../../../isolate/contract.ts";
 import type { Loss } from "../../contract/run-decisions.ts";
 
 /** Returns the outcome of a run that the server ends. */
-export function failed(error: string, message: string): RunOutcome {
+export function failedOutcome(error: string, message: string): RunOutcome {
   const failure = { error, message, stack: null };
   return { ops: [], failure, is_timeout: false, summary: null, traces: null };
 }
 
-export function lost(attempt: number, loss: Loss, reason: string): RunOutcome {
+/** Returns the outcome of a run that has lost its isolate for the last time. */
+export function lostOutcome(attempt: number, loss: Loss, reason: string): RunOutcome {
   const place = loss === "alone" ? ", the last time in a quarantine that no other run shared" : "";
   const message = `The agent's isolate ended ${attempt} times without an answer${place}: ${reason}`;
-  return failed("IsolateLostError", message);
+  return failedOutcome("IsolateLostError", message);
 }
 
 export function statusOf({ failure, is_timeout }: Pick<RunOutcome, "failure" | "is_timeout">) {
