@@ -11,9 +11,9 @@ import type { NewWrite } from "./replaced-writes.ts";
 import { type NewCheckpoint, REPLACE_CHECKPOINT, toBody } from "./row-format.ts";
 import { keyOfWrite } from "./stored-keys.ts";
 
-/** Limit of a row's new values, and of its writes. */
+/** Limit of the new values of a row, and of its writes, each. */
 const MAX_INLINE_BYTES = 64 * 1024;
-/** Values of older checkpoints that a row repeats. The others move to `channel_values`, each once. */
+/** Limit of the values of older checkpoints that a row repeats. The others move to `channel_values`, each once. */
 const MAX_REPEATED_BYTES = 1024;
 /** A whole batch in one statement would double its memory. */
 const ROWS_PER_INSERT = 12;
@@ -89,7 +89,9 @@ export class CheckpointRows {
   }
 }
 
-/** Takes writes that never change. Interrupts and answers may be replaced, each in a row of its table. */
+/**
+ * Takes the writes that never change. Errors, interrupts and answers may be replaced: they stay for the table `writes`.
+ */
 function takeInlineWrites(
   unplaced: Map<string, NewWrite[]>,
   key: string,

@@ -21,6 +21,7 @@ import {
   type NewCheckpoint,
 } from "./row-format.ts";
 
+/** A smaller database has no large state: see `headBytes`. */
 const SMALL_DATABASE_BYTES = 512 * 1024;
 /** Smaller states need no admission. */
 const SMALL_STATE_BYTES = 128 * 1024;
@@ -139,7 +140,7 @@ export class Checkpoints {
     return page;
   }
 
-  // Only the conditions that apply: SQLite finds no key through `? IS NULL OR ns = ?`.
+  // Only the conditions that apply: SQLite does not use the key for `? IS NULL OR ns = ?`.
   *#newest({ ns, checkpoint_id, before_id }: CheckpointQuery): Iterable<CheckpointRow> {
     const values = {
       "ns = ?": ns,
@@ -165,8 +166,8 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the bytes of the values that the newest state of the root graph loads, and 0 for a small one: a database
-   * holds values of 4 KB and more as they are, so a small database has no large state.
+   * Returns the bytes of the values that the newest state of the root graph loads, and 0 for a small one. Values of 4
+   * KB and more are stored uncompressed, so a small database has no large state.
    */
   headBytes(): number {
     if (this.#isSmall()) return 0;
@@ -176,6 +177,7 @@ export class Checkpoints {
   }
 
   #isSmall(): boolean {
+    // A head in memory is small, as `NewestHead` keeps no other.
     const isKept = this.#head.isNone || this.#head.loaded !== null;
     return isKept || this.#sql.databaseSize < SMALL_DATABASE_BYTES;
   }
@@ -194,8 +196,8 @@ export class Checkpoints {
   }
 
   /**
-   * Deletes the answers that a run has given and the interrupts that followed: its next attempt answers again. Answers of
-   * ended tasks stay, as those do not run again.
+   * Deletes the answers that a run has given and the interrupts that followed: its next attempt answers again. Answers
+   * of ended tasks stay, as those do not run again.
    */
   deleteAnswersOf(run_id: string) {
     this.#version += 1;

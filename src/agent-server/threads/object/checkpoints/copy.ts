@@ -20,8 +20,9 @@ type CellValue = SqlStorageValue | Uint8Array;
 export type CopyCursor = SqlStorageValue[];
 export type CopiedPage = { rows: CopiedRow[]; next: CopyCursor | null };
 /**
- * End of the history when the copy began: its newest checkpoint, run and segment. `deletions`: those before it. Later
- * ones leave holes between pages, and ids of deleted segments are assigned again.
+ * End of the history when the copy began: its newest checkpoint, and the numbers of its newest run and segment.
+ * `deletions`: `Checkpoints.deletions` at that time. Later deletions leave holes between pages, and ids of deleted
+ * segments are assigned again.
  */
 export type CopyBounds = {
   checkpoint_id: string;
@@ -42,7 +43,7 @@ export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "in
 // RPC accepts messages of up to 32 MiB, and a page is one transaction.
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** `group`: the lazy tables that the table is one of. */
+/** `group`: the lazy tables that include the table. `bound`: the parameter of `where`. */
 type TableCopy = {
   group: Parameters<ThreadTables["has"]>[0] | null;
   key: string[];
@@ -107,7 +108,7 @@ export class HistoryCopies {
     return { ...end, deletions: this.#checkpoints.deletions };
   }
 
-  /** @returns `"outdated"` when rows were deleted since the copy began */
+  /** @returns `"outdated"` when rows were deleted, or the object has restarted, since the copy began */
   page(table: CopiedTable, after: CopyCursor | null, bounds: CopyBounds): CopiedPage | "outdated" {
     // A copy by an earlier version has no mark, and does not know this answer.
     const { deletions = this.#checkpoints.deletions } = bounds;

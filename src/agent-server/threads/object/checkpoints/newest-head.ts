@@ -38,7 +38,7 @@ export class NewestHead {
     this.#kept = bytes > MAX_KEPT_BYTES ? null : { loaded, inline };
   }
 
-  /** Returns the inline values of the head that these checkpoints follow, each the one before. @returns `null` otherwise */
+  /** @returns the inline values of the head when the checkpoints are a chain that begins after it, else `null` */
   inlineBefore(checkpoints: NewCheckpoint[]): StoredValue[] | null {
     return this.#kept && isChain(this.#kept.loaded, checkpoints) ? this.#kept.inline : null;
   }
@@ -53,7 +53,7 @@ export class NewestHead {
     if (next) this.keep(next, inline);
   }
 
-  /** Called with writes that are stored. */
+  /** Forgets the head when it has one of these stored writes. */
   forgetWhenIn(writes: NewWrite[]) {
     const id = this.loaded?.checkpoint_id;
     if (writes.some(({ ns, checkpoint_id }) => ns === "" && checkpoint_id === id)) this.forget();

@@ -8,7 +8,7 @@ type Head = { ns: string; checkpoint_id: string; metadata: string; values: Set<s
 
 /**
  * Deletes a thread's history except its latest state: the newest checkpoint of its graph, and of its
- * subgraphs that are interrupted or persist state between runs.
+ * subgraphs that are interrupted or persist state between runs. Deletes nothing of a thread with a DeltaChannel.
  */
 export function keepLatest(tables: ThreadTables) {
   const { sql } = tables;
@@ -50,7 +50,7 @@ function headsOf(sql: SqlStorage): Head[] {
   return heads;
 }
 
-/** Names follow `valueName` of `ChannelValues` and `writeName` of `Checkpoints`. */
+/** Names follow `valueName` of `channel-values.ts` and `writeName` of `pending-writes.ts`. */
 function deleteOrphanedParts(tables: ThreadTables) {
   const { sql } = tables;
   if (tables.has("channel_values"))

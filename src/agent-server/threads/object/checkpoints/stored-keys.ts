@@ -4,15 +4,15 @@ import type { NewWrite } from "./replaced-writes.ts";
 /** Keys of all stored writes of a checkpoint, and the number of their packed rows. */
 export type WriteKeys = { keys: Set<string>; packedRows: number };
 
-/** Checkpoints with fewer writes are read again: a run may have thousands of them, of its subgraphs. */
+/** Writes of checkpoints with fewer are read again: a run may have thousands of such checkpoints, of its subgraphs. */
 const MIN_KEYS = 16;
 /** A key takes about 100 bytes. */
 const MAX_KEYS = 20_000;
 const MAX_CHECKPOINTS = 4;
 
 /**
- * Keys of the checkpoints with the most writes, cached: the tasks of a wide fan-out end one by one, and each would
- * read the writes of all others.
+ * Keys of the writes of the checkpoints used last that have many, cached: the tasks of a wide fan-out end one by one,
+ * and each would read the writes of all others.
  */
 export class StoredKeys {
   readonly #cached = new Map<string, WriteKeys>();

@@ -24,7 +24,7 @@ export class CarriedTraces {
     this.#newest = null;
   }
 
-  /** Number of texts that were added to rows: a delivery compares it. */
+  /** Number of texts that were added to stored rows. A delivery compares it before and after. */
   get changes(): number {
     return this.#changes;
   }

@@ -36,13 +36,15 @@ const MAX_BATCH_EVENTS = 256;
 /** Names of places and lists of segments that one thread holds in memory. */
 const MAX_NEWEST_CHARACTERS = 1024 * 1024;
 
-/** Rows of events. Values at one place of successive events of one name share the segments of their common beginning. */
+/**
+ * Rows of events. Values at one place of successive events of one name share the segments of their common beginning.
+ */
 export class EventBatches {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
   readonly #carried: CarriedTraces;
   readonly #segments: Segments;
-  /** Segments of the newest value at each place of the events of a name. */
+  /** Segments of the newest value by place: the name of an event, and the path of the value in its JSON. */
   readonly #newest = new Map<string, string>();
   #newestCharacters = 0;
 
@@ -78,6 +80,7 @@ export class EventBatches {
     const column = this.#carried.begin(last, traces);
     let last_id = first - 1;
     const rows = toBatches(events).map((batch) => {
+      // The first row has the time of all.
       const at = last_id < first ? Date.now() : null;
       last_id += batch.length;
       const text = this.#parts.put(batchName(last_id), JSON.stringify(batch));

@@ -181,7 +181,7 @@ export class Events {
     return batch && id > batch.last_id - batch.count ? batch.run_id : null;
   }
 
-  /** Id of the last event before the run of an event, or 0. Runs of a thread never interleave. */
+  /** Id of the last event before the run of an event, or 0; `id` itself when its event was deleted. */
   lastBeforeRunOf(id: number): number {
     const run_id = this.runOf(id);
     if (run_id === null) return id;

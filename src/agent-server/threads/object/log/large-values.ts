@@ -1,7 +1,7 @@
 /** A large value of a JSON text, by the keys that lead to it. */
 export type LargeValue = { path: string; start: number; end: number };
 
-/** Objects below it are one value. */
+/** Levels of objects that are searched. A deeper object is one value. */
 const MAX_DEPTH = 5;
 const STRUCTURE = /["[\]{}]/g;
 const LEVELS: Record<string, number> = { "[": 1, "{": 1, "]": -1, "}": -1 };
@@ -12,8 +12,9 @@ const PLAIN = /[^\s,[\]{}"]+/y;
 class NotJson extends Error {}
 
 /**
- * Finds the values of at least `min` characters in a JSON text, in order. Of an object with large fields it finds
- * these fields. Returns none when it cannot follow the structure of a text, which it does not validate.
+ * Finds the values of at least `min` characters in a JSON text, in order. Of an object with large fields it finds these
+ * fields. The whole text is not one of the values. Returns none when it cannot follow the structure of a text, which it
+ * does not validate.
  */
 export function largeValues(text: string, min: number): LargeValue[] {
   try {

@@ -23,7 +23,7 @@ export class Parts {
     return null;
   }
 
-  /** Stores data like \`put\`, in place of larger data that may be stored in parts. */
+  /** Stores data like `put`, in place of larger data that may be stored in parts. */
   replace<T extends string | Uint8Array>(name: string, data: T): T | null {
     this.delete(name);
     return this.put(name, data);

@@ -27,7 +27,7 @@ export class TraceMark {
     else this.#row.setLater({ traces_sent });
   }
 
-  /** The traces of an event must be delivered, also after a crash. */
+  /** Moves the mark back before an event: its traces must be delivered, also after a crash. */
   precede(event: number) {
     if (this.event !== null && this.event < event) return;
     const mark = { traces_sent: event - 1 };
