@@ -69,7 +69,7 @@ export function parseOutcome(value: unknown): ParsedOutcome {
   return { ...outcome, summary: parseSummary(sent, outcome.failure), ...parseOps(ops) };
 }
 
-/** The failure of a run that also left too much state is the agent's own, and shown. */
+/** A run that failed keeps the agent's failure as its error, also when its summary is invalid. */
 function parseSummary(sent: unknown, failure: AgentFailure | null): ThreadSummary | null {
   if (failure !== null) return Summary.safeParse(sent).data ?? null;
   return parse("summary", NullableSummary, sent);
@@ -81,7 +81,7 @@ export function parseTraceBatch(value: unknown): TraceBatch & { bytes: number } 
   return { isLast, ops: ops.filter((op) => op.op === "trace"), bytes };
 }
 
-// A state is parsed to select its fields.
+// Limits the containers, because a state is parsed to select its fields.
 const JsonText = z
   .string()
   .max(MAX_ANSWER_CHARACTERS)

@@ -13,7 +13,9 @@ export const MAX_ROW_BYTES = 1_900_000;
 export const MAX_PAYLOAD_CHARACTERS = 10 * MIB;
 /** All payloads of a commit, with their shared texts. */
 export const MAX_PAYLOADS_CHARACTERS = 16 * MIB;
-/** Bytes that one attempt at a run commits: checkpoints, writes and traces, and a quarter of its events. */
+/**
+ * Bytes that one attempt at a run, or a state update, commits: checkpoints, writes, traces and a quarter of its events.
+ */
 export const MAX_RUN_BYTES = 1024 * MIB;
 /** Bytes of events that count as one byte of an attempt, because repeated values of a state are stored once. */
 export const EVENT_BYTES_PER_BYTE = 4;
@@ -26,9 +28,9 @@ export const MAX_EVENT_CHARACTERS = 64 * MIB;
 export const EVENT_LIMIT_TEXT = `The run emitted more than ${MAX_EVENT_CHARACTERS} characters of events (${OVERHEAD_BYTES} and the name count for each, repeated values of a state once): use fewer stream modes, or emit fewer or smaller events.`;
 /** Checkpoints of one answer. */
 export const MAX_PAGE_CHECKPOINTS = 16;
-/** A page of checkpoints ends before the checkpoint that takes it over this. */
+/** A page of checkpoints ends with the checkpoint that takes it over this. */
 export const MAX_PAGE_BYTES = 24 * MIB;
-/** A checkpoint with its values and writes, which is one message. */
+/** A checkpoint with its values and writes, and a page of them: each is one message. */
 export const MAX_CHECKPOINT_BYTES = 31 * MIB;
 /** Metadata that one filtered list reads. */
 export const MAX_SCANNED_CHARACTERS = 32 * MIB;
@@ -45,7 +47,9 @@ export const MAX_ANSWER_CHARACTERS = 31 * MIB;
 /** Objects and lists of a state or a history. */
 export const MAX_ANSWER_CONTAINERS = 1_000_000;
 export const MAX_AUTHENTICATE_CHARACTERS = 64 * 1024;
-/** Rate at which the agents of a workspace are sent checkpoints. An isolate takes several times as many. */
+/**
+ * Rate at which one isolate sends checkpoints to the agents of a workspace. An agent takes several times as many.
+ */
 export const READ_BYTES_PER_SECOND = 64 * MIB;
 /** Half a second of that rate may be sent at once: one page of checkpoints is not paced. */
 export const READ_BURST_MS = 500;

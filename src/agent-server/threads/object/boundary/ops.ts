@@ -136,7 +136,7 @@ function readOps(list: unknown[]): { ops: Op[]; refusal: AppError | null } {
   for (const [n, one] of list.entries()) {
     const parsed = AnyOp.safeParse(one);
     if (!parsed.success) return { ops, refusal: refuse(`ops.${n}${textOf(parsed.error)}`) };
-    // Zod types an absent field as undefined too; both are absent here.
+    // Zod types an optional field as `undefined` too. Here it is absent.
     const op = parsed.data as Op;
     bytes += sizeOf(op);
     if (bytes > MAX_COMMIT_BYTES) {
@@ -169,12 +169,14 @@ function sizeOf(op: Op): number {
   return OVERHEAD_BYTES + op.checkpoint.length + op.metadata.length + bytesOfAll(op.values);
 }
 
-/** Counts an event without data too: each takes a row. */
+/** Counts more than the content: an event without data takes storage, too. */
 export function sizeOfEvent({ event, data }: { event: string; data: string }): number {
   return OVERHEAD_BYTES + event.length + data.length;
 }
 
-/** Steps repeat the state in their events, which are stored once and have a limit of their own. */
+/**
+ * Counts events at a fraction: values that they repeat are stored once, and `MAX_EVENT_CHARACTERS` limits them, too.
+ */
 function storedSizeOf(op: Op): number {
   if (op.op === "event") return sizeOf(op) / EVENT_BYTES_PER_BYTE;
   return sizeOf(op) + (op.op === "trace" ? sharedSizeOf(op) : 0);
@@ -189,7 +191,7 @@ function isOneLine(text: string): boolean {
 }
 
 function bytesOf(text: string): number {
-  // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
+  // Three bytes are the upper bound of one UTF-16 unit in UTF-8. A text of at most half a row is not encoded.
   if (text.length * 3 <= MAX_ROW_BYTES / 2) return text.length;
   return new TextEncoder().encode(text).byteLength;
 }
@@ -198,7 +200,7 @@ function parseObject(text: string): Record<string, unknown> | null {
   if (text.length > MAX_ROW_BYTES) return null;
   try {
     const value: unknown = JSON.parse(text);
-    // SQLite reads 1000 levels.
+    // The JSON functions of SQLite read 1000 levels.
     return isRecord(value) && isShallow(value) ? value : null;
   } catch {
     return null;

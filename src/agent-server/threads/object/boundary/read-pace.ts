@@ -25,7 +25,7 @@ export class ReadPace {
   #waiting = 0;
   #unconfirmed_bytes = 0;
 
-  /** Reads one after the other. `workspace_id` shares its rate among all of its threads. */
+  /** Reads one after the other. The threads of a workspace in one isolate share the rate. */
   read<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(
     workspace_id: string,
     read: () => T,
@@ -49,7 +49,7 @@ export class ReadPace {
 
   async #confirmed(): Promise<void> {
     if (this.confirm === null || this.#unconfirmed_bytes <= MAX_UNCONFIRMED_BYTES) return;
-    // The former answer is sent first.
+    // The answer before must be sent first.
     await scheduler.wait(0);
     await this.confirm();
     this.#unconfirmed_bytes = 0;

@@ -11,6 +11,7 @@ type Options = {
   store: ThreadStore;
   followers: Followers;
   isOver: (run_id: string) => boolean;
+  /** Whether callers can see the thread. */
   isThere: () => boolean;
   /** The thread of the reader: the object may have another one after a temporary thread. */
   thread_id: string;

@@ -17,7 +17,7 @@ export class Followers {
     this.#isOver = isOver;
   }
 
-  /** Wakes the readers of these runs, or all readers. */
+  /** Wakes the readers of these runs, or of all without a list, and those that wait for any change. */
   wake(run_ids: Iterable<string> = [...this.#waiting.keys()]) {
     for (const run_id of run_ids) {
       const waiting = this.#waiting.get(run_id) ?? [];
@@ -64,7 +64,10 @@ export class Followers {
     }
   }
 
-  /** Returns all events of a run that is over. @returns `null` when they are more than a page, or than `max` characters */
+  /**
+   * Returns all events of a run that is over.
+   * @returns `null` when they are more than a page, or than `max` characters
+   */
   async text(run_id: string, keeps: (event: string) => boolean, max: number) {
     const page = this.#page(run_id, -1);
     if (this.#page(run_id, page.at(-1)?.id ?? -1).length > 0) return null;
@@ -73,7 +76,7 @@ export class Followers {
     return frames.length > max ? null : frames;
   }
 
-  /** @returns the last event of a checkpoint, or -1 */
+  /** @returns the id of the last event of a checkpoint, -1 without one */
   eventOf(run_id: string, checkpoint_id: string): number {
     let found = -1;
     for (let page = this.#page(run_id, -1); page.length > 0; ) {
@@ -138,7 +141,7 @@ const CheckpointFields = z.object({
 });
 const CheckpointEvent = CheckpointFields.extend({ payload: CheckpointFields.nullish() });
 
-/** Matches the long form, the form of `debug`, and the short form of the v2 protocol. */
+/** Matches the form of `checkpoints`, the form of `debug`, and the short form of the v2 protocol. */
 export function isOfCheckpoint({ event, data }: EventRow, checkpoint_id: string): boolean {
   if (!/^(checkpoints|debug)(\||$)/.test(event) || !data.includes(checkpoint_id)) return false;
   const { success, data: read } = CheckpointEvent.safeParse(JSON.parse(data));

@@ -18,7 +18,9 @@ export function textsOf(events: ProtocolEvent[], subscriptions: Subscription[]):
   return events.filter(isNew).map(toEventText);
 }
 
-/** Returns the next events of a subscription. `isWhole`: no more are stored, or the rest is held back. */
+/**
+ * Returns the next events of a subscription. `isWhole`: no more are stored, or the rest waits behind the end of a run.
+ */
 export function pageOf(reader: LogReader | null, filter: EventFilter) {
   const texts: string[] = [];
   let characters = 0;

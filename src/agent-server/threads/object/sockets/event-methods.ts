@@ -11,7 +11,7 @@ export class EventMethods {
   }
 
   /**
-   * @param since number of the last event that the reader has
+   * @param since sequence number of the last event that the reader has
    * @returns `null` when the caller may not see the thread
    */
   async followEvents(
@@ -22,7 +22,7 @@ export class EventMethods {
     return this.#protocol.stream(filter, since, session);
   }
 
-  /** Returns the graphs and nodes of a run, `null` for the newest, and the number of the last event. */
+  /** Returns the graphs and nodes of a run (of the newest for `null`), and the id of the thread's last event. */
   async readTree(run_id: string | null) {
     return this.#protocol.tree(run_id);
   }

@@ -16,6 +16,7 @@ type Thread = {
   followers: Followers;
   streams: OpenStreams;
   isOver: (run_id: string) => boolean;
+  /** Whether callers can see the thread. */
   isThere: () => boolean;
 };
 
@@ -29,13 +30,13 @@ export class ProtocolReaders {
     this.sockets = new Sockets(thread);
   }
 
-  /** There is something new of these runs; without a list, of any. */
+  /** Wakes the sockets, and the streams of these runs, of all without a list, and of the whole thread. */
   wake(run_ids?: string[]) {
     this.#thread.followers.wake(run_ids);
     this.sockets.wake();
   }
 
-  /** The thread is gone. */
+  /** Ends the streams and closes the sockets of a thread that is gone. */
   leave(thread_id: string) {
     this.#thread.followers.wake();
     this.sockets.closeAll(thread_id, threadNotFound(thread_id));

@@ -15,10 +15,12 @@ export type WatchedThread = {
 export type SocketState = {
   /** Keeps what is sent in order. */
   queue: SerialQueue;
+  /** Whether a delivery is in the queue. */
   isDue: boolean;
   reader: LogReader | null;
+  /** Epoch milliseconds of the last check of access since the thread exists, 0 before. */
   checkedAt: number;
-  /** Until then the socket may subscribe to more. */
+  /** Epoch milliseconds until which the end of a run is held back: the socket may subscribe to more. */
   settlesAt: number;
   budget: SendBudget;
 };

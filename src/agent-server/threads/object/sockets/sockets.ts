@@ -72,7 +72,7 @@ export class Sockets {
     }
   }
 
-  /** The thread is gone. The object may have another one, whose sockets stay open. */
+  /** Closes the sockets of a thread that is gone. The object may have another one, whose sockets stay open. */
   closeAll(thread_id: string, refused: SessionRefusal) {
     for (const socket of this.#thread.ctx.getWebSockets())
       if (isOfThread(socket, thread_id)) refuse(socket, refused);

@@ -48,6 +48,7 @@ export class Subscriptions {
     const own = {
       ...filter,
       id: `subscription-${attachment.next}`,
+      // Receives no new events until the log is replayed, even after a restart in between.
       since: Number.MAX_SAFE_INTEGER,
     };
     const subscriptions = [...attachment.subscriptions, own];
