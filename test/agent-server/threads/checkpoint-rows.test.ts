@@ -264,6 +264,20 @@ function countReads(sql: SqlStorage) {
   return { counted, reads: () => cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
 }
 
+test("a rollback keeps the write of a state update that replaced the run's own", async () => {
+  await withCheckpoints((checkpoints) => {
+    const replace = (run_id: string | null, text: string) =>
+      checkpoints.put(run_id, [], [write(1, "task", -1, text)]);
+    checkpoints.put("first", [{ ...checkpoint(1, null, {}), values: [] }], []);
+    replace("first", "of the first run");
+    replace("second", "of the second run");
+    replace(null, "of the update");
+    checkpoints.deleteOf("second");
+    const writes = checkpoints.read("", idOf(1))?.writes ?? [];
+    expect(writes.map(({ data }) => new TextDecoder().decode(data))).toEqual(["of the update"]);
+  });
+});
+
 test("tasks of a wide fan-out that end one by one do not read the writes of the others", async () => {
   const TASKS = 400;
   const outputs = (task: number, text: string) =>

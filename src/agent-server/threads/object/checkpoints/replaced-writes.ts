@@ -3,8 +3,8 @@ import type { ThreadTables } from "../log/lazy-tables.ts";
 
 export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 
-/** `replaced_by`: run of the write that now has the same key, `null` when there is none. */
-type ReplacedRow = { rowid: number; replaced_by: string | null };
+/** `has_write`: 1 when a write has the same key now. `replaced_by`: its run, `null` for that of a state update. */
+type ReplacedRow = { rowid: number; has_write: number; replaced_by: string | null };
 
 const COLUMNS = "ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data";
 const WHERE_KEY = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
@@ -43,7 +43,7 @@ export class ReplacedWrites {
     this.#sql.exec("DELETE FROM replaced_writes WHERE run_id = ?", run_id);
     const rows = this.#sql
       .exec<ReplacedRow>(
-        `SELECT old.rowid, now.run_id AS replaced_by
+        `SELECT old.rowid, now.task_id IS NOT NULL AS has_write, now.run_id AS replaced_by
          FROM replaced_writes AS old LEFT JOIN writes AS now
            ON now.ns = old.ns AND now.checkpoint_id = old.checkpoint_id
              AND now.task_id = old.task_id AND now.idx = old.idx
@@ -51,15 +51,18 @@ export class ReplacedWrites {
         run_id,
       )
       .toArray();
-    for (const { rowid, replaced_by } of rows) {
+    for (const { rowid, has_write, replaced_by } of rows) {
       if (replaced_by !== null) {
         this.#sql.exec("UPDATE replaced_writes SET by_run = ? WHERE rowid = ?", replaced_by, rowid);
         continue;
       }
-      this.#sql.exec(
-        `INSERT INTO writes (${COLUMNS}) SELECT ${COLUMNS} FROM replaced_writes WHERE rowid = ?`,
-        rowid,
-      );
+      // A state update is not rolled back: its write stays.
+      if (has_write === 0) {
+        this.#sql.exec(
+          `INSERT INTO writes (${COLUMNS}) SELECT ${COLUMNS} FROM replaced_writes WHERE rowid = ?`,
+          rowid,
+        );
+      }
       this.#sql.exec("DELETE FROM replaced_writes WHERE rowid = ?", rowid);
     }
   }
