@@ -45,6 +45,7 @@ export class RunMethods {
     choice: StreamChoice,
   ): Promise<RunAcceptance<{ events: string | ReadableStream }>> {
     await this.#awaitInterruptingRun(request);
+    // The stream of a long graph begins at once: its run must be written before.
     const accepted = this.#accept(request, () => ({}), { inMemory: !isLongGraph(request) });
     if (!accepted.ok) return accepted;
     const events = await this.#readers.stream(accepted.run.run_id, request, choice);

@@ -5,9 +5,7 @@ import { type EventSession, isElsewhere, socketHeaders } from "../events/session
 import { unpackRecord } from "./packed-record.ts";
 import { beginsTemporary, ELSEWHERE, type ThreadCall, type ThreadCalls } from "./thread-calls.ts";
 
-/**
- * Returns the methods of a thread. When the filters hide the thread, each one returns the same as for a missing thread.
- */
+/** Returns the methods of a thread. When the filters hide the thread, each one returns its `notFoundResult`. */
 export function threadWithFilters(
   env: Env,
   deployment_id: string,

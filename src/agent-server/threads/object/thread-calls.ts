@@ -10,7 +10,7 @@ export type ThreadCalls = { [M in keyof Methods]: Methods[M] };
 
 type Results = { [M in keyof ThreadCalls]: Awaited<ReturnType<ThreadCalls[M]>> };
 
-/** The results for a thread that the caller may not see: those for one that does not exist. */
+/** The results for a thread that the filters hide: those for a missing thread, which a call cannot create. */
 const NOT_FOUND_RESULTS = {
   createThread: null,
   getThread: null,

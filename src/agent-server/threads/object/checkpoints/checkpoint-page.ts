@@ -2,7 +2,7 @@ import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/chec
 import { AppError } from "../../../../shared/errors.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
 
-/** Yields the rows whose metadata has the given values. */
+/** Yields the rows whose metadata has the given values. @throws AppError when they are too far apart */
 export function* filterByMetadata<T extends StoredCheckpoint>(
   rows: Iterable<T>,
   metadata: CheckpointQuery["metadata"],
@@ -21,7 +21,7 @@ export function checkpointTooLarge({ checkpoint_id }: StoredCheckpoint): AppErro
 }
 
 function tooMuchToScan(): AppError {
-  const message = `metadata: the filter reads more than ${MAX_SCANNED_CHARACTERS} characters of metadata; leave it out, or set before to a newer checkpoint.`;
+  const message = `metadata: the filter reads more than ${MAX_SCANNED_CHARACTERS} characters of metadata; leave it out, or set before to an older checkpoint.`;
   return new AppError("too_large", message);
 }
 

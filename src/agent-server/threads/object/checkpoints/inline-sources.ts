@@ -38,6 +38,7 @@ export class InlineSources {
     this.#budget = budget;
   }
 
+  /** Reads the rows of the checkpoints, if they are stored, of their parents, and of the originals of copies. */
   loadValues(checkpoints: NewCheckpoint[]) {
     for (const [ns, group] of Map.groupBy(checkpoints, (checkpoint) => checkpoint.ns)) {
       const keysById = new Map(group.map((one) => [one.checkpoint_id, this.#keysOf(one)]));

@@ -26,8 +26,8 @@ const PACKED = "";
 const MAX_PACKED_BYTES = 4096;
 
 /**
- * Pending writes of tasks. Those of a checkpoint's own batch are in its row, the others in `writes`: the short ones
- * of a batch in one row.
+ * Pending writes of tasks. Short results that are committed with their checkpoint are in its row. All others are in
+ * `writes`, the short results of a batch in one row.
  */
 export class PendingWrites {
   readonly #sql: SqlStorage;

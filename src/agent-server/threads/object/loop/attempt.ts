@@ -8,7 +8,7 @@ import { MAX_RUN_BYTES } from "../boundary/limits.ts";
 const GRACE_MS = 6000;
 const DELAY = { base_ms: 500, max_ms: 10_000 };
 
-/** An attempt at a run. Its number is a fencing token: calls of older attempts are refused. */
+/** An attempt at a run. Calls of its isolate are refused once it is not the live attempt of its thread. */
 export class RunAttempt {
   /**
    * Without its input and command: these must not be in memory while the isolate works, which takes an hour or more.

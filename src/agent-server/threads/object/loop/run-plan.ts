@@ -16,6 +16,7 @@ type ThreadState = Pick<ThreadStore, "runs" | "thread">;
 export type RunPlan = {
   cancel: { run_id: string; action: CancelAction }[];
   merged: ReturnType<typeof mergeRun>;
+  /** `cancel_reason` of the runs in `cancel`. */
   reason: string;
 };
 

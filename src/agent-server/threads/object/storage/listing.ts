@@ -13,7 +13,7 @@ const LIST_AFTER_MS = 1000;
 export class ThreadListing {
   readonly #row: CachedThreadRow;
   readonly #valuesText: () => string | null;
-  /** Since the last restart. */
+  /** Whether a mark was written since the last restart. */
   #hasStoredMark = false;
   #digested: { at: string; digest: string } | null = null;
 
@@ -90,7 +90,7 @@ export class ThreadListing {
     this.#row.setLater({ directory_sent: seq });
   }
 
-  /** Moves the entry to the object of a later generation: that of the present one takes no new threads. */
+  /** Moves the entry to the object of a later generation: the one that refused it is full. */
   moveTo(generation: number) {
     const { thread_id } = this.#row.get();
     this.#row.set({ directory_slot: slotOf(thread_id, generation) });
