@@ -32,12 +32,12 @@ export class LiveThread {
     );
     const isOver = (run_id: string) => loop.isOver(run_id);
     const followers = new Followers(store, isOver);
-    const isThere = () => this.openVisible();
+    const isVisible = () => this.openVisible();
     this.store = store;
     this.loop = loop;
     this.followers = followers;
     const { streams } = this;
-    this.protocol = new ProtocolReaders({ ctx, store, followers, streams, isOver, isThere });
+    this.protocol = new ProtocolReaders({ ctx, store, followers, streams, isOver, isVisible });
     this.alarm = new ThreadAlarm(ctx, env, store, loop);
   }
 
@@ -141,7 +141,7 @@ export class LiveThread {
     const header = this.store.thread.header();
     this.loop.abandonAll();
     await this.alarm.deleteAll(header);
-    this.protocol.leave(thread_id);
+    this.protocol.closeThread(thread_id);
     return !(header.temporary && header.ended_at !== null);
   }
 }

@@ -90,7 +90,7 @@ export class ThreadObject extends DurableObject<Env> {
       const { id } = thread.store.thread;
       if (thread.alarm.isExpired) await thread.deleteExpired();
       else await thread.alarm.handle();
-      if (!thread.store.has(id)) thread.protocol.leave(id);
+      if (!thread.store.has(id)) thread.protocol.closeThread(id);
     });
     thread.protocol.wake();
   }

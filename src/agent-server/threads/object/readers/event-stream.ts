@@ -12,7 +12,7 @@ type Options = {
   followers: Followers;
   isOver: (run_id: string) => boolean;
   /** Whether callers can see the thread. */
-  isThere: () => boolean;
+  isVisible: () => boolean;
   /** The thread of the reader: the object may have another one after a temporary thread. */
   thread_id: string;
   filter: EventFilter;
@@ -26,10 +26,10 @@ type Options = {
  */
 export async function* eventStream(options: Options): AsyncGenerator<string, void> {
   const opened_at = Date.now();
-  const { store, thread_id, followers, isThere, checkAccess } = options;
-  const isEarly = !isThere();
+  const { store, thread_id, followers, isVisible, checkAccess } = options;
+  const isEarly = !isVisible();
   const heartbeat = new Heartbeat(SSE_HEARTBEAT);
-  while (!isThere()) {
+  while (!isVisible()) {
     await followers.changeOfAny(heartbeat.remaining_ms);
     yield heartbeat.frame("");
   }
@@ -38,7 +38,7 @@ export async function* eventStream(options: Options): AsyncGenerator<string, voi
 }
 
 async function* framesOf(options: Options, settled_at: number): AsyncGenerator<string, void> {
-  const { store, thread_id, followers, isOver, isThere, filter, since } = options;
+  const { store, thread_id, followers, isOver, isVisible, filter, since } = options;
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
   const isAuthorized = recheck(options.checkAccess);
   const heartbeat = new Heartbeat(SSE_HEARTBEAT);
@@ -46,7 +46,7 @@ async function* framesOf(options: Options, settled_at: number): AsyncGenerator<s
     const events = reader.next();
     if (events === null) {
       // The last events of a temporary thread are written with its end, which hides it.
-      if (!isThere() && reader.isBetweenRuns) return;
+      if (!isVisible() && reader.isBetweenRuns) return;
       await followers.changeOfAny(heartbeat.remaining_ms);
       yield heartbeat.frame("");
       continue;

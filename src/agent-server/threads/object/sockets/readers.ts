@@ -17,7 +17,7 @@ type Thread = {
   streams: OpenStreams;
   isOver: (run_id: string) => boolean;
   /** Whether callers can see the thread. */
-  isThere: () => boolean;
+  isVisible: () => boolean;
 };
 
 /** Readers of a thread: streams, which end with their object, and sockets, which do not. */
@@ -37,7 +37,7 @@ export class ProtocolReaders {
   }
 
   /** Ends the streams and closes the sockets of a thread that is gone. */
-  leave(thread_id: string) {
+  closeThread(thread_id: string) {
     this.#thread.followers.wake();
     this.sockets.closeAll(thread_id, threadNotFound(thread_id));
   }
@@ -51,13 +51,13 @@ export class ProtocolReaders {
 
   /** @returns `tree`: `null` when the run does not exist; `last_event`: the id of the thread's last event */
   tree(run_id: string | null): { tree: AgentTree | null; last_event: number } {
-    const { store, isThere } = this.#thread;
-    return { tree: isThere() ? treeOf(store, run_id) : null, last_event: this.lastEvent() };
+    const { store, isVisible } = this.#thread;
+    return { tree: isVisible() ? treeOf(store, run_id) : null, last_event: this.lastEvent() };
   }
 
   /** @returns the id of the thread's last event, 0 when the thread does not exist */
   lastEvent(): number {
-    return this.#thread.isThere() ? this.#thread.store.events.lastId() : 0;
+    return this.#thread.isVisible() ? this.#thread.store.events.lastId() : 0;
   }
 }
 

@@ -8,7 +8,7 @@ export type WatchedThread = {
   ctx: DurableObjectState;
   store: ThreadStore;
   isOver: (run_id: string) => boolean;
-  isThere: () => boolean;
+  isVisible: () => boolean;
 };
 
 /** State of a socket while its object is in memory. */

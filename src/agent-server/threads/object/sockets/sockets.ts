@@ -124,8 +124,8 @@ export class Sockets {
 
   /** A temporary thread is hidden once its run has ended. Sockets that watched the run receive the last events. */
   #isReadable(thread_id: string, { checkedAt }: SocketState): boolean {
-    const { store, isThere } = this.#thread;
-    return store.has(thread_id) && (isThere() || checkedAt > 0);
+    const { store, isVisible } = this.#thread;
+    return store.has(thread_id) && (isVisible() || checkedAt > 0);
   }
 
   /** Continues from this event when the socket has had time to subscribe. */
@@ -142,7 +142,7 @@ export class Sockets {
     const refused = await threadSession(session).checkAccess();
     if (refused) refuse(socket, refused);
     // Filters apply from the moment the thread exists.
-    else if (this.#thread.isThere()) state.checkedAt = Date.now();
+    else if (this.#thread.isVisible()) state.checkedAt = Date.now();
     return refused === null;
   }
 

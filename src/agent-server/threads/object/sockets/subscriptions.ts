@@ -62,8 +62,8 @@ export class Subscriptions {
     state: SocketState,
     { own, since, id }: { own: Subscription; since: number; id: number },
   ) {
-    const { store, isOver, isThere } = this.#thread;
-    const isOwn = isThere() && store.has(attachmentOf(socket).session.thread_id);
+    const { store, isOver, isVisible } = this.#thread;
+    const isOwn = isVisible() && store.has(attachmentOf(socket).session.thread_id);
     const reader = isOwn ? new LogReader(store, isOver, channelsOf([own]), since) : null;
     const first = pageOf(reader, own);
     const replayed = first.isWhole ? { replayed_events: first.texts.length } : {};
