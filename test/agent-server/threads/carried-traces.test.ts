@@ -136,6 +136,25 @@ test("a failed transaction leaves traces as they were", async () => {
   });
 });
 
+test("traces that are added during a delivery stay pending when a deletion reads them", async () => {
+  const { order } = await testThread();
+  await inStorage((storage) => {
+    const store = newStore(storage);
+    const run_id = startRun(store, order);
+    const append = (n: number) =>
+      store.transaction(() => store.apply(run_id, [event(n), trace(n)]));
+    append(1);
+    const delivered = new Set<number>();
+    deliver(store, delivered, () => {
+      append(2);
+      store.traces.pages();
+    });
+    expect(store.traces.hasPending).toBe(true);
+    deliver(store, delivered);
+    expect([...delivered]).toEqual([1, 2]);
+  });
+});
+
 test("a batch of a run writes one row for its events, its traces and its progress", async () => {
   const { order } = await testThread();
   await inStorage((storage) => {

@@ -34,7 +34,7 @@ export class Traces {
   readonly #mark: TraceMark;
   readonly #carried: CarriedTraces;
   #hasPending: boolean | null = null;
-  /** Whether operations were added since the last page was read. */
+  /** Whether operations were added since `page` was called. */
   #isDirty = false;
 
   constructor(
@@ -114,8 +114,18 @@ export class Traces {
     return sent_event_id !== null && this.#carried.hasAfter(sent_event_id);
   }
 
-  /** Returns the operations after a position, up to the limits of a delivery. */
-  page(after: Position = { event: this.#mark.event ?? 0, seq: 0 }): OutboxPage {
+  /** Returns the first operations, up to the limits of a delivery. */
+  page(): OutboxPage {
+    const page = this.#pageAfter(this.#sent);
+    this.#isDirty = false;
+    return page;
+  }
+
+  get #sent(): Position {
+    return { event: this.#mark.event ?? 0, seq: 0 };
+  }
+
+  #pageAfter(after: Position): OutboxPage {
     const { changes } = this.#carried;
     const page: OutboxPage = { last: after, rows: [], parts: [], isLast: true, changes };
     let characters = 0;
@@ -129,7 +139,6 @@ export class Traces {
       page.last = { ...page.last, ...at };
       if (part !== null) page.parts.push(part);
     }
-    this.#isDirty = false;
     return page;
   }
 
@@ -151,7 +160,8 @@ export class Traces {
   pages(): { pages: TraceRow[][]; isWhole: boolean } {
     const pages: TraceRow[][] = [];
     let characters = 0;
-    for (let page = this.page(); page.rows.length > 0; page = this.page(page.last)) {
+    let page = this.#pageAfter(this.#sent);
+    for (; page.rows.length > 0; page = this.#pageAfter(page.last)) {
       if (characters > MAX_PAGES_CHARACTERS) return { pages, isWhole: false };
       pages.push(page.rows);
       characters += page.rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
@@ -159,7 +169,7 @@ export class Traces {
     return { pages, isWhole: true };
   }
 
-  /** Removes the last page read, once ingestion has stored it. */
+  /** Removes the page that `page` has returned, once ingestion has stored it. */
   remove({ last, parts, isLast, changes }: OutboxPage) {
     this.#outbox.deleteUpTo(last.seq, parts);
     // The newest row may have more operations since the page was read.
