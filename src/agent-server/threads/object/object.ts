@@ -64,7 +64,7 @@ export class ThreadObject extends DurableObject<Env> {
     const events = endedRuns.eventsOf(thread_id, call.args[0]);
     if (call.method === "hasRun") return events !== null;
     if (call.method === "joinRun") return toStream(events && resultOf(events));
-    return events && this.#readers.ended(events, call.args[1]);
+    return events && this.#readers.endedEvents(events, call.args[1]);
   }
 
   #has(thread_id: string): boolean {

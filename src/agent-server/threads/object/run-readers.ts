@@ -45,7 +45,7 @@ export class RunReaders {
   }
 
   /** The events of a run whose thread has left its object. */
-  ended(events: EventRow[], choice: StreamChoice): ReadableStream {
+  endedEvents(events: EventRow[], choice: StreamChoice): ReadableStream {
     const { after, checkpoint_id } = choice;
     const skipped = checkpoint_id
       ? events.findLast((row) => isOfCheckpoint(row, checkpoint_id))
@@ -92,7 +92,7 @@ export class RunReaders {
     return streams.open(text, () => this.#onDisconnect(run_id, cancel_on_disconnect));
   }
 
-  all(choice: ThreadStreamChoice): ReadableStream {
+  threadEvents(choice: ThreadStreamChoice): ReadableStream {
     const { store, followers, loop, streams } = this.#thread;
     const stream = new ThreadStream(store, followers, (run_id) => loop.isOver(run_id), choice);
     return streams.open(stream.frames());

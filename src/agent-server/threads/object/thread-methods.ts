@@ -108,7 +108,7 @@ export class ThreadMethods {
   /** @returns `null` when the thread does not exist */
   async followThread(choice: ThreadStreamChoice): Promise<ReadableStream | null> {
     if (!this.#thread.openVisible()) return null;
-    return this.#readers.all(choice);
+    return this.#readers.threadEvents(choice);
   }
 
   async deleteThread(): Promise<boolean> {

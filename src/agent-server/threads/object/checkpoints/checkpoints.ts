@@ -78,7 +78,7 @@ export class Checkpoints {
     this.#version += 1;
     const others = this.#rows.put(run_id, checkpoints, writes);
     this.#writes.put(run_id, others);
-    this.#head.forgetWhenIn(writes);
+    this.#head.forgetIfWritten(writes);
   }
 
   /** Changes with each deletion, and with a restart of the object. */

@@ -54,7 +54,7 @@ export class NewestHead {
   }
 
   /** Forgets the head when it has one of these stored writes. */
-  forgetWhenIn(writes: NewWrite[]) {
+  forgetIfWritten(writes: NewWrite[]) {
     const id = this.loaded?.checkpoint_id;
     if (writes.some(({ ns, checkpoint_id }) => ns === "" && checkpoint_id === id)) this.forget();
   }

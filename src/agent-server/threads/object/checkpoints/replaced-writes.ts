@@ -10,8 +10,8 @@ const COLUMNS = "ns, checkpoint_id, task_id, path, idx, run_id, channel, type, d
 const WHERE_KEY = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
 
 /**
- * Resumes, interrupts and errors that a later run, in the column `by_run`, replaced with its own. A rollback of that run
- * restores them. Writes larger than a row are not saved.
+ * Resumes, interrupts and errors that a later run, in the column `by_run`, replaced with its own. A rollback of that
+ * run restores them. Writes larger than a row are not saved.
  */
 export class ReplacedWrites {
   readonly #sql: SqlStorage;
@@ -37,7 +37,9 @@ export class ReplacedWrites {
     }
   }
 
-  /** Restores the writes once the run's own are deleted. A write that a third run replaced is restored with that run. */
+  /**
+   * Restores the writes once the run's own are deleted. A write that a third run replaced is restored with that run.
+   */
   restore(run_id: string) {
     if (!this.#tables.has("replaced_writes")) return;
     this.#sql.exec("DELETE FROM replaced_writes WHERE run_id = ?", run_id);

@@ -36,28 +36,28 @@ class Search {
   }
 
   found(): LargeValue[] {
-    this.#pass(0, "", 0);
+    this.#scan(0, "", 0);
     return this.#found;
   }
 
-  /** Passes the value at a place. @returns its end */
-  #pass(start: number, path: string, depth: number): number {
+  /** Scans the value that begins at `start`, and adds it or its large fields to the result. @returns its end */
+  #scan(start: number, path: string, depth: number): number {
     const before = this.#found.length;
     const isOpened = this.#text[start] === "{" && depth < MAX_DEPTH;
-    const end = isOpened ? this.#passFields(start, path, depth) : valueEnd(this.#text, start);
+    const end = isOpened ? this.#scanFields(start, path, depth) : valueEnd(this.#text, start);
     const isLarge = end - start >= this.#min && this.#found.length === before;
     if (isLarge && depth > 0) this.#found.push({ path, start, end });
     return end;
   }
 
-  #passFields(start: number, path: string, depth: number): number {
+  #scanFields(start: number, path: string, depth: number): number {
     let at = skipSpace(this.#text, start + 1);
     if (this.#text[at] === "}") return at + 1;
     for (;;) {
       const keyEnd = stringEnd(this.#text, at);
       const key = `${path}/${this.#text.slice(at, keyEnd)}`;
       const value = skipSpace(this.#text, this.#after(":", keyEnd));
-      const end = skipSpace(this.#text, this.#pass(value, key, depth + 1));
+      const end = skipSpace(this.#text, this.#scan(value, key, depth + 1));
       if (this.#text[end] === "}") return end + 1;
       at = skipSpace(this.#text, this.#after(",", end));
     }

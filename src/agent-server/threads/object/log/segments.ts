@@ -140,8 +140,8 @@ function tailBytes(data: Uint8Array): number {
 }
 
 /**
- * Returns the index of the first segment to merge with all later ones; `sizes` begin with the oldest. That segment is at
- * most a third of what is merged, so that each of its bytes is rewritten only a few times.
+ * Returns the index of the first segment to merge with all later ones; `sizes` begin with the oldest. That segment is
+ * at most a third of what is merged, so that each of its bytes is rewritten only a few times.
  * @returns `null` when each segment is too long for a merge with the later ones
  */
 function firstToMerge(sizes: number[]): number | null {

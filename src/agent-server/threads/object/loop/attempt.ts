@@ -14,7 +14,7 @@ export class RunAttempt {
    * Without its input and command: these must not be in memory while the isolate works, which takes an hour or more.
    */
   readonly run: StoredRun;
-  /** Whether the attempt before lost its isolate. */
+  /** Whether the attempt runs in quarantine: the run may have ended the isolate of the attempt before. */
   readonly isSuspect: boolean;
   /** Resolves with the first batch: the isolate has its input and the state. */
   readonly begun = Promise.withResolvers<void>();

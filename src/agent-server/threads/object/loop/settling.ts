@@ -12,7 +12,7 @@ import { ThreadHost } from "./thread-host.ts";
 const SUMMARY_MS = 15_000;
 /** Pauses after readings whose isolate was lost. */
 const RETRY_MS = [200, 1_000, 3_000];
-/** Pauses after all of these were lost, as in an outage. The thread stays busy, and readers do not wait. */
+/** Pauses after all of these readings were lost, as in an outage. The status stays, and readers do not wait. */
 const LATER_MS = [15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 
 /** Time after the end of a run in which `recover` reads its values: as long as `#postpone` repeats the read. */

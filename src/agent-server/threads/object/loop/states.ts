@@ -158,7 +158,7 @@ export class ThreadStates {
     return { ok: true, value: JSON.stringify({ checkpoint }) };
   }
 
-  /** `states`: number of states that the graph reads. Their bytes wait for room in the isolate. */
+  /** `states`: number of states that the graph reads. Their bytes wait for room in the isolate of this object. */
   #readGraph({ states, active, at }: GraphRead, work: GraphWork): Promise<StateAnswer> {
     const bytes = Math.min(states * this.#store.checkpoints.headBytes(), MAX_PAGE_BYTES);
     return admitState(bytes, () => this.#callGraph(active, at, work));

@@ -21,8 +21,8 @@ export function repeatStart({ runs, thread }: ThreadState): StoredRun | null {
 }
 
 /**
- * Sets the thread's graph and config to those of a run, for later runs and reads. A run that was accepted on a free thread
- * is assigned when it is accepted (`RunLoop.#insert`).
+ * Sets the thread's graph and config to those of a run, for later runs and reads. A run that was accepted on a free
+ * thread is assigned when it is accepted (`RunLoop.#insert`).
  */
 export function assignThreadTo({ runs, thread }: ThreadState, run: StoredRun): void {
   const { run_id, graph_id, assistant_id, kwargs } = run;
@@ -35,8 +35,8 @@ export function assignThreadTo({ runs, thread }: ThreadState, run: StoredRun): v
 }
 
 /**
- * Moves the snapshot of a delayed run to the run that starts before it. The delayed run was accepted while the thread was
- * free, so its snapshot is the state before both.
+ * Moves the snapshot of a delayed run to the run that starts before it. The delayed run was accepted while the thread
+ * was free, so its snapshot is the state before both.
  */
 function takeSnapshotOfDelayed(runs: ThreadStore["runs"]) {
   for (const run_id of runs.queue.inFlight()) {

@@ -62,8 +62,8 @@ export class LogReader {
   }
 
   /**
-   * Begins a run, and returns the end of the run before. Its first event has the time of its start, though a later batch
-   * may have written it.
+   * Begins a run, and returns the end of the run before. Its first event has the time of its start, though a later
+   * batch may have written it.
    */
   #beginRun({ id, run_id, at }: EventRow): ProtocolEvent[] {
     const ended = this.#endRun();
