@@ -264,6 +264,34 @@ function countReads(sql: SqlStorage) {
   return { counted, reads: () => cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
 }
 
+test("short writes are stored after a run with earlier ones at the checkpoint is deleted", async () => {
+  await withCheckpoints((checkpoints) => {
+    const put = (run_id: string, ...tasks: string[]) => {
+      const writes = tasks.map((task) => write(1, task, 0, run_id));
+      checkpoints.put(run_id, [], writes);
+    };
+    checkpoints.put("first", [{ ...checkpoint(1, null, {}), values: [] }], []);
+    put("failed", "a", "b");
+    put("resumed", "c", "d");
+    checkpoints.deleteOf("failed");
+    put("last", "e", "f");
+    const writes = checkpoints.read("", idOf(1))?.writes ?? [];
+    expect(writes.map(({ task_id }) => task_id)).toEqual(["c", "d", "e", "f"]);
+  });
+});
+
+test("the first of two large writes of a task counts", async () => {
+  await withCheckpoints((checkpoints) => {
+    const put = (text: string) =>
+      checkpoints.put("run", [], [write(1, "task", 0, text.repeat(2 * 1024 * 1024))]);
+    checkpoints.put("run", [{ ...checkpoint(1, null, {}), values: [] }], []);
+    put("a");
+    put("b");
+    const [stored] = checkpoints.read("", idOf(1))?.writes ?? [];
+    expect(stored?.data.at(0)).toBe("a".charCodeAt(0));
+  });
+});
+
 test("a rollback keeps the write of a state update that replaced the run's own", async () => {
   await withCheckpoints((checkpoints) => {
     const replace = (run_id: string | null, text: string) =>

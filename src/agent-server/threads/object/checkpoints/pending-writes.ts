@@ -1,7 +1,7 @@
 import type { StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
 import { insertRows } from "../log/insert.ts";
 import type { ThreadTables } from "../log/lazy-tables.ts";
-import type { Parts } from "../log/parts.ts";
+import { PART_BYTES, type Parts } from "../log/parts.ts";
 import { type ByteBudget, ENTRY_BYTES } from "./byte-budget.ts";
 import { pack, unpack } from "./packed.ts";
 import { type NewWrite, ReplacedWrites } from "./replaced-writes.ts";
@@ -62,10 +62,20 @@ export class PendingWrites {
       writes.filter(({ idx }) => idx >= 0),
       ({ ns, checkpoint_id }) => JSON.stringify([ns, checkpoint_id]),
     );
-    const rows = [...own.values()].flatMap((group) => this.#packShort(group));
+    const rows = [...own.values()]
+      .flatMap((group) => this.#packShort(group))
+      .filter((row) => !this.#isLargeAndStored(row));
     insertRows(this.#sql, `INSERT OR REPLACE ${INTO_WRITES}`, special.map(toRow));
     insertRows(this.#sql, `INSERT OR IGNORE ${INTO_WRITES}`, rows.map(toRow));
     this.#keys.add(writes);
+  }
+
+  /** Whether the parts of a stored write would be replaced: the first of a key counts. */
+  #isLargeAndStored({ ns, checkpoint_id, task_id, idx, data }: NewWrite): boolean {
+    if (data.byteLength <= PART_BYTES) return false;
+    const sql = `SELECT 1 FROM writes
+      WHERE ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?`;
+    return this.#sql.exec(sql, ns, checkpoint_id, task_id, idx).toArray().length > 0;
   }
 
   /** `writes` of one checkpoint: the first of a key counts. */
@@ -84,14 +94,21 @@ export class PendingWrites {
     const fresh = short.filter((write) => !stored.keys.has(keyOfWrite(write)));
     if (fresh.length === 0) return long;
     const data = pack(fresh.map(({ ns: _n, checkpoint_id: _c, ...write }) => write));
-    const row = { task_id: PACKED, path: "", idx: stored.packedRows, channel: "", type: "", data };
-    stored.packedRows += 1;
+    const row = {
+      task_id: PACKED,
+      path: "",
+      idx: stored.nextPackedIdx,
+      channel: "",
+      type: "",
+      data,
+    };
+    stored.nextPackedIdx += 1;
     return [{ ns, checkpoint_id, ...row }, ...long];
   }
 
   #storedKeys(ns: string, checkpoint_id: string): WriteKeys {
     const keys = new Set<string>();
-    let packedRows = 0;
+    let nextPackedIdx = 0;
     const rows = this.#sql.exec<Pick<WriteRow, "task_id" | "idx" | "data">>(
       `SELECT task_id, idx, CASE task_id WHEN '' THEN data END AS data FROM writes
        WHERE ns = ? AND checkpoint_id = ?`,
@@ -105,10 +122,11 @@ export class PendingWrites {
         for (const write of unpack<StoredWrite>(this.#parts.bytes(name, row.data))) {
           keys.add(keyOfWrite(write));
         }
-        packedRows += 1;
+        // Not the number of rows: those of a run may have been deleted.
+        nextPackedIdx = Math.max(nextPackedIdx, row.idx + 1);
       }
     }
-    return { keys, packedRows };
+    return { keys, nextPackedIdx };
   }
 
   /** @returns `null` when the writes take more than is left */

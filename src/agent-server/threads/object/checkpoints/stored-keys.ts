@@ -1,8 +1,8 @@
 import type { StoredValue, StoredWrite } from "../../../../isolate/checkpoint-contract.ts";
 import type { NewWrite } from "./replaced-writes.ts";
 
-/** Keys of all stored writes of a checkpoint, and the number of their packed rows. */
-export type WriteKeys = { keys: Set<string>; packedRows: number };
+/** Keys of all stored writes of a checkpoint, and the `idx` of its next packed row. */
+export type WriteKeys = { keys: Set<string>; nextPackedIdx: number };
 
 /** Writes of checkpoints with fewer are read again: a run may have thousands of such checkpoints, of its subgraphs. */
 const MIN_KEYS = 16;
