@@ -110,7 +110,7 @@ export class RunMethods {
     return { metadata, interrupts: isShort ? interrupts : null };
   }
 
-  /** @returns false when the run does not exist. A run that is over does not change. */
+  /** @returns `false` when the run does not exist. A run that is over does not change. */
   async cancelRun(
     run_id: string,
     action: CancelAction,
@@ -149,7 +149,8 @@ export class RunMethods {
 
   /**
    * Waits for the end of the run in flight whose events name the interrupts: clients may answer before that end. Does
-   * not wait for a run that has not emitted them: its next interrupt can have the same id.
+   * not wait for a run that has not emitted them, as its next interrupt can have the same id, nor while other runs are
+   * queued, as these take the thread past its interrupts.
    */
   async #awaitInterruptingRun({ answers }: RunRequest): Promise<void> {
     if (!Array.isArray(answers)) return;

@@ -21,7 +21,7 @@ export function isOfThread(socket: WebSocket, thread_id: string): boolean {
   return attachment?.session.thread_id === thread_id;
 }
 
-/** @returns false when the state is larger than a socket's attachment may be. */
+/** @returns `false` when the state is larger than a socket's attachment may be */
 export function attach(socket: WebSocket, attachment: Attachment): boolean {
   if (sizeOf(attachment) > MAX_ATTACHMENT_BYTES) return false;
   socket.serializeAttachment(attachment);
