@@ -33,9 +33,14 @@ export function addConsole(app: OpenAPIHono<AppEnv>): void {
 
 /** Command-line tools print this address as the status of a deployment. */
 function statusUrl(c: Context<AppEnv>): Response {
-  const parsed = Uuid.safeParse(c.req.param("workspace_id"));
-  if (!parsed.success) throw invalid(["path", "workspace_id"], "must be a UUID", "uuid_parsing");
-  return c.redirect(`/console/w/${parsed.data}/deployments`);
+  const [workspace_id, deployment_id] = [idOf(c, "workspace_id"), idOf(c, "deployment_id")];
+  return c.redirect(`/console/w/${workspace_id}/deployments/${deployment_id}`);
+}
+
+function idOf(c: Context<AppEnv>, name: string): string {
+  const { success, data } = Uuid.safeParse(c.req.param(name));
+  if (!success) throw invalid(["path", name], "must be a UUID", "uuid_parsing");
+  return data;
 }
 
 function root(c: Context<AppEnv>): Response {
