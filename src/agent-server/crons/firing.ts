@@ -64,7 +64,7 @@ async function logFor(
 ) {
   const text =
     event === "cron_disabled"
-      ? `Cron ${cron_id} was disabled, because its principal can no longer start runs: ${message} To enable it, update it with another API key.`
+      ? `Cron ${cron_id} was disabled, because its principal can no longer start runs: ${message} To enable it, update it as a principal that can.`
       : `Cron ${cron_id} skipped its firing of ${new Date(at).toISOString()}: ${message}`;
   const line = { level, message: text, key: `${event} ${cron_id} ${at}` };
   await appendAgentLog(env, deployment_id, line).catch((error: unknown) =>

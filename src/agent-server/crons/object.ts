@@ -48,7 +48,13 @@ export class CronObject extends DurableObject<Env> {
   /** @returns `null` when the cron does not exist */
   async listFirings(cron_id: string, filters: Filters | null = null): Promise<FiringRow[] | null> {
     const cron = this.#crons.get(cron_id);
-    return cron && allows(filters, cron.metadata) ? this.#crons.firingsOf(cron_id) : null;
+    if (!cron || !allows(filters, cron.metadata)) return null;
+    // A firing is tried again until the cron has another time, for example by a new schedule.
+    const isGivenUp = ({ outcome, at }: FiringRow) => outcome === "retry" && at !== cron.next_at;
+    const firings = this.#crons.firingsOf(cron_id);
+    return firings.map((firing) =>
+      isGivenUp(firing) ? { ...firing, outcome: "skipped" } : firing,
+    );
   }
 
   async recordFiring(firing: FiringRow): Promise<void> {

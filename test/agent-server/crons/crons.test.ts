@@ -204,6 +204,12 @@ describe("a cron", () => {
   });
 });
 
+async function setActive(deployment_id: string, active_revision_id: string | null) {
+  const mine = eq(deployments.id, deployment_id);
+  await database(env).update(deployments).set({ active_revision_id }).where(mine);
+  forgetActive(deployment_id);
+}
+
 describe("a firing", () => {
   test("starts a run on the thread with the cron's payload and metadata, and the next one follows", async () => {
     const { thread, createOn, due, tick, runsOf, get } = await agent();
@@ -327,19 +333,30 @@ describe("a firing", () => {
     const { cron_id } = await create();
     const end_time = new Date(Date.now() - 500).toISOString();
     await call("PATCH", `/runs/crons/${cron_id}`, { end_time });
-    const serve = async (active_revision_id: string | null) => {
-      const mine = eq(deployments.id, deployment_id);
-      await database(env).update(deployments).set({ active_revision_id }).where(mine);
-      forgetActive(deployment_id);
-    };
-    await serve(null);
+    await setActive(deployment_id, null);
     await due(cron_id);
     await tick();
-    await serve(revision_id);
+    await setActive(deployment_id, revision_id);
     expect((await call("GET", `/runs/crons/${cron_id}/firings`)).body).toEqual([
       expect.objectContaining({ outcome: "skipped", run_id: null, message: expect.any(String) }),
     ]);
     expect((await get(cron_id)).next_run_date).toBeNull();
+  });
+
+  test("is skipped when the cron gets another schedule before the firing starts its run", async () => {
+    const { deployment_id, revision_id, create, call, due, tick } = await agent();
+    const { cron_id } = await create();
+    await setActive(deployment_id, null);
+    await due(cron_id);
+    await tick();
+    await setActive(deployment_id, revision_id);
+    const outcomes = async () => {
+      const { body } = await call("GET", `/runs/crons/${cron_id}/firings`);
+      return (body as { outcome: string }[]).map(({ outcome }) => outcome);
+    };
+    expect(await outcomes()).toEqual(["waiting"]);
+    await call("PATCH", `/runs/crons/${cron_id}`, { schedule: "30 12 * * *" });
+    expect(await outcomes()).toEqual(["skipped"]);
   });
 
   test("by `reject` on a busy thread is skipped; by `enqueue` it waits its turn", async () => {
