@@ -9,7 +9,7 @@ export class DecimalSum {
   /** Sum of short texts in units of `#places` decimal places, while a double holds it exactly. */
   #small = 0;
   #places = 0;
-  /** Sum of all others. */
+  /** Sum of the other texts in units of `#largePlaces` decimal places. */
   #large = 0n;
   #largePlaces = 0;
   #isEmpty = true;
@@ -18,7 +18,7 @@ export class DecimalSum {
     if (text === null) return;
     this.#isEmpty = false;
     if (text.length <= SMALL_CHARS && this.#addSmall(text)) return;
-    this.#settle();
+    this.#moveSmallToLarge();
     this.#addLarge(text);
   }
 
@@ -26,7 +26,7 @@ export class DecimalSum {
   toText(): string | null {
     if (this.#isEmpty) return null;
     if (this.#large === 0n) return toDecimalText(this.#small, this.#places);
-    this.#settle();
+    this.#moveSmallToLarge();
     return toDecimalText(this.#large, this.#largePlaces);
   }
 
@@ -34,17 +34,17 @@ export class DecimalSum {
   #addSmall(text: string): boolean {
     const point = text.indexOf(".");
     const places = point === -1 ? 0 : text.length - point - 1;
-    const most = Math.max(places, this.#places);
-    const added = digitsOf(text) * (POWERS[most - places] ?? Number.NaN);
-    const before = this.#small * (POWERS[most - this.#places] ?? Number.NaN);
+    const common = Math.max(places, this.#places);
+    const added = digitsOf(text) * (POWERS[common - places] ?? Number.NaN);
+    const before = this.#small * (POWERS[common - this.#places] ?? Number.NaN);
     const sum = before + added;
     if (!isExact(added) || !isExact(before) || !isExact(sum)) return false;
     this.#small = sum;
-    this.#places = most;
+    this.#places = common;
     return true;
   }
 
-  #settle(): void {
+  #moveSmallToLarge(): void {
     if (this.#small !== 0) this.#addLarge(toDecimalText(this.#small, this.#places));
     this.#small = 0;
     this.#places = 0;

@@ -58,8 +58,8 @@ export function fullKeyBudget(): KeyBudget {
   return { keys: MAX_KEYS_PER_RUN };
 }
 
-/** Returns the time of the first `new_token` event. */
-export function firstToken(events: unknown): number | undefined {
+/** Returns the time of the first `new_token` event in microseconds. */
+export function firstTokenMicros(events: unknown): number | undefined {
   if (!Array.isArray(events)) return undefined;
   for (const event of events) {
     if (!isRecord(event) || event.name !== "new_token") continue;
@@ -84,7 +84,7 @@ export function toPairs(value: unknown): Pair[] {
   return readLeaves(value).map(toPair);
 }
 
-/** Path and value before they are cut: a hash reads a text faster than a part of it. */
+/** Path and value before they are cut: `pairTerm` hashes the beginning of a value faster than a copy of it. */
 type Leaf = { path: string; text: string; number: number | null };
 
 function readLeaves(value: unknown): Leaf[] {

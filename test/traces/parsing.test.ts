@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { dayOf, timeOfId, toIso, toMicros } from "../../src/shared/times.ts";
 import { addDecimals } from "../../src/traces/decimals.ts";
-import { digestExtra, firstToken, toPairs } from "../../src/traces/digest.ts";
+import { digestExtra, firstTokenMicros, toPairs } from "../../src/traces/digest.ts";
 import { parseDottedOrder, toDottedOrder } from "../../src/traces/dotted-order.ts";
 import { boundaryOf, readParts } from "../../src/traces/ingest/multipart.ts";
 import { findUsage } from "../../src/traces/usage.ts";
@@ -176,10 +176,10 @@ describe("a digest", () => {
       { name: "start", time: 1 },
       { name: "new_token", time: "2026-11-20T18:00:40Z" },
     ];
-    expect(firstToken([...events, { name: "new_token", time: "2027-01-01T00:00:00Z" }])).toBe(
+    expect(firstTokenMicros([...events, { name: "new_token", time: "2027-01-01T00:00:00Z" }])).toBe(
       toMicros("2026-11-20T18:00:40Z"),
     );
-    expect(firstToken([{ name: "end" }])).toBeUndefined();
+    expect(firstTokenMicros([{ name: "end" }])).toBeUndefined();
   });
 });
 

@@ -17,8 +17,8 @@ export type MatchingRun = CountedRun &
 const MAX_WAIT_MS = 31_536_000_000;
 
 /**
- * Yields matching runs without payloads, with their groups. Other runs with usage come after all
- * roots.
+ * Yields matching runs without payloads, with their groups. Child runs with usage come last, because `UsageOnce`
+ * expects the roots first.
  */
 export function* readMatching(
   reader: RunReader,
@@ -62,7 +62,8 @@ function queueWaitOf(run: RunView): number | null {
 export class UsageOnce {
   readonly #counted = new Set<string>();
 
-  take(run: MatchingRun): CountedRun {
+  /** Returns the run, without its usage when that of its root was counted. */
+  toCounted(run: MatchingRun): CountedRun {
     if (this.#counted.has(run.trace_id)) return { ...run, ...NO_USAGE };
     if (run.is_root === 1) this.#counted.add(run.trace_id);
     return run;

@@ -41,7 +41,7 @@ export function collectSeries(
       const cell = cells.get(key) ?? { group, bucket, totals: new RunTotals(SERIES_TIMES) };
       const series = once.get(group) ?? new UsageOnce();
       once.set(group, series);
-      cell.totals.add(series.take(run));
+      cell.totals.add(series.toCounted(run));
       cells.set(key, cell);
     }
   }

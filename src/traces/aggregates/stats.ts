@@ -46,7 +46,7 @@ class TotalsWithUsageOnce {
   }
 
   add(row: MatchingRun): void {
-    this.totals.add(this.#once.take(row));
+    this.totals.add(this.#once.toCounted(row));
   }
 }
 

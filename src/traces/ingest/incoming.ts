@@ -3,7 +3,13 @@ import { AppError, type Issue, invalid, issuesOf } from "../../shared/errors.ts"
 import { newId } from "../../shared/storage/ids.ts";
 import { joinIssues, toIssues } from "../../shared/validation.ts";
 import { type Digest, type IncomingRun, PAYLOADS, type RunColumns } from "../changes.ts";
-import { digestExtra, digestInputs, digestOutputs, firstToken, fullKeyBudget } from "../digest.ts";
+import {
+  digestExtra,
+  digestInputs,
+  digestOutputs,
+  firstTokenMicros,
+  fullKeyBudget,
+} from "../digest.ts";
 import { type Lineage, parseDottedOrder } from "../dotted-order.ts";
 import { MAX_ERROR_CHARS } from "../limits.ts";
 import { IngestRun } from "./ingest-schema.ts";
@@ -131,7 +137,7 @@ function toDigest(run: IngestRun): Digest {
   if (run.extra != null) digest.extra = digestExtra(run.extra, budget);
   if (run.inputs != null) digest.inputs = digestInputs(run.inputs, budget);
   if (run.outputs != null) digest.outputs = digestOutputs(run.outputs, budget);
-  const first_token_us = firstToken(run.events);
+  const first_token_us = firstTokenMicros(run.events);
   if (first_token_us !== undefined) digest.first_token_us = first_token_us;
   return digest;
 }
