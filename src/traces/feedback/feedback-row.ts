@@ -3,7 +3,7 @@ import { isRecord } from "../../shared/guards.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { toMicros } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
-import { MAX_FEEDBACK_BYTES } from "../limits.ts";
+import { MAX_FEEDBACK_CHARS } from "../limits.ts";
 import type { FeedbackRow } from "../rows/rows.ts";
 import { Feedback, type FeedbackCreateRequest } from "./feedback-schema.ts";
 
@@ -11,10 +11,10 @@ export function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow 
   const run_id = input.run_id ?? input.trace_id;
   if (!run_id) throw invalid([...loc, "run_id"], "is missing: feedback belongs to a run");
   const body = JSON.stringify(input);
-  if (body.length > MAX_FEEDBACK_BYTES) {
+  if (body.length > MAX_FEEDBACK_CHARS) {
     throw new AppError(
       "too_large",
-      `Feedback is too large: send at most ${MAX_FEEDBACK_BYTES} bytes.`,
+      `Feedback is too large: send at most ${MAX_FEEDBACK_CHARS} characters.`,
     );
   }
   const { id, key, score, value, comment, feedback_source, created_at } = input;
