@@ -19,7 +19,7 @@ export type RunChange = {
   digest: Digest;
   /** Tier of a new run that names none. */
   project_tier?: TraceTier;
-  /** Other ids by which child spans name this run. Present for spans, whose parents may come later. */
+  /** Other ids by which child spans name this run. Present for spans, whose parents may arrive later. */
   span_ids?: string[];
 };
 
@@ -51,11 +51,11 @@ export type Digest = {
 export type PairSource = "m" | "i" | "o";
 /** Dotted path, value as text, and value as number when it is a number. */
 export type Pair = [key: string, value: string, number: number | null];
-/** Pairs that filters read, and the text that search reads, which extra lacks. */
+/** Pairs that filters read, and the text that `search` reads. The digest of `extra` has no text. */
 export type KeptDigest = { pairs: readonly Pair[]; search?: string };
 /**
  * Terms of the indexed pairs. `keys` is the number of keys that the payload could add. `kept` is set
- * for payloads in R2: that of others is made again from their texts.
+ * only for payloads in R2: reads compute it from the text of any other payload.
  */
 export type PairDigest = { terms: number[]; keys: number; kept?: KeptDigest };
 export type ExtraDigest = PairDigest & { thread_id: string | null; usage: Usage | null };

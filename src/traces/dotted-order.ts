@@ -31,7 +31,7 @@ export function parseDottedOrder(text: string): Lineage | null {
   return { parent_run_ids: ids, trace_id: ids[0] ?? run_id, run_id, start_us };
 }
 
-/** Returns the day of the trace's root when that is in another partition. */
+/** @returns the day of the trace's root, `null` when it is the day of the run or unknown */
 export function rootDayOf(run: { dotted_order: string | null; start_us: number }): string | null {
   const { dotted_order, start_us } = run;
   if (dotted_order === null) return null;
@@ -51,7 +51,7 @@ const [MINUTE_S, HOUR_S, DAY_S] = [60, 3600, 86_400];
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"));
 let last = { day: Number.NaN, text: "" };
 
-/** Keeps the text of the last day: a date costs more than all the rest. */
+/** Keeps the text of the last day: formatting a date costs more than all the rest. */
 function textOfSecond(second: number): string {
   const day = Math.floor(second / DAY_S);
   if (day !== last.day) {

@@ -16,7 +16,7 @@ const exactly = JSON as unknown as ExactNumbers;
 
 /** Doubles hold each number of 15 digits. 16 characters may be 16 digits, or 15 and a point. */
 const LONG_NUMBER_CHARS = 16;
-/** Such numbers may be too large or too small for a double. */
+/** Exponent of three digits or more: the number may be too large or too small for a double. */
 const LONG_EXPONENT = /\d[eE][+-]?\d{3,}\s*(?:[,\]}]|$)/;
 const [POINT, ZERO, NINE] = [46, 48, 57];
 
@@ -54,7 +54,7 @@ function parseNumbers(text: string): unknown {
   });
 }
 
-/** Returns the texts of fields whose numbers a double cannot hold. */
+/** Returns the JSON of the fields, or nothing when `value` itself has all digits of their numbers. */
 export function exactTexts(
   { value, exact }: ExactJson,
   fields: readonly string[],

@@ -1,7 +1,10 @@
 import { sendAllOrLeave } from "../shared/work/queue.ts";
 import type { PartitionKey } from "./changes.ts";
 
-/** `sent_at` of the row when it was sent: another value makes it stale. Messages before the field lack it. */
+/**
+ * `sent_at` is the value of the project's row when the message was sent: when the row has another value, the
+ * message is stale. Messages of earlier versions lack the field.
+ */
 export type ProjectDeletionMessage = {
   type: "project_deletion";
   project_id: string;

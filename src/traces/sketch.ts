@@ -4,9 +4,10 @@ export type SketchData = { values: number[] } | { buckets: [index: number, n: nu
 const MAX_VALUES = 200;
 /** Relative width of a bucket: 1 %, so its middle is at most 0.5 % off. */
 const LOG_STEP = Math.log(1.01);
+/** Index of the bucket of zero, below that of each positive double. */
 const ZERO = -1_000_000;
 
-/** Mergeable distribution of numbers from zero on. Percentiles are exact for few values. */
+/** Mergeable distribution of numbers from zero on. Percentiles are exact up to `MAX_VALUES` values. */
 export class Sketch {
   #values: number[] = [];
   readonly #buckets = new Map<number, number>();

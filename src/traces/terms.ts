@@ -16,7 +16,7 @@ export function termOf(kind: TermKind, key: string, value: string): number {
   return firstTerm(kind, key) + fnv1a(value);
 }
 
-/** Returns the term of a pair, of which the index has the start of a long key and value. */
+/** Returns the term of a pair. The index has the first 250 characters of its key and of its value. */
 export function pairTerm(kind: PairSource, path: string, value: string): number {
   const end = Math.min(value.length, MAX_VALUE_CHARS);
   return firstTerm(kind, path.slice(0, MAX_VALUE_CHARS)) + fnv1a(value, undefined, end);
@@ -36,7 +36,7 @@ function firstTerm(kind: TermKind, key: string): number {
   return (fnv1a(key, fnv1a(kind)) >>> (VALUE_BITS - KEY_BITS)) * VALUES;
 }
 
-/** Terms that a run has besides its pairs and tags. */
+/** Returns a term that all runs of a trace have. */
 export function traceTerm(trace_id: string): number {
   return termOf("tag", "trace", trace_id);
 }

@@ -18,7 +18,8 @@ export const NO_USAGE: Usage = {
 };
 
 /**
- * Reads usage from outputs: `usage_metadata` annotations or in a message, or LangChain's `llmOutput`.
+ * Reads usage from outputs: `usage_metadata` of the outputs, of a message or of generations, then LangChain's
+ * `llmOutput`, then `usage`.
  */
 export function findUsage(outputs: unknown): Usage | null {
   if (!isRecord(outputs)) return null;

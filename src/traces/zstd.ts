@@ -11,8 +11,8 @@ const MAX_READ_BYTES = 4;
 const WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
 /**
- * Decompresses all frames of a stream. zstdDecompressSync stops after the first frame, and
- * workerd's rejects frames that fill its buffer exactly.
+ * Decompresses all frames of a stream. `zstdDecompressSync` stops after the first frame, and in workerd
+ * it rejects frames that fill its buffer exactly.
  */
 export async function* unpackZstd(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const engine = createZstdDecompress({ params: WINDOW });

@@ -2,6 +2,7 @@ import type { FeedbackLookup } from "../reads/feedback-lookup.ts";
 import { type FeedbackEntry, MAX_SHOWN_CHARS } from "../rows/rows.ts";
 import { addScores, type FeedbackTotals } from "./feedback-totals.ts";
 
+/** Number of returned keys, and of returned values of all keys together. */
 const MAX_KEYS = 200;
 const MAX_VALUES = 1000;
 /** Number of values in memory, to find the most frequent. */

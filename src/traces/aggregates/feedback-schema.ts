@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 export const FeedbackStats = z.record(
   z.string(),
   z.object({
-    n: z.number().int().describe("Number of scores and values"),
+    n: z.number().int().describe("Number of entries with the key"),
     avg: z
       .number()
       .nullable()

@@ -1,10 +1,12 @@
-/** Number of occurrences of a key, with its scores and values. */
+/** Totals of the feedback with one key. */
 export type FeedbackTotals = {
   key: string;
   n: number;
+  /** Number of entries with a score. */
   scores: number;
-  /** `null` beyond the range of a double, which JSON does not have. */
+  /** Sum of the scores, `null` beyond the range of a double, which JSON does not have. */
   sum: number | null;
+  /** Number of times each text was given. */
   values: Record<string, number>;
 };
 

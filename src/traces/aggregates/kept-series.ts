@@ -5,14 +5,14 @@ import { collectSeries, type SeriesCell, type SeriesQuery } from "./series.ts";
 const HOUR_US = 3_600_000_000;
 /** Partitions that change more often are summed at each query. */
 const QUIET_US = 60_000_000;
-/** Limit of a value is 2 MB. */
+/** A value of the key-value storage has at most 2 MB. */
 const MAX_CHARS = 1_000_000;
 
-/** Sums by hour as of a sequence. They have numbers only, so that no text outlives its run. */
+/** Sums by hour as of a sequence, in microseconds. They have numbers only, so that no text outlives its run. */
 type KeptSums = { seq: number; hours: SeriesCell[] };
 type Counts = { seq: number; min_start_us: number | null; max_start_us: number | null };
 
-/** Keeps the sums of a quiet partition by hour: a chart of days reads each again every few seconds. */
+/** Keeps the sums of a quiet partition by hour: a chart of several days requests them every few seconds. */
 export class KeptSeries {
   readonly #kv: DurableObjectStorage["kv"];
   readonly #counts: () => Counts;
