@@ -11,14 +11,14 @@ export type BodyCopy = { number: number; key: string; bytes: number };
 const ONLY_IN_R2 = "upload_id IS NULL AND restored_at IS NULL";
 
 /**
- * Bodies of segments that have a copy in R2. A row without a copy in the object has an empty body.
+ * Bodies of segments that have a copy in R2. A segment whose body is only in R2 has an empty `body`.
  * Reads are synchronous: one that needs such a body is repeated when its frames were fetched or the body was restored.
  */
 export class ColdBodies {
   readonly #sql: SqlStorage;
   /** Keys of the objects in R2 by the numbers of their segments. */
   #cold: Map<number, string> | null = null;
-  /** The piece of work that reads bodies, `null` outside of it. */
+  /** Attempt under way, `null` between attempts. */
   #attempt: ReadAttempt | null = null;
 
   constructor(sql: SqlStorage) {
@@ -82,8 +82,8 @@ export class ColdBodies {
     this.#attempt?.assertComplete();
   }
 
-  /** Segments whose body is in R2 or being uploaded. */
-  get withUpload(): Set<number> {
+  /** Numbers of the segments whose body is in R2 or being uploaded. */
+  get numbersWithObject(): Set<number> {
     const rows = this.#sql.exec<{ number: number }>("SELECT number FROM cold_bodies");
     return new Set(rows.toArray().map(({ number }) => number));
   }
@@ -150,7 +150,7 @@ export class ColdBodies {
     return found.toArray().length > 0;
   }
 
-  /** Returns the copies of bodies that are not in the object. */
+  /** Returns the objects in R2 of those segments whose body is only there. */
   copiesOf(numbers: number[]): BodyCopy[] {
     return this.#sql
       .exec<BodyCopy>(
@@ -161,7 +161,10 @@ export class ColdBodies {
       .toArray();
   }
 
-  /** @param body `null` when R2 has no object: the segment must have changed */
+  /**
+   * Restores a body, unless its segment has changed since `copy` was read.
+   * @param body `null` when R2 has no object, which is an error unless the segment has changed
+   */
   restore({ number, key, bytes }: BodyCopy, body: ArrayBuffer | null): void {
     if (!this.copiesOf([number]).some((copy) => copy.key === key)) return;
     if (body?.byteLength !== bytes)
@@ -171,7 +174,7 @@ export class ColdBodies {
     this.#cold = null;
   }
 
-  /** Drops restored bodies from the object again: their copies have not changed. */
+  /** Drops bodies that were restored until a time in milliseconds: their copies have not changed. */
   dropRestored(until: number): void {
     const restored = "SELECT number FROM cold_bodies WHERE restored_at <= ?";
     this.#sql.exec(`UPDATE segments SET body = x'' WHERE number IN (${restored})`, until);
@@ -200,6 +203,7 @@ export class ColdBodies {
     this.#forget("upload_id IS NOT NULL");
   }
 
+  /** The leftovers of kind `sealed` are files of exports and copies of bodies: objects whose upload may be open. */
   #forget(where: string): void {
     this.#sql.exec(
       `INSERT OR IGNORE INTO leftovers (kind, id)

@@ -1,6 +1,6 @@
 import type { FrameEntry } from "../segments/codec/frames.ts";
 
-/** Packed frames in the memory of an isolate. Bodies of the further ones are restored. */
+/** Maximum bytes of packed frames in the memory of an isolate. Beyond, a read restores whole bodies. */
 export const MAX_FETCHED_BYTES = 4 * 1024 * 1024;
 
 /** Packed frames that were fetched from R2 for one piece of work. */
@@ -10,7 +10,7 @@ export class FetchedFrames {
   readonly #packed = new Map<string, Uint8Array>();
   #bytes = 0;
 
-  /** Returns whether the isolate has room for more bytes, and holds them until the release. */
+  /** Reserves bytes until the release. @returns false when the isolate has no room for them */
   reserve(bytes: number): boolean {
     if (FetchedFrames.#reserved + bytes > MAX_FETCHED_BYTES) return false;
     FetchedFrames.#reserved += bytes;

@@ -104,8 +104,10 @@ export class SegmentWriter {
       return true;
     }
     const dead = loaded.of(SEGMENTS).filter((one) => isWasteful([one]));
-    const { withUpload } = cold;
-    const wasteful = dead.filter(({ live, number }) => live === 0 || !withUpload.has(number));
+    const { numbersWithObject } = cold;
+    const wasteful = dead.filter(
+      ({ live, number }) => live === 0 || !numbersWithObject.has(number),
+    );
     if (wasteful.length === 0 || !hasDeadBytes(this.#sized(SEGMENTS, wasteful))) return false;
     this.#merge(firstStep(wasteful), counts);
     return true;
@@ -113,9 +115,9 @@ export class SegmentWriter {
 
   /** Returns adjacent segments with small bodies that fit one segment. */
   #nextGroup(until: number): RunSegment[] {
-    const { withUpload } = this.#store.cold;
+    const { numbersWithObject } = this.#store.cold;
     const isHot = ({ table, number }: RunSegment) =>
-      table === SEGMENTS && number <= until && !withUpload.has(number);
+      table === SEGMENTS && number <= until && !numbersWithObject.has(number);
     const sizes = this.#table.bodyBytes(SEGMENTS);
     return groupOfSmallBodies(sized(this.#store.all.filter(isHot), sizes));
   }
