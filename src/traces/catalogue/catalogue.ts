@@ -9,6 +9,7 @@ import { partitions, projects } from "./table.ts";
 /**
  * Returns the partitions that can contain each run: those of its locations, or of all projects on
  * the day in its id.
+ * @param known locations of the ids, which are read when they are omitted
  */
 export async function findPartitions(
   ctx: Context,

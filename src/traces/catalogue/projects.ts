@@ -29,6 +29,7 @@ const cache = new TtlCache<string>(CACHE_MS, MAX_CACHED);
 const settings = new TtlCache<ProjectSettings>(CACHE_MS, MAX_CACHED);
 const DEFAULT_PROJECT = "default";
 
+/** Condition on the row of a project. */
 export function isOwnProject(ctx: Context) {
   return and(inWorkspace(ctx, projects), isNull(projects.deleted_at));
 }
@@ -161,7 +162,7 @@ export async function idOfName(
   return row?.id ?? null;
 }
 
-/** Counts over all partitions of a project. */
+/** Columns of a project that are computed from all of its partitions. */
 export const COUNTS = {
   last_start_us: sql<number | null>`(select max(max_start_us) from partitions
     where partitions.project_id = ${projects.id})`,

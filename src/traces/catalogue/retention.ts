@@ -16,7 +16,7 @@ const NUMBER = /^\d{1,5}$/;
 /** No partition has an earlier day. */
 const NEVER = "";
 
-/** An empty variable is not set. */
+/** Treats an empty variable like one that is not set. */
 function settingsOf(env: Settings): typeof DEFAULTS {
   return {
     DEFAULT_TRACE_TIER: env.DEFAULT_TRACE_TIER || DEFAULTS.DEFAULT_TRACE_TIER,

@@ -2,7 +2,7 @@ import { fnv1a } from "../../shared/fnv.ts";
 import type { RunChange } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 
-/** Part of the traces that is stored, from 0 to 1, of those that begin from a time on. */
+/** `rate` is the fraction (0 to 1) that is stored of the traces which begin at `since_us` or later. */
 export type Sampling = { rate: number; since_us: number };
 
 const HASHES = 2 ** 32;
@@ -20,7 +20,7 @@ export function isSampled(
   return (begun_us !== null && begun_us < since_us) || mixed(fnv1a(trace_id)) / HASHES < rate;
 }
 
-/** The start of the trace, as far as the run has it. */
+/** Returns the start of the trace, or that of the run when the run has no dotted order. */
 function beginOf({ dotted_order, start_us }: RunChange["columns"]): number | null {
   const root =
     dotted_order === undefined ? null : parseDottedOrder(dotted_order.split(".", 1)[0] ?? "");

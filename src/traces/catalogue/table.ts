@@ -18,8 +18,8 @@ export type Redactions = {
 };
 
 /**
- * Containers of trace runs; `session_id` on the wire. A deleted project keeps its row until its
- * data is deleted.
+ * Projects of trace runs. The id of a project is `session_id` on the wire. A deleted project keeps its row until
+ * its data is deleted.
  */
 export const projects = sqliteTable(
   "projects",
@@ -34,7 +34,7 @@ export const projects = sqliteTable(
     default_dataset_id: text(),
     reference_dataset_id: text(),
     trace_tier: text().$type<"longlived" | "shortlived">(),
-    /** Part of the new traces that is stored, of those that begin from `sampled_since` on. `null`: all. */
+    /** Fraction that is stored of the traces which begin at `sampled_since` or later. `null`: all. */
     sampling_rate: real(),
     sampled_since: text(),
     /** Texts that new runs do not keep. */
@@ -92,7 +92,7 @@ export const partitions = sqliteTable(
     expired_seq: integer(),
     /** Time of the last expiry message. */
     expiry_sent_at: text(),
-    /** Set when all runs have expired: new runs are written to the next slot. */
+    /** Set when all runs have expired or the project is deleted: new runs go to the next generation. */
     closed_at: text(),
   },
   (table) => [
