@@ -15,7 +15,7 @@ import type { ExpiringTraces } from "../reads/tiers.ts";
 
 type PartitionRow = typeof partitions.$inferSelect;
 
-/** Returns the condition by which the traces of a partition expire later. */
+/** Returns the condition on partitions that must not expire yet: an export reads them. */
 export type InUse = (
   partition: Pick<typeof partitions, "workspace_id" | "project_id" | "day">,
   now: Date,
@@ -27,11 +27,11 @@ const BATCH = 100;
 const RESEND_AFTER_MS = 2 * SLOT_CACHE_MS;
 /** Calls of one step. Each deletes up to 10,000 runs. */
 const CALLS = 10;
-/** Well below the 10,000 subrequests of an invocation: each partition takes a few. */
+/** Other partitions that a step reads, with up to two calls each. Bounds the subrequests of the step. */
 const MAX_PARTITIONS = 400;
 const AT_ONCE = 8;
 
-/** Sends a message for each partition with expired traces. One statement when there is none. */
+/** Sends messages for up to `BATCH` partitions with expired traces. One statement when there is none. */
 export async function sweepExpiredTraces(env: Env, now: Date, isInUse: InUse): Promise<void> {
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
   const isWaiting = or(isNull(partitions.expiry_sent_at), lte(partitions.expiry_sent_at, before));
@@ -88,6 +88,7 @@ export async function consumeTraceExpiry(
   if (expired.is_empty) return closePartition(env, row, { ...expired, now });
   if (expired.runs > 0) return sendTraceExpiries(env, [partition]);
   const { seq } = expired;
+  // Opens a closed partition again: a late run has arrived in it.
   await database(env)
     .update(partitions)
     .set({ expired_seq: seq, closed_at: null })

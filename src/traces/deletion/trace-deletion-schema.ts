@@ -3,7 +3,8 @@ import { namedObject, textField } from "../../shared/schema.ts";
 import { MAX_VALUE_CHARS } from "../limits.ts";
 
 const MAX_TRACES = 1000;
-const MAX_PAIRS = 100;
+/** Values of one key of metadata. */
+const MAX_VALUES = 100;
 
 const Id = z.guid("must be a UUID").toLowerCase();
 const Ids = z.array(Id).min(1).max(MAX_TRACES);
@@ -12,7 +13,7 @@ const Value = Text.refine(
   (text) => text.length < MAX_VALUE_CHARS,
   `must have fewer than ${MAX_VALUE_CHARS} characters`,
 );
-const Values = z.union([Value.transform((value) => [value]), z.array(Value).max(MAX_PAIRS)]);
+const Values = z.union([Value.transform((value) => [value]), z.array(Value).max(MAX_VALUES)]);
 
 export const DeleteTracesRequest = z
   .object({
@@ -38,6 +39,6 @@ export const DeleteTracesRequest = z
 export type DeleteTracesRequest = z.infer<typeof DeleteTracesRequest>;
 
 export const DeletedTraces = namedObject("DeletedTraces", {
-  message: textField("Confirmation", "Traces deleted"),
+  message: textField("Confirmation", "12 runs deleted."),
 });
 export type DeletedTraces = z.infer<typeof DeletedTraces>;

@@ -17,9 +17,9 @@ import { assertTraceRate } from "../rates.ts";
 import { MAX_FOUND, type MetadataPair } from "../reads/reads.ts";
 import type { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema.ts";
 
-/** Limit of Workers: 10,000 subrequests, of which each takes up to three. */
+/** Limit of Workers: 10,000 subrequests. A partition takes three: to find traces, to delete them, and to find none left. */
 const MAX_PARTITIONS = 3000;
-/** A busy day has several. */
+/** Rows of the catalogue that are read. A busy day has several, of which few may have the traces. */
 const MAX_ROWS = 30_000;
 const AT_ONCE = 25;
 /** Ids of one call: they are in memory once for each call under way. */
@@ -27,7 +27,8 @@ const SENT_IDS = 5000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Deletes the runs before it returns; objects in R2 and catalogue rows follow in the background.
+ * Deletes the runs and their share links before it returns. Alarms of the partitions delete the rest (objects in R2,
+ * locations, feedback tokens) and update the counts in the catalogue.
  */
 export async function deleteTraces(
   ctx: Context,

@@ -79,7 +79,7 @@ function ofAnd(filters: Filter[]): TermRange[][] {
   return [...others.flatMap(toTerms), ...[...groups.values()].flatMap(ofPairs)];
 }
 
-/** Unites one list of each alternative. */
+/** Unites the shortest list of each alternative. */
 function ofOr(filters: Filter[]): TermRange[][] {
   const lists = filters.map((filter) => toTerms(filter).sort((a, b) => a.length - b.length)[0]);
   const terms = lists.flatMap((list) => list ?? []);
@@ -124,7 +124,7 @@ function findTexts(tests: PairTest[], part: PairTest["part"]): string[] | null {
   return null;
 }
 
-/** Returns the texts that satisfy the condition. A number is stored with its text. */
+/** @returns the texts that satisfy the condition, `null` for other conditions. A number is stored with its text */
 function wantedTexts(condition: Condition): string[] | null {
   if (condition.op === "in") return condition.operands.map(String);
   return condition.op === "eq" ? [String(condition.operand)] : null;

@@ -4,7 +4,7 @@ import type { Condition, Operand } from "../filter/tree.ts";
 export type Scalar = string | number | null;
 export type ScalarTest = (value: Scalar) => boolean;
 
-/** Returns a test of one value. Only eq, neq and null accept `null`. */
+/** Returns a test of one value. Only `neq` and `null` accept `null`. */
 export function toScalarTest(condition: Condition): ScalarTest {
   switch (condition.op) {
     case "eq":

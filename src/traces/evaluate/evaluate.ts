@@ -5,7 +5,7 @@ import type { Usage } from "../usage.ts";
 import { compare, ORDERS, type Scalar, toScalarTest } from "./condition-test.ts";
 import { type FeedbackOf, type PairMember, PairTests, toPairMember } from "./pair-tests.ts";
 
-/** Project that a filter runs in, and what runs do not hold themselves. */
+/** Project that a filter runs in, and data that a run does not have itself. */
 export type FilterScope = {
   session_id: string;
   /** Usage of a run: its own, else of the model calls below it. */
@@ -13,7 +13,7 @@ export type FilterScope = {
   feedbackOf: FeedbackOf;
 };
 
-/** Returns a test for each run. It is true or false, so that `not` is the exact complement. */
+/** Returns a test of a run. Unlike SQL it has no third result for `null`, so `not` is the exact complement. */
 export function toRunTest(filter: Filter, scope: FilterScope): RunTest {
   return new Evaluator(scope).test(filter);
 }
@@ -103,7 +103,7 @@ function toCursorTest({ op, start_us, id }: Extract<Filter, { kind: "cursor" }>)
 
 /** Characters that a text and its JSON have alike: printable ASCII without quotes and slashes. */
 const PLAIN = /^[!#-.0-[\]-~]+$/;
-/** JSON may have a number in another notation than its text. */
+/** JSON may have a number in another notation than its text, and 1e999 where its text is Infinity. */
 const OF_NUMBER = /^[0-9.e+-]+$/;
 
 function toWordsTest(words: string[]): RunTest {
