@@ -92,7 +92,7 @@ export type Feedback = z.infer<typeof Feedback>;
 const Ids = z.union([Id.transform((id) => [id]), z.array(Id).max(100)]);
 const Words = z.union([z.string().transform((word) => [word]), z.array(z.string()).max(100)]);
 
-/** Normalized like the column, so that texts compare. */
+/** Time in the format of the column, which compares times as texts. */
 const Moment = z.iso
   .datetime({ offset: true, local: true })
   .transform((text) =>

@@ -26,8 +26,9 @@ import {
   type FeedbackUpdateRequest,
 } from "./feedback-schema.ts";
 
-/** A row has up to 200,000 characters, and a message 32 MiB. */
 const AT_ONCE = 20;
+/** A row has up to 200,000 characters, and a message 32 MiB. */
+const ROWS_PER_CALL = 20;
 
 export async function createFeedback(
   ctx: Context,
@@ -173,7 +174,9 @@ export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<
     .flat()
     .sort((a, b) => compareTexts(b.created_at, a.created_at) || compareTexts(a.id, b.id))
     .slice(offset, offset + limit);
-  const rows = await Promise.all(chunks(page, AT_ONCE).map((some) => readFeedback(ctx, some)));
+  const rows = await Promise.all(
+    chunks(page, ROWS_PER_CALL).map((some) => readFeedback(ctx, some)),
+  );
   return rows.flat();
 }
 

@@ -34,7 +34,8 @@ feedbackTokenRoutes.openapi(create, async (c) => {
 
 const list = operation("get", path, "listFeedbackTokens", {
   summary: "List presigned feedback URLs",
-  description: "Those of an encryption key that was removed work, and are not listed.",
+  description:
+    "URLs that were created with a removed encryption key still work, but are not listed.",
   request: { query: FeedbackTokensQuery },
   responses: { 200: json(z.array(FeedbackToken), "URLs of the run that have not expired") },
 });

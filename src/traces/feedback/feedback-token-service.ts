@@ -16,7 +16,8 @@ import {
 } from "./feedback-token-schema.ts";
 
 const PURPOSE = "feedback-token";
-const EXPIRED = 100;
+/** Expired tokens that one request deletes. */
+const MAX_EXPIRED = 100;
 
 /** Feedback that a token accepts. */
 export type FeedbackGrant = {
@@ -26,7 +27,7 @@ export type FeedbackGrant = {
   feedback_id: string;
 };
 
-/** Deletes some expired tokens of any workspace first: no other job does. */
+/** Deletes some expired tokens of any workspace too: no job deletes them. */
 export async function createFeedbackTokens(
   ctx: Context,
   requests: FeedbackTokenRequest[],
@@ -48,7 +49,7 @@ export async function createFeedbackTokens(
     .select({ id: sql`rowid` })
     .from(feedback_tokens)
     .where(lte(feedback_tokens.expires_at, now))
-    .limit(EXPIRED);
+    .limit(MAX_EXPIRED);
   await ctx.db.batch([
     ctx.db.delete(feedback_tokens).where(sql`rowid in ${expired}`),
     ...made.map(({ row }) => ctx.db.insert(feedback_tokens).values(row)),

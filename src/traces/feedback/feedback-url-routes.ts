@@ -4,7 +4,7 @@ import { body, ErrorDetail, json, operationWithTag, textField } from "../../shar
 import { FeedbackInput, FeedbackInputQuery } from "./feedback-schema.ts";
 import { submitFeedback } from "./feedback-url-service.ts";
 
-/** Routes without authentication: the signature in the URL is the credential. */
+/** Routes without authentication: the token in the URL is the credential. */
 export const feedbackUrlRoutes = router();
 
 const path = "/api/v1/feedback/tokens/{token}";
@@ -14,7 +14,7 @@ const security: [] = [];
 const responses = {
   200: json(
     z.object({
-      message: textField("Confirmation", "Feedback saved"),
+      message: textField("Confirmation", "Thank you."),
     }),
     "Saved. Repeated feedback replaces the earlier one",
   ),
@@ -24,7 +24,8 @@ const responses = {
 
 const giveByLink = operation("get", path, "giveFeedbackByLink", {
   summary: "Create feedback by link",
-  description: "For links in emails and messages. The URL comes from the stream of a run.",
+  description:
+    "For links in emails and messages. The URL comes from the stream of a run or from `POST /api/v1/feedback/tokens`.",
   security,
   request: { params, query: FeedbackInputQuery },
   responses,
@@ -35,7 +36,8 @@ feedbackUrlRoutes.openapi(giveByLink, async (c) =>
 
 const give = operation("post", path, "giveFeedback", {
   summary: "Create feedback at a presigned URL",
-  description: "Needs no API key: the URL, from the stream of a run, is the credential.",
+  description:
+    "Needs no API key: the URL, from the stream of a run or from `POST /api/v1/feedback/tokens`, is the credential.",
   security,
   request: { params, body: body(FeedbackInput) },
   responses,
