@@ -143,7 +143,7 @@ function checkCursor({ name, field_name, value }: FieldTest): Filter {
   );
 }
 
-/** English stop words, and words that occur in every JSON text. */
+/** English stop words, and the literals of JSON. */
 const STOP_WORDS = new Set(
   `i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she
   her hers herself it its itself they them their theirs themselves what which who whom this that

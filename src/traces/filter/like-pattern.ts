@@ -3,7 +3,10 @@ import type { LikePattern } from "./tree.ts";
 /** Bounds the time to match a pattern with several wildcards. */
 const MAX_LIKE_BYTES = 48;
 
-/** Returns `null` for a long pattern with more wildcards than a search for one text between two others. */
+/**
+ * Splits a pattern of more than `MAX_LIKE_BYTES` at its % signs.
+ * @returns `null` for such a pattern with a _, or with more than one text between its first and its last %
+ */
 export function readLikePattern(text: string): LikePattern | null {
   if (new TextEncoder().encode(text).length <= MAX_LIKE_BYTES) return { kind: "short", text };
   const pieces = splitPattern(text);
@@ -56,7 +59,7 @@ function toSteps(text: string): Step[] | null {
   return steps;
 }
 
-/** Returns to the last ANY only: an earlier one could not match more. */
+/** Backtracks to the last ANY only: an earlier one could not match more. */
 function matches(text: string, steps: Step[]): boolean {
   let [at, next, retry, retryAt] = [0, 0, -1, 0];
   while (at < text.length) {

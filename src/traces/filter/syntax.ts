@@ -1,6 +1,6 @@
 import { FilterProblem, type FilterToken, tokenize } from "./tokens.ts";
 
-/** Bounds the stack of what reads and evaluates a filter. */
+/** Bounds the recursion of the parser, the checks and the evaluation. */
 const MAX_FILTER_LEVELS = 64;
 
 export type FilterCall = { kind: "call"; name: string; args: FilterNode[]; offset: number };

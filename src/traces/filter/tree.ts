@@ -35,6 +35,7 @@ export type PairKind = StoredKind | "feedback";
 export type PairPart = "key" | "value" | "score" | "source";
 
 export type PairTest = { kind: "pair"; of: PairKind; part: PairPart; condition: Condition };
+/** Pair that an object must contain. `number` is the value when that is a number. */
 export type Leaf = { key: string; value: string; number: number | null };
 
 export type Filter =
@@ -45,6 +46,7 @@ export type Filter =
   | PairTest
   | { kind: "contains"; of: PairKind; leaves: Leaf[] }
   | { kind: "key"; of: PairKind; key: string }
+  /** `is`: whether the project must be one of the ids, or must not. */
   | { kind: "project"; ids: string[]; is: boolean }
   | { kind: "cursor"; op: Comparator; start_us: number; id: string | null }
   | { kind: "words"; words: string[] };
