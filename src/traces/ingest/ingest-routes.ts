@@ -37,7 +37,7 @@ const batch = operation("post", "/api/v1/runs/batch", "ingestRunsBatch", {
   summary: "Create and update trace runs",
   description: "Posts and patches in one request, in any order.",
   request: { body: BATCH_BODY },
-  responses,
+  responses: answers,
 });
 ingestRoutes.openapi(batch, async (c) => c.json(await ingestBatch(c.var.ctx, c.req.raw), 202));
 

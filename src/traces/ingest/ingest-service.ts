@@ -53,7 +53,7 @@ export async function ingestBatch(ctx: Context, request: Request): Promise<Messa
     await ingest(ctx, batch.runs);
     assertStored(batch);
   }).catch((error: unknown) => {
-    throw asUnstored(error);
+    throw withoutNotFound(error);
   });
   return { message: "Runs batch ingested" };
 }
@@ -87,7 +87,7 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
     await ingest(ctx, [...runs, ...attachedOnly(read.runs, files)], files);
     assertStored({ runs, issues: [...issues, ...(await createFeedbackBatch(ctx, feedback))] });
   }).catch((error: unknown) => {
-    throw asUnstored(error);
+    throw withoutNotFound(error);
   });
   return { message: "Runs batch ingested" };
 }
@@ -106,13 +106,13 @@ async function inKnownProjects(ctx: Context, { runs, issues }: RunBatch): Promis
   return { runs: runs.filter(isKnown), issues: [...issues, ...others] };
 }
 
-/** Clients take a 404 for a server without this path, and send no attachments from then on. */
-function asUnstored(error: unknown): unknown {
+/** Turns a 404 into a 422: clients take a 404 for a server without this path, and send no attachments from then on. */
+function withoutNotFound(error: unknown): unknown {
   const { code, message } = AppError.from(error);
   return code === "not_found" ? invalid(["body"], message) : error;
 }
 
-/** Trace of a run of this service: JSON, with long payloads as separate texts. */
+/** Trace run of an agent that runs here: JSON, with long payloads as separate texts. */
 export type InternalTrace = {
   kind: ChangeKind;
   data: string;
@@ -120,8 +120,8 @@ export type InternalTrace = {
 };
 
 /**
- * Prefers the project that a run names. Drops runs that ingestion rejects: a retry would fail
- * again.
+ * Stores a run in the project of its `session_name`, else in the given one. Drops runs that ingestion rejects: a retry
+ * would fail again.
  * @returns the roots that have ended, by their ids
  */
 export async function ingestInternal<T extends InternalTrace>(

@@ -75,7 +75,10 @@ function toPart(segment: Buffer): MultipartPart {
   const start = segment.indexOf("\r\n");
   const end = segment.indexOf("\r\n\r\n", Math.max(start, 0));
   if (start < 0 || end < 0 || end > MAX_HEADER_BYTES) {
-    throw invalid(["body"], "the headers of a part must end with an empty line");
+    throw invalid(
+      ["body"],
+      `the headers of a part must end with an empty line, and have at most ${MAX_HEADER_BYTES} bytes`,
+    );
   }
   const headers = readHeaders(segment.toString("utf8", start + 2, Math.max(end, start + 2)));
   const name = parameterOf(headers.get("content-disposition") ?? "", "name")?.replaceAll(
@@ -102,7 +105,7 @@ function readHeaders(text: string): Map<string, string> {
   return headers;
 }
 
-/** Drops the length that SDKs append. The rows of runs have the types of their attachments. */
+/** Drops the length that SDKs append. The type is stored in the row of the run, so it is cut. */
 function typeOf(value: string | undefined): string {
   const parts = (value ?? "application/octet-stream").split(";");
   const type = parts.filter((part) => !/^\s*length\s*=/i.test(part)).join(";");

@@ -20,7 +20,7 @@ export const TracingInfo = Info.extend({
         .int()
         .describe("Number of empty reads at which SDKs stop a thread"),
       size_limit: z.number().int().describe("Maximum number of runs in a batch"),
-      size_limit_bytes: z.number().int().describe("Maximum size of a batch"),
+      size_limit_bytes: z.number().int().describe("Maximum size of a batch in bytes"),
     })
     .describe("How SDKs send runs in batches"),
   instance_flags: z
