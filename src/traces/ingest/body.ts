@@ -19,14 +19,17 @@ import { MAX_BODY_BYTES } from "../limits.ts";
 import { assertTraceRate } from "../rates.ts";
 import { unpackZstd } from "../zstd.ts";
 
-/** Tests what clients send. The traces of agents here are stored: a quota refuses their runs before. */
+/**
+ * Checks a request of a client. Traces of agents that run here are stored without this check: a quota refuses the runs
+ * of the agents instead.
+ */
 export async function assertMayIngest(ctx: Context): Promise<void> {
   assertMay(ctx, "write");
   assertTraceRate(ctx, "ingest");
   await assertQuota(ctx, INGESTION_METERS);
 }
 
-/** Calls `work` with the decoded body. The isolate admits its bytes, until the work ends. */
+/** Calls `work` with the decoded body. Its bytes count against the memory budget of the isolate until the work ends. */
 export function withBody<T>(
   { caller }: Pick<Context, "caller">,
   request: Request,

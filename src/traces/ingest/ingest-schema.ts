@@ -51,13 +51,13 @@ function truncatedText(max_chars: number) {
   return z.string().transform((text) => cutText(text, max_chars));
 }
 
-/** Answers have integers that a double holds exactly. */
+/** @returns `null` for an integer that a double cannot hold exactly: answers have none */
 function toInteger(value: number): number | null {
   const whole = Math.trunc(value);
   return Number.isSafeInteger(whole) ? whole : null;
 }
 
-/** Fields that place a run. */
+/** Fields that place a run in its trace and project. */
 export const RunPlacement = z.object({
   id: Id.nullish(),
   trace_id: Id.nullish(),
@@ -133,7 +133,7 @@ const run = {
 
 const runs = { type: "array", items: run } as const;
 
-/** OpenAPI only: `body.ts` parses these bodies, which may be compressed. */
+/** OpenAPI only: handlers parse these bodies by `body.ts`, because they may be compressed. */
 export const RUN_BODY = { content: { "application/json": { schema: run } }, required: true };
 export const BATCH_BODY = {
   content: {

@@ -1,6 +1,6 @@
 export const OTLP_PATH = "/api/v1/otel/v1/traces";
 
-/** Returns whether a request ingests runs, whose bodies have any size and encoding. */
+/** Returns whether a request ingests runs: `body.ts` limits and decodes its body, and its errors are `IngestError`. */
 export function isIngestion(method: string, path: string): boolean {
   if (method === "PATCH") return /^\/api\/v1\/runs\/[^/]+$/.test(path);
   return method === "POST" && /^\/api\/v1\/runs(\/batch|\/multipart)?$/.test(path);

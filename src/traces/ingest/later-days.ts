@@ -36,10 +36,10 @@ async function linkDay(ctx: Context, home: Home, parents: FarParent[]): Promise<
   for (let generation = 0; generation <= day.open; generation++) {
     const bySlot = Map.groupBy(known, ({ trace_id }) => slotOf(trace_id, generation));
     for (const [slot, some] of bySlot) {
-      // An expired slot is known for a while after its object is deleted.
       const isOld = generation < day.open;
       if (isOld && !day.known.has(slot)) continue;
       const partition = { ...home, slot: await addSlot(ctx, home, slot) };
+      // The cache still knows an expired slot whose object is deleted: `isOld` creates none again.
       const placed = await tracePartition(ctx.env, partition).linkSpans(partition, some, isOld);
       known = [...new Map([...known, ...placed].map((run) => [run.id, run])).values()];
     }

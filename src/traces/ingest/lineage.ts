@@ -5,7 +5,7 @@ import type { IncomingRun, RunChange } from "../changes.ts";
 import { parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
 import { tracePartition } from "../object/stub.ts";
 
-/** Completes the lineage of a run posted alone from its parent. */
+/** Adds trace, dotted order and project to a child run that was posted alone, from its stored parent. */
 export async function completeLineage(ctx: Context, run: IncomingRun): Promise<IncomingRun> {
   const { parent_run_id, dotted_order } = run.columns;
   if (dotted_order !== undefined || parent_run_id === undefined) return run;
@@ -36,7 +36,7 @@ async function findParent(ctx: Context, id: string) {
   return null;
 }
 
-/** @returns `null` for a patch that names neither its trace nor its place in it */
+/** @returns `null` when the run names neither its trace nor its place in it, and is not the POST of a root */
 export function traceOf({ id, kind, columns }: Pick<RunChange, "id" | "kind" | "columns">) {
   const { trace_id, dotted_order, parent_run_id } = columns;
   if (trace_id !== undefined) return trace_id;

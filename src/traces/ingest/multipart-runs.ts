@@ -21,12 +21,12 @@ type Draft = {
   texts: Record<string, string>;
 };
 
-/** Body of which parts are still to come. */
+/** Content of the parts that were read so far. */
 type Reading = Bundle & { drafts: Map<string, Draft>; containers: ContainerBudget };
 
-/** Attachments are objects in R2: a request writes each with one call. */
+/** Each attachment is an object in R2, which is one subrequest. */
 const MAX_FILES = 1000;
-/** Feedback of a run on another day is written by another call. */
+/** Feedback of runs of different days takes a subrequest for each day. */
 const MAX_FEEDBACK = 1000;
 const RUN_PART = /^(post|patch)\.([^.]+)(?:\.(inputs|outputs|events|extra|error|serialized))?$/;
 const ATTACHMENT_PART = /^attachment\.([^.]+)\.([^.]+)$/;
@@ -65,7 +65,7 @@ export function tooMany(): AppError {
   return new AppError("too_large", text);
 }
 
-/** A run is refused whole where one of its parts is. */
+/** Returns the id of the run that a part of it names, else `""`. A run with a refused part is refused whole. */
 function runOf({ name }: MultipartPart): string {
   return RUN_PART.exec(name)?.[2]?.toLowerCase() ?? "";
 }
@@ -120,6 +120,7 @@ function addRunPart(
   const { value, exact, text } = jsonOf(part, containers);
   if (field === undefined) {
     if (!isRecord(value)) throw invalid(["body", part.name], "must be a JSON object");
+    // A field with its own part comes from that, in any order of the parts.
     draft.main = { ...value, ...draft.main };
     draft.texts = { ...exactTexts({ value, exact }, PAYLOADS), ...draft.texts };
   } else if (value !== null) {

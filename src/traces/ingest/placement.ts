@@ -18,7 +18,7 @@ export type PlacedRun = {
   is_stored: boolean;
 };
 
-/** Finds the home of each run. A known run keeps its home. */
+/** Finds the home of each run. A stored run keeps its home, unless it names another project. */
 export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<PlacedRun[]> {
   const projectByTrace = projectsByTrace(runs);
   const days = startDaysById(runs);
@@ -91,6 +91,7 @@ function locatedId({ id, span_ids }: IncomingRun): string {
   return span_ids === undefined ? id : (sharedId(id) ?? id);
 }
 
+/** Returns homes by id: the only location of a run, else the partition that has the run. */
 export async function findHomes(
   ctx: Context,
   runs: { id: string }[],
@@ -142,6 +143,7 @@ function projectsByTrace(runs: IncomingRun[]): Map<string, string> {
   return projects;
 }
 
+/** Whether a lookup is needless. A POST without a project goes to that of its trace or to the default project. */
 function isProjectKnown(run: IncomingRun, projectByTrace: Map<string, string>): boolean {
   return namesProject(run) || projectByTrace.has(run.columns.trace_id ?? "") || run.kind === "post";
 }
@@ -156,7 +158,7 @@ function isDayInId({ id }: IncomingRun, days: Map<string, string>): boolean {
   return day !== null && day === days.get(id);
 }
 
-/** Prefers the day of the start time to the day in the id: a patch may be late. */
+/** Prefers the day of the start time to the day in the id, which may be created on another day. */
 function dayOfRun({ id }: IncomingRun, days: Map<string, string>): string | null {
   return days.get(id) ?? dayOfId(id);
 }

@@ -29,7 +29,10 @@ const MAX_CACHED = 100;
 
 const compiled = new Map<string, Redact>();
 
-/** Replaces e-mail addresses, keys and matches of custom patterns in all texts of a run before it is stored. */
+/**
+ * Replaces e-mail addresses, keys and matches of custom patterns in all texts of a run before it is stored. Attachments
+ * stay as they are.
+ */
 export async function redactRun(run: IncomingRun, redactions: Redactions): Promise<IncomingRun> {
   const redact = redactorOf(redactions);
   const { name, error } = run.columns;
@@ -59,7 +62,7 @@ async function redactPayloads(payloads: Payloads, redact: Redact): Promise<Paylo
   return changed;
 }
 
-/** Search terms and previews must not contain redacted text. */
+/** Computes the digest again: its terms must not come from text that was redacted. */
 function rebuildDigest(before: IncomingRun["digest"], payloads: Payloads): IncomingRun["digest"] {
   const budget = fullKeyBudget();
   const [extra, inputs, outputs] = (["extra", "inputs", "outputs"] as const).map((name) => {

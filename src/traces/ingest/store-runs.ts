@@ -22,7 +22,7 @@ export async function ingest(
   runs: IncomingRun[],
   files: AttachedFile[] = [],
 ): Promise<void> {
-  const placed = await admitted(ctx, await placeRuns(ctx, runs));
+  const placed = await sampleAndRedact(ctx, await placeRuns(ctx, runs));
   await saveLocations(
     ctx.env,
     ctx.caller.workspace_id,
@@ -42,23 +42,23 @@ export async function ingest(
   countUsage(ctx.caller.workspace_id, "ingestion", { ingested_spans });
 }
 
-/** Leaves out the runs of traces that their projects do not store, and of the others what they do not keep. */
-async function admitted(ctx: Context, placed: PlacedRun[]): Promise<PlacedRun[]> {
+/** Drops the runs of traces that the sampling of their projects leaves out, and redacts the others. */
+async function sampleAndRedact(ctx: Context, placed: PlacedRun[]): Promise<PlacedRun[]> {
   const ids = new Set(placed.map(({ home }) => home.project_id));
   const read = [...ids].map(async (id) => [id, await settingsOfProject(ctx, id)] as const);
   const settings = new Map(await Promise.all(read));
   const kept: PlacedRun[] = [];
   for (const each of placed) {
     const { sampling = null, redactions = null } = settings.get(each.home.project_id) ?? {};
-    if (sampling !== null && !isAdmitted(each, sampling)) continue;
+    if (sampling !== null && !isKept(each, sampling)) continue;
     const { run } = each;
     kept.push(redactions === null ? each : { ...each, run: await redactRun(run, redactions) });
   }
   return kept;
 }
 
-/** A change need not name its trace: what is stored of the trace shows that it is sampled. */
-function isAdmitted({ run, is_stored }: PlacedRun, sampling: Sampling): boolean {
+/** A change need not name its trace: its run is stored, so the trace was sampled. */
+function isKept({ run, is_stored }: PlacedRun, sampling: Sampling): boolean {
   const trace_id = traceOf(run);
   if (trace_id === null && is_stored) return true;
   return isSampled(sampling, trace_id ?? run.id, run.columns);

@@ -35,7 +35,7 @@ export async function writeChanges(
   return far;
 }
 
-/** Returns ids of new runs that full slots refuse. */
+/** @returns `refused`: ids of new runs that full slots refuse */
 async function writeTo(
   ctx: Context,
   home: Home,
@@ -70,7 +70,7 @@ async function writeTo(
   return { far, refused: results.flatMap(({ unknown }) => unknown) };
 }
 
-/** Every slot may have a run of an unknown trace, so those of other isolates are read too. */
+/** Each slot may have a run of an unknown trace, so slots that other isolates have added are read too. */
 async function slotsFor(ctx: Context, home: Home, changes: RunChange[]): Promise<DaySlots> {
   const day = await daySlots(ctx, home);
   if (day.open === 0 || changes.every((change) => traceOf(change) !== null)) return day;
