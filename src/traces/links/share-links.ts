@@ -79,7 +79,7 @@ export async function findSharedTrace(env: Env, token: string): Promise<SharedTr
   return row ?? null;
 }
 
-/** Returns the URL of the page for people. */
+/** Returns the URL of the web page that shows a shared trace. */
 export function shareUrl(env: Env, origin: string, token: string): string {
   return `${baseUrl(env, origin)}/public/${token}/r`;
 }

@@ -51,7 +51,7 @@ export async function listRunChanges(ctx: Context, input: RunChangesRequest): Pr
     reads.map((read) => [keyOf(read.partition), nextOf(read, page)]),
   );
   const next_cursor = writeChangesCursor(
-    forget({ project_id, base, positions }, has_more ? base : settled),
+    dropOldPositions({ project_id, base, positions }, has_more ? base : settled),
   );
   const runs = await toPageRuns(ctx, page, toSelect(input.selects ?? ["ID"]), next_cursor);
   return RunChanges.parse({ items: runs.map(toItem), has_more, next_cursor });
@@ -80,7 +80,10 @@ function readChanges(
   return tracePartition(ctx.env, partition).findChanged(query, after);
 }
 
-/** Returns partitions that may have changed after the cursor: those of today, and those that the catalogue has seen change. */
+/**
+ * Returns partitions that may have changed after the cursor: those of yesterday and later, those that the catalogue has
+ * seen change, and those with a position in the cursor.
+ */
 async function changedPartitions(
   ctx: Context,
   project_id: string,
@@ -106,6 +109,7 @@ function isRecent(seq: number, base: number): boolean {
   return seq === 0 || seq > base;
 }
 
+/** Returns the position behind the runs of a partition that are on the page. */
 function nextOf({ partition, after, read }: ReadPartition, page: FoundChange[]): ChangePosition {
   const ours = page.filter((one) => one.partition === partition);
   if (ours.length === read.runs.length) return read.next;
@@ -117,7 +121,7 @@ function nextOf({ partition, after, read }: ReadPartition, page: FoundChange[]):
  * Drops positions that are older than the new base. Later changes have a greater sequence, which is
  * a time.
  */
-function forget({ positions, ...cursor }: ChangesCursor, base: number): ChangesCursor {
+function dropOldPositions({ positions, ...cursor }: ChangesCursor, base: number): ChangesCursor {
   const kept = Object.entries(positions).filter(([, { seq }]) => seq > base);
   return { ...cursor, base: Math.max(cursor.base, base), positions: Object.fromEntries(kept) };
 }

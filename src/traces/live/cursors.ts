@@ -4,10 +4,10 @@ import { decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import type { ChangePosition } from "../reads/changed-runs.ts";
 
-/** Position of a follower of a trace. */
+/** Position of a client that follows a trace. */
 export type TraceCursor = {
   trace_id: string;
-  /** Partition of the root, `null` while it is unknown. */
+  /** Project and day of the root, `null` while they are unknown. */
   home: Home | null;
   /** Newest sequence that was read of each partition, by `seqKey`. */
   seqs: Record<string, number>;
@@ -37,12 +37,12 @@ export function seqKey({ project_id, day, slot }: PartitionKey): string {
   return `${project_id}/${day}/${slot}`;
 }
 
-/** Position of a follower of a project. */
+/** Position of a client that follows a project. */
 export type ChangesCursor = {
   project_id: string;
   /** Sequence, in microseconds, up to which all partitions without a position are read. */
   base: number;
-  /** In each partition that changed lately, by `{day}/{slot}`. */
+  /** Last change that was read of each partition that changed lately, by `{day}/{slot}`. */
   positions: Record<string, ChangePosition>;
 };
 

@@ -52,7 +52,11 @@ export const TraceEnd = z
   .object({
     cursor: textField("Cursor that returns what changes later", "eyJ0IjoiMDE5YTJiM2MifQ"),
     run_count: z.number().int().describe("Number of runs before this line"),
-    is_truncated: z.boolean().describe("Whether the trace has more than 100,000 runs to return"),
+    is_truncated: z
+      .boolean()
+      .describe(
+        "Whether runs are missing: there are more than 100,000 to return, or more than 100 called traces",
+      ),
     project_id: z.string().nullable().openapi({
       description: "Id of the trace's project, `null` until the root run arrives",
       example: "019a2b3c-0000-7000-8000-000000000004",

@@ -21,7 +21,7 @@ import { readTraceCursor, seqKey, type TraceCursor, writeTraceCursor } from "./c
 import type { TraceEnd, TraceSpan } from "./trace-schema.ts";
 
 const AT_ONCE = 25;
-/** More than fit a page of `readSpans`, which sums the usage of the whole trace. */
+/** Ids of a call. More than fit a page of `readSpans`, so that few calls sum the usage of the whole trace. */
 const PAGE_RUNS = 4000;
 
 /** `below`: the trace was called by a span of the one that is read. */

@@ -19,7 +19,7 @@ export function firstSlot(generation: number): number {
   return (slotsIn(generation) - 1) / (GROWTH - 1);
 }
 
-/** Returns the slot of a trace. It takes the upper bits: indexes in the object take the lower ones. */
+/** Returns the slot of a trace, by the upper bits of its hash: indexes in the object use the lower ones. */
 export function slotOf(trace_id: string, generation: number): number {
   return firstSlot(generation) + Math.floor((hashTrace(trace_id) / HASHES) * slotsIn(generation));
 }
@@ -44,7 +44,7 @@ export function generationOf(slot: number): number {
   return generation;
 }
 
-/** Time from a change to the write of the counts. Many objects of a day together write no more often than one. */
+/** Time from a change to the write of the counts. Up to 16 objects of a generation together write no more often than one. */
 export function flushDelayMs(slot: number): number {
   return FLUSH_MS * Math.min(MAX_FLUSH_FACTOR, slotsIn(generationOf(slot)));
 }

@@ -12,7 +12,8 @@ export class LocationIndex {
   readonly #rows = new Map<number, LocationRow>();
   /** Newest row of each project and day. */
   readonly #newest = new Map<string, LocationRow>();
-  readonly #handles = new TraceIndex();
+  /** Numbers of rows by the hash of an id, which several ids may share. */
+  readonly #rowsByHash = new TraceIndex();
   #size = 0;
   #last = 0;
 
@@ -38,7 +39,7 @@ export class LocationIndex {
 
   rowsWith(id: string): LocationRow[] {
     const wanted = packKeys([id]);
-    return [...this.#handles.find(id)].flatMap((number) => {
+    return [...this.#rowsByHash.find(id)].flatMap((number) => {
       const row = this.#rows.get(number);
       return row !== undefined && positionOf(row, wanted) !== null ? [row] : [];
     });
@@ -56,7 +57,7 @@ export class LocationIndex {
     const newest = this.newestOf(row);
     if (newest === undefined || newest.number <= row.number) this.#newest.set(textOf(row), row);
     const hashes = Array.from({ length: added.length / KEY_WORDS }, (_, n) => hashKey(added, n));
-    this.#handles.add(Uint32Array.from(hashes), row.number);
+    this.#rowsByHash.add(Uint32Array.from(hashes), row.number);
   }
 
   delete(row: LocationRow): void {

@@ -1,9 +1,9 @@
 import type { Home } from "../changes.ts";
 
-/** Home of a run or feedback, or with a `sharedId` of spans. */
+/** Home of a run or of feedback by its id, or of all spans of a trace by their `sharedId`. */
 export type Location = Home & { id: string };
 
-/** Digits of an OTLP span's run id before the id of the span: a hash of its trace. */
+/** Characters of an OTLP span's run id before the id of the span: a hash of its trace. */
 const TRACE_CHARS = 19;
 const NO_SPAN = "0000-000000000000";
 

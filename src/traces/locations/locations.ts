@@ -9,13 +9,13 @@ import type { LocationObject } from "./object.ts";
 /** `is_shared`: each home has a run of the same trace, and perhaps not this one. */
 export type LocatedHomes = { homes: Home[]; is_shared: boolean };
 
-/** Ids of an object that is not of the last generation. `of`: of a workspace, for tests. */
+/** Maximum ids of an object before the last generation. `of`: the same for one workspace, set by tests. */
 export const LOCATION_SIZE = { max_ids: 250_000, of: new Map<string, number>() };
 /** The objects of this generation refuse nothing. There are 511 up to it. */
 const MAX_GENERATION = 8;
 const AT_ONCE = 8;
 
-/** Returns the locations of ids that do not contain their day. */
+/** Returns the homes of those ids that have a location: an id that contains its day has none. */
 export async function findLocations(
   ctx: Context,
   ids: string[],
@@ -43,7 +43,7 @@ export async function findLocations(
 }
 
 /**
- * Precedes the write of the runs: a location without a run is harmless, a run without one is lost.
+ * Precedes the write of the runs: a location without a run is harmless, a run without one is not found.
  */
 export async function saveLocations(
   env: Env,

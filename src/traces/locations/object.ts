@@ -5,7 +5,10 @@ import { LocationTable } from "./location-table.ts";
 /** Locations found, and whether the next generation may have more. */
 export type FoundLocations = { locations: Location[]; is_full: boolean };
 
-/** Days of a workspace's trace runs and feedback whose ids do not contain them. Named `{workspace_id}/{slot}`. */
+/**
+ * Projects and days of a workspace's trace runs and feedback whose ids do not contain their day. Named
+ * `{workspace_id}/{slot}`.
+ */
 export class LocationObject extends DurableObject<Env> {
   readonly #table = new LocationTable(this.ctx.storage);
 
@@ -18,7 +21,7 @@ export class LocationObject extends DurableObject<Env> {
     return { locations: this.#table.find(ids), is_full: this.#table.isFull };
   }
 
-  /** Returns whether the next generation may have some of them too. */
+  /** Returns whether the next generation may have some of the locations too. */
   async remove(locations: Location[]): Promise<boolean> {
     this.#table.remove(locations);
     return this.#table.isFull;
