@@ -12,11 +12,11 @@ import type { CatalogueCounts } from "../storage/counts.ts";
 import type { PartitionStore } from "../storage/partition.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Until leftovers are deleted further. */
+/** Pause between two alarms while leftovers or dead versions remain. */
 const CLEAN_MS = 1000;
 /** Writes totals to the catalogue after this long without changes. */
 const QUIET_MS = 60_000;
-/** Time of compaction in one alarm. */
+/** Maximum time of compaction in one alarm. */
 const COMPACT_MS = 20_000;
 const KEY = "partition";
 
@@ -33,6 +33,7 @@ export class Flush {
   readonly #store: PartitionStore;
   readonly #cold: ColdStorage;
   readonly #totals: () => TraceTotals;
+  /** Whether an alarm for a change is set, and has not run. */
   #isScheduled = false;
   #flushed_at = 0;
 
@@ -75,8 +76,8 @@ export class Flush {
     await this.#storage.setAlarm(at);
   }
 
-  /** Sets the alarm for later work, or deletes it. */
-  async rest(): Promise<void> {
+  /** Sets the alarm for the next work of an idle partition, or deletes it. */
+  async setIdleAlarm(): Promise<void> {
     const partition = this.#storage.kv.get<PartitionKey>(KEY);
     if (!partition || !this.#store.exists) return;
     const times = [this.#store.sealed.nextExpiry, this.#cold.nextAt(partition)];
@@ -92,7 +93,7 @@ export class Flush {
     if (!isDone) this.#isScheduled = true;
   }
 
-  /** Lets the next change set the alarm, after that was deleted with the storage. */
+  /** Lets the next change set an alarm again, after the alarm was deleted with the storage. */
   reset(): void {
     this.#isScheduled = false;
   }
@@ -111,7 +112,7 @@ export class Flush {
     const isClean = await removeLeftovers(this.#env, partition, this.#store);
     const isIdle = isQuiet && isClean && (await this.#shrink(partition, bytes));
     if (this.#isScheduled) return;
-    if (isIdle) await this.rest();
+    if (isIdle) await this.setIdleAlarm();
     else await this.#continueIn(isClean && !isQuiet ? QUIET_MS : CLEAN_MS);
   }
 
@@ -176,7 +177,7 @@ async function writeCounts(
     .where(and(isPartition(partition), lte(partitions.seq, counts.seq)));
 }
 
-/** Makes an older partition expire again once it has changed. Spares the index of others. */
+/** Makes an older partition expire again once it has changed. Spares the index of newer ones, which cannot have expired. */
 function afterExpiry(day: string, { seq }: CatalogueCounts) {
   if (day >= dayOf(nowMicros() - DAY_US)) return {};
   return { expired_seq: sql`case when ${partitions.expired_seq} = ${seq} then ${seq} end` };

@@ -24,7 +24,7 @@ export async function withLargeColumns<T extends Match>(
   const page: T[] = [];
   let chars = 0;
   for (const [n, match] of matches.entries()) {
-    if (!rows.has(keyOf(match))) await readOn(env, matches.slice(n), large, rows);
+    if (!rows.has(keyOf(match))) await readNext(env, matches.slice(n), large, rows);
     const read = rows.get(keyOf(match));
     rows.set(keyOf(match), null);
     if (!read) continue;
@@ -36,8 +36,8 @@ export async function withLargeColumns<T extends Match>(
   return page;
 }
 
-/** Reads on in the partition of the first match. A run that was deleted is `null`. */
-async function readOn(
+/** Reads the next runs of the partition of the first match. A run that was deleted is `null`. */
+async function readNext(
   env: Env,
   matches: Match[],
   large: Columns,

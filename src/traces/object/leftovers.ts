@@ -44,7 +44,7 @@ export async function removeLeftovers(
 }
 
 /** Deletes all runs and their links, before the storage forgets the runs. */
-export async function removeAllLinks(
+export async function deleteRunsAndLinks(
   env: Env,
   partition: { project_id: string },
   store: PartitionStore,
@@ -89,7 +89,7 @@ async function deleteFeedbackTokens(
   await db.delete(feedback_tokens).where(and(isOurs, among(feedback_tokens.run_id, run_ids)));
 }
 
-/** Deletes a bounded number of sealed files. Idempotent. Returns whether none remain. */
+/** Deletes a bounded number of sealed files and copies of bodies. Idempotent. Returns whether none remain. */
 export async function removeSealed(env: Env, leftovers: Leftovers): Promise<boolean> {
   const files = leftovers.list("sealed", FILES);
   for (const file of files) await removeFile(env.ARTIFACTS, JSON.parse(file));

@@ -27,7 +27,7 @@ import { PartitionStore } from "../storage/partition.ts";
 import type { SealAttempt, SealedContents, SealedRange } from "../storage/sealed-files.ts";
 import { type ExpiryRequest, PartitionExpiry } from "./expiry.ts";
 import { Flush } from "./flush.ts";
-import { removeAllLinks } from "./leftovers.ts";
+import { deleteRunsAndLinks } from "./leftovers.ts";
 import { type PartitionPlan, PartitionReads, type PartitionScan } from "./partition-reads.ts";
 import { PartitionSealing, type SealedLookup } from "./sealing.ts";
 
@@ -185,7 +185,7 @@ export class TracePartition extends DurableObject<Env> {
     return this.#cold.attempt(() => this.#expiry.longlived(trace_ids));
   }
 
-  /** Deletes a bounded number of runs. */
+  /** Deletes a bounded number of runs, or all when all expire. */
   async expireTraces(partition: PartitionKey, request: ExpiryRequest) {
     const expire = () => this.#expiry.expire(partition.day, request);
     return this.#flush.change(partition, expire, (one) => one.runs > 0 || one.has_leftovers);
@@ -199,10 +199,10 @@ export class TracePartition extends DurableObject<Env> {
     return this.#store.exists ? this.#store.feedback.list(query) : [];
   }
 
-  /** Deletes first what only the runs lead to: sealed files, and links in D1. */
+  /** Deletes first what only this object names: links in D1, sealed files and bodies in R2. */
   async deleteAll(partition: PartitionKey): Promise<void> {
     await this.ctx.storage.deleteAlarm();
-    await removeAllLinks(this.env, partition, this.#store);
+    await deleteRunsAndLinks(this.env, partition, this.#store);
     await this.#sealing.removeAll();
     await this.ctx.storage.deleteAll();
     this.#store.reset();

@@ -47,11 +47,11 @@ export class PartitionSealing {
     const { sealed } = this.#store;
     if (!sealed.commit(id, contents)) return false;
     const alarm = await this.#storage.getAlarm();
-    if (sealed.nextExpiry === null && sealed.isExpiry(alarm)) await this.#flush.rest();
+    if (sealed.nextExpiry === null && sealed.isExpiry(alarm)) await this.#flush.setIdleAlarm();
     return true;
   }
 
-  /** Deletes all files, before the storage forgets them. */
+  /** Deletes all files and copies of bodies, before the storage forgets them. */
   async removeAll(): Promise<void> {
     const { sealed, leftovers, segments } = this.#store;
     let areRemoved = false;

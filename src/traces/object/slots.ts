@@ -7,7 +7,7 @@ import { MAX_PARTITION_BYTES, MAX_PARTITION_ROWS } from "../limits.ts";
 import { generationOf, slotBefore, slotOf } from "../locations/generations.ts";
 import { tracePartition } from "./stub.ts";
 
-/** Maximum time that runs are written to a slot which was closed. */
+/** Time for which an isolate may still write new runs to a slot that was closed. */
 export const SLOT_CACHE_MS = 60_000;
 
 /** Slots of a day in the catalogue. New runs go to the `open` generation, the newest. */
@@ -19,12 +19,12 @@ export function daySlots(ctx: Context, home: Home): Promise<DaySlots> {
   return days.get(`${home.project_id}/${home.day}`, () => readSlots(ctx, home));
 }
 
-/** Reads the slots of a day again: one of them is full, or another isolate may have added some. */
+/** Makes the next call read the slots of a day again: one is full, or another isolate may have added some. */
 export function forgetSlots({ project_id, day }: Home): void {
   days.forget((key) => key === `${project_id}/${day}`);
 }
 
-/** A day gets its next generation when a slot of the newest one is full. */
+/** A day gets its next generation when a slot of the newest one is full or closed. */
 async function readSlots(ctx: Context, { project_id, day }: Home): Promise<DaySlots> {
   const { slot, bytes, rows, closed_at } = partitions;
   const found = await ctx.db
