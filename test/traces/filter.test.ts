@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/shared/errors.ts";
+import { readLikePattern, toLikeTest } from "../../src/traces/filter/like-pattern.ts";
 import { parseFilter, readFilter } from "../../src/traces/filter/parse.ts";
 import { api, workspace } from "../support/workspace.ts";
 import { finderOf } from "./filter-finding.ts";
@@ -50,6 +51,15 @@ describe("a filter finds exactly its runs among sixty", () => {
     expect(at).toContain("497f6eca-6276-4993-bfeb-53cbbbba6f08");
     expect(after).toEqual(["r02", "r03"]);
   });
+});
+
+test.each([
+  ["short", "x"],
+  ["long", "x".repeat(60)],
+])("a %s like pattern that ends inside an escape matches nothing", (_length, text) => {
+  const pattern = readLikePattern(`${text}\\`);
+  const isLike = pattern && toLikeTest(pattern);
+  expect([text, `${text}\\`].map((value) => isLike?.(value))).toEqual([false, false]);
 });
 
 describe("a large filter", () => {

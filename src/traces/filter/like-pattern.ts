@@ -8,7 +8,9 @@ const MAX_LIKE_BYTES = 48;
  * @returns `null` for such a pattern with a _, or with more than one text between its first and its last %
  */
 export function readLikePattern(text: string): LikePattern | null {
-  if (new TextEncoder().encode(text).length <= MAX_LIKE_BYTES) return { kind: "short", text };
+  const isShort = new TextEncoder().encode(text).length <= MAX_LIKE_BYTES;
+  // A pattern that ends inside an escape matches nothing, however long it is.
+  if (isShort || toSteps(text) === null) return { kind: "short", text };
   const pieces = splitPattern(text);
   if (pieces === null) return null;
   const [start = "", ...rest] = pieces;
