@@ -39,7 +39,7 @@ export function digestExtra(value: unknown, budget: KeyBudget = fullKeyBudget())
   };
 }
 
-/** Returns the indexed pairs of a payload, whose terms its digest has. */
+/** Returns the pairs of a payload whose terms are in its digest. @param keys limit of its keys, from the digest */
 export function indexedPairs(kind: PairSource, value: unknown, keys: number): Pair[] {
   const leaves = readLeaves(kind === "m" ? metadataOf(value) : value);
   return limitLeaves(leaves, { keys }).map(toPair);

@@ -27,6 +27,7 @@ export class KeptSeries {
     if (!isWhole(query, request, counts)) return collectSeries(reader, query, request);
     const hours = this.#hours(reader, query, counts);
     const { first_us, stride_us } = request;
+    // The hours of a longer bucket are separate cells: readers merge cells of the same bucket.
     return hours.map(({ bucket, ...cell }) => ({
       ...cell,
       bucket: Math.floor((bucket * HOUR_US - first_us) / stride_us),

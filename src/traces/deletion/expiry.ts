@@ -145,16 +145,17 @@ async function findKept(
   const others = await listOthers(env, partition, root_days);
   const kept = await mapConcurrent(others, AT_ONCE, async (other) => {
     const isNear = other.day === before || day === dayBefore(other.day);
-    const isRead = (root_day: string | null) => {
+    // Whether `other` may have runs of a trace in `far`, by the day of its root.
+    const mayHaveFar = (root_day: string | null) => {
       if (root_day === null) return isNear;
       return other.day < day ? root_day < day : root_day === other.day;
     };
-    const named = far.flatMap(({ root_day, trace_id }) => (isRead(root_day) ? trace_id : []));
+    const named = far.flatMap(({ root_day, trace_id }) => (mayHaveFar(root_day) ? trace_id : []));
     const ids = other.day === day ? trace_ids : named;
     const object = tracePartition(env, { project_id, ...other });
-    // Traces with runs there whose roots are on other days.
-    const hasOthers = other.day > day || other.day === before;
-    const found = hasOthers ? await object.findLonglived(null) : [];
+    // Whether `other` may have runs of traces that began on `day`, which `far` does not name.
+    const mayHaveOurs = other.day > day || other.day === before;
+    const found = mayHaveOurs ? await object.findLonglived(null) : [];
     const kept_ids = found.filter((id) => expiring.has(id));
     return ids.length === 0 ? kept_ids : [...kept_ids, ...(await object.findLonglived(ids))];
   });

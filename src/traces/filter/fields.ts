@@ -18,6 +18,7 @@ export const FUNCTIONS = [
 ] as const;
 export type FunctionName = (typeof FUNCTIONS)[number];
 
+/** Type of the literals that a field takes. `READERS` reads each. */
 export type FieldType =
   | "text"
   | "name"

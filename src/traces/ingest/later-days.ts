@@ -39,7 +39,7 @@ async function linkDay(ctx: Context, home: Home, parents: FarParent[]): Promise<
       const isOld = generation < day.open;
       if (isOld && !day.known.has(slot)) continue;
       const partition = { ...home, slot: await addSlot(ctx, home, slot) };
-      // The cache still knows an expired slot whose object is deleted: `isOld` creates none again.
+      // The cache may still have an expired slot: with `isOld` its deleted object is not created again.
       const placed = await tracePartition(ctx.env, partition).linkSpans(partition, some, isOld);
       known = [...new Map([...known, ...placed].map((run) => [run.id, run])).values()];
     }

@@ -21,6 +21,7 @@ export class LocationIndex {
     for (const row of rows) this.put(row, row.keys);
   }
 
+  /** Number of keys in all rows. */
   get size(): number {
     return this.#size;
   }

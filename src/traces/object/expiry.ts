@@ -5,7 +5,7 @@ import type { PartitionReads } from "./partition-reads.ts";
 /** `keep`: traces that have longer-lived runs in other partitions. */
 export type ExpiryRequest = { tier: ExpiryTier; keep: string[] };
 
-/** Number of deleted runs, 0 when no more expire. `seq` is the newest sequence after them. */
+/** `runs`: number of deleted runs, 0 when no more expire. `seq`: newest sequence after their deletion. */
 export type ExpiredTraces = {
   runs: number;
   seq: number;

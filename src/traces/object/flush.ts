@@ -14,7 +14,7 @@ import { removeLeftovers } from "./leftovers.ts";
 
 /** Pause between two alarms while leftovers or dead versions remain. */
 const CLEAN_MS = 1000;
-/** Writes totals to the catalogue after this long without changes. */
+/** Time without changes after which the totals are written to the catalogue and the object is compacted. */
 const QUIET_MS = 60_000;
 /** Maximum time of compaction in one alarm. */
 const COMPACT_MS = 20_000;
