@@ -13,6 +13,7 @@ import { findUsage, usageOfMetadata } from "./usage.ts";
 
 export type { Pair } from "./changes.ts";
 
+/** Pairs of a payload that filters and search read. */
 const MAX_PAIRS = 500;
 const THREAD_KEYS = ["session_id", "thread_id", "conversation_id"];
 

@@ -12,7 +12,7 @@ const ESCAPED = /%(?:22|0D|0A)/gi;
 /** A quoted value without an end reaches to the end of the header, which takes linear time. */
 const PARAMETER = /;\s*([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)\\?(?:"|$)|([^\s;]*))/gs;
 
-/** Returns `null` when the type is not multipart/form-data. */
+/** @returns `null` when the type is not multipart/form-data, or its boundary is missing or too long */
 export function boundaryOf(content_type: string): string | null {
   if (!/^multipart\/form-data\s*;/i.test(content_type.trim())) return null;
   const boundary = parameterOf(content_type, "boundary");

@@ -33,11 +33,12 @@ export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<Plac
   const orphans = unresolved.filter(
     (run) => !isProjectKnown(run, projectByTrace) && !homes.has(run.id),
   );
-  const traces = await findHomes(
+  const homeByTrace = await findHomes(
     ctx,
     orphans.flatMap(({ columns }) => (columns.trace_id ? [{ id: columns.trace_id }] : [])),
   );
-  for (const [trace_id, { project_id }] of traces) projectByTrace.set(trace_id, `id:${project_id}`);
+  for (const [trace_id, { project_id }] of homeByTrace)
+    projectByTrace.set(trace_id, `id:${project_id}`);
   const placed: PlacedRun[] = [];
   for (const run of runs) placed.push(await placeRun(ctx, run, { projectByTrace, days, homes }));
   return placed;
@@ -75,11 +76,11 @@ async function placeRun(
   run: IncomingRun,
   { projectByTrace, days, homes }: RunHints,
 ): Promise<PlacedRun> {
-  const before = homes.get(run.id);
-  const is_stored = before !== undefined;
-  if (before && !namesProject(run)) return { run, home: before, location: null, is_stored };
+  const stored = homes.get(run.id);
+  const is_stored = stored !== undefined;
+  if (stored && !namesProject(run)) return { run, home: stored, location: null, is_stored };
   const project_id = await projectOf(ctx, run, projectByTrace);
-  if (before?.project_id === project_id) return { run, home: before, location: null, is_stored };
+  if (stored?.project_id === project_id) return { run, home: stored, location: null, is_stored };
   const day = dayOfRun(run, days) ?? dayOf(nowMicros());
   const home = { project_id, day };
   const location = dayOfId(run.id) === day ? null : { ...home, id: locatedId(run) };
@@ -132,7 +133,7 @@ function projectOf(
     : projectByName(ctx, project.slice(5));
 }
 
-/** Maps traces to projects: a run that names no project belongs to its trace's. */
+/** Maps traces to projects as `id:{id}` or `name:{name}`: a run that names no project belongs to its trace's. */
 function projectsByTrace(runs: IncomingRun[]): Map<string, string> {
   const projects = new Map<string, string>();
   for (const { columns, session_id, session_name } of runs) {

@@ -42,7 +42,7 @@ export class PartitionSealing {
     return true;
   }
 
-  /** @returns false when the rows have changed since the attempt began */
+  /** @returns false when the rows have changed since the attempt began, or it was replaced or has expired */
   async commit(id: string, contents: SealedContents): Promise<boolean> {
     const { sealed } = this.#store;
     if (!sealed.commit(id, contents)) return false;
