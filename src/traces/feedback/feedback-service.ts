@@ -152,6 +152,8 @@ function unreadable(error: z.ZodError, loc: string[]): AppError {
   return new AppError("invalid_request", error.message, { issues: toIssues(error, loc) });
 }
 
+type ListedFeedback = { id: string; created_at: string; partition: PartitionKey };
+
 export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<Feedback[]> {
   assertMay(ctx, "read");
   assertTraceRate(ctx, "read");
@@ -163,21 +165,23 @@ export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<
     max_created_at: query.max_created_at ?? null,
   };
   const located = await partitionsOf(ctx, query);
-  const lists = await Promise.all(
-    located.map(async ({ partition, ids: run_ids }) => {
-      const all = { ...tests, run_ids, keys, sources, limit: limit + offset };
-      const found = await tracePartition(ctx.env, partition).listFeedback(all);
-      return found.map((position) => ({ ...position, partition }));
-    }),
-  );
-  const page = lists
-    .flat()
-    .sort((a, b) => compareTexts(b.created_at, a.created_at) || compareTexts(a.id, b.id))
-    .slice(offset, offset + limit);
+  let newest: ListedFeedback[] = [];
+  // A project may have thousands of partitions, so no more positions are kept than the page needs.
+  await mapConcurrent(located, AT_ONCE, async ({ partition, ids: run_ids }) => {
+    const all = { ...tests, run_ids, keys, sources, limit: limit + offset };
+    const found = await tracePartition(ctx.env, partition).listFeedback(all);
+    const listed = found.map((position) => ({ ...position, partition }));
+    newest = [...newest, ...listed].sort(compareListed).slice(0, limit + offset);
+  });
   const rows = await Promise.all(
-    chunks(page, ROWS_PER_CALL).map((some) => readFeedback(ctx, some)),
+    chunks(newest.slice(offset), ROWS_PER_CALL).map((some) => readFeedback(ctx, some)),
   );
   return rows.flat();
+}
+
+/** Orders the newest first. */
+function compareListed(a: ListedFeedback, b: ListedFeedback): number {
+  return compareTexts(b.created_at, a.created_at) || compareTexts(a.id, b.id);
 }
 
 /** A row that was deleted since it was listed is left out. */
