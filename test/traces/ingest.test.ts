@@ -249,6 +249,18 @@ describe("a multipart body", () => {
     expect((await api(`/runs/${bad.id}`, { key: ours.viewer })).status).toBe(404);
   });
 
+  test("with a run that is refused leaves out feedback that names the run in upper case or by its trace", async () => {
+    const bad = { ...wireRun("refused"), run_type: "thing" };
+    const about = [{ run_id: bad.id.toUpperCase() }, { trace_id: bad.id }];
+    const feedback = about.map((named, n) => ({
+      name: `feedback.${idAt(n + 1)}`,
+      data: JSON.stringify({ key: "k", ...named }),
+    }));
+    const response = await send(multipart([...parts(bad), ...feedback]));
+    const { details } = await response.json<{ details: { loc: unknown[] }[] }>();
+    expect(details.map(({ loc }) => loc[1])).toEqual([`post.${bad.id}`]);
+  });
+
   test("with feedback of an unknown run names it, and stores the rest", async () => {
     const run = wireRun("partial");
     const [unknown, known, wrong] = [idAt(1), idAt(2), idAt(3)];

@@ -56,7 +56,7 @@ export async function readBundle(parts: AsyncIterable<MultipartPart>): Promise<B
     runs,
     issues: [...bundle.issues, ...issues],
     files: bundle.files.filter(({ run_id }) => !refused.has(run_id)),
-    feedback: bundle.feedback.filter(({ body }) => !refused.has(String(body.run_id))),
+    feedback: bundle.feedback.filter(({ body }) => !refused.has(feedbackRunOf(body))),
   };
 }
 
@@ -68,6 +68,11 @@ export function tooMany(): AppError {
 /** Returns the id of the run that a part of it names, else `""`. A run with a refused part is refused whole. */
 function runOf({ name }: MultipartPart): string {
   return RUN_PART.exec(name)?.[2]?.toLowerCase() ?? "";
+}
+
+/** Returns the id of the run that feedback is about: the root of its trace, if it names only that. */
+function feedbackRunOf({ run_id, trace_id }: JsonObject): string {
+  return String(run_id ?? trace_id).toLowerCase();
 }
 
 function addPart(part: MultipartPart, reading: Reading): void {
