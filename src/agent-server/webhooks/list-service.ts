@@ -71,5 +71,12 @@ type Row = typeof run_webhooks.$inferSelect;
 
 export function toDelivery(row: Row): z.infer<typeof Delivery> {
   const next_attempt_at = row.status === "pending" ? row.due_at : null;
-  return Delivery.parse({ ...row, run_id: runOf(row), next_attempt_at });
+  return Delivery.parse({ ...row, run_id: runOf(row), attempts: attemptsOf(row), next_attempt_at });
+}
+
+/** An attempt under way has no error: `claimWebhook` stores one in case its process ends. */
+function attemptsOf({ attempts, lease_expires_at }: Row): Row["attempts"] {
+  const last = attempts.at(-1);
+  const isUnderWay = lease_expires_at !== null && Date.parse(lease_expires_at) > Date.now();
+  return last && isUnderWay ? attempts.with(-1, { ...last, error: null }) : attempts;
 }

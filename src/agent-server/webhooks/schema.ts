@@ -18,7 +18,7 @@ const Attempt = namedObject("WebhookAttempt", {
     .int()
     .nullable()
     .describe("HTTP status of the response, `null` when none arrived"),
-  error: z.string().nullable().describe("Why it failed, `null` when it succeeded"),
+  error: z.string().nullable().describe("Why it failed, `null` when it succeeded or is under way"),
   duration_ms: z
     .number()
     .int()

@@ -9,12 +9,14 @@ import {
   claimNextWebhook,
   claimWebhook,
   settleAttempt,
+  type WebhookRow,
 } from "../../../src/agent-server/webhooks/lease.ts";
 import {
   LEASE_MS,
   MAX_ATTEMPTS_AT_ONCE,
   PAUSES_SECONDS,
 } from "../../../src/agent-server/webhooks/limits.ts";
+import { toDelivery } from "../../../src/agent-server/webhooks/list-service.ts";
 import { DELIVERED } from "../../../src/agent-server/webhooks/pauses.ts";
 import { sendAdmitted } from "../../../src/agent-server/webhooks/payload-admission.ts";
 import { signingSecrets } from "../../../src/agent-server/webhooks/secret-service.ts";
@@ -470,6 +472,28 @@ describe("a crash", () => {
       expect.stringContaining("processes of all attempts"),
     ]);
     expect(await received()).toEqual([]);
+  });
+
+  test("of an attempt is its error once its lease has ended, and not before", async () => {
+    const run_id = newId();
+    const owner = { run_id, workspace_id: newId(), deployment_id, thread_id: newId() };
+    const now = new Date();
+    const times = {
+      due_at: now.toISOString(),
+      sent_at: now.toISOString(),
+      created_at: now.toISOString(),
+    };
+    const waiting = { status: "pending", attempt: 0, attempts: [] as [] } as const;
+    await database(env)
+      .insert(run_webhooks)
+      .values({ ...owner, url: hook("ok").url, ...waiting, ...times });
+    const claimed = await claimWebhook(env, run_id, now);
+    if (!claimed) throw new Error("The delivery was not claimed");
+    const errorsOf = (row: WebhookRow) => toDelivery(row).attempts.map(({ error }) => error);
+    expect(errorsOf(claimed)).toEqual([null]);
+    expect(errorsOf({ ...claimed, lease_expires_at: now.toISOString() })).toEqual([
+      expect.stringContaining("process of the attempt ended"),
+    ]);
   });
 
   test("of many attempts: each end makes room for the delivery that waits longest", async () => {

@@ -65,7 +65,7 @@ function AttemptRow({ attempt, number }: { attempt: AttemptOfList; number: numbe
     <li className="row wrap sm">
       <span className="dim">{number}</span>
       <Time at={at} exact />
-      <b>{status ?? "no answer"}</b>
+      <b>{status ?? (error === null ? "under way" : "no answer")}</b>
       <Duration ms={duration_ms} />
       {error !== null && <span className="err break-words">{error}</span>}
     </li>
