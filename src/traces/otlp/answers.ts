@@ -18,8 +18,9 @@ const CODES: Record<number, number> = {
   429: 8,
   503: 14, // UNAVAILABLE
 };
+/** Code of google.rpc.Status for every other HTTP status. */
 const UNKNOWN = 2;
-const UNAVAILABLE = 503;
+const UNAVAILABLE_STATUS = 503;
 const RETRY_SECONDS = "5";
 
 export type Rejection = { rejected: number; reason: string };
@@ -41,11 +42,11 @@ export function exportResponse(request: Request, { rejected, reason }: Rejection
 
 /**
  * Returns a google.rpc.Status in the encoding of the request. Exporters retry 429, 502, 503 and 504, and drop the
- * spans otherwise. A failure that is not of the spans themselves is a 503: a repeated request stores the same.
+ * spans otherwise. So an internal error and a timeout are a 503: a repeated request stores the same.
  */
 export function otlpError(request: Request, failure: AppError, headers: Headers): Response {
   const status = statusOf(failure);
-  if (status === UNAVAILABLE && !headers.has("Retry-After"))
+  if (status === UNAVAILABLE_STATUS && !headers.has("Retry-After"))
     headers.set("Retry-After", RETRY_SECONDS);
   const code = CODES[status] ?? UNKNOWN;
   if (!isProtobuf(request)) {
@@ -58,7 +59,7 @@ export function otlpError(request: Request, failure: AppError, headers: Headers)
 }
 
 function statusOf({ code, status }: AppError): number {
-  if (code === "internal" || code === "request_timeout") return UNAVAILABLE;
+  if (code === "internal" || code === "request_timeout") return UNAVAILABLE_STATUS;
   return code === "invalid_request" ? 400 : status;
 }
 

@@ -21,7 +21,7 @@ export type ReadEvents = {
   /** Attributes of the span and of the events that carry its data. */
   attributes: Attributes;
   messages: Record<"inputs" | "outputs", unknown[]>;
-  /** Message and stack of the last exception. */
+  /** Type, message and stack of the last exception. */
   exception: string | null;
   others: SpanEvent[];
 };
@@ -42,7 +42,7 @@ function isCarrier({ name }: SpanEvent): boolean {
   return CARRIERS.has(name);
 }
 
-/** Copies each attribute once: a span has up to 2000 events. Earlier lists override later ones. */
+/** Merges lists into one map. Attributes of an earlier list override those of a later one. */
 function mergeAttributes(lists: Attributes[]): Attributes {
   const all: Attributes = new Map();
   for (const list of lists.toReversed()) for (const [name, value] of list) all.set(name, value);

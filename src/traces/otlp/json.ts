@@ -53,7 +53,7 @@ function parse(text: string): Fields {
   throw new AppError("bad_request", "body: must be an object with the list resourceSpans");
 }
 
-/** Returns the reason when the resource is not valid. */
+/** @returns the attributes, or as text the reason why the resource is not valid */
 function toResource(resource: Fields, budget: DecodeBudget): Attributes | string {
   try {
     return toAttributes(resource, budget);

@@ -2,7 +2,9 @@ type Node = Map<string, Node> | { leaf: unknown };
 
 /** Keys that wrap each item of a list: `0.message.role` is the role of item 0. */
 const WRAPPERS = ["message", "message_content", "tool_call", "document", "tool"];
+/** OpenInference names a message's list of parts `contents`. */
 const RENAMED = new Map([["contents", "content"]]);
+/** Bounds the recursion of `toValue`: the rest of a longer name is one key. */
 const MAX_LEVELS = 20;
 
 /** Builds a list of numbered attributes, `[["0.message.role", "user"], …]`, in order of number. */

@@ -48,7 +48,7 @@ function toRuns(decoded: DecodedSpans, project: string | null): IncomingRun[] {
   });
 }
 
-/** Refuses the runs of projects that do not exist in the workspace. */
+/** Rejects the runs that name a project outside of the workspace, and returns the others. */
 async function inOwnProjects(
   ctx: Context,
   runs: IncomingRun[],
@@ -72,7 +72,10 @@ function reject(decoded: DecodedSpans, error: unknown): void {
   rejectSpans(decoded, 1, failure.message);
 }
 
-/** Spans that follow their parents need no second write. Times do not order them: clocks are coarse. */
+/**
+ * Orders runs behind their parents: a partition can place such a run at once, and does not store that it waits. Start
+ * times do not give this order, because clocks are coarse.
+ */
 function parentsFirst(runs: IncomingRun[]): IncomingRun[] {
   const byName = new Map<string, IncomingRun>();
   for (const run of runs)

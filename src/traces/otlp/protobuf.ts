@@ -56,7 +56,7 @@ function decodeResourceSpans(bytes: Bytes, budget: DecodeBudget, into: DecodedSp
   });
 }
 
-/** Returns the reason when the resource is not valid. */
+/** @returns the attributes, or as text the reason why the resource is not valid */
 function decodeResource(bytes: Bytes, budget: DecodeBudget): Attributes | string {
   try {
     return attributesOf(messageOf(bytes, 1), 1, budget);

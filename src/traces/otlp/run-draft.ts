@@ -13,7 +13,7 @@ const CONVENTIONS: readonly Convention[] = [
 ];
 const PREFIXES = CONVENTIONS.flatMap(({ prefixes }) => Object.entries(prefixes));
 const LISTS = CONVENTIONS.flatMap(({ lists }) => Object.entries(lists));
-/** Prefixes of numbered attributes and keys by namespace: other attributes skip the search. */
+/** Prefixes by namespace, the part before the first dot: attributes of other namespaces skip the search. */
 const [KEYED, NUMBERED] = [byNamespace(PREFIXES), byNamespace(LISTS)];
 const FIELDS = ranked(CONVENTIONS.flatMap(({ fields }) => Object.entries(fields)));
 const RUN_TYPES = ranked(CONVENTIONS.flatMap(({ run_types }) => Object.entries(run_types)));
@@ -26,7 +26,7 @@ function namespaceOf(name: string): string {
   return name.slice(0, Math.max(0, name.indexOf(".")));
 }
 
-/** Returns the meaning of each attribute with its rank. */
+/** Returns the meaning of each attribute with its rank. A lower rank overrides a higher one. */
 function ranked<T>(entries: [string, T][]): Map<string, { rank: number; meaning: T }> {
   return new Map(entries.map(([name, meaning], rank) => [name, { rank, meaning }]));
 }
@@ -55,7 +55,7 @@ export function readAttributes(attributes: Attributes): RunDraft {
   return draft;
 }
 
-/** Returns whether the attribute has no other data. */
+/** @returns whether the attribute has nothing but a run type */
 function readRunType(
   draft: RunDraft,
   name: string,
@@ -69,7 +69,7 @@ function readRunType(
     draft.run_type = run_type;
     best.rank = found.rank;
   }
-  return !IS_DATA.has(name);
+  return !TYPES_WITH_DATA.has(name);
 }
 
 function readField(
@@ -91,8 +91,8 @@ function typeOf(types: Record<string, RunType>, value: string): RunType | null {
   return (Object.hasOwn(types, value) ? types[value] : types["*"]) ?? null;
 }
 
-/** Attributes that name a type by their presence, and have data besides. */
-const IS_DATA = new Set(["gen_ai.operation.name", "llm.prompt_template.variables"]);
+/** Attributes that give a run type and are metadata too. */
+const TYPES_WITH_DATA = new Set(["gen_ai.operation.name", "llm.prompt_template.variables"]);
 
 function readPrefixes(draft: RunDraft, attributes: [string, unknown][]): void {
   const numbered = new Map<string, [string, unknown][]>();
@@ -143,7 +143,10 @@ export function parseText(value: unknown): unknown {
   }
 }
 
-/** Returns the fields below a name, with objects for names of several parts. */
+/**
+ * Returns the fields below a name by the rest of their names, which may have dots, and the keys of the object that has
+ * the name itself.
+ */
 export function fieldsBelow(draft: RunDraft, name: "metadata" | "invocation_params" | "usage") {
   const whole = parseText(draft.fields.get(name));
   const found = new Map<string, unknown>(isRecord(whole) ? Object.entries(whole) : []);

@@ -1,7 +1,7 @@
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import type { Attributes, OtlpSpan } from "./span.ts";
 
-/** Place of a span among runs. */
+/** Ids of a span's run and of the runs above it. */
 export type SpanRefs = {
   id: string;
   trace_id: string;
@@ -12,13 +12,14 @@ export type SpanRefs = {
   span_ids: string[];
 };
 
-const TRACE_CHARS = 16;
+/** Hexadecimal digits of a span id. */
+const SPAN_ID_CHARS = 16;
 const PREFIX_CHARS = 16;
 
 /**
- * Ids of runs, derived from the trace id and the span id alone, so that a span and its children
- * agree in whatever order they arrive. A trace has the trace id as UUID, and so has its root run,
- * as in every trace. Other runs have a hash of the trace id, then the span id.
+ * Ids of runs. Without attributes of LangSmith, they follow from the trace id and the span id alone, so that a span and
+ * its children agree in whatever order they arrive. The id of a trace and of its root run is the trace id as a UUID. The
+ * id of another run is a hash of the trace id, then the span id.
  */
 export class SpanIds {
   readonly #prefixes = new Map<string, string>();
@@ -53,24 +54,24 @@ export class SpanIds {
   }
 }
 
-/** Returns the id of the run that a span becomes, or one by which its children name it. */
+/** Returns the id of the run that a span becomes. For a root span it is one of the ids by which children name it. */
 export function runIdOfSpan(trace_id: string, span_id: string): string {
   return toUuid(prefixOf(trace_id) + span_id);
 }
 
-/** Version 8 of UUID: a time in the id would be read as the day of the run. */
+/** Returns the first half of an id, of version 8 of UUID: version 7 has a time, which would be read as the run's. */
 function prefixOf(trace_id: string): string {
   const hash = sha256Hex(trace_id).slice(0, PREFIX_CHARS);
   return `${hash.slice(0, 12)}8${hash.slice(13)}`;
 }
 
-/** LangSmith's SDK gives its root span a parent that it never sends: the start of the trace id. */
+/** LangSmith's SDK gives its root span a parent that does not exist: the first half of the trace id. */
 function isRootSpan(span: OtlpSpan): boolean {
   return span.parent_span_id === "" || span.parent_span_id === ownParent(span);
 }
 
 function ownParent({ trace_id }: OtlpSpan): string {
-  return trace_id.slice(0, TRACE_CHARS);
+  return trace_id.slice(0, SPAN_ID_CHARS);
 }
 
 function idIn(attributes: Attributes, name: string): string | null {

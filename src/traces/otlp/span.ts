@@ -21,15 +21,16 @@ export type Attributes = Map<string, unknown>;
 export type SpanEvent = { name: string; time_ns: bigint; attributes: Attributes };
 export type SpanLink = { trace_id: string; span_id: string; attributes: Attributes };
 
-/** Spans of a request. Refused ones are counted, with reasons for the first of them. */
+/** Accepted spans of a request, the number of rejected ones, and the first different reasons. */
 export type DecodedSpans = { spans: OtlpSpan[]; rejected: number; reasons: string[] };
 
 export const MAX_SPANS = 10_000;
-/** Values of attributes in a request. A value needs two bytes on the wire and much more in memory. */
+/** Limit of values of attributes in a request. A value needs two bytes on the wire and much more in memory. */
 const MAX_VALUES = 1_000_000;
-/** Resources, scopes and spans of a request, which can be two bytes long. */
+/** Limit of resources, scopes and spans of a request. Each can be two bytes long. */
 const MAX_PARTS = 100_000;
 export const MAX_ATTRIBUTES = 5000;
+/** Limit of events of a span, and of its links. */
 export const MAX_EVENTS = 2000;
 export const MAX_VALUE_DEPTH = 64;
 const MAX_REASONS = 5;

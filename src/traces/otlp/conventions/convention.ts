@@ -4,7 +4,8 @@ export type RunType = (typeof RUN_TYPES)[number];
 
 /**
  * Field of a run: a column, its project, a payload, or a key below a payload, `metadata`, `invocation_params` or `usage`.
- * A text that is a JSON object or list is parsed, but not in `name`, `project`, `project_id`, `tags` and below `metadata`.
+ * The text of an attribute in `fields` is parsed when it is a JSON object or list, except for `name`, `project`,
+ * `project_id`, `tags` and the keys below `metadata`.
  */
 export type RunField =
   | "name"

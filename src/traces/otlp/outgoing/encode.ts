@@ -5,7 +5,7 @@ const { LengthDelimited: DELIMITED, Bit64: FIXED64, Varint: VARINT } = WireType;
 
 type Write = (writer: BinaryWriter) => void;
 
-/** Encodes an ExportTraceServiceRequest of one resource and scope, the inverse of `decodeProtobuf`. */
+/** Encodes an ExportTraceServiceRequest of one resource and scope, the inverse of `decodeProtobuf`. Links are left out: runs have none. */
 export function encodeSpans(
   resource: Attributes,
   scope: string,

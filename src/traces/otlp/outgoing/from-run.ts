@@ -5,7 +5,7 @@ import type { JsonObject } from "../../json.ts";
 import type { Attributes, OtlpSpan, SpanEvent } from "../span.ts";
 import { genAiMessages } from "./genai-messages.ts";
 
-/** Fields that a run must be read with. */
+/** Fields that `toSpan` reads, besides `id`, `trace_id`, `name`, `run_type` and `start_time`. */
 export const SPAN_FIELDS = [
   ...["parent_run_id", "end_time", "error", "inputs", "outputs", "extra", "events", "tags"],
   ...["prompt_tokens", "completion_tokens", "thread_id", "first_token_time"],
@@ -81,7 +81,10 @@ function attributesOf(run: JsonObject): Attributes {
   return new Map(attributes.filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** Whole payloads, which products of observability read, and what the conventions have of them. */
+/**
+ * Returns the attributes of payloads: the whole ones, which observability products read, and for model calls their
+ * messages. A tool has its arguments and result instead.
+ */
 function payloadsOf({ name, inputs, outputs }: JsonObject, type: string): [string, unknown][] {
   const whole: [string, unknown][] = [
     ["gen_ai.prompt", toJson(inputs)],
@@ -122,7 +125,7 @@ function eventAt(time: unknown, name: string, attributes: [string, unknown][]): 
   return [{ name, time_ns: toNanos(time), attributes: new Map(attributes) }];
 }
 
-/** `Type: message`, and the stack below an empty line or from the next line on. */
+/** Reads an error text: its first line is `Type: message`, and the rest is the stack. */
 function exceptionOf(error: string): [string, string][] {
   const [, type = "Error", message = ""] = /^([A-Za-z_$][\w.$]{0,99}): ([^\n]*)/.exec(error) ?? [
     "",

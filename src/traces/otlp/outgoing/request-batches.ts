@@ -12,7 +12,7 @@ const FIELDS = ["id", "trace_id", "name", "run_type", "start_time", ...SPAN_FIEL
 const SMALL_FIELDS = FIELDS.filter((name) => !PAYLOADS.includes(name as PayloadName));
 const PAGE = 100;
 const TOO_LARGE = "The payloads of this run are too large to be sent.";
-/** Limit of a request: receivers accept at least so much. */
+/** Limit of a request. Receivers accept at least this size. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Yields the bodies of the requests that send a stored trace, one page of runs in memory. */
@@ -50,7 +50,7 @@ async function callerOf(ctx: Context, trace_id: string): Promise<CallerSpan | nu
   return parseTraceparent(`00-${otel_trace_id}-${otel_parent_span_id}-01`);
 }
 
-/** Halves pages that are too large. A span that is too large by itself is sent alone. */
+/** Halves the spans until a body fits a request. A span that is too large by itself is sent alone. */
 function* split(
   spans: OtlpSpan[],
   resource: Map<string, unknown>,

@@ -19,7 +19,7 @@ export function isExportOn(variables: Variables): boolean {
 /**
  * Reads the variables that OpenTelemetry defines for exporters:
  * https://opentelemetry.io/docs/specs/otel/protocol/exporter/
- * @returns the reason when they name no endpoint that can be used
+ * @returns the target, or as text the reason why an endpoint or a protocol cannot be used
  */
 export function otlpTarget(variables: Variables, service: string): OtlpTarget | string {
   const read = (name: string) =>
