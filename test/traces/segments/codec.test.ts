@@ -74,6 +74,15 @@ test("a segment finds the runs of its terms, and its filter has them and their k
   );
 });
 
+test("a segment counts the payloads in R2, and no attachment", () => {
+  const [one] = fc.sample(run, 1);
+  if (one === undefined) throw new Error("No run");
+  const attachments = { bytes: { key: "a", content_type: "text/plain", bytes: 5 } };
+  const pointers = JSON.stringify({ inputs: { key: "i", bytes: 3 }, attachments });
+  const { payload_bytes } = encodeSegment([{ ...one, pointers }]);
+  expect(payload_bytes).toBe(encodeSegment([{ ...one, pointers: null }]).payload_bytes + 3);
+});
+
 test("runs that do not fit a row of SQLite together are cut into several segments", () => {
   const [base] = fc.sample(run, 1);
   if (!base) throw new Error("No run");

@@ -1,3 +1,5 @@
+import { PAYLOADS } from "../../changes.ts";
+import type { Pointers } from "../../rows/rows.ts";
 import type { RunVersion } from "./columns.ts";
 import { encodeFrames, pack } from "./frames.ts";
 import { encodeHead } from "./head.ts";
@@ -99,8 +101,8 @@ function widen(range: { min: number; max: number }, value: number): void {
 /** Returns the size of the payloads in R2. */
 function farBytes({ pointers }: RunVersion): number {
   if (pointers === null) return 0;
-  const far: Record<string, { bytes?: number } | undefined> = JSON.parse(pointers);
-  return Object.values(far).reduce((sum, one) => sum + (one?.bytes ?? 0), 0);
+  const far: Pointers = JSON.parse(pointers);
+  return PAYLOADS.reduce((sum, name) => sum + (far[name]?.bytes ?? 0), 0);
 }
 
 /** Estimates the size of a run before compression. */
