@@ -62,15 +62,14 @@ function keptOf(of: PairSource, text: string, keys: number): KeptDigest {
 function tooLong({ payloads }: RunChange): PayloadName[] {
   return PAYLOADS.filter((name) => {
     const payload = payloads[name];
-    return payload && "text" in payload && byteLength(payload.text) > MAX_INLINE_BYTES;
+    return payload && "text" in payload && isTooLong(payload.text);
   });
 }
 
-/** Counts only bytes of texts near the limit: the length decides for others. */
-function byteLength(text: string): number {
-  const { length } = text;
-  const isClear = length > MAX_INLINE_BYTES || length * UTF8_BYTES <= MAX_INLINE_BYTES;
-  return isClear ? length : Buffer.byteLength(text);
+/** Counts the bytes of texts near the limit only: the number of characters decides for others. */
+function isTooLong(text: string): boolean {
+  if (text.length > MAX_INLINE_BYTES) return true;
+  return text.length * UTF8_BYTES > MAX_INLINE_BYTES && Buffer.byteLength(text) > MAX_INLINE_BYTES;
 }
 
 /** Stores under a key derived from the content: a repeated request writes the same object. */
@@ -84,7 +83,7 @@ async function storeText(
   const hash = sha256Hex(text).slice(0, HASH_CHARS);
   const key = `${payloadPrefix(project_id)}${run_id}/${name}-${hash}.json`;
   await env.ARTIFACTS.put(key, text, { httpMetadata: { contentType: "application/json" } });
-  return { key, bytes: byteLength(text) };
+  return { key, bytes: Buffer.byteLength(text) };
 }
 
 async function storeFiles(

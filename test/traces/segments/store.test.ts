@@ -210,6 +210,12 @@ test("pairs and search text are the same for payloads in the object and in R2", 
   });
 });
 
+test("the size of a payload in R2 is its number of bytes", async () => {
+  const change = post({ ...wire(0), inputs: { text: "é".repeat(300_000) } });
+  const { payloads } = await storePayloads(env, crypto.randomUUID(), change, []);
+  expect(payloads.inputs).toMatchObject({ bytes: 600_000 + '{"text":""}'.length });
+});
+
 test("deleted runs do not come back in an older version", async () => {
   await onStorage((storage) => {
     const store = new PartitionStore(storage);
