@@ -38,7 +38,7 @@ const Pattern = z
     const problem = patternProblem(pattern);
     if (problem !== null) context.addIssue(problem);
   });
-/** Counted repetitions cost a step for each count, and each character of a text may take all steps. */
+/** Limit of the instructions of all patterns. `{3,60}` takes one for each count, and a character may run all of them. */
 const MAX_STEPS = 500;
 const Patterns = z
   .array(Pattern)
@@ -53,7 +53,10 @@ const Patterns = z
 const Redactions = z
   .object({
     emails: z.boolean().default(false).describe("Whether e-mail addresses are replaced"),
-    keys: z.boolean().default(false).describe("Whether API keys and tokens of known forms are"),
+    keys: z
+      .boolean()
+      .default(false)
+      .describe("Whether API keys and tokens of known forms are replaced"),
     patterns: Patterns.default([]).openapi({
       description: "Expressions of RE2 whose matches are replaced",
       example: ["\\bAT\\d{18}\\b"],
@@ -146,7 +149,7 @@ export const ProjectsQuery = z.strictObject({
 });
 export type ProjectsQuery = z.infer<typeof ProjectsQuery>;
 
-/** Clients send parameters of the list too. */
+/** Ignores other parameters: clients send those of the list too. */
 export const ProjectQuery = z.object({
   include_stats: ProjectsQuery.shape.include_stats,
   stats_start_time: ProjectsQuery.shape.stats_start_time,
@@ -162,7 +165,7 @@ function nullable<S extends z.ZodRawShape>(shape: S) {
   return Object.fromEntries(fields) as { [K in keyof S]: z.ZodDefault<z.ZodNullable<S[K]>> };
 }
 
-/** @returns the reason why an expression cannot be used, `null` without one */
+/** @returns the reason why an expression cannot be used, `null` when it can */
 function patternProblem(pattern: string): string | null {
   try {
     const expression = RE2JS.compile(pattern);

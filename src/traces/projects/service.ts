@@ -106,8 +106,8 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
 }
 
 /**
- * Keeps fields that are `null`: SDKs send it for each field that the caller omits. None sends `trace_tier` unless it
- * is set, so its `null` returns the project to the tier of the workspace. The same holds for `sampling_rate` and `redactions`.
+ * Does not change fields that are `null`: SDKs send `null` for each field that their caller omits. `trace_tier`,
+ * `sampling_rate` and `redactions` are different. SDKs omit these, so `null` removes the project's own setting.
  */
 export async function updateProject(
   ctx: Context,
@@ -186,7 +186,7 @@ function toProject(
 
 type Times = { start_time?: string | null | undefined; end_time?: string | null | undefined };
 
-/** Returns the fields as their columns hold them: texts of times sort by time. */
+/** Returns the fields as their columns hold them. Times have one format, so that their texts sort by time. */
 function toStored<T extends Times>(fields: T) {
   const { start_time, end_time } = fields;
   return {
@@ -196,7 +196,7 @@ function toStored<T extends Times>(fields: T) {
   };
 }
 
-/** A rate holds for traces that begin from now on: those under way stay whole. */
+/** Applies a rate to traces that begin from now on: those under way stay whole. */
 function toSampling(rate: number | null | undefined) {
   if (rate === undefined) return {};
   return { sampling_rate: rate, sampled_since: rate === null ? null : toIso(nowMicros()) };

@@ -7,8 +7,8 @@ import { defaultTier, retentionDays } from "../catalogue/retention.ts";
 import { projects, ttl_settings } from "../catalogue/table.ts";
 import type { TtlSettings, TtlSettingsChange } from "./ttl-settings-schema.ts";
 
-/** The tier of a workspace where no admin has set one is the installation's, since the beginning of time. */
-const NEVER = new Date(0).toISOString();
+/** Time of the settings of a workspace whose tier no admin has set. */
+const UNSET_TIME = new Date(0).toISOString();
 
 export async function listTtlSettings(ctx: Context): Promise<TtlSettings[]> {
   assertMay(ctx, "read");
@@ -50,15 +50,15 @@ function toSettings(ctx: Context, row?: typeof ttl_settings.$inferSelect): TtlSe
   const { workspace_id, organization_id } = ctx.caller;
   const { shortlived, longlived } = retentionDays(ctx.env);
   const days = { shortlived_days: shortlived, longlived_days: longlived };
-  const of = { id: workspace_id, tenant_id: workspace_id, organization_id, ...days };
+  const base = { id: workspace_id, tenant_id: workspace_id, organization_id, ...days };
   if (row) {
     const { workspace_id: _, ...settings } = row;
-    return { ...of, ...settings, configured_by: "user" };
+    return { ...base, ...settings, configured_by: "user" };
   }
   const default_trace_tier = defaultTier(ctx.env);
-  const since = { created_at: NEVER, updated_at: NEVER };
+  const since = { created_at: UNSET_TIME, updated_at: UNSET_TIME };
   return {
-    ...of,
+    ...base,
     default_trace_tier,
     apply_to_all_projects: false,
     configured_by: "system",

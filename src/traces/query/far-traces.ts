@@ -7,12 +7,14 @@ import { tracePartition } from "../object/stub.ts";
 import type { PartitionRange } from "./scope.ts";
 
 export type TraceFilters = Record<"filter" | "trace_filter" | "tree_filter", Filter | null>;
+/** Ids of the traces that match `trace_filter`, and of those that match `tree_filter`. */
 export type FarMatches = { trace: string[]; tree: string[] };
 
 type SplitTrace = { project_id: string; root_day: string; trace_id: string };
 
 /**
- * Matches traces that span partitions. Reads the days beside the group and the days of the roots.
+ * Finds the traces with runs in several partitions that match the filters of traces. Reads the days of the group, the
+ * days beside them, and the days of the traces' roots.
  */
 export async function matchFarTraces(
   ctx: Context,

@@ -11,14 +11,14 @@ import { type QueryPlan, toQuery } from "./query-plan.ts";
 import type { PartitionRange } from "./scope.ts";
 
 /**
- * Calls that stop early for a page without a run, of 30,000 runs each: about 20 seconds. A page with a run ends at
- * the first call that stopped early.
+ * Limit of calls that stop early while the page has no run: each tests 30,000 runs, so they take about 20 seconds. A
+ * page with a run ends at the first call that stops early.
  */
 const MAX_STOPS = 100;
 
 export type RunMatch = { partition: PartitionKey; row: TraceRunRow; read: ReadRuns };
 
-/** `stopped` is the position where the search ended early, `null` when the page is whole. */
+/** `stopped` is the position where the search ended early, `null` when it found `limit` runs or searched everything. */
 type FoundMatches = { found: RunMatch[]; seq: number; stopped: Position | null };
 
 /** Search of one partition. `next` is `null` when it is done. */
@@ -39,6 +39,7 @@ export async function searchPartitions(
   plan: QueryPlan,
 ): Promise<FoundMatches> {
   let found: RunMatch[] = [];
+  // A sequence is a time in microseconds.
   let seq = Date.now() * 1000;
   let stops = 0;
   for (const group of groups) {
@@ -55,7 +56,7 @@ export async function searchPartitions(
   return { found: found.slice(0, plan.limit), seq, stopped: null };
 }
 
-/** Continues until all searches are done, a run is found, or so many calls stopped early. */
+/** Continues until all searches are done, a run is found, or `max_stops` calls have stopped early. */
 async function searchGroup(
   ctx: Context,
   group: PartitionRange[],
@@ -83,7 +84,7 @@ function countStops(searches: PartitionSearch[]): number {
   return searches.reduce((sum, { stops }) => sum + stops, 0);
 }
 
-/** Does one call. The object stops a long search, so that it can answer others between. */
+/** Makes one call. The object stops a long search, so that it can answer other calls in between. */
 async function advance(ctx: Context, search: PartitionSearch): Promise<PartitionSearch> {
   const { partition, query, found, next, stops } = search;
   const limit = query.limit - found.length;
@@ -113,7 +114,7 @@ function matchesUntil(
     .sort((a, b) => sign * comparePositions(a.row, b.row));
 }
 
-/** @returns the last position of rows that fill a page, `null` while more fit it */
+/** @returns the position of the last row when the rows fill a message, else `null` */
 function endOfFull(found: RunMatch[]): Position | null {
   const page = new MessageRows<TraceRunRow>();
   for (const { row } of found) page.add(row);

@@ -18,7 +18,7 @@ export type QueryPlan = Omit<
   filters: TraceFilters;
 };
 
-/** `inputs_preview` needs `inputs`. */
+/** Suffix of fields that are computed from a payload: `inputs_preview` needs `inputs`. */
 const PREVIEW = /_preview$/;
 const PAYLOADS = new Set<string>(["inputs", "outputs", "extra", "events", "serialized"]);
 
@@ -50,7 +50,7 @@ function toTests(input: RunsQueryRequest) {
   };
 }
 
-/** Most runs are stored without an order. The first of a trace is its root. */
+/** Selects root runs for `execution_order: 1`: most runs are stored without an order. */
 function toPosition({ is_root = null, execution_order = null }: RunsQueryRequest) {
   if (execution_order === 1 && is_root !== false) return { is_root: true, execution_order: null };
   return { is_root, execution_order };

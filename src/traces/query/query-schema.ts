@@ -102,14 +102,14 @@ const Cursors = z.object({
     .describe(
       "Cursor of the next page, `null` on the last. A page before it can be short, but has a run",
     ),
-  prev: z.string().nullable().describe("Cursor of the previous page, `null` on the first"),
+  prev: z.string().nullable().describe("Always `null`"),
 });
 
 export const RunsPage = namedObject("RunsPage", {
   runs: z.array(TraceRun.partial()).describe("Runs of the page"),
   cursors: Cursors.describe("Cursors of the pages before and after"),
   search_cursors: z.null().describe("Always `null`"),
-  parsed_query: z.string().nullable().describe("Filter that the query was parsed to"),
+  parsed_query: z.string().nullable().describe("Always `null`"),
 });
 export type RunsPage = z.infer<typeof RunsPage>;
 

@@ -35,12 +35,12 @@ export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<
   });
 }
 
-/** Runs that are named by id are on few days. */
+/** Whether a query reads at most a week. Runs that are named by id are on few days. */
 function isWithinWeek({ id, start_time, end_time }: RunsQueryRequest): boolean {
   return id != null || (start_time != null && (end_time ?? nowMicros()) - start_time <= 7 * DAY_US);
 }
 
-/** Returns a page of runs, which may have fewer than `limit`: they fit the size of a response. */
+/** Returns a page of runs, which may have fewer than `limit`: a search can stop early, and a response has a limit. */
 export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<FoundRuns> {
   assertMay(ctx, "read");
   assertReadRate(ctx, isWithinWeek(input) ? "query_week" : "query_longer");
@@ -125,7 +125,7 @@ function tooLarge(): AppError {
   return new AppError("too_large", text);
 }
 
-/** Row as a page has it. */
+/** Row of a page, with the feedback of its partition's answer. */
 type PageRow = {
   partition: PartitionKey;
   row: TraceRunRow;
@@ -133,8 +133,8 @@ type PageRow = {
 };
 
 /**
- * Converts the rows of a page. The error for a run over an answer has the cursor: a client must get past the run.
- * @throws AppError 413 for a run over an answer
+ * Converts the rows of a page.
+ * @throws AppError 413 for payloads larger than a response, with the cursor of the next page: a client must get past them
  */
 export async function toPageRuns(
   ctx: Context,
@@ -156,7 +156,7 @@ function withCursor(error: unknown, next: string): unknown {
   return new AppError(code, text, { cause: error });
 }
 
-/** Converts rows to their wire form, with the selected fields. @throws AppError 413 for a run over an answer */
+/** Converts rows to their wire form, with the selected fields. @throws AppError 413 for payloads larger than a response */
 export async function toRuns(ctx: Context, found: PageRow[], select: string[] | null) {
   const wanted = select === null ? null : new Set([...select, "id"]);
   const convert = async ({ partition, row, read }: PageRow) => {

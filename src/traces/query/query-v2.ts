@@ -9,13 +9,14 @@ import { getTraceRun } from "./run-service.ts";
 
 const PAGE_SIZE = 100;
 
-/** Field names of version 2. */
+/** Field names of version 2 by those of version 1. */
 const RENAMED: Record<string, string> = {
   session_id: "project_id",
   in_dataset: "is_in_dataset",
   serialized: "manifest",
   latency: "latency_seconds",
 };
+/** Fields that version 2 does not have. */
 const GONE = new Set([
   "parent_run_id",
   "child_run_ids",
@@ -25,7 +26,7 @@ const GONE = new Set([
 ]);
 const ORIGINAL = Object.fromEntries(Object.entries(RENAMED).map(([v1, v2]) => [v2, v1]));
 
-/** Translates to a version 1 query: one day by default, and only ids. */
+/** Translates to a query of version 1. By default it reads one day, and returns ids only. */
 export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Promise<RunsPageV2> {
   const { ids, project_ids, trace_id, reference_examples, page_size, selects, sort_order } = input;
   if (!ids && !project_ids && !trace_id && !reference_examples) {

@@ -12,7 +12,7 @@ import type { Columns, TraceRunRow } from "../rows/rows.ts";
 import { TraceRun } from "./run-schema.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
 
-/** Number of days searched for children. */
+/** Maximum number of days after the run's own that are searched for children. */
 const MAX_DAYS = 7;
 
 export type LocatedRun = ReadRuns & { partition: PartitionKey; row: TraceRunRow };
@@ -36,7 +36,7 @@ export async function getTraceRun(
   });
 }
 
-/** Searches the following days: a run may end after midnight. */
+/** Searches the following days too: a run may end after midnight. */
 async function runsBelow(ctx: Context, { project_id, day }: PartitionKey, row: TraceRunRow) {
   const keys = (await partitionsOn(ctx, daysOf(day, row)))
     .filter((partition) => partition.project_id === project_id)
@@ -47,7 +47,7 @@ async function runsBelow(ctx: Context, { project_id, day }: PartitionKey, row: T
   return found.flat();
 }
 
-/** Returns the days from the partition's to that of the end, or today's while pending. */
+/** Returns the days from the partition's to that of the run's end, or to today while the run is pending. */
 function daysOf(day: string, { end_us }: TraceRunRow): string[] {
   const last = dayOf(end_us ?? nowMicros());
   const days = [day];

@@ -68,7 +68,7 @@ async function partitionsOfRuns(
   return group.length === 0 ? [] : [group];
 }
 
-/** Returns `null` for all projects of the workspace. */
+/** @returns the ids of the projects, `null` for all projects of the workspace */
 async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | null> {
   const { session, trace, parent_run, reference_example } = scope;
   if (session !== null) {
@@ -79,7 +79,8 @@ async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | n
   if (run_id !== null) {
     const home = (await findHomes(ctx, [{ id: run_id }])).get(run_id);
     if (home) return [home.project_id];
-    // The root may arrive after its children.
+    // A run without a time in its id has a home once it is stored. Another root may arrive after its children, so all
+    // projects are searched.
     return dayOfId(run_id) === null ? [] : null;
   }
   if (reference_example !== null) return null;

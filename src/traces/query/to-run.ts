@@ -88,7 +88,7 @@ export async function toRun(
   };
 }
 
-/** Both take the columns of their payloads, which a query selects with them. */
+/** Computes the selected previews. A query that selects one reads the column of its payload too: see `columnsOf`. */
 function previewsOf(row: TraceRunRow, wanted: ReadonlySet<string> | null): JsonObject {
   const names = (["inputs", "outputs"] as const).filter((name) => wanted?.has(`${name}_preview`));
   return Object.fromEntries(names.map((name) => [`${name}_preview`, previewOf(row[name] ?? null)]));
@@ -98,7 +98,7 @@ function scalars(row: TraceRunRow): JsonObject {
   const { start_us, end_us, first_token_us, is_root, execution_order, ...rest } = row;
   return {
     ...rest,
-    // Earlier versions stored numbers that no answer has.
+    // Earlier versions stored integers beyond the safe ones, which the schema of an answer refuses.
     execution_order: Number.isSafeInteger(execution_order) ? execution_order : null,
     is_root: is_root === 1,
     start_time: toIso(start_us),
@@ -143,7 +143,7 @@ function filesOf(run_id: string, { attachments = {} }: Pointers) {
   );
 }
 
-/** LangSmith's Python SDK downloads attachments from here, without its key. */
+/** Returns signed URLs: LangSmith's Python SDK downloads attachments without its key. */
 async function signedUrls(
   { env, caller: { workspace_id } }: Pick<Context, "env" | "caller">,
   run_id: string,
