@@ -43,7 +43,8 @@ export class FeedbackCounts {
 
   *#entries(): Generator<FeedbackEntry> {
     if (this.#runs.size === 0) return;
-    for (const entry of this.#feedback.texts()) if (this.#runs.has(entry.run_id)) yield entry;
+    for (const entry of this.#feedback.withTextValues())
+      if (this.#runs.has(entry.run_id)) yield entry;
   }
 }
 

@@ -38,7 +38,7 @@ export function findChanged(
   return { runs, next: { seq: newest, row: null }, has_more: false };
 }
 
-/** Yields runs, and `null` behind as many as one call reads. */
+/** Yields the runs behind a position, and `null` in place of each run beyond those that one call reads. */
 function* changesAfter(
   changed: Iterable<RunView>,
   after: ChangePosition,

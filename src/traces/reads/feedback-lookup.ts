@@ -2,15 +2,18 @@ import { type FeedbackEntry, SHOWN_VALUE } from "../rows/rows.ts";
 
 type FoundEntry = FeedbackEntry & { run_id: string };
 
-/** Feedback up to this number of rows is read at once: a statement per run costs more. */
+/**
+ * Number of rows of feedback, or of runs with feedback, up to which they are read at once: a statement for each run
+ * costs more.
+ */
 const MAX_AT_ONCE = 20_000;
-/** Characters of their values, of which one has up to 100,000. The object has 128 MB. */
+/** Limit of the characters of these values: one has up to 100,000, and the isolate has 128 MB. */
 const MAX_CHARS = 4_000_000;
 /** Maximum number of runs that a key narrows a query to. */
 const MAX_RUNS = 5000;
 const COLUMNS = "run_id, key, score, value, source";
 
-/** Feedback of runs by their ids, as of the first use. */
+/** Feedback of runs by their ids. What is read at once is of the time of its first use. */
 export class FeedbackLookup {
   readonly #sql: SqlStorage;
   #all: Map<string, FeedbackEntry[]> | "many" | null = null;
@@ -43,8 +46,8 @@ export class FeedbackLookup {
     return runs.length > MAX_RUNS ? null : runs.map(({ run_id }) => run_id);
   }
 
-  /** Yields all feedback. Only texts are values, cut to what statistics show. */
-  texts(): Iterable<FoundEntry> {
+  /** Yields all feedback. `value` is `null` unless it is a text, and is cut to what statistics show. */
+  withTextValues(): Iterable<FoundEntry> {
     return this.#sql.exec<FoundEntry>(
       `SELECT run_id, key, score, source,
          iif(json_type(body, '$.value') = 'text', ${SHOWN_VALUE}, NULL) AS value FROM feedback`,

@@ -1,4 +1,7 @@
-/** A message holds 32 MiB, a character has up to two bytes, and a run up to 1.6 million characters. */
+/**
+ * A message of RPC holds 32 MiB, at up to two bytes a character. The last row, of up to 1.6 million characters, may
+ * exceed this limit.
+ */
 const MESSAGE_CHARS = 8_000_000;
 
 /** Rows of one message. */

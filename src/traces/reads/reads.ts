@@ -15,9 +15,9 @@ export type FarTrace = { root_day: string; trace_id: string };
 /** Runs of the first `read` ids. */
 export type RunsById = { runs: TraceRunRow[]; read: number };
 
-/** Traces that one read finds. */
+/** Maximum number of traces that one read finds. */
 export const MAX_FOUND = 10_000;
-/** Each is searched for in the index of its day by every call of a query. */
+/** Maximum number of called traces: every call of a query looks up each of them in the index of its day. */
 const MAX_CALLED = 1000;
 
 /** Returns traces with runs here whose roots started on another day. */
@@ -72,7 +72,9 @@ export function readByIds(reader: RunReader, ids: string[], columns: Columns): R
   return { runs: page.rows, read: ids.length };
 }
 
-/** Returns the runs below one by dotted order, which itself would make the answer of a deep trace too large. */
+/**
+ * Returns the runs below one, sorted by dotted order. The answer omits the orders: those of a deep trace are too large.
+ */
 export function readBelow({ source }: RunReader, trace_id: string, run_id: string): RunBelow[] {
   return source
     .ofTrace(trace_id)
@@ -82,10 +84,10 @@ export function readBelow({ source }: RunReader, trace_id: string, run_id: strin
     .map(({ id, parent_run_id }) => ({ id, parent_run_id }));
 }
 
-type Placed = { id: string; dotted_order: string | null };
+type OrderedRun = { id: string; dotted_order: string | null };
 
-/** Sorts runs without a place last. */
-export function byDottedOrder(a: Placed, b: Placed): number {
+/** Compares by dotted order. Runs without one are last. */
+export function byDottedOrder(a: OrderedRun, b: OrderedRun): number {
   if (a.dotted_order === b.dotted_order) return a.id < b.id ? -1 : 1;
   if (a.dotted_order === null || b.dotted_order === null) return a.dotted_order === null ? 1 : -1;
   return a.dotted_order < b.dotted_order ? -1 : 1;

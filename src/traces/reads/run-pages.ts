@@ -2,7 +2,7 @@ import type { TraceRunRow } from "../rows/rows.ts";
 import type { ChangedPage } from "./changed-runs.ts";
 import type { RowsPage } from "./scan-page.ts";
 
-/** Scores of a key: their number and mean. */
+/** Feedback with a key: its number of rows, and the mean of their scores. */
 export type FeedbackStat = { key: string; n: number; avg: number | null };
 /** How often a run was given a value of a key. */
 export type FeedbackValue = { key: string; value: string; n: number };

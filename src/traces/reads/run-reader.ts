@@ -105,7 +105,7 @@ export class RunReader {
     return Object.fromEntries(entries);
   }
 
-  /** Returns what every match of a filter has. */
+  /** Returns conditions that every match of a filter meets. */
   selected(filter: Filter | null): SelectedByFilter {
     const { terms, feedback_keys, ids, ...range } = findCandidates(filter);
     const [key] = feedback_keys;
@@ -117,7 +117,7 @@ export class RunReader {
     const inTraces = this.#tracesOf(query);
     const selection = selectionOf(query, order, this.selected(query.filter));
     const among = inTraces.flatMap((traces) => traces.among ?? []);
-    // Candidates are behind the query's position, so that each call gets further.
+    // The plain test drops the runs up to the query's position. They do not count as tested, so each call gets further.
     const candidates = only(this.source.live(narrow(selection, among)), toPlainTest(query));
     return { candidates, inTraces, isMatch: this.#filterTest(query, inTraces) };
   }
@@ -166,7 +166,7 @@ export class RunReader {
   }
 }
 
-/** Whether each call finds the traces of the filters anew. */
+/** Whether each call of a search finds the traces of its filters again: such a search does not stop early. */
 function findsAnew({ filter, trace_filter, tree_filter }: RunsQuery, inTraces: TraceTest[]) {
   return inTraces.length > 0 && ![filter, trace_filter, tree_filter].some(readsTexts);
 }

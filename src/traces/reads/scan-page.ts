@@ -39,8 +39,9 @@ export type RowsPage = { parts: RowsPart[]; next: Position | null };
 /** Bounds the memory of a part while its texts are joined. */
 const PART_BYTES = 512 * 1024;
 const PART_ROWS = 256;
-/** Estimated size of ids and numbers. */
+/** Estimated size of ids, numbers and short texts. */
 const ROW_BYTES = 200;
+/** Texts that `ROW_BYTES` counts. */
 const SHORT = new Set<RunColumn>([
   ...(["id", "trace_id", "parent_run_id", "status"] as const),
   ...(["total_cost", "prompt_cost", "completion_cost"] as const),

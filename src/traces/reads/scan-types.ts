@@ -7,8 +7,8 @@ export type { Position };
 type TimeRange = { from_us: number; to_us: number };
 
 /**
- * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, by the start at `max_seq`, that
- * were not yet in the scan's range at `min_seq`.
+ * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`. Their start is that at the sequence
+ * `max_seq`. Rows that were in `scan_range` at the sequence `min_seq` are left out.
  */
 export type ScanRange = {
   from_us: number;
@@ -17,7 +17,10 @@ export type ScanRange = {
   until: Position | null;
   min_seq: number | null;
   max_seq: number;
-  /** Range of former scans. Plans of earlier releases lack it, and runs that a patch moved into it. */
+  /**
+   * Range of the whole scan. Plans of earlier releases lack it: they leave out runs that a patch has moved into it
+   * since `min_seq`.
+   */
   scan_range?: TimeRange | undefined;
 };
 
@@ -66,8 +69,8 @@ export type PageRequest = {
 export type ScanValue = string | number | null;
 export type ScanColumns = Record<string, ScanValue[] | Float64Array | PackedTexts>;
 /**
- * Rows of a page as columns. Texts are packed, except those that the scan computes or fetches. Of
- * numbers, NaN is null.
+ * Rows of a page as columns. Texts are packed, except those that the scan computes or fetches. NaN in a column of numbers
+ * is null.
  */
 export type ScanPart = { rows: number; columns: ScanColumns };
 export type ScanPage = { parts: ScanPart[]; next: Position | null };

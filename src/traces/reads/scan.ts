@@ -16,7 +16,7 @@ const MAX_PIECES = 1000;
 /** Estimated size of a row without payloads. */
 const ROW_BYTES = 400;
 
-/** Plans what an export reads. `payload_bytes` is the average of a run. */
+/** Plans the pieces of a scan. `payload_bytes`: average size of a run's payloads. */
 export function planPieces(
   reader: RunReader,
   query: ScanPlanQuery,
@@ -33,7 +33,7 @@ export function planPieces(
   return { pieces: cuts.pieces, next: cuts.after };
 }
 
-/** Returns false when no run is behind the piece. */
+/** Adds runs until a piece is closed. @returns false when the runs end before */
 function addPiece(reader: RunReader, query: ScanPlanQuery, cuts: Cuts): boolean {
   const range = { ...query, until: null };
   const [first] = scanRuns(reader, { ...range, after: cuts.after });
@@ -86,7 +86,7 @@ class Cuts {
     return this.#limit - (this.open?.rows ?? 0);
   }
 
-  /** Returns whether a piece was closed. One that the run does not belong to is closed without it. */
+  /** Returns whether a piece was closed. A run of a later day closes the piece, and is not added. */
   add(run: RunView): boolean {
     if (this.open !== null && run.start_us >= this.open.to_us) {
       this.close(null);

@@ -25,14 +25,14 @@ export class TraceUsage {
     this.#used = runs.filter(hasUsage);
   }
 
-  /** Returns the usage of a run: its own, else of the model calls below it. */
+  /** Returns the usage of a run: its own, else that of the runs below it. */
   of(run: UsageRun): Usage {
     return this.summed(run) ?? ownUsage(run);
   }
 
   /**
-   * Sums the model calls below a run. The run's own tokens and costs replace the sum separately.
-   * @returns `null` when the run's own usage is all
+   * Sums the usage below a run. The run's own tokens replace those of the sum, and its own costs replace the costs.
+   * @returns `null` when nothing is added to the run's own usage
    */
   summed(run: UsageRun): Usage | null {
     if (run.dotted_order === null || hasAll(run)) return null;
@@ -40,7 +40,7 @@ export class TraceUsage {
     return below === null ? null : replaceMissing(run, below);
   }
 
-  /** @returns `null` without usage below */
+  /** @returns the sum of the runs below, `null` when none has usage */
   #below(dotted_order: string): Usage | null {
     if (this.#used.length > MAX_COMPARED) {
       this.#nodes ??= toSums(this.#used);
@@ -50,7 +50,7 @@ export class TraceUsage {
     return below.length === 0 ? null : sumOf(below);
   }
 
-  /** Yields the runs whose usage counts: that of a model call once when the runs above it repeat it. */
+  /** Yields the runs whose usage counts. A run above a model call may repeat its usage, so it does not count. */
   *counted(): Generator<UsageRun> {
     this.#nodes ??= toSums(this.#used);
     for (const node of this.#nodes.values()) yield* countedRuns(node);
@@ -75,7 +75,7 @@ function runsBelow(runs: readonly UsageRun[], order: string): UsageRun[] {
   return runs.filter(({ dotted_order }) => dotted_order?.startsWith(above));
 }
 
-/** Sums runs of which each also comes with those below it. */
+/** Sums runs. The list has, with each of its runs, all runs with usage below it. */
 function sumOf(runs: UsageRun[]): Usage {
   const calls = runs.filter(isModel);
   const sum = new UsageSum();

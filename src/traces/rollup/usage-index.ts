@@ -17,12 +17,12 @@ export class UsageIndex {
     this.#descendantsWithUsage = source.descendantsWithUsage();
   }
 
-  /** Returns the usage of a run: its own, else of the model calls below it. */
+  /** Returns the usage of a run: its own, else that of the runs below it. */
   of(run: RunView): Usage {
     return this.summed(run) ?? ownUsage(run);
   }
 
-  /** @returns `null` when the run's own usage is all */
+  /** @returns `null` when nothing is added to the run's own usage */
   summed(run: RunView): Usage | null {
     const below = this.#descendantsWithUsage(run);
     if (below?.length === 0 || hasAll(run)) return null;

@@ -13,7 +13,7 @@ export type PackedTexts = {
 
 export const NULL_SIZE = -1;
 
-/** A call into the runtime costs ten times a loop over a short text. */
+/** Length up to which a text is written by a loop: a call into the runtime costs ten times as much. */
 const SHORT_CHARS = 64;
 const MAX_ASCII = 127;
 

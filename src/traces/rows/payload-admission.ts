@@ -5,8 +5,8 @@ import { MAX_BODY_BYTES } from "../limits.ts";
 import type { Pointers, TraceRunRow } from "./rows.ts";
 
 /**
- * Loads the wanted payloads of runs from R2, once the isolate admits their bytes. Payloads of one run come in several
- * requests, and have more bytes than the largest of them.
+ * Loads the wanted payloads of runs from R2, once the isolate admits their bytes. The payloads of one run can come in
+ * several requests, so together they can be larger than a request may be.
  * @param wanted names of payloads, `null` for all
  * @throws AppError 413 over the size of a request, 503 when the isolate has no room for a minute
  */

@@ -25,7 +25,7 @@ function textOf(value: unknown, depth: number): string | null {
   if (Array.isArray(value)) return firstText(value.toReversed(), depth);
   if (!isRecord(value)) return null;
   const fields = Object.keys(value);
-  // A part without words, such as an image, has its type alone.
+  // An object with one field is shown by that, unless it is the type of a part without text, such as an image.
   const only = fields.length === 1 ? fields.filter((name) => name !== "type") : [];
   return firstText(
     [...TEXT_FIELDS, ...only].map((name) => value[name]),

@@ -2,8 +2,10 @@ import type { PayloadName, StoredAttachment } from "../changes.ts";
 
 export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number }>> & {
   attachments?: Record<string, StoredAttachment>;
-  /** Original text, when a column cannot hold it because it is not well-formed Unicode. */
-  /** Earlier releases take other keys for payloads. */
+  /**
+   * Original texts that a column cannot hold because they are not well-formed Unicode. Former starts are in here because
+   * earlier releases take every other key of the pointers for a payload.
+   */
   exact?: { name?: string; error?: string; former_starts?: FormerStart[] };
   /** Bytes of objects in R2 that no pointer names any more; `true` where they were not counted. */
   replaced?: number | true | undefined;
@@ -65,7 +67,9 @@ export type FeedbackRow = {
   modified_at: string | null;
 };
 
-/** Longer values of feedback count by their beginning: the totals of a day are one value in D1, at most 2 MB. */
+/**
+ * Longer values of feedback are counted by their beginning: the totals of a day are one value in D1, which holds 2 MB.
+ */
 export const MAX_SHOWN_CHARS = 250;
 export const SHOWN_VALUE = `substr(value, 1, ${MAX_SHOWN_CHARS})`;
 

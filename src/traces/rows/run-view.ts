@@ -23,7 +23,7 @@ export interface RunView extends Readonly<Omit<TraceRunRow, "dotted_order">> {
   /** Lowercase. */
   readonly search_text: string;
   readonly tag_list: readonly string[];
-  /** Returns false only when `search_text` lacks one of the words, which JSON has as they are. */
+  /** Returns false only when `search_text` lacks one of the words. JSON must not need to escape them. */
   mayHaveWords(words: readonly string[]): boolean;
   /** Pairs within the limits of the index, as `digest.ts` writes them. */
   pairs(of: PairSource): readonly Pair[];

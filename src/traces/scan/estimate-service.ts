@@ -17,11 +17,15 @@ export type EstimateRequest = {
   to_us: number;
   filter: string | null;
 };
-/** `bytes` is the size of the rows with their payloads, before compression. */
+/**
+ * `bytes` estimates the size of the rows with their payloads, before compression. `is_exact`: whether all rows were
+ * counted.
+ */
 export type Estimate = { rows: number; bytes: number; is_exact: boolean };
 
 /** Number of partitions whose rows are counted; the others follow from the counts of the catalogue. */
 const MAX_COUNTED = 40;
+/** Number of partitions that count at once. */
 const WIDTH = 8;
 
 /** Counts the rows of a scan. Of many partitions it counts a sample, evenly spread over time. */

@@ -39,9 +39,12 @@ export type {
   ScanValue,
 } from "../reads/scan-types.ts";
 
-/** Limit of RPC: 32 MiB in a message, with two bytes a character in texts beyond Latin-1. */
+/** Limit of a page without its feedback. A message of RPC holds 32 MiB. */
 const MAX_PAGE_BYTES = 12 * 1024 * 1024;
-/** Reads of a page with missing payloads. A run is deleted before its payloads: the next read lacks it. */
+/**
+ * Maximum number of reads of a page with missing payloads. A run is deleted before its payloads: the next read lacks
+ * it.
+ */
 const MAX_READS = 3;
 /** Number of partitions that plan at once. */
 const WIDTH = 8;
@@ -171,6 +174,7 @@ async function loadFar(
   for (const { column, index, key } of far) {
     const text = await loadText(ctx.env, key);
     if (text === null) {
+      // Throws when the project was deleted, which deletes its payloads.
       await findProject(ctx, project_id);
       isComplete = false;
     }

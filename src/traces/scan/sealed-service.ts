@@ -27,7 +27,7 @@ export async function findSealed(
   owner: string,
 ): Promise<SealedLookup> {
   assertMay(ctx, "read");
-  if (!isOfPastDay(chunk)) return { file: null, parts: [], can_seal: false };
+  if (!maySeal(chunk)) return { file: null, parts: [], can_seal: false };
   await resolveProject(ctx, chunk.partition.project_id);
   const object = tracePartition(ctx.env, chunk.partition);
   const found = await object.findSealed(rangeOf(chunk, layout), owner);
@@ -58,7 +58,8 @@ export async function readSealed(
   return body;
 }
 
-function isOfPastDay({ from_us, min_seq, rows }: ScanChunk): boolean {
+/** Whether sealed files can have the rows of a chunk: many rows of a past UTC day, with no lower sequence. */
+function maySeal({ from_us, min_seq, rows }: ScanChunk): boolean {
   const midnight = (Math.floor(from_us / DAY_US) + 1) * DAY_US;
   return midnight <= nowMicros() && min_seq === null && rows >= MIN_ROWS;
 }
