@@ -1,7 +1,7 @@
 import { MAX_CHARS, MAX_SEGMENT_RUNS, RUN_CHARS } from "./codec/encode.ts";
 import type { RunSegment } from "./segment.ts";
 
-/** Share of dead versions that a segment may keep. Each dead version pays for three live ones at most. */
+/** Share of dead versions that a segment may keep. A rewrite copies at most three live versions for each dead one. */
 const MAX_DEAD_SHARE = 1 / 4;
 /** Fewer dead bytes stay: rewriting their segments costs as much as their storage in weeks. */
 const MIN_DEAD_BYTES = 64 * 1024;

@@ -5,7 +5,7 @@ import type { SegmentStore } from "./store.ts";
 /** Returns a test of the nth run of a segment. */
 export type SegmentTest = (segment: RunSegment) => (n: number) => boolean;
 
-/** Tests the columns of the head. Runs that start with the position of `after` may pass. */
+/** Tests the columns of the head. Runs that start at the time of `after` may pass, whatever their ids. */
 export function conditionOf(store: SegmentStore, selection: RunSelection): SegmentTest {
   const { is_root } = selection;
   const { least, greatest, newest } = limitsOf(selection);
@@ -20,7 +20,7 @@ export function conditionOf(store: SegmentStore, selection: RunSelection): Segme
   };
 }
 
-/** Whether all runs of a segment pass, those with newer versions too. */
+/** Whether all runs of a segment pass an ascending selection, those with newer versions too. */
 export function passesWhole({ info }: RunSegment, selection: RunSelection): boolean {
   const { after, is_root } = selection;
   const { least, greatest, newest } = limitsOf(selection);

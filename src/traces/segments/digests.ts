@@ -41,12 +41,12 @@ export function searchTextOf(run: Digested): string {
   return sections.map((text) => text.replaceAll(MARK, " ")).join(MARK);
 }
 
-/** Begins an escape that any character may have. */
+/** Start of an escape that JSON allows for any character. */
 const ESCAPED = "\\u";
 
 /**
- * Returns false only when the search text lacks one of the words. JSON must have them as they are,
- * unless it escapes characters that need no escape.
+ * Returns false only when the search text lacks one of the words. They must have no character that JSON has to escape. A
+ * text that escapes others too may have any word.
  */
 export function mayHaveWords(run: Digested, words: readonly string[]): boolean {
   if (run.digests !== null) return true;

@@ -54,7 +54,7 @@ export class Loaded {
     return this.#ids.find(new Uint32Array(key.buffer), 0);
   }
 
-  /** Returns live segments that may have runs of a trace. */
+  /** Returns the segments that may have runs of a trace. */
   ofTrace(trace_id: string): RunSegment[] {
     const handles = this.#traces.find(trace_id);
     return [...handles].flatMap((handle) => this.#segments[handle] ?? []);
@@ -74,7 +74,7 @@ export class Loaded {
     return this.#place(table, this.lastNumber + 1, info, blobs);
   }
 
-  /** Removes segments without live runs from memory, and returns them. */
+  /** Removes a table's segments without live runs from memory, and returns them. */
   removeEmpty(table: string): RunSegment[] {
     const empty = this.of(table).filter((segment) => segment.live === 0);
     for (const segment of empty) {

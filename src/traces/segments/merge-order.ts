@@ -1,6 +1,6 @@
 /** Sorted list of one segment in a merge of several. */
 export type SortedRuns = {
-  /** Keys in order; the first is at least the bound that its opening was promised. */
+  /** Keys in ascending order, none below the bound of the input. */
   keys: Float64Array;
   runs: Uint16Array;
 };

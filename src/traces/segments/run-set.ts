@@ -17,7 +17,7 @@ type Order = {
   boundOf: (segment: RunSegment) => number;
 };
 
-/** Limits the segments whose usage is in memory. */
+/** Maximum number of segments whose usage is in memory. */
 const MAX_USAGES = 64;
 
 /** Live runs of one partition, read from its segments. */

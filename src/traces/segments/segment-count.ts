@@ -58,7 +58,7 @@ function countBefore(
   return runs;
 }
 
-/** Tests ids of runs that start with the position; earlier ones are not selected. */
+/** Tests the ids of runs that start at the time of the position: earlier runs are not selected. */
 function positionTest(head: SegmentHead, after: Position | null): (n: number) => boolean {
   const starts = head.numbers("start_us");
   return (n) => {

@@ -43,7 +43,7 @@ export class SegmentRun implements RunView {
   readonly #store: SegmentStore;
   /** Ids, numbers and short texts of all runs of the segment. */
   readonly #head: SegmentHead;
-  /** Compressed payloads of this run and its neighbours, loaded on first use. */
+  /** Unpacked long texts of this run and its neighbours, loaded on first use. */
   #frame: Frame | null = null;
   #dottedOrder: string | null | undefined = undefined;
 
@@ -163,6 +163,7 @@ export class SegmentRun implements RunView {
   get output_keys() {
     return this.#head.number("output_keys", this.n);
   }
+  /** `null` until a name is sent: `name` has a default. */
   get sent_name() {
     return this.#head.text("name", this.n);
   }

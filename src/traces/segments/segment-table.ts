@@ -9,7 +9,7 @@ const BLOBS = ["ids", "traces", "bloom", "head", "body"] as const;
 /** Table of all segments but the small ones. */
 export const SEGMENTS = "segments";
 
-/** Columns that a wake reads come before the large ones. */
+/** Columns. Those that a restarted object reads come before the large ones. */
 export const COLUMNS = `
   number INTEGER PRIMARY KEY,
   ${INFO.map((name) => `${name} INTEGER NOT NULL`).join(",\n  ")},
@@ -85,7 +85,7 @@ export class SegmentTable {
     return this.#sizes(table, "length(body)");
   }
 
-  /** Returns the size of all values of each segment. */
+  /** Returns the size of all blobs of each segment, by its number. */
   rowBytes(table: string): Map<number, number> {
     return this.#sizes(table, BLOBS.map((name) => `length(${name})`).join(" + "));
   }

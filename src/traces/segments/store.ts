@@ -10,10 +10,11 @@ import type { RunSegment } from "./segment.ts";
 import { SEGMENTS, SegmentTable, smallTable } from "./segment-table.ts";
 import { SegmentUsage } from "./segment-usage.ts";
 
-/** Decoded heads and frames of all partitions in the isolate. */
+/** Limit of the decoded heads and frames, and the packed bodies, of all partitions in the isolate. */
 const CACHED_BYTES = 24 * 1024 * 1024;
 const cache = new DecodedCache(CACHED_BYTES);
 
+/** Key of the number in the name of the current table of small segments. */
 export const GENERATION = "small_segments";
 
 /** Reads the segments of one partition. Of several versions of a run, the newest is the live one. */
@@ -58,7 +59,7 @@ export class SegmentStore {
     return sizes.reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Range of the start times. */
+  /** Range of the start times. Versions that are not live can widen it. */
   get range(): { min_start_us: number | null; max_start_us: number | null } {
     const { all } = this;
     if (all.length === 0) return { min_start_us: null, max_start_us: null };
@@ -103,7 +104,7 @@ export class SegmentStore {
     );
   }
 
-  /** Returns the frame that has a run's payloads. */
+  /** Returns the frame that has a run's payloads, or one without texts while it must be fetched from R2. */
   frame(segment: RunSegment, n: number): Frame {
     const head = this.head(segment);
     const at = head.frameOf(n);

@@ -13,14 +13,18 @@ import type { RunSegment } from "./segment.ts";
 import { SEGMENTS, SegmentTable } from "./segment-table.ts";
 import { GENERATION, type SegmentStore } from "./store.ts";
 
-/** A batch below both sizes is written to the table of small segments. A segment with fewer live runs is sparse. */
+/**
+ * A batch below both sizes is written to the table of small segments. A segment is sparse when its live runs are below
+ * both.
+ */
 const SMALL_RUNS = 64;
 const SMALL_CHARS = 128 * 1024;
-/** The table of small segments is merged when it has so many segments or live runs. */
+/** The table of small segments is merged at this number of segments or of live runs. */
 const MAX_SMALL_SEGMENTS = 64;
 const MAX_SMALL_TABLE_RUNS = 2000;
-/** Sparse segments are merged when there are so many. They are counted once in so many segments. */
+/** Number of sparse segments at which they are merged. */
 const MIN_SPARSE_SEGMENTS = 32;
+/** Number of written segments after which sparse ones are counted again. */
 const SPARSE_CHECK_SEGMENTS = 32;
 
 /**

@@ -2,6 +2,7 @@ import type { TermRange } from "../../terms.ts";
 
 const BITS_PER_TERM = 10;
 const HASHES = 6;
+/** A term has its key above this factor, and its value below. */
 const HALF = 2 ** 32;
 
 /** Builds a filter of terms and of their keys, so that a range of all values of a key can be tested. */
@@ -18,7 +19,7 @@ export function buildBloom(terms: Float64Array): Uint8Array {
   return bloom;
 }
 
-/** Returns whether the terms may include one of the range: a term, or all values of a key. */
+/** Whether the terms may include one of the range. A range is one term, or all values of a key. */
 export function mayContain(bloom: Uint8Array, { first, last }: TermRange): boolean {
   if (first === last) return has(bloom, first);
   return keyOf(first) !== keyOf(last) || has(bloom, keyOf(first));
@@ -31,7 +32,10 @@ function has(bloom: Uint8Array, term: number): boolean {
   return true;
 }
 
-/** The term of a key's first value, less one half so that it differs from that term. */
+/**
+ * Returns an entry for a key: its first term, plus one half so that it differs from that term. A double above 2^52 has no
+ * half, so there the key and its first term are one entry.
+ */
 function keyOf(term: number): number {
   return Math.floor(term / HALF) * HALF + 0.5;
 }

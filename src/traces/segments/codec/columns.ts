@@ -26,8 +26,8 @@ export type LongName = (typeof LONG_TEXTS)[number];
 type Required = "row" | "seq" | "changed_seq" | "start_us";
 
 /**
- * Whole version of a run. `name` and `run_type` are `null` until sent. `input_keys` and
- * `output_keys` are the key budgets of their digests, `digests` has those of payloads in R2 as JSON.
+ * Whole version of a run. `name` and `run_type` are `null` until sent. `input_keys` and `output_keys`: numbers of keys that
+ * the digests of the inputs and of the outputs may have. `digests`: JSON of the digests of payloads in R2.
  */
 export type RunVersion = { id: string; trace_id: string; is_patched: boolean; terms: number[] } & {
   [name in Required]: number;

@@ -5,8 +5,8 @@ export class Decoded<T extends { bytes: number }> {
 }
 
 /**
- * Bounds the memory of decoded values. Evicts those that were not read since the last round, so
- * that a read of a cached value changes no list.
+ * Bounds the memory of decoded values by the clock algorithm: a read only sets `isUsed`, and a value is evicted when it was
+ * not read since the cache passed it before.
  */
 export class DecodedCache {
   readonly #maxBytes: number;

@@ -28,7 +28,7 @@ export type EncodedSegment = SegmentInfo & {
   body: Uint8Array;
 };
 
-/** Bounds the number of a run in its segment. */
+/** Bounds the number of a run in its segment. `RunPlace` depends on it, and indexes keep it in 16 bits. */
 export const MAX_SEGMENT_RUNS = 4096;
 /** A row of SQLite holds 2 MB. */
 const MAX_BYTES = 1_800_000;

@@ -87,7 +87,7 @@ export class SegmentHead {
     return this.#ids.get(name)?.isUuid(n) ?? false;
   }
 
-  /** Compares the dotted orders of two runs. */
+  /** Whether a run is a descendant of another one, by their dotted orders. */
   isDescendant(n: number, ancestor: number): boolean {
     return this.#orders.isDescendant(n, ancestor);
   }

@@ -10,7 +10,7 @@ import { ID_CHARS } from "./uuids.ts";
  */
 const [WHOLE, CUT] = ["=", "~"];
 const CUT_CODE = CUT.charCodeAt(0);
-/** Shortest time of a dotted order. */
+/** Length of the shortest time in a dotted order. */
 const TIME_CHARS = toDottedOrder(0, "").length;
 
 /** Dotted orders of a segment's runs. */

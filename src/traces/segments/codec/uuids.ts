@@ -2,7 +2,7 @@ import { sha256Hex } from "../../../shared/crypto/crypto.ts";
 
 export const ID_BYTES = 16;
 export const ID_CHARS = 36;
-/** Words of a key. */
+/** 32-bit words of a key. */
 export const KEY_WORDS = 4;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const [DASH, NINE] = [45, 57];
@@ -12,7 +12,7 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Writes a UUID in lower case. */
+/** Writes the bytes of a UUID, whose text is in lower case. */
 export function writeUuid(text: string, bytes: Uint8Array, at: number): void {
   let to = at;
   for (let from = 0; from < ID_CHARS; from += 2) {
