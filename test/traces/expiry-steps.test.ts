@@ -115,7 +115,7 @@ test("no parameter for the traces of a full partition exceeds the 2 MB of a valu
     const exec = (sql: string, ...values: SqlStorageValue[]) =>
       storage.sql.exec(sql, ...measure(values));
     const sql = { exec } as unknown as SqlStorage;
-    const leftovers = new Leftovers(sql, { has: () => [], ofTrace: () => [] });
+    const leftovers = new Leftovers(sql, { storedIds: () => [], ofTrace: () => [] });
     leftovers.add("payloads", trace_ids);
     const { runs } = new PartitionStore(storage);
     const deleted = deleteTraces(sql, { day, trace_ids }, { runs, leftovers });

@@ -62,7 +62,7 @@ export class TracePartition extends DurableObject<Env> {
   }
 
   async hasRuns(ids: string[]): Promise<string[]> {
-    return this.#store.exists ? this.#store.runs.has(ids) : [];
+    return this.#store.exists ? this.#store.runs.storedIds(ids) : [];
   }
 
   /** Returns the runs of the first `read` ids: all unless their columns are large. */

@@ -6,28 +6,28 @@ export type SortedRuns = {
 };
 
 /** List that is opened once the merge reaches its bound. `open` returns keys of at least `bound`. */
-export type MergeInput<T> = { bound: number; open: () => SortedRuns; of: T };
+export type MergeInput<T> = { bound: number; open: () => SortedRuns; segment: T };
 
-type Cursor<T> = { of: T; list: SortedRuns; at: number };
+type Cursor<T> = { segment: T; list: SortedRuns; at: number };
 type CompareTies<T> = (a: T, run_a: number, b: T, run_b: number) => number;
 
 /** Yields runs in ascending order of their keys, and opens as few lists as that takes. */
 export function* mergeSorted<T>(
   inputs: MergeInput<T>[],
   compareTies: CompareTies<T>,
-): Generator<{ of: T; n: number; key: number }> {
+): Generator<{ segment: T; n: number; key: number }> {
   const waiting = inputs.sort((a, b) => b.bound - a.bound);
   const heap = new CursorHeap<T>(compareTies);
   for (;;) {
     for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
       if (next.bound > heap.leastKey) break;
       waiting.pop();
-      heap.add({ of: next.of, list: next.open(), at: 0 });
+      heap.add({ segment: next.segment, list: next.open(), at: 0 });
     }
     const least = heap.least;
     if (least === undefined) return;
-    const { of, list, at } = least;
-    const run = { of, n: list.runs[at] ?? 0, key: list.keys[at] ?? 0 };
+    const { segment, list, at } = least;
+    const run = { segment, n: list.runs[at] ?? 0, key: list.keys[at] ?? 0 };
     heap.advance();
     yield run;
   }
@@ -99,7 +99,9 @@ class CursorHeap<T> {
     if (a === undefined || b === undefined) return false;
     const [key_a, key_b] = [keyOf(a), keyOf(b)];
     if (key_a !== key_b) return key_a < key_b;
-    return this.#compareTies(a.of, a.list.runs[a.at] ?? 0, b.of, b.list.runs[b.at] ?? 0) < 0;
+    return (
+      this.#compareTies(a.segment, a.list.runs[a.at] ?? 0, b.segment, b.list.runs[b.at] ?? 0) < 0
+    );
   }
 }
 

@@ -29,7 +29,7 @@ export class RunSet {
   }
 
   /** Returns the ids that are stored. */
-  has(ids: string[]): string[] {
+  storedIds(ids: string[]): string[] {
     return ids.filter((id) => this.#store.find(id) !== null);
   }
 
@@ -100,7 +100,9 @@ export class RunSet {
       this.#store.head(segment).number("row", n) ?? 0;
     const ties = (a: RunSegment, n: number, b: RunSegment, m: number) => rowOf(a, n) - rowOf(b, m);
     const inputs = segments.map((one) => this.#input(one, order, [], isWanted, ties));
-    for (const { of, n } of mergeSorted(inputs, ties)) yield new SegmentRun(this.#store, of, n);
+    for (const { segment, n } of mergeSorted(inputs, ties)) {
+      yield new SegmentRun(this.#store, segment, n);
+    }
   }
 
   #sorted(runs: SegmentRun[], order: RunSelection["order"]): SegmentRun[] {
@@ -138,7 +140,9 @@ export class RunSet {
     const ties = (a: RunSegment, n: number, b: RunSegment, m: number) =>
       sign * this.#store.head(a).compareIds(n, this.#store.head(b), m);
     const inputs = segments.map((one) => this.#input(one, order, candidates, isWanted, ties));
-    for (const { of, n } of mergeSorted(inputs, ties)) yield new SegmentRun(this.#store, of, n);
+    for (const { segment, n } of mergeSorted(inputs, ties)) {
+      yield new SegmentRun(this.#store, segment, n);
+    }
   }
 
   #input(
@@ -155,7 +159,7 @@ export class RunSet {
       runs.sort((a, b) => keyOf(a) - keyOf(b) || ties(segment, a, segment, b));
       return { keys: Float64Array.from(runs, keyOf), runs: Uint16Array.from(runs) };
     };
-    return { bound: boundOf(segment), open, of: segment };
+    return { bound: boundOf(segment), open, segment };
   }
 
   /** Returns the live runs of a segment that have the terms and meet the condition. */

@@ -48,7 +48,7 @@ export function locatedId(entry: string): string {
   return entry.split("/")[0] ?? entry;
 }
 
-type Runs = Pick<RunSet, "has" | "ofTrace">;
+type Runs = Pick<RunSet, "storedIds" | "ofTrace">;
 
 /** Objects and locations of deleted runs. An entry stays until they are deleted. */
 export class Leftovers {
@@ -126,7 +126,7 @@ export class Leftovers {
 
   #isStored(entry: string): boolean {
     const [id = "", trace_id] = entry.split("/");
-    if (trace_id === undefined) return this.#runs.has([id]).length > 0;
+    if (trace_id === undefined) return this.#runs.storedIds([id]).length > 0;
     return this.#runs.ofTrace(trace_id).some((run) => sharedId(run.id) === id);
   }
 

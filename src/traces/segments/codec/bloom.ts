@@ -2,8 +2,8 @@ import type { TermRange } from "../../terms.ts";
 
 const BITS_PER_TERM = 10;
 const HASHES = 6;
-/** A term has its key above this factor, and its value below. */
-const HALF = 2 ** 32;
+/** Number of values of a key: a term is the key times this, plus the value. */
+const VALUES = 2 ** 32;
 
 /** Builds a filter of terms and of their keys, so that a range of all values of a key can be tested. */
 export function buildBloom(terms: Float64Array): Uint8Array {
@@ -37,14 +37,14 @@ function has(bloom: Uint8Array, term: number): boolean {
  * half, so there the key and its first term are one entry.
  */
 function keyOf(term: number): number {
-  return Math.floor(term / HALF) * HALF + 0.5;
+  return Math.floor(term / VALUES) * VALUES + 0.5;
 }
 
 function* bitsOf(term: number, size: number): Generator<number> {
   const isKey = term % 1 !== 0;
   const whole = Math.floor(term);
-  let hash = mix((whole % HALF) ^ (isKey ? 0x5bd1e995 : 0));
-  const step = mix(Math.floor(whole / HALF) ^ hash) | 1;
+  let hash = mix((whole % VALUES) ^ (isKey ? 0x5bd1e995 : 0));
+  const step = mix(Math.floor(whole / VALUES) ^ hash) | 1;
   for (let n = 0; n < HASHES; n++) {
     yield (hash >>> 0) % size;
     hash = (hash + step) | 0;
