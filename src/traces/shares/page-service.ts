@@ -14,9 +14,9 @@ export type PageLimits = { runs: number; chars: number };
 export type SpanTexts = { Inputs: string | null; Outputs: string | null; Error: string | null };
 export type SharedSpan = { span: TraceSpan; texts: SpanTexts };
 
-/** Below the limits of memory and of subrequests. */
+/** Limits of a page: runs, and characters of each text. They bound its memory and its subrequests. */
 export const PAGE_LIMITS: PageLimits = { runs: 500, chars: 20_000 };
-/** Rows of a run have up to 500 KB of inputs and outputs; a message holds 32 MiB. */
+/** Number of runs whose texts are read at once: each has up to 600 KB, and a message of RPC holds 32 MiB. */
 const AT_ONCE = 20;
 
 export type SharedPage = {
@@ -25,7 +25,7 @@ export type SharedPage = {
   spans: AsyncGenerator<SharedSpan>;
 };
 
-/** @returns `null` when the link does not exist. */
+/** @returns `null` when the link does not exist, or its trace has no runs */
 export async function openPage(env: Env, token: string): Promise<SharedPage | null> {
   if ((await findSharedTrace(env, token)) === null) return null;
   const { ctx, trace } = await openShare(env, token);
@@ -51,7 +51,9 @@ async function* withTexts(ctx: Context, spans: TraceSpan[]): AsyncGenerator<Shar
   }
 }
 
-/** Payloads in R2 count for the size of an answer, though the page does not load them. */
+/**
+ * Reads fewer runs at once when they do not fit an answer: payloads in R2 count, though the page does not load them.
+ */
 async function readTexts(ctx: Context, ids: string[]): Promise<RunMatch[]> {
   const found = findByIds(ctx, ids, ["id", "inputs", "outputs", "error", "pointers"]);
   return found.catch(async (error: unknown) => {

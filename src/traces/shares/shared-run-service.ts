@@ -21,7 +21,7 @@ type OpenShare = { ctx: Context; trace: SharedTrace };
 const PAGE_RUNS = 100;
 const PAGE_RUNS_V2 = 1000;
 
-/** Counts the reads of all links of a workspace together, apart from those of its keys. */
+/** Opens a shared trace. The limit of reads counts all links of a workspace together, apart from its keys. */
 export async function openShare(env: Env, token: string): Promise<OpenShare> {
   const trace = await findSharedTrace(env, token);
   if (trace === null) {
@@ -46,7 +46,9 @@ async function readRun({ ctx, trace }: OpenShare, run_id = trace.trace_id) {
   return run;
 }
 
-/** Reads the runs together, so that they fit one answer. */
+/**
+ * Returns the runs in the order of the ids. Reads them together, so that the limit of an answer holds for all of them.
+ */
 async function readRuns({ ctx, trace }: OpenShare, ids: readonly string[]) {
   const unique = [...new Set(ids)];
   const outlines = await findByIds(ctx, unique, ["id", "trace_id"]);
@@ -74,7 +76,7 @@ export async function querySharedRuns(
   return SharedRunsPage.parse({ runs, cursors: { next } });
 }
 
-/** Inputs and outputs are read run by run: a page has up to 1000 runs. */
+/** Omits inputs and outputs, which `getSharedRunV2` returns: a page has up to 1000 runs. */
 export async function querySharedRunsV2(
   env: Env,
   token: string,
@@ -101,7 +103,7 @@ function toSharedSelect(selects: string[]): string[] {
 
 type Page = { cursor: string | null | undefined; limit: number; select: string[] };
 
-/** Reads the days from the root's to its end: a project may have years of them. */
+/** Searches from a day before the start of the root to a day after its end: a project may have years. */
 async function findRuns({ ctx, trace }: OpenShare, page: Page) {
   const { row } = await findRun(ctx, trace.trace_id, ["id", "start_us", "end_us"]);
   return findPage(ctx, {

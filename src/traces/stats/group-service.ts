@@ -15,7 +15,10 @@ import { queryPartitions } from "./partition-queries.ts";
 import { toTraceStats } from "./run-stats.ts";
 
 const PREVIEW_CHARS = 1000;
-/** Rows of a thread have up to 700 KB of payloads and errors, of which a list keeps the beginning. */
+/**
+ * Number of threads that are read at once: each takes up to 700 KB of payloads and errors, of which the beginning is
+ * kept.
+ */
 export const GROUPS_AT_ONCE = 10;
 
 type End = { id: string; start_us: number; partition: PartitionKey };

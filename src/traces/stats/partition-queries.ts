@@ -32,7 +32,10 @@ export async function* queryPartitions<T>(
   }
 }
 
-/** Keeps groups apart for filters of traces, which read the days around a group. */
+/**
+ * Returns the lists of partitions to read at once. Filters of traces need each group apart: they read the days around
+ * it.
+ */
 function inSteps(groups: PartitionRange[][], { filters }: QueryPlan): PartitionRange[][] {
   if (filters.trace_filter || filters.tree_filter) return groups;
   return chunks(groups.flat(), AT_ONCE);

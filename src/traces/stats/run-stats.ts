@@ -6,7 +6,7 @@ import type { RunStats } from "./stats-schema.ts";
 import type { TraceStats } from "./trace-stats-schema.ts";
 
 const MAX_FACETS = 50;
-/** Maximum number of digits of an interpolated cost. */
+/** Maximum number of decimal places of an interpolated cost. */
 const COST_PLACES = 12;
 /** `toFixed` writes larger numbers with an exponent. */
 const MAX_FIXED = 1e21;

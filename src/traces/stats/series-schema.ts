@@ -28,7 +28,9 @@ const Figures = TraceStats.pick({
   total_cost: true,
 }).extend({
   error_count: z.number().int().describe("Number of runs that failed"),
-  queue_wait_p50: Wait.describe(`Median time that runs waited before their start. ${OF_ROOTS}`),
+  queue_wait_p50: Wait.describe(
+    `Median time in seconds that runs waited before their start. ${OF_ROOTS}`,
+  ),
   queue_wait_p99: Wait.describe(`99th percentile of that time in seconds. ${OF_ROOTS}`),
   queue_length: z
     .number()

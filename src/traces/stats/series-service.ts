@@ -18,7 +18,7 @@ const MAX_BUCKETS = 500;
 type Input = Omit<RunsQueryRequest, "limit">;
 type Grouping = { by: GroupBy; max_groups: number };
 type Range = Pick<SeriesQuery, "first_us" | "stride_us"> & { end_us: number };
-/** Totals by bucket of each series. */
+/** Totals by the number of the group, -1 for the rest, then by the number of the bucket. */
 type SeriesTotals = Map<number, Map<number, RunTotals>>;
 
 /** Sums runs in buckets of time, by group: first finds the largest groups, then counts each. */
@@ -121,7 +121,7 @@ function toSeries(
   };
 }
 
-/** The mean length of a queue is the time that all waited by the time that passed. */
+/** Computes the mean length of the queue: the time that all runs waited, divided by the time that passed. */
 function toFigures(totals: RunTotals, duration_us: number): Omit<SeriesBucket, "start_time"> {
   const stats = toTraceStats(totals, []);
   const wait = totals.quantile("queue_wait", 0.5);

@@ -62,7 +62,9 @@ export const RunStats = TraceStats.extend({
         n: z.number().int().describe("Number of runs"),
       }),
     )
-    .describe("Most frequent values, with filters that match them. Of each day, 50 values count"),
+    .describe(
+      "Most frequent values, with filters that match them. Of each day, the 50 most frequent values of an attribute count",
+    ),
 }).openapi("RunStats", {
   description:
     "Counts and sums of runs are exact. Percentiles are exact for up to 200 runs, and at most half a per cent off for more",

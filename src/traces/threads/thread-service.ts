@@ -32,7 +32,7 @@ export async function queryThreads(ctx: Context, input: ThreadsQueryRequest): Pr
     ...windowOf({ ...input, max_start_time: cursor.end_time }),
     max_seq: cursor.max_seq,
   });
-  // Further pages have what was stored while the first one was read: it may be on that.
+  // Taken after the read: a trace that was stored during it may be on this page, so further pages must count it too.
   const max_seq = cursor.max_seq ?? nowMicros();
   const offset = cursor.offset + input.page_size;
   const page = threads.slice(cursor.offset, offset);
@@ -103,7 +103,7 @@ function toTrace({ id: _, ...run }: JsonObject): JsonObject {
   };
 }
 
-/** Statistics that are selected without their unit. */
+/** Statistics that clients select without the unit that the answer has in their names. */
 const IN_SECONDS = /^(latency|first_token)_p\d+$/;
 
 /** Counts all traces of the thread, whatever their time. */

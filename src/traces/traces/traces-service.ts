@@ -20,7 +20,7 @@ export async function queryTraces(ctx: Context, input: TracesQueryRequest): Prom
   const select = toSelect(input.selects ?? ["ID"]);
   const { runs, next } = await findPage(ctx, {
     session: [input.project_id],
-    // A filter has no empty list.
+    // `in` of a filter refuses an empty list. As `id` it finds nothing.
     id: input.trace_ids?.length === 0 ? [] : null,
     is_root: true,
     filter: input.trace_filter,

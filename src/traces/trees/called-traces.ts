@@ -22,10 +22,12 @@ type TreeFields = {
 };
 
 const AT_ONCE = 25;
-/** Traces of agents that are shown below one. */
+/** Maximum number of called traces that the view of a trace has. */
 export const MAX_CALLED_TRACES = 100;
 
-/** Finds the traces that spans of a trace have called, if the root of that is stored. */
+/**
+ * Finds the traces that the spans of a trace have called. Finds none while the root of the calling trace is not stored.
+ */
 export async function findTracesBelow(ctx: Context, trace_id: string): Promise<TraceBelow[]> {
   const home = (await findHomes(ctx, [{ id: trace_id }])).get(trace_id);
   if (home === undefined) return [];
@@ -36,7 +38,10 @@ export async function findTracesBelow(ctx: Context, trace_id: string): Promise<T
   return findCallers(ctx, trace_id, keys, called.flat());
 }
 
-/** Returns the called traces with the run that has called them, without those whose calling span is in none of the partitions. */
+/**
+ * Returns the called traces, each with the run that has called it. Leaves out those whose calling span is in none of
+ * the partitions.
+ */
 export async function findCallers(
   ctx: Context,
   trace_id: string,

@@ -7,11 +7,13 @@ import { partitions } from "../catalogue/table.ts";
 import type { Home, PartitionKey } from "../changes.ts";
 import { tracePartition } from "../object/stub.ts";
 
-/** Number of days after its root in which a pending trace is searched. */
+/** Maximum number of days after the root's day that are searched for runs of a trace. */
 const MAX_DAYS = 31;
 const AT_ONCE = 25;
 
-/** Returns partitions from the day before the root until the day after its end. */
+/**
+ * Returns the partitions from the day before the root until the day after its end. A pending trace ends today.
+ */
 export async function partitionsOfTrace(
   ctx: Context,
   trace_id: string,
