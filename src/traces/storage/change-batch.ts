@@ -44,7 +44,7 @@ export class ChangeBatch {
     this.#runs.set(run.id, run);
   }
 
-  /** Writes all versions at once. A batch is written once. */
+  /** Writes all versions at once. Must be called once. */
   write(): void {
     if (this.#runs.size === 0) return;
     for (const run of this.#runs.values()) this.#counts.track(this.#stored(run.id), run);

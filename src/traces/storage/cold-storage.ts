@@ -22,11 +22,11 @@ const RESTORED_MS = DAY_MS;
 const MIN_BYTES = 128 * 1024;
 /** Time of one alarm. */
 const STEP_MS = 20_000;
-/** Bodies that are read at once, of up to 1.8 MB each. */
+/** Number of bodies, of up to 1.8 MB each, that are read at once. */
 const READ_AT_ONCE = 6;
-/** Bodies that the first repetition needs. Each further one may need twice as many. */
+/** Number of missing bodies at which the first attempt stops. Each further attempt may lack twice as many. */
 const FIRST_MISSING = 4;
-/** A body of which work needs more frames is restored. */
+/** Number of frames up to which they are fetched alone. A body of which a read lacks more is restored. */
 const MAX_FRAMES = 4;
 const KEY = "cold";
 
@@ -146,7 +146,9 @@ export class ColdStorage {
     if (whole.length > 0) await this.#restore(whole);
   }
 
-  /** The segment has changed or is deleted when R2 has no object. */
+  /**
+   * Fetches a frame. R2 has no object once the segment has changed or is deleted: the repeated read does not need it then.
+   */
   async #fetchFrame(fetched: FetchedFrames, key: string, frame: FrameEntry): Promise<void> {
     const { offset, packed_bytes: length } = frame;
     const object = await this.#bucket.get(key, { range: { offset, length } });

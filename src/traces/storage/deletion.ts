@@ -27,8 +27,8 @@ export function deleteAllRuns(
 }
 
 /**
- * Deletes what belongs to the runs of traces, inside the caller's transaction. Returns the runs,
- * which the caller removes.
+ * Deletes what belongs to the runs of traces, inside the caller's transaction, of at most `MAX_IDS` runs.
+ * @returns these runs, which the caller removes. It repeats the call until none is left
  */
 export function deleteTraces(
   sql: SqlStorage,

@@ -10,8 +10,9 @@ import type { MergeBase } from "./merge.ts";
 export type MergedExtra = { text: string; digest: ExtraDigest };
 
 /**
- * Merges extra and its metadata key by key. Returns `null` when either is in R2 or the result is
- * too large for a row; then one replaces the other.
+ * Merges extra and its metadata key by key.
+ * @returns `null` when the change has no extra. Also when one of both is in R2, or the result is too large for a row: then
+ * one replaces the other
  */
 export function mergeExtra(
   stored: MergeBase,

@@ -5,16 +5,19 @@ import { sharedId } from "../locations/location.ts";
 import type { RunSet } from "../segments/run-set.ts";
 
 /**
- * Objects that a run had in R2 (`payloads`), run or feedback with a location (`location`), run whose location may have been
- * deleted while it arrived (`relocate`), a file in R2 whose runs have changed or the copy of such a segment's body
- * (`sealed`), or runs and traces that links may name (`links`).
+ * Kinds of entries:
+ * - `payloads`: objects of a run in R2.
+ * - `location`: location of a run or of feedback.
+ * - `relocate`: run that arrived while its location may have been deleted. The location must be written again.
+ * - `sealed`: file in R2 whose runs have changed, or the copy of a segment's body that has changed.
+ * - `links`: runs and traces that links may name.
  */
 export type LeftoverKind = "payloads" | "location" | "relocate" | "sealed" | "links";
 
-/** Longer than a run takes from the save of its location to its own. */
+/** Longer than the time between the save of a run's location and the save of the run. */
 const ARRIVAL_MS = 60_000;
 
-/** Runs whose ids are in one entry: an entry of each run would cost more than the run. */
+/** Number of runs whose ids are in one entry: an entry for each run would cost more than the run. */
 const LINKED_RUNS = 1000;
 
 /** Ids in an entry of kind `links`. */
@@ -32,12 +35,12 @@ function entryOf({ id, span_ids, columns: { trace_id = id } }: RunChange): strin
   return span_ids === undefined ? own : shared;
 }
 
-/** Returns the entry of the objects that a run has at its deletion: those of a run that is created again stay. */
+/** Returns the entry of a run's objects at its deletion. Its time spares the objects of a run that is created again. */
 export function objectsEntry(id: string, deleted_ms: number): string {
   return `${id}/${deleted_ms}`;
 }
 
-/** Entries of older versions have no time: they stand for all objects. */
+/** Parses an entry. One of an older version has no time, and means all objects of the run. */
 export function parseObjectsEntry(entry: string): { id: string; deleted_ms: number } {
   const [id = entry, deleted_ms = Number.POSITIVE_INFINITY] = entry.split("/");
   return { id, deleted_ms: Number(deleted_ms) };
@@ -50,7 +53,7 @@ export function locatedId(entry: string): string {
 
 type Runs = Pick<RunSet, "storedIds" | "ofTrace">;
 
-/** Objects and locations of deleted runs. An entry stays until they are deleted. */
+/** Work outside of the object that changes have left. An entry stays until its work is done. */
 export class Leftovers {
   readonly #sql: SqlStorage;
   readonly #runs: Runs;
@@ -88,7 +91,7 @@ export class Leftovers {
     write();
   }
 
-  /** Precedes the deletion of locations. */
+  /** Records locations that the caller is about to delete. */
   beginUnlocating(entries: string[]): void {
     const now = Date.now();
     for (const [entry, at] of this.#unlocated) {
@@ -108,7 +111,10 @@ export class Leftovers {
     return this.#sql.exec("SELECT 1 FROM leftovers LIMIT 1").toArray().length === 0;
   }
 
-  /** Drops locations of runs, or of traces, that were created again. To relocate: of those that were deleted again. */
+  /**
+   * Lists entries. Removes obsolete ones before: `location` of runs or traces that were created again, and `relocate` of
+   * those that were deleted again.
+   */
   list(kind: LeftoverKind, limit: number): string[] {
     for (;;) {
       const ids = this.#sql

@@ -13,7 +13,7 @@ export type Values = Partial<RunVersion>;
 /** Run as a change finds it. */
 export type MergeBase = Omit<RunVersion, "pointers"> & { pointers: Pointers };
 
-/** Identity fields: a POST overrides the PATCH, even when it arrives later. The project has a default of the tier. */
+/** Identity fields: the change that arrives last wins, also a POST that arrives after its PATCH. */
 const IDENTITY = [
   "trace_id",
   "parent_run_id",
@@ -120,7 +120,7 @@ export function withFormerStart(
   return { ...pointers, exact: { ...pointers.exact, former_starts: kept } };
 }
 
-/** Drops what is beyond the limit of a run: requests may each bring some. */
+/** Drops the attachments beyond the limit of a run: each of its requests may bring some. */
 function withinLimit(attachments: NonNullable<Pointers["attachments"]>) {
   return Object.fromEntries(Object.entries(attachments).slice(0, MAX_ATTACHMENTS));
 }

@@ -21,6 +21,7 @@ import { findParents, type NamedParent, SpanLinks } from "./span-links.ts";
  */
 export type IngestResult = { unknown: string[]; far: FarParent[]; rows: number };
 
+/** Key of the flag that the partition takes no new runs. */
 const FULL = "is_full";
 
 function tracesOfSpans(changes: RunChange[]): string[] {
@@ -100,7 +101,7 @@ export class PartitionStore {
     return { unknown, far, rows: this.counts.current.rows };
   }
 
-  /** An object without runs may be deleted, and is not created again. */
+  /** Refuses new runs from now on. Has no effect on a deleted object, which must not be created again. */
   markFull(): void {
     if (this.exists && this.#storage.kv.get(FULL) === undefined) this.#storage.kv.put(FULL, true);
   }
@@ -185,13 +186,13 @@ export class PartitionStore {
     });
   }
 
-  /** Resets to the state of a partition that never existed. */
+  /** Clears the memory of the storage, after it was deleted or rolled back. */
   reset(): void {
     this.segments.reset();
     this.counts.reset();
   }
 
-  /** A trace is as long-lived as its longest-lived run. Large traces take several transactions. */
+  /** Makes all runs of the traces of long-lived runs long-lived too. Large traces take several transactions. */
   #extendTraces(run_ids: string[]): void {
     const remaining = shortLivedRuns(this.runs, run_ids);
     while (remaining.length > 0) {

@@ -4,10 +4,13 @@ import type { RunSet } from "../segments/run-set.ts";
 import type { ChangeBatch } from "./change-batch.ts";
 import type { FeedbackTable } from "./feedback.ts";
 
-/** Characters of the runs that one transaction rewrites, a run more at most. */
+/** Limit of the characters of the runs that one transaction rewrites. The last run may exceed it. */
 const MAX_CHARS = 4 * 1024 * 1024;
 
-/** Returns runs of the changes whose traces are long-lived: other runs of them, or they themselves, may not be yet. */
+/**
+ * Returns the runs of the changes whose traces are long-lived. Runs of these traces, or they themselves, may be short-
+ * lived.
+ */
 export function runsOfMixedTraces(
   changes: RunChange[],
   runs: RunSet,
@@ -31,7 +34,7 @@ export function shortLivedRuns(runs: RunSet, run_ids: string[]): string[] {
   );
 }
 
-/** Makes the last runs of the list long-lived, as many as fit a transaction, and removes them from it. */
+/** Makes runs long-lived from the end of the list, as many as fit a transaction, and removes them from the list. */
 export function extendNext(batch: ChangeBatch, ids: string[]): void {
   for (let chars = 0; chars < MAX_CHARS; ) {
     const id = ids.pop();

@@ -167,7 +167,7 @@ function toText(pointers: Pointers): string | null {
   return Object.keys(pointers).length === 0 ? null : JSON.stringify(pointers);
 }
 
-/** Replaces extra that cannot merge; a late POST changes nothing. */
+/** Replaces extra that cannot merge. A POST that comes after its PATCH replaces no stored extra. */
 function replacedExtra(
   stored: MergeBase,
   { digest, payloads }: RunChange,

@@ -122,7 +122,7 @@ export class SealedFiles {
     return open.length === 0 ? null : Math.min(...open.map(({ lease_until }) => lease_until));
   }
 
-  /** Whether an alarm was set for the lease of a file, complete or not. */
+  /** Whether a time is the end of the lease of a file, complete or not. */
   isExpiry(at: number | null): boolean {
     return this.#files.some(({ lease_until }) => lease_until === at);
   }

@@ -11,9 +11,10 @@ type Parent = { id: string; trace_id: string; dotted_order: string };
 export type NamedParent = Parent & { name: string };
 type Link = { run_id: string; trace_id: string; dotted_order: string | null };
 
-/** A level adds 60 characters to the dotted order of each run below. */
+/** Number of levels of a trace whose runs get a dotted order: a level adds its characters to each run below it. */
 const MAX_LEVELS = 100;
-const SEGMENT_CHARS = 60;
+/** Characters of a level, rounded up: a time of 22, an id of 36, and a dot. */
+const LEVEL_CHARS = 60;
 
 /**
  * Places spans in their traces in whatever order they arrive: a span gets its dotted order as soon
@@ -23,7 +24,7 @@ export class SpanLinks {
   readonly #sql: SqlStorage;
   readonly #batch: ChangeBatch;
   #hasWaiting: boolean;
-  /** Runs of this batch with a dotted order, by their ids. */
+  /** Runs of this batch with a dotted order, by each id that children may name. */
   readonly #parents = new Map<string, Parent>();
   /** Links that one statement writes for the whole batch. */
   readonly #links = new Map<string, Link>();
@@ -118,7 +119,7 @@ export class SpanLinks {
     this.#hasWaiting = true;
   }
 
-  /** Spans wait for the id of the run once it is known. */
+  /** Makes the spans that wait for another id of a run wait for the run's own id. */
   #rename(name: string, run_id: string): void {
     if (!this.#hasWaiting) return;
     this.#sql.exec("UPDATE waiting_spans SET parent_id = ? WHERE parent_id = ?", run_id, name);
@@ -196,11 +197,11 @@ export function findParents(
 function columnsBelow(parent: Parent | null, id: string, start_us: number): RunChange["columns"] {
   if (parent === null) return {};
   const columns = { trace_id: parent.trace_id, parent_run_id: parent.id };
-  if (parent.dotted_order.length > MAX_LEVELS * SEGMENT_CHARS) return columns;
+  if (parent.dotted_order.length > MAX_LEVELS * LEVEL_CHARS) return columns;
   return { ...columns, dotted_order: `${parent.dotted_order}.${toDottedOrder(start_us, id)}` };
 }
 
-/** Forgets deleted traces. */
+/** Deletes the links of deleted traces, and the entries of deleted runs that wait. */
 export function deleteLinks(sql: SqlStorage, trace_ids: string[], run_ids: string): void {
   const traces = JSON.stringify(trace_ids);
   for (const table of ["span_parents", "long_spans"]) {
