@@ -21,7 +21,7 @@ export type RowsQuery = ScanFilter &
     max_bytes: number;
   };
 /** Payload in R2, and the row of the part that its text belongs to. */
-export type FarPayload = { column: PayloadName; index: number; key: string };
+export type R2Payload = { column: PayloadName; index: number; key: string };
 /** Part of a page. `toColumns` decodes it. */
 export type RowsPart = {
   rows: number;
@@ -32,7 +32,8 @@ export type RowsPart = {
   sizes: ArrayBuffer;
   /** Packed texts of each column. */
   texts: ArrayBuffer[];
-  far: FarPayload[];
+  /** Payloads of the rows that are in R2. */
+  far: R2Payload[];
 };
 export type RowsPage = { parts: RowsPart[]; next: Position | null };
 
@@ -88,7 +89,7 @@ class OpenPart {
   readonly #hasUsage: boolean;
   readonly #withIds: boolean;
   #ids: string[] = [];
-  #far: FarPayload[] = [];
+  #far: R2Payload[] = [];
   #bytes = 0;
 
   constructor(reader: RunReader, { columns, with_ids }: RowsQuery) {
@@ -115,7 +116,7 @@ class OpenPart {
     for (const { read, cells } of this.#numbers) cells[this.rows] = read(run, usage) ?? Number.NaN;
     if (this.#withIds) this.#ids.push(run.id);
     this.#bytes += bytes;
-    for (const { column, key, bytes: size } of farPayloads(run.pointers, this.#wanted)) {
+    for (const { column, key, bytes: size } of r2Payloads(run.pointers, this.#wanted)) {
       this.#far.push({ column, key, index: this.rows });
       bytes += size;
     }
@@ -186,9 +187,9 @@ function toTextReader(name: TextColumn): TextReader {
   };
 }
 
-type SizedPayload = Omit<FarPayload, "index"> & { bytes: number };
+type SizedPayload = Omit<R2Payload, "index"> & { bytes: number };
 
-function farPayloads(text: string | null, wanted: ReadonlySet<string>): SizedPayload[] {
+function r2Payloads(text: string | null, wanted: ReadonlySet<string>): SizedPayload[] {
   if (text === null) return [];
   const pointers: Pointers = JSON.parse(text);
   return PAYLOADS.flatMap((column) => {

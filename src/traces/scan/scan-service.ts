@@ -9,7 +9,7 @@ import { partitions } from "../catalogue/table.ts";
 import type { PartitionKey } from "../changes.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { ScanPlanQuery } from "../reads/scan.ts";
-import type { FarPayload } from "../reads/scan-page.ts";
+import type { R2Payload } from "../reads/scan-page.ts";
 import type { ScanFilter } from "../reads/scan-runs.ts";
 import type {
   PageRequest,
@@ -103,7 +103,7 @@ async function readChunk(
   let isComplete = true;
   for (const part of read.parts) {
     const found = toColumns(part, kept);
-    if (!(await loadFar(ctx, partition, part.far, found))) isComplete = false;
+    if (!(await loadR2Payloads(ctx, partition, part.far, found))) isComplete = false;
     if (columns.includes("feedback_stats"))
       found.feedback_stats = feedbackStats(part, read.annotations);
     parts.push({ rows: part.rows, columns: found });
@@ -164,10 +164,10 @@ function rangeOf({ from_us, to_us, until, min_seq, max_seq, scan_range }: ScanCh
 }
 
 /** Fetches one payload at a time to bound memory by the page size. Returns whether all of them exist. */
-async function loadFar(
+async function loadR2Payloads(
   ctx: Context,
   { project_id }: PartitionKey,
-  far: FarPayload[],
+  far: R2Payload[],
   columns: ScanColumns,
 ): Promise<boolean> {
   let isComplete = true;

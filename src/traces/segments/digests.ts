@@ -12,11 +12,11 @@ const MARK = "\u001f";
 /** Digests of payloads in R2, whose texts are not at hand. */
 type KeptDigests = Partial<Record<PairSource, KeptDigest>>;
 
-type Digested = Pick<RunVersion, "inputs" | "outputs" | "extra" | "error" | "digests"> &
+type DigestSource = Pick<RunVersion, "inputs" | "outputs" | "extra" | "error" | "digests"> &
   Pick<RunVersion, "input_keys" | "output_keys"> & { sent_name: string | null };
 
 /** Returns the pairs of a run that filters read. */
-export function readPairs(run: Digested, of: PairSource): readonly Pair[] {
+export function readPairs(run: DigestSource, of: PairSource): readonly Pair[] {
   const kept = keptOf(run)[of];
   if (kept !== undefined) return kept.pairs;
   const text = run[SOURCES[of]];
@@ -26,7 +26,7 @@ export function readPairs(run: Digested, of: PairSource): readonly Pair[] {
 }
 
 /** Returns the lowercase text that `search` reads: name, error, inputs, outputs. */
-export function searchTextOf(run: Digested): string {
+export function searchTextOf(run: DigestSource): string {
   const kept = keptOf(run);
   const section = (of: "i" | "o") => {
     const text = run[SOURCES[of]];
@@ -48,7 +48,7 @@ const ESCAPED = "\\u";
  * Returns false only when the search text lacks one of the words. They must have no character that JSON has to escape. A
  * text that escapes others too may have any word.
  */
-export function mayHaveWords(run: Digested, words: readonly string[]): boolean {
+export function mayHaveWords(run: DigestSource, words: readonly string[]): boolean {
   if (run.digests !== null) return true;
   const texts = [run.sent_name, run.error, run.inputs, run.outputs].map((text) => text ?? "");
   if (texts.some((text) => text.includes(ESCAPED))) return true;

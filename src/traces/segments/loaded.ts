@@ -8,7 +8,7 @@ import { TraceIndex } from "./trace-index.ts";
 const NO_KEYS = new Uint32Array();
 
 /** Segments of the storage and the newest place of each run, in memory. */
-export class Loaded {
+export class LoadedSegments {
   readonly #segments: (RunSegment | undefined)[] = [];
   readonly #byTable = new Map<string, Set<RunSegment>>();
   readonly #free: number[] = [];

@@ -1,4 +1,4 @@
-import { Decoded } from "./codec/decoded.ts";
+import { DecodedValue } from "./codec/decoded.ts";
 import type { SegmentInfo } from "./codec/encode.ts";
 import type { Frame } from "./codec/frames.ts";
 import type { SegmentHead } from "./codec/head.ts";
@@ -8,18 +8,18 @@ export type BodyPart = { packed: Uint8Array; offset: number; bytes: number };
 
 /** A stored segment, with what was decoded of it, and which of its versions are live. */
 export class RunSegment {
-  /** Index in `Loaded`. A later segment may have it when this one is removed. */
+  /** Index in `LoadedSegments`. A later segment may have it when this one is removed. */
   readonly handle: number;
   readonly table: string;
   readonly number: number;
   readonly info: SegmentInfo;
   /** Ids of the runs, `KEY_WORDS` words each. */
   readonly keys: Uint32Array;
-  readonly head = new Decoded<SegmentHead>();
+  readonly head = new DecodedValue<SegmentHead>();
   /** Frames that were read, in the order of the segment. */
-  readonly frames: Decoded<Frame>[] = [];
+  readonly frames: DecodedValue<Frame>[] = [];
   /** Packed rest of the body, while its frames are read in order. */
-  readonly body = new Decoded<BodyPart>();
+  readonly body = new DecodedValue<BodyPart>();
   /** Number of the frame that was read last. */
   lastFrame = -1;
   /** Number of live versions. */

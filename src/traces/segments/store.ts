@@ -1,10 +1,10 @@
 import { ColdBodies } from "../cold/cold-bodies.ts";
 import type { RunVersion } from "./codec/columns.ts";
-import { Decoded, DecodedCache } from "./codec/decoded.ts";
+import { DecodedCache, DecodedValue } from "./codec/decoded.ts";
 import { type Frame, type FrameEntry, NO_PAYLOADS, unpack, unpackFrame } from "./codec/frames.ts";
 import { SegmentHead } from "./codec/head.ts";
 import { readStored } from "./codec/stored-run.ts";
-import { Loaded } from "./loaded.ts";
+import { LoadedSegments } from "./loaded.ts";
 import { handleOf, type RunPlace, runOf } from "./run-ids.ts";
 import type { RunSegment } from "./segment.ts";
 import { SEGMENTS, SegmentTable, smallTable } from "./segment-table.ts";
@@ -22,7 +22,7 @@ export class SegmentStore {
   readonly cold: ColdBodies;
   readonly #storage: DurableObjectStorage;
   readonly #table: SegmentTable;
-  #loaded: Loaded | null = null;
+  #loaded: LoadedSegments | null = null;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -108,7 +108,7 @@ export class SegmentStore {
   frame(segment: RunSegment, n: number): Frame {
     const head = this.head(segment);
     const at = head.frameOf(n);
-    segment.frames[at] ??= new Decoded();
+    segment.frames[at] ??= new DecodedValue();
     const frame = segment.frames[at];
     frame.isUsed = true;
     if (frame.value !== null) return frame.value;
@@ -181,8 +181,8 @@ export class SegmentStore {
   }
 
   /** Segments and ids in memory, read when they are needed. */
-  get loaded(): Loaded {
-    this.#loaded ??= new Loaded([SEGMENTS, this.smallTable], this.#table);
+  get loaded(): LoadedSegments {
+    this.#loaded ??= new LoadedSegments([SEGMENTS, this.smallTable], this.#table);
     return this.#loaded;
   }
 

@@ -1,5 +1,5 @@
 /** Decoded value, kept beside its source until the cache needs the memory. */
-export class Decoded<T extends { bytes: number }> {
+export class DecodedValue<T extends { bytes: number }> {
   value: T | null = null;
   isUsed = false;
 }
@@ -10,14 +10,14 @@ export class Decoded<T extends { bytes: number }> {
  */
 export class DecodedCache {
   readonly #maxBytes: number;
-  readonly #values = new Set<Decoded<{ bytes: number }>>();
+  readonly #values = new Set<DecodedValue<{ bytes: number }>>();
   #bytes = 0;
 
   constructor(max_bytes: number) {
     this.#maxBytes = max_bytes;
   }
 
-  add<T extends { bytes: number }>(decoded: Decoded<T>, value: T): T {
+  add<T extends { bytes: number }>(decoded: DecodedValue<T>, value: T): T {
     decoded.value = value;
     decoded.isUsed = true;
     this.#bytes += value.bytes;
@@ -27,7 +27,7 @@ export class DecodedCache {
   }
 
   /** Gives up a value that is not read again. */
-  remove(decoded: Decoded<{ bytes: number }>): void {
+  remove(decoded: DecodedValue<{ bytes: number }>): void {
     if (!this.#values.delete(decoded)) return;
     this.#bytes -= decoded.value?.bytes ?? 0;
     decoded.value = null;

@@ -72,7 +72,7 @@ export function encodeSegment(runs: RunVersion[]): EncodedSegment {
   const ids = new Uint8Array(ID_BYTES * runs.length);
   for (const [n, { id }] of runs.entries()) writeKey(id, ids, ID_BYTES * n);
   const traces = new Uint8Array(hashTraces(runs).buffer);
-  const payload_bytes = runs.reduce((sum, run) => sum + farBytes(run), inline.payload_bytes);
+  const payload_bytes = runs.reduce((sum, run) => sum + r2Bytes(run), inline.payload_bytes);
   const info = { ...infoOf(runs), payload_bytes };
   return { ...info, head_bytes: head.length, ids, traces, bloom, head: pack(head), body };
 }
@@ -99,7 +99,7 @@ function widen(range: { min: number; max: number }, value: number): void {
 }
 
 /** Returns the size of the payloads in R2. */
-function farBytes({ pointers }: RunVersion): number {
+function r2Bytes({ pointers }: RunVersion): number {
   if (pointers === null) return 0;
   const far: Pointers = JSON.parse(pointers);
   return PAYLOADS.reduce((sum, name) => sum + (far[name]?.bytes ?? 0), 0);
