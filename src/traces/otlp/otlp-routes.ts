@@ -11,7 +11,7 @@ const operation = operationWithTag("Trace runs");
 const ingest = operation("post", "/api/v1/otel/v1/traces", "ingestSpans", {
   summary: "Create trace runs from OpenTelemetry spans",
   description:
-    "OTLP over HTTP, as protobuf or JSON, plain or gzip; `/otel/v1/traces` is the same path. Spans of a trace may come in any order and in any number of requests. The answer has the encoding of the request, and counts rejected spans; the others are stored.",
+    "OTLP over HTTP, as protobuf or JSON, plain or compressed with gzip, deflate or zstd; `/otel/v1/traces` is the same path. Spans of a trace may come in any order and in any number of requests. The answer has the encoding of the request, and counts rejected spans; the others are stored.",
   request: { headers: OtlpHeaders, body: OTLP_BODY },
   responses: {
     200: json(OtlpAccepted, "The spans are stored durably, except rejected ones"),

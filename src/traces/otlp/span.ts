@@ -25,7 +25,10 @@ export type SpanLink = { trace_id: string; span_id: string; attributes: Attribut
 export type DecodedSpans = { spans: OtlpSpan[]; rejected: number; reasons: string[] };
 
 export const MAX_SPANS = 10_000;
-/** Limit of values of attributes in a request. A value needs two bytes on the wire and much more in memory. */
+/**
+ * Limit of values in a request. A value needs two bytes on the wire and much more in memory. In protobuf, a pair of a key and
+ * a value counts too.
+ */
 const MAX_VALUES = 1_000_000;
 /** Limit of resources, scopes and spans of a request. Each can be two bytes long. */
 const MAX_PARTS = 100_000;

@@ -143,7 +143,7 @@ export const ProjectsQuery = z.strictObject({
   stats_start_time: z.iso
     .datetime({ offset: true, local: true })
     .optional()
-    .describe("Start time of the oldest trace that statistics count"),
+    .describe("Start of the time that statistics count, rounded down to its UTC day"),
   limit: queryLimit("projects", MAX_LIMIT, MAX_LIMIT),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of projects to skip"),
 });

@@ -56,6 +56,7 @@ export function deleteTraces(
     stored.map(({ id }) => id),
   );
   leftovers.addLinks(deleted);
+  // A run whose id has the time of this day has no location.
   const located = deleted.filter(({ id }) => dayOf(timeOfId(id) ?? 0) !== day);
   const entries = new Set(located.flatMap(locationEntries));
   leftovers.add("location", [...entries, ...feedback.map(({ id }) => id)]);
