@@ -166,7 +166,9 @@ export class RunReader {
   }
 }
 
-/** Whether each call of a search finds the traces of its filters again: such a search does not stop early. */
+/**
+ * Whether each call of a search finds the traces of its filters again. Then the number of tested runs does not stop it.
+ */
 function findsAnew({ filter, trace_filter, tree_filter }: RunsQuery, inTraces: TraceTest[]) {
   return inTraces.length > 0 && ![filter, trace_filter, tree_filter].some(readsTexts);
 }

@@ -38,7 +38,7 @@ export function freeTexts({ bytes }: PackedTexts): void {
   if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
 }
 
-/** The bytes of the rows from `from` to before `to`, without a gap before the first or after the last. */
+/** Returns the bytes of the rows from `from` to before `to`, without a gap before the first or after the last. */
 export function packedBytes({ bytes, sizes }: PackedTexts, from: number, to: number): Uint8Array {
   const start = spaceOf(sizes, 0, from);
   const end = start + spaceOf(sizes, from, to) - GAP_BYTES;

@@ -45,7 +45,7 @@ export async function storePayloads(
 
 const SOURCES = { extra: "m", inputs: "i", outputs: "o" } as const;
 
-/** Adds what filters and search read to the digest of a payload, whose text no object keeps. */
+/** Adds what filters and search read to the digest of a payload: its text is in R2, and no partition has it. */
 function keepTexts(digest: Digest, name: PayloadName, text: string): void {
   if (name !== "extra" && name !== "inputs" && name !== "outputs") return;
   const one = digest[name];

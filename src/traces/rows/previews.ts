@@ -9,7 +9,7 @@ const TEXT_FIELDS = [
 ];
 
 /**
- * A line of text for a list: the last message of a conversation, the text of an object, or its JSON.
+ * Returns a line of text for a list: the last message of a conversation, the text of an object, or its JSON.
  *
  * @param json a payload as it is stored
  */

@@ -39,7 +39,7 @@ export const EVERY_RUN: RunSelection = {
  */
 export type DescendantsWithUsage = (run: RunView) => RunView[] | null;
 
-/** Number of the runs that start before `from_us`: all others are read from there. */
+/** Number of the runs that start before `from_us`. The caller reads the others from there. */
 export type SegmentCount = { runs: number; from_us: number };
 
 /** Runs of one partition that are not deleted. Each occurs once, in its newest version. */

@@ -11,7 +11,7 @@ import { SealWriter } from "./seal-writer.ts";
 export type { SealedLookup } from "../object/sealing.ts";
 export type { SealedFile } from "../storage/sealed-files.ts";
 
-/** Below, three calls of R2 cost more than the export that encodes the rows. */
+/** Number of rows below which three calls of R2 cost more than an export that encodes the rows. */
 const MIN_ROWS = 1000;
 
 /**

@@ -3,7 +3,7 @@ import { toFeedbackStats } from "../aggregates/feedback-totals.ts";
 import { toPlan } from "../query/query-plan.ts";
 import { countRuns } from "./stats-service.ts";
 
-/** The runs of a project that started in a time and match a filter. */
+/** Runs of a project that started in a range of time and match a filter. */
 export type MonitoredRuns = {
   session_id: string;
   filter: string | null;

@@ -20,7 +20,7 @@ const QUIET_MS = HOUR_MS;
 const RESTORED_MS = DAY_MS;
 /** Smaller bodies stay: three calls of R2 cost as much as their storage in a month. */
 const MIN_BYTES = 128 * 1024;
-/** Time of one alarm. */
+/** Time after which an alarm begins no further step. */
 const STEP_MS = 20_000;
 /** Number of bodies, of up to 1.8 MB each, that are read at once. */
 const READ_AT_ONCE = 6;
@@ -102,7 +102,7 @@ export class ColdStorage {
     return state?.seq === seq ? state : null;
   }
 
-  /** Aborting an upload fences its writer: afterwards it cannot create the object. */
+  /** Moves a body to R2. The deletion of a segment aborts its upload, which then cannot create the object. */
   async #move({ project_id, day, slot }: PartitionKey, number: number): Promise<void> {
     const key = `${tracePrefix(project_id)}${day}/${slot}/${crypto.randomUUID()}.body`;
     const upload = await this.#bucket.createMultipartUpload(key);

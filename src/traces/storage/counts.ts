@@ -39,7 +39,9 @@ export class PartitionCounts {
     return counts;
   }
 
-  /** Returns a greater sequence: microseconds since 1970, so that a time is a watermark. */
+  /**
+   * Returns the next sequence, which is greater than the last: a time in microseconds, so that times are watermarks.
+   */
   nextSeq(): number {
     this.#stored.seq = Math.max(this.#stored.seq + 1, Date.now() * 1000);
     return this.#stored.seq;

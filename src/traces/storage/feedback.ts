@@ -77,7 +77,7 @@ export class FeedbackTable {
       .toArray();
   }
 
-  /** Returns where the matching rows are in a list, the newest first. */
+  /** Returns the positions of the matching rows, the newest first. */
   list(query: FeedbackRowQuery): FeedbackPosition[] {
     const { run_ids, keys, sources, has_comment, has_score, limit } = query;
     return this.#sql

@@ -8,8 +8,8 @@ import type { FeedbackTable } from "./feedback.ts";
 const MAX_CHARS = 4 * 1024 * 1024;
 
 /**
- * Returns the runs of the changes whose traces are long-lived. Runs of these traces, or they themselves, may be short-
- * lived.
+ * Returns the runs of the changes whose traces are long-lived. Runs of these traces, or they themselves, may still be
+ * short-lived.
  */
 export function runsOfMixedTraces(
   changes: RunChange[],

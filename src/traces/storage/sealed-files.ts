@@ -78,7 +78,7 @@ export class SealedFiles {
     return { file, parts: parts.toSorted((a, b) => startOf(a) - startOf(b)) };
   }
 
-  /** Whether an attempt may begin: another one has no lease on the range. */
+  /** Whether an attempt may begin: no other owner has a lease on the range. */
   canBegin(range: SealedRange, owner: string, now: number): boolean {
     return !this.#files.some(
       (file) =>

@@ -61,7 +61,7 @@ export function writeKey(id: string, bytes: Uint8Array, at: number): void {
   }
 }
 
-/** Orders ids, which are ASCII. */
+/** Compares by code units. For ids, which are ASCII, this is the order of their bytes. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
