@@ -30,7 +30,8 @@ import {
 
 /**
  * Decodes an ExportTraceServiceRequest. Each span is decoded by itself from its length-delimited
- * bytes, so that a malformed span is refused alone.
+ * bytes, so that a malformed span is refused alone. The numbers of fields are those of
+ * https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/trace/v1/trace.proto
  */
 export function decodeProtobuf(bytes: Bytes): DecodedSpans {
   const into: DecodedSpans = { spans: [], rejected: 0, reasons: [] };

@@ -11,6 +11,7 @@ import { fieldsBelow, parseText, type RunDraft, readAttributes } from "./run-dra
 import type { OtlpSpan, SpanEvent } from "./span.ts";
 import type { SpanIds, SpanRefs } from "./span-ids.ts";
 
+/** Codes of a span's status. */
 const [OK, ERROR] = [1, 2];
 const NS_PER_US = 1000n;
 /** Attributes that `RunPlacement` already has. */

@@ -169,6 +169,7 @@ function nullable<S extends z.ZodRawShape>(shape: S) {
 function patternProblem(pattern: string): string | null {
   try {
     const expression = RE2JS.compile(pattern);
+    // Texts in which expressions such as `a*` and `\b` match nothing.
     const isEmpty = ["", "a", "0 -"].some((text) => {
       const matcher = expression.matcher(text);
       return matcher.find() && matcher.start() === matcher.end();

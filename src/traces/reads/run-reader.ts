@@ -62,10 +62,12 @@ export class RunReader {
     const { rows } = page;
     let [tested, last]: [number, RunView | null] = [0, null];
     for (const run of candidates) {
+      // A run of a trace without a known result costs a test of the runs of that trace.
       const isSpent =
         page.isFull ||
         tested >= max ||
         inTraces.some((traces) => traces.tested >= max && !traces.isKnown(run));
+      // Each call tests at least one run, so that it gets further.
       if (isSpent && last !== null) return { rows, next: { start_us: last.start_us, id: last.id } };
       [tested, last] = [tested + 1, run];
       if (isMatch(run)) page.add(this.toRow(run, query.columns));

@@ -34,6 +34,7 @@ export class TextPacker {
   }
 
   encode(text: string): number {
+    // UTF-8 takes up to three bytes for a UTF-16 character.
     const at = this.#reserve(3 * text.length);
     const size =
       writeAscii(text, this.#bytes, at) ??

@@ -5,6 +5,7 @@ import type { Pointers } from "../rows/rows.ts";
 import type { RunVersion } from "./codec/columns.ts";
 
 const SOURCES = { m: "extra", i: "inputs", o: "outputs" } as const;
+/** Characters of an error that `search` reads. */
 const MAX_ERROR_CHARS = 2000;
 /** Separator that searched texts never contain: a word is in one section. */
 const MARK = "\u001f";

@@ -87,6 +87,7 @@ export class LoadedSegments {
 
   /** Returns the segments with any version of the runs. */
   withVersions(ids: ReadonlySet<string>): RunSegment[] {
+    // The place of a wanted id is its number in `keys`.
     const keys = new Uint32Array(KEY_WORDS * ids.size);
     const wanted = new RunIds((handle) => keys.subarray(KEY_WORDS * placeOf(handle, 0)));
     for (const [n, id] of [...ids].entries()) {

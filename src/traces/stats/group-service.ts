@@ -21,6 +21,7 @@ const PREVIEW_CHARS = 1000;
  */
 export const GROUPS_AT_ONCE = 10;
 
+/** Root run of the first or the last trace of a thread. */
 type End = { id: string; start_us: number; partition: PartitionKey };
 /** Totals of a thread, by the roots of its traces. */
 export type TraceThread = { thread_id: string; totals: RunTotals; first: End; last: End };

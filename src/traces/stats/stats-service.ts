@@ -107,6 +107,7 @@ function toGroupBy(group_by: RunStatsRequest["group_by"]): GroupBy | null {
 }
 
 function selected(stats: RunStats, select: string[] | null | undefined): Partial<RunStats> {
+  // LangSmith's name for all statistics.
   if (!select || select.includes("all_run_stats")) return stats;
   return Object.fromEntries(Object.entries(stats).filter(([name]) => select.includes(name)));
 }

@@ -16,7 +16,7 @@ export type FeedbackPosition = Pick<FeedbackRow, "id" | "created_at">;
 
 export type KeptFields = Pick<FeedbackRow, "run_id" | "created_at">;
 
-/** Condition on feedback that extends the retention of its run's trace. */
+/** Condition on feedback that extends the retention of its run's trace, which is the default. */
 const EXTENDS = "json_extract(body, '$.extend_trace_retention') IS NOT 0";
 
 /** Feedback with one row per id; a repeated id updates its row. */

@@ -5,7 +5,10 @@ const { LengthDelimited: DELIMITED, Bit64: FIXED64, Varint: VARINT } = WireType;
 
 type Write = (writer: BinaryWriter) => void;
 
-/** Encodes an ExportTraceServiceRequest of one resource and scope, the inverse of `decodeProtobuf`. Links are left out: runs have none. */
+/**
+ * Encodes an ExportTraceServiceRequest of one resource and scope, the inverse of `decodeProtobuf`, which links the
+ * definition of the fields. Links of spans are left out: runs have none.
+ */
 export function encodeSpans(
   resource: Attributes,
   scope: string,

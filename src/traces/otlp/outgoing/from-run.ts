@@ -11,6 +11,7 @@ export const SPAN_FIELDS = [
   ...["prompt_tokens", "completion_tokens", "thread_id", "first_token_time"],
 ];
 
+/** Codes of a span's status. */
 const [OK, ERROR] = [1, 2];
 const NS_PER_US = 1000n;
 

@@ -23,6 +23,7 @@ const ROLES: Record<string, string> = {
 export function genAiMessages(value: unknown): GenAiMessage[] {
   if (!isRecord(value)) return [];
   const { messages, message, generations, choices, output } = value;
+  // LangChain has a list of messages, or of generations, for each prompt of a batch.
   const direct = [messages ?? message ?? output].flat(2);
   const nested = [generations, choices].flat(3).map((one) => (isRecord(one) ? one.message : null));
   return [...direct, ...nested].flatMap(toMessage);

@@ -1,5 +1,6 @@
 import type { TermRange } from "../../terms.ts";
 
+/** With ten bits and six hashes, 0.8 % of the terms that a segment does not have pass its filter. */
 const BITS_PER_TERM = 10;
 const HASHES = 6;
 /** Number of values of a key: a term is the key times this, plus the value. */

@@ -2,6 +2,7 @@ import { GAP_BYTES, NULL_SIZE } from "../../rows/packed-texts.ts";
 import { TextCells } from "./text-cells.ts";
 
 const utf8 = new TextEncoder();
+
 /** Growing buffer, reused from one segment to the next. */
 export class ByteWriter {
   #bytes = new Uint8Array(64 * 1024);
@@ -67,6 +68,7 @@ export class ByteWriter {
   }
 
   #text(text: string): number {
+    // UTF-8 takes up to three bytes for a UTF-16 character.
     this.#reserve(3 * text.length + GAP_BYTES);
     const { written } = utf8.encodeInto(text, this.#bytes.subarray(this.#length));
     this.#length += written;

@@ -105,7 +105,7 @@ function r2Bytes({ pointers }: RunVersion): number {
   return PAYLOADS.reduce((sum, name) => sum + (far[name]?.bytes ?? 0), 0);
 }
 
-/** Estimates the size of a run before compression. */
+/** Estimates the size of a run before compression. A term takes 8 bytes, and the number of its run 2. */
 export function charsOf(run: RunVersion): number {
   let chars = RUN_CHARS + 10 * run.terms.length;
   for (const value of Object.values(run)) if (typeof value === "string") chars += value.length;

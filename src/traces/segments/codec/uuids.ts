@@ -22,6 +22,7 @@ export function writeUuid(text: string, bytes: Uint8Array, at: number): void {
   }
 }
 
+/** Returns the value of a hexadecimal digit. `0` has the code 48, `a` has 97. */
 function digitOf(code: number): number {
   return code <= NINE ? code - 48 : code - 87;
 }
