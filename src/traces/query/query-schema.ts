@@ -81,7 +81,7 @@ export const RunsQueryV2Request = Shared.extend({
   min_start_time: Moment.nullish().describe(
     "Start time of the oldest run. Default: a day ago, any time with `ids`",
   ),
-  max_start_time: Moment.nullish().describe("Start time of the newest run. Default: now"),
+  max_start_time: Moment.nullish().describe("Start time of the newest run. Default: any time"),
   has_error: LaxBoolean.nullish().describe("Whether the runs failed"),
   page_size: z
     .number()

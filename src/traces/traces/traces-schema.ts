@@ -28,7 +28,7 @@ export const TracesQueryRequest = namedObject("TracesQuery", {
   }),
   tree_filter: tree_filter.describe("Filter that any run of the traces must match"),
   min_start_time: min_start_time.describe("Start time of the oldest trace. Default: a day ago"),
-  max_start_time: max_start_time.describe("Start time of the newest trace. Default: now"),
+  max_start_time: max_start_time.describe("Start time of the newest trace. Default: any time"),
   cursor: z.string().max(MAX_CURSOR_CHARS).nullish().describe("Cursor of the page"),
   page_size: numberOr(PAGE_SIZE, z.number().int().min(1).max(MAX_PAGE_SIZE)).describe(
     "Maximum number of traces on a page",
