@@ -1,7 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { parseFilter } from "../../src/traces/filter/parse.ts";
+import { TracePartition } from "../../src/traces/object/object.ts";
 import { FeedbackLookup } from "../../src/traces/reads/feedback-lookup.ts";
 import type { RunsQuery } from "../../src/traces/reads/query.ts";
 import { RunReader } from "../../src/traces/reads/run-reader.ts";
@@ -147,4 +148,17 @@ test("pages of a search in trees add up to all of its runs", async () => {
       .map(({ run }) => run.id)
       .reverse(),
   );
+});
+
+test("a search in trees is refused when a partition has more traces of several days than are read", async () => {
+  const trace = { root_day: dayAt(AT), trace_id: crypto.randomUUID() };
+  const far = vi.spyOn(TracePartition.prototype, "getFarTraces");
+  far.mockResolvedValue(Array.from({ length: 10_000 }, () => trace));
+  const json = { session: [one.project_id], tree_filter: 'eq(name, "step-1")' };
+  const response = await api("/runs/query", { key: one.ours.viewer, json });
+  far.mockRestore();
+  expect([response.status, await response.text()]).toEqual([
+    413,
+    expect.stringMatching(/10000 traces or more have runs of .* and of other days/),
+  ]);
 });

@@ -1,9 +1,11 @@
 import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
 import { partitionsOn } from "../catalogue/catalogue.ts";
 import type { PartitionKey } from "../changes.ts";
 import type { Filter } from "../filter/tree.ts";
 import { tracePartition } from "../object/stub.ts";
+import { MAX_FOUND } from "../reads/reads.ts";
 import type { PartitionRange } from "./scope.ts";
 
 export type TraceFilters = Record<"filter" | "trace_filter" | "tree_filter", Filter | null>;
@@ -39,6 +41,10 @@ export async function matchFarTraces(
 
 async function splitTracesOf(ctx: Context, partition: PartitionKey): Promise<SplitTrace[]> {
   const traces = await tracePartition(ctx.env, partition).getFarTraces();
+  if (traces.length === MAX_FOUND) {
+    const text = `trace_filter, tree_filter: ${MAX_FOUND} traces or more have runs of ${partition.day} and of other days; use filter instead.`;
+    throw new AppError("too_large", text);
+  }
   return traces.map((trace) => ({ ...trace, project_id: partition.project_id }));
 }
 
