@@ -1,6 +1,6 @@
 import { AppError } from "../shared/errors.ts";
 
-/** `text` is UTF-8, `texts` a list of it, `timestamp` UTC in microseconds. */
+/** `text` is UTF-8, `texts` a list of such texts, `timestamp` UTC in microseconds. */
 export type ColumnType = "text" | "texts" | "boolean" | "timestamp" | "integer" | "double";
 
 export type Column = {
@@ -14,11 +14,11 @@ export type Column = {
   isJson?: true;
   /** Whether values repeat, so that a dictionary saves space. */
   dictionary?: true;
-  /** Whether readers skip row groups by minimum and maximum. */
+  /** Whether row groups have its minimum and maximum, by which readers skip them. */
   statistics?: true;
   /** Parser of a list's text. Default: a JSON array. */
   items?: (text: string) => readonly (string | null)[];
-  /** Source of a list whose own source is null. */
+  /** Source of the only item of a list whose own source is null. */
   fallback?: Scanned;
 };
 
@@ -91,18 +91,16 @@ export const COLUMNS: readonly Column[] = [
   timestamp(29, "first_token_time", "first_token_us"),
 ];
 
-/** Added to the id of a list for the id of its elements. */
-const ELEMENTS = 1000;
+/** Distance from the id of a list to the id of its elements. Columns have lower ids. */
+const ELEMENT_ID_OFFSET = 1000;
 
 export function elementId({ id }: Column): number {
-  return ELEMENTS + id;
+  return ELEMENT_ID_OFFSET + id;
 }
 
 const ID_CHARS = 36;
 
-/**
- * Returns the ids from the root to the parent: each segment of a dotted order ends with a run's id.
- */
+/** Returns the ids from the root to the parent. Each segment of a dotted order ends with the id of a run. */
 function ancestorsOf(dotted_order: string): string[] {
   const ids: string[] = [];
   for (let at = dotted_order.indexOf("."); at !== -1; at = dotted_order.indexOf(".", at + 1)) {
@@ -111,7 +109,7 @@ function ancestorsOf(dotted_order: string): string[] {
   return ids;
 }
 
-/** Returns the named columns in file order, or all. */
+/** Returns the named columns in file order. `null` selects all. */
 export function selectColumns(export_fields: readonly string[] | null): readonly Column[] {
   if (export_fields === null) return COLUMNS;
   const wanted = new Set(export_fields);

@@ -163,7 +163,10 @@ export const DestinationProbe = namedObject("BulkExportDestinationProbe", {
   rights: z.array(Right).describe("Result for each right"),
   leftovers: z
     .array(z.string())
-    .openapi({ description: "Keys that could not be deleted", example: [] }),
+    .openapi({
+      description: "Keys of objects and open uploads that could not be deleted",
+      example: [],
+    }),
   policy: z
     .object({
       Version: textField("Version of the policy language", "2012-10-17"),

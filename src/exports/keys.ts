@@ -1,6 +1,6 @@
 import { DAY_US } from "../shared/times.ts";
 
-/** Prefix of an export's keys. */
+/** Parts of the prefix that an export's keys have. */
 export type Root = { base: string; export_id: string; tenant_id: string; session_id: string };
 
 type Owner = { id: string; workspace_id: string; session_id: string; key_base: string };
@@ -18,19 +18,19 @@ export function runsFolder(root: Root): string {
   return `${exportFolder(root)}tenant_id=${root.tenant_id}/session_id=${root.session_id}/runs`;
 }
 
-/** Returns the Hive partition of a day. */
+/** Returns the folder of a UTC day, a Hive partition. */
 export function dayFolder(root: Root, start_us: number): string {
   const day = new Date(Math.floor(start_us / DAY_US) * (DAY_US / 1000));
   const date = `year=${day.getUTCFullYear()}/month=${day.getUTCMonth() + 1}/day=${day.getUTCDate()}`;
   return `${runsFolder(root)}/${date}`;
 }
 
-/** Late rows differ by file name only, so that a glob for all partitions reads them too. */
+/** Files of late rows differ by name only, so that a glob over all partitions reads them too. */
 export function partKey(folder: string, kind: "part" | "late", number: number): string {
   return `${folder}/${kind}-${String(number).padStart(5, "0")}.parquet`;
 }
 
-/** Folder of the markers, beside `export_id=`: queries read every object below that. */
+/** Returns the folder of the markers. It is outside of `export_id=`, below which queries read every object. */
 function markerFolder({ base, export_id }: Root): string {
   return `${base}_exports/${export_id}/`;
 }
@@ -43,7 +43,7 @@ export function successKey(root: Root): string {
   return `${markerFolder(root)}_SUCCESS`;
 }
 
-/** Folder of the table of a schedule. Its Parquet files stay in the folders of the exports. */
+/** Returns the folder of a schedule's table. Its Parquet files stay in the folders of the exports. */
 export function tableFolder({ key_base }: { key_base: string }, schedule_id: string): string {
   return `${key_base}_tables/${schedule_id}`;
 }

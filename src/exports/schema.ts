@@ -50,16 +50,16 @@ const INTERVAL = `must be a whole number of hours from ${limits.MIN_INTERVAL_HOU
 export const BulkExportCreateRequest = namedObject("BulkExportCreate", {
   bulk_export_destination_id: Uuid.describe("Id of the destination"),
   session_id: Uuid.describe("Id of the project"),
-  start_time: Moment.describe("Start time of the first run to export (inclusive)"),
+  start_time: Moment.describe("Lower bound of the start times to export (inclusive)"),
   end_time: Moment.nullish().describe(
-    "Start time of the last run to export (exclusive). A schedule needs none",
+    "Upper bound of the start times to export (exclusive). Must be absent with `interval_hours`",
   ),
   interval_hours: z
     .int(INTERVAL)
     .min(limits.MIN_INTERVAL_HOURS, INTERVAL)
     .max(limits.MAX_INTERVAL_HOURS, INTERVAL)
     .nullish()
-    .describe("Makes a schedule: hours between two exports"),
+    .describe("Makes a schedule, which has no end: hours between two exports"),
   filter: z
     .string()
     .max(MAX_FILTER_CHARS)
@@ -77,7 +77,7 @@ export const BulkExportCreateRequest = namedObject("BulkExportCreate", {
     .boolean()
     .nullish()
     .describe(
-      "Whether each export of a schedule includes rows that arrived too late for the files of their window, which is an earlier one as a rule. Default: `false`",
+      "Whether each export of a schedule includes rows that arrived too late for the files of their own window. Default: `false`",
     ),
   table_format: caseless(TABLE_FORMATS)
     .nullish()
@@ -115,11 +115,16 @@ const Progress = namedObject("BulkExportProgress", {
   late_rows_written: Count.describe(
     "Number of those rows that arrived too late for the files of their window",
   ),
-  rows_total: Count.nullable().describe("Number of rows to write, `null` while planning"),
+  rows_total: Count.nullable().describe("Number of rows to write, `null` before the plan"),
   bytes_written: Count.describe("Size of the files written"),
   files_written: Count.describe("Number of files written"),
-  files_total: Count.nullable().describe("Number of files to write, `null` while planning"),
-  fraction: z.number().min(0).max(1).nullable().describe("Share of the work that is done, 0 to 1"),
+  files_total: Count.nullable().describe("Number of files to write, `null` before the plan"),
+  fraction: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .describe("Share of the rows that are written, 0 to 1. `null` before the plan"),
   seconds_left: Count.nullable().describe("Estimate of the remaining seconds"),
 });
 
@@ -130,7 +135,7 @@ export const BulkExport = namedObject("BulkExport", {
   session_id: Uuid.describe("Id of the project"),
   start_time: Timestamp.describe("Start of the exported time range (inclusive)"),
   end_time: Timestamp.nullable().describe(
-    "End of the exported time range (exclusive), `null` for a schedule without end",
+    "End of the exported time range (exclusive), `null` for a schedule",
   ),
   interval_hours: Count.nullable().describe(
     "Hours between two exports of a schedule, `null` otherwise",
@@ -140,7 +145,7 @@ export const BulkExport = namedObject("BulkExport", {
   format: z.enum(FORMATS).describe("File format"),
   format_version: z.enum(FORMAT_VERSIONS).describe("Version of the columns"),
   compression: z.enum(COMPRESSIONS).describe("Compression of the files"),
-  all_experiments: z.boolean().nullable().describe("Always `false` or `null`"),
+  all_experiments: z.boolean().nullable().describe("Always `null`"),
   late_rows: z.boolean().describe("Whether exports of a schedule include rows that arrived late"),
   table_format: z
     .enum(TABLE_FORMATS)
@@ -162,17 +167,23 @@ export const BulkExport = namedObject("BulkExport", {
 export type BulkExport = z.infer<typeof BulkExport>;
 
 export const BulkExportLimits = namedObject("BulkExportLimits", {
-  export_timeout_hours: Count.describe("Maximum duration of an export"),
+  export_timeout_hours: Count.describe("Maximum duration of an export, from its start"),
   max_files_at_once: Count.describe("Maximum number of files that a workspace writes at once"),
-  max_active_exports: Count.describe("Maximum number of exports in progress"),
-  max_schedules: Count.describe("Maximum number of schedules"),
-  max_creates_per_hour: Count.describe("Maximum number of exports created per hour"),
+  max_active_exports: Count.describe(
+    "Maximum number of exports that a workspace runs at once. Others wait",
+  ),
+  max_schedules: Count.describe("Maximum number of active schedules of a workspace"),
+  max_creates_per_hour: Count.describe(
+    "Maximum number of exports that a workspace creates per hour, windows of schedules included",
+  ),
   min_interval_hours: Count.describe("Minimum interval of a schedule"),
   max_interval_hours: Count.describe("Maximum interval of a schedule"),
-  max_days: Count.describe("Maximum time range of an export"),
+  max_days: Count.describe("Maximum number of UTC days in the time range of an export"),
   max_retries_per_file: Count.describe("Maximum number of retries of a file"),
   spawn_delay_minutes: Count.describe("Delay after the end of a window before its export starts"),
   max_rows_per_file: Count.describe("Maximum number of rows in a file"),
-  max_bytes_per_file: Count.describe("Maximum size of a file"),
+  max_bytes_per_file: Count.describe(
+    "Approximate maximum size of the rows of a file, before compression",
+  ),
 });
 export type BulkExportLimits = z.infer<typeof BulkExportLimits>;

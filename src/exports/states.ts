@@ -65,7 +65,7 @@ export type Tally = Pick<Progress, Written> & {
 
 type Clock = { status: BulkExportStatus; planned_at: string | null; now: Date };
 
-/** Estimates the end by the rate of rows so far. */
+/** Estimates `seconds_left` by the rate of rows since the plan. */
 export function progressOf(tally: Tally, { status, planned_at, now }: Clock): Progress {
   if (planned_at === null) {
     const phase = isFinal(status) ? "finished" : status === "RUNNING" ? "planning" : "queued";
@@ -86,7 +86,7 @@ export function progressOf(tally: Tally, { status, planned_at, now }: Clock): Pr
   return { ...tally, phase, fraction, seconds_left };
 }
 
-/** Runs that were deleted after the plan are not written, so that a complete export may have fewer rows than planned. */
+/** A complete export may have fewer rows than planned: runs that were deleted after the plan are not written. */
 function fractionOf({ rows_total, rows_written }: Tally, status: BulkExportStatus): number {
   if (status === "COMPLETED" || rows_total === 0) return 1;
   return Math.min(1, rows_written / rows_total);

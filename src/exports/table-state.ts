@@ -1,4 +1,4 @@
-// Types of a table of Iceberg, format version 2, as D1 keeps them.
+// State of a table of Iceberg, format version 2, as D1 stores it.
 
 export type TableSchema = {
   type: "struct";
@@ -57,7 +57,7 @@ export type TableMetadata = {
 export type TableManifest = {
   key: string;
   bytes: number;
-  /** Number of merges that led to it. */
+  /** 0 for the files of one window, increased by each merge. Manifests that are too large to merge rise without one. */
   level: number;
   first_version: number;
   last_version: number;
@@ -70,5 +70,5 @@ export type TableManifest = {
   existing_rows: number;
 };
 
-/** File that no snapshot needs from the moment when `version` is the oldest one. */
+/** File that no snapshot needs once the oldest snapshot has this `version`. */
 export type UnusedFile = { url: string; version: number };

@@ -58,25 +58,25 @@ export const bulk_exports = sqliteTable(
     error: text(),
     source_bulk_export_id: text(),
     window_index: integer(),
-    /** Next window of a schedule and its due time. */
+    /** Next window of a schedule. `next_window_at` is the time when its export is due. */
     next_window_index: integer(),
     next_window_at: text(),
     idempotency_key: text(),
     request_sha256: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** Start of the timeout. */
+    /** Time when the export became RUNNING, from which the timeout counts. A retry clears it. */
     started_at: text(),
-    /** Time of the plan; files never change afterwards. */
+    /** Time of the plan. No days or files are added afterwards. */
     planned_at: text(),
     finished_at: text(),
     /** Newest ingest sequence of each scanned partition by `{day}/{slot}`. */
     watermarks: text({ mode: "json" }).$type<Record<string, number>>(),
-    /** Time of the last message. */
+    /** Time of the last message, of the last heartbeat, or of the last check of a schedule. */
     sent_at: text(),
     /** Time before which the sweep does not resume an export that met an obstacle. */
     next_attempt_at: text(),
-    /** Time when no multipart upload of it was left in the bucket. */
+    /** Time when the clean-up of the bucket ended, or gave up. It is not repeated. */
     cleaned_at: text(),
   },
   (table) => [
@@ -120,6 +120,7 @@ export const bulk_export_runs = sqliteTable(
   (table) => [uniqueIndex("bulk_export_runs_day").on(table.bulk_export_id, table.start_us)],
 );
 
+/** Planned files. A file has the rows of one chunk. */
 export const bulk_export_files = sqliteTable(
   "bulk_export_files",
   {
@@ -131,6 +132,7 @@ export const bulk_export_files = sqliteTable(
     number: integer().notNull(),
     key: text().notNull(),
     chunk: text({ mode: "json" }).$type<ScanChunk>().notNull(),
+    /** 0 once a later window has taken the rows of a cancelled one. */
     rows_planned: integer().notNull(),
     status: text().$type<FileStatus>().notNull(),
     /** Fencing token: increases with each attempt. */
@@ -142,7 +144,7 @@ export const bulk_export_files = sqliteTable(
     sent_at: text(),
     lease_expires_at: text(),
     next_attempt_at: text(),
-    /** Open multipart upload. */
+    /** Last multipart upload, `null` once the file is complete. */
     upload_id: text(),
     rows_written: integer().notNull(),
     bytes_written: integer().notNull(),

@@ -17,6 +17,7 @@ export function daysOf({ start_us, end_us }: Range): Range[] {
   return days;
 }
 
+/** Counts the UTC days that a range touches. */
 export function countDays({ start_us, end_us }: Range): number {
   return Math.ceil(end_us / DAY_US) - Math.floor(start_us / DAY_US);
 }
@@ -27,7 +28,7 @@ export function windowOf(start_us: number, interval_hours: number, k: number): R
   return { start_us: start_us + k * length, end_us: start_us + (k + 1) * length };
 }
 
-/** Returns the ISO time at which window k is due. */
+/** Returns the ISO time at which the export of window k is due. */
 export function dueAt(start_us: number, interval_hours: number, k: number): string {
   const { end_us } = windowOf(start_us, interval_hours, k);
   return new Date(Math.ceil(end_us / 1000) + DELAY_MS).toISOString();
