@@ -9,16 +9,14 @@ import { isCancellable, isFinal } from "../states.ts";
 import { bulk_export_files, bulk_exports } from "../table.ts";
 import { findExport, toOne } from "./service.ts";
 
-/**
- * Cancels at once; running files stop within a heartbeat, and the clean-up aborts their uploads.
- */
+/** Cancels at once. Running files stop at their next heartbeat, and the clean-up aborts their uploads. */
 export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkExport> {
   assertMayExport(ctx, "end");
   const row = await findExport(ctx, id);
   if (row.status === "CANCELLED") return toOne(ctx, row);
   const now = new Date().toISOString();
   const ended = { status: "CANCELLED", updated_at: now, finished_at: now } as const;
-  // Schedules have no objects in the bucket.
+  // A schedule has nothing to clean up: only its windows upload files.
   const cleaned_at = row.interval_hours !== null && row.end_us === null ? now : null;
   const mayEnd = (["CREATED", "RUNNING", "INTERVAL_SCHEDULED"] as const).filter(isCancellable);
   const [changed] = await ctx.db.batch([

@@ -19,6 +19,6 @@ export const BulkExportEstimate = namedObject("BulkExportEstimate", {
   days: z.number().int().describe("Number of UTC days in the time range"),
   is_exact: z
     .boolean()
-    .describe("Whether each run was counted. Of more than 40 days with runs, 40 are counted"),
+    .describe("Whether all days were counted. Of more than 40 days with runs, 40 are counted"),
 });
 export type BulkExportEstimate = z.infer<typeof BulkExportEstimate>;

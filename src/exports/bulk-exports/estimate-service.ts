@@ -6,7 +6,7 @@ import { countDays } from "../windows.ts";
 import type { BulkExportEstimate, EstimateExportRequest } from "./estimate-schema.ts";
 import { assertFilter, assertWindow } from "./new-export.ts";
 
-/** Counts what an export would contain. */
+/** Counts the runs that an export would have, or estimates them for a long range. */
 export async function estimateExport(
   ctx: Context,
   { session_id, start_time, filter, ...input }: EstimateExportRequest,

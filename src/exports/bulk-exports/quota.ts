@@ -10,12 +10,12 @@ import type { NewExport } from "./new-export.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Refuses new exports when a quota of exported rows or bytes is used up. Running ones end. */
+/** Refuses new exports and retries when a quota of exported rows or bytes is used up. Exports in progress continue. */
 export function assertExportQuota(ctx: Context): Promise<void> {
   return assertQuota(ctx, EXPORT_METERS, listExportUsage);
 }
 
-/** Limits creates in a rolling one-hour window, including those of schedules. */
+/** Limits the exports that are created in a rolling hour, windows of schedules included, and the active schedules. */
 export async function assertRoom(ctx: Context, bulkExport: NewExport): Promise<void> {
   const now = new Date();
   const made = await countCreates(ctx, now);
@@ -34,7 +34,7 @@ export async function assertRoom(ctx: Context, bulkExport: NewExport): Promise<v
   throw new AppError("conflict", text);
 }
 
-/** Returns the creates of the last hour, and when the oldest leaves the window. */
+/** Returns the number of exports created in the last hour, up to the limit, and when the oldest leaves that hour. */
 export async function countCreates(
   ctx: Context,
   now: Date,

@@ -27,7 +27,6 @@ export const exportRoutes = router();
 
 const operation = operationWithTag("Bulk exports");
 const ExportId = z.object({ bulk_export_id: Uuid.describe("Id of the export") });
-const conflict = { 409: json(ErrorDetail, "The export's status does not allow this") };
 
 const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
   summary: "Create a bulk export",
@@ -51,8 +50,14 @@ const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
       ...warningHeaders("`end_time` is in the future"),
     },
     404: json(ErrorDetail, "The destination or the project does not exist in this workspace"),
-    409: json(ErrorDetail, "The `Idempotency-Key` was used with another body"),
-    429: json(ErrorDetail, "Too many exports per hour, or too many schedules"),
+    409: json(
+      ErrorDetail,
+      "The `Idempotency-Key` was used with another body, or the limit of schedules is reached",
+    ),
+    429: json(
+      ErrorDetail,
+      "Too many requests, or too many exports per hour: retry after `Retry-After` seconds",
+    ),
   },
 });
 exportRoutes.openapi(create, async (c) => {
@@ -122,7 +127,10 @@ const cancel = operation("patch", "/api/v1/bulk-exports/{bulk_export_id}", "canc
   summary: "Cancel a bulk export",
   description: "Cancels an export or a schedule.",
   request: { params: ExportId, body: body(BulkExportPatchRequest) },
-  responses: { 200: json(BulkExport, "Cancelled"), ...conflict },
+  responses: {
+    200: json(BulkExport, "Cancelled"),
+    409: json(ErrorDetail, "The export has ended, or its table has the window"),
+  },
 });
 exportRoutes.openapi(cancel, async (c) =>
   c.json(await cancelBulkExport(c.var.ctx, c.req.valid("param").bulk_export_id), 200),
@@ -130,9 +138,13 @@ exportRoutes.openapi(cancel, async (c) =>
 
 const retry = operation("post", "/api/v1/bulk-exports/{bulk_export_id}/retry", "retryBulkExport", {
   summary: "Retry a bulk export",
-  description: "Writes the failed files again.",
+  description:
+    "Starts an export again that failed or timed out. Writes the files again that failed.",
   request: { params: ExportId },
-  responses: { 200: json(BulkExport, "The export, which was started again"), ...conflict },
+  responses: {
+    200: json(BulkExport, "The export, which was started again"),
+    409: json(ErrorDetail, "The export did not fail or time out, or is a schedule"),
+  },
 });
 exportRoutes.openapi(retry, async (c) =>
   c.json(await retryBulkExport(c.var.ctx, c.req.valid("param").bulk_export_id), 200),

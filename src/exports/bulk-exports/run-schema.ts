@@ -16,6 +16,8 @@ export const ExportRunsQuery = z.strictObject({
 });
 export type ExportRunsQuery = z.infer<typeof ExportRunsQuery>;
 
+const DAY_FOLDER = "exports/export_id=E/tenant_id=T/session_id=S/runs/year=2026/month=11/day=20";
+
 const RunStatus = BulkExportStatus.exclude(["INTERVAL_SCHEDULED"]);
 
 export const BulkExportRun = namedObject("BulkExportRun", {
@@ -23,11 +25,11 @@ export const BulkExportRun = namedObject("BulkExportRun", {
   bulk_export_id: Uuid.describe("Id of the export"),
   session_id: Uuid.describe("Id of the project"),
   status: RunStatus.describe("Status of the run"),
-  retry_number: Count.describe("Number of retries"),
+  retry_number: Count.describe("Number of retries of the file that had most"),
   errors: z
     .record(z.string(), z.string())
     .nullable()
-    .describe("Errors by attempt, a line with its name for each file"),
+    .describe("Errors by attempt. A line for each file begins with the name of the file"),
   start_time: Timestamp.nullable().describe("Start of the exported time range (inclusive)"),
   end_time: Timestamp.nullable().describe("End of the exported time range (exclusive)"),
   created_at: CreatedAt,
@@ -35,10 +37,7 @@ export const BulkExportRun = namedObject("BulkExportRun", {
   finished_at: Timestamp.nullable().describe("Time at which it ended, `null` before"),
   metadata: z
     .object({
-      prefix: textField(
-        "Prefix of the objects in the bucket",
-        "exports/export_id=019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
-      ),
+      prefix: textField("Prefix of the objects in the bucket", DAY_FOLDER),
       start_time: Timestamp.describe("Start of the exported time range (inclusive)"),
       end_time: Timestamp.describe("End of the exported time range (exclusive)"),
       execution_backend: z.null().describe("Always `null`"),
@@ -48,12 +47,9 @@ export const BulkExportRun = namedObject("BulkExportRun", {
           bytes_written: Count.describe("Size of the files written"),
           exported_files: z.array(z.string()).openapi({
             description: "Keys of the objects",
-            example: ["exports/year=2026/month=11/day=20/runs.parquet"],
+            example: [`${DAY_FOLDER}/part-00000.parquet`],
           }),
-          export_path: textField(
-            "Path of the export in the bucket",
-            "exports/year=2026/month=11/day=20",
-          ),
+          export_path: textField("Folder of the files, the same as `prefix`", DAY_FOLDER),
           latest_cursor: z.null().describe("Always `null`"),
           pending_upload: z.null().describe("Always `null`"),
         })

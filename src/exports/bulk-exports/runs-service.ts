@@ -116,10 +116,10 @@ function toRun({ run, bulkExport }: Pair, files: FileRow[]): BulkExportRun {
   });
 }
 
-/** Files whose errors a day has for an attempt. */
+/** Maximum number of files whose errors a run lists for each attempt. */
 const MAX_NAMED = 20;
 
-/** Returns the errors of the failed files, of all when none failed. Files share the names of attempts. */
+/** Returns the errors of the failed files by attempt, such as `retry_0`. Without a failed file, those of all files. */
 function errorsOf(files: FileRow[]): Record<string, string> | null {
   const failed = files.filter(({ status }) => status === "FAILED");
   const lines: Record<string, string[]> = {};

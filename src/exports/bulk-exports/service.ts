@@ -86,7 +86,7 @@ function isOfKind(kind: NonNullable<BulkExportsQuery["kind"]>): SQL | undefined 
   );
 }
 
-/** Restarts the failed files of an export, to the same keys. Files that are written stay. */
+/** Writes the failed files of an export again, to the same keys. Completed files stay. */
 export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExport> {
   assertMayExport(ctx, "start");
   const row = await findExport(ctx, id);
@@ -134,7 +134,7 @@ export async function findExport(ctx: Context, id: string): Promise<ExportRow> {
 
 type KeyedRequest = { idempotency_key: string; request_sha256: string };
 
-/** A unique index on the idempotency key lets one of several concurrent requests insert: all return its row. */
+/** A unique index lets one of several concurrent requests with an idempotency key insert. All return its row. */
 async function insertExport(
   ctx: Context,
   bulkExport: NewExport,

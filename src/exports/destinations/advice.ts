@@ -10,7 +10,7 @@ type AdviceContext = {
   isAws: boolean;
 };
 
-/** Remedies by error code of S3. */
+/** Remedies by error code of S3. Names in capitals are remedies that several codes share. */
 const ADVICE: Record<string, (context: AdviceContext) => string> = {
   AccessDenied: ({ bucket, key }) =>
     `Access denied: the credentials must be allowed s3:PutObject for ${key} in the bucket "${bucket}". Check bucket_name and prefix`,
@@ -41,7 +41,8 @@ const ADVICE: Record<string, (context: AdviceContext) => string> = {
   LATER: ({ host }) => `${host} is temporarily unavailable. Retry later`,
 };
 
-const SAME: Record<string, string> = {
+/** Codes with the remedy of another name in ADVICE. */
+const SAME_ADVICE: Record<string, string> = {
   AuthorizationHeaderMalformed: "REGION",
   AllAccessDisabled: "AccessDenied",
   AccountProblem: "AccessDenied",
@@ -86,7 +87,7 @@ export function remedyFor(problem: S3Problem, target: S3Target, key: string): st
 }
 
 function adviceFor({ code, message, is_transient }: S3Problem) {
-  const known = message.includes("kms:") ? "KMS" : (SAME[code] ?? code);
+  const known = message.includes("kms:") ? "KMS" : (SAME_ADVICE[code] ?? code);
   const advice = Object.hasOwn(ADVICE, known) ? ADVICE[known] : undefined;
   if (advice !== undefined) return advice;
   if (is_transient) return ADVICE.LATER ?? other;

@@ -26,7 +26,7 @@ export function bucketUrl({
   return `${isGoogle ? "gs" : "s3"}://${bucket_name}`;
 }
 
-/** Returns the policy of AWS that grants what exports use, below the prefix only. */
+/** Returns the policy of AWS that grants what exports use. S3 grants the list of uploads for the whole bucket only. */
 export function policyFor(config: DestinationConfig) {
   const { name } = partitionOf(config.region ?? regionOf(config.endpoint_url));
   const bucket = `arn:${name}:s3:::${config.bucket_name}`;

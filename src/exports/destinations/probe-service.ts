@@ -16,7 +16,7 @@ import { checkRights } from "./rights.ts";
 import { toTarget } from "./target.ts";
 
 const PROBES = { name: "destination_probe", calls: 30, in_s: 60 };
-/** Each save sends requests to a server of the caller's choice, as a probe does. */
+/** Limits saves too: each sends requests to a server of the caller's choice, as a probe does. */
 const SAVES = { name: "destination_save", calls: 60, in_s: 60 };
 
 /** Checks each right of a destination that is not saved. */
@@ -42,7 +42,7 @@ export async function checkTarget(
   return DestinationProbe.parse({ is_usable, ...found, policy: policyFor(config) });
 }
 
-/** Writes and deletes an object of a destination that is about to be saved. */
+/** Writes and deletes a probe object before a destination or its new credentials are saved. */
 export async function validate(
   ctx: Context,
   id: string,

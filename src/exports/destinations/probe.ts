@@ -12,11 +12,11 @@ export type UsableDestination = {
   warning: string | null;
 };
 
-/** Bounds the request that waits for the probe. */
+/** Bounds the request that waits for the probe. They apply to each addressing style that is tried. */
 const LIMITS = { attempts: 3, total_ms: 12_000, attempt_ms: 8_000, max_delay_ms: 1000 };
 const TEXT = "Heddle wrote this object to check the destination. It can be deleted.\n";
 export const PROBE_BODY = new TextEncoder().encode(TEXT);
-/** Codes that also a wrong addressing style causes. */
+/** Codes that a wrong addressing style may cause too. */
 const VAGUE = new Set([
   "BadRequest",
   "InvalidBucketName",
@@ -27,7 +27,10 @@ const VAGUE = new Set([
   "UnexpectedAnswer",
 ]);
 
-/** Writes and deletes one object. */
+/**
+ * Writes and deletes one object.
+ * @throws AppError `bad_destination` with a remedy when it cannot be written
+ */
 export async function probe(
   policy: EgressPolicy,
   target: S3Target,
@@ -42,7 +45,7 @@ type WrittenProbe =
   | { client: S3Client; addressing_style: UsableDestination["addressing_style"]; problem: null }
   | { client: null; addressing_style: null; problem: S3Problem };
 
-/** Writes one object. Tries every addressing style when none is named. */
+/** Writes one object. Tries both addressing styles when the destination sets `auto`. */
 export async function writeProbe(
   policy: EgressPolicy,
   target: S3Target,
@@ -59,7 +62,7 @@ export async function writeProbe(
   return { client: null, addressing_style: null, problem: mostSpecific(problems) };
 }
 
-/** Returns the most specific problem, by default that of the likelier style. */
+/** Returns the most specific problem. Of equal ones, that of the style which was tried first. */
 export function mostSpecific(problems: readonly S3Problem[]): S3Problem {
   const [first, ...others] = problems;
   if (first === undefined) throw new AppError("internal", "A probe tried no addressing style.");

@@ -44,7 +44,12 @@ const RIGHTS = {
     is_required: false,
     needed_for: "checking written files, and previews",
   },
-  delete: { right: "s3:DeleteObject", is_required: false, needed_for: "removing probe objects" },
+  delete: {
+    right: "s3:DeleteObject",
+    is_required: false,
+    needed_for:
+      "removing probe objects, markers of exports that did not complete, and old metadata of tables",
+  },
 } satisfies Record<string, Right>;
 
 type Name = keyof typeof RIGHTS;
@@ -69,7 +74,8 @@ export async function checkRights(
   }
   const { client, addressing_style } = written;
   const upload = await checkUpload(client, `${key}.parts`);
-  const get = await problemOf(() => readProbe(client, key));
+  // HEAD needs s3:GetObject.
+  const get = await problemOf(() => client.headObject(key));
   const remove = await problemOf(() => client.deleteObject(key));
   const problems: Problems = { put: null, ...upload.problems, get, delete: remove };
   const leftovers = [...(remove === null ? [] : [key]), ...upload.leftovers];
@@ -91,17 +97,13 @@ async function checkUpload(client: S3Client, key: string) {
   return { problems, leftovers: problems.abort === null ? [] : [`${key} (an open upload)`] };
 }
 
-/** Servers refuse HEAD without a body, so the status alone means that the right is missing. */
-async function readProbe(client: S3Client, key: string): Promise<void> {
-  await client.headObject(key);
-}
-
 function toResults(problems: Problems, target: S3Target, key: string): RightResult[] {
   return Object.entries(RIGHTS).map(([name, right]) => {
     const problem = problems[name as Name];
     if (problem === undefined)
       return { ...right, status: "not_checked", error: null, remedy: null };
     if (problem === null) return { ...right, status: "granted", error: null, remedy: null };
+    // A refusal of HEAD has no body with a code: its status shows that the right is missing.
     const isRight = problem.code === "AccessDenied" || HEAD_FORBIDDEN.includes(problem.status);
     const missing = isRight && name !== "put" ? allow(right, target, key) : null;
     return {

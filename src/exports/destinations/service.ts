@@ -63,10 +63,7 @@ export async function getDestination(ctx: Context, id: string): Promise<Destinat
   return toDestination(await find(ctx, id));
 }
 
-/**
- * Probes the new credentials before it replaces the old. A running file keeps the credentials it
- * started with.
- */
+/** Probes the new credentials before it replaces the old ones. An attempt at a file keeps those that it began with. */
 export async function rotateCredentials(
   ctx: Context,
   id: string,
@@ -104,7 +101,10 @@ export async function deleteDestination(ctx: Context, id: string): Promise<void>
   await ctx.db.delete(bulk_export_destinations).where(ownRow(ctx, bulk_export_destinations, id));
 }
 
-/** Returns the target with credentials. Throws when another workspace owns the destination. */
+/**
+ * Returns the target with decrypted credentials.
+ * @throws AppError `not_found` for a destination of another workspace too
+ */
 export async function targetOf(
   ctx: Context,
   id: string,
@@ -155,12 +155,12 @@ function toDestination(row: DestinationRow | undefined): Destination {
   return Destination.parse({ ...row, tenant_id: row?.workspace_id });
 }
 
-/** Binds the ciphertext to its row. */
+/** Returns the name that binds a ciphertext to the row of its destination. */
 export function ownerOf(id: string): string {
   return `destination:${id}`;
 }
 
-/** Whether an active export or schedule of the workspace writes to the destination, or cleans up there. */
+/** Whether an active export or schedule writes to the destination, or one that has just ended may still do so. */
 async function isReferenced(ctx: Context, destination_id: string): Promise<boolean> {
   const lastWrites = new Date(Date.now() - LAST_WRITES_MS).toISOString();
   const active = await ctx.db.$count(

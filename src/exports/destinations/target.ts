@@ -21,7 +21,7 @@ export function toTarget(
   };
 }
 
-/** The hosts of AWS that are not the region's own. */
+/** Returns the endpoint of AWS that the options select, `null` for that of the region. */
 function awsEndpoint({ region, config_kwargs_s3 }: DestinationConfig): string | null {
   if (config_kwargs_s3?.use_accelerate_endpoint === true) {
     return "https://s3-accelerate.amazonaws.com";
