@@ -1,11 +1,11 @@
 export type ByteRange = readonly [start: number, end: number];
-/** Bytes that one call reads, and the parts of them that are used. */
+/** Range of one call, and the parts of it that are used. */
 export type RangeRead = { range: ByteRange; used: ByteRange[] };
 
 const MAX_READ_BYTES = 4 * 1024 * 1024;
-/** Bytes that take less time than another call. */
+/** Gap that is read along: it takes less time than another call. */
 const MAX_GAP_BYTES = 256 * 1024;
-/** An attempt may have six open connections, of which two send parts. */
+/** Workers allow an invocation six open connections. PARTS_IN_FLIGHT of them send parts. */
 const READS_IN_FLIGHT = 3;
 
 /** Combines ascending ranges into calls of a bounded size. */

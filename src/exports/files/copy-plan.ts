@@ -7,8 +7,8 @@ export type SealedGroups = { file: SealedFile; groups: TimedGroup[] };
 export type CopyStep = { rows: ScanChunk } | SealedGroups;
 
 /**
- * Divides the rows of a chunk into row groups of sealed files and what is between them. Footers have
- * times and no ids, so a group is cut off only where its neighbour has other times.
+ * Divides the rows of a chunk into row groups of sealed files, and the rows between them. Footers have times and no ids,
+ * so neighbouring groups are separated only where their times do not overlap.
  */
 export function planCopy(chunk: ScanChunk, files: readonly SealedGroups[]): CopyStep[] {
   const steps: CopyStep[] = [];
@@ -28,7 +28,7 @@ export function planCopy(chunk: ScanChunk, files: readonly SealedGroups[]): Copy
   return steps;
 }
 
-/** Whether a group and the later ones begin inside of the rows, where these can be cut. */
+/** Whether a copy can begin with group n: its first row is in the range, at a place where the rows can be cut. */
 function isStart(rows: ScanChunk, file: SealedFile, groups: TimedGroup[], n: number): boolean {
   const start = groups[n]?.min_start_us ?? Number.NaN;
   if (start < rows.from_us || Number.isNaN(start)) return false;
@@ -37,7 +37,7 @@ function isStart(rows: ScanChunk, file: SealedFile, groups: TimedGroup[], n: num
   return isCut && (rows.after === null || rows.after.start_us < start);
 }
 
-/** Whether a group and the earlier ones end inside of the rows, where these can be cut. */
+/** Whether a copy can end with group n: its last row is in the range, at a place where the rows can be cut. */
 function isEnd(rows: ScanChunk, file: SealedFile, groups: TimedGroup[], n: number): boolean {
   const end = groups[n]?.max_start_us ?? Number.NaN;
   if (end >= rows.to_us || Number.isNaN(end)) return false;
@@ -47,6 +47,7 @@ function isEnd(rows: ScanChunk, file: SealedFile, groups: TimedGroup[], n: numbe
   return isCut && (rows.until === null || end < rows.until.start_us);
 }
 
+/** Whether group n begins later than the group before it ends. */
 function isApart(groups: TimedGroup[], n: number): boolean {
   return (groups[n - 1]?.max_start_us ?? Infinity) < (groups[n]?.min_start_us ?? -Infinity);
 }
@@ -58,7 +59,7 @@ function rowsBefore(
   first: number,
 ): ScanChunk | null {
   if (first > 0) return { ...rows, to_us: groups[first]?.min_start_us ?? rows.to_us, until: null };
-  // The first file of a day has no position.
+  // The first file of a day has no `after`.
   const isFirst = after === null || isSame(rows.after, after);
   return isFirst ? null : { ...rows, until: after };
 }
@@ -73,7 +74,7 @@ function rowsAfter(
   if (next !== undefined) {
     return next.min_start_us < rows.to_us ? { ...rows, from_us: next.min_start_us } : null;
   }
-  // The last file of a day has no position.
+  // The last file of a day has no `until`.
   return until === null || isSame(rows.until, until) ? null : { ...rows, after: until };
 }
 

@@ -20,7 +20,10 @@ export async function encodeRows(
   return file.finish();
 }
 
-/** Reads the next page while the current one is encoded. A page of one row may be larger than the limit of a page. */
+/**
+ * Reads the next page while the current one is encoded, except after a page of one row. Such a page may be much larger
+ * than PAGE_BYTES, so the memory has no room for another one.
+ */
 export async function addRows(
   ctx: Context,
   chunk: ScanChunk,

@@ -13,12 +13,12 @@ import { holdWriterMemory } from "./writer-memory.ts";
 
 const LOST_TEXT =
   "The attempt ended without an answer: the Worker stopped or had not enough memory. If it repeats, leave out large fields with export_fields.";
-/** The message may reach another isolate. */
+/** Delay of another attempt, when this isolate has no memory for the file. Its message may reach another isolate. */
 const BUSY_RETRY_S = 2;
 
 /**
- * Writes the file, or records the error and the time of the next attempt. Waits until the isolate has memory for a
- * writer.
+ * Writes the file, or records the error and the time of the next attempt. First waits until the isolate has memory for
+ * the writer, and releases the file when that takes too long.
  */
 export async function attemptFile(env: Env, file: FileRow): Promise<void> {
   const written = { rows_written: 0, bytes_written: 0 };
@@ -38,7 +38,7 @@ export async function attemptFile(env: Env, file: FileRow): Promise<void> {
   } catch (error) {
     if (signal.aborted || error instanceof LeaseLost) return;
     if (isAdmitted) await settleFailure(env, file, error);
-    else await leave(env, file);
+    else await releaseForOthers(env, file);
   } finally {
     stop();
   }
@@ -52,7 +52,7 @@ export async function endLostAttempt(env: Env, file: FileRow): Promise<void> {
   await settleFailure(env, file, new AppError("unavailable", LOST_TEXT));
 }
 
-async function leave(env: Env, file: FileRow): Promise<void> {
+async function releaseForOthers(env: Env, file: FileRow): Promise<void> {
   const next_attempt_at = new Date(Date.now() + BUSY_RETRY_S * 1000);
   if (await releaseFile(env, file, next_attempt_at)) await sendFiles(env, [file.id], BUSY_RETRY_S);
 }

@@ -11,7 +11,7 @@ const isOfRunningExport = sql`exists (select 1 from ${bulk_exports} e
 
 /**
  * Claims a waiting file.
- * @returns `null` for others, and while the workspace writes as many files as it may at once
+ * @returns `null` for a file that is not waiting or not due, and while the workspace writes MAX_FILES_AT_ONCE files
  */
 export async function claimFile(env: Env, id: string, now: Date): Promise<FileRow | null> {
   const at = now.toISOString();
@@ -32,6 +32,7 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
         isUnleased(files.lease_expires_at, at),
         or(isNull(files.next_attempt_at), lte(files.next_attempt_at, at)),
         isOfRunningExport,
+        // `status in (...)` lets SQLite use the partial index, which has this condition.
         sql`(select count(*) from ${files} other
           where other.status in ('WAITING', 'RUNNING') and other.status = 'RUNNING'
             and other.workspace_id = ${files.workspace_id} and other.lease_expires_at > ${at}
@@ -60,7 +61,10 @@ export async function findLostAttempt(env: Env, id: string, now: Date): Promise<
 
 type Written = { rows_written: number; bytes_written: number };
 
-/** Leaves the file to another isolate, which may have more memory. It does not count as a retry. */
+/**
+ * Leaves the file to another isolate, which may have more memory. Does not count as a retry.
+ * @returns whether the attempt still had the file
+ */
 export function releaseFile(env: Env, file: FileRow, next_attempt_at: Date): Promise<boolean> {
   return change(env, file, {
     status: "WAITING",
@@ -104,7 +108,10 @@ export async function completeFile(env: Env, file: FileRow, finished: FinishedFi
 
 type Failed = { text: string; next_attempt_at: string | null };
 
-/** Schedules the next attempt, or fails the file. Keeps the id of the open upload for its abort. */
+/**
+ * Schedules the next attempt, or fails the file. Keeps the id of the open upload for its abort.
+ * @returns whether the attempt still had the file
+ */
 export async function failFile(
   env: Env,
   file: FileRow,
@@ -132,6 +139,7 @@ export function leaseLost({ id, token }: FileRow): LeaseLost {
   return new LeaseLost(`file ${id}`, token);
 }
 
+/** @returns whether the attempt still has the file: otherwise nothing has changed */
 async function change(env: Env, file: FileRow, fields: Partial<FileRow>): Promise<boolean> {
   const rows = await database(env)
     .update(files)

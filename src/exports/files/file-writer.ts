@@ -31,7 +31,7 @@ type Task = { env: Env; ctx: Context; client: S3Client; file: FileRow; watch: Wa
 export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<FinishedFile> {
   const bulkExport = await readExportRow(env, file);
   const { ctx, client } = await openBucket(env, bulkExport, { signal: watch.signal });
-  await abortOther(client, file);
+  await abortPrevious(client, file);
   const task = { env, ctx, client, file, watch };
   if (!canCopy(bulkExport)) return encodeFile(task, bulkExport, false);
   const { chunk } = file;
@@ -49,7 +49,7 @@ export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<
   }
 }
 
-/** Encodes the rows, and keeps the file for later exports if it may. */
+/** Encodes the rows. With `can_seal`, also writes the file to R2, from which later exports copy it. */
 async function encodeFile(
   task: Task,
   bulkExport: ExportRow,
@@ -82,13 +82,13 @@ async function uploadFile(
   }
 }
 
-/** Aborts the previous writer's upload, so that it cannot complete. */
-async function abortOther(client: S3Client, { id, key, upload_id }: FileRow): Promise<void> {
+/** Aborts the upload of the previous attempt, so that it cannot complete. */
+async function abortPrevious(client: S3Client, { id, key, upload_id }: FileRow): Promise<void> {
   if (upload_id === null) return;
   try {
     await client.abortUpload(key, upload_id);
   } catch (error) {
-    // Credentials may not allow aborts; the lease still keeps the other writer from completing.
+    // The credentials may not allow aborts. The lease still keeps the previous attempt from completing.
     const { is_transient, text } = toFailure(error);
     if (is_transient) throw error;
     log.warn("upload_not_aborted", { file_id: id, reason: text });

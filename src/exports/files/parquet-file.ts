@@ -8,7 +8,7 @@ import type { ExportRow } from "../table.ts";
 import type { FileContents, Watch } from "./file-lease.ts";
 import type { FileUpload } from "./upload.ts";
 
-/** A file whose rows are encoded, or copied by row groups, in order of time. */
+/** File of an export. Its rows are encoded, or copied as row groups, in order of time. */
 export class ParquetFile {
   readonly columns: readonly Column[];
   readonly #writer: ParquetWriter;

@@ -2,12 +2,13 @@ import { backoff } from "../../shared/work/backoff.ts";
 import { RESEND_AFTER_MS } from "../limits.ts";
 
 const BACKOFF = { base_ms: 1000, max_ms: 60_000 };
-/** Longest Retry-After of a server that is followed. */
+/** Limit of a server's Retry-After. A longer one counts as this one. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 const MAX_PAUSE_MS = 300_000;
+/** The pause of an export is this part of the time since it met the obstacle: a sixteenth. */
 const SHARE = 16;
 
-/** Seconds until a file's next attempt, never before Retry-After of the S3 server. */
+/** Seconds until a file's next attempt. Respects Retry-After of the S3 server up to its limit. */
 export function secondsUntilAttempt(
   {
     retry_number,
@@ -19,7 +20,7 @@ export function secondsUntilAttempt(
   return Math.ceil(Math.max(seconds, cap(retry_after_seconds)));
 }
 
-/** Milliseconds until an export that met an obstacle is resumed: a share of the time since it met it. */
+/** Milliseconds until an export that met an obstacle is resumed. They grow with the time since it met it. */
 export function pauseAfter(elapsed_ms: number, retry_after_seconds: number | null): number {
   const pause = Math.min(MAX_PAUSE_MS, Math.max(RESEND_AFTER_MS, elapsed_ms / SHARE));
   return Math.max(pause, cap(retry_after_seconds) * 1000);

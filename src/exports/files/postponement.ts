@@ -7,14 +7,14 @@ import { pauseAfter } from "./pauses.ts";
 type Obstacle = {
   event: string;
   error: unknown;
-  /** Error that an active export shows. An ended one keeps its own. */
+  /** Error that an active export shows. An ended export keeps the error with which it ended. */
   text: string;
-  /** Time since the obstacle may have begun. */
+  /** Time since the earliest moment at which the obstacle can have begun. */
   elapsed_ms: number;
   retry_after_seconds: number | null;
 };
 
-/** Leaves the export to the sweep, which resumes it the later the longer the obstacle lasts. */
+/** Leaves the export to the sweep, which resumes it after a pause. The pause grows while the obstacle lasts. */
 export async function backOff(
   env: Env,
   { id }: ExportRow,

@@ -26,7 +26,7 @@ const SEALED_COMPRESSION = "zstandard";
 /** Changes with the columns: files of an earlier release lack those of a later one. */
 export const SEALED_LAYOUT = sha256Hex(JSON.stringify([SEALED_COMPRESSION, COLUMNS]));
 
-/** Codes of servers for bodies that do not have their digests. */
+/** Codes with which servers refuse a body that does not match its digest. */
 const WRONG_DIGEST = ["BadDigest", "XAmzContentSHA256Mismatch"];
 
 /** The rows of a sealed file changed since it was found. */
@@ -34,12 +34,12 @@ class SealedFileGone extends Error {
   override name = "SealedFileGone";
 }
 
-/** Whether the rows have to be encoded: the sealed file is gone, or not what was sealed. */
+/** Whether the rows have to be encoded: the sealed file is gone, or its bytes are not those that were sealed. */
 export function isUnusable(error: unknown): boolean {
   return error instanceof SealedFileGone || isS3Error(error, WRONG_DIGEST);
 }
 
-/** Whether an export can have column chunks of sealed files: all rows in their compression. */
+/** Whether an export can copy from sealed files: it has no filter, and their compression. */
 export function canCopy({ filter, compression }: ExportRow): boolean {
   return (filter === null || filter.trim() === "") && compression === SEALED_COMPRESSION;
 }
@@ -67,8 +67,8 @@ export async function planSealedCopy(
 }
 
 /**
- * Checks the files behind the last byte: the alarm may delete them later than their runs, and an
- * acknowledged deletion must not be followed by a file with such a run.
+ * Looks the files up again after the last byte, before the object is complete. The deletion of a run drops its sealed
+ * files at once, but their objects stay readable until the alarm. A file with a deleted run must not be completed.
  */
 function checked({ ctx, chunk, bulkExport }: CopySource, files: SealedFile[], copy: Copy): Copy {
   return async (to, watch) => {
@@ -80,7 +80,7 @@ function checked({ ctx, chunk, bulkExport }: CopySource, files: SealedFile[], co
   };
 }
 
-/** Reads the footers of files. One that cannot be read is not copied. */
+/** Reads the footers of files. Omits a file whose footer cannot be read: its rows are encoded. */
 async function readFooters(ctx: Context, files: readonly SealedFile[]): Promise<SealedGroups[]> {
   const found: SealedGroups[] = [];
   for (const file of files) {
@@ -94,7 +94,7 @@ async function readFooters(ctx: Context, files: readonly SealedFile[]): Promise<
   return found;
 }
 
-/** Sends a sealed file as it is. Its rows are not read, and its hashes are kept: the server checks them. */
+/** Sends the bytes of a sealed file with the digests from its sealing, by which the server checks them. */
 async function copyWhole(
   ctx: Context,
   sealed: SealedFile,
@@ -113,7 +113,7 @@ async function copyWhole(
   return { ...written, sha256, min_start_us, max_start_us };
 }
 
-/** Sends column chunks of row groups, and encodes the rows between them. No value of a group is decoded. */
+/** Sends column chunks of row groups without decoding them, and encodes the rows between them. */
 async function copyGroups(
   { ctx, bulkExport }: CopySource,
   steps: readonly CopyStep[],

@@ -3,7 +3,7 @@ import type { S3Client } from "../s3/client.ts";
 import type { BodyDigests } from "../s3/signing.ts";
 
 type Part = { number: number; etag: string };
-/** Gets each part of a file too. Never throws. The digests are complete at the end of the upload. */
+/** Receives a copy of each part. Never throws. The digests are complete only at the end of the upload. */
 export type Mirror = {
   write(number: number, body: Uint8Array, digests: BodyDigests): Promise<void>;
 };
@@ -14,7 +14,7 @@ export class FileUpload {
   readonly #key: string;
   readonly #onOpened: (upload_id: string) => Promise<void>;
   readonly #mirror: Mirror | null;
-  /** Digests of the parts, as far as they are known. */
+  /** Digests of the parts. A copy sets them before, and signing adds those that are missing. */
   readonly digests: BodyDigests[] = [];
   #part = new Uint8Array(0);
   /** Buffers of uploaded parts for reuse. */
@@ -40,7 +40,7 @@ export class FileUpload {
     this.#mirror = mirror;
   }
 
-  /** Waits for free slots. R2 requires equal parts, except the last. */
+  /** Sends each full part, and waits while PARTS_IN_FLIGHT are being sent. R2 requires equal parts, except the last. */
   async write(bytes: Uint8Array): Promise<void> {
     this.#bytes += bytes.byteLength;
     for (let at = 0; at < bytes.byteLength; ) {

@@ -8,13 +8,13 @@ import {
 } from "../limits.ts";
 import type { FileRow } from "../table.ts";
 
-/** After it, the file is left to another isolate. */
+/** Maximum wait for memory. After it, the file is left to another isolate. */
 const MAX_WAIT_MS = 20_000;
 
 let hasMemoryForEach = false;
 const budgets = new Map<string, MemoryBudget>();
 
-/** Lets each workspace write a large file at a time. For a process with more memory than the platform's isolates. */
+/** Gives each workspace its own budget, for a process with more memory than an isolate of the platform. */
 export function separateWriters(): void {
   hasMemoryForEach = true;
 }

@@ -17,11 +17,11 @@ export type AvroValue =
 
 const NUMBERS: readonly AvroType[] = ["int", "long"];
 const MAGIC = [0x4f, 0x62, 0x6a, 0x01];
-/** Constant, so that the same records make the same bytes. */
+/** The 16 bytes that end a block. Constant, so that the same records make the same bytes. */
 const SYNC_MARK = new TextEncoder().encode("heddle-sync-mark");
 
 /**
- * Writes an Avro object container with one block. Our own, because libraries drop the attributes of Iceberg from the
+ * Writes an Avro object container with one block. Libraries are no option: they drop the attributes of Iceberg from the
  * schema, or lack arrays of records.
  */
 export function writeAvro(
@@ -84,7 +84,7 @@ function appendPrimitive(file: ByteWriter, type: AvroType & string, value: AvroV
   else throw mismatch(type, value);
 }
 
-/** BigInt, because the writer shifts numbers as 32 bits. */
+/** Converts to BigInt, because the writer shifts numbers as 32 bits. */
 function appendLong(file: ByteWriter, value: number): void {
   file.appendZigZag(BigInt(value));
 }

@@ -5,12 +5,12 @@ export const MERGED_AT_ONCE = 32;
 /** Limit of the files of a merged manifest: its entries are in memory while it is written. */
 const MAX_MERGED_FILES = 10_000;
 
-/** Manifests that one manifest replaces, and the others with those. */
+/** `merged` are the manifests that one new manifest replaces, `kept` all others. */
 export type Merge = { merged: TableManifest[]; kept: TableManifest[] };
 
 /**
  * Plans the merge of a commit. An entry is written again once for each level. Ten years of hourly windows have at most 150
- * manifests. Manifests that are too large together only rise by a level.
+ * manifests. Manifests that are too large together are kept and rise a level, so that they are not considered each time.
  */
 export function planMerge(manifests: readonly TableManifest[]): Merge {
   const levels = [...new Set(manifests.map(({ level }) => level))].sort((a, b) => a - b);

@@ -2,13 +2,16 @@ import type { Column } from "../columns.ts";
 import type { TableMetadata, TableSnapshot, UnusedFile } from "../table-state.ts";
 import { lastColumnId, toTableSchema } from "./table-schema.ts";
 
-/** Snapshots that time travel reaches. They bound the size of the metadata to about 500 KB. */
+/** Maximum number of snapshots, which time travel reaches. It bounds the metadata to about 500 KB. */
 export const MAX_SNAPSHOTS = 1000;
-/** Limit of what snapshots take of the table's row, which has 2 MB. Long keys leave room for fewer. */
+/** Limit of the snapshots in the table's row, which D1 limits to 2 MB. Long keys leave room for fewer snapshots. */
 const MAX_SNAPSHOT_BYTES = 1_500_000;
-/** A snapshot without its keys: that of its list, and that of a manifest which only older snapshots need. */
+/**
+ * Bytes of a snapshot in the row without two keys. They are the key of its manifest list, and that of a merged manifest,
+ * which stays in `unused_files` while an older snapshot needs it.
+ */
 const SNAPSHOT_BYTES = 700;
-/** Former metadata files that stay in the bucket, for catalogs that name one. */
+/** Maximum number of former metadata files in the bucket, for catalogs that name one. */
 export const MAX_FORMER_VERSIONS = 100;
 
 export type NewSnapshot = {
@@ -67,6 +70,7 @@ function emptyTable({ id, location, columns }: Table) {
     schemas: [toTableSchema(columns)],
     "default-spec-id": 0,
     "partition-specs": [{ "spec-id": 0, fields: [] }],
+    // Partition fields have ids from 1000. The table has none.
     "last-partition-id": 999,
     "default-sort-order-id": 0,
     "sort-orders": [{ "order-id": 0, fields: [] }],
@@ -112,7 +116,7 @@ function keepLast<T>(items: readonly T[] | undefined, next: T, max: number): T[]
   return [...(items ?? []), next].slice(-max);
 }
 
-/** Returns what the next metadata no longer names: manifest lists and metadata files. */
+/** Returns the manifest lists and metadata files that the next metadata no longer names. They can be deleted with it. */
 export function unusedBetween(former: TableMetadata | null, next: TableMetadata): UnusedFile[] {
   if (former === null) return [];
   const kept = new Set(namedFiles(next));
@@ -127,7 +131,7 @@ function namedFiles({ snapshots, "metadata-log": log }: TableMetadata): string[]
   ];
 }
 
-/** Whether a file can be deleted once this metadata is published. */
+/** Returns a predicate: whether a file can be deleted once this metadata is published. */
 export function isDeletable({ snapshots: [oldest] }: TableMetadata) {
   return ({ version }: UnusedFile): boolean =>
     oldest !== undefined && version <= oldest["sequence-number"];

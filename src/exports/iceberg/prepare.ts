@@ -101,7 +101,7 @@ function nextMetadata(
   return appendSnapshot({ id: schedule_id, location, columns }, metadata, snapshot, Date.now());
 }
 
-/** The files that could be deleted with the former version are gone. */
+/** Omits files that the publication of the former version has deleted, or has tried to. */
 function unusedAfter({ bucket_url }: TableBucket, window: Window, next: TableMetadata) {
   const { table, version, merge } = window;
   const { metadata, unused_files } = table;

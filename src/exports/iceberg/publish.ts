@@ -10,8 +10,8 @@ import { changeTable, leaseLost } from "./table-lease.ts";
 export type TableBucket = { client: S3Client; bucket_url: string };
 
 /**
- * Writes the table's newest metadata to the bucket, and `version-hint.text` last. The row has the content, so a repeated
- * attempt writes the same bytes.
+ * Writes the table's newest metadata to the bucket, then `version-hint.text`, by which readers find it. The row has the
+ * content, so a repeated attempt writes the same bytes.
  */
 export async function publishTable(env: Env, table: TableRow, bucket: TableBucket): Promise<void> {
   const { version, published_version, metadata } = table;
@@ -25,7 +25,7 @@ export async function publishTable(env: Env, table: TableRow, bucket: TableBucke
   if (!(await changeTable(env, table, { published_version: version }))) throw leaseLost(table);
 }
 
-/** An object of this name with other content is another writer's: a table has one. */
+/** @throws AppError when the object exists with other content: only one writer may write to a table */
 async function putMetadata(client: S3Client, key: string, text: string): Promise<void> {
   const sha256 = sha256Hex(text);
   const headers = { "Content-Type": "application/json", "x-amz-meta-sha256": sha256 };
@@ -38,7 +38,7 @@ async function putMetadata(client: S3Client, key: string, text: string): Promise
   );
 }
 
-/** Without permission to read, the object counts as that of an attempt whose response was lost. */
+/** @returns `"unknown"` without permission to read: the object counts as that of an attempt whose response was lost */
 async function headOf(client: S3Client, key: string) {
   try {
     return await client.headObject(key);
@@ -48,7 +48,7 @@ async function headOf(client: S3Client, key: string) {
   }
 }
 
-/** Tries once: what stays in the bucket is small, and no reader finds it. */
+/** Logs failures without another attempt: the files that stay in the bucket are small, and no reader finds them. */
 async function deleteUnused(table: TableRow, { client, bucket_url }: TableBucket): Promise<void> {
   const { metadata, unused_files, schedule_id } = table;
   if (metadata === null) return;

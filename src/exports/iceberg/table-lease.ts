@@ -10,12 +10,12 @@ import { bulk_export_tables, type TableRow } from "../table.ts";
 
 const tables = bulk_export_tables;
 const POLL_MS = 500;
-/** Outlasts the lease of a writer that died. */
+/** Number of polls, together 15 seconds. They outlast the lease of a writer that died. */
 const MAX_POLLS = 30;
 
 export type TableOwner = { schedule_id: string; workspace_id: string };
 
-/** Commits to a table run one at a time. The signal aborts when the lease is lost. */
+/** Runs a commit to a table, one at a time. Its signal aborts when the lease is lost, too. */
 export async function withTable<T>(
   env: Env,
   owner: TableOwner,
@@ -37,7 +37,7 @@ export async function withTable<T>(
   }
 }
 
-/** A renewal that is still under way finds another token. */
+/** Raises the token, so that a renewal which is still under way does not lease the table again. */
 function releaseTable(env: Env, table: TableRow): Promise<boolean> {
   return changeTable(env, table, { lease_expires_at: null, token: table.token + 1 });
 }
