@@ -38,7 +38,7 @@ function add(sizes: Float64Array, row: number, size: number): void {
   if (size > 0) sizes[row] = (sizes[row] ?? 0) + size;
 }
 
-/** Measures a text that repeats once. */
+/** Measures equal texts in a row only once. */
 function addCellSizes(sizes: Float64Array, cells: readonly Cell[]): void {
   let last = { text: "", bytes: 0 };
   for (let row = 0; row < sizes.length; row++) {

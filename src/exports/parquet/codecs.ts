@@ -3,7 +3,7 @@ import type { CompressionCodec } from "hyparquet";
 import { snappyCompress } from "hyparquet-writer/src/snappy.js";
 import { zstdCompressor } from "../../shared/work/zstd.ts";
 
-/** `compress` returns memory that the input does not share. */
+/** `compress` returns memory that it does not share with the input. */
 export type Codec = { name: CompressionCodec; compress: (bytes: Uint8Array) => Uint8Array };
 
 /** Each call creates a codec for one file: zstd reuses its context and its output buffer. */

@@ -1,7 +1,7 @@
 import { parquetMetadataAsync, type RowGroup } from "hyparquet";
 import type { Column } from "../columns.ts";
 
-/** The footer of a file of 128 MB with all columns. */
+/** First read from the end: the footer of a file of 128 MB with all columns fits. */
 const FOOTER_BYTES = 256 * 1024;
 
 /** A row group, and the range of its start times in microseconds. */
@@ -9,10 +9,10 @@ export type TimedGroup = { group: RowGroup; min_start_us: number; max_start_us: 
 
 type ReadRange = (range: [number, number]) => Promise<Uint8Array<ArrayBuffer>>;
 
-/** Keeps microseconds, which dates lack. */
+/** Keeps times as microseconds: a Date would cut them to milliseconds. */
 const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
 
-/** Reads the row groups of a file of the exporter. */
+/** Reads the row groups of a file that an export wrote. */
 export async function readGroups(byteLength: number, read: ReadRange): Promise<TimedGroup[]> {
   const slice = async (start: number, end = byteLength) => (await read([start, end])).buffer;
   const initialFetchSize = Math.min(FOOTER_BYTES, byteLength);

@@ -18,7 +18,7 @@ const [NO_LIST, EMPTY, NO_ITEM, ITEM] = [0, 1, 2, 3];
 /** Repetition levels: the first item of a list, the following ones. */
 const [FIRST, NEXT] = [0, 1];
 
-/** A column of lists of texts, which come as one text a row. */
+/** Column of lists of texts. Each cell is one text, which `items` of the column parses. */
 export class ListColumn implements OpenColumn {
   readonly #path: SchemaTree[];
   readonly #items: (text: string) => Items;

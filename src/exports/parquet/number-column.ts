@@ -27,10 +27,10 @@ export class NumberColumn implements OpenColumn {
 
   add(cells: Cells): void {
     const isWhole = this.#column.type === "integer" || this.#column.type === "timestamp";
-    const isOurs = isWhole ? isInt64 : Number.isFinite;
+    const fits = isWhole ? isInt64 : Number.isFinite;
     for (const value of toNumbers(cells)) {
-      this.#levels.push(isOurs(value) ? 1 : 0);
-      if (isOurs(value)) this.#values.push(value);
+      this.#levels.push(fits(value) ? 1 : 0);
+      if (fits(value)) this.#values.push(value);
     }
   }
 

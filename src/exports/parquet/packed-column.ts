@@ -18,7 +18,7 @@ import type { PartWriter } from "./part-writer.ts";
 /** Space before the values for their levels: 10,000 levels of one bit take at most 2,504 bytes. */
 const HEADROOM = 4096;
 const INITIAL_BYTES = 64 * 1024;
-/** Buffer that a column keeps for the next row group. */
+/** Largest buffer that a column keeps for the next row group. */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -74,7 +74,7 @@ export class PackedColumn implements OpenColumn {
     }
   }
 
-  /** Drops the buffer after a row group with unusually large values. */
+  /** Drops a buffer that is too large to keep, or above four times what this row group used. */
   #clear(): void {
     const { buffer, index } = this.#values;
     const limit = Math.min(MAX_KEPT_BYTES, Math.max(INITIAL_BYTES, 4 * index));

@@ -1,6 +1,6 @@
 import { ByteWriter } from "hyparquet-writer";
 
-/** Page headers and levels are copied, compressed pages are not. */
+/** Bytes up to this size are copied, such as page headers and levels. Larger ones are compressed pages. */
 const COPIED_BYTES = 4096;
 
 /** Collects a file's bytes as parts, so that large pages are kept by reference. */
@@ -18,7 +18,7 @@ export class PartWriter extends ByteWriter {
     this.offset += bytes.length;
   }
 
-  /** Returns the bytes since the last call. */
+  /** Removes and returns the bytes since the last call. */
   take(): Uint8Array[] {
     this.#cut();
     return this.#parts.splice(0);

@@ -27,8 +27,8 @@ const LEAVES: Record<
 const LIST = { converted_type: "LIST", logical_type: { type: "LIST" } } as const;
 
 /**
- * Returns the schema's tree, depth first. Every column is optional: files of older exports may lack
- * it. Tables of Iceberg find columns by their ids.
+ * Returns the schema's tree, depth first. Every column is optional, so that readers accept older files without it. Tables
+ * of Iceberg find columns by their ids.
  */
 export function schemaOf(columns: readonly Column[]): SchemaElement[] {
   return [{ name: "schema", num_children: columns.length }, ...columns.flatMap(elementsOf)];

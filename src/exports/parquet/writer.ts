@@ -18,7 +18,7 @@ const GROUP_BYTES = 8 * 1024 * 1024;
 
 export type Compression = keyof typeof CODECS;
 
-/** Rows by column: `rows` cells for each source. A cell of a list is the JSON text of an array of strings, or null. */
+/** Rows by column: `rows` cells for each source. A cell of a list is a text that `items` of the column parses, or null. */
 export type Batch = { rows: number; columns: Record<string, Cells> };
 
 type WriterOptions = {
@@ -64,7 +64,7 @@ export class ParquetWriter {
     return Number(this.#format.num_rows) + this.#groupRows;
   }
 
-  /** Bytes of all closed row groups, and of the magic number before them. */
+  /** Size of all closed row groups in bytes, with the magic number before them. */
   get bytes(): number {
     return this.#file.offset;
   }
@@ -92,8 +92,8 @@ export class ParquetWriter {
   }
 
   /**
-   * Adds a row group of another file with the same columns. The caller sends its column chunks behind
-   * the bytes that this returns.
+   * Adds a row group of another file with the same columns. Returns the bytes before it, after which the caller sends its
+   * column chunks.
    */
   addGroup({ columns, num_rows }: RowGroup): Uint8Array[] {
     if (this.#groupRows > 0) this.#closeGroup();

@@ -15,11 +15,11 @@ export type PreviewCell = string | number | boolean | null | (string | null)[];
 export type ParquetRows = {
   rows: Record<string, PreviewCell>[];
   columns: string[];
-  /** Columns that are too large to read. */
+  /** Columns that were not read, because the row group's columns exceed the limit together. */
   omitted: string[];
 };
 
-/** Bounds the memory of a preview. A row group has 8 MiB, or one larger row. */
+/** Bounds the memory of a preview. Most row groups have about 8 MiB, but a single row may be larger. */
 const MAX_GROUP_BYTES = 24 * 1024 * 1024;
 const FOOTER_BYTES = 64 * 1024;
 /** zstd needs room after its output. */
@@ -39,7 +39,7 @@ function toView({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): Ui
 
 const parsers = {
   timestampFromMicroseconds: (micros: bigint) => toIso(Number(micros)),
-  // Hyparquet's own removes a byte order mark.
+  // The parser of hyparquet removes a byte order mark.
   stringFromBytes: (bytes?: Uint8Array) => bytes && utf8.decode(bytes),
 };
 
@@ -70,7 +70,7 @@ export async function readFirstRows(
 
 type ChosenColumns = Pick<ParquetRows, "columns" | "omitted"> & { bytes: number };
 
-/** Takes the smallest columns until the limit. */
+/** Chooses columns up to MAX_GROUP_BYTES, the smallest first. */
 function chooseColumns({ row_groups }: FileMetaData): ChosenColumns {
   const sizes = (row_groups[0]?.columns ?? []).map(({ meta_data }) => ({
     name: meta_data?.path_in_schema[0] ?? "",

@@ -4,7 +4,8 @@ import { COMPRESSIONS, TABLE_FORMATS } from "../schema.ts";
 
 const MAX_ROWS = 100;
 const Count = z.number().int();
-const KEY = "exports/export_id=E/tenant_id=T/session_id=S/runs/year=2026/month=11/day=20/0.parquet";
+const KEY =
+  "exports/export_id=E/tenant_id=T/session_id=S/runs/year=2026/month=11/day=20/part-00000.parquet";
 
 export const PreviewPath = z.object({ bulk_export_id: Uuid.describe("Id of the export") });
 
@@ -46,7 +47,7 @@ export const BulkExportPreview = namedObject("BulkExportPreview", {
           .openapi({ description: "Values by column", example: { name: "agent" } }),
         cut: z
           .array(z.string())
-          .openapi({ description: "Columns whose text is longer than shown", example: [] }),
+          .openapi({ description: "Columns whose text or list is longer than shown", example: [] }),
       }),
     )
     .describe("First rows, in order of start time"),
@@ -92,7 +93,7 @@ const TableView = namedObject("BulkExportTable", {
     .nullable()
     .openapi({
       description:
-        "Statements that read the table, in the state of the window or the newest. `null` when the table no longer has the window's snapshot",
+        "Statements that read the table, in the state of the window or the newest. `null` before the first version, and when the table no longer has the window's snapshot",
       example: { duckdb: `SELECT id FROM iceberg_scan('${LOCATION}');` },
     }),
 });
@@ -101,12 +102,12 @@ export const BulkExportManifest = namedObject("BulkExportManifest", {
   export_id: Uuid.describe("Id of the export"),
   bucket: textField("Name of the bucket", "acme-traces"),
   compression: z.enum(COMPRESSIONS).describe("Compression of the files"),
-  rows: Count.describe("Number of rows written"),
-  bytes: Count.describe("Size of the files written"),
-  files: z.array(File).describe("Files that are written so far"),
+  rows: Count.describe("Number of rows written, late ones included"),
+  bytes: Count.describe("Size of the files written, late ones included"),
+  files: z.array(File).describe("Files that are written so far, without `late_files`"),
   late_files: z
     .array(File)
-    .describe("Files with rows that arrived too late for earlier exports of the schedule"),
+    .describe("Files with rows that arrived too late for the files of their window"),
   schema: z
     .array(
       z.object({

@@ -23,7 +23,7 @@ const PREVIEWS = { name: "export_preview", calls: 60, in_s: 60 };
 const LIMITS = { attempts: 2, total_ms: 15_000, attempt_ms: 10_000, max_delay_ms: 500 };
 const MAX_CELL_CHARS = 2000;
 
-/** Reads the first rows of a file from the bucket, once the isolate admits their bytes. */
+/** Reads the first rows of a file from the bucket. Waits while other requests hold the memory of the isolate. */
 export async function previewExport(
   ctx: Context,
   id: string,
@@ -128,7 +128,7 @@ function toPreviewRow(values: Record<string, PreviewCell>) {
   return { values: Object.fromEntries(shown), cut };
 }
 
-/** Returns the same value when it is short. */
+/** Returns a short value as it is, so that the caller can see whether it was cut. */
 function shorten(value: PreviewCell): PreviewCell {
   if (typeof value === "string" && value.length > MAX_CELL_CHARS) {
     return value.slice(0, MAX_CELL_CHARS).toWellFormed();

@@ -42,7 +42,7 @@ async function tryAdvance(env: Env, row: ExportRow, now: Date): Promise<Step> {
   }
 }
 
-/** Removes the error that an earlier attempt has left, unless another has left one since. */
+/** Removes the error of an earlier attempt, unless a concurrent one has set another error since. */
 async function clearError(env: Env, { id, error }: ExportRow): Promise<void> {
   if (error === null) return;
   await database(env)
@@ -62,7 +62,7 @@ async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
   if (row.status === "CREATED" && !(await activate(env, row, now))) return "continues";
   if (row.planned_at !== null) return write(env, row, now);
   await whileRunning(env, row.id, () => planExport(env, row));
-  // A concurrent plan may have won, and a cancellation does not wait for the plan.
+  // The plan may be that of a concurrent attempt, and a cancellation does not wait for it.
   const planned = await readExport(env, row.id);
   return planned?.status === "RUNNING" ? write(env, planned, now) : "may_have_ended";
 }
@@ -109,7 +109,7 @@ async function settleFailure(env: Env, row: ExportRow, error: unknown, now: Date
   await endExport(env, row, { status: "FAILED", error: text }, now);
 }
 
-/** Cleans up also after an export that was cancelled while it finished. */
+/** Starts what waited for the ended export, and cleans up, until the clean-up is done. */
 async function afterEnd(env: Env, row: ExportRow, now: Date): Promise<void> {
   if (row.cleaned_at !== null) return;
   await sendNext(env, row);
@@ -121,7 +121,10 @@ class ExportEnded extends Error {
   override name = "ExportEnded";
 }
 
-/** Keeps the sweep away during the work. The signal aborts when the export ends. */
+/**
+ * Renews `sent_at` during the work, so that the sweep does not resume the export. The signal aborts when the export ends,
+ * or when no renewal succeeds for LEASE_MS.
+ */
 async function whileRunning<T>(
   env: Env,
   id: string,
@@ -158,8 +161,8 @@ function isOverdue({ started_at }: ExportRow, now: Date): boolean {
 }
 
 /**
- * Counts and claims in one statement. Windows of a schedule run in order; the next window plans one
- * that ended without a plan.
+ * Claims an active slot in the statement that counts them. A window of a schedule waits until the active windows before it
+ * are planned. One that ended without a plan is planned by the next window.
  */
 async function activate(env: Env, { id, ...row }: ExportRow, now: Date): Promise<boolean> {
   const at = now.toISOString();

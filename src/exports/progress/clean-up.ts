@@ -9,11 +9,15 @@ import { LAST_WRITES_MS } from "../limits.ts";
 import type { S3Client } from "../s3/client.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 
+/** Time after which transient errors of the bucket end the clean-up too. */
 const GIVE_UP_MS = 24 * 3_600_000;
 /** Short limits: the sweep repeats the clean-up. */
 const LIMITS = { attempts: 2, attempt_ms: 10_000 };
 
-/** Aborts open uploads of an ended export. Repeats until the last writer has stopped. */
+/**
+ * Aborts open uploads of an ended export, and deletes the markers of one that did not complete. The sweep repeats it until
+ * the last writer has stopped.
+ */
 export async function cleanUp(env: Env, row: ExportRow, now: Date): Promise<void> {
   const elapsed_ms = now.getTime() - Date.parse(row.finished_at ?? row.updated_at);
   const failures = (await clean(env, row)).map((error) => ({ error, ...toFailure(error) }));
@@ -31,7 +35,7 @@ export async function cleanUp(env: Env, row: ExportRow, now: Date): Promise<void
     .where(and(eq(bulk_exports.id, row.id), isSameEnd(row)));
 }
 
-/** Compares the end, since a retry starts the export again. */
+/** Matches the export while it has the same end: a retry starts it again, and it may end a second time. */
 function isSameEnd({ status, finished_at }: ExportRow) {
   if (finished_at === null) return eq(bulk_exports.status, status);
   return and(eq(bulk_exports.status, status), eq(bulk_exports.finished_at, finished_at));

@@ -9,8 +9,8 @@ import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 type End = { status: "COMPLETED" | "FAILED" | "TIMEDOUT"; error: string | null };
 
 /**
- * Compare-and-set: returns the row only to the caller that ended the export. Ends open files in the
- * same batch, so that none is open when it is COMPLETED.
+ * Compare-and-set: returns the row only to the caller that ended the export. An export with an open file cannot be
+ * COMPLETED. One that fails or times out ends its open files in the same batch.
  */
 export async function endExport(
   env: Env,
@@ -61,7 +61,7 @@ export async function endExport(
   return final ?? null;
 }
 
-/** Sends waiting exports when an active slot is free. */
+/** Sends the oldest waiting exports of a workspace: one has ended, so an active slot may be free. */
 export async function sendNext(env: Env, { workspace_id }: ExportRow): Promise<void> {
   const waiting = await database(env)
     .select({ id: bulk_exports.id })

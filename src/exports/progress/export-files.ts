@@ -6,8 +6,8 @@ import type { FileCounts } from "../states.ts";
 import { bulk_export_files } from "../table.ts";
 
 /**
- * Sends waiting files of a workspace up to the limit, in turns of its running exports. Marks the rows before the
- * messages. Each subquery reads an index.
+ * Sends waiting files of a workspace up to the limit, in turns of its running exports. Marks the rows before it sends the
+ * messages. `status in (...)` lets SQLite use the partial index, which has this condition.
  */
 export async function sendNextFiles(env: Env, workspace_id: string): Promise<void> {
   const now = new Date();
@@ -49,10 +49,10 @@ export async function countFiles(env: Env, id: string): Promise<FileCounts> {
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 }
 
-/** Failed files that the error of an export names. */
+/** Maximum number of failed files that the error of an export names. */
 const MAX_NAMED = 20;
 
-/** Returns the last error of each failed file, a line for each. */
+/** Returns a line with the last error of each failed file. */
 export async function failureText(env: Env, id: string): Promise<string> {
   const { key, errors, bulk_export_id, status, number } = bulk_export_files;
   const isFailed = and(eq(bulk_export_id, id), eq(status, "FAILED"));

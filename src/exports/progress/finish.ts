@@ -22,14 +22,14 @@ export async function finishExport(
     .from(bulk_export_files)
     .where(eq(bulk_export_files.bulk_export_id, row.id))
     .orderBy(asc(bulk_export_files.number));
-  // A table has the sizes of the files: they are not written again once it names them.
+  // Files are not written again once the table names them with their sizes.
   const root = rootOf(row);
   const wrong = row.table_version === null ? await findWrong(client, files, root) : [];
   if (wrong.length > 0) {
     await writeAgain(env, row, wrong);
     return "files_missing";
   }
-  // A project deleted during the scan leaves rows out of the files.
+  // Files lack rows when the project was deleted while they were written.
   await assertProject(ctx, row.session_id);
   await addToTable(env, row, files, signal);
   const table = await readTableInfo(env, row, bucket_url);
@@ -40,6 +40,7 @@ export async function finishExport(
   return "finished";
 }
 
+/** @throws AppError when a file has no retry left */
 async function writeAgain(env: Env, { id }: ExportRow, files: FileRow[]): Promise<void> {
   const [spent] = files.filter(({ retry_number, retry_limit }) => retry_number >= retry_limit);
   if (spent) {

@@ -13,12 +13,12 @@ type LateScan = {
   max_seqs: Record<string, number>;
 };
 
-/** `taken`: ids of files of cancelled windows whose rows the plan has. */
+/** `taken`: ids of the files of cancelled windows whose rows are in this plan. */
 type LatePlan = ScanPlan & { taken: string[] };
 
 /**
- * Plans rows of earlier windows that arrived after their scan, and those that a cancelled window was to carry. Only the
- * rows of its range are dropped with it.
+ * Plans rows that arrived for earlier windows after their scan. Also plans the late rows of cancelled windows: a
+ * cancellation drops only the rows of the window's own range.
  */
 export async function planLate(
   ctx: Context,
@@ -33,7 +33,8 @@ export async function planLate(
     to_us: former.end_us ?? former.start_us,
     min_seqs: former.watermarks ?? {},
     max_seqs,
-    // The window's own scan did not read these partitions. Later scans omit their runs of its range.
+    // In partitions that the window's own scan did not read, its range has new runs as well. Later scans omit them, because
+    // they begin at the watermark of this one.
     unlimited_to_us: row.end_us ?? row.start_us,
   });
   const left = await leftByCancelled(ctx, row);
@@ -45,7 +46,7 @@ export async function planLate(
   };
 }
 
-/** Returns the last window before this one. Earlier windows are planned first. */
+/** Returns the last planned window before this one. `planExport` plans earlier windows first. */
 async function windowBefore(ctx: Context, row: ExportRow): Promise<ExportRow | undefined> {
   const [former] = await ctx.db
     .select()
@@ -57,9 +58,9 @@ async function windowBefore(ctx: Context, row: ExportRow): Promise<ExportRow | u
 }
 
 /**
- * Returns the late files of cancelled windows that no window has taken. A table has no rows of a cancelled window, not
- * even those of its written files. Windows that were planned after the cancellation
- * by an earlier version have their rows.
+ * Returns the late files of cancelled windows that no other window has taken. A table has no rows of a cancelled window,
+ * not even those of its completed files. A window planned after the cancellation has taken them, or has their rows from a
+ * scan of an earlier version of Heddle.
  */
 async function leftByCancelled(
   ctx: Context,
@@ -96,7 +97,7 @@ async function leftByCancelled(
     );
 }
 
-/** No row is before one that is not a window. */
+/** Matches the windows before this one, and nothing for an export that is not a window. */
 function isBefore({ source_bulk_export_id, window_index }: ExportRow) {
   return and(
     eq(bulk_exports.source_bulk_export_id, source_bulk_export_id ?? ""),
@@ -104,6 +105,7 @@ function isBefore({ source_bulk_export_id, window_index }: ExportRow) {
   );
 }
 
+/** Returns the start of the schedule's first window. */
 async function firstStart(ctx: Context, row: ExportRow): Promise<number> {
   const [schedule] = await ctx.db
     .select({ start_us: bulk_exports.start_us })

@@ -13,10 +13,7 @@ type ManifestTarget = {
   table: Awaited<ReturnType<typeof readTableInfo>>;
 };
 
-/**
- * Lists each object with rows, bytes and hash, and the request, so that readers can verify an
- * export.
- */
+/** Lists each object with rows, bytes and hash, and the request, so that readers can verify an export. */
 export function toManifest(
   row: ExportRow,
   files: FileRow[],
@@ -57,7 +54,7 @@ function isInTime({ run_id }: FileRow): boolean {
   return run_id !== null;
 }
 
-/** Returns the time of the newest change of the planned partitions, `null` without any. */
+/** Returns the time of the newest change in the planned partitions, `null` without any. Sequences are microseconds. */
 function watermarkOf({ watermarks }: ExportRow): string | null {
   const newest = Object.values(watermarks ?? {}).reduce((a, b) => Math.max(a, b), 0);
   return newest === 0 ? null : toIso(newest);

@@ -10,8 +10,9 @@ const PLACEHOLDER = new TextEncoder().encode("{}\n");
 type Head = Awaited<ReturnType<S3Client["headObject"]>> | "forbidden";
 
 /**
- * Returns files whose object is missing or changed. S3 answers 403 for missing objects too when the credentials may not
- * list the bucket. A 403 is trusted only when HEAD of an existing object answers it as well.
+ * Returns files whose object is missing or changed. S3 answers 403 for a missing object when the credentials may not list
+ * the bucket, and for each object when they may not read. So a 403 means a missing object, unless an object that exists
+ * answers 403 too: such files are not checked.
  */
 export async function findWrong(
   client: S3Client,
@@ -35,7 +36,7 @@ async function headOf(client: S3Client, key: string): Promise<Head> {
   }
 }
 
-/** Without a file that was found, writes an object that the manifest replaces. */
+/** Whether HEAD of an object that exists succeeds. When no file was found, writes an object that the manifest replaces. */
 async function mayHead(client: S3Client, heads: readonly Head[], root: Root): Promise<boolean> {
   if (heads.some(isObject)) return true;
   const key = manifestKey(root);
@@ -53,7 +54,7 @@ function isAsWritten({ bytes_written, etag }: FileRow, found: Exclude<Head, "for
   return etag === null || found.etag === null || strong(etag) === strong(found.etag);
 }
 
-/** Strips the prefix that proxies add to weak ETags. */
+/** Strips the prefix of a weak ETag: proxies make ETags weak. */
 function strong(etag: string): string {
   return etag.replace(/^W\//, "");
 }

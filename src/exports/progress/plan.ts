@@ -31,11 +31,12 @@ type Plan = {
   taken: string[];
 };
 
+/** Keeps the JSON of the rows below the 2 MB of a parameter of D1. */
 const ROWS_PER_STATEMENT = 1000;
 
 /**
- * Saves days, files and watermarks. Plans earlier windows without a plan first: their watermarks
- * decide which rows are late.
+ * Saves the days, files and watermarks of an export. Plans earlier windows without a plan first: their watermarks decide
+ * which rows are late.
  */
 export async function planExport(env: Env, row: ExportRow): Promise<void> {
   const ctx = await systemContext(env, row.workspace_id);
@@ -44,10 +45,10 @@ export async function planExport(env: Env, row: ExportRow): Promise<void> {
   await savePlan(ctx, row);
 }
 
-/** Idempotent: a concurrent plan fails on the unique keys. */
+/** Idempotent: of concurrent plans, the later one fails on the unique keys. */
 async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const { env } = ctx;
-  // A window that is cancelled from now on leaves its late rows to a later plan.
+  // Precedes the scans: late rows of a window that is cancelled during them belong to a later plan.
   const now = new Date().toISOString();
   const range = rangeOf(row);
   const scan = { project_id: row.session_id, filter: row.filter, ...SIZES };
@@ -144,7 +145,7 @@ async function insertPlan(
 
 const SAVE_PLAN = `UPDATE bulk_exports SET planned_at = ?, updated_at = ?, watermarks = ?
   WHERE id = ? AND planned_at IS NULL`;
-/** A file that is taken has nothing left to write. */
+/** Marks files of cancelled windows as taken: no other window plans their rows. */
 const TAKE_FILES = `UPDATE bulk_export_files SET rows_planned = 0
   WHERE workspace_id = ? AND status IN ('CANCELLED', 'COMPLETED') AND id IN (SELECT value FROM json_each(?))`;
 const INSERT_RUNS = `INSERT INTO bulk_export_runs

@@ -15,6 +15,7 @@ import { sendExports } from "../messages.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt, windowOf } from "../windows.ts";
 
+// Limits of one run of the cron job. WINDOWS_AT_ONCE is for each schedule.
 const SCHEDULES_AT_ONCE = 100;
 const WINDOWS_AT_ONCE = 24;
 
@@ -23,7 +24,7 @@ export async function spawnWindows(env: Env, now: Date): Promise<void> {
   for (const schedule of await claimDue(env, now)) await catchUp(env, schedule, now);
 }
 
-/** Least recently checked first: a schedule without quota does not starve the others. */
+/** Marks and returns due schedules, the least recently checked first: one without quota does not starve the others. */
 function claimDue(env: Env, now: Date): Promise<ExportRow[]> {
   const at = now.toISOString();
   return database(env)
@@ -83,7 +84,7 @@ async function endSchedule(
   log.info("schedule_ended", { bulk_export_id: id, reason: error });
 }
 
-/** Returns the number of exports that schedules may still create in this hour. */
+/** Returns the number of exports that schedules of the workspace may create now. */
 async function remainingQuota(ctx: Context, now: Date): Promise<number> {
   if (ctx.caller.plan === "developer" || (await isQuotaUsed(ctx))) return 0;
   const { count } = await countCreates(ctx, now);
@@ -102,7 +103,10 @@ async function isQuotaUsed(ctx: Context): Promise<boolean> {
 
 type Window = { k: number; interval_hours: number; now: Date };
 
-/** Inserts window k and advances to k + 1 atomically. Returns `null` when another caller did. */
+/**
+ * Inserts window k and advances the schedule to k + 1 atomically.
+ * @returns `null` when another caller did so, or D1 failed: the next run of the job creates the window
+ */
 async function spawn(env: Env, schedule: ExportRow, { k, interval_hours, now }: Window) {
   const id = newId();
   const at = now.toISOString();

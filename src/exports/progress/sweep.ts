@@ -12,11 +12,12 @@ import {
   type DestinationRow,
 } from "../table.ts";
 
+// Limits of one run of the cron job.
 const EXPORTS = 50;
 const FILES = 100;
 
 /**
- * Resends exports with a lost message or worker, and those that wait, time out or need clean-up, in turns of the
+ * Sends exports again whose message or worker was lost, and those that wait, time out or need clean-up, in turns of the
  * workspaces.
  */
 export async function sweepExports(env: Env, now: Date): Promise<void> {
@@ -40,7 +41,7 @@ export async function sweepExports(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Resends files with a lost message, a due attempt or an expired lease, in turns of the workspaces. */
+/** Sends files again with a lost message, a due attempt or an expired lease, in turns of the workspaces. */
 export async function sweepFiles(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const rows = await database(env)
