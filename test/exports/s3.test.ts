@@ -337,7 +337,7 @@ test.each([
   [{ ACL: "a\r\nx-evil: 1" }, ["ACL"], "printable ASCII"],
   [{ ACL: { a: 1 } }, ["ACL"], "printable ASCII"],
   [{ Metadata: "x" }, ["Metadata"], "an object of strings"],
-  [{ Metadata: { "a b": "x" } }, ["Metadata", "a b"], "printable ASCII"],
+  [{ Metadata: { "a b": "x" } }, ["Metadata", "a b"], "letters, digits"],
   [{ Metadata: { a: 1 } }, ["Metadata", "a"], "printable ASCII"],
   [
     { Metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`n${i}`, "x"])) },

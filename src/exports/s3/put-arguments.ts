@@ -33,6 +33,7 @@ type ArgumentIssue = { path: string[]; message: string };
 
 const VALUE = /^[\x20-\x7e]{1,1024}$/;
 const TOKEN = /^[A-Za-z0-9_-]{1,128}$/;
+const NAME_RULE = "must have a name of 1 to 128 letters, digits, hyphens and _";
 const MAX_METADATA = 20;
 
 export function toPutHeaders(kwargs: Record<string, unknown>): {
@@ -75,9 +76,14 @@ function addMetadata(headers: Record<string, string>, value: unknown): ArgumentI
   for (const [name, content] of entries) {
     const text = typeof content === "string" ? toText(content) : null;
     if (TOKEN.test(name) && text !== null) headers[`x-amz-meta-${name.toLowerCase()}`] = text;
-    else issues.push(notText([METADATA, name]));
+    else issues.push(metadataIssue(name));
   }
   return issues;
+}
+
+function metadataIssue(name: string): ArgumentIssue {
+  const path = [METADATA, name];
+  return TOKEN.test(name) ? notText(path) : { path, message: NAME_RULE };
 }
 
 function isKnown(name: string): name is keyof typeof HEADERS {
