@@ -116,7 +116,7 @@ function keepLast<T>(items: readonly T[] | undefined, next: T, max: number): T[]
   return [...(items ?? []), next].slice(-max);
 }
 
-/** Returns the manifest lists and metadata files that the next metadata no longer names. They can be deleted with it. */
+/** Returns the manifest lists and metadata files that the next metadata no longer names: nothing needs them then. */
 export function unusedBetween(former: TableMetadata | null, next: TableMetadata): UnusedFile[] {
   if (former === null) return [];
   const kept = new Set(namedFiles(next));

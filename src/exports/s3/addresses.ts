@@ -19,7 +19,7 @@ const REGIONAL = /^(?:[^.]+\.)?s3[.-](?:dualstack\.)?([a-z]{2,}(?:-[a-z0-9]+)+)\
 const SERVERS =
   /(?:^storage\.googleapis|\.r2\.cloudflarestorage|^[a-z0-9]+\.digitaloceanspaces|^s3\.wasabisys)\.com$/;
 
-/** Returns the URL of an object, or of the bucket without a key. Escapes like the signature. */
+/** Returns the URL of an object, or of the bucket for an empty key. Escapes as the signature requires. */
 export function objectUrl(
   address: BucketAddress,
   region: string,
@@ -48,19 +48,19 @@ function styleOf({ endpoint_url, bucket_name, addressing_style }: BucketAddress)
   return isAws(endpoint_url) ? "virtual" : "path";
 }
 
-/** Whether requests without or with this `endpoint_url` go to AWS. */
+/** Whether requests go to AWS. `null` is a destination without `endpoint_url`. */
 export function isAws(endpoint_url: string | null): boolean {
   if (endpoint_url === null) return true;
   const { hostname } = new URL(endpoint_url);
   return hostname === AWS_ACCELERATED || AWS.test(hostname);
 }
 
-/** Whether a host is the one of an S3 server, so that a label before it is a bucket. */
+/** Whether a host is known as one of an S3 server, so that a label before it is a bucket. */
 export function isServer({ host, hostname }: { host: string; hostname: string }): boolean {
   return isAws(`https://${host}`) || SERVERS.test(hostname) || REGIONAL.test(hostname);
 }
 
-/** Returns styles to try, likelier first. IP addresses and bare host names have no subdomains. */
+/** Returns the styles to try, the likelier first. IP addresses and bare host names have no subdomains. */
 export function stylesToTry(address: BucketAddress): ("virtual" | "path")[] {
   const first = styleOf(address);
   if (address.addressing_style !== "auto") return [first];
@@ -77,15 +77,15 @@ export function regionOf(endpoint_url: string | null): string {
   return REGIONAL.exec(hostname)?.[1] ?? "us-east-1";
 }
 
-/** Follows a bucket to another region at AWS only. */
+/** Returns the endpoint for a bucket of another region. Only endpoints of AWS change. */
 export function endpointIn(endpoint_url: string | null, region: string): string | null {
   if (endpoint_url === null || !AWS.test(new URL(endpoint_url).hostname)) return endpoint_url;
   return awsEndpoint(region);
 }
 
 /**
- * Returns the region that a server demands. Ignores the host of a redirect: only the configured
- * host receives data and signatures.
+ * Returns the region that a server demands, `null` without one. Reads the region from the host of a redirect, and does not
+ * follow it: only the configured host, or AWS, receives data and signatures.
  */
 export function regionHint({ status, headers, text }: S3Response): string | null {
   if (![301, 307, 400, 403].includes(status)) return null;

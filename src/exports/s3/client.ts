@@ -34,9 +34,10 @@ const LIMITS = {
   attempt_ms: 60_000,
 };
 const EXISTS = ["PreconditionFailed", 412];
-/** Answers of servers that do not know conditions of writes. */
+/** Statuses of servers that do not support conditional writes. */
 const NO_CONDITIONS = [400, 501];
-/** Client of one bucket. Throws S3Error after retries of transient errors. */
+
+/** Returns the client of one bucket. Its calls retry transient errors, and throw S3Error. */
 export function s3Client(target: S3Target, options: S3Options) {
   const { policy, signal, onRetry, now = Date.now } = options;
   const { attempt_ms, ...limits } = { ...LIMITS, ...options.limits };
@@ -52,7 +53,7 @@ function objectCalls(transport: Transport) {
   return {
     headObject: (key: string) => headObject(transport, key),
 
-    /** Reads bytes of an object. Fails when the object is no longer the one with this ETag. */
+    /** Reads bytes of an object. Fails when the object has another ETag. `null` does not check it. */
     async getRange(key: string, etag: string | null, [start, end]: [number, number]) {
       const headers = {
         Range: `bytes=${start}-${end - 1}`,
@@ -70,7 +71,7 @@ function objectCalls(transport: Transport) {
       return { etag: quoteEtag(answer.headers.get("etag")) };
     },
 
-    /** Writes an object that must not exist. Servers without conditions write it in any case. */
+    /** Writes an object unless one exists. Servers without conditional writes overwrite it. */
     putNewObject: (key: string, body: Uint8Array, headers: Headers) =>
       putNewObject(transport, key, body, headers),
 

@@ -29,7 +29,7 @@ export function isS3Error(error: unknown, expected: readonly (string | number)[]
   return expected.includes(code) || expected.includes(status);
 }
 
-/** Statuses of HEAD without permission or support. */
+/** Statuses of HEAD when the credentials may not read, or the server does not support it. */
 export const HEAD_FORBIDDEN = [403, 405, 501];
 
 /** `bytes` are those of a successful read of an object, whose `text` is empty. */
@@ -60,7 +60,7 @@ const CODE_BY_STATUS: Record<number, string> = {
   504: "GatewayTimeout",
 };
 
-/** Retried with any status. BadDigest and IncompleteBody: the body was damaged in transit. */
+/** Codes that are retried with any status. BadDigest and IncompleteBody: the body was damaged in transit. */
 const TRANSIENT = new Set([
   "BadDigest",
   "BandwidthLimitExceeded",
@@ -80,7 +80,7 @@ const TRANSIENT = new Set([
   "XAmzContentSHA256Mismatch",
 ]);
 
-/** Final with any status. */
+/** Codes that are not retried, although their status is. */
 const FINAL = new Set(["NotImplemented"]);
 
 /** Messages for servers that send only the code. */
@@ -122,14 +122,14 @@ export function toProblem(response: S3Response): S3Problem {
   };
 }
 
-/** A 4xx with another body comes from another server, such as a proxy. */
+/** Returns the code for a response without one. A 4xx with another body comes from another server, such as a proxy. */
 function codeOf({ status, text }: S3Response): string {
   const isForeign = [400, 401, 403, 404, 405].includes(status) && text.trim() !== "";
   if (isForeign) return "UnexpectedAnswer";
   return CODE_BY_STATUS[status] ?? (status >= 500 ? "InternalError" : "UnexpectedAnswer");
 }
 
-/** Servers have overload codes of their own, such as MinIO's `SlowDownRead`. */
+/** Considers the status of unknown codes: MinIO signals overload with `SlowDownRead`, for example. */
 function isTransientCode(code: string, status: number): boolean {
   if (FINAL.has(code)) return false;
   return TRANSIENT.has(code) || status === 429 || [500, 502, 503, 504].includes(status);

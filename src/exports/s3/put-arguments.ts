@@ -23,7 +23,7 @@ const HEADERS = {
   WebsiteRedirectLocation: "x-amz-website-redirect-location",
 } as const;
 
-/** Accepted without effect: every object and part is sent with Content-MD5. */
+/** Accepted without effect: objects and parts are sent with Content-MD5, unless the server refuses it. */
 const NEEDLESS = "ChecksumAlgorithm";
 const METADATA = "Metadata";
 const NAMES = [...Object.keys(HEADERS), METADATA, NEEDLESS].sort();

@@ -17,7 +17,7 @@ type Failure = {
 };
 
 /**
- * Milliseconds until the next attempt, never before Retry-After.
+ * Returns the milliseconds until the next attempt, at least Retry-After.
  * @returns `null` without a next attempt
  */
 export function delayAfter(

@@ -12,7 +12,7 @@ type SendOptions = {
   now(): number;
 };
 
-/** Limit of a response. The longest is one page of a list of uploads. */
+/** Limit of a response that is read as text. The longest is one page of a list of uploads. */
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 /** Statuses with which servers reject unknown headers. */
 const HEADER_REFUSED_STATUSES = new Set([400, 411, 415, 417, 422, 501]);
@@ -72,7 +72,7 @@ async function exchange(
   max_bytes: number | undefined,
 ): Promise<S3Response> {
   options.signal?.throwIfAborted();
-  // The answer to HEAD has the length of the object, and no body.
+  // The Content-Length of an answer to HEAD is that of the object, which may be large. The answer has no body.
   const limits = {
     timeout_ms: options.attempt_ms,
     max_bytes: init.method === "HEAD" ? Number.MAX_SAFE_INTEGER : (max_bytes ?? MAX_ANSWER_BYTES),

@@ -25,7 +25,7 @@ export type Call = {
   body?: Uint8Array;
   /** Known digests spare a hash of the body. Signing adds the missing ones. */
   digests?: BodyDigests;
-  /** Maximum size of the answer, which is read as bytes. Default: a text of a few MB. */
+  /** Reads the answer as bytes, up to this size. Without it, the answer is read as text. */
   max_bytes?: number;
 };
 
@@ -34,10 +34,10 @@ export type Manner = { endpoint_url: string | null; region: string; is_summed: b
 
 export type Keys = Map<string, ArrayBuffer>;
 
-/** Headers that every request needs, not only writes. */
+/** Headers of `put_headers` that every request needs, not only writes. */
 const EVERYWHERE = ["x-amz-expected-bucket-owner", "x-amz-request-payer"];
 
-/** `keys` caches derived keys: a derivation takes four digests. */
+/** Adds missing digests to `call.digests`. `keys` caches derived keys: a derivation takes four digests. */
 export async function sign(
   target: S3Target,
   call: Call,

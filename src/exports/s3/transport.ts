@@ -11,7 +11,7 @@ export type Transport = {
   put_headers: Headers;
 };
 
-/** Returns the headers of a new object. Names of the destination's headers are in lower case. */
+/** Returns the headers of a new object, which replace the destination's. The latter have names in lower case. */
 export function putHeaders(
   { put_headers }: Pick<Transport, "put_headers">,
   headers: Headers = {},
@@ -29,6 +29,7 @@ export function send(transport: Transport, call: Call) {
   return transport.retry(() => transport.once(call));
 }
 
+/** @returns `null` when S3 answers one of the expected codes or statuses */
 export async function unless<T>(
   expected: (string | number)[],
   run: () => Promise<T>,
@@ -41,6 +42,7 @@ export async function unless<T>(
   }
 }
 
+/** @throws S3Error when the response lacks a value */
 export function answered(value: string | null, name: string, status: number): string {
   if (value) return value;
   throw unexpected(`The response of the server has no ${name}.`, status);

@@ -20,11 +20,9 @@ import {
 } from "./uploads.ts";
 import { readText } from "./xml.ts";
 
-/**
- * Codes when completing a completed upload. Ceph returns the second, and keeps the upload listed.
- */
+/** Codes for the completion of an upload that is complete already. Ceph returns the second, and keeps the upload listed. */
 const GONE = ["NoSuchUpload", "InternalError"];
-/** S3 lists 1000 uploads a page; later sweeps continue. */
+/** Bounds a list: S3 has 1000 uploads on a page, and some servers ignore the prefix. */
 const MAX_PAGES = 20;
 
 /** Calls of multipart uploads. */

@@ -37,7 +37,7 @@ export function toStoredObject(headers: Headers): StoredObject {
   };
 }
 
-/** Normalizes ETags: some servers omit quotes in XML, and Ceph omits the value. */
+/** Adds quotes that some servers omit in XML. Ceph omits the whole value, which is `null`. */
 export function quoteEtag(etag: string | null): string | null {
   if (!etag) return null;
   return etag.endsWith('"') ? etag : `"${etag}"`;

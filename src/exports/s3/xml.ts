@@ -3,7 +3,7 @@
 const NAMED: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 const OPEN = /<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)(?:\s[^<>]*)?\/?>/g;
 
-/** Returns the inner text of every `<name>`; elements of that name do not nest. */
+/** Returns the inner text of each element of a name. Elements of one name do not nest in S3's answers. */
 export function readElements(xml: string, name: string): string[] {
   const found: string[] = [];
   for (let at = 0; ; ) {
