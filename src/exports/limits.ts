@@ -19,7 +19,7 @@ export const MAX_ROWS_PER_FILE = 250_000;
 export const MAX_BYTES_PER_FILE = 128 * 1024 * 1024;
 
 /** Creates per hour that schedules cannot use. */
-export const CREATES_LEFT_TO_PEOPLE = 50;
+export const RESERVED_CREATES_PER_HOUR = 50;
 export const MAX_IDEMPOTENCY_KEY_CHARS = 255;
 
 /** S3 requires parts of 5 MiB or more; R2 requires equal parts, except the last. */

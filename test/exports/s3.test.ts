@@ -435,7 +435,7 @@ describe("a signed request", () => {
     const { init } = await sign(
       target,
       { method: "PUT", key: "k", body: hello, ...call },
-      { endpoint_url, region: "eu-west-1", is_summed: true },
+      { endpoint_url, region: "eu-west-1", with_md5: true },
       Date.UTC(2026, 10, 21, 10),
       new Map(),
     );

@@ -39,7 +39,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
           eq(bulk_export_files.bulk_export_id, id),
           inWorkspace(ctx, bulk_export_files),
           inArray(bulk_export_files.status, ["WAITING", "RUNNING"]),
-          isStatus(id, "CANCELLED"),
+          exportHasStatus(id, "CANCELLED"),
         ),
       ),
   ]);
@@ -53,6 +53,6 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
   return toOne(ctx, cancelled);
 }
 
-function isStatus(id: string, status: BulkExport["status"]) {
+function exportHasStatus(id: string, status: BulkExport["status"]) {
   return sql`exists (select 1 from ${bulk_exports} where id = ${id} and status = ${status})`;
 }

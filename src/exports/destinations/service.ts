@@ -40,7 +40,7 @@ export async function createDestination(
       display_name,
       config,
       addressing_style,
-      ...(await seal(ctx, id, credentials)),
+      ...(await encryptCredentials(ctx, id, credentials)),
       created_at: now,
       updated_at: now,
     })
@@ -75,7 +75,7 @@ export async function rotateCredentials(
   const updated_at = new Date().toISOString();
   const [row] = await ctx.db
     .update(bulk_export_destinations)
-    .set({ addressing_style, updated_at, ...(await seal(ctx, id, credentials)) })
+    .set({ addressing_style, updated_at, ...(await encryptCredentials(ctx, id, credentials)) })
     .where(ownRow(ctx, bulk_export_destinations, id))
     .returning();
   if (row === undefined) throw notFound("Destination", id);
@@ -123,7 +123,7 @@ export async function targetOf(
   return { target, prefix, include_bucket_in_prefix, bucket_name };
 }
 
-async function seal(ctx: Context, id: string, credentials: DestinationCredentials) {
+async function encryptCredentials(ctx: Context, id: string, credentials: DestinationCredentials) {
   const given = Object.entries(credentials).filter(([, value]) => value != null);
   const text = JSON.stringify(Object.fromEntries(given));
   return {

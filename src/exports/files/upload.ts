@@ -24,7 +24,7 @@ export class FileUpload {
   #uploadId: string | null = null;
   #number = 0;
   readonly #parts: Part[] = [];
-  readonly #flying = new Set<Promise<void>>();
+  readonly #inFlight = new Set<Promise<void>>();
   #failure: { error: unknown } | null = null;
 
   /** `onOpened` runs before the first part is sent. */
@@ -64,7 +64,7 @@ export class FileUpload {
       return object;
     }
     if (this.#filled > 0) await this.#sendPart();
-    await Promise.all(this.#flying);
+    await Promise.all(this.#inFlight);
     this.#throwFailure();
     const parts = this.#parts.sort((a, b) => a.number - b.number);
     return this.#client.completeUpload(this.#key, this.#uploadId, parts, { bytes: this.#bytes });
@@ -72,7 +72,7 @@ export class FileUpload {
 
   /** Aborts the upload; the clean-up repeats a failed abort. */
   async abort(): Promise<void> {
-    await Promise.allSettled(this.#flying);
+    await Promise.allSettled(this.#inFlight);
     if (this.#uploadId === null) return;
     await this.#client.abortUpload(this.#key, this.#uploadId).catch(() => undefined);
   }
@@ -94,15 +94,19 @@ export class FileUpload {
     const body = this.#part.subarray(0, this.#filled);
     [this.#part, this.#filled] = [new Uint8Array(0), 0];
     const upload_id = this.#uploadId ?? (await this.#open());
-    while (this.#flying.size >= PARTS_IN_FLIGHT) await Promise.race(this.#flying);
+    while (this.#inFlight.size >= PARTS_IN_FLIGHT) await Promise.race(this.#inFlight);
     this.#throwFailure();
     this.#number += 1;
-    const flight = this.#fly(upload_id, this.#number, body);
-    this.#flying.add(flight);
-    void flight.finally(() => this.#flying.delete(flight));
+    const upload = this.#uploadPart(upload_id, this.#number, body);
+    this.#inFlight.add(upload);
+    void upload.finally(() => this.#inFlight.delete(upload));
   }
 
-  async #fly(upload_id: string, number: number, body: Uint8Array<ArrayBuffer>): Promise<void> {
+  async #uploadPart(
+    upload_id: string,
+    number: number,
+    body: Uint8Array<ArrayBuffer>,
+  ): Promise<void> {
     try {
       const digests = this.#digestsOf(number);
       const [{ etag }] = await Promise.all([

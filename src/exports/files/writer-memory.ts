@@ -11,12 +11,12 @@ import type { FileRow } from "../table.ts";
 /** Maximum wait for memory. After it, the file is left to another isolate. */
 const MAX_WAIT_MS = 20_000;
 
-let hasMemoryForEach = false;
+let isPerWorkspace = false;
 const budgets = new Map<string, MemoryBudget>();
 
 /** Gives each workspace its own budget, for a process with more memory than an isolate of the platform. */
 export function separateWriters(): void {
-  hasMemoryForEach = true;
+  isPerWorkspace = true;
 }
 
 /**
@@ -37,7 +37,7 @@ function writerBytes({ rows_planned, chunk }: FileRow): number {
 }
 
 function budgetOf({ workspace_id }: FileRow): MemoryBudget {
-  const key = hasMemoryForEach ? workspace_id : "";
+  const key = isPerWorkspace ? workspace_id : "";
   const budget = budgets.get(key) ?? new MemoryBudget(SMALL_WRITERS_BYTES, MAX_WAIT_MS);
   budgets.set(key, budget);
   return budget;

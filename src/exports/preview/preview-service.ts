@@ -31,11 +31,11 @@ export async function previewExport(
 ): Promise<BulkExportPreview> {
   assertMayExport(ctx, "read");
   assertRate(ctx, PREVIEWS);
-  const order = await findExport(ctx, id);
+  const bulkExport = await findExport(ctx, id);
   const file = await findFile(ctx, id, key);
   if (file === null)
     return { key: null, rows_total: 0, columns: [], omitted_columns: [], rows: [] };
-  const { target } = await targetOf(ctx, order.bulk_export_destination_id);
+  const { target } = await targetOf(ctx, bulkExport.bulk_export_destination_id);
   return ISOLATE_BUDGET.hold(async (reserve) => {
     const found = await readFile(ctx, target, file, { limit, reserve });
     return BulkExportPreview.parse({
@@ -51,16 +51,18 @@ export async function previewExport(
 /** Returns the manifest of the files that are written so far. */
 export async function getManifest(ctx: Context, id: string): Promise<BulkExportManifest> {
   assertMayExport(ctx, "read");
-  const order = await findExport(ctx, id);
+  const bulkExport = await findExport(ctx, id);
   const files = await ctx.db
     .select()
     .from(bulk_export_files)
     .where(isWritten(ctx, id))
     .orderBy(asc(bulk_export_files.number));
-  const { config } = await getDestination(ctx, order.bulk_export_destination_id);
+  const { config } = await getDestination(ctx, bulkExport.bulk_export_destination_id);
   const [{ bucket_name }, bucket_url] = [config, bucketUrl(config)];
-  const table = await readTableInfo(ctx.env, order, bucket_url);
-  return BulkExportManifest.parse(toManifest(order, files, { bucket_name, bucket_url, table }));
+  const table = await readTableInfo(ctx.env, bulkExport, bucket_url);
+  return BulkExportManifest.parse(
+    toManifest(bulkExport, files, { bucket_name, bucket_url, table }),
+  );
 }
 
 async function findFile(

@@ -20,7 +20,7 @@ export async function findWrong(
   root: Root,
 ): Promise<FileRow[]> {
   const heads = await mapConcurrent(files, HEADS_AT_ONCE, ({ key }) => headOf(client, key));
-  const isForbidden = heads.includes("forbidden") && !(await mayHead(client, heads, root));
+  const isForbidden = heads.includes("forbidden") && !(await probeHead(client, heads, root));
   return files.filter((file, n) => {
     const head = heads[n] ?? null;
     return head === "forbidden" ? !isForbidden : !isAsWritten(file, head);
@@ -37,7 +37,7 @@ async function headOf(client: S3Client, key: string): Promise<Head> {
 }
 
 /** Whether HEAD of an object that exists succeeds. When no file was found, writes an object that the manifest replaces. */
-async function mayHead(client: S3Client, heads: readonly Head[], root: Root): Promise<boolean> {
+async function probeHead(client: S3Client, heads: readonly Head[], root: Root): Promise<boolean> {
   if (heads.some(isObject)) return true;
   const key = manifestKey(root);
   // Another attempt may have finished, and written the manifest.

@@ -55,9 +55,9 @@ async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const fresh = await planScan(ctx, { ...scan, ...toMicroRange(range), min_seqs: null });
   const late = await planLate(ctx, row, { ...scan, max_seqs: fresh.watermarks });
   const watermarks = { ...late.watermarks, ...fresh.watermarks };
-  const isOver = row.status === "CANCELLED";
-  const days = isOver ? [] : daysOf(range).map((day) => ({ id: newId(), ...day }));
-  const files = toFiles(rootOf(row), days, isOver ? [] : fresh.chunks, late.chunks);
+  const isCancelled = row.status === "CANCELLED";
+  const days = isCancelled ? [] : daysOf(range).map((day) => ({ id: newId(), ...day }));
+  const files = toFiles(rootOf(row), days, isCancelled ? [] : fresh.chunks, late.chunks);
   try {
     await insertPlan(env, row, { now, days, files, watermarks, taken: late.taken });
   } catch (error) {

@@ -10,7 +10,7 @@ import { assertProject } from "../../traces/projects/service.ts";
 import { systemContext } from "../access.ts";
 import { assertExportQuota, countCreates } from "../bulk-exports/quota.ts";
 import { toFailure } from "../files/failure.ts";
-import { CREATES_LEFT_TO_PEOPLE, MAX_CREATES_PER_HOUR } from "../limits.ts";
+import { MAX_CREATES_PER_HOUR, RESERVED_CREATES_PER_HOUR } from "../limits.ts";
 import { sendExports } from "../messages.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt, windowOf } from "../windows.ts";
@@ -86,9 +86,9 @@ async function endSchedule(
 
 /** Returns the number of exports that schedules of the workspace may create now. */
 async function remainingQuota(ctx: Context, now: Date): Promise<number> {
-  if (ctx.caller.plan === "developer" || (await isQuotaUsed(ctx))) return 0;
+  if (await isQuotaUsed(ctx)) return 0;
   const { count } = await countCreates(ctx, now);
-  return Math.max(0, MAX_CREATES_PER_HOUR - CREATES_LEFT_TO_PEOPLE - count);
+  return Math.max(0, MAX_CREATES_PER_HOUR - RESERVED_CREATES_PER_HOUR - count);
 }
 
 async function isQuotaUsed(ctx: Context): Promise<boolean> {

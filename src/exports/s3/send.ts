@@ -2,7 +2,7 @@ import { type EgressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { endpointIn, regionHint, regionOf } from "./addresses.ts";
 import { S3Error, type S3Problem, type S3Response, toProblem } from "./problem.ts";
-import { type Call, type Keys, type Manner, type S3Target, sign } from "./signing.ts";
+import { type Adaptation, type Call, type Keys, type S3Target, sign } from "./signing.ts";
 import { rootName } from "./xml.ts";
 
 type SendOptions = {
@@ -21,35 +21,35 @@ const HEADER_REFUSED_STATUSES = new Set([400, 411, 415, 417, 422, 501]);
 export function sender(target: S3Target, options: SendOptions) {
   const keys: Keys = new Map();
   /** Endpoint, region and use of checksums that the server accepts. */
-  const manner = {
+  const adaptation = {
     endpoint_url: target.endpoint_url,
     region: target.region ?? regionOf(target.endpoint_url),
-    is_summed: target.checksums,
+    with_md5: target.checksums,
   };
 
-  async function attempt(call: Call, how: Manner): Promise<S3Response> {
+  async function attempt(call: Call, how: Adaptation): Promise<S3Response> {
     const { url, init } = await sign(target, call, how, options.now(), keys);
     return exchange(options, url, init, call.max_bytes);
   }
 
-  async function sendInRegion(call: Call, is_summed: boolean): Promise<S3Response> {
-    const answer = await attempt(call, { ...manner, is_summed });
+  async function sendInRegion(call: Call, with_md5: boolean): Promise<S3Response> {
+    const answer = await attempt(call, { ...adaptation, with_md5 });
     const hint = regionHint(answer);
-    if (hint === null || hint === manner.region) return answer;
-    manner.region = hint;
-    manner.endpoint_url = endpointIn(manner.endpoint_url, hint);
-    return attempt(call, { ...manner, is_summed });
+    if (hint === null || hint === adaptation.region) return answer;
+    adaptation.region = hint;
+    adaptation.endpoint_url = endpointIn(adaptation.endpoint_url, hint);
+    return attempt(call, { ...adaptation, with_md5 });
   }
 
   return async function send(call: Call): Promise<S3Response> {
-    const is_summed = manner.is_summed && call.method === "PUT";
-    const answer = await sendInRegion(call, is_summed);
+    const with_md5 = adaptation.with_md5 && call.method === "PUT";
+    const answer = await sendInRegion(call, with_md5);
     const problem = problemOf(call, answer);
     if (problem === null) return answer;
-    if (is_summed && !problem.is_transient && HEADER_REFUSED_STATUSES.has(problem.status)) {
+    if (with_md5 && !problem.is_transient && HEADER_REFUSED_STATUSES.has(problem.status)) {
       const plain = await sendInRegion(call, false);
       if (problemOf(call, plain) === null) {
-        manner.is_summed = false;
+        adaptation.with_md5 = false;
         return plain;
       }
     }

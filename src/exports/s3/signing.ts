@@ -30,7 +30,7 @@ export type Call = {
 };
 
 /** Adaptations that a server demanded. */
-export type Manner = { endpoint_url: string | null; region: string; is_summed: boolean };
+export type Adaptation = { endpoint_url: string | null; region: string; with_md5: boolean };
 
 export type Keys = Map<string, ArrayBuffer>;
 
@@ -41,7 +41,7 @@ const EVERYWHERE = ["x-amz-expected-bucket-owner", "x-amz-request-payer"];
 export async function sign(
   target: S3Target,
   call: Call,
-  { endpoint_url, region, is_summed }: Manner,
+  { endpoint_url, region, with_md5 }: Adaptation,
   now: number,
   keys: Keys,
 ): Promise<{ url: string; init: RequestInit }> {
@@ -49,7 +49,7 @@ export async function sign(
   const { method, body, digests = {} } = call;
   const url = objectUrl({ ...target, endpoint_url }, region, call.key, call.query);
   const isBodySigned = url.protocol === "http:" || target.payload_signing === true;
-  if (is_summed) digests.md5 ??= digest("md5", body).toString("base64");
+  if (with_md5) digests.md5 ??= digest("md5", body).toString("base64");
   if (isBodySigned) digests.sha256 ??= digest("sha256", body).toString("hex");
   const common = Object.entries(target.put_headers).filter(([name]) => EVERYWHERE.includes(name));
   const { headers } = await new AwsV4Signer({
@@ -58,7 +58,7 @@ export async function sign(
     headers: {
       ...Object.fromEntries(common),
       ...call.headers,
-      ...(is_summed && digests.md5 ? { "content-md5": digests.md5 } : {}),
+      ...(with_md5 && digests.md5 ? { "content-md5": digests.md5 } : {}),
       "x-amz-content-sha256": (isBodySigned && digests.sha256) || "UNSIGNED-PAYLOAD",
     },
     accessKeyId: access_key_id,

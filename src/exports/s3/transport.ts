@@ -43,7 +43,7 @@ export async function unless<T>(
 }
 
 /** @throws S3Error when the response lacks a value */
-export function answered(value: string | null, name: string, status: number): string {
+export function requireValue(value: string | null, name: string, status: number): string {
   if (value) return value;
   throw unexpected(`The response of the server has no ${name}.`, status);
 }

@@ -1,10 +1,10 @@
 import { HEAD_FORBIDDEN, isS3Error } from "./problem.ts";
 import type { BodyDigests, Call } from "./signing.ts";
 import {
-  answered,
   type Headers,
   headObject,
   putHeaders,
+  requireValue,
   send,
   type Transport,
   unless,
@@ -32,7 +32,9 @@ export function uploadCalls(transport: Transport) {
       const all = putHeaders(transport, headers);
       const call: Call = { method: "POST", key, query: { uploads: "" }, headers: all };
       const answer = await send(transport, call);
-      return { upload_id: answered(readText(answer.text, "UploadId"), "UploadId", answer.status) };
+      return {
+        upload_id: requireValue(readText(answer.text, "UploadId"), "UploadId", answer.status),
+      };
     },
 
     async uploadPart(
@@ -44,7 +46,7 @@ export function uploadCalls(transport: Transport) {
     ) {
       const query = { partNumber: String(number), uploadId: upload_id };
       const answer = await send(transport, { method: "PUT", key, query, body, digests });
-      return { etag: answered(answer.headers.get("etag"), "ETag", answer.status) };
+      return { etag: requireValue(answer.headers.get("etag"), "ETag", answer.status) };
     },
 
     /** `expected` identifies the object when the response was lost and the upload is gone. */
