@@ -38,7 +38,7 @@ export function includesRole(role: Role, other: Role): boolean {
 /** Exporters of OpenTelemetry that do not decode OTEL_EXPORTER_OTLP_HEADERS send the space as %20. */
 const BEARER = /^Bearer(?: +|%20)/i;
 
-/** Returns the credential in the value of a header, with or without the scheme. */
+/** Returns the credential in the value of a header. The scheme `Bearer` is optional. */
 export function credentialIn(value: string): string {
   return value.trim().replace(BEARER, "");
 }

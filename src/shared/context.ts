@@ -23,17 +23,20 @@ export type Caller = {
 
 export type Database = DrizzleD1Database;
 
-/** User as the agent's code describes it. Plain data. */
+/** User as the agent's code describes it. Has JSON values only. */
 export type AgentUser = { identity: string; permissions: string[]; [field: string]: unknown };
 
 /** Deployment that a request addresses, with the agent's user. */
 export type Access = {
   deployment_id: string;
-  /** `null` when no limits of a user apply. */
+  /** `null` when the request is not that of a user: it sees the data of all users. */
   user: AgentUser | null;
   /** The revision whose code knows the users. */
   revision: { deployment_id: string; revision_id: string; secrets_version: number };
-  /** Whether the agent's code authorized the request; unauthorized responses are withheld. */
+  /**
+   * Whether the agent's handlers were called for the request, or it needs no authorization. Otherwise the response is
+   * withheld from a user.
+   */
   isAuthorizationChecked: boolean;
 };
 
@@ -43,7 +46,7 @@ export type Context = {
   caller: Caller;
   /** Set for requests to an agent. */
   access?: Access;
-  /** Resources that the entry of the audit log names beside those of the path and the query, also of an operation that fails. */
+  /** More resources for the entry of the audit log than the path and the query name. Recorded when the operation fails too. */
   audited?: { name: string; id: string }[];
 };
 
@@ -61,7 +64,7 @@ export function contextFor(env: Env, caller: Caller): Context {
   return { env, db: database(env), caller };
 }
 
-/** Context of an internal job in one workspace, without organization and plan. */
+/** Returns the context of an internal job in one workspace. Has no organization, and no plan that allows paid features. */
 export function jobContext(env: Env, workspace_id: string, job: string): Context {
   return contextFor(env, {
     organization_id: "",

@@ -29,7 +29,7 @@ const Issue = z.object({
 });
 export type Issue = z.infer<typeof Issue>;
 
-/** Status and headers that an agent's own code chose. */
+/** Status and headers in place of the code's: an agent's own code chose them, or no code has the status. */
 const OwnAnswer = z.object({
   status: z.int().min(400).max(599),
   headers: z.array(z.tuple([z.string(), z.string()])).refine(areHeaders),
@@ -71,14 +71,14 @@ export class AppError extends Error {
     return this.answer?.status ?? STATUS[this.code];
   }
 
-  /** The nearest code to a status that an agent's code has chosen. */
+  /** Returns an error with any status, and the nearest code. */
   static answer(message: string, answer: OwnAnswer): AppError {
     const code = Object.entries(STATUS).find(([, status]) => status === answer.status)?.[0];
     const nearest = answer.status < 500 ? "forbidden" : "unavailable";
     return new AppError(isErrorCode(code) ? code : nearest, message, { answer });
   }
 
-  /** Restores the class, which an error loses over RPC. */
+  /** Restores the class, which an error loses over RPC. An outage of D1 becomes `unavailable`, any other error `internal`. */
   static from(error: unknown): AppError {
     if (error instanceof AppError) return error;
     const code = error instanceof Error && "code" in error ? error.code : undefined;
@@ -119,9 +119,10 @@ export async function nullIfNotFound<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
+/** Codes that concern the content of one part. */
 const OF_CONTENT: ErrorCode[] = ["bad_request", "not_found", "too_large"];
 
-/** Returns why one part of a request is refused. @throws other failures, which concern the whole request */
+/** Returns the reasons for which one part of a request is refused. @throws failures that concern the whole request */
 export function issuesOf(error: unknown, loc: Issue["loc"]): Issue[] {
   const { code, message, issues } = AppError.from(error);
   if (issues) return issues;

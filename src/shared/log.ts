@@ -3,7 +3,7 @@ type Fields = Record<string, string | number | boolean | null | undefined>;
 /** Prefix of drizzle's messages. */
 const FAILED_QUERY = "Failed query: ";
 
-/** Prints one JSON object per line, without secrets and bodies. No other code of the Worker prints. */
+/** Prints one JSON object per line. Callers pass no secrets and no bodies. No other code of the Worker prints. */
 export const log = {
   info: (event: string, fields: Fields = {}) => print("info", event, fields),
   warn: (event: string, fields: Fields = {}) => print("warn", event, fields),
@@ -21,7 +21,10 @@ function describe(error: unknown): string {
   return `${textOfError(error)}${cause}`;
 }
 
-/** The message of a failed query ends with its parameters: bodies, hashes of keys. Over RPC it loses its class. */
+/**
+ * Removes the parameters with which the message of a failed query ends: they may be bodies or hashes of keys. Checks the
+ * message, because the error loses its class over RPC.
+ */
 export function textOfError({ message, stack = message }: Omit<Error, "name">): string {
   return message.startsWith(FAILED_QUERY) ? message.replace(/\nparams: .*/s, "") : stack;
 }

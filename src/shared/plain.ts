@@ -10,7 +10,7 @@ export const PLAIN_LIMITS: PlainLimits = {
 };
 
 /**
- * JSON data that arrived over RPC, as a copy. Structured clone keeps shared references, so a small message
+ * Schema that copies JSON data which arrived over RPC. Structured clone keeps shared references, so a small message
  * may expand to gigabytes of JSON: each visit of a shared value counts. Values that JSON does not have are
  * dropped, as `JSON.stringify` drops them.
  */
@@ -24,7 +24,7 @@ export function plainData(limits: PlainLimits = PLAIN_LIMITS) {
   });
 }
 
-/** A JSON object that arrived over RPC, as a copy. */
+/** Schema that copies a JSON object which arrived over RPC. */
 export function plainObject(limits: PlainLimits = PLAIN_LIMITS) {
   return plainData(limits).pipe(z.record(z.string(), z.unknown()));
 }

@@ -1,6 +1,6 @@
 import { createRoute, type RouteConfig, z } from "@hono/zod-openapi";
 
-/** Returns an object that the document names. */
+/** Returns the schema of an object, with its name in the OpenAPI document. */
 export function namedObject<T extends z.core.$ZodLooseShape>(name: string, shape: T) {
   return z.object(shape).openapi(name);
 }
@@ -45,7 +45,7 @@ export const Problem = namedObject("Problem", {
 /** JSON object with any fields. */
 export const AnyObject = z.record(z.string(), z.unknown());
 
-/** `?wait=false` means false, and the SDK writes booleans as 1 and 0 too. */
+/** Reads `?wait=false` as false, which coercion would not. The SDK writes booleans as 1 and 0 too. */
 export const QueryBoolean = z
   .stringbool({
     truthy: ["true", "1", "yes"],
@@ -54,7 +54,7 @@ export const QueryBoolean = z
   })
   .openapi({ type: "boolean" });
 
-/** Calls of Python are written for types that take 0 and 1 for booleans. */
+/** Accepts 0 and 1 too: Python clients may send them, because pydantic takes them for booleans. */
 export const LaxBoolean = z
   .union([z.boolean(), z.literal([0, 1]).transform((bit) => bit === 1)], {
     error: "must be true or false",
@@ -63,7 +63,7 @@ export const LaxBoolean = z
 
 /** Read in either case, kept and compared in lower case. */
 export const Uuid = z.uuid().toLowerCase();
-/** No `type`: with it the document would forget which of them may be null. */
+/** Sets no `type`: with it, the OpenAPI document would not show which times may be null. */
 export const Timestamp = z.string().openapi({ format: "date-time" });
 
 export const CreatedAt = Timestamp.describe("Time of creation");
@@ -75,13 +75,13 @@ export const HttpUrl = z
   .refine(isHttpUrl, "must be an http:// or https:// URL without a user name or password")
   .openapi({ format: "uri" });
 
-/** Returns the size of a page in a query. */
+/** Returns the schema of the page size in a query. */
 export function queryLimit(items: string, max: number, standard: number) {
   const limit = z.coerce.number().int().min(1).max(max).default(standard);
   return limit.describe(pageOf(items));
 }
 
-/** Returns the size of a page in a body. */
+/** Returns the schema of the page size in a body. */
 export function bodyLimit(items: string, max: number, standard: number) {
   return z.number().int().min(1).max(max).default(standard).describe(pageOf(items));
 }
@@ -120,7 +120,7 @@ export function numberOr(standard: number, number: z.ZodNumber) {
   return number.nullish().transform((value) => value ?? standard);
 }
 
-/** Returns the fields of a page in a body. `null` is the default: published clients send it. */
+/** Returns the fields that select a page in a body. `null` counts as absent: published clients send it. */
 export function pageOfBody(items: string, { max, standard }: { max: number; standard: number }) {
   return {
     limit: numberOr(standard, z.number().int().min(1).max(max)).describe(pageOf(items)),
@@ -128,10 +128,10 @@ export function pageOfBody(items: string, { max, standard }: { max: number; stan
   };
 }
 
-// Far above real use. Lists with another limit have their schema.
+/** Limit far above real use. Lists with another limit have a schema without this helper. */
 const MAX_ITEMS = 1000;
 
-/** Measured before its items are looked at: a million wrong ones would be a million issues. */
+/** Checks the length before the items: a million wrong items would be a million issues. */
 export function list<T extends z.ZodType>(item: T) {
   return z.preprocess((value, ctx) => {
     if (!Array.isArray(value) || value.length <= MAX_ITEMS) return value;
@@ -140,7 +140,7 @@ export function list<T extends z.ZodType>(item: T) {
   }, z.array(item));
 }
 
-/** A JSON body that must be there: without `required`, a missing Content-Type skips validation. */
+/** Returns a JSON body that is required: otherwise a missing Content-Type would skip the validation. */
 export function body<T extends z.ZodType>(schema: T) {
   return { content: { "application/json": { schema } }, required: true } as const;
 }

@@ -1,4 +1,4 @@
-/** Default of `webhooks.env_prefix` in langgraph.json: variables that its templates may name. */
+/** Default of `webhooks.env_prefix` in langgraph.json. Its templates may name variables with this prefix only. */
 export const WEBHOOK_ENV_PREFIX = "LG_WEBHOOK_";
 
 /** `${{ env.NAME }}` in a text of langgraph.json. */
@@ -17,7 +17,7 @@ export function isMalformed(text: string): boolean {
   return text.replace(TEMPLATE, "").includes("${{");
 }
 
-/** A header's value: one line of ASCII text. */
+/** Whether a text can be the value of a header: one line of ASCII. */
 export function isHeaderText(text: string): boolean {
   return /^[\t -~]*$/.test(text);
 }

@@ -1,9 +1,12 @@
 const ISO = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/i;
 
-/** Between the two a number is seconds, milliseconds or microseconds since 1970; SDKs send milliseconds. */
+/**
+ * Numbers below FIRST_MS are seconds since 1970, those below FIRST_US milliseconds, all others microseconds. SDKs send
+ * milliseconds.
+ */
 const FIRST_MS = 100_000_000_000;
 const FIRST_US = 100_000_000_000_000;
-/** Range of ISO text with four digits. */
+/** Range of times whose ISO text has a year of four digits. */
 const YEAR_0_US = -62_167_219_200_000_000;
 const YEAR_10000_US = 253_402_300_800_000_000;
 export const DAY_US = 86_400_000_000;
@@ -46,7 +49,7 @@ export function nowMicros(): number {
 
 let last = { day: Number.NaN, text: "" };
 
-/** The UTC day, `2026-11-20`. Keeps the text of the last day: those of runs hardly change. */
+/** Returns the UTC day, `2026-11-20`. Caches the last one: consecutive runs are mostly of the same day. */
 export function dayOf(micros: number): string {
   const day = Math.floor(micros / DAY_US);
   if (day !== last.day) {
@@ -55,7 +58,7 @@ export function dayOf(micros: number): string {
   return last.text;
 }
 
-/** The version and the variant of RFC 9562: ids of OpenTelemetry are random in both places. */
+/** Matches the version and the variant of RFC 9562. Ids of OpenTelemetry are random in both places, so one is too few. */
 const IS_VERSION_7 = /^.{14}7.{4}[89ab]/i;
 
 /** Returns the time of a UUID of version 7, `null` for others and for years of five digits. */

@@ -4,14 +4,14 @@ import { log } from "../log.ts";
 import { withTimeout } from "../work/timeout.ts";
 import { changes } from "./table.ts";
 
-/** A request does not wait longer for D1 while it has a cached record. */
+/** Maximum time for which a request waits for D1 while it has a cached record. */
 const DEADLINE_MS = 2000;
 /** During an outage, one request in this time waits for D1. */
 const RETRY_MS = 1000;
 /** Others use their records this much longer while one request polls. */
 const POLLING_MS = 1000;
 const MAX_CHANGES = 1000;
-/** An answer between two failures does not end an outage. */
+/** Time without a failure after which an outage is over. An answer between two failures does not end it. */
 const QUIET_MS = 30_000;
 
 type Change = typeof changes.$inferSelect;
@@ -19,7 +19,7 @@ type Change = typeof changes.$inferSelect;
 /** `null` means that any record may have changed. */
 type Listener = (scopes: ReadonlySet<string> | null) => void;
 
-/** A clock that is set back leaves times in the future. */
+/** Whether `now` is in the `ms` after `at`. Checks both ends: a clock that is set back leaves times in the future. */
 function isWithin(now: number, at: number, ms: number): boolean {
   return now >= at && now < at + ms;
 }
@@ -52,7 +52,7 @@ export class ChangeFeed {
     return this.#version;
   }
 
-  /** Until this time, in epoch milliseconds, each cached record is known to be current. */
+  /** Time at which the last successful poll began, in epoch milliseconds. Each cached record was current then. */
   get confirmedAt(): number {
     return this.#confirmedAt;
   }
@@ -78,7 +78,10 @@ export class ChangeFeed {
     return Math.max(changed_at, this.#anyChangedAt) >= at;
   }
 
-  /** Polls unless a poll is at most `max_age_ms` old. @returns `false` when D1 does not answer */
+  /**
+   * Polls unless a poll is less than `max_age_ms` old.
+   * @returns `false` when D1 does not answer, or has not answered a moment ago
+   */
   async poll(env: Env, max_age_ms: number): Promise<boolean> {
     const now = Date.now();
     if (isWithin(now, this.#confirmedAt, max_age_ms)) return true;
@@ -120,7 +123,7 @@ export class ChangeFeed {
   #publish(since: number | null, found: Change[]) {
     const known = this.#version;
     const newest = found.at(-1)?.version ?? 0;
-    // The second one: another poll has published a later state.
+    // The second condition: another poll has published a later state since this one began.
     if (newest === known || (since !== known && newest < (known ?? 0))) return;
     // Time travel of D1 leaves versions below the known one: the next poll begins anew.
     this.#version = newest < (known ?? 0) ? null : newest;

@@ -10,7 +10,7 @@ type RecordCacheOptions<T> = {
   scopeOf(value: T): string;
   /** Time at which the record ends by itself, in epoch milliseconds. */
   endOf?(value: T): number;
-  /** A record is read again after this time, without a change. */
+  /** Time after which a record is read again although it has not changed. */
   life_ms?: number;
   max_entries?: number;
   /** Characters of a record. The sum has a limit, because records of one tenant may be large. */
@@ -55,7 +55,7 @@ export class RecordCache<T> {
     );
   }
 
-  /** Refusals are not cached: they remove the record. */
+  /** Returns the cached record, or reads it. A refusal (AppError) is not cached: it removes the record. */
   async get(
     env: Env,
     key: string,
