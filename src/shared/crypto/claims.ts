@@ -22,7 +22,7 @@ export async function signClaim(
   return `${text}.${key_id}.${signature}`;
 }
 
-/** @returns `"invalid"` for another signature, `"expired"` after its hours. */
+/** @returns `"invalid"` when the signature does not match, `"expired"` after the hours of the claim */
 export async function openClaim<T extends z.ZodType>(
   env: Keys,
   purpose: string,

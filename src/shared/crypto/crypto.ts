@@ -14,7 +14,7 @@ const ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 /** Largest multiple of 62 in a byte. Higher bytes are skipped: they would make some letters more frequent. */
 const UNBIASED = 248;
 
-/** `owner` names the row that holds the ciphertext: moved to another row, it does not open. */
+/** @param owner names the row of the ciphertext, which cannot be decrypted in another row */
 export async function encrypt(env: Keys, text: string, owner: string): Promise<SealedText> {
   const [first] = parseKeys(env);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
@@ -63,7 +63,7 @@ function importKey(bytes: Bytes) {
   return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-/** `kid:base64,kid2:base64`; the first encrypts, and signs. */
+/** Parses `kid:base64,kid2:base64`. The first key encrypts and signs, the others only decrypt and verify. */
 export function parseKeys(env: Keys): [Key, ...Key[]] {
   const text: string | undefined = env.ENCRYPTION_KEYS;
   if (text === undefined || text.trim() === "") throw misconfigured("is not set");

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-/** Typed, unlike `Buffer`, which the runtime's types declare as `any`. */
+// Typed wrappers of `Buffer`, which the types of the runtime declare as `any`.
 
 /** Keeps a byte order mark, which is a character of the text. */
 export const utf8 = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });

@@ -2,7 +2,7 @@ import { newId } from "../storage/ids.ts";
 import { sha256Hex } from "./crypto.ts";
 import { deriveSecrets } from "./signing.ts";
 
-/** A row of a link. The token cannot be derived from a copy of the database. */
+/** Row of a link. The token cannot be derived from a copy of the database: that takes a key of ENCRYPTION_KEYS. */
 export type LinkRow = { id: string; token_hash: string };
 type Keys = { ENCRYPTION_KEYS: string };
 

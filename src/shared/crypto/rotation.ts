@@ -6,14 +6,14 @@ import { decrypt, encrypt, parseKeys, type SealedText } from "./crypto.ts";
 
 const BATCH = 500;
 
-/** Former keys of ENCRYPTION_KEYS: values sealed with one of them wait to be resealed. */
+/** Returns the ids of the former keys of ENCRYPTION_KEYS. Values encrypted with one of them wait for `resealRows`. */
 export function oldKeys(env: Env): string[] {
   return parseKeys(env)
     .slice(1)
     .map(({ key_id }) => key_id);
 }
 
-/** Seals a batch of rows with the current key. Rows written since then have it already. */
+/** Encrypts a batch of rows of former keys with the current key. Leaves a row that changed since it was read. */
 export async function resealRows<Row>(
   env: Env,
   table: SQLiteTable,

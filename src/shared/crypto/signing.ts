@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { parseKeys } from "./crypto.ts";
 import { decodeBytes, encodeBytes } from "./encoding.ts";
 
-/** HMAC-SHA256 with keys that belong to the installation, and to one purpose each. */
+// HMAC-SHA256 with keys that belong to the installation, and to one purpose each.
 
 export type Signature = { key_id: string; signature: string };
 type Keys = { ENCRYPTION_KEYS: string };
@@ -57,7 +57,7 @@ export function isSameSecret(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }
 
-/** The key that encrypts never signs: another one follows from it for each purpose. */
+/** Derives a key for one purpose, because the key that encrypts must not sign. */
 async function deriveKey(bytes: Bytes, purpose: string): Promise<CryptoKey> {
   const root = await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
   const derivation = { name: "HKDF", hash: "SHA-256", salt: toBytes(""), info: toBytes(purpose) };

@@ -1,9 +1,9 @@
-/** Decides which hosts are public. Pure: names and literals only; the URL parser has made `0x7f.1` a dotted quad. */
+// Decides by names and literal addresses which hosts are public. The URL parser has made `0x7f.1` a dotted quad.
 
 export type EgressPolicy = {
-  /** Also `http:`, and hosts that are not public. */
+  /** Allows `http:` too, and hosts that are not public. */
   allow_private: boolean;
-  /** A DNS-over-HTTPS resolver that names are resolved with before a fetch. */
+  /** URL of a DNS-over-HTTPS resolver. Names are resolved with it before a fetch. */
   dns_url?: string;
   /** Ports on which this Heddle listens. They are refused on every host, because a name may resolve to loopback. */
   own_ports?: number[];
@@ -29,13 +29,13 @@ const NOT_PUBLIC_4: readonly Block4[] = [
   ["240.0.0.0", 4],
 ];
 
-/** Top-level domains that are reserved (RFC 2606, 6761, 6762, 8375, 9476) or common inside networks. */
+/** Top-level domains that are reserved (RFC 2606, 6761, 6762, 7686, 8375, 9476) or common inside networks. */
 const NOT_PUBLIC_DOMAINS = new Set([
   ...["alt", "arpa", "example", "invalid", "local", "localhost", "onion", "test"],
   ...["consul", "corp", "docker", "home", "internal", "intranet", "lan", "localdomain", "mail"],
   ...["private", "svc", "workgroup"],
 ]);
-/** Every top-level domain is letters, or letters of another script in ASCII. */
+/** Every top-level domain is letters, or punycode for letters of another script. */
 const TOP_LEVEL_DOMAIN = /^([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 
 /** Returns the reason for which the policy refuses the URL, or `null`. */
@@ -70,7 +70,7 @@ export function portOf({ port, protocol }: URL): number {
   return protocol === "https:" ? 443 : 80;
 }
 
-/** `hostname` as `URL` gives it: lower case, IPv4 in dotted quads, IPv6 in brackets. */
+/** @param hostname in the form that `URL` gives it: lower case, IPv4 in dotted quads, IPv6 in brackets */
 export function isPublicHost(hostname: string): boolean {
   const name = hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;
   if (name.startsWith("[")) return isPublic6(name.slice(1, -1));
@@ -88,7 +88,7 @@ export function isPublicAddress(text: string): boolean {
   return host !== undefined && isAddress(host) && isPublicHost(host);
 }
 
-/** Whether the host is an address already, and no name that leads to one. */
+/** Whether the host is an address, not a name that resolves to one. */
 export function isAddress(hostname: string): boolean {
   return hostname.startsWith("[") || toNumber4(hostname.replace(/\.$/, "")) !== null;
 }
@@ -106,7 +106,7 @@ function isPublic4(address: number): boolean {
   });
 }
 
-/** Allows global unicast (2000::/3) without its special parts, and mapped IPv4. */
+/** Allows global unicast (2000::/3) without its special parts, and public IPv4 in its mapped form. */
 function isPublic6(text: string): boolean {
   const groups = toGroups(text);
   const [a = 0, b = 0] = groups;

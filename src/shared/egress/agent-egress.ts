@@ -5,7 +5,7 @@ import { isRuntimePath, portOf, RUNTIME_PATH_REFUSED } from "./addresses.ts";
 import { egressRefusal, ownPorts, publicPolicy } from "./egress.ts";
 import { countSocket, TcpSession } from "./tcp-session.ts";
 
-/** Relays of mail refuse it too: agents would send spam from the addresses of the installation. */
+/** Port of mail relays, which Workers refuse too: agents would send spam from the addresses of the installation. */
 const SMTP_PORT = 25;
 
 type Variables = Pick<Env, "EGRESS_AGENT_HOSTS" | "EGRESS_DNS_URL" | "LOCAL_PORTS">;
@@ -56,7 +56,7 @@ export class Egress extends WorkerEntrypoint<Env & Network, { deployment_id: str
   async #connectTo(host: string, options: Partial<SocketOptions>): Promise<CountedSocket> {
     const counted = Promise.withResolvers<void>();
     const release = countSocket(this.ctx.props.deployment_id, counted.resolve);
-    // Without it this context ends with the agent's run before anything is released or disposed.
+    // Without it, this context ends with the agent's run, before the socket is released or the session disposed.
     this.ctx.waitUntil(counted.promise);
     try {
       return { socket: await this.#connectAllowed(host, options), release };

@@ -6,14 +6,14 @@ import { refusalOfName } from "./resolver.ts";
 
 export type { EgressPolicy };
 
-/** The parts of Heddle that fetch URLs of users. Agents are not among them: see `agent-egress.ts`. */
+/** Parts of Heddle that fetch URLs of users. `agent-egress.ts` has the rules for agents. */
 export type EgressPurpose = "builds" | "exports" | "webhooks" | "oauth";
 
 type EgressLimits = {
-  /** From the first byte sent to the last byte read. */
+  /** Time of all redirects and of the body, from the call to the last byte that is read. */
   timeout_ms: number;
   max_bytes: number;
-  /** Time for which a body may arrive at any rate. After it, it needs 16 KB a second. */
+  /** Time for which a body may arrive at any rate. Afterwards its average must be 16 KB a second. */
   grace_ms?: number;
   /** `"answer"` returns redirects: signed requests are valid for one host. */
   redirects?: "follow" | "answer";
@@ -73,7 +73,10 @@ export async function egressRefusal(policy: EgressPolicy, url: URL): Promise<str
   return refusalOfName(dns_url, url.hostname);
 }
 
-/** Fetches a URL of a user. Returns a response of any status. @throws AppError without a response */
+/**
+ * Fetches a URL of a user. Returns a response of any status.
+ * @throws AppError without a response, or with one that is too large. Reads of its body throw AppError too
+ */
 export async function safeFetch(
   policy: EgressPolicy,
   url: string,
@@ -127,7 +130,7 @@ function limitBody(
   const { grace_ms = GRACE_MS } = limits;
   let read = 0;
   let waited_ms = 0;
-  /** The time in which the caller processes a chunk does not count. */
+  // Only the time of reads counts, without that in which the caller processes a chunk.
   const readChunk = async () => {
     const started = Date.now();
     const left_ms = Math.max(grace_ms, read / LEAST_BYTES_PER_MS) - waited_ms;

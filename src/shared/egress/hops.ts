@@ -4,7 +4,7 @@ import { AppError } from "../errors.ts";
 export type Hop = { url: URL; init: RequestInit & { headers: Headers } };
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Headers that may follow a redirect to another host; others can be credentials. */
+/** Headers that are sent to another origin after a redirect. Others can be credentials. */
 const HARMLESS_HEADERS = new Set([
   "accept",
   "accept-encoding",

@@ -10,16 +10,16 @@ type DnsAnswer = z.infer<typeof DnsAnswer>;
 const TYPES = { A: 1, AAAA: 28 } as const;
 const NO_ERROR = 0;
 const TIMEOUT_MS = 5000;
-/** A page of a build fetches from the same few hosts hundreds of times. */
+/** Caches results, because a build fetches from the same few hosts hundreds of times. */
 const TTL_MS = 30_000;
 const MAX_NAMES = 1000;
 
 const refusals = new TtlCache<string | null>(TTL_MS, MAX_NAMES);
 
 /**
- * Returns the reason for which a name is refused, by a DNS-over-HTTPS resolver that answers in JSON: it has no
- * address, or one that is not public. Names inside a network are often those that public resolvers do not know,
- * so a name without an answer must not reach the resolver of the machine.
+ * Returns the reason for which a name is refused, or `null`: it has no address, or one that is not public. Resolves it with
+ * a DNS-over-HTTPS resolver that answers in JSON. Public resolvers often do not know the names inside a network, so a name
+ * without an answer must not reach the resolver of the machine.
  */
 export function refusalOfName(dns_url: string, hostname: string): Promise<string | null> {
   return refusals.get(`${dns_url} ${hostname}`, async () => {

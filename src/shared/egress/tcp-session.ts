@@ -1,8 +1,8 @@
 import { RpcTarget } from "cloudflare:workers";
 
-/** Bytes that wait on one socket. Agents of other tenants share the memory of this isolate. */
+/** Limit of the bytes that wait on one socket. Agents of other tenants share the memory of this isolate. */
 const PENDING_BYTES = 256 * 1024;
-/** Sockets of a deployment in this isolate at once. */
+/** Limit of the sockets of a deployment in this isolate. */
 const OPEN_SOCKETS = 128;
 
 /** Time without a byte after which a socket is closed: agents forget sockets. */
@@ -10,7 +10,11 @@ const IDLE_MS = 15 * 60_000;
 
 const openSockets = new Map<string, number>();
 
-/** Counts a socket of a deployment. @returns what releases it; more calls have no effect */
+/**
+ * Counts a socket of a deployment.
+ * @returns a function that stops counting it, of which only the first call has an effect
+ * @throws Error at the limit
+ */
 export function countSocket(deployment_id: string, onRelease: () => void): () => void {
   const count = openSockets.get(deployment_id) ?? 0;
   if (count >= OPEN_SOCKETS) {
@@ -63,7 +67,7 @@ export class TcpSession extends RpcTarget {
     }, wait_ms);
   }
 
-  /** A read that is in progress when TLS starts rejects. @returns `null` at the end */
+  /** Rejects when TLS starts during the read. @returns `null` at the end of the stream */
   async read(): Promise<Uint8Array | null> {
     if (this.#isReading) throw new Error("A read of this socket is in progress.");
     this.#isReading = true;
@@ -76,7 +80,7 @@ export class TcpSession extends RpcTarget {
     }
   }
 
-  /** The agent's side waits for each write. An agent that does not is refused. */
+  /** Heddle's code in the agent's isolate awaits each write. Refuses other code that lets too many bytes wait. */
   async write(bytes: Uint8Array): Promise<void> {
     if (!(bytes instanceof Uint8Array)) throw new TypeError("A socket sends bytes.");
     // A view keeps its whole buffer in memory.
@@ -115,7 +119,7 @@ export class TcpSession extends RpcTarget {
     await this.#socket.close();
   }
 
-  /** The run of the agent is over. */
+  /** Called by the runtime when the run of the agent is over. */
   [Symbol.dispose](): void {
     void this.close().catch(() => {});
   }
