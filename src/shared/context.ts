@@ -46,7 +46,7 @@ export type Context = {
   caller: Caller;
   /** Set for requests to an agent. */
   access?: Access;
-  /** More resources for the entry of the audit log than the path and the query name. Recorded when the operation fails too. */
+  /** Resources for the audit log, beside those of the path and the query. Recorded when the operation fails too. */
   audited?: { name: string; id: string }[];
 };
 

@@ -78,7 +78,7 @@ export class AppError extends Error {
     return new AppError(isErrorCode(code) ? code : nearest, message, { answer });
   }
 
-  /** Restores the class, which an error loses over RPC. An outage of D1 becomes `unavailable`, any other error `internal`. */
+  /** Restores the class, which errors lose over RPC. An outage of D1 becomes `unavailable`, any other error `internal`. */
   static from(error: unknown): AppError {
     if (error instanceof AppError) return error;
     const code = error instanceof Error && "code" in error ? error.code : undefined;

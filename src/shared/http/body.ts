@@ -5,25 +5,28 @@ import { withTimeout } from "../work/timeout.ts";
 
 export type ByteChunks = AsyncIterable<Uint8Array>;
 
-/** Default chunks are a few kilobytes, and each read has a fixed cost. */
+/** Size of a read. Default chunks are a few kilobytes, and each read has a fixed cost. */
 const CHUNK_BYTES = 128 * 1024;
-/** A sender that pauses longer, or in total so long beside a slow rate, would keep others waiting. */
+/**
+ * Maximum time of one read, and maximum delay behind MIN_BYTES_PER_MS in total. A slower sender would keep other
+ * requests waiting for memory.
+ */
 const MAX_PAUSE_MS = 30_000;
 const MIN_BYTES_PER_MS = 64;
-/** A consumer that takes longer between two chunks, or after the last one, such as an agent's app, does not hold them. */
+/** Time after which the bytes of a body are released while its consumer, such as an agent's app, reads no further. */
 const MAX_HOLD_MS = 10_000;
 
-/** For bytes that are held elsewhere, or not at all. */
+/** Reserves nothing, for bytes that are reserved elsewhere or not kept. */
 export const NOTHING: Reserve = async () => {};
 
-/** Runs work that reads a body, and holds the reserved bytes until it ends, or releases them before. */
+/** Runs work that reads a body. Holds the reserved bytes until the work ends or calls `release`. */
 export function holdBody<T>(
   work: (reserve: Reserve, release: () => void) => Promise<T>,
 ): Promise<T> {
   return ISOLATE_BUDGET.hold(work);
 }
 
-/** Reads a stream in large chunks, where it has bytes. Streams that code made have chunks of its choice. */
+/** Reads a byte stream in chunks of CHUNK_BYTES. Other streams, which are made by code, keep their chunks. */
 export async function* chunksOf(
   stream: ReadableStream<Uint8Array>,
   max_pause_ms = MAX_PAUSE_MS,
@@ -58,7 +61,7 @@ function readerOf(stream: ReadableStream<Uint8Array>) {
   }
 }
 
-/** Reserves each chunk. Throws a 413 beyond the limit. */
+/** Reserves each chunk before it is yielded. @throws AppError `too_large` beyond the limit */
 export async function* admitted(
   chunks: ByteChunks,
   max_bytes: number,
@@ -73,7 +76,7 @@ export async function* admitted(
   }
 }
 
-/** Body that reserves what is read of it. A parser may hide the failure that ended the stream. */
+/** Body that reserves the bytes that are read. Keeps the `failure` that ended its stream, which a parser may hide. */
 export class AdmittedBody {
   readonly stream: ReadableStream<Uint8Array>;
   #failure: AppError | null = null;
@@ -99,7 +102,7 @@ export class AdmittedBody {
     this.stream = new ReadableStream<Uint8Array>(source, { highWaterMark: 0 });
   }
 
-  /** Ends the wait for a consumer that takes no more. */
+  /** Stops the timer that releases the bytes: the consumer is done. */
   end(): void {
     clearTimeout(this.#timer);
   }

@@ -1,4 +1,4 @@
-/** Limit below SQLite's 1000 levels of JSON, and below the stack of recursive code. */
+/** Maximum levels of JSON, below the 1000 of SQLite and below the stack of recursive code. */
 export const MAX_DEPTH = 500;
 
 /** Whether a value from outside nests at most `MAX_DEPTH` deep. Level by level, without recursion. */

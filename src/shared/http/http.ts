@@ -44,7 +44,7 @@ function problemOf({ success, target, data, error }: Checked): AppError | null {
   return path && invalid(["body", ...path], `must be a number of at most ${Number.MAX_VALUE}`);
 }
 
-/** Returns the origin of URLs in answers when the installation configures no public origin. */
+/** Returns the origin of a request. Answers use it in URLs when the installation configures no public origin. */
 export function originOf(url: string): string {
   return new URL(url).origin;
 }

@@ -4,7 +4,7 @@ import { AppError } from "../errors.ts";
 /** `NaN`, `Infinity` and `-Infinity`, which some languages write and JSON does not have. */
 const NO_NUMBER = /token '[NI]'|No number after minus sign/;
 
-/** Refuses text that is not JSON, with the token and what is around it. */
+/** Returns the error for text that is not JSON, with the parser's message: the token and the text around it. */
 export function malformedJson(error: unknown, what = "Malformed JSON in request body"): AppError {
   const found = error instanceof SyntaxError ? `: ${error.message}` : "";
   const remedy = NO_NUMBER.test(found) ? ". JSON has no NaN or Infinity: send null or a text" : "";
@@ -19,7 +19,7 @@ export function parseJsonBody(text: string): unknown {
   }
 }
 
-/** Answers with JSON text that is not parsed here: its objects could fill the memory of the isolate. */
+/** Returns a response with JSON text that is not parsed here: its objects could fill the memory of the isolate. */
 export function jsonText(text: string): Response & TypedResponse<never, 200, "json"> {
   const headers = { "Content-Type": "application/json" };
   return new Response(text, { headers }) as Response & TypedResponse<never, 200, "json">;

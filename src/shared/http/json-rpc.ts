@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { namedObject, textField } from "../schema.ts";
 
-/** JSON-RPC 2.0, as agents are spoken to by MCP and A2A. */
+// JSON-RPC 2.0, which MCP and A2A use.
+
 const RpcId = z.union([z.string(), z.number()]);
 export type RpcId = z.infer<typeof RpcId>;
 
@@ -65,7 +66,7 @@ export function rpcError(id: RpcId | null, code: number, message: string): RpcAn
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
-/** Returns the result of a method, or its RpcError as a response. */
+/** Returns the result of `work`, or the RpcError that it throws as a response. */
 export async function answerRpc<T>(
   { id }: RpcRequest,
   work: () => Promise<T>,
@@ -78,7 +79,7 @@ export async function answerRpc<T>(
   }
 }
 
-/** Parameters in the shape that a method wants. */
+/** Parses the parameters of a method. @throws RpcError `invalid_params` */
 export function rpcParams<T extends z.ZodType>(schema: T, params: unknown): z.infer<T> {
   const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;

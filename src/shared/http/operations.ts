@@ -49,7 +49,7 @@ function operationsOf(app: OpenAPIHono<AppEnv>): ApiOperation[] {
   });
 }
 
-/** The pattern of Hono's router. */
+/** Returns the key of a route in Hono's router: its method, and its path with `:name` for `{name}`. */
 function patternOf({ method, path }: ApiOperation): string {
   return `${method} ${path.replace(/\{(.+?)\}/g, ":$1")}`;
 }

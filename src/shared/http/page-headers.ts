@@ -2,7 +2,7 @@ import { secureHeaders } from "hono/secure-headers";
 
 type Options = NonNullable<Parameters<typeof secureHeaders>[0]>;
 
-/** Headers of Heddle's own pages: no opener, no frame, no referrer. The operator decides about HSTS. */
+/** Returns middleware for Heddle's own pages: no opener, no frame, no referrer. The operator decides about HSTS. */
 export function pageHeaders(policy: NonNullable<Options["contentSecurityPolicy"]>) {
   const none = ["'none'"];
   return secureHeaders({

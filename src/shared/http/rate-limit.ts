@@ -3,8 +3,8 @@ import { toGroups } from "../egress/addresses.ts";
 import { AppError } from "../errors.ts";
 
 /**
- * Calls of one caller within a time; `name` keeps the windows of limits apart. Each isolate counts for itself:
- * it protects from floods, it does not bill.
+ * Limit of the calls of one caller in a window of time. `name` keeps the windows of limits apart. Each isolate counts for
+ * itself: the limit protects from floods, and does not bill.
  */
 export type RateLimit = { name: string; calls: number; in_s: number };
 
@@ -12,7 +12,7 @@ export type RateLimit = { name: string; calls: number; in_s: number };
 const ANONYMOUS = { name: "anonymous", calls: 6000, in_s: 60 };
 const FAILED_AUTHENTICATION = { name: "failed_authentication", calls: 6000, in_s: 60 };
 
-/** Per limit, so that no number of networks evicts the window of a caller. */
+/** Maximum for each limit, so that no number of networks evicts the window of a caller. */
 const MAX_WINDOWS = 10_000;
 
 type Window = { ends_at_ms: number; calls: number };
@@ -27,7 +27,7 @@ export function assertRate(
   countCall(identityOf(caller), limit, now);
 }
 
-/** Counts a call, unless the caller has reached the limit. */
+/** Counts a call. @returns `false`, without counting it, when the caller has reached the limit */
 export function isWithin(
   { caller }: Pick<Context, "caller">,
   limit: RateLimit,
@@ -43,7 +43,7 @@ function identityOf({ workspace_id, actor }: Caller): string {
   return `${workspace_id}/${whoOf(actor)}`;
 }
 
-/** Limits requests whose caller is not known. */
+/** Limits requests whose caller is not known. @throws AppError `rate_limited` */
 export function assertAnonymousRate(headers: Headers, now = Date.now()): void {
   const client = clientOf(headers);
   if (client !== null) countCall(client, ANONYMOUS, now);
@@ -128,7 +128,7 @@ export function clientOf(headers: Headers): string | null {
   const host = URL.parse(`https://[${address}]`)?.hostname;
   if (host === undefined) return address.slice(0, 45);
   const network = toGroups(host.slice(1, -1)).slice(0, 4);
-  // IPv4 in its mapped form, of which all addresses share the first groups.
+  // This /64 has all IPv4 addresses in their mapped form, which are not those of one customer.
   if (network.every((group) => group === 0)) return host;
   return network.map((group) => group.toString(16)).join(":");
 }

@@ -1,11 +1,11 @@
-/** An event of a stream. `data` is one line: JSON. */
+/** Event of a stream. `data` is JSON on one line, because a line break would end the field. */
 export type SentEvent = { id: number | string; event: string; data: string };
 
 type Signal = { text: string; every_ms: number };
 
 /** Comment that clients of server-sent events treat as activity. */
 export const SSE_HEARTBEAT: Signal = { text: ": heartbeat\n\n", every_ms: 5_000 };
-/** Whitespace before the JSON of a response. */
+/** Whitespace that may precede the JSON of a response. */
 export const JSON_HEARTBEAT: Signal = { text: "\n", every_ms: 3_000 };
 
 /** Heartbeats of an idle stream, which proxies would drop. */
@@ -73,7 +73,7 @@ export function toByteStream(
   });
 }
 
-/** Byte streams reject empty chunks. @returns `null` at the end */
+/** Skips empty chunks, which byte streams reject. @returns `null` at the end */
 async function nextText(chunks: AsyncGenerator<string, void>): Promise<string | null> {
   for (;;) {
     const { done, value } = await chunks.next();

@@ -17,7 +17,7 @@ export const Info = namedObject("Info", {
   }),
 });
 
-/** The version that clients compare: export_fields need 0.12.42, the SDK for JavaScript warns below 0.18.0. */
+/** Version that clients compare: `export_fields` needs 0.12.42, the SDK for JavaScript warns below 0.18.0. */
 const API_VERSION = "0.18.0";
 
 /** Feature flags that published clients read. */

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 
 const NAME = "X-Heddle-Warning";
 
-/** Encodes to ASCII: a text may quote names with any character. */
+/** Returns the header of a warning. Replaces characters outside of ASCII, which quoted names may have. */
 export function warningHeader(warning: string | null): Record<string, string> {
   if (warning === null) return {};
   return { [NAME]: warning.replace(/[^\x20-\x7e]/g, "?") };
