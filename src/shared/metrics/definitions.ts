@@ -36,7 +36,10 @@ export const METRICS = {
     buckets: WORK_S,
   },
   heddle_export_windows_total: { help: "Exports that schedules created.", labels: [] },
-  heddle_exports_ended_total: { help: "Exports that ended, by their status.", labels: ["outcome"] },
+  heddle_exports_ended_total: {
+    help: "Exports that completed, failed or timed out, by their status.",
+    labels: ["outcome"],
+  },
   heddle_export_files_total: { help: "Attempts at files, by their outcome.", labels: ["outcome"] },
   heddle_export_rows_total: { help: "Rows of completed files.", labels: [] },
   heddle_export_bytes_total: { help: "Bytes of completed files.", labels: [] },

@@ -5,7 +5,7 @@ import { toUsageValues, type USAGE, type UsageCounts } from "./usage.ts";
 /** Owner of the metrics of all tenants. */
 export const REGION = "region";
 
-/** Sums that the isolate recorded since the last batch, by their owner. */
+/** Sums that the isolate recorded and `takeRecorded` has not removed, by their owner. */
 const pending = new Map<string, Series>();
 let notifyRecorded = () => {};
 
@@ -54,12 +54,12 @@ function recordFor(owner: string, key: string, values: number[]): void {
   notifyRecorded();
 }
 
-/** @param notify called after each record. Without it nothing leaves the isolate, as in the processes of agents */
+/** @param notify called after each record. Without it no metric leaves the isolate, as in the processes of agents */
 export function onRecorded(notify: () => void): void {
   notifyRecorded = notify;
 }
 
-/** Returns the owners of what was recorded. */
+/** Returns the owners with recorded series. */
 export function recordedOwners(): string[] {
   return [...pending.keys()];
 }

@@ -20,7 +20,7 @@ export function addToSeries(series: Series, key: SeriesKey, values: readonly num
   else for (const [n, value] of values.entries()) sums[n] = (sums[n] ?? 0) + value;
 }
 
-/** Prometheus text format 0.0.4. Series of metrics that no longer exist are left out. */
+/** Returns series in the text format 0.0.4 of Prometheus. Omits metrics that no longer exist. */
 export function toExposition(series: Series): string {
   const families = Map.groupBy(series, ([key]) => parseSeriesKey(key).name);
   return [...families]

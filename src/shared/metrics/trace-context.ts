@@ -1,7 +1,7 @@
 /** Span of the program that called an agent, as W3C Trace Context has it: ids in lower-case hex. */
 export type CallerSpan = { trace_id: string; span_id: string; flags: string };
 
-/** Later versions may have more fields. Ids of zeros and version `ff` are not valid. */
+/** Accepts more fields, which later versions may have. Ids of zeros and version `ff` are not valid. */
 const TRACEPARENT =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 const SPAN_CHARACTERS = 16;

@@ -13,7 +13,7 @@ export function toUsageValues(name: UsageName, added: Partial<UsageCounts>): num
   return USAGE[name].map((field) => added[field] ?? 0);
 }
 
-/** Returns the fields of a series. @returns `{}` for a series of another version */
+/** Returns the fields of a series, `{}` for a series that this version does not know. */
 export function toUsageFields(name: string, values: readonly number[]): Partial<UsageCounts> {
   const fields = Object.hasOwn(USAGE, name) ? USAGE[name as UsageName] : [];
   return Object.fromEntries(fields.map((field, n) => [field, values[n] ?? 0]));

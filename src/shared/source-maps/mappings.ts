@@ -49,7 +49,7 @@ function originOn(line: number, segment: Segment | null): SourceOrigin | null {
   return segment?.line === line ? segment.origin : null;
 }
 
-/** Fields of a segment are differences to those of the segment before, in base 64 with variable length. */
+/** Decodes segments. Their fields are differences to those of the segment before, in base 64 with variable length. */
 class SegmentReader {
   #line = 0;
   #sums = [0, 0, 0, 0, 0];

@@ -11,7 +11,7 @@ export type SourceMap = {
 export const MAIN_MODULE = "main.js";
 
 const FRAME = /(?<![\w./-])main\.js:(\d{1,7}):(\d{1,7})/g;
-/** Frames of one text. V8 records ten for each error. */
+/** Maximum number of frames that are mapped in a text. V8 records ten for each error. */
 const MAX_FRAMES = 100;
 const MAX_LINE_CHARACTERS = 200;
 
@@ -20,13 +20,13 @@ export function hasFrames(text: string): boolean {
   return text.includes(`${MAIN_MODULE}:`);
 }
 
-/** Replaces positions of the bundle by those of the repository, and appends the first source line. */
+/** Replaces positions of the bundle by those of the repository, and appends the source line of the first frame. */
 export function mapStack(map: SourceMap, text: string): string {
   const { mapped, excerpt } = mapFrames(map, text);
   return excerpt === null ? mapped : `${mapped}\n\n${excerpt}`;
 }
 
-/** Returns the position and line of the repository in which `stack` begins, or `null`. */
+/** Returns the position and the source line of the first frame of `stack` that the map has, or `null`. */
 export function excerptOf(map: SourceMap, stack: string): string | null {
   return mapFrames(map, stack).excerpt;
 }
@@ -62,7 +62,7 @@ function lineAt(
   return `${place}\n${pointer(text, column)}`;
 }
 
-/** A source line with a caret below its column. A minified line is cut. */
+/** Returns a source line with a caret below its column. Cuts long lines, such as minified ones. */
 export function pointer(text: string, column: number): string {
   const start = Math.max(0, column - MAX_LINE_CHARACTERS / 2);
   const shown = text.slice(start, start + MAX_LINE_CHARACTERS).replace(/\r$/, "");

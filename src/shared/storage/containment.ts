@@ -6,7 +6,7 @@ type Leaf = { path: string; type: string; value: unknown };
 
 /**
  * Matches columns whose JSON object contains `wanted`: objects key by key, at any depth, other values as a
- * whole. Binds a single parameter: SQLite of the platform binds at most 100.
+ * whole. Binds a single parameter: D1 and SQLite of objects bind at most 100.
  */
 export function contains(column: Column | SQL, wanted: Record<string, unknown>): SQL {
   const leaves = leavesOf(wanted, "$");

@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 
-/** Ordered by time, so a new row lands at the end of its index. */
+/** Returns a UUID of version 7. Its order is that of time, so a new row is added at the end of its index. */
 export function newId(): string {
   return v7();
 }

@@ -1,7 +1,7 @@
 /**
  * Tables of an object that are created before their first write: a table costs two billed rows, an index one more.
- * Readers call `has` first. A released statement never changes, because objects keep the table that it made: another
- * column needs a new table.
+ * Readers call `has` first. A released statement never changes, because existing objects keep the table that it created:
+ * another column needs a new table.
  */
 export class LazyTables<Name extends string> {
   readonly sql: SqlStorage;

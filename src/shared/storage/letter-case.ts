@@ -1,8 +1,8 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
 
-/** Limits the depth of the expression. */
+/** Maximum number of letters that are replaced, which limits the depth of the SQL expression. */
 const MAX_LETTERS = 80;
-/** Lower case that JavaScript and SQLite do not get from the letter: the sigma at the end of words, the large sharp s. */
+/** Forms that no conversion of the lower-case letter yields: the sigma at the end of words, the capital sharp s. */
 const OTHER_FORMS: Record<string, string> = { σ: "ς", ß: "ẞ" };
 
 /** Matches columns that contain a text in any case. */
@@ -12,13 +12,13 @@ export function containsText(column: Column | SQL, text: string): SQL {
   return sql`instr(${lowered}, ${toLower(text)}) > 0`;
 }
 
-/** The same as SQL with its one parameter. */
+/** Returns the condition of `containsText` as SQL text, and its one parameter. */
 export function containsTextSql(column: string, text: string): { sql: string; parameter: string } {
   const { before, after } = lowering(text);
   return { sql: `instr(${before}${column}${after}, ?) > 0`, parameter: toLower(text) };
 }
 
-/** SQLite's lower() knows ASCII only: the other letters of the text are replaced one by one. */
+/** Returns SQL around a column that lowers it. SQLite's lower() knows ASCII only: other letters are replaced one by one. */
 function lowering(text: string): { before: string; after: string } {
   const letters = new Set([...text].flatMap((letter) => [letter, ...formsOf(lowerOf(letter))]));
   const pairs = [...letters]
@@ -32,7 +32,7 @@ function toLower(text: string): string {
   return [...text].map(lowerOf).join("");
 }
 
-/** Lowers one letter as it is replaced in columns. Some have no lower case of one letter. */
+/** Lowers one letter as `lowering` does in columns. Keeps a letter whose lower case has several letters. */
 function lowerOf(letter: string): string {
   const forms = [letter.toUpperCase().toLowerCase(), letter.toLowerCase()];
   return forms.find(isOneLetter) ?? letter;

@@ -3,7 +3,7 @@ export type PageSource<T> = { rows: T[]; next: (() => Promise<PageSource<T>>) | 
 type IsBefore<T> = (one: T, other: T) => boolean;
 type Head<T> = { source: PageSource<T>; at: number };
 
-/** Merges the rows of several objects. The next page of one is read when all of its rows are taken. */
+/** Merges the rows of several objects in order. Reads the next page of an object when all rows of its page are taken. */
 export async function* mergeSources<T>(
   sources: PageSource<T>[],
   isBefore: IsBefore<T>,
@@ -19,7 +19,7 @@ export async function* mergeSources<T>(
   }
 }
 
-/** Returns the rows of a page. Those with the key of a row before them are passed over. */
+/** Returns the rows of a page. With `keyOf`, skips rows that have the key of an earlier row. */
 export async function takePage<T>(
   rows: AsyncIterable<T>,
   { offset = 0, limit }: { offset?: number; limit: number },

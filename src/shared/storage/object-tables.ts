@@ -8,8 +8,8 @@ export function isMigrated(storage: DurableObjectStorage): boolean {
 
 /**
  * Runs the steps that have not run yet, all or none. The version is the number of steps that ran, so steps are only
- * appended. A rolled-back release keeps the version of the newer one, which would run its steps twice otherwise.
- * `schema` makes the tables of all steps at once, for a new object.
+ * appended. After a rollback, the older release keeps the version of the newer one, which would later run its steps twice
+ * otherwise. `schema` creates the tables of all steps at once, for a new object.
  */
 export function migrate(
   storage: DurableObjectStorage,
@@ -26,7 +26,7 @@ export function migrate(
   });
 }
 
-/** Returns the tables of steps of which the first makes all tables, and the others only add columns. */
+/** Returns one schema for all steps. The first step creates all tables, and the others only add columns. */
 export function schemaOf([tables = "", ...others]: readonly string[]): string {
   const statements = tables.split(";");
   for (const step of others.join(";").split(";")) {
@@ -44,8 +44,8 @@ function addColumn(table: string, column: string): string {
 }
 
 /**
- * Deletes the object in one transaction, and records work that must be done before `deleteAll`. Until then its tables
- * remain: an object that is written again drops them first.
+ * Marks the object as deleted in one transaction, and records the work that must be done before `deleteAll`. Its tables
+ * remain until then. An object that is written again before drops them first.
  */
 export function markDeleted(storage: DurableObjectStorage, work: object): void {
   storage.transactionSync(() => {
@@ -64,7 +64,7 @@ function dropTables({ sql, kv }: DurableObjectStorage) {
   kv.delete(DELETION);
 }
 
-/** Deletes the rows of all other tables. */
+/** Deletes the rows of all tables except those in `kept`. */
 export function clearTables(sql: SqlStorage, kept: readonly string[]): void {
   for (const name of tablesOf(sql)) if (!kept.includes(name)) sql.exec(`DELETE FROM "${name}"`);
 }

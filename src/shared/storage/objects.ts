@@ -1,6 +1,6 @@
 type Jurisdiction = Parameters<DurableObjectNamespace["jurisdiction"]>[0];
 
-/** A class's objects in the installation's region. */
+/** Returns the namespace of a class's objects in the installation's region. */
 export function inRegion<T extends Rpc.DurableObjectBranded | undefined>(
   env: { DATA_JURISDICTION: string },
   namespace: DurableObjectNamespace<T>,

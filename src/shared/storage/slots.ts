@@ -2,10 +2,10 @@ import { fnv1a } from "../fnv.ts";
 
 /** Factor by which the objects of a generation outnumber those of the generation before. */
 const GROWTH = 4;
-/** The objects of all generations may be read by one search: 85. */
+/** Limits the objects that a search may read to 85: those of generations 0 to 3. */
 const MAX_GENERATION = 3;
 
-/** The first object, the only one of generation 0. */
+/** Slot of the first object, the only one of generation 0. */
 export const ROOT = 0;
 
 /** Returns the slots of all generations up to this one, the root first. */

@@ -2,22 +2,22 @@ import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-or
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Caller, Database } from "../context.ts";
 
-/** Ids in a parameter: a value of D1 and of objects has at most 2 MB. */
+/** Maximum number of ids in one parameter: a value of D1 and of objects has at most 2 MB. */
 export const MAX_IDS = 10_000;
 
-/** Binds any number of values as one parameter: D1 and objects allow 100. */
+/** Matches a column with one of the values. Binds them as one parameter: D1 and objects allow 100. */
 export function among(column: Column | SQL, values: readonly string[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
 }
 
 type OfWorkspace = { caller: Pick<Caller, "workspace_id"> };
 
-/** The rows of the caller's workspace: those of others do not exist. */
+/** Matches the rows of the caller's workspace. Those of others look as if they did not exist. */
 export function inWorkspace({ caller }: OfWorkspace, table: { workspace_id: Column }): SQL {
   return eq(table.workspace_id, caller.workspace_id);
 }
 
-/** The row of an id, in the caller's workspace. */
+/** Matches the row of an id in the caller's workspace. */
 export function ownRow(
   scope: OfWorkspace,
   table: { id: Column; workspace_id: Column },
@@ -63,7 +63,7 @@ export async function insertBelow<Table extends SQLiteTable>(
   return inserted;
 }
 
-/** Reads one row. Spares a statement that names many ids which no row has. */
+/** Whether a row matches. Spares a statement with many ids when no row has one of them. */
 export async function hasSome(db: Database, table: SQLiteTable, where: SQL): Promise<boolean> {
   const found = await db.select({ one: sql`1` }).from(table).where(where).limit(1);
   return found.length > 0;
@@ -84,17 +84,17 @@ export function isInTurn(table: Tasks, { where, by, limit }: DueTasks): SQL {
   )`;
 }
 
-/** SQLite names the constraint: `UNIQUE constraint failed: a.x, a.y`. */
+/** Whether a unique index with the column refused a row. SQLite's message is `UNIQUE constraint failed: a.x, a.y`. */
 export function isUniqueViolation(error: unknown, column: string): boolean {
   return isViolation(error, "UNIQUE", column);
 }
 
-/** Columns read from the deployment's row are null once it is deleted. */
+/** Whether a statement that reads columns from the deployment's row found none: they are null once it is deleted. */
 export function isOrphaned(error: unknown): boolean {
   return isViolation(error, "NOT NULL", "");
 }
 
-/** The row references a missing row, or is referenced by one. */
+/** Whether a row references a missing row, or a deleted row is still referenced. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return isViolation(error, "FOREIGN KEY", "");
 }

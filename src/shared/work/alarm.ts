@@ -31,11 +31,12 @@ export async function runAlarm(
   return true;
 }
 
-/** At least half of the bound: an outage ends for many objects at once. */
+/** Returns a random time from half of the bound to the bound: an outage ends for many objects at once. */
 function pauseAfter(failures: number): number {
   return backoff(PAUSE, failures, (1 + Math.random()) / 2);
 }
 
+/** Sets the alarm unless it is due earlier already. */
 export async function setEarlierAlarm(storage: DurableObjectStorage, at: number): Promise<void> {
   const current = await storage.getAlarm();
   if (current === null || at < current) await storage.setAlarm(at);

@@ -1,7 +1,7 @@
 type Backoff = { base_ms: number; max_ms?: number };
 
 /**
- * Milliseconds before the next attempt, with full jitter: any time up to a bound that doubles with each attempt.
+ * Returns the milliseconds before the next attempt, with full jitter: any time up to a bound that doubles with each attempt.
  * `attempt` is 1 for the first, `random` is 0 to 1.
  */
 export function backoff(
@@ -13,7 +13,7 @@ export function backoff(
 }
 
 /**
- * Seconds that a Retry-After header names, as a number or a date (RFC 9110, section 10.2.3).
+ * Returns the seconds that a Retry-After header names, as a number or a date (RFC 9110, section 10.2.3).
  * @returns `null` without a valid header
  */
 export function parseRetryAfter(header: string | null, now: number): number | null {

@@ -9,7 +9,7 @@ type Limits = {
   max_size: number;
 };
 
-/** Plain data: Durable Objects cannot await each other's promises. */
+/** Batch as plain data, without a promise: Durable Objects cannot await each other's promises. */
 type Batch<T> = {
   items: T[];
   size: number;
@@ -53,7 +53,7 @@ export class Batcher<T> {
     if (batch.outcome.error !== undefined) throw batch.outcome.error;
   }
 
-  /** Sends the open batches, and waits for those that are being sent. Failures are left to the objects. */
+  /** Sends the open batches, and waits for those that are being sent. Their objects receive the failures from `add`. */
   async flush(send: Send<T>): Promise<void> {
     await Promise.all([...this.#open].map(([key, batch]) => this.#send(key, batch, send)));
     const deadline = Date.now() + MAX_FLUSH_MS;

@@ -36,7 +36,7 @@ export function startHeartbeat(renewal: Renewal): Heartbeat {
   };
   const beat = async () => {
     try {
-      // A call that hangs is a missed beat, and counts when it answers late.
+      // A call that takes longer than the interval is logged as missed. A late answer still counts as a renewal.
       await withTimeout(renewFrom(Date.now()), interval_ms, hang);
     } catch (error) {
       log.error("heartbeat_missed", error);

@@ -18,7 +18,7 @@ export async function settleMessage<T>(
   }
 }
 
-/** Does a bounded batch, and may run twice. */
+/** Job of the cron. Does a bounded amount of work, and may run twice. */
 export type Job = (env: Env, now: Date) => Promise<void>;
 
 /** Runs the jobs of a tick. A failing job runs again with the next tick and does not affect the others. */

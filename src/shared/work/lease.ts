@@ -17,7 +17,7 @@ export function leaseUntil(now: Date, lease_ms: number): string {
   return new Date(now.getTime() + lease_ms).toISOString();
 }
 
-/** Rows that an attempt may claim, without a lease or with an expired one. */
+/** Matches rows that an attempt may claim, without a lease or with an expired one. */
 export function isUnleased(lease_expires_at: Column, at: string): SQL | undefined {
   return or(isNull(lease_expires_at), lte(lease_expires_at, at));
 }

@@ -5,7 +5,7 @@ import { AppError } from "../errors.ts";
 export type Reserve = (bytes: number) => Promise<void>;
 
 const POLL_MS = 5;
-/** Clients wait 90 s for an answer. */
+/** Maximum wait for memory. Clients wait 90 s for an answer. */
 const MAX_WAIT_MS = 60_000;
 const RETRY_AFTER_S = 2;
 
@@ -25,7 +25,7 @@ export class MemoryBudget {
     this.#max_wait_ms = max_wait_ms;
   }
 
-  /** Holds what the work reserves until it ends, or releases all before. */
+  /** Holds the bytes that the work reserves until it ends or calls `release`. */
   async hold<T>(work: (reserve: Reserve, release: () => void) => Promise<T>): Promise<T> {
     const holder = Symbol();
     let bytes = 0;
@@ -73,7 +73,7 @@ export class MemoryBudget {
 }
 
 /**
- * Bodies and states in the memory of one isolate, beside one of the greatest size. Parsed, a body takes 3.3 times its
+ * Budget for bodies and states in the memory of one isolate. One larger body is admitted beside it. Parsed, a body takes 3.3 times its
  * bytes of the 128 MB that the platform gives an isolate.
  */
 export const ISOLATE_BUDGET = new MemoryBudget(8 * 1024 * 1024);

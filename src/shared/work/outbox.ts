@@ -48,7 +48,7 @@ export class Outbox {
     while (this.#isDue()) await this.flush().catch(() => undefined);
   }
 
-  /** Delivers all entries at once. Rejects when a delivery fails. */
+  /** Delivers all entries now, even before the time of a retry. Rejects when a delivery fails. */
   flush(): Promise<void> {
     this.#flushing ??= this.#flushAll().finally(() => {
       this.#flushing = null;

@@ -4,9 +4,10 @@ import { chunks } from "./chunks.ts";
 /** `type` selects the consumer. The other fields are ids of rows. */
 type QueueMessage = { type: string };
 
+/** Limit of Queues for one call. */
 const MAX_BATCH = 100;
 
-/** Sends messages that only speed up the work of rows: the sweep recovers a lost one. */
+/** Sends messages that only speed up the work of rows. Logs a failure: the sweep recovers lost messages. */
 export async function sendAllOrLeave<T extends QueueMessage>(
   queue: Queue<T>,
   messages: readonly T[],

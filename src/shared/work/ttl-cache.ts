@@ -14,7 +14,7 @@ export class TtlCache<T> {
   #invalidations = 0;
 
   /**
-   * @param ttl_ms a function for values that name their own end
+   * @param ttl_ms a function for values with different times
    * @param readingMs a stale value is served this long while one caller reads it again; after that, others read it too
    */
   constructor(ttl_ms: number | ((value: T) => number), maxEntries = 1000, readingMs = READING_MS) {
@@ -23,7 +23,7 @@ export class TtlCache<T> {
     this.#readingMs = readingMs;
   }
 
-  /** Values are cached, failures are not: they also remove the stale value. */
+  /** Returns the cached value, or reads it. A failure is not cached: it removes the stale value. */
   async get(key: string, read: () => Promise<T>): Promise<T> {
     const entry = this.#entries.get(key);
     const now = Date.now();

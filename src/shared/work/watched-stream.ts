@@ -3,7 +3,10 @@ import type { AppError } from "../errors.ts";
 /** Calls `end` once the reader of a stream may not read any more. @returns a function that ends the watch */
 export type StreamWatch = (end: (refusal: AppError) => void) => () => void;
 
-/** Not `pipeTo`: it would notice a client that left only with the next chunk, and runs end with their client. */
+/**
+ * Returns a copy of a stream that `watch` can end. Does not use `pipeTo`, which would notice only with the next chunk that
+ * the client has left: runs end with their client.
+ */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,
   watch: StreamWatch,

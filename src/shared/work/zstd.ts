@@ -2,9 +2,9 @@ import { Buffer } from "node:buffer";
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
-/** A frame needs memory for its input twice more, so larger inputs take several. */
+/** Largest input of a frame, which needs twice its size in memory. Larger inputs become several frames. */
 const FRAME_BYTES = 16 * 1024 * 1024;
-/** Output buffer that is reused for the following inputs; few are larger. */
+/** Largest output buffer that is kept for the following inputs. Few need a larger one. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 
 /** Returns a function that reuses its context and its output buffer. Its results are copies. */
@@ -51,7 +51,7 @@ export function zstdUnpacker(): (packed: Uint8Array, size: number) => Uint8Array
 }
 
 type Engine = {
-  /** Bytes left in the output buffer, bytes left of the input. */
+  /** Number of bytes left in the output buffer, and of bytes left of the input. */
   _writeState: Uint32Array;
   _handle: { writeSync(flush: number, ...inAndOut: (Uint8Array | number)[]): void };
 };
