@@ -38,7 +38,7 @@ export function countSocket(deployment_id: string, onRelease: () => void): () =>
 export class TcpSession extends RpcTarget {
   readonly #host: string;
   readonly #release: () => void;
-  readonly #idle_ms: number;
+  readonly #idleMs: number;
   #socket: Socket;
   #reader: ReadableStreamDefaultReader<Uint8Array>;
   #writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -52,7 +52,7 @@ export class TcpSession extends RpcTarget {
     super();
     this.#host = host;
     this.#release = release;
-    this.#idle_ms = idle_ms;
+    this.#idleMs = idle_ms;
     this.#socket = socket;
     this.#reader = socket.readable.getReader();
     this.#writer = socket.writable.getWriter();
@@ -61,7 +61,7 @@ export class TcpSession extends RpcTarget {
 
   #closeIdle(wait_ms: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
-      const left_ms = this.#usedAt + this.#idle_ms - Date.now();
+      const left_ms = this.#usedAt + this.#idleMs - Date.now();
       if (left_ms > 0) this.#idleTimer = this.#closeIdle(left_ms);
       else void this.close().catch(() => {});
     }, wait_ms);

@@ -28,7 +28,7 @@ export function assertRate(
 }
 
 /** Counts a call. @returns `false`, without counting it, when the caller has reached the limit */
-export function isWithin(
+export function tryCount(
   { caller }: Pick<Context, "caller">,
   limit: RateLimit,
   now = Date.now(),

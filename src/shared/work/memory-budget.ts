@@ -15,14 +15,14 @@ const RETRY_AFTER_S = 2;
  */
 export class MemoryBudget {
   readonly #limit: number;
-  readonly #max_wait_ms: number;
+  readonly #maxWaitMs: number;
   /** Bytes of all work but the large one. */
   #held = 0;
   #large: symbol | null = null;
 
   constructor(limit: number, max_wait_ms = MAX_WAIT_MS) {
     this.#limit = limit;
-    this.#max_wait_ms = max_wait_ms;
+    this.#maxWaitMs = max_wait_ms;
   }
 
   /** Holds the bytes that the work reserves until it ends or calls `release`. */
@@ -64,7 +64,7 @@ export class MemoryBudget {
 
   /** Polls, because an isolate does not continue a request from within another one. */
   async #wait(isAdmitted: () => boolean): Promise<void> {
-    const until = Date.now() + this.#max_wait_ms;
+    const until = Date.now() + this.#maxWaitMs;
     while (!isAdmitted()) {
       if (Date.now() >= until) throw busy();
       await scheduler.wait(POLL_MS);

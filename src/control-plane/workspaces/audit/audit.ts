@@ -1,7 +1,7 @@
 import type { Context as HonoContext } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../../../shared/context.ts";
-import { isWithin } from "../../../shared/http/rate-limit.ts";
+import { tryCount } from "../../../shared/http/rate-limit.ts";
 import { log } from "../../../shared/log.ts";
 import { recordChange } from "./audit-service.ts";
 import { isChanging, isWorthRecording, resourcesOf } from "./changes.ts";
@@ -20,7 +20,7 @@ export function audit(findOperation: FindOperation) {
     if (action === null || !isChanging(c.req.method, action)) return;
     const { audited = [] } = c.var.ctx;
     if (!isWorthRecording(status, audited)) return;
-    if (status === 403 && !isWithin(c.var.ctx, REFUSALS)) return;
+    if (status === 403 && !tryCount(c.var.ctx, REFUSALS)) return;
     const resources = resourcesOf(c.req.param(), c.req.queries(), await answerOf(c), audited);
     const change = { request_id: c.var.requestId, action, resources, status };
     // The change is made: an answer that denies it would be wrong, so the log of the Worker keeps it.
