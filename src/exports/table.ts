@@ -17,7 +17,7 @@ export const bulk_export_destinations = sqliteTable(
     destination_type: text().$type<"s3">().notNull(),
     display_name: text().notNull(),
     config: text({ mode: "json" }).$type<DestinationConfig>().notNull(),
-    /** Style that the last probe found to work. */
+    /** Style that worked when the destination or its credentials were last saved. */
     addressing_style: text().$type<"virtual" | "path">().notNull(),
     credentials_keys: text({ mode: "json" }).$type<string[]>().notNull(),
     key_id: text().notNull(),

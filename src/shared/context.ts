@@ -64,7 +64,7 @@ export function contextFor(env: Env, caller: Caller): Context {
   return { env, db: database(env), caller };
 }
 
-/** Returns the context of an internal job in one workspace. Has no organization, and no plan that allows paid features. */
+/** Returns the context of an internal job in one workspace, without an organization and without paid features. */
 export function jobContext(env: Env, workspace_id: string, job: string): Context {
   return contextFor(env, {
     organization_id: "",

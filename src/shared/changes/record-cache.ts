@@ -2,7 +2,7 @@ import { AppError } from "../errors.ts";
 import { type ChangeFeed, changeFeed } from "./change-feed.ts";
 
 type RecordCacheOptions<T> = {
-  /** Maximum time in which a change in another isolate stays unknown. */
+  /** Maximum age of the poll that confirms a record. A change in another isolate may stay unknown a second longer. */
   max_age_ms: number;
   /** Maximum time for which a record serves while D1 does not answer. */
   max_outage_ms: number;

@@ -18,7 +18,7 @@ export function containsTextSql(column: string, text: string): { sql: string; pa
   return { sql: `instr(${before}${column}${after}, ?) > 0`, parameter: toLower(text) };
 }
 
-/** Returns SQL around a column that lowers it. SQLite's lower() knows ASCII only: other letters are replaced one by one. */
+/** Returns SQL to lower a column. SQLite's lower() knows ASCII only: other letters are replaced one by one. */
 function lowering(text: string): { before: string; after: string } {
   const letters = new Set([...text].flatMap((letter) => [letter, ...formsOf(lowerOf(letter))]));
   const pairs = [...letters]

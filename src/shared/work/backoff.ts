@@ -1,7 +1,7 @@
 type Backoff = { base_ms: number; max_ms?: number };
 
 /**
- * Returns the milliseconds before the next attempt, with full jitter: any time up to a bound that doubles with each attempt.
+ * Returns the milliseconds before the next attempt, with full jitter: any time up to a bound, which doubles each time.
  * `attempt` is 1 for the first, `random` is 0 to 1.
  */
 export function backoff(

@@ -73,8 +73,8 @@ export class MemoryBudget {
 }
 
 /**
- * Budget for bodies and states in the memory of one isolate. One larger body is admitted beside it. Parsed, a body takes 3.3 times its
- * bytes of the 128 MB that the platform gives an isolate.
+ * Budget for bodies and states in the memory of one isolate. One larger body is admitted beside it. Parsed, a body takes
+ * 3.3 times its bytes of the 128 MB that the platform gives an isolate.
  */
 export const ISOLATE_BUDGET = new MemoryBudget(8 * 1024 * 1024);
 
