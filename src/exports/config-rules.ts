@@ -9,7 +9,7 @@ export function bucketProblem(bucket_name: string): string | null {
     return "must be the name of the bucket without s3:// and without a path: set prefix for the path";
   }
   if (BUCKET.test(bucket_name) && !bucket_name.includes("..")) return null;
-  return "must contain only letters, digits, hyphens, dots and _, and begin and end with a letter or digit";
+  return "must contain only letters, digits, hyphens, _ and single dots, and begin and end with a letter or digit";
 }
 
 export function endpointProblem(endpoint_url: string | null, bucket_name: string): string | null {

@@ -75,7 +75,7 @@ export function assertWindow({
   if (countDays({ start_us: start_time, end_us: end_time }) > MAX_DAYS) {
     throw wrong(
       "end_time",
-      `must be at most ${MAX_DAYS} days after start_time: create several exports`,
+      `must leave a range that touches at most ${MAX_DAYS} days in UTC: create several exports`,
     );
   }
 }
