@@ -12,7 +12,7 @@ export type UsableDestination = {
   warning: string | null;
 };
 
-/** Bounds the request that waits for the probe. They apply to each addressing style that is tried. */
+/** Limits for each addressing style that is tried. The request of the caller waits for the probe. */
 const LIMITS = { attempts: 3, total_ms: 12_000, attempt_ms: 8_000, max_delay_ms: 1000 };
 const TEXT = "Heddle wrote this object to check the destination. It can be deleted.\n";
 export const PROBE_BODY = new TextEncoder().encode(TEXT);

@@ -55,7 +55,7 @@ const RIGHTS = {
 type Name = keyof typeof RIGHTS;
 type Problems = Partial<Record<Name, S3Problem | null>>;
 
-/** Bounds the request that waits for the checks. */
+/** Limits for each check. The request of the caller waits for all of them. */
 const LIMITS = { attempts: 2, total_ms: 6000, attempt_ms: 5000, max_delay_ms: 500 };
 
 /** Checks each right that exports use, and deletes its test object if the rights allow it. */

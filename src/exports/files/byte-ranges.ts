@@ -3,7 +3,7 @@ export type ByteRange = readonly [start: number, end: number];
 export type RangeRead = { range: ByteRange; used: ByteRange[] };
 
 const MAX_READ_BYTES = 4 * 1024 * 1024;
-/** Gap that is read along: it takes less time than another call. */
+/** Largest gap between two ranges of one call: its bytes take less time than another call. */
 const MAX_GAP_BYTES = 256 * 1024;
 /** Workers allow an invocation six open connections. PARTS_IN_FLIGHT of them send parts. */
 const READS_IN_FLIGHT = 3;

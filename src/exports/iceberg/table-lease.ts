@@ -15,7 +15,7 @@ const MAX_POLLS = 30;
 
 export type TableOwner = { schedule_id: string; workspace_id: string };
 
-/** Runs a commit to a table, one at a time. Its signal aborts when the lease is lost, too. */
+/** Runs the commits to a table one at a time. The signal of `work` also aborts when the lease is lost. */
 export async function withTable<T>(
   env: Env,
   owner: TableOwner,
