@@ -210,6 +210,12 @@ describe("an export is cancelled", () => {
     expect(await leftovers(row)).toEqual(NOTHING);
   });
 
+  test("by two requests at once: both succeed", async () => {
+    const row = await order();
+    const answers = await Promise.all([cancel(ours, row.id), cancel(ours, row.id)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
   test("as it ends: either the end or the cancellation wins", async () => {
     const row = await written();
     const [, answer] = await Promise.all([advanceExport(env, row.id), cancel(ours, row.id)]);

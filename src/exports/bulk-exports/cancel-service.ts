@@ -6,7 +6,7 @@ import { assertMayExport } from "../access.ts";
 import { sendExports } from "../messages.ts";
 import type { BulkExport } from "../schema.ts";
 import { isCancellable, isFinal } from "../states.ts";
-import { bulk_export_files, bulk_exports } from "../table.ts";
+import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 import { findExport, toOne } from "./service.ts";
 
 /** Cancels at once. Running files stop at their next heartbeat, and the clean-up aborts their uploads. */
@@ -44,13 +44,18 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
       ),
   ]);
   const [cancelled] = changed;
-  if (!cancelled) {
-    const { status } = await findExport(ctx, id);
-    const reason = isFinal(status) ? "it has ended" : "its table has the window";
-    throw new AppError("conflict", `The export is ${status}: ${reason} and cannot be cancelled.`);
-  }
+  if (!cancelled) return toOne(ctx, await findCancelled(ctx, id));
   await sendExports(ctx.env, [id]);
   return toOne(ctx, cancelled);
+}
+
+/** Returns an export that a concurrent request has cancelled. @throws AppError `conflict` for others */
+async function findCancelled(ctx: Context, id: string): Promise<ExportRow> {
+  const row = await findExport(ctx, id);
+  const { status } = row;
+  if (status === "CANCELLED") return row;
+  const reason = isFinal(status) ? "it has ended" : "its table has the window";
+  throw new AppError("conflict", `The export is ${status}: ${reason} and cannot be cancelled.`);
 }
 
 function exportHasStatus(id: string, status: BulkExport["status"]) {
