@@ -44,7 +44,7 @@ const Config = z.object({
     .transform((prefix) => prefix ?? "")
     .default("")
     .openapi({ type: "string" })
-    .openapi({ description: "Prefix of the object keys", example: "traces" }),
+    .openapi({ description: "Prefix of the object keys, at most 600 bytes", example: "traces" }),
   bucket_name: z
     .string()
     .min(3)
@@ -161,12 +161,10 @@ export const DestinationProbe = namedObject("BulkExportDestinationProbe", {
     .nullable()
     .describe("Position of the bucket in URLs that works"),
   rights: z.array(Right).describe("Result for each right"),
-  leftovers: z
-    .array(z.string())
-    .openapi({
-      description: "Keys of objects and open uploads that could not be deleted",
-      example: [],
-    }),
+  leftovers: z.array(z.string()).openapi({
+    description: "Keys of objects and open uploads that could not be deleted",
+    example: [],
+  }),
   policy: z
     .object({
       Version: textField("Version of the policy language", "2012-10-17"),

@@ -182,7 +182,7 @@ exportRoutes.openapi(getRun, async (c) => {
   return c.json(await getExportRun(c.var.ctx, bulk_export_id, run_id), 200);
 });
 
-/** An export begins at once, so rows of the future are not in it. */
+/** Returns a warning for an end in the future: the export begins now, so it lacks the runs that arrive later. */
 function warnOfFuture({ end_time, created_at }: BulkExport): string | null {
   if (end_time === null || Date.parse(end_time) <= Date.parse(created_at)) return null;
   return `end_time is in the future: the export has only the runs received until now. Create it after ${end_time}, or a schedule with interval_hours.`;
