@@ -7,13 +7,13 @@ import { sendExports } from "../messages.ts";
 import type { BulkExport } from "../schema.ts";
 import { isCancellable, isFinal } from "../states.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
-import { findExport, toOne } from "./service.ts";
+import { findExport, toSingleBulkExport } from "./service.ts";
 
 /** Cancels at once. Running files stop at their next heartbeat, and the clean-up aborts their uploads. */
 export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkExport> {
   assertMayExport(ctx, "end");
   const row = await findExport(ctx, id);
-  if (row.status === "CANCELLED") return toOne(ctx, row);
+  if (row.status === "CANCELLED") return toSingleBulkExport(ctx, row);
   const now = new Date().toISOString();
   const ended = { status: "CANCELLED", updated_at: now, finished_at: now } as const;
   // A schedule has nothing to clean up: only its windows upload files.
@@ -44,9 +44,9 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
       ),
   ]);
   const [cancelled] = changed;
-  if (!cancelled) return toOne(ctx, await findCancelled(ctx, id));
+  if (!cancelled) return toSingleBulkExport(ctx, await findCancelled(ctx, id));
   await sendExports(ctx.env, [id]);
-  return toOne(ctx, cancelled);
+  return toSingleBulkExport(ctx, cancelled);
 }
 
 /** Returns an export that a concurrent request has cancelled. @throws AppError `conflict` for others */

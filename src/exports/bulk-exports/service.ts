@@ -31,19 +31,19 @@ export async function createBulkExport(
   const request = idempotency_key === null ? null : { idempotency_key, request_sha256 };
   if (request) {
     const known = await findByKey(ctx, request);
-    if (known) return toOne(ctx, known);
+    if (known) return toSingleBulkExport(ctx, known);
   }
   const bulkExport = await readNewExport(ctx, input);
   await assertExportQuota(ctx);
   await assertRoom(ctx, bulkExport);
   const row = await insertExport(ctx, bulkExport, request);
   if (row.status === "CREATED") await sendExports(ctx.env, [row.id]);
-  return toOne(ctx, row);
+  return toSingleBulkExport(ctx, row);
 }
 
 export async function getBulkExport(ctx: Context, id: string): Promise<BulkExport> {
   assertMayExport(ctx, "read");
-  return toOne(ctx, await findExport(ctx, id));
+  return toSingleBulkExport(ctx, await findExport(ctx, id));
 }
 
 export async function listBulkExports(
@@ -100,7 +100,7 @@ export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExp
   await assertExportQuota(ctx);
   const again = await resetForRetry(ctx, row);
   await sendExports(ctx.env, [id]);
-  return toOne(ctx, again ?? (await findExport(ctx, id)));
+  return toSingleBulkExport(ctx, again ?? (await findExport(ctx, id)));
 }
 
 /** Returns the limits of the installation, which are the same for all workspaces. */
@@ -184,7 +184,7 @@ async function findByKey(ctx: Context, request: KeyedRequest): Promise<ExportRow
   throw new AppError("conflict", text);
 }
 
-export async function toOne(ctx: Context, row: ExportRow): Promise<BulkExport> {
+export async function toSingleBulkExport(ctx: Context, row: ExportRow): Promise<BulkExport> {
   const [one] = await toBulkExports(ctx, [row]);
   if (one === undefined) throw notFound("Bulk export", row.id);
   return one;

@@ -7,7 +7,7 @@ import { decrypt, encrypt, parseKeys, type SealedText } from "./crypto.ts";
 const BATCH = 500;
 
 /** Returns the ids of the former keys of ENCRYPTION_KEYS. Values encrypted with one of them wait for `resealRows`. */
-export function oldKeys(env: Env): string[] {
+export function oldKeyIds(env: Env): string[] {
   return parseKeys(env)
     .slice(1)
     .map(({ key_id }) => key_id);
@@ -19,7 +19,7 @@ export async function resealRows<Row>(
   table: SQLiteTable,
   ownerOf: (row: Row) => string,
 ): Promise<void> {
-  const old = oldKeys(env);
+  const old = oldKeyIds(env);
   if (old.length === 0) return;
   const db = database(env);
   const rows = await db.all<Row & SealedText & { row: number }>(

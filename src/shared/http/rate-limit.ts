@@ -40,7 +40,7 @@ export function tryCount(
 }
 
 function identityOf({ workspace_id, actor }: Caller): string {
-  return `${workspace_id}/${whoOf(actor)}`;
+  return `${workspace_id}/${principalIdOf(actor)}`;
 }
 
 /** Limits requests whose caller is not known. @throws AppError `rate_limited` */
@@ -102,7 +102,7 @@ function windowOf(identity: string, { name, in_s }: RateLimit, now: number): Win
   return window;
 }
 
-export function whoOf(actor: Actor): string {
+export function principalIdOf(actor: Actor): string {
   switch (actor.type) {
     case "api_key":
       return actor.key_id;

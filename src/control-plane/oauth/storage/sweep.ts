@@ -1,6 +1,6 @@
 import { and, eq, isNull, lte, or, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
-import { oldKeys, resealRows } from "../../../shared/crypto/rotation.ts";
+import { oldKeyIds, resealRows } from "../../../shared/crypto/rotation.ts";
 import { log } from "../../../shared/log.ts";
 import { among, isInTurn } from "../../../shared/storage/sql.ts";
 import { mapConcurrent } from "../../../shared/work/chunks.ts";
@@ -95,7 +95,7 @@ async function whyKept(env: Env, token_id: string, provider: ProviderRow): Promi
 /** Encrypts tokens again after a rotation of keys. Verifiers are left out: they live ten minutes. */
 export async function resealGrants(env: Env): Promise<void> {
   await resealRows<ProviderRow>(env, oauth_providers, ({ id }) => sealOwner(id));
-  const old = oldKeys(env);
+  const old = oldKeyIds(env);
   if (old.length === 0) return;
   const db = database(env);
   const tokens = await db

@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
-import { whoOf } from "../../../shared/http/rate-limit.ts";
+import { principalIdOf } from "../../../shared/http/rate-limit.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { inWorkspace } from "../../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../../shared/times.ts";
@@ -17,7 +17,7 @@ export async function recordChange({ db, caller }: Context, change: AuditedChang
     created_at: new Date().toISOString(),
     // Users of agents do nothing that is audited.
     actor_type: actor.type === "agent_user" ? ("user" as const) : actor.type,
-    actor_id: whoOf(actor),
+    actor_id: principalIdOf(actor),
     user_id: "user_id" in actor ? actor.user_id : null,
     ...change,
   });

@@ -1,7 +1,7 @@
 import { and, eq, isNull } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
-import { whoOf } from "../../../shared/http/rate-limit.ts";
+import { principalIdOf } from "../../../shared/http/rate-limit.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { insertBelow } from "../../../shared/storage/sql.ts";
 import { toMicros } from "../../../shared/times.ts";
@@ -81,7 +81,7 @@ async function insertKey(ctx: Context, scope: KeyScope, key: NewKey): Promise<Ap
     sha256,
     prefix,
     organization_id: caller.organization_id,
-    created_by: whoOf(caller.actor),
+    created_by: principalIdOf(caller.actor),
     created_at: new Date().toISOString(),
     expires_at,
   };
