@@ -33,8 +33,8 @@ export async function planLate(
     to_us: former.end_us ?? former.start_us,
     min_seqs: former.watermarks ?? {},
     max_seqs,
-    // In partitions that the window's own scan did not read, its range has new runs as well. Later scans omit them, because
-    // they begin at the watermark of this one.
+    // A partition that the window's own scan did not read may have runs of the window's range. They are planned here,
+    // because later scans begin at this plan's watermark.
     unlimited_to_us: row.end_us ?? row.start_us,
   });
   const left = await leftByCancelled(ctx, row);
