@@ -46,9 +46,18 @@ const fields = {
     .int()
     .min(1)
     .max(MAX_WINDOW_MINUTES)
-    .openapi({ description: "Runs count that started in the last minutes", example: 5 }),
-  operator: z.enum(["gte", "lte"]).describe("How the metric compares with the threshold"),
-  threshold: z.number().openapi({ description: "Value of the condition", example: 0.1 }),
+    .openapi({
+      description: "Length of the window: runs that started in the last minutes count",
+      example: 5,
+    }),
+  operator: z
+    .enum(["gte", "lte"])
+    .describe(
+      "Whether the condition holds from the threshold upwards (`gte`) or downwards (`lte`)",
+    ),
+  threshold: z
+    .number()
+    .openapi({ description: "Value that the metric is compared with", example: 0.1 }),
   webhook: HttpUrl.describe("URL that receives the start and the end of each episode"),
   enabled: z.boolean().describe("Whether the alert is evaluated"),
 };
@@ -72,7 +81,7 @@ export const Alert = namedObject("Alert", {
   status: z.enum(["ok", "firing"]).describe("Whether the condition held at the last evaluation"),
   value: z
     .union([z.number(), z.null()])
-    .describe("Value of the metric at the last evaluation, `null` when no run has one"),
+    .describe("Value of the metric at the last evaluation, `null` when it had none"),
   episode: z.int().openapi({ description: "Number of times the alert began to fire", example: 3 }),
   started_at: z
     .union([Timestamp, z.null()])

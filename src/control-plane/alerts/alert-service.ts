@@ -56,7 +56,7 @@ export async function getAlert(ctx: Context, alert_id: string): Promise<Alert> {
   return Alert.parse(row);
 }
 
-/** An episode of an alert that is disabled ends with the next evaluation. */
+/** Disabling a firing alert leaves its status: the next evaluation ends the episode. */
 export async function updateAlert(
   ctx: Context,
   alert_id: string,
@@ -76,7 +76,7 @@ export async function updateAlert(
   return Alert.parse(row);
 }
 
-/** Deliveries go first: without the alert no request could find them. */
+/** Deletes the deliveries first: without the alert no request could find them. */
 export async function deleteAlert(ctx: Context, alert_id: string): Promise<void> {
   assertMay(ctx, "write");
   const { id } = await getAlert(ctx, alert_id);

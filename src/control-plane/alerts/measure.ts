@@ -25,7 +25,7 @@ export async function measureAlert(
   return metric === "feedback_score" ? (feedback.get(feedback_key ?? "") ?? null) : figures[metric];
 }
 
-/** A quota of 0 is used up. */
+/** Returns the largest used share of the workspace's quotas. A quota of 0 counts as used up. */
 async function measureQuotas(ctx: Context): Promise<number | null> {
   const quotas = await readQuotas(ctx, METERS, readMeters);
   if (quotas.length === 0) return null;

@@ -17,7 +17,7 @@ import { alerts, MAY_BE_DUE } from "./table.ts";
 type AlertRow = typeof alerts.$inferSelect;
 type Measured = { value: number | null; problem: string | null };
 
-/** A tick may begin some seconds early. */
+/** An alert is due this long before its interval ends, because a tick may begin some seconds early. */
 const TICK_TOLERANCE_S = 30;
 
 /** Evaluates due alerts, each in one tick, and publishes the changes of their status. */
@@ -31,7 +31,10 @@ export async function evaluateAlerts(env: Env, now: Date): Promise<void> {
   });
 }
 
-/** An evaluation that fails, and a webhook that an ended tick left behind, wait for the next minute. */
+/**
+ * Claims due alerts by moving `due_at` to the next minute. So a failed evaluation is repeated then, and so is a webhook
+ * that was not published.
+ */
 function claimDue(env: Env, now: Date): Promise<AlertRow[]> {
   const at = now.toISOString();
   return database(env)
@@ -58,7 +61,10 @@ async function evaluate(env: Env, row: AlertRow, now: Date): Promise<void> {
   if (settled?.outbox_id) await publish(env, settled);
 }
 
-/** A project that was deleted, or a filter that is no longer valid, has no value. Failures of stores pass. */
+/**
+ * Returns no value, and the reason, for a deleted project and for a filter that is no longer valid.
+ * @throws the failure of a store: the next tick repeats the evaluation
+ */
 async function tryToMeasure(env: Env, row: AlertRow, now: Date): Promise<Measured> {
   if (!row.enabled) return { value: null, problem: null };
   try {
@@ -84,7 +90,7 @@ async function settle(
 ): Promise<AlertRow | null> {
   const status = holds(row, value) ? ("firing" as const) : ("ok" as const);
   const change =
-    status === row.status ? toPause(row, now) : toChange({ ...row, value }, status, now);
+    status === row.status ? toNextDue(row, now) : toChange({ ...row, value }, status, now);
   const [settled] = await database(env)
     .update(alerts)
     .set({ value, problem, evaluated_at: now.toISOString(), ...change })
@@ -102,7 +108,8 @@ async function settle(
   return settled ?? null;
 }
 
-function toPause({ window_minutes }: AlertRow, now: Date) {
+/** Keeps the next minute, which the claim has set, for short windows. */
+function toNextDue({ window_minutes }: AlertRow, now: Date) {
   return window_minutes > SHORT_WINDOW_MINUTES ? { due_at: after(LONG_INTERVAL_MINUTES, now) } : {};
 }
 

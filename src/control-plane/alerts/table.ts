@@ -5,7 +5,7 @@ import type { Alert } from "./alert-schema.ts";
 /** Condition of the index and of its query: disabled alerts are not read. */
 export const MAY_BE_DUE = "enabled = 1 OR status = 'firing' OR outbox_id IS NOT NULL";
 
-/** Alerts with their state. The outbox has the webhook of the last change until it is a delivery. */
+/** Alerts with their state. The outbox has the webhook of the last change of status until it is enqueued. */
 export const alerts = sqliteTable(
   "alerts",
   {
@@ -28,7 +28,7 @@ export const alerts = sqliteTable(
     started_at: text(),
     evaluated_at: text(),
     problem: text(),
-    /** Next evaluation. The tick that claims the alert sets it. */
+    /** Earliest time of the next evaluation. A tick that claims the alert moves it, so that no other tick claims it. */
     due_at: text().notNull(),
     outbox_id: text(),
     outbox_payload: text(),

@@ -14,7 +14,7 @@ const health = operation("get", "/v1/health", "getHealth", {
   security: [],
   responses: {
     200: json(Health, "Each check is `ok`"),
-    503: json(Health, "A check is not `ok`: `remedy` states how to repair it"),
+    503: json(Health, "A check is not `ok`. `remedy` of a `stuck` check states how to repair it"),
   },
 });
 healthRoutes.openapi(health, async (c) => {

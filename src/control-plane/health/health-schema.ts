@@ -29,7 +29,7 @@ const HealthCheck = namedObject("HealthCheck", {
   }),
   unit: z.enum(["ms", "s", "bytes"]).describe("Unit of `value` and `threshold`"),
   remedy: z.union([z.string(), z.null()]).openapi({
-    description: "How to repair it. `null` for a check that is `ok`",
+    description: "How to repair it. `null` for a check that is not `stuck`",
     example: "Check the cron triggers of the Worker, and `job_failed` in its log.",
   }),
 });

@@ -56,21 +56,21 @@ const RULES: Record<HealthCheck["name"], Rule> = {
   },
 };
 
-/** Object in R2 whose time is that of the last tick of the cron. It survives a database that fails. */
+/** Object in R2 whose upload time is the end of the last tick. In D1 it could not be read while D1 is down. */
 const TICK_KEY = "health/tick";
 const CACHE_MS = 5000;
-/** A store that takes longer counts as failed, so that a prober gets an answer. */
+/** A store that takes longer counts as failed, so that monitoring gets an answer. */
 const TIMEOUT_MS = 5000;
 
-/** Until a slow measurement ends, other callers get the last one. */
+/** While one caller measures again, others get the last measurement. */
 const cache = new TtlCache<Health>(CACHE_MS, 1, TIMEOUT_MS);
 
-/** Measures at most once in five seconds in each isolate, because anyone may call it. */
+/** Caches the measurement for five seconds in each isolate, because anyone may call it. */
 export function getHealth(env: Env): Promise<Health> {
   return cache.get("", () => checkHealth(env, new Date()));
 }
 
-/** Called when all jobs of a tick have ended. */
+/** Records the end of a tick, after its last job. */
 export async function recordTick(env: Env): Promise<void> {
   await env.ARTIFACTS.put(TICK_KEY, "");
 }

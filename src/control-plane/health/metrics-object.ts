@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { addToSeries, parseSeriesKey, type Series } from "../../shared/metrics/series.ts";
 import { inRegion } from "../../shared/storage/objects.ts";
 
-/** `sequence` numbers the batches of an isolate from 1 on. */
+/** `sequence` numbers the batches of an isolate, over all owners, from 1 on. `recorded` has the values by series. */
 export type MetricsBatch = {
   isolate_id: string;
   sequence: number;
@@ -13,7 +13,7 @@ type Added = { sequence: number; at_ms: number };
 
 const METRIC = "metric/";
 const ISOLATE = "isolate/";
-/** An isolate repeats a batch within seconds. */
+/** An isolate repeats an unacknowledged batch within seconds, so an older number is not needed any more. */
 const ISOLATE_KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -23,7 +23,7 @@ const ISOLATE_KEPT_MS = 24 * 60 * 60 * 1000;
 export class MetricsObject extends DurableObject<Env> {
   #totals: Map<string, Series> | null = null;
 
-  /** Adds a batch once. */
+  /** Adds a batch to the totals, unless the isolate has sent it before. */
   async add({ isolate_id, sequence, recorded }: MetricsBatch): Promise<void> {
     const { kv } = this.ctx.storage;
     const added = kv.get<Added>(ISOLATE + isolate_id);
@@ -60,6 +60,7 @@ export class MetricsObject extends DurableObject<Env> {
     return this.#totals;
   }
 
+  /** Deletes the numbers of isolates that have ended. */
   #forgetIsolates() {
     const { kv } = this.ctx.storage;
     const before = Date.now() - ISOLATE_KEPT_MS;
@@ -68,7 +69,7 @@ export class MetricsObject extends DurableObject<Env> {
   }
 }
 
-// The types of RPC turn tuples into unions.
+// The types of RPC stubs turn tuples into unions; the class has the real ones.
 type MetricsCalls = Pick<MetricsObject, "add" | "list">;
 
 /** @param owner the region, or a workspace for its usage */

@@ -6,22 +6,29 @@ import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { type MetricsBatch, metricsOf } from "./metrics-object.ts";
 
 const INTERVAL_MS = 10_000;
-/** A request that the platform ends takes its scheduled push with it. */
+/**
+ * A push that takes longer counts as lost, because the platform may end an invocation together with its scheduled push.
+ * Another invocation pushes then.
+ */
 const GRACE_MS = 15_000;
-/** An invocation writes at most 250 points to Analytics Engine. */
+/** The platform allows 250 points for Analytics Engine in an invocation. */
 const MAX_SERIES = 250;
 const OWNERS_AT_ONCE = 6;
 /** Doubles of one point. */
 const MAX_DOUBLES = 20;
 
+/** Time until which no other push is scheduled; 0 when none is. */
 let expected_until = 0;
 let pushed_at = 0;
 let isolate_id = "";
 let sequence = 0;
-/** Batches that their objects have not acknowledged. Each is sent again under its number, which the object adds once. */
+/** Unacknowledged batches by owner. Each is sent again with its number, so its object adds it once. */
 const unsent = new Map<string, MetricsBatch>();
 
-/** Ends of pushes in progress. An owner has one at a time: its object takes batches in order only. */
+/**
+ * Times by owner until which a push in progress blocks others: its object ignores a batch that arrives after one with a
+ * higher number.
+ */
 const busyUntil = new Map<string, number>();
 
 /** Pushes what the isolate records, at most once in ten seconds. */
@@ -30,8 +37,8 @@ export function startMetrics(): void {
 }
 
 /**
- * Waits in the invocation that recorded something, so an object stays in memory up to ten seconds longer: one object
- * of an isolate at a time. A push for each invocation would cost a request each.
+ * Waits in the invocation that recorded something, so that ten seconds of an isolate cost one request. A Durable Object
+ * that waits stays in memory up to ten seconds longer, but only one object of an isolate waits at a time.
  */
 function schedulePush(): void {
   const now = Date.now();
@@ -46,7 +53,7 @@ function schedulePush(): void {
   );
 }
 
-/** Adds what the isolate recorded to the totals of its owners. A failure is left to the next push. */
+/** Adds what the isolate recorded to the totals of its owners. The next push repeats a batch that failed. */
 export async function pushMetrics(): Promise<void> {
   pushed_at = Date.now();
   const owners = new Set([...unsent.keys(), ...recordedOwners()]);
@@ -80,7 +87,7 @@ async function send(owner: string, batch: MetricsBatch): Promise<void> {
 }
 
 function writePoints({ recorded }: MetricsBatch): void {
-  // Bound where the account has Analytics Engine.
+  // The binding is optional: not every account has Analytics Engine.
   const { ANALYTICS } = env as Env & { ANALYTICS?: AnalyticsEngineDataset };
   if (!ANALYTICS) return;
   for (const [key, values] of recorded) {

@@ -9,10 +9,15 @@ export type OldestWork = {
 };
 
 /**
- * A sweep renews `sent_at` each minute, so that no age derives from it, with one exception: schedules whose
- * windows wait for a quota are due for long, and are checked by each sweep. Builds wait for leased builds of their
- * workspace, and age from their last step: a claim ends such a wait. Webhooks wait for attempts of their workspace.
- * Exports wait for others of their workspace, and files for others of their export, until they have been claimed once.
+ * Ages do not count from `sent_at`, which a sweep renews each minute. Windows of schedules are the exception: a schedule
+ * that waits for a quota stays due for long, so its age counts from the last check by a sweep.
+ *
+ * Work that waits its turn does not count:
+ * - builds, while another build of the workspace has a lease. Others age from their last step, and a claim is one;
+ * - exports, while another export of the workspace runs;
+ * - files that were never claimed: they wait for other files of their export;
+ * - webhooks, while an attempt of the workspace has a lease.
+ *
  * Each subquery reads an index of unfinished work. `?1` is the current time.
  */
 export const OLDEST_WORK = `

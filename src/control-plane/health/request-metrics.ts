@@ -8,7 +8,7 @@ const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 /** Statuses of requests that were refused because of load. */
 const REFUSED = [429, 503];
 
-/** Observes the time until the response begins: a stream ends later. */
+/** Observes the time until the response begins, which for a stream is before its end. */
 export function measureRequests(ingests: (method: string, path: string) => boolean) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const started_at = Date.now();
@@ -27,7 +27,7 @@ export function measureRequests(ingests: (method: string, path: string) => boole
   });
 }
 
-/** Returns the pattern of the route. The method of middleware is ALL. */
+/** Returns the pattern of the route that answered. Matched middleware has the method ALL. */
 function routeOf(c: Context<AppEnv>): string {
   const route = matchedRoutes(c).findLast(({ method }) => method === c.req.method);
   return route?.path ?? "none";

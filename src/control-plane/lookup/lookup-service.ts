@@ -11,12 +11,13 @@ import { deploymentIds, deploymentWith } from "../deployments/api/list-service.t
 import type { Lookup, LookupMatch } from "./lookup-schema.ts";
 
 const LOOKUPS = { name: "lookup", calls: 60, in_s: 60 };
-/** Limits the directories of threads that a request reads. */
+/** Each deployment has its own directory of threads, which is a Durable Object. */
 const MAX_DEPLOYMENTS = 500;
 const AT_ONCE = 20;
+/** Threads are read without their metadata. */
 const NO_METADATA = { characters: 0, containers: 0 };
 
-/** Names what has an id in the workspace: the caller has only the id, as from a log. */
+/** Finds the resources of the workspace with an id, for callers that have only the id, for example from a log. */
 export async function lookUp(ctx: Context, id: string): Promise<Lookup> {
   assertMay(ctx, "read");
   assertRate(ctx, LOOKUPS);
@@ -36,7 +37,7 @@ async function findDeployed(ctx: Context, id: string): Promise<LookupMatch | nul
   return { kind, id, deployment_id, trace_id: null };
 }
 
-/** Threads of agents that authenticate their own users are not found: a member of the workspace may not see them. */
+/** Omits threads of agents that authenticate their own users: members of the workspace may not see them. */
 async function findThread(ctx: Context, id: string): Promise<LookupMatch[]> {
   const deployments = await deploymentIds(ctx, MAX_DEPLOYMENTS);
   const found = await mapConcurrent(deployments, AT_ONCE, async (deployment_id) => {

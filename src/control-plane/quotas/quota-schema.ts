@@ -11,7 +11,7 @@ export const METERS = [
   "stored_bytes",
 ] as const;
 export type Meter = (typeof METERS)[number];
-/** A meter of work, which a day has more or less of. What is stored has no period. */
+/** Meter that counts work by day. Stored bytes are a current value, without a day. */
 export type WorkMeter = Exclude<Meter, "stored_bytes">;
 export const PERIODS = ["day", "month", "total"] as const;
 export type QuotaPeriod = (typeof PERIODS)[number];

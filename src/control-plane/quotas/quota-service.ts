@@ -15,31 +15,32 @@ export const RUN_METERS = ["runs_created", "run_seconds", "stored_bytes"] as con
 export const INGESTION_METERS = ["ingested_spans", "ingested_bytes", "stored_bytes"] as const;
 export const EXPORT_METERS = ["export_rows", "export_bytes"] as const;
 
-/** Age of the usage that an isolate compares with a quota. */
+/** Maximum age of the usage that an isolate compares with a quota. */
 const USED_MS = 10_000;
-/** Until a workspace without quotas is read again. */
+/** Time until the quotas of a workspace without any are read again. */
 const NONE_MS = 60_000;
-/** Work is not held up longer by stores that do not answer. */
+/** Maximum delay of work while a store does not answer. */
 const TIMEOUT_MS = 2000;
 
-/** Both included. */
+/** First and last UTC day, both included. */
 type DayRange = { from: string; to: string };
 type Period = DayRange & { resets_at: string };
 type Days = Map<string, Partial<Record<WorkMeter, number>>>;
-/** A workspace: an upload has no caller. */
+/** Context of which only the workspace is used: a push of a git host has no caller. */
 export type QuotaScope = Pick<Context, "env" | "db"> & { caller: Pick<Caller, "workspace_id"> };
-/** Reads the values of some meters by UTC day. */
+/** Reads meters of work by UTC day. May return more meters and days than needed. */
 export type ReadUsage = (scope: QuotaScope, range: DayRange) => Promise<Days>;
 
 const NO_DAYS: Days = new Map();
+/** Quotas by workspace and first meter. The lists of meters that are checked begin differently. */
 const checked = new TtlCache<Quota[]>((found) => (found.length === 0 ? NONE_MS : USED_MS), 10_000);
 
 /**
  * Refuses work of a workspace that has used up a quota. The check fails open: without D1 or the totals work is
  * accepted.
  *
- * @throws `quota_exceeded`, a 402: published clients wait for the `Retry-After` of a 429 and send the request again,
- * which takes up to a month
+ * @throws `quota_exceeded`, a 402 and not a 429: published clients repeat a 429 after its `Retry-After`, and a quota may
+ * reset only after a month
  */
 export async function assertQuota(
   ctx: QuotaScope,
@@ -142,7 +143,7 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** Returns the days of the current period until today, and its end. */
+/** Returns the days from the start of the current period until today, and the end of the period. */
 function periodOf(period: Exclude<QuotaPeriod, "total">, now: Date): Period {
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   const isDay = period === "day";

@@ -1,7 +1,7 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Meter, QuotaPeriod, QuotaSetter } from "./quota-schema.ts";
 
-/** Limits of the work of a workspace. Those of the operator and those of admins are rows of their own. */
+/** Limits of the work and the stored bytes of a workspace. The operator and the admins set separate rows. */
 export const quotas = sqliteTable(
   "quotas",
   {

@@ -4,7 +4,7 @@ import { parseSeriesKey } from "../../shared/metrics/series.ts";
 import { toUsageFields, type UsageCounts } from "../../shared/metrics/usage.ts";
 import { metricsOf } from "../health/metrics-object.ts";
 
-/** Returns the counted work of each UTC day with some. */
+/** Returns the counted work of a workspace by UTC day. Days without work are absent. */
 export async function listCountedUsage({
   env,
   caller,

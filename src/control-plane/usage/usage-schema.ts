@@ -34,7 +34,10 @@ export type UsageDay = z.infer<typeof UsageDay>;
 export const StoredUsage = namedObject("StoredUsage", {
   uploads: total("Uploaded tarballs", 12_000_000),
   artifacts: total("Artifacts of revisions, each once", 30_000_000),
-  traces: total("Trace runs, feedback and indexes", 36_000_000),
+  traces: total(
+    "Trace runs, feedback and indexes, and the files that exports keep of past days",
+    36_000_000,
+  ),
   payloads: total("Inputs, outputs and metadata of trace runs over 250 KB", 8_000_000),
   attachments: total("Attachments of trace runs", 4_000_000),
   logs: total("Logs of builds and of agents", 2_000_000),

@@ -39,14 +39,13 @@ export async function getUsage(ctx: Context, query: UsageQuery): Promise<UsageDa
   }));
 }
 
-/** Returns the bytes that the workspace stores. */
 export async function getStored(ctx: Context): Promise<StoredUsage> {
   assertMay(ctx, "admin");
   const stored = await listStoredBytes(ctx.db, ctx.caller.workspace_id);
   return { ...stored, total: totalOf(stored) };
 }
 
-/** Returns the quotas with the usage of their current period. For each role: they refuse the work of each. */
+/** Returns the quotas with the usage of their current period. Each role may read them: they limit the work of all. */
 export async function listQuotas(ctx: Context): Promise<Quota[]> {
   assertMay(ctx, "read");
   return readQuotas(ctx, METERS, readMeters);
@@ -57,7 +56,7 @@ export async function setQuotas(ctx: Context, change: QuotasChange): Promise<Quo
   return listQuotas(ctx);
 }
 
-/** Reads all meters of quotas. */
+/** Reads all meters of work. */
 export const readMeters: ReadUsage = async (ctx, range) => {
   const [counts, exports] = await Promise.all([listCountedUsage(ctx), listExportUsage(ctx, range)]);
   const dates = new Set([...counts.keys(), ...exports.keys()]);
