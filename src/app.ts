@@ -18,7 +18,7 @@ import { configurationProblem } from "./control-plane/workspaces/configuration.t
 import { invitationRoutes } from "./control-plane/workspaces/invitations/invitation-routes.ts";
 import { endWithPrincipal } from "./control-plane/workspaces/revocation.ts";
 import { sessionRoutes } from "./control-plane/workspaces/session/session-routes.ts";
-import { assertNoSession, readSession } from "./control-plane/workspaces/session-token.ts";
+import { acceptSessionCookie, assertNoSession } from "./control-plane/workspaces/session-token.ts";
 import { notFoundHandler, onError } from "./error-responses.ts";
 import { addAgentDocs } from "./openapi/agent-docs.ts";
 import { addDocs } from "./openapi/docs.ts";
@@ -132,7 +132,7 @@ const limitAnonymous = createMiddleware<AppEnv>(async (c, next) => {
 const readOwnSession = createMiddleware<AppEnv>((c, next) => {
   // Calls of the Worker itself have the credential of the request that they are part of.
   if (internalCallerOf(c.env) === null) assertNoSession(c.req.raw.headers);
-  return isAgentHost(c.req.raw, c.env) ? next() : readSession(c, next);
+  return isAgentHost(c.req.raw, c.env) ? next() : acceptSessionCookie(c, next);
 });
 
 const readCredential = createMiddleware<AppEnv>(async (c, next) => {

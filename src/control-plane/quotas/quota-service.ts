@@ -26,7 +26,7 @@ const TIMEOUT_MS = 2000;
 type DayRange = { from: string; to: string };
 type Period = DayRange & { resets_at: string };
 type Days = Map<string, Partial<Record<WorkMeter, number>>>;
-/** Context of which only the workspace is used: a push of a git host has no caller. */
+/** Context of which only the workspace is used: uploads and pushes of git hosts have no caller. */
 export type QuotaScope = Pick<Context, "env" | "db"> & { caller: Pick<Caller, "workspace_id"> };
 /** Reads meters of work by UTC day. May return more meters and days than needed. */
 export type ReadUsage = (scope: QuotaScope, range: DayRange) => Promise<Days>;

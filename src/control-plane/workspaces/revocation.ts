@@ -8,7 +8,7 @@ import { assertCredentialValid, credentialOf } from "./auth.ts";
 import { CALLER_AGE_MS } from "./caller-cache.ts";
 import { assertCachedPrincipal, isRevocable } from "./service.ts";
 
-/** With the age of cached callers below 10 seconds. */
+/** Together with `CALLER_AGE_MS` less than the documented 10 seconds. */
 const CHECK_MS = 4000;
 
 /**
@@ -24,7 +24,7 @@ export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
   const { res } = c;
   const watched = res.webSocket ? endSocket(res, res.webSocket, watch) : endStream(res, watch);
   if (watched === res) return;
-  // Otherwise Hono makes a new response of the two, without the socket.
+  // Without this, Hono merges the old and the new response into another one, which has no socket.
   c.res = undefined;
   c.res = watched;
 });

@@ -5,7 +5,7 @@ import { Uuid } from "../../shared/schema.ts";
 
 export type OrganizationRole = "admin" | "user";
 
-/** Fixed ids, names as LangSmith publishes them. */
+/** Roles with fixed ids, and with the names of LangSmith's roles. */
 const WORKSPACE_ROLES = [
   { role: "admin", id: "6f1c9d20-0001-4000-8000-000000000001", name: "WORKSPACE_ADMIN" },
   { role: "editor", id: "6f1c9d20-0001-4000-8000-000000000002", name: "WORKSPACE_USER" },
@@ -18,7 +18,7 @@ const ORGANIZATION_ROLES = [
 
 const DESCRIPTIONS = {
   WORKSPACE_ADMIN: "Reads, changes, deletes; manages keys and members of the workspace",
-  WORKSPACE_USER: "Reads and changes; deletes nothing",
+  WORKSPACE_USER: "Reads and changes; deletes no deployments, projects or traces; no exports",
   WORKSPACE_READER: "Reads",
   ORGANIZATION_ADMIN: "Admin of every workspace; manages organization-wide keys and members",
   ORGANIZATION_USER: "Has a role in the workspaces it is a member of",

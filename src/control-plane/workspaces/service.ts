@@ -26,8 +26,9 @@ export async function findWorkspace(
 }
 
 /**
- * Reads the principal of an earlier request from D1. Users of an agent and jobs of Heddle pass. @throws when its
- * key is revoked or expired, its user is not a member any more, or its role is lower
+ * Asserts, from D1, that the principal of an earlier request has at least the role that it had. Users of agents and jobs
+ * of Heddle are not checked.
+ * @throws when its key is revoked or expired, its user is not a member any more, or its role is lower
  */
 export async function assertPrincipalActive(db: Database, caller: Caller): Promise<void> {
   assertRole(caller, await findActivePrincipal(db, caller));
@@ -55,8 +56,8 @@ export async function findActivePrincipal(db: Database, caller: Caller): Promise
 }
 
 /**
- * Returns the same as findActivePrincipal, from a cache. `max_age_ms`: greatest age of the last poll for changes. While
- * D1 is down, the cache answers for at most 5 minutes.
+ * Returns the same as findActivePrincipal, from a cache. While D1 is down, the cache answers for at most 5 minutes.
+ * @param max_age_ms maximum age of the last poll for changes
  */
 export async function findCachedPrincipal(
   env: Env,

@@ -6,11 +6,11 @@ import { decrypt, encrypt, type SealedText } from "../../shared/crypto/crypto.ts
 import { decodeBytes, encodeBytes } from "../../shared/crypto/encoding.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** A person as the issuer knows it. `email`: verified, as of the sign-in or the token. */
+/** A person at the issuer. `email` is the verified one of the sign-in or the token, `null` without one. */
 const Person = z.object({ subject: z.string(), email: z.string().nullable() });
 export type Person = z.infer<typeof Person>;
 
-/** A principal that signed in to the console: by a key, named by its hash, or a person by the issuer. */
+/** A session of the console. The principal signed in with a key, which its hash names, or as a person at the issuer. */
 const Session = z.object({
   principal: z.union([z.object({ sha256: z.string() }), Person]),
   expires_at: z.string(),
@@ -58,7 +58,7 @@ export async function openToken<T extends { expires_at: string }>(
   throw new AppError("unauthenticated", "The session has expired: sign in again.");
 }
 
-/** Accepts one spelling of a token only: a session that was ended is found by its text. */
+/** Accepts only the text that `toToken` writes: an ended session is found by the hash of that text. */
 function readSealed(token: string): SealedText {
   const [key_id = "", ciphertext = ""] = token.slice(SESSION_START.length).split(":");
   const sealed = { key_id, ciphertext: encodeBytes(decodeBytes(ciphertext, "base64"), "base64") };
@@ -88,10 +88,11 @@ export function cookieOf(headers: Headers, name: string): string | null {
 }
 
 /**
- * Makes the cookie of the console a credential, unless the request has one. Only pages of this origin can send the
- * header: another origin needs a preflight, whose answer allows no cookies.
+ * Turns the cookie of the console into a bearer token, unless the request has a credential. The cookie counts only with
+ * `X-Heddle-Console`, which only pages of this origin can send: another origin needs a preflight, whose answer allows no
+ * cookies.
  */
-export const readSession = createMiddleware<AppEnv>(async (c, next) => {
+export const acceptSessionCookie = createMiddleware<AppEnv>(async (c, next) => {
   const token = sessionTokenOf(c.req.raw.headers);
   if (token !== null) {
     const headers = new Headers(c.req.raw.headers);
@@ -103,10 +104,10 @@ export const readSession = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** Refuses a session that is sent as a key: only the cookie has the protection of its pages. */
+/** Refuses a session that is sent as a key or a bearer token: only the cookie is bound to pages of this origin. */
 export function assertNoSession(headers: Headers): void {
   const names = ["X-Api-Key", "Authorization"];
-  // Tokens of other issuers may have the same characters anywhere.
+  // Only the start counts: tokens of issuers may contain the same characters.
   const given = names.map((name) => credentialIn(headers.get(name) ?? ""));
   if (!given.some((credential) => credential.toLowerCase().startsWith(SESSION_START))) return;
   const text =

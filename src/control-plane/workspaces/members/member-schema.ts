@@ -128,7 +128,10 @@ export const RoleList = z.array(
     name: textField("Name of the role", "WORKSPACE_USER"),
     role: textField("Short name, for `role` in requests", "editor"),
     access_scope: z.enum(["workspace", "organization"]).describe("Scope of the role"),
-    description: textField("What the role allows", "Reads and changes; deletes nothing"),
+    description: textField(
+      "What the role allows",
+      "Reads and changes; deletes no deployments, projects or traces; no exports",
+    ),
   }),
 );
 export type RoleList = z.infer<typeof RoleList>;

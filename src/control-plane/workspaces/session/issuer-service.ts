@@ -10,7 +10,7 @@ import { exchangeCode, type IssuerEnv, newSignIn, signInUrl } from "./issuer.ts"
 import type { SignInProblem, SignInWays } from "./session-schema.ts";
 import { MAX_WORKSPACES, signIn } from "./session-service.ts";
 
-/** Kept by the browser, sealed, while the person is at the issuer. */
+/** The sign-in in progress. A cookie of the browser keeps it, sealed, while the person is at the issuer. */
 const Pending = z.object({
   state: z.string(),
   nonce: z.string(),
@@ -24,7 +24,7 @@ export type Redirect = { location: string; cookies: string[] };
 
 const COOKIE = "__Host-heddle-sign-in";
 const OWNER = "sign-in";
-/** How long a person may take at the issuer. */
+/** Time that a person may take at the issuer. */
 const PENDING_S = 600;
 const CALLBACK_PATH = "/v1/session/issuer/callback";
 const HOME = "/";
@@ -33,7 +33,7 @@ export function signInWays(env: IssuerEnv): SignInWays {
   return { issuer: isConfigured(env) ? new URL(env.OIDC_ISSUER).host : null };
 }
 
-/** Leads the browser to the issuer. `to` is the page of the console that it wanted. */
+/** Redirects the browser to the issuer. `to` is the page of the console to open after the sign-in. */
 export async function beginSignIn(
   env: Env,
   origin: string,
@@ -54,7 +54,7 @@ export async function beginSignIn(
   }
 }
 
-/** Receives the browser from the issuer. The cookie proves that the sign-in began in this browser. */
+/** Handles the redirect back from the issuer. The cookie proves that the sign-in began in this browser. */
 export async function finishSignIn(env: Env, headers: Headers, url: URL): Promise<Redirect> {
   const pending = await openPending(env, headers);
   if (pending?.state !== url.searchParams.get("state")) return refused("expired", HOME);
@@ -87,7 +87,7 @@ function isDenial(error: unknown): boolean {
   return error instanceof oauth.AuthorizationResponseError && error.error === "access_denied";
 }
 
-/** A path of the console, and no address that leads elsewhere. A header has no control characters. */
+/** Returns a path below the console: other URLs would redirect elsewhere, and a header has no control characters. */
 function ownPath(to: string | undefined): string {
   return to !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : HOME;
 }

@@ -42,8 +42,8 @@ export async function signInUrl(env: IssuerEnv, attempt: SignInAttempt): Promise
 }
 
 /**
- * Exchanges the code of the browser's return for the person. The token endpoint itself sends the ID token, so
- * its signature adds nothing (OpenID Connect Core 3.1.3.7).
+ * Exchanges the code in the callback URL for the person. The ID token comes from the token endpoint itself, so its
+ * signature adds nothing (OpenID Connect Core 3.1.3.7).
  */
 export async function exchangeCode(
   env: IssuerEnv,
@@ -69,7 +69,7 @@ export async function exchangeCode(
   if (claims.email !== undefined || server.userinfo_endpoint === undefined) {
     return { subject: claims.sub, email: provenEmail(claims) };
   }
-  // Some issuers name the email only here.
+  // Some issuers return the email only from the userinfo endpoint.
   const answer = await oauth.userInfoRequest(server, client, tokens.access_token, optionsOf(env));
   const info = await oauth.processUserInfoResponse(server, client, claims.sub, answer);
   return { subject: claims.sub, email: provenEmail(info) };
@@ -82,7 +82,7 @@ function provenEmail({ email, email_verified }: Record<string, unknown>): string
 type Discovery = { server: oauth.AuthorizationServer } | { error: unknown };
 
 const DISCOVERY_TTL_MS = 600_000;
-/** Failures are cached too: requests without a caller must not call an issuer that fails each time. */
+/** Failures are cached too: anonymous requests must not each call an issuer that is down. */
 const FAILURE_TTL_MS = 5_000;
 const discoveries = new TtlCache<Discovery>((found) =>
   "server" in found ? DISCOVERY_TTL_MS : FAILURE_TTL_MS,

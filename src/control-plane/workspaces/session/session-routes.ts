@@ -49,14 +49,14 @@ const ways = operation("get", PATH, "getSignInWays", {
 sessionRoutes.openapi(ways, (c) => c.json(signInWays(c.env), 200));
 
 const REDIRECT = {
-  302: { description: "The browser is led on" },
+  302: { description: "Redirect to the issuer or to the console" },
   422: json(HTTPValidationError, "Invalid parameter"),
 };
 
 const begin = operation("get", `${PATH}/issuer`, "beginSignIn", {
   summary: "Open the sign-in page of the issuer",
   description:
-    "Leads a browser to the issuer (authorization code with PKCE), which returns it to `/v1/session/issuer/callback`.",
+    "Redirects a browser to the issuer (authorization code with PKCE), which redirects it to `/v1/session/issuer/callback`.",
   security: [],
   request: { query: SignInQuery },
   responses: REDIRECT,
@@ -68,7 +68,7 @@ sessionRoutes.openapi(begin, async (c) =>
 const finish = operation("get", `${PATH}/issuer/callback`, "finishSignIn", {
   summary: "Receive the browser after sign-in",
   description:
-    "Creates a session for the person, and leads the browser to the console, or back to its sign-in page with the reason.",
+    "Creates a session for the person, and redirects the browser to the console, or to its sign-in page with the reason of a failure.",
   security: [],
   request: { query: IssuerReturn },
   responses: REDIRECT,
@@ -77,7 +77,7 @@ sessionRoutes.openapi(finish, async (c) =>
   redirect(await finishSignIn(c.env, c.req.raw.headers, new URL(c.req.url))),
 );
 
-/** The addresses hold secrets of one sign-in. */
+/** Forbids caches and referrers, because the URLs hold secrets of one sign-in. */
 function redirect({ location, cookies }: Redirect): Response {
   const headers = new Headers({ Location: location, "Cache-Control": "no-store" });
   headers.set("Referrer-Policy", "no-referrer");

@@ -35,7 +35,7 @@ export const Me = namedObject("Me", {
         name: textField("Name of the organization", "Acme"),
       }),
     )
-    .describe("Organizations of these workspaces: a person may be a member of several"),
+    .describe("Organizations of `workspaces`: a person may be a member of several"),
   workspaces: z
     .array(
       z.object({
@@ -82,7 +82,7 @@ export const SignInWays = namedObject("SignInWays", {
 });
 export type SignInWays = z.infer<typeof SignInWays>;
 
-/** Why a sign-in with the issuer ended, for the page that the browser is led back to. */
+/** Reason why a sign-in with the issuer failed, for the sign-in page of the console. */
 export type SignInProblem =
   | "not_configured"
   | "unavailable"
@@ -93,7 +93,7 @@ export type SignInProblem =
 
 export const SignInQuery = z.object({
   to: z.string().max(2048).optional().openapi({
-    description: "Page below `/console` to open after it",
+    description: "Page below `/console` to open after the sign-in",
     example: "/w/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071/deployments",
   }),
 });

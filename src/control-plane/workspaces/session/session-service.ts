@@ -22,6 +22,7 @@ import type { Me, SessionCreateRequest } from "./session-schema.ts";
 
 const SESSION_S = 12 * 60 * 60;
 export const MAX_WORKSPACES = 1000;
+/** Organization of an ended session whose principal reaches no workspace. */
 const NO_ORGANIZATION = "";
 
 type SignedIn = { me: Me; cookie: string };
@@ -42,7 +43,7 @@ export function createSession(
   });
 }
 
-/** Seals a session for a principal that is known. */
+/** Creates a session for an authenticated principal. */
 export async function signIn(
   env: Env,
   credential: Credential,
@@ -56,7 +57,7 @@ export async function signIn(
   return { me, cookie: sessionCookie(token, SESSION_S) };
 }
 
-/** Describes the caller of the request. @throws AppError `unauthenticated` */
+/** Describes the caller of the request. */
 export async function getMe(env: Env, headers: Headers): Promise<Me> {
   const found = await resolvePrincipal(env, headers, MAX_WORKSPACES);
   return describe(env, found.credential, found.session_expires_at);
@@ -132,7 +133,7 @@ async function describeActor(env: Env, actor: Actor): Promise<Me["actor"]> {
   }
   if (actor.type !== "api_key") throw new AppError("unauthenticated", "Invalid API key.");
   const [key] = await db
-    .select({ prefix: api_keys.prefix, description: api_keys.description })
+    .select({ prefix: api_keys.prefix })
     .from(api_keys)
     .where(eq(api_keys.id, actor.key_id));
   return { type: "api_key", id: actor.key_id, name: `${key?.prefix ?? actor.key_id}...` };
