@@ -1,9 +1,9 @@
 import type { Actor, Caller, Role } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** A workspace that a credential reaches. `null` when the credential is known and reaches none. */
+/** A workspace that a credential reaches. Its fields are `null` when a valid credential reaches none. */
 export type Reach = {
-  /** A person is another user in each organization. */
+  /** Differs between organizations: a person is a separate user in each. */
   actor: Actor;
   organization_id: string;
   plan: Caller["plan"];
@@ -24,7 +24,7 @@ export type Credential = {
 const SPECIFY =
   "requires workspace specification: send the id of a workspace in the X-Tenant-Id header.";
 
-/** Selects the workspace of a request. `reaches` are those that match the tenant, if one is named. */
+/** Selects the workspace of a request. With a `tenant`, `reaches` contains no other workspace. */
 export function chooseWorkspace(credential: Credential, tenant: string | null): Caller {
   const reached = credential.reaches.flatMap(
     ({ organization_id, plan, workspace_id, role, actor }) =>
@@ -44,7 +44,7 @@ export function chooseWorkspace(credential: Credential, tenant: string | null): 
   return first;
 }
 
-/** A person without a workspace has no session. */
+/** Returns whether the credential reaches any workspace. A person who reaches none gets no session. */
 export function reachesWorkspace({ reaches }: Credential): boolean {
   return reaches.some(({ workspace_id }) => workspace_id !== null);
 }

@@ -6,16 +6,22 @@ import { assertStillAuthenticated } from "./auth.ts";
 import { isActiveKey } from "./credential-rows.ts";
 import { api_keys, users } from "./table.ts";
 
-/** A workspace may be a column of the statement. */
+/** `workspace_id` is `null` for the organization, and may be a column of the statement. */
 type Scope = { organization_id: string; workspace_id: string | SQL | null };
 
-/** For changes of keys and members: a principal that is only in a cache must not create a key that outlives it. */
+/**
+ * Asserts that the caller is an admin, and reads its credential from D1 once more, for operations on keys and members: a
+ * revoked principal that is still cached must not create a key that outlives it.
+ */
 export async function assertAdmin(ctx: Context): Promise<void> {
   assertMay(ctx, "admin");
   await assertStillAuthenticated(ctx);
 }
 
-/** An organization-wide service key with the role admin, or a user whose organization role is admin. */
+/**
+ * Asserts that the caller is an organization-wide service key with the role admin, or a user whose organization role is
+ * admin, also by a personal key.
+ */
 export async function assertOrganizationAdmin(ctx: Context): Promise<void> {
   await assertAdmin(ctx);
   if (await isOrganizationAdmin(ctx)) return;
@@ -25,8 +31,8 @@ export async function assertOrganizationAdmin(ctx: Context): Promise<void> {
 }
 
 /**
- * SQL condition: without this key or user the workspace, or the organization where `workspace_id` is `null`,
- * still has an admin. A user counts who has signed in or has an active personal key.
+ * SQL condition: the workspace, or the organization when `workspace_id` is `null`, has an admin other than `except_id`,
+ * which is a key or a user. Users count only when they have signed in or have an active personal key.
  */
 export function hasOtherAdmin({ organization_id, workspace_id }: Scope, except_id: string): SQL {
   const now = new Date().toISOString();

@@ -43,7 +43,7 @@ export function resolveCaller(env: Env, headers: Headers): Promise<Caller> {
   return limitFailures(headers, "workspaces", (assertRate) => findCaller(env, headers, assertRate));
 }
 
-/** Recently valid credentials bypass the limit of their network. */
+/** Cached credentials bypass the limit on failures of their network. */
 async function findCaller(env: Env, headers: Headers, assertRate: () => void): Promise<Caller> {
   const credential = readCredential(headers);
   const tenant = readTenant(headers);
@@ -51,7 +51,10 @@ async function findCaller(env: Env, headers: Headers, assertRate: () => void): P
   return cachedCaller(env, credential, tenant);
 }
 
-/** Reads the credential without the cache, in each workspace or in the one that the request names. */
+/**
+ * Reads the credential of a request without the cache, with the workspaces that it reaches. A request with `X-Tenant-Id`
+ * gets only that workspace.
+ */
 export function resolvePrincipal(
   env: Env,
   headers: Headers,
@@ -77,7 +80,7 @@ export async function assertStillAuthenticated({ env, db, caller }: Context): Pr
   await assertPrincipalActive(db, caller);
 }
 
-/** Reads when the credential of a caller ends: the key, or the overlap of a secret that was rotated. */
+/** Reads when the credential of a caller expires: its key or token, or the overlap of a rotated secret. */
 export async function credentialExpiry({ env, caller }: Context): Promise<string | null> {
   const text = credentialOf(caller);
   if (text === null) return null;
@@ -117,7 +120,7 @@ async function findCredential(
   return { credential, session_expires_at: null, person: null };
 }
 
-/** Looks the principal up again: a session ends with the key, or with the membership. */
+/** Reads the principal of the session: a session ends with its key, or with the memberships of its person. */
 async function findBySession(
   env: Env,
   token: string,
@@ -170,13 +173,13 @@ export function credentialOf(caller: Caller): string | null {
   return credentials.get(caller)?.text ?? null;
 }
 
-/** @returns epoch milliseconds, `null` when it does not end by itself or is not known */
+/** @returns epoch milliseconds, `null` when the credential does not expire or is not known */
 export function credentialEndOf(caller: Caller): number | null {
   const { ends_at_ms = Number.POSITIVE_INFINITY } = credentials.get(caller) ?? {};
   return Number.isFinite(ends_at_ms) ? ends_at_ms : null;
 }
 
-/** Throws when a credential is no longer accepted: a token expires and a secret is rotated while its principal stays active. */
+/** Throws when a credential is no longer accepted: its token may expire, or its secret be rotated, while its principal stays active. */
 export async function assertCredentialValid(
   env: Env,
   credential: string,

@@ -3,15 +3,18 @@ import { RecordCache } from "../../shared/changes/record-cache.ts";
 import type { Caller } from "../../shared/context.ts";
 import type { AppError } from "../../shared/errors.ts";
 
-/** `ends_at_ms`: time at which the credential ends by itself, in epoch milliseconds. */
+/** `ends_at_ms`: time at which the credential expires, in epoch milliseconds; `Infinity` when it does not. */
 export type CachedCaller = { caller: Caller; ends_at_ms: number };
 
 /** Streams check their caller each 4 seconds: a revocation takes effect within 10 seconds. */
 export const CALLER_AGE_MS = 4000;
-/** Callers act this long while D1 does not answer. No key can be revoked then, except just before the outage. */
+/**
+ * Cached callers are accepted this long while D1 does not answer. A key that was revoked just before the outage may be
+ * among them; no key can be revoked during it.
+ */
 const MAX_OUTAGE_MS = 5 * 60 * 1000;
 
-/** A refusal too, so that an outage does not hide it. */
+/** `answer` may be a refusal, which is cached too: an outage must not turn it into an accepted principal. */
 export type CachedPrincipal = {
   organization_id: string;
   answer: Caller | AppError;

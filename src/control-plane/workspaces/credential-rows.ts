@@ -22,7 +22,7 @@ const REACH = {
   organization_role: users.organization_role,
 };
 
-/** Neither revoked nor expired. */
+/** SQL condition: the key is neither revoked nor expired. */
 export function isActiveKey(): SQL | undefined {
   const now = new Date().toISOString();
   return and(
@@ -31,7 +31,7 @@ export function isActiveKey(): SQL | undefined {
   );
 }
 
-/** Returns a key once for each workspace that it reaches. */
+/** Returns a row for each workspace that the key reaches, and a row without a workspace when it reaches none. */
 export function keyRows(
   db: Database,
   isMeant: SQL | undefined,
@@ -77,7 +77,7 @@ export function keyRows(
     .limit(max_reaches);
 }
 
-/** Returns a user once for each workspace that they reach. */
+/** Returns a row for each workspace that each user reaches, and a row without a workspace for one who reaches none. */
 export function personRows(
   db: Database,
   isMeant: SQL | undefined,
@@ -107,9 +107,9 @@ export function personRows(
 }
 
 export function toReach(row: ReachRow, actor: Actor): Reach {
-  const { key_role, member_role, organization_role, ...place } = row;
+  const { key_role, member_role, organization_role, ...workspace } = row;
   const role = key_role ?? (organization_role === "admin" ? "admin" : member_role);
-  const { organization_id, plan, workspace_id, workspace_name } = place;
+  const { organization_id, plan, workspace_id, workspace_name } = workspace;
   return { organization_id, plan, workspace_id, workspace_name, role, actor };
 }
 

@@ -9,7 +9,7 @@ import { api_keys, users } from "./table.ts";
 
 type KeyQuery = { sha256: string | null; tenant: string | null; max_reaches: number };
 
-/** Two are enough to know that a caller reaches several. */
+/** Two reaches show that a caller must name its workspace. */
 const MAX_REACHES = 2;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -38,9 +38,9 @@ export function findSubject(
 }
 
 /**
- * Finds the users of a person who signs in or has a verified token. A person without a workspace accepts the oldest
- * invitation of the verified email to one by that. Other invitations change nothing until they are accepted: anyone may invite
- * an address.
+ * Finds the users of a person who signs in or has a verified token. For a person who reaches no workspace, this accepts
+ * the oldest invitation of the verified email to an organization where the person reaches one. Other invitations change
+ * nothing until the person accepts them: anyone may invite an address.
  */
 export async function findUser(
   db: Database,
@@ -54,7 +54,7 @@ export async function findUser(
   const id = await bindOldest(db, subject, email.toLowerCase());
   if (id === undefined) return found;
   await recordDecision(db, await findReach(db, id), {
-    // The request is not known here.
+    // An id that no response has: the request is not known here.
     request_id: newId(),
     action: "acceptInvitation",
     resource: { name: "invitation_id", id },
@@ -63,10 +63,10 @@ export async function findUser(
 }
 
 /**
- * Ignores an invitation to no workspace, whose membership was removed. The email identifies no user afterwards: the address
- * can later belong to another person.
+ * Binds the oldest invited user of the email to the person, who is identified by `subject` from then on: the address can
+ * later belong to another person. Ignores invitations whose memberships were removed since.
  *
- * @returns the id of the user that the person is now
+ * @returns the id of the bound user
  */
 async function bindOldest(
   db: Database,
@@ -132,7 +132,7 @@ async function findPerson(
   return { actor: first.actor, is_organization_wide: false, expires_at: null, reaches };
 }
 
-/** Limits last_used_at to a write a day and key: more would cost more than the request. */
+/** Writes `last_used_at` at most once a day: a write for each request would cost more than the request. */
 async function recordUse(
   db: Database,
   { key_id, last_used_at }: { key_id: string; last_used_at: string | null },

@@ -6,7 +6,7 @@ import { ended_sessions } from "./table.ts";
 
 type EndedSession = { token: string; expires_at: string; organization_ids: string[] };
 
-/** Ends a session in each isolate within 10 seconds. */
+/** Records that a session has ended. Each isolate refuses it within 10 seconds. */
 export async function recordEnd(db: Database, session: EndedSession): Promise<void> {
   const { token, expires_at, organization_ids } = session;
   const sha256 = sha256Hex(token);
@@ -26,7 +26,7 @@ export async function isEnded(db: Database, token: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Deletes sessions that have expired, and so do not open. */
+/** Deletes rows of sessions that have expired: those are refused without a row. */
 export async function sweepEndedSessions(env: Env, now: Date): Promise<void> {
   await database(env)
     .delete(ended_sessions)

@@ -19,7 +19,7 @@ export const organizations = sqliteTable("organizations", {
   created_at: text().notNull(),
 });
 
-/** `id` is the tenant id of the wire. */
+/** `id` is the tenant id of requests and responses. */
 export const workspaces = sqliteTable(
   "workspaces",
   {
@@ -41,7 +41,10 @@ export const users = sqliteTable(
       .notNull()
       .references(() => organizations.id),
     email: text().notNull(),
-    /** Bound by the user's first bearer token. The email identifies no user afterwards. */
+    /**
+     * The person that the user is bound to, by a first sign-in or bearer token, or an accepted invitation; `null` before.
+     * A bound user is not found by its email any more.
+     */
     oidc_subject: text(),
     /** An admin of the organization is an admin of each of its workspaces. */
     organization_role: text({ enum: ORGANIZATION_ROLES }).notNull().default("user"),
@@ -73,7 +76,10 @@ export const ended_sessions = sqliteTable(
   {
     /** Hash of the token. */
     sha256: text().notNull(),
-    /** An organization of the principal: a trigger records its change, which isolates poll for their callers. */
+    /**
+     * An organization of the principal; empty when it reached no workspace. A trigger records a change of the organization,
+     * so that isolates read its callers again.
+     */
     organization_id: text().notNull(),
     expires_at: text().notNull(),
   },
@@ -133,7 +139,7 @@ export const audit_logs = sqliteTable(
     action: text().notNull(),
     actor_type: text({ enum: ["api_key", "user", "system"] }).notNull(),
     actor_id: text().notNull(),
-    /** The person whose key it is, or who came with a token. */
+    /** The user of a personal key, or the user who signed in or sent a token; `null` for others. */
     user_id: text(),
     resources: text({ mode: "json" }).$type<{ name: string; id: string }[]>().notNull(),
     status: integer().notNull(),

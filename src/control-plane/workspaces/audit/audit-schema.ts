@@ -47,7 +47,7 @@ export const AuditLog = namedObject("AuditLog", {
     .number()
     .int()
     .describe(
-      "HTTP status of the response. `403`: the request was refused. Other errors: a part of the change may be made",
+      "HTTP status of the response. `403`: the request was refused. Other errors: a part of the change may have been made",
     ),
 });
 export type AuditLog = z.infer<typeof AuditLog>;

@@ -15,7 +15,7 @@ export async function recordChange({ db, caller }: Context, change: AuditedChang
     id: newId(),
     workspace_id,
     created_at: new Date().toISOString(),
-    // Users of agents do nothing that is audited.
+    // Unreachable for users of agents: paths of agents are not audited.
     actor_type: actor.type === "agent_user" ? ("user" as const) : actor.type,
     actor_id: principalIdOf(actor),
     user_id: "user_id" in actor ? actor.user_id : null,
@@ -23,7 +23,7 @@ export async function recordChange({ db, caller }: Context, change: AuditedChang
   });
 }
 
-/** Newest first: ids grow with time. */
+/** Lists entries, newest first: ids grow with time. */
 export async function listAuditLogs(ctx: Context, query: AuditLogsQuery): Promise<AuditLogsList> {
   assertMay(ctx, "admin");
   const rows = await ctx.db
@@ -66,7 +66,7 @@ function names(id: string): SQL {
   return sql`EXISTS (SELECT 1 FROM json_each(${audit_logs.resources}) WHERE json_each.value ->> 'id' = ${id})`;
 }
 
-/** Text that sorts with `created_at`, which has milliseconds. */
+/** Normalizes a time, so that it compares as text with `created_at`. */
 function isoOf(time: string): string {
   return toIso(toMicros(time) ?? 0);
 }

@@ -6,7 +6,10 @@ import { log } from "../../../shared/log.ts";
 import { recordChange } from "./audit-service.ts";
 import { isChanging, isWorthRecording, resourcesOf } from "./changes.ts";
 
-/** Rows are never deleted: a caller cannot fill the database with refusals. Changes have the limits of their operations. */
+/**
+ * Limit of recorded refusals: rows are never deleted, and a caller must not fill the database with them. Successful
+ * changes are limited by their operations.
+ */
 const REFUSALS = { name: "audited_refusals", calls: 60, in_s: 60 };
 
 type FindOperation = (c: HonoContext<AppEnv>) => string | null;
@@ -23,7 +26,7 @@ export function audit(findOperation: FindOperation) {
     if (status === 403 && !tryCount(c.var.ctx, REFUSALS)) return;
     const resources = resourcesOf(c.req.param(), c.req.queries(), await answerOf(c), audited);
     const change = { request_id: c.var.requestId, action, resources, status };
-    // The change is made: an answer that denies it would be wrong, so the log of the Worker keeps it.
+    // The change is already made, so its response stays. The log of the Worker keeps the entry.
     await recordChange(c.var.ctx, change).catch((error: unknown) => {
       const { workspace_id } = c.var.ctx.caller;
       const ids = JSON.stringify(resources);

@@ -13,19 +13,22 @@ const MAX_RESOURCES = 200;
 /** Characters of the resources of a row, which is never deleted. Has room for 200 UUIDs. */
 const MAX_CHARACTERS = 10_000;
 
-/** Operations are named by their verb; some reads have a body. */
+/** Decides by the verb in the operation's name too: some reads are POST requests. */
 export function isChanging(method: string, operationId: string): boolean {
   return (
     !["GET", "HEAD", "OPTIONS"].includes(method) && !/^(get|list|query)[A-Z]/.test(operationId)
   );
 }
 
-/** Records successes, refusals, and errors that have changed a part or may have. Other responses changed nothing. */
+/**
+ * Selects successes, refusals (403), and errors after which a part may have changed: those of the server, and those of
+ * operations that named changed resources. Other responses changed nothing.
+ */
 export function isWorthRecording(status: number, audited: readonly Resource[]): boolean {
   return status < 400 || status === 403 || status >= 500 || audited.length > 0;
 }
 
-/** Ids of the path, the query and the created resource, and those that the operation adds. */
+/** Returns ids of the path, the query and the created resource, and those that the operation adds in `ctx.audited`. */
 export function resourcesOf(
   path: Record<string, string>,
   query: Record<string, string[]>,
@@ -40,7 +43,7 @@ export function resourcesOf(
         .map((id) => ({ name: name.replace(/s$/, ""), id })),
     );
   const named = Object.entries(path).map(([name, id]) => ({ name, id }));
-  const all = [...named, ...params, ...madeBy(answer), ...audited].slice(0, MAX_RESOURCES);
+  const all = [...named, ...params, ...createdIn(answer), ...audited].slice(0, MAX_RESOURCES);
   let room = MAX_CHARACTERS;
   return all.flatMap((resource) => {
     const name = resource.name.slice(0, MAX_ID_CHARACTERS);
@@ -50,8 +53,8 @@ export function resourcesOf(
   });
 }
 
-function madeBy(answer: unknown): Resource[] {
-  if (Array.isArray(answer)) return answer.flatMap(madeBy);
+function createdIn(answer: unknown): Resource[] {
+  if (Array.isArray(answer)) return answer.flatMap(createdIn);
   if (typeof answer !== "object" || answer === null) return [];
   return Object.entries(answer).flatMap(([name, id]) =>
     ["id", "provider_id"].includes(name) && typeof id === "string" ? [{ name, id }] : [],

@@ -17,10 +17,10 @@ import {
 /** Routes of a signed-in person, outside of any workspace. */
 export const invitationRoutes = router();
 
-/** The credential alone is checked here, so its workspaces are not read. */
+/** Only the credential is checked here, so one of its workspaces is enough. */
 const MAX_WORKSPACES = 1;
 
-/** Checks the credential before ids are validated. */
+/** Checks the credential before the ids are validated: an anonymous request gets a 401 in any case. */
 const requirePrincipal = createMiddleware<AppEnv>(async (c, next) => {
   await resolvePrincipal(c.env, c.req.raw.headers, MAX_WORKSPACES);
   await next();

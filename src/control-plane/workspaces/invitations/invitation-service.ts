@@ -12,10 +12,10 @@ import { memberships, organizations, users, workspaces } from "../table.ts";
 import type { InvitationList } from "./invitation-schema.ts";
 
 const MAX_INVITATIONS = 100;
-/** Workspaces of all invitations. */
+/** Maximum of workspaces, of all invitations together. */
 const MAX_ROWS = 10_000;
 
-/** Lists the users that organizations have created for the email of the person, who has not accepted them. */
+/** Lists the invitations of the person: users that organizations created for the email, and that are not bound yet. */
 export async function listInvitations(env: Env, headers: Headers): Promise<InvitationList> {
   const db = database(env);
   const person = await personOf(env, headers);
@@ -120,7 +120,7 @@ export async function leaveOrganization(
   throw lastAdmin("organization or of one of its workspaces");
 }
 
-/** SQL condition: each workspace that the user is an admin of has another one. */
+/** SQL condition: each workspace whose admin the user is has another admin. */
 function keepsAdmins({ id, organization_id }: typeof users.$inferSelect): SQL {
   const hasOther = hasOtherAdmin({ organization_id, workspace_id: sql`own.workspace_id` }, id);
   return sql`NOT EXISTS (SELECT 1 FROM memberships own WHERE own.user_id = ${id} AND own.role = 'admin' AND NOT ${hasOther})`;
@@ -134,7 +134,10 @@ async function personOf(env: Env, headers: Headers): Promise<Person> {
   throw new AppError("forbidden", text);
 }
 
-/** The address is that of the sign-in: a former member's belongs to another person later. */
+/**
+ * Matches the verified email of the sign-in, and not that of a user whom the person is bound to: such an address may
+ * belong to another person by now.
+ */
 function isInvitationOf({ email }: Person): SQL | undefined {
   return and(isNull(users.oidc_subject), eq(users.email, email?.toLowerCase() ?? ""));
 }

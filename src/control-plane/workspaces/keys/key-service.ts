@@ -60,7 +60,7 @@ export async function rotateApiKey(
   return ApiKeyWithSecret.parse({ ...toApiKey(row), key: api_key });
 }
 
-/** A key with an expiry returns no secret of a key that outlives it. */
+/** Refuses a new key that would expire later than the calling key. */
 export async function assertExpiry(ctx: Context, expires_at: string | null): Promise<void> {
   const limit = await expiryBefore(ctx, expires_at);
   if (limit === null) return;
@@ -89,7 +89,7 @@ export async function revokeApiKey(ctx: Context, scope: KeyScope, id: string): P
     .set({ revoked_at: new Date().toISOString() })
     .where(and(isMeant, isDispensable(key)));
   if (meta.changes === 0) {
-    // Another request may have revoked it.
+    // Throws when another request has revoked the key.
     await read();
     throw lastAdmin(key.workspace_id ? "workspace" : "organization");
   }

@@ -94,13 +94,13 @@ export async function removeMember(ctx: Context, user_id: string): Promise<Works
   return toMember(ctx, member);
 }
 
-/** Why a change of a member had no effect. @throws not_found when another request has removed the member */
+/** Returns why a change of a member had no effect. @throws not_found when another request has removed the member */
 async function unchanged(ctx: Context, user_id: string): Promise<AppError> {
   await getMember(ctx, user_id);
   return lastAdmin("workspace");
 }
 
-/** An invitation changes no role: a member must have the requested one already. */
+/** Adds members, and returns those who have the requested role already. @throws conflict for members with another role */
 async function invite(ctx: Context, invitations: Invitation[]): Promise<WorkspaceMember[]> {
   const { db, caller } = ctx;
   const { organization_id, workspace_id } = caller;

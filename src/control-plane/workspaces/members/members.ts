@@ -38,7 +38,7 @@ export function isMembership({ caller }: Context, user_id: string): SQL | undefi
   return and(eq(memberships.user_id, user_id), inWorkspace({ caller }, memberships));
 }
 
-/** A user without any workspace keeps no keys: to be added again must not revive them. */
+/** Revokes the keys of a user who reaches no workspace: a later membership must not make them valid again. */
 export function revokeUnreachableKeys(db: Database, user_id: string) {
   const isRemoved = sql`NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ${user_id})`;
   const isUser = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user_id} AND u.organization_role = 'user')`;

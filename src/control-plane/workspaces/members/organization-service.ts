@@ -15,10 +15,10 @@ import { revokeUnreachableKeys, toIdentity } from "./members.ts";
 
 type User = typeof users.$inferSelect;
 
-/** Maximum of an organization: the list has no pages. */
+/** Maximum of users in the list, which has no pages. */
 const MAX_USERS = 10_000;
 
-/** The same for everybody. */
+/** Lists the roles, which are the same in each organization. */
 export function listRoles(): RoleList {
   return ROLE_LIST;
 }
@@ -68,10 +68,10 @@ export async function removeOrganizationMember(
 
 /**
  * Deletes a user with memberships and personal keys, while the condition holds.
- * @returns `false` for the last admin of the organization
+ * @returns `false` for the last admin of the organization, when the condition does not hold, and when the user is gone
  */
 export async function deleteUser(db: Database, user: User, isAllowed?: SQL): Promise<boolean> {
-  // Marked first where that is allowed: what follows happens to marked users only.
+  // The first statement has the conditions and marks the user. The others change marked users only.
   const isMarked = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user.id} AND u.oidc_subject = ${MARK + user.id})`;
   const results = await db.batch([
     db
@@ -86,7 +86,7 @@ export async function deleteUser(db: Database, user: User, isAllowed?: SQL): Pro
   return results[3].meta.changes > 0;
 }
 
-/** Why a change of a user had no effect. @throws not_found when another request has removed the user */
+/** Returns why a change of a user had no effect. @throws not_found when another request has removed the user */
 async function unchanged(ctx: Context, user_id: string): Promise<AppError> {
   await getUser(ctx, user_id);
   return lastAdmin("organization");
@@ -109,13 +109,13 @@ async function findUsers({ db, caller }: Context, isMeant?: SQL) {
     .where(and(eq(users.organization_id, organization_id), isMeant))
     .orderBy(asc(users.email))
     .limit(MAX_USERS);
-  const places = await db
+  const reached = await db
     .select({ user_id: memberships.user_id, workspace_id: memberships.workspace_id })
     .from(memberships)
     .innerJoin(workspaces, eq(workspaces.id, memberships.workspace_id))
     .innerJoin(users, eq(users.id, memberships.user_id))
     .where(and(eq(workspaces.organization_id, organization_id), isMeant));
-  const byUser = Map.groupBy(places, ({ user_id }) => user_id);
+  const byUser = Map.groupBy(reached, ({ user_id }) => user_id);
   return found.map((user) => {
     const tenant_ids = (byUser.get(user.id) ?? []).map(({ workspace_id }) => workspace_id);
     return { user, tenant_ids };
