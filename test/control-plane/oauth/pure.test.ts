@@ -12,11 +12,14 @@ import {
   resourceMetadataUrls,
   resourceOf,
 } from "../../../src/control-plane/oauth/client/metadata.ts";
-import { basic, signed } from "../../../src/control-plane/oauth/client/provider-client.ts";
+import {
+  authenticatedForm,
+  basic,
+} from "../../../src/control-plane/oauth/client/provider-client.ts";
 import {
   judge,
-  overall,
   revocationForm,
+  verdictOfGrant,
 } from "../../../src/control-plane/oauth/client/revocation.ts";
 import { ownerOf, subjectOf } from "../../../src/control-plane/oauth/owner.ts";
 import { consentUrl, redirectUri } from "../../../src/control-plane/oauth/redirect.ts";
@@ -153,8 +156,8 @@ describe("revocation", () => {
   });
 
   test("revoking the refresh token suffices when the access token cannot be revoked", () => {
-    expect(overall(["gone", "unsupported"])).toBe("gone");
-    expect(overall(["unsupported", "unsupported"])).toBe("unsupported");
+    expect(verdictOfGrant(["gone", "unsupported"])).toBe("gone");
+    expect(verdictOfGrant(["unsupported", "unsupported"])).toBe("unsupported");
   });
 });
 
@@ -245,7 +248,7 @@ describe("a client's credentials", () => {
   } as const;
 
   test("go as the provider takes them", () => {
-    const post = signed(provider, { token: "t" });
+    const post = authenticatedForm(provider, { token: "t" });
     expect(Object.fromEntries(post.form)).toEqual({
       token: "t",
       client_id: "a b",
@@ -253,11 +256,11 @@ describe("a client's credentials", () => {
     });
     expect(post.headers).toEqual({ "X-Tenant": "t" });
     const inHeader = { ...provider, token_endpoint_auth_method: "client_secret_basic" } as const;
-    const { headers, form } = signed(inHeader, { token: "t" });
+    const { headers, form } = authenticatedForm(inHeader, { token: "t" });
     expect(form.toString()).toBe("token=t");
     expect(headers.Authorization).toBe(basic("a b", "s:1"));
     expect(atob(basic("a b", "s:1").slice(6))).toBe("a+b:s%3A1");
-    const none = signed({ ...provider, token_endpoint_auth_method: "none" }, {});
+    const none = authenticatedForm({ ...provider, token_endpoint_auth_method: "none" }, {});
     expect(none.form.toString()).toBe("client_id=a+b");
   });
 });

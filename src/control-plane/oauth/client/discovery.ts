@@ -4,14 +4,14 @@ import { issuersOf, metadataUrls, ServerMetadata } from "./metadata.ts";
 import type { ProviderFailure } from "./provider-access.ts";
 import { callProvider } from "./provider-client.ts";
 
-/** Maximum time for all addresses of a document: a server that answers each one slowly holds a token no longer. */
+/** Maximum time for all addresses of a document: other requests for a token wait while it is revoked. */
 const DISCOVERY_MS = 10_000;
 
 type Discovered<T> = { ok: true; value: T | null } | ProviderFailure;
 
 /**
- * Fetches a published document. @returns `null` when it does not exist or has another shape; a failure when the
- * host is down
+ * Fetches a published document.
+ * @returns `null` as the value when it does not exist or has another shape; a failure when the host gives no answer
  */
 async function readDocument<T extends z.ZodType>(
   env: Env,
@@ -54,7 +54,10 @@ function tooSlow(url: string): ProviderFailure {
   return { ok: false, reason: "unavailable", message };
 }
 
-/** Discovers the revocation endpoint. Trusted only on the host of token_url. */
+/**
+ * Discovers the revocation endpoint. Metadata is trusted only from the host of `token_url`, and only if it names `token_url`
+ * as its token endpoint.
+ */
 export async function discoverRevocation(env: Env, token_url: string): Promise<Discovered<string>> {
   const urls = [...new Set(issuersOf(token_url).flatMap(metadataUrls))];
   const isOurs = (metadata: ServerMetadata) =>

@@ -6,17 +6,18 @@ import type { Grant, ProviderFailure } from "./provider-access.ts";
 type Fields = Record<string, unknown>;
 type Answer = { status: number; body: Fields; retry_after: string | null; host: string };
 
+/** A token is refreshed a tenth of its life before it expires, and at most a minute before. */
 const MAX_MARGIN_MS = 60_000;
 const MARGIN_SHARE = 0.1;
-/** Ten years. Providers send such numbers for tokens that do not expire, and no date has the largest of them. */
+/** Providers send ten years and more for tokens that do not expire. The largest numbers exceed the range of `Date`. */
 const ENDLESS_SECONDS = 10 * 365 * 86_400;
 const MAX_LABEL = 200;
-const MAX_SAID = 300;
+const MAX_MESSAGE = 300;
 /** Pause after a provider that sends no Retry-After. */
 export const RETRY_AFTER_SECONDS = 30;
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** Parses the answer of a token endpoint. GitHub and Slack refuse with status 200. */
+/** Parses the response of a token endpoint. GitHub and Slack send errors with status 200. */
 export function readGrant(
   answer: Answer,
   now: number,
@@ -82,22 +83,23 @@ function toFailure({ status, body, retry_after, host }: Answer): ProviderFailure
   return { ok: false, reason: ended ? "ended" : "refused", message: `${host} answers: ${detail}` };
 }
 
+/** Errors after which only a new consent helps. The last two are GitHub's. */
 const ENDED = new Set(["invalid_grant", "bad_refresh_token", "bad_verification_code"]);
 
 export function isTransient(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** Returns `error: description` of a provider, short enough to show. */
+/** Returns `error: description` of a provider, shortened for people. @returns `null` without an `error` */
 export function providerMessage(body: Fields): string | null {
   const error = text(body.error);
   const description = text(body.error_description);
   if (error === null) return null;
   const shown = description === null ? error : `${error}: ${description}`;
-  return shown.slice(0, MAX_SAID);
+  return shown.slice(0, MAX_MESSAGE);
 }
 
-/** Seconds to wait before the provider is called again, by its Retry-After header when there is one. */
+/** Returns the seconds to wait before the next call of a provider: those of its `Retry-After`, from 1 to 3600, or 30. */
 export function retryAfter(header: string | null, now: number): number {
   const seconds = parseRetryAfter(header, now) ?? RETRY_AFTER_SECONDS;
   return Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS);

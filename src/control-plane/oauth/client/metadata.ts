@@ -21,7 +21,7 @@ export const ResourceMetadata = z.object({
 
 export type ResourceMetadata = z.infer<typeof ResourceMetadata>;
 
-/** RFC 7591. */
+/** Response of a dynamic client registration (RFC 7591). */
 export const ClientRegistration = z.object({
   client_id: z.string().min(1),
   client_secret: z.string().min(1).optional(),
@@ -30,7 +30,7 @@ export const ClientRegistration = z.object({
 
 const MAX_ISSUERS = 6;
 
-/** URLs of an issuer's metadata: inserted before its path, or appended as OpenID does. */
+/** URLs of an issuer's metadata. RFC 8414 inserts `.well-known` before the issuer's path, OpenID appends it. */
 export function metadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
@@ -41,7 +41,7 @@ export function metadataUrls(issuer: string): string[] {
   ]);
 }
 
-/** Issuers that a token endpoint may belong to: its host and the folders above it, the host first. */
+/** Issuers that a token endpoint may belong to: its origin, then the folders above it, the shortest first. */
 export function issuersOf(token_url: string): string[] {
   const { origin, pathname } = new URL(token_url);
   const parts = pathname.split("/").filter((part) => part !== "");
@@ -49,7 +49,7 @@ export function issuersOf(token_url: string): string[] {
   return Array.from({ length }, (_, depth) => [origin, ...parts.slice(0, depth)].join("/"));
 }
 
-/** RFC 9728 3.1: before the path, then for the whole host. */
+/** URLs of a server's resource metadata (RFC 9728 3.1): of its path, then of its whole host. */
 export function resourceMetadataUrls(server_url: string): string[] {
   const { origin, pathname } = new URL(server_url);
   const path = pathname.replace(/\/$/, "");
@@ -57,12 +57,12 @@ export function resourceMetadataUrls(server_url: string): string[] {
   return unique([`${base}${path}`, base]);
 }
 
-/** `resource_metadata="..."` of a WWW-Authenticate header. */
+/** Returns `resource_metadata="..."` of a WWW-Authenticate header. */
 export function resourceMetadataOf(challenge: string | null): string | null {
   return /resource_metadata="([^"]+)"/i.exec(challenge ?? "")?.[1] ?? null;
 }
 
-/** RFC 8707: without a fragment. */
+/** Returns the resource indicator of a server: its URL without a fragment (RFC 8707). */
 export function resourceOf(server_url: string): string {
   const url = new URL(server_url);
   url.hash = "";

@@ -10,11 +10,11 @@ export type ProviderAccess = {
   client_secret: string | null;
   token_endpoint_auth_method: ClientAuth;
   token_request_headers: Record<string, string>;
-  /** RFC 8707: the one server that its tokens are for. */
+  /** Resource indicator (RFC 8707): the MCP server that its tokens are for; `null` for other providers. */
   resource: string | null;
 };
 
-/** A grant. Only its access token is returned, and only to its owner. */
+/** A grant. The API returns only its access token, and only to the owner. */
 export type Grant = {
   access_token: string;
   refresh_token: string | null;
@@ -28,7 +28,10 @@ export type Grant = {
   account_label: string | null;
 };
 
-/** Why a request failed. `ended`: this grant is over. `refused`: the client is refused for every token. */
+/**
+ * Why a request failed. `ended`: the grant is over, and a new consent helps. `refused`: the provider refuses the request for
+ * another reason, such as wrong client credentials. `unavailable`: a retry may help.
+ */
 export type ProviderFailure = {
   ok: false;
   reason: "ended" | "refused" | "unavailable";

@@ -3,7 +3,7 @@ import { AppError } from "../../../shared/errors.ts";
 import { fields, readGrant, retryAfter } from "./grants.ts";
 import type { Grant, ProviderAccess, ProviderFailure } from "./provider-access.ts";
 
-/** Redirects are not followed: requests are for the host of the provider. */
+/** Redirects are not followed: requests have credentials for the host of the provider only. */
 const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024, redirects: "answer" } as const;
 
 type ProviderAnswer = {
@@ -53,7 +53,10 @@ export async function requestGrant(
   params: Record<string, string>,
 ): Promise<{ ok: true; grant: Grant } | ProviderFailure> {
   const { resource, token_url: url } = provider;
-  const { headers, form } = signed(provider, { ...params, ...(resource && { resource }) });
+  const { headers, form } = authenticatedForm(provider, {
+    ...params,
+    ...(resource && { resource }),
+  });
   const answer = await callProvider(env, { method: "POST", url, headers, body: form });
   if (!answer.ok) return answer;
   const { status, body, host } = answer;
@@ -61,8 +64,8 @@ export async function requestGrant(
   return readGrant({ status, body, host, retry_after }, Date.now());
 }
 
-/** A form with the client's credentials in the way that the provider takes them. */
-export function signed(
+/** Adds the client's credentials to a form, or to its headers, by the provider's authentication method. */
+export function authenticatedForm(
   provider: ProviderAccess,
   params: Record<string, string>,
 ): { headers: Record<string, string>; form: URLSearchParams } {
@@ -90,7 +93,7 @@ function formEncode(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }
 
-/** Parses JSON, or the form that GitHub sends without an Accept header. */
+/** Parses JSON, or a form, which some token endpoints send despite the Accept header. */
 function parse(body: string): Record<string, unknown> {
   try {
     return fields(JSON.parse(body));

@@ -1,13 +1,13 @@
 import { isTransient, providerMessage, text } from "./grants.ts";
 import type { ProviderAccess } from "./provider-access.ts";
 
-/** How a provider takes a token back. `published`: RFC 7009, at an address that it may publish. */
+/** How a provider revokes tokens. `published`: RFC 7009, at the endpoint in its metadata, if there is one. */
 type RevocationForm =
   | { kind: "rfc7009" | "slack" | "github"; url: string }
   | { kind: "published" }
   | { kind: "none" };
 
-/** The result of a revocation for the token. */
+/** The result of a request to revoke a token. `gone`: revoked, or unknown to the provider. */
 export type Verdict = "gone" | "unsupported" | "refused" | "unavailable";
 
 type RevocableProvider = Pick<
@@ -23,7 +23,7 @@ const TYPE_OF_HOST: Record<string, ProviderAccess["provider_type"]> = {
   "login.salesforce.com": "salesforce",
 };
 
-/** The configured address, else the provider's known form, else the published one. */
+/** Prefers the configured endpoint, then the known form of the provider's type or host, then the published endpoint. */
 export function revocationForm(provider: RevocableProvider): RevocationForm {
   if (provider.revocation_url !== null) return { kind: "rfc7009", url: provider.revocation_url };
   const token_url = new URL(provider.token_url);
@@ -80,15 +80,18 @@ export function judge(
   return status === 400 && error !== null && ENDED.has(error) ? "gone" : "refused";
 }
 
-/** Slack always answers 200; `ok` has the result. */
+/** Slack sends results and errors with status 200; `ok` has the result. */
 function judgeSlack(status: number, ok: unknown, error: string | null): Verdict {
   if (status !== 200) return "refused";
   if (ok === true || (error !== null && SLACK_ENDED.has(error))) return "gone";
   return error !== null && SLACK_TRANSIENT.has(error) ? "unavailable" : "refused";
 }
 
-/** Revoking one token of a grant can revoke the others; providers differ. */
-export function overall(verdicts: readonly Verdict[]): "gone" | "unsupported" {
+/**
+ * A grant is gone when one of its tokens is: some providers revoke the others with it, and support only one kind of
+ * token.
+ */
+export function verdictOfGrant(verdicts: readonly Verdict[]): "gone" | "unsupported" {
   return verdicts.includes("gone") ? "gone" : "unsupported";
 }
 

@@ -1,10 +1,13 @@
 import { discoverRevocation } from "./discovery.ts";
 import { retryAfter } from "./grants.ts";
 import type { Grant, ProviderAccess, ProviderFailure } from "./provider-access.ts";
-import { basic, callProvider, signed } from "./provider-client.ts";
-import { judge, overall, refusalText, revocationForm, type Verdict } from "./revocation.ts";
+import { authenticatedForm, basic, callProvider } from "./provider-client.ts";
+import { judge, refusalText, revocationForm, type Verdict, verdictOfGrant } from "./revocation.ts";
 
-/** `revoked`: the token is revoked, or unknown to the provider. `unsupported`: the provider has no revocation. */
+/**
+ * `revoked`: the token is revoked, or unknown to the provider. `unsupported`: the provider has no revocation.
+ * `revocation_url`: the endpoint of RFC 7009 that was called, `null` for other forms.
+ */
 export type RevocationResult = {
   ok: true;
   outcome: "revoked" | "unsupported";
@@ -47,7 +50,7 @@ async function revokeParts(
     if (typeof verdict !== "string") return verdict;
     verdicts.push(verdict);
   }
-  const outcome = overall(verdicts) === "gone" ? "revoked" : "unsupported";
+  const outcome = verdictOfGrant(verdicts) === "gone" ? "revoked" : "unsupported";
   return { ok: true, outcome, revocation_url: endpoint.kind === "rfc7009" ? endpoint.url : null };
 }
 
@@ -94,6 +97,6 @@ function toRequest(
       body: JSON.stringify({ access_token: token }),
     } as const;
   }
-  const { headers, form } = signed(provider, { token, token_type_hint: hint });
+  const { headers, form } = authenticatedForm(provider, { token, token_type_hint: hint });
   return { method: "POST", url, headers, body: form } as const;
 }

@@ -28,7 +28,7 @@ export async function deleteOne(
   if (!answer.ok) return answer;
   await rememberRevocation(db, provider, answer.revocation_url);
   await dropRows(db, token_id);
-  // A consent that ended beside the deletion has stored another grant, which no row may name now.
+  // A consent that ended during the deletion may have stored another grant, whose row is deleted now.
   if (!(await hasSome(db, oauth_tokens, eq(oauth_tokens.id, token_id)))) {
     await tokenObject(env, token_id).revoke(token_id, access);
   }

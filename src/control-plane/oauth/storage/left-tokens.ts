@@ -1,5 +1,6 @@
-// Triggers mark the tokens of a person who leaves a workspace, and those of a service key that is revoked, with `left_at`.
-// A new token is marked too: the first sweep replaces the mark with the expiry of its owner's key.
+// Triggers mark tokens with `left_at`: those of a person who leaves a workspace, and those of a service key that is revoked
+// or deleted. A new token is marked too. For an owner who is present, the sweep replaces the mark: with the expiry of the
+// owner's key, or with `NULL`.
 import { and, asc, eq, lte, not, type SQL, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
 import { log } from "../../../shared/log.ts";
@@ -11,14 +12,15 @@ import type { ProviderRow } from "./rows.ts";
 
 type LeftToken = { id: string; provider: ProviderRow };
 
+/** Marked tokens whose owners one tick checks. */
 const CHECKED_AT_ONCE = 10_000;
-/** Each takes five statements of D1. An invocation has 1000, which all jobs of a tick share. */
+/** Each takes up to five statements of D1. An invocation has 1000, which all jobs of a tick share. */
 const REVOKED_EACH_TICK = 100;
 const AT_ONCE = 20;
-/** Time until the next try with a provider that cannot be reached. */
+/** Time until the next try, for a provider that is unavailable. */
 const RETRY_MS = 60 * 60 * 1000;
 
-/** Revokes the marked tokens at their providers, and deletes them, unless the owner is in the workspace after all. */
+/** Revokes the marked tokens at their providers, and deletes them, unless their owners are in the workspace. */
 export async function sweepLeftTokens(env: Env, now: Date): Promise<void> {
   const db = database(env);
   await unmarkPresent(db, now);
@@ -63,7 +65,7 @@ async function unmarkPresent(db: Database, now: Date): Promise<void> {
 /** `NULL` for a user, and for a key that does not expire. */
 const KEY_EXPIRY = sql`(SELECT k.expires_at FROM api_keys k WHERE k.id = substr(${oauth_tokens.owner}, 5))`;
 
-/** A member, an admin of the organization, or a service key that is neither revoked nor expired. */
+/** SQL condition: the owner is a member, an admin of the organization, or a service key that is active. */
 function isOwnerPresent(now: Date): SQL {
   return sql`(CASE WHEN ${oauth_tokens.owner} LIKE 'key:%' THEN
     EXISTS (SELECT 1 FROM api_keys k WHERE k.id = substr(${oauth_tokens.owner}, 5) AND k.revoked_at IS NULL

@@ -16,7 +16,7 @@ export type TokenResult =
       ok: true;
       access_token: string;
       expires_at: string | null;
-      /** Set for all callers that waited for the refresh. */
+      /** Result of a refresh, also for callers that waited for that of another; `null` without one. */
       refreshed: { scopes: string[] | null } | null;
     }
   | ProviderFailure;
@@ -25,7 +25,7 @@ const GRANT_KEY = "grant";
 
 /** Holds the grant of one token, whose id is the object's name. Only this object refreshes and revokes it. */
 export class TokenObject extends DurableObject<Env> {
-  /** A refresh that overtakes a revocation would leave a live token behind. */
+  /** Runs one operation at a time: a refresh during a revocation would leave a new token that is not revoked. */
   readonly #queue = new SerialQueue();
   #refreshing: Promise<TokenResult> | null = null;
 

@@ -8,7 +8,7 @@ import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts
 import { openProvider, type ProviderRow, sealOwner } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
 
-/** Time that clients may wait for an ended authorization. An exchange that takes longer is abandoned. */
+/** Time for which clients can read an authorization after its expiry. An exchange that takes longer is settled. */
 const KEEP_MS = 60 * 60 * 1000;
 /** How long an unreachable provider delays the deletion of an unused grant. */
 const GIVE_UP_MS = 24 * KEEP_MS;
@@ -17,9 +17,9 @@ const BATCH = 10_000;
 const RETRY_MS = KEEP_MS;
 const ORPHANS_EACH_TICK = 50;
 const AT_ONCE = 10;
-const TOKENS = 50;
+const RESEALED_EACH_TICK = 50;
 
-/** Consents that are over, and grants that a crash left without a token. */
+/** Deletes consents that are over, and revokes grants that a crash left without a token. */
 export async function sweepAuthorizations(env: Env, now: Date): Promise<void> {
   const db = database(env);
   await db.delete(oauth_authorizations).where(
@@ -62,7 +62,7 @@ async function claimOrphans(db: Database, now: Date) {
     .where(among(oauth_authorizations.id, ids));
 }
 
-/** A token that has a row was there before, and stays. */
+/** Ends an exchange. A token that has a row is kept: the exchange was to renew it. */
 async function settle(env: Env, db: Database, { authorization, provider }: Orphan, now: Date) {
   const { id, token_id, expires_at } = authorization;
   const [token] = await db
@@ -72,7 +72,7 @@ async function settle(env: Env, db: Database, { authorization, provider }: Orpha
   if (!token) {
     const object = tokenObject(env, token_id);
     const isOld = expires_at <= before(now, GIVE_UP_MS);
-    const reason = await whyKept(env, token_id, provider).catch((error: unknown) => {
+    const reason = await revokeOrphan(env, token_id, provider).catch((error: unknown) => {
       if (!isOld) throw error;
       return String(error);
     });
@@ -83,8 +83,12 @@ async function settle(env: Env, db: Database, { authorization, provider }: Orpha
   await db.delete(oauth_authorizations).where(eq(oauth_authorizations.id, id));
 }
 
-/** Revokes a grant. @returns `null` when the provider has it no more */
-async function whyKept(env: Env, token_id: string, provider: ProviderRow): Promise<string | null> {
+/** Revokes a grant without a token. @returns why it was not revoked, `null` when it was */
+async function revokeOrphan(
+  env: Env,
+  token_id: string,
+  provider: ProviderRow,
+): Promise<string | null> {
   const answer = await tokenObject(env, token_id).revoke(
     token_id,
     await openProvider(env, provider),
@@ -92,7 +96,10 @@ async function whyKept(env: Env, token_id: string, provider: ProviderRow): Promi
   return answer.ok ? null : answer.reason;
 }
 
-/** Encrypts tokens again after a rotation of keys. Verifiers are left out: they live ten minutes. */
+/**
+ * Encrypts credentials of providers and grants again after a rotation of keys. Verifiers are left out: they are valid for
+ * ten minutes.
+ */
 export async function resealGrants(env: Env): Promise<void> {
   await resealRows<ProviderRow>(env, oauth_providers, ({ id }) => sealOwner(id));
   const old = oldKeyIds(env);
@@ -102,7 +109,7 @@ export async function resealGrants(env: Env): Promise<void> {
     .select({ id: oauth_tokens.id })
     .from(oauth_tokens)
     .where(or(isNull(oauth_tokens.key_id), among(oauth_tokens.key_id, old)))
-    .limit(TOKENS);
+    .limit(RESEALED_EACH_TICK);
   for (const { id } of tokens) {
     try {
       const key_id = await tokenObject(env, id).reseal(id);
