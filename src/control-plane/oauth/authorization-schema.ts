@@ -8,7 +8,7 @@ const ScopeToken = z
   .max(512)
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, "must be a scope: printable ASCII without spaces");
 
-/** The URL of the consent has them. */
+/** Scopes are a part of the consent URL, and providers limit the length of URLs. */
 const MAX_SCOPE_CHARACTERS = 8000;
 
 const UserId = z.string().trim().min(1).max(256);
@@ -46,9 +46,14 @@ export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>;
 export const Authentication = namedObject("OAuthAuthenticateResponse", {
   status: z
     .enum(["completed", "pending", "connection_required", "token_expired"])
-    .describe("`completed`: `token` is set. `pending`: the caller consents at `url`"),
-  url: z.string().nullable().describe("URL where the user consents, while pending"),
-  auth_id: Uuid.nullable().describe("Id of the authorization, while it is pending"),
+    .describe(
+      "`completed`: `token` is set. `pending`: the user consents at `url`. `token_expired`: the token of `token_id` has ended, and the user consents at `url`. `connection_required`: the token must be connected to the agent first",
+    ),
+  url: z
+    .string()
+    .nullable()
+    .describe("URL where the user consents; `null` when no consent is needed"),
+  auth_id: Uuid.nullable().describe("Id of the authorization at `url`"),
   token: z.string().nullable().describe("Access token, when completed"),
   user_id: z.string().nullable().describe("Id of the user that the token belongs to"),
   metadata: z
@@ -69,7 +74,9 @@ export const WaitQuery = z.object({
 export const WaitResponse = namedObject("OAuthWaitResponse", {
   status: z
     .enum(["completed", "pending", "timeout", "not_found", "failed"])
-    .describe("Status of the authorization"),
+    .describe(
+      "Status of the authorization. After the wait: `timeout`, or `pending` with a timeout of 0",
+    ),
   token: z.string().nullable().describe("Access token, when completed"),
   error: z.string().nullable().describe("Reason for the failure"),
 });

@@ -1,7 +1,7 @@
 import type { Caller } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** The owner of a caller's tokens: a user, with any of their keys, or one service key. */
+/** Returns the owner of a caller's tokens: its user, for a personal key too, or its service key. */
 export function ownerOf({ actor }: Caller): string {
   if (actor.type === "system")
     throw new AppError("forbidden", "Internal callers have no OAuth tokens.");
@@ -22,7 +22,10 @@ export function actorOf(owner: string): { user_id: string } | { key_id: string }
 
 type Named = { user_id?: string | null | undefined; ls_user_id?: string | null | undefined };
 
-/** A user of the owner; empty for the owner. It never names another owner. */
+/**
+ * Returns the caller's own user that a token is for, empty for the caller itself. The id counts only within the
+ * owner, so it never leads to tokens of other owners.
+ */
 export function subjectOf(caller: Caller, { user_id, ls_user_id }: Named): string {
   const own = ownUserId(caller);
   if (ls_user_id && ls_user_id !== own) {

@@ -1,6 +1,6 @@
 import { baseUrl } from "../../shared/http/base-url.ts";
 
-/** The only redirect URI, independent of the request. */
+/** Returns the only redirect URI of a provider. `origin`, of the request, counts only without `BASE_URL`. */
 export function redirectUri(
   env: { BASE_URL: string },
   origin: string,

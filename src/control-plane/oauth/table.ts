@@ -42,7 +42,7 @@ export const oauth_tokens = sqliteTable(
       .notNull()
       .references(() => oauth_providers.id),
     provider_id: text().notNull(),
-    /** `user:{id}` or `key:{id}`: who may use, change and delete it. */
+    /** `user:{id}` or `key:{id}`: the principal that may use, change and delete the token. */
     owner: text().notNull(),
     /** User of the owner's agent; empty for the owner itself. */
     subject: text().notNull(),
@@ -54,7 +54,7 @@ export const oauth_tokens = sqliteTable(
     requested_scopes: text({ mode: "json" }).$type<string[]>().notNull(),
     expires_at: text(),
     is_default: integer({ mode: "boolean" }).notNull(),
-    /** The key that its object has sealed the grant with, as of the last rotation. */
+    /** Id of the encryption key of the grant in its object, as of the last reseal; `null` before. */
     key_id: text(),
     /**
      * Time from which the owner may have left the workspace; set by triggers. A later time is that of the sweep's next
@@ -86,10 +86,10 @@ export const oauth_authorizations = sqliteTable(
     agent_id: text(),
     scopes: text({ mode: "json" }).$type<string[]>().notNull(),
     is_default: integer({ mode: "boolean" }).notNull(),
-    /** Hash of the state; `null` after the answer. */
+    /** Hash of the state; `null` after its use. */
     state_sha256: text(),
     key_id: text().notNull(),
-    /** The PKCE verifier, sealed; empty without PKCE. */
+    /** The PKCE verifier, sealed; without PKCE an empty one. Empty after the authorization has ended. */
     ciphertext: text().notNull(),
     redirect_uri: text().notNull(),
     /** Id of the token that the consent creates or replaces. */

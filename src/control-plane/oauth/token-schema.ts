@@ -76,7 +76,10 @@ export const Connection = namedObject("AgentConnection", {
   provider_account_label: z.string().nullable().describe("Label of the account"),
   scopes: z.array(z.string()).openapi({ description: "Scopes of the token", example: ["repo"] }),
   expires_at: Timestamp.nullable().describe("Time at which the access token expires"),
-  created_by: textField("Id of the caller that created it", "019a2b3c-0000-7000-8000-000000000002"),
+  created_by: textField(
+    "Owner of the token: `user:` or `key:` and the id",
+    "user:019a2b3c-0000-7000-8000-000000000002",
+  ),
   created_at: CreatedAt,
 });
 export type Connection = z.infer<typeof Connection>;

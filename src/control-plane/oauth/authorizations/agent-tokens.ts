@@ -8,7 +8,7 @@ import { AuthenticateRequest } from "../authorization-schema.ts";
 import { subjectOf } from "../owner.ts";
 import { authenticateUser } from "./authorization-service.ts";
 
-/** The principal of a run, its user, and the ids of its agent. */
+/** Props: the principal of a run, the user of the run, and the ids of its agent. */
 type RunProps = { caller: Caller; origin: string; user_id: string | null; agent_ids: string[] };
 
 type Answer = { status: number; body: string; retry_after_seconds: number | null };
@@ -30,7 +30,7 @@ export class AgentTokens extends WorkerEntrypoint<Env, RunProps> {
     }
   }
 
-  /** A run may last longer than the rights of its principal. */
+  /** Reads the principal again, because a run may last longer than the rights of its principal. */
   async #authenticate(body: string) {
     const { origin, user_id, agent_ids } = this.ctx.props;
     const caller = await findActivePrincipal(database(this.env), this.ctx.props.caller);

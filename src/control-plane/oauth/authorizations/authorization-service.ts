@@ -17,9 +17,9 @@ import { oauth_authorizations, oauth_connections, oauth_tokens } from "../table.
 import { readToken, type TokenRow } from "../tokens/token-service.ts";
 import { decideToken, type TokenRequest } from "./token-decision.ts";
 
-/** Maximum of one user of an owner at one provider: each request for a token reads them. */
+/** Maximum of tokens of one subject of an owner at one provider. Each request for a token reads all of them. */
 const MAX_TOKENS = 1000;
-/** The owner may be the key of an app whose users consent. */
+/** Maximum of pending consents of an owner, which may be the key of an app whose users consent. */
 const MAX_CONSENTS = 1000;
 const CONSENTS = { name: "oauth_consents", calls: 100, in_s: 60 };
 const AUTHORIZATION_MS = 10 * 60 * 1000;
@@ -100,7 +100,7 @@ async function findTokens(
     .limit(MAX_TOKENS + MAX_CONSENTS);
 }
 
-/** Allows renewals. Pending consents do not count: each may still add a token. */
+/** Renewals are allowed. Pending consents do not count, so each of them may exceed the limit by a token. */
 function assertBelowLimit(
   renewed: TokenRow | null,
   tokens: readonly TokenRow[],
@@ -111,7 +111,7 @@ function assertBelowLimit(
   throw new AppError("conflict", text);
 }
 
-/** Scoped to the owner: other connections have other tokens. */
+/** Reads the connections of the owner only: those of other owners have other tokens. */
 async function findConnected(
   ctx: Context,
   { owner, agent_id }: AuthorizationRequest,

@@ -18,7 +18,7 @@ const securityHeaders = pageHeaders({ styleSrc: ["'unsafe-inline'"], formAction:
 for (const path of ["/v2/auth/callback/*", "/v2/auth/setup/*"])
   callbackRoutes.use(path, securityHeaders);
 
-/** The address of the page holds a code. */
+/** Pages are not cached: their URL and their form have a code. */
 const NOT_CACHED = { "Cache-Control": "no-store" };
 
 const operation = operationWithTag("OAuth");

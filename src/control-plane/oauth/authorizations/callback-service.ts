@@ -21,7 +21,7 @@ export type CallbackOutcome = {
   provider_name: string | null;
 };
 
-/** Ends the authorization with the browser's query. The state identifies it and is valid once. */
+/** Ends the authorization with the provider's response in the query. `state` identifies it, and is valid once. */
 export async function finishAuthorization(
   env: Env,
   provider_id: string,

@@ -13,7 +13,7 @@ import {
   unknownState,
 } from "./callback-service.ts";
 
-/** Shown to the person at the browser, who may differ from the requester. */
+/** Content of the consent page, for the person at the browser, who may not be the requester. */
 export type Question = {
   status: "unconfirmed";
   provider_id: string;

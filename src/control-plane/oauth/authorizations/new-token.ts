@@ -19,7 +19,7 @@ export async function saveToken(
     requested_scopes: row.scopes,
     expires_at: grant.expires_at,
     is_default: row.is_default,
-    // The owner may have left during the consent: the sweep finds out.
+    // Marks the token for the next sweep, because the owner may have left during the consent.
     left_at: now,
     updated_at: now,
   };

@@ -35,7 +35,7 @@ export function consentPage(question: Question): string {
   return page(
     `Connect ${provider_name}?`,
     `<dl>${facts.join("")}</dl><p>${warning}</p>`,
-    // Relative, because the API may lie behind a prefix.
+    // Relative, because a proxy may serve the API below a path.
     `<form method="post" action="../callback/${encodeURIComponent(provider_id)}/confirm">`,
     ...kept,
     '<button class="main" name="answer" value="connect">Connect</button>',

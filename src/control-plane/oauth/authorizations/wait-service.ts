@@ -13,10 +13,13 @@ import { readToken } from "../tokens/token-service.ts";
 const POLL_MS = 200;
 const SLOWEST_POLL_MS = 1000;
 
-/** Each reads the database once a second. */
+/** Maximum of waits of an owner in this isolate: after some seconds, each reads D1 once a second. */
 const MAX_WAITS = 100;
 const RETRY_AFTER_SECONDS = 10;
-/** Ends of the waits in this isolate by owner: one whose client leaves is ended without a trace. */
+/**
+ * Waits in this isolate by owner, with their ends: the platform cancels the request of a client that disconnects, and does
+ * not run its `finally`.
+ */
 const waits = new Map<string, Set<{ until_ms: number }>>();
 
 type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
@@ -39,7 +42,7 @@ export async function waitAuthorization(
     return await poll(ctx, auth_id, owner, wait.until_ms);
   } finally {
     own.delete(wait);
-    // A wait that was removed above may end after its set was replaced.
+    // After the end of this wait, another one may have removed it above, and the set may have been replaced.
     if (own.size === 0 && waits.get(key) === own) waits.delete(key);
   }
 }

@@ -21,6 +21,7 @@ import { findProvider } from "../storage/rows.ts";
 import { insertProvider } from "./provider-service.ts";
 
 const LOC = ["body", "mcp_server_url"];
+/** Methods of client authentication, the preferred first. */
 const AUTHS = ["client_secret_basic", "client_secret_post", "none"] as const;
 
 /** Creates a provider from the address of an MCP server: finds its issuer and registers a client. */
@@ -64,7 +65,10 @@ export async function discoverProvider(
   );
 }
 
-/** RFC 9728: the server's challenge names its metadata. Without it the server is its own issuer. */
+/**
+ * Reads the server's resource metadata (RFC 9728), from the URL in its challenge or a well-known one. Without metadata the
+ * server is its own issuer.
+ */
 async function issuerOf(env: Env, mcp_server_url: string): Promise<string> {
   const answer = await callProvider(env, { method: "GET", url: mcp_server_url });
   if (!answer.ok) throw asIssue(answer);
@@ -85,13 +89,14 @@ async function serverOf(env: Env, issuer: string): Promise<ServerMetadata> {
   throw invalid(LOC, `its authorization server ${issuer} has no metadata (RFC 8414)`);
 }
 
-/** RFC 7591. */
+/** Registers a client (RFC 7591). */
 async function register(env: Env, server: ServerMetadata, redirect_uri: string) {
   const { registration_endpoint: url, issuer } = server;
   if (url === undefined) {
     const text = `${issuer} has no dynamic client registration: create the provider with a client_id`;
     throw invalid(LOC, text);
   }
+  // Default of RFC 8414.
   const supported = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   const wanted = AUTHS.find((method) => supported.includes(method)) ?? "none";
   const answer = await callProvider(env, {

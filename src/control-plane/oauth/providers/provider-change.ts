@@ -6,7 +6,7 @@ import type { ProviderPatchRequest } from "../provider-schema.ts";
 import { openCredentials, type ProviderRow, sealCredentials } from "../storage/rows.ts";
 import { oauth_providers } from "../table.ts";
 
-/** A changed provider must not send tokens to another origin. */
+/** Tokens are sent to the revocation endpoint, which must not be another server than their token endpoint. */
 export function assertSameOrigin(
   token_url: string,
   revocation_url: string | null | undefined,
@@ -20,7 +20,7 @@ function isSameOrigin(a: string, b: string): boolean {
   return new URL(a).origin === new URL(b).origin;
 }
 
-/** A new token endpoint must not receive the secret of the old one: the request must contain it again. */
+/** A token endpoint on another origin must not receive the stored secret: the request must contain a secret. */
 function assertNewSecret(
   patch: ProviderPatchRequest,
   stored: { client_secret: string | null },
@@ -46,7 +46,7 @@ export async function buildProviderUpdate(env: Env, row: ProviderRow, patch: Pro
     ...sealed,
     updated_at: new Date().toISOString(),
   };
-  // The credentials are sealed together, for one token endpoint.
+  // Compare-and-set: secret and headers are sealed together for one token endpoint, and another request may change each.
   const isStored =
     sealed || token_url
       ? and(

@@ -70,7 +70,7 @@ providerRoutes.openapi(get, async (c) =>
 const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAuthProvider", {
   summary: "Update an OAuth provider",
   description:
-    "`null` leaves a field unchanged. A `token_url` of another origin needs the client secret again, because it is sent there.",
+    "`null` leaves a field unchanged. A `token_url` of another origin needs the client secret again, because the secret is sent there.",
   request: { params: ProviderPath, body: body(ProviderPatchRequest) },
   responses: {
     200: json(Provider, "The updated provider"),

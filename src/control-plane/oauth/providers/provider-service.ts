@@ -33,7 +33,7 @@ import {
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
 import { assertSameOrigin, buildProviderUpdate } from "./provider-change.ts";
 
-/** Maximum of one workspace: lists have no pages. */
+/** Maximum of providers in a workspace: the list has no pages. */
 const MAX_PROVIDERS = 500;
 
 type NewProvider = Omit<
@@ -82,8 +82,8 @@ export async function insertProvider(
     created_at: now,
     updated_at: now,
   };
-  const place = { limit: MAX_PROVIDERS, where: inWorkspace(ctx, oauth_providers) };
-  const made = await insertBelow(ctx.db, oauth_providers, row, place).catch((error: unknown) => {
+  const bound = { limit: MAX_PROVIDERS, where: inWorkspace(ctx, oauth_providers) };
+  const made = await insertBelow(ctx.db, oauth_providers, row, bound).catch((error: unknown) => {
     throw isUniqueViolation(error, "oauth_providers")
       ? providerExists(row.provider_id, error)
       : error;
@@ -109,7 +109,7 @@ export async function getProvider(ctx: Context, provider_id: string): Promise<Pr
   return Provider.parse(await needProvider(ctx, provider_id));
 }
 
-/** Ends pending consents: they began with the former provider. */
+/** Deletes pending consents too: they began with the former provider. */
 export async function updateProvider(
   ctx: Context,
   provider_id: string,
@@ -150,7 +150,7 @@ function notUpdated(before: ProviderRow, now: ProviderRow): AppError {
   return new AppError("conflict", text);
 }
 
-/** An exchange sends its code to the present origin, and stores a grant of it. */
+/** SQL condition: the provider has no tokens, and no exchange that sends its code to the present origin. */
 function hasNoGrants({ db }: Context, id: string) {
   const one = { one: sql`1` };
   const tokens = db.select(one).from(oauth_tokens).where(eq(oauth_tokens.oauth_provider_id, id));
@@ -158,7 +158,10 @@ function hasNoGrants({ db }: Context, id: string) {
   return and(notExists(tokens), notExists(exchanges));
 }
 
-/** Revokes every grant of the provider first. A revocation that fails keeps the provider and its other grants. */
+/**
+ * Revokes every grant of the provider first. An unavailable provider keeps its row and its other grants. A grant that the
+ * provider refuses to revoke is deleted without revocation.
+ */
 export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeletion> {
   assertMay(ctx, "delete");
   const row = await needProvider(ctx, provider_id);

@@ -11,7 +11,7 @@ import { needOwnToken } from "./token-service.ts";
 
 const MAX_CONNECTIONS = 100;
 
-/** Lists the caller's connections only: those of others name their accounts. */
+/** Lists the caller's connections only: those of others would show the labels of their accounts. */
 export async function listConnections(ctx: Context, agent_id: string): Promise<ConnectionsList> {
   assertMay(ctx, "read");
   const rows = await ctx.db
@@ -40,8 +40,8 @@ export async function createConnection(
     created_by: ownerOf(ctx.caller),
     created_at: new Date().toISOString(),
   };
-  const place = { limit: MAX_CONNECTIONS, where: eq(oauth_connections.oauth_token_id, token.id) };
-  const made = await insertBelow(ctx.db, oauth_connections, connection, place).catch(
+  const bound = { limit: MAX_CONNECTIONS, where: eq(oauth_connections.oauth_token_id, token.id) };
+  const made = await insertBelow(ctx.db, oauth_connections, connection, bound).catch(
     (error: unknown) => {
       if (!isUniqueViolation(error, "oauth_connections.agent_id")) throw error;
       const text = `OAuth token ID ${oauth_token_id} is already connected to agent ${agent_id}.`;

@@ -66,7 +66,7 @@ export async function hasToken(ctx: Context, provider_id: string): Promise<Token
   return { has_token: rows.length > 0 };
 }
 
-/** Needs no right to write, as the deletions below: the token is the caller's own. */
+/** Needs no right to write, and so do the deletions below, because the token is the caller's own. */
 export async function updateTokenMetadata(
   ctx: Context,
   token_id: string,
@@ -135,7 +135,7 @@ async function providerOf(ctx: Context, token: TokenRow): Promise<ProviderRow> {
   throw notFound("OAuth token", token.id);
 }
 
-/** Finds a token of the owner. For other callers, admins included, it does not exist. */
+/** SQL condition: the caller owns the token. For other callers, admins included, it does not exist. */
 function isOwn(ctx: Context, also: SQL | "" | undefined): SQL | undefined {
   return and(
     inWorkspace(ctx, oauth_tokens),
