@@ -23,7 +23,7 @@ type Embeddings = {
 export const isIndexed = store.index !== null;
 export const { ttl } = store;
 
-/** Returns the vectors of each item and of the query from the agent's own function. */
+/** Calls the agent's own function for the texts of all items, each text once, and for the query. */
 export async function embed({ items, query }: EmbedCall): Promise<EmbeddingResult> {
   const texts = items.map(({ value, index }) => textsOf(value, index));
   const all = [...new Set(texts.flat())];

@@ -29,14 +29,14 @@ type Hono = {
 const CALL = Symbol("call");
 const parsed = new WeakMap<HonoRequest, Promise<unknown>>();
 
-let whole: Hono | null = null;
+let wrapped: Hono | null = null;
 
 /** Throws for the log of the build when the app can never work. */
 export function assertApp() {
   if (app) openApp();
 }
 
-/** Calls the agent's own app, which falls through to the routes of the server. */
+/** Calls the agent's own app. The server answers requests that the app has no route for. */
 export async function serveApp(
   request: Request,
   call: Call,
@@ -47,16 +47,16 @@ export async function serveApp(
 }
 
 function openApp(): Hono {
-  whole ??= around(ownApp());
-  return whole;
+  wrapped ??= wrap(ownApp());
+  return wrapped;
 }
 
-/** Wraps the agent's Hono, in its own version, with the server's routes behind its own. */
-function around(own: Hono): Hono {
+/** Wraps the agent's Hono in one of the same version, with the server's routes behind the agent's. */
+function wrap(own: Hono): Hono {
   const all = new own.constructor();
   all.use("*", prepare);
   all.route("/", own);
-  all.all("*", goOn);
+  all.all("*", callBuiltin);
   return all;
 }
 
@@ -74,7 +74,7 @@ const prepare: Handler = async (c, next) => {
   await next();
 };
 
-const goOn: Handler = async (c) => {
+const callBuiltin: Handler = async (c) => {
   const response = await callOf(c).builtin.fetch(await toRequest(c.req));
   // Copies the response: headers of fetched responses are immutable.
   return new Response(response.body, response);
@@ -85,7 +85,7 @@ async function toRequest(req: HonoRequest): Promise<Request> {
   const { url, method } = raw;
   const headers = new Headers(raw.headers);
   headers.delete("content-length");
-  // A middleware that reads the body of a GET finds an empty text, which no request of it may have.
+  // A GET must have no body, not even the empty text that a middleware may have read from it.
   const body = method === "GET" || method === "HEAD" ? null : await bodyOf(req);
   return new Request(url, { method, headers, body, redirect: "manual" });
 }

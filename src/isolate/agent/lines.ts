@@ -3,12 +3,13 @@ import { format } from "node:util";
 import type { AgentProps, EarlyLine } from "../environment-contract.ts";
 import { failureText, toFailure } from "../failure.ts";
 
-/** Interval of flushes while a person may watch the first ones; shorter calls log at their end. */
+/** Interval of the first flushes, which a person may be watching. Shorter calls log only at their end. */
 const SOON_MS = 250;
+/** A minute of such flushes. */
 const SOON_FLUSHES = 240;
 /** Interval of later flushes. Each flush is one of the 10,000 subrequests of the call. */
 const FLUSH_MS = 1000;
-/** Maximum number of lines per flush; the rest appears at the end of the call. */
+/** Maximum number of lines in a flush. Others appear at the end of the call only. */
 const MAX_WAITING = 500;
 const MAX_CHARACTERS = 8000;
 const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
@@ -83,11 +84,12 @@ export async function streamLogs<T>(
   }
 }
 
-/** The text that Node.js shows, but objects as JSON, which log queries find. */
+/** Returns the text that Node.js prints, but with objects as JSON, which log queries can match. */
 function toText(parts: unknown[]): string {
   const [first, ...others] = parts;
-  const hasPlaces = typeof first === "string" && others.length > 0 && /%[sdifjoO]/.test(first);
-  const text = hasPlaces
+  const hasPlaceholders =
+    typeof first === "string" && others.length > 0 && /%[sdifjoO]/.test(first);
+  const text = hasPlaceholders
     ? format(first, ...others.map(formatArgument))
     : parts.map(partOf).join(" ");
   return text.slice(0, MAX_CHARACTERS);
@@ -108,7 +110,7 @@ function partOf(part: unknown): string {
   }
 }
 
-/** JSON has no form for what errors, maps and sets hold. */
+/** Replaces errors, maps and sets, whose content JSON would omit. */
 function withErrors(_key: string, value: unknown): unknown {
   if (value instanceof Error) return failureText(toFailure(value));
   if (value instanceof Map) return Object.fromEntries(value);

@@ -17,6 +17,7 @@ import { streamLogs } from "./lines.ts";
 import { limitOf, RunTimeoutError, withinLimit } from "./run-limit.ts";
 import { asRun } from "./tokens.ts";
 
+/** With durability `exit`, LangGraph writes the run's only checkpoint when it is aborted. */
 const EXIT_GRACE_MS = 5000;
 
 export async function runInContext(
@@ -28,7 +29,7 @@ export async function runInContext(
   const { props } = ctx;
   const serving = await Call.begin();
   const pending = new PendingWork();
-  // The given stub is disposed with the call; the run may write to the store after it.
+  // The runtime disposes the given stub with the call, and the run's code may use the store after it.
   const held = hold(host);
   const work = () => pending.run(() => runGraph(open, call, held, pending));
   const hasMore = () => pending.isLeft;
@@ -54,7 +55,7 @@ async function runGraph(
   pending: PendingWork,
 ): Promise<RunOutcome> {
   const abort = abortedBy(host, () => pending.abort());
-  // Nothing would store the answers of the models that the graph calls next.
+  // After a failed commit the graph is aborted: nothing would store the answers of its next calls of models.
   const outbox = new Outbox(host, () => abort.abort("commit_failed"));
   const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
   outbox.onSend((batch) => tracer?.piggyback(batch) ?? []);
@@ -65,7 +66,6 @@ async function runGraph(
   const limit = {
     start: call.trace.start_time,
     seconds: limitOf(process.env),
-    // LangGraph puts the only checkpoint when it is aborted.
     grace_ms: call.durability === "exit" ? EXIT_GRACE_MS : 0,
   };
   const end = await attempt(() => {
@@ -76,7 +76,7 @@ async function runGraph(
     return withinLimit(work, limit, () => abort.abort("timeout"));
   });
   const { failure, is_timeout, summary } = withSummary(end, await summarize().catch(() => null));
-  // The caller pulls traces later: what they hold must not hold the state.
+  // The caller pulls the traces later, and the closure that returns them must not keep the state in memory.
   summarize = noSummary;
   if (failure && !(abort.signal.aborted && !is_timeout)) logFailure(call, failure);
   tracer?.finish(failure);
@@ -106,12 +106,12 @@ function abortedBy(host: Host, onAbort: () => void): AbortController {
   abort.signal.addEventListener("abort", onAbort);
   void host.cancelled().then(
     (cancelled) => cancelled && abort.abort("cancelled"),
-    () => {}, // The thread is deleted, so no cancellation can come.
+    () => {}, // The object of the thread has ended: no cancellation can come.
   );
   return abort;
 }
 
-/** The deployment's log has the stack of each failed run. */
+/** Writes the stack of each failed run to the deployment's log. */
 function logFailure({ run_id }: RunCall, failure: AgentFailure): void {
   // biome-ignore lint/suspicious/noConsole: the log of the agent
   console.error(`Run ${run_id} failed: ${failureText(failure)}`);

@@ -1,4 +1,4 @@
-/** Variable of LangGraph servers with its default of an hour. 0 disables the limit. */
+/** Variable of LangGraph servers, which has the same default there. 0 disables the limit. */
 const VARIABLE = "BG_JOB_TIMEOUT_SECS";
 const DEFAULT_SECONDS = 3600;
 /** Maximum delay of a timer. */
@@ -26,7 +26,7 @@ type Limit = {
   /** ISO time of the first attempt: retries do not extend the limit. */
   start: string;
   seconds: number;
-  /** How long work that is late may take to end by itself. */
+  /** Time after the limit in which the work may end by itself. */
   grace_ms?: number;
 };
 

@@ -91,7 +91,7 @@ export class HostStore {
     });
   }
 
-  /** Fails a rejected operation alone: the rest of its batch is sent again without it. */
+  /** Sends the operations of a refused batch again, one by one, so that only the refused ones fail. */
   async #send() {
     const waiting = this.#waiting;
     this.#waiting = [];
