@@ -73,9 +73,9 @@ export type GraphCall = {
 
 export type RunCall = GraphCall & {
   run_id: string;
-  /** True from the second attempt on, once the run has written a checkpoint: continue, do not start again. */
+  /** Whether an earlier attempt has written a checkpoint of the run: it continues there, without input or command. */
   resuming: boolean;
-  /** When resuming, the SHA-256 of the values that the earlier attempt emitted last. Unknown when absent. */
+  /** When resuming, the SHA-256 of the values that an earlier attempt emitted last: empty for none, absent if unknown. */
   emitted_values_sha256?: string;
   input: unknown;
   command: WireCommand | null;
@@ -98,7 +98,7 @@ export type RunCall = GraphCall & {
     start_time: string;
     dotted_order: string;
     metadata: Record<string, string>;
-    /** Header of the calls of the run's code, absent when its caller has sent none. */
+    /** Header of requests that the run's code makes; absent when the caller of the run has sent none. */
     traceparent?: string;
     /** Metadata of the root alone. */
     root_metadata: {

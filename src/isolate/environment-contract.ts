@@ -16,7 +16,7 @@ export interface TcpSession extends Partial<Disposable> {
   close(): Promise<void>;
 }
 
-/** Opens sockets that speak TLS, which the runtime offers to no worker behind an egress. */
+/** Opens sockets that may use TLS. The runtime offers TLS to no worker whose connections go through an egress. */
 export interface TcpEgress {
   openTcp(address: string, isSecure: boolean): Promise<TcpSession>;
 }
@@ -26,7 +26,7 @@ export const TCP_BINDING = "HEDDLE_TCP";
 
 /** Props of an isolate's entrypoint, invisible to the agent. */
 export type AgentProps = {
-  /** Marks a line's key at the start of the printed line. */
+  /** Text before the key of a line that was sent early, at the start of its printed copy. */
   line_mark: string;
   lines: { early(lines: EarlyLine[]): Promise<void> };
   /** Server of this agent, for calls by its own code. */

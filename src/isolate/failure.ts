@@ -1,7 +1,7 @@
 import type { AgentFailure } from "./contract.ts";
 import { toWire } from "./wire.ts";
 
-/** RPC drops the class and the stack of an error, so both are read here, inside the isolate. */
+/** Reads the class and the stack of an error inside the isolate, because RPC drops both. */
 export function toFailure(thrown: unknown): AgentFailure {
   if (!(thrown instanceof Error)) return { error: "Error", message: textOf(thrown), stack: null };
   // An agent can assign anything to these fields.
@@ -23,11 +23,11 @@ export function failureText({ error, message, stack }: AgentFailure): string {
   return stack ?? `${error}: ${message}`;
 }
 
-/** Keeps the fields of a thrown value that is not an Error, as JSON. */
+/** Returns a value as text, and an object as JSON: code may throw one that is not an Error. */
 function textOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   try {
-    // LangGraph marks errors that a node throws.
+    // Removes the field by which LangGraph marks what a node throws.
     Reflect.deleteProperty(thrown, "pregelTaskId");
     return toWire(thrown);
   } catch {

@@ -2,7 +2,7 @@ import type { TraceOp } from "./trace-contract.ts";
 
 const MIB = 1024 * 1024;
 
-/** RPC takes 32 MiB a message; the rest is for what surrounds the content. */
+/** RPC accepts messages of up to 32 MiB; the difference is room for fields beside the content. */
 export const MAX_MESSAGE_BYTES = 30 * MIB;
 /** Limit of the thread for one value of a channel. */
 export const MAX_VALUE_BYTES = 24 * MIB;
@@ -23,10 +23,10 @@ export class AnswerLimitError extends Error {
   override name = "AnswerLimitError";
 }
 
-/** V8 searches a text of one byte a character for these in no time. */
+/** Costs V8 almost nothing on a text that it stores with one byte a character, which cannot match. */
 const NOT_LATIN1 = /[\u0100-\uffff]/;
 
-/** Bytes of a text in a message: one character outside of Latin-1 makes all of them two bytes. */
+/** Returns the bytes of a text in a message: with one character outside of Latin-1, each character takes two. */
 export function messageBytes(text: string): number {
   return NOT_LATIN1.test(text) ? text.length * 2 : text.length;
 }
@@ -39,7 +39,7 @@ export function totalOf(sizes: readonly ChannelSize[]): number {
 }
 
 /**
- * Checks the size of a state that is to be stored. A larger one that exists may shrink.
+ * Checks the size of a state before it is stored. A state above the limit may be replaced by one that is not larger.
  * @throws StateLimitError
  */
 export function assertStateSize(
@@ -70,7 +70,7 @@ export function sendable(what: string, text: string): string {
   );
 }
 
-/** Returns the encoded size. */
+/** Returns the characters of an encoded trace run, as it is sent. */
 export function charactersOf({ data, texts = {} }: Pick<TraceOp, "data" | "texts">): number {
   const sizes = Object.values(texts).map((text) =>
     "text" in text ? text.text.length : text.before.length + text.rest.length,
@@ -78,7 +78,7 @@ export function charactersOf({ data, texts = {} }: Pick<TraceOp, "data" | "texts
   return sizes.reduce((sum, size) => sum + size, data.length);
 }
 
-/** Returns the size of the payloads, shared text included. */
+/** Returns the characters of an encoded trace run, with the text that it shares with others. */
 export function payloadCharactersOf(sent: Pick<TraceOp, "data" | "texts">): number {
   const shared = Object.values(sent.texts ?? {}).map((text) => ("of" in text ? text.chars : 0));
   return shared.reduce((sum, chars) => sum + chars, charactersOf(sent));

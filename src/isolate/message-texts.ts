@@ -1,6 +1,6 @@
 // Caches the text of each message: every step writes the conversation again.
 
-/** Texts that a state caches: those of a large one would take as much memory as its messages, twice. */
+/** Limit of the texts of one state. Those of a large state would take twice the memory of its messages. */
 const MAX_CACHED_CHARACTERS = 4 * 1024 * 1024;
 
 /** Counts the texts that are cached while one state is written or read. */
@@ -16,7 +16,7 @@ export class CacheRoom {
   }
 }
 
-/** Form in checkpoints, and flattened form for clients. */
+/** `checkpoint`: the form in checkpoints. `wire`: the flattened form for clients. */
 type Kind = "checkpoint" | "wire";
 type Written = { marks: unknown[]; texts: Partial<Record<Kind, string>> };
 export type Message = {
@@ -79,7 +79,7 @@ export function knownText(message: Message, kind: Kind): string | undefined {
   return isUnchanged(message, before.marks) ? before.texts[kind] : undefined;
 }
 
-/** `marks` are those of the message at the time of the text; `null` stores nothing. */
+/** `marks` are those of the message when `text` was written. `null` deletes the stored texts. */
 export function rememberText(message: Message, marks: unknown[] | null, kind: Kind, text: string) {
   const before = Noted.of(message);
   if (!marks) Noted.set(message, undefined);
@@ -104,7 +104,7 @@ function isUnchanged(message: Message, marks: unknown[]): boolean {
   return eachMark(message, (mark) => Object.is(mark, marks[at++])) && at === marks.length;
 }
 
-/** Returns false when `see` did, or when a value has no mark. */
+/** Returns `false` when `see` returned it, or when a value has no mark. */
 function eachMark(message: Message, see: (mark: unknown) => boolean): boolean {
   const own = message as unknown as Record<string, unknown>;
   const { lc_kwargs } = message;

@@ -10,14 +10,14 @@ import {
 
 // RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** The thread refuses a commit of more than 65,536. */
+/** The thread refuses a commit of more than 65,536 operations. */
 const BATCH_OPS = 8192;
 
 // Bounds memory: an isolate has 128 MB.
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** Error of an agent that emits faster than the thread can store. */
-class FloodError extends Error {
+class EventLimitError extends Error {
   override name = "EventLimitError";
 
   constructor() {
@@ -46,23 +46,23 @@ export class Outbox {
   readonly #onFailure: () => void;
   #piggyback: (batch: Op[]) => Op[] = () => [];
 
-  /** `onFailure`: called when a commit fails, after which nothing is stored. */
+  /** @param onFailure called when a commit fails: nothing is sent after it */
   constructor(host: Pick<Host, "commit">, onFailure = () => {}) {
     this.#host = host;
     this.#onFailure = onFailure;
   }
 
-  /** Adds operations to each batch on its way, except the last. */
+  /** Adds the operations that `piggyback` returns to each batch, except the last. */
   onSend(piggyback: (batch: Op[]) => Op[]) {
     this.#piggyback = piggyback;
   }
 
   push(op: Op) {
-    // Nothing is sent any more, which `flush` and `drain` report.
+    // Nothing is sent after a failure, which `flush` and `drain` throw.
     if (this.#failure) return;
     const bytes = sizeOf(op);
     assertSendable(op, bytes);
-    if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new FloodError();
+    if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new EventLimitError();
     this.#bytes += bytes;
     this.#totalBytes += bytes;
     this.#pushed += 1;
@@ -75,7 +75,7 @@ export class Outbox {
     return this.#totalBytes;
   }
 
-  /** Whether more waits than one batch holds: callers that can wait should flush first. */
+  /** Whether more operations wait than one batch holds: callers that can wait should flush first. */
   get isBehind(): boolean {
     return this.#bytes > BATCH_BYTES || this.#ops.length > BATCH_OPS;
   }
@@ -87,8 +87,9 @@ export class Outbox {
   }
 
   /**
-   * Resolves once everything pushed so far is committed, but does not wait for what other nodes push on and on;
-   * `durability: sync` waits here. @throws the failure of an earlier commit too
+   * Resolves once everything pushed so far is committed. It does not wait for operations that other nodes push later.
+   * `durability: sync` waits here.
+   * @throws the failure of this or an earlier commit
    */
   async flush(): Promise<void> {
     this.#throwIfFailed();
@@ -99,7 +100,7 @@ export class Outbox {
     }
   }
 
-  /** Waits for the commit in flight and returns the rest, which travels with an outcome of `bytes`. */
+  /** Commits until the rest fits one message with an outcome of `bytes`, and returns that rest. */
   async drain(bytes: number): Promise<Op[]> {
     await this.#inFlight;
     const isOver = () => this.isBehind || this.#bytes + bytes > MAX_MESSAGE_BYTES;
@@ -153,8 +154,8 @@ export class Outbox {
   #take(): { batch: Op[]; bytes: number } {
     let bytes = 0;
     let count = 0;
-    const most = Math.min(this.#ops.length, BATCH_OPS);
-    while (count < most && bytes < BATCH_BYTES) {
+    const max_count = Math.min(this.#ops.length, BATCH_OPS);
+    while (count < max_count && bytes < BATCH_BYTES) {
       const more = sizeOf(this.#ops[count]);
       if (count > 0 && bytes + more > MAX_MESSAGE_BYTES) break;
       bytes += more;

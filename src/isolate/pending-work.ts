@@ -1,20 +1,23 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Time in which a run that ended may finish its work: the clean-up after an abort, work not awaited. */
+/** Grace period after a run for work that it did not await, such as the clean-up after an abort. */
 const GRACE_MS = 5000;
-/** With other calls, whose work it may be: a queue in a module starts the next work in the call whose work has ended. */
+/**
+ * Grace period while other calls are live: the work may be theirs. A queue in a module starts the next task in the async
+ * context of the task before it, which another call has added.
+ */
 const SHARED_GRACE_MS = 25_000;
 const POLL_MS = 50;
-/** Time for work that awaits something untracked, such as the body of a response. */
+/** Time without tracked work after which the run's work counts as done: it may await the body of a response. */
 const QUIET_MS = 200;
-/** Clean-up after an abort may await anything. */
+/** The same after an abort: clean-up may await anything. */
 const QUIET_AFTER_ABORT_MS = 1000;
 
 const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
 const current = new AsyncLocalStorage<PendingWork>();
-/** Work of each timer, which another context may clear. Weak: the runtime ends a call with its timers. */
+/** Run of each timer, because another context may clear it. Weak: timers that end with their call are not cleared. */
 const owners = new WeakMap<object, PendingWork>();
 
 /** Requests, store operations and timers of a run that are in progress. */
@@ -31,7 +34,7 @@ export class PendingWork {
     this.#isAborted = true;
   }
 
-  /** Whether the isolate must outlive the run. */
+  /** Whether the call must continue after the end of the run. */
   get isLeft(): boolean {
     return this.#isAborted || this.#isBusy;
   }

@@ -4,7 +4,7 @@ import { track } from "./pending-work.ts";
 
 const servers = new AsyncLocalStorage<Server>();
 
-/** Target of SDK clients without a URL, by way of `globals.ts`. */
+/** Target of SDK clients without a URL, which call it through `entries/globals.ts`. */
 Reflect.set(globalThis, Symbol.for("heddle:fetch"), callServer);
 
 async function callServer(input: RequestInfo, init?: RequestInit): Promise<Response> {

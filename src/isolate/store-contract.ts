@@ -59,13 +59,13 @@ export type StoreResult = StoredItem | StoredItem[] | string[][] | null;
 export type StoreRefusal = {
   code: "bad_request" | "invalid_request" | "forbidden" | "too_large" | "unavailable";
   message: string;
-  /** Whether the namespace is what is refused. */
+  /** Whether the refusal is about the namespace. */
   is_namespace?: boolean;
-  /** Bytes of the results, when they are larger than the caller takes. */
+  /** Bytes of the results, when they exceed the limit of an answer. */
   bytes?: number;
 };
 
-/** A batch is atomic in each Durable Object of the store, so wholly atomic before the store is divided. */
+/** A batch is atomic in each Durable Object of the store. A store that is not divided has only one. */
 export type StoreAnswer =
   | { ok: true; results: StoreResult[] }
   | { ok: false; refusal: StoreRefusal };

@@ -49,7 +49,7 @@ function write(value: unknown, depth: number): string | undefined {
   return isOwn && !isDictLike(value) ? writeFields(value, depth) : plainly(value);
 }
 
-// Texts are concatenated, not joined: V8 copies the pieces once, and drops them as it does.
+// Concatenates instead of `join`: V8 then copies each piece only once, into the final text.
 function writeList(list: unknown[], depth: number): string {
   let text = "[";
   for (let n = 0; n < list.length; n++) {

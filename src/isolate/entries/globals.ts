@@ -8,7 +8,7 @@ Reflect.set(globalThis, Symbol.for("langgraph_api:fetch"), (...call: Parameters<
 /** Backs `getLogger()` of `@langchain/langgraph-sdk/logging`, also while modules load. */
 const GLOBAL_LOGGER = Symbol.for("langgraph.api.sdk-logger");
 
-/** Levels of its type with the levels of the deployment's log. */
+/** Levels of the SDK's logger with those of the deployment's log. */
 const LEVELS = {
   error: "error",
   warn: "warn",
