@@ -29,7 +29,7 @@ import {
 } from "./function-state.ts";
 import { describeBadUpdate, type PlainFunction, updatesOf } from "./plain-function.ts";
 
-/** Nodes that LangGraph adds to every graph, by which clients write a thread's history anew. */
+/** Nodes of every LangGraph graph. Clients that copy the history of a thread give them as `as_node`. */
 const EDGES = ["__start__", "__input__", "__end__"];
 
 /**
@@ -81,9 +81,9 @@ export class FunctionEngine implements Engine {
     const { host, outbox, signal, tracer, onSummary } = tools;
     assertInputOnly(call);
     const started = await readStart(call, host);
-    // Its bytes would be in memory beside the values, for as long as the function runs.
+    // Frees the bytes of the checkpoint, whose values `started` has.
     call.head = null;
-    // The checkpoint of the loop is the last one that a run writes.
+    // A run writes its checkpoint with the source `loop` last, so the lost attempt had ended.
     const hasEnded = call.resuming && started.metadata.source === "loop";
     // A failed run leaves the values of its last checkpoint: the next run begins with them.
     let saved = started;
@@ -184,7 +184,7 @@ export class FunctionEngine implements Engine {
   }
 }
 
-/** A function has no nodes to stop at, and no interrupt that a command could answer. */
+/** Refuses commands and breakpoints: a function has no nodes to stop at, and no interrupts. */
 function assertInputOnly(call: RunCall) {
   const fields = ["command", "interrupt_before", "interrupt_after"] as const;
   const refused = fields.find((field) => {
@@ -197,7 +197,7 @@ function assertInputOnly(call: RunCall) {
   );
 }
 
-/** A function is the only node of its graph, after which none follows. */
+/** Refuses commands and other nodes: a function is the only node of its graph. */
 function assertValuesOnly(graph_id: string, { as_node, command }: WireUpdate) {
   const others = ["goto", "resume"] as const;
   const field = others.find((name) => (command?.[name] ?? null) !== null);
@@ -217,7 +217,7 @@ async function readStart(call: RunCall, host: Host): Promise<FunctionState> {
   return readAt(host, String(checkpoint_id), call.head);
 }
 
-/** Returns the state of a checkpoint of the thread, after whose `head` the next one sorts. */
+/** Returns the state of a checkpoint. The next checkpoint gets an id that sorts after that of the thread's `head`. */
 async function readAt(
   host: Host,
   checkpoint_id: string,

@@ -4,16 +4,16 @@ import { toWire } from "../wire.ts";
 import type { FunctionMessage, FunctionState } from "./function-state.ts";
 import { FunctionTask } from "./function-task.ts";
 
-const OF_TASKS: StreamMode[] = ["debug", "tasks", "checkpoints", "events"];
+const TASK_MODES: StreamMode[] = ["debug", "tasks", "checkpoints", "events"];
 
-/** The events of a plain agent, in the shapes that a graph of one node would give. */
+/** Emits the events of a plain agent, in the shapes of a graph with one node. */
 export class FunctionEvents {
   readonly #modes: ReadonlySet<StreamMode>;
   readonly #node: string;
   readonly #outbox: Outbox;
   /** `null` when no requested mode needs it. */
   readonly #task: FunctionTask | null;
-  /** Ids of messages that events have had: a message may be removed from the state. */
+  /** Ids of messages that were emitted: a message that is removed and added again is not emitted again. */
   readonly #emitted = new Set<string>();
 
   constructor(call: RunCall, outbox: Outbox) {
@@ -21,7 +21,7 @@ export class FunctionEvents {
     this.#modes = new Set([...call.stream_modes, ...implied]);
     this.#node = call.graph_id;
     this.#outbox = outbox;
-    const isNeeded = OF_TASKS.some((mode) => this.#modes.has(mode));
+    const isNeeded = TASK_MODES.some((mode) => this.#modes.has(mode));
     this.#task = isNeeded
       ? new FunctionTask(call, (mode, data) => this.#emit(mode, mode, data))
       : null;
@@ -35,7 +35,7 @@ export class FunctionEvents {
   }
 
   update(update: Record<string, unknown>, state: FunctionState) {
-    this.#task?.take(update);
+    this.#task?.addUpdate(update);
     this.#emit("updates", "updates", { [this.#node]: update });
     for (const message of this.#freshOf(state.messages)) {
       this.#emit("messages-tuple", "messages", [message, { langgraph_node: this.#node }]);

@@ -70,7 +70,7 @@ function mergeMessages(old: FunctionMessage[], added: unknown[]): FunctionMessag
   return merged;
 }
 
-/** A message in the wire's form, whether it came as text, with a `role`, or with a `type`. */
+/** Returns a message in the form of the wire, from a text, or from an object with a `role` or a `type`. */
 export function toMessage(message: unknown): FunctionMessage {
   if (typeof message === "string") return { type: "human", content: message, id: newMessageId() };
   const { role, type, id, ...rest } = JSON.parse(toWire(message)) as Values;
@@ -87,12 +87,13 @@ function newMessageId(): string {
   return crypto.randomUUID();
 }
 
+/** A new thread has the step -2, because LangGraph gives a first input the step -1. */
 export function stepOf(state: FunctionState): number {
   const step = state.metadata.step;
   return typeof step === "number" ? step : -2;
 }
 
-/** The checkpoint of a state as an operation, and the state as it is once saved. */
+/** Returns the checkpoint of a state as an operation, and the state as it is after that is saved. */
 export function toOp(
   state: FunctionState,
   metadata: Record<string, unknown>,
@@ -134,8 +135,8 @@ const EPOCH_TICKS = 122_192_928_000_000_000n;
 const TICKS_PER_MS = 10_000n;
 
 /**
- * Version 6, as LangGraph's: a thread orders the checkpoints of both by their ids. Sorts above ids of version 7, which
- * earlier releases wrote.
+ * Returns a UUID of version 6, as LangGraph writes: a thread orders the checkpoints of both by their ids. It sorts above
+ * ids of version 7, which earlier releases wrote.
  */
 function newCheckpointId(previous: string | null): string {
   const digits = previous?.replaceAll("-", "") ?? "";
@@ -148,7 +149,7 @@ function newCheckpointId(previous: string | null): string {
 
 export function toPlainThreadState(call: GraphCall, loaded: LoadedCheckpoint | null) {
   const { thread_id } = call;
-  const place = (checkpoint_id: string | null | undefined) =>
+  const toCheckpoint = (checkpoint_id: string | null | undefined) =>
     checkpoint_id ? { thread_id, checkpoint_id, checkpoint_ns: "", checkpoint_map: null } : null;
   const { values, metadata } = readState(loaded);
   return {
@@ -157,8 +158,8 @@ export function toPlainThreadState(call: GraphCall, loaded: LoadedCheckpoint | n
     tasks: [],
     ...(loaded && { metadata }),
     created_at: loaded ? JSON.parse(loaded.checkpoint).ts : null,
-    checkpoint: place(loaded?.checkpoint_id),
-    parent_checkpoint: place(loaded?.parent_id),
+    checkpoint: toCheckpoint(loaded?.checkpoint_id),
+    parent_checkpoint: toCheckpoint(loaded?.parent_id),
     interrupts: [],
   };
 }

@@ -3,7 +3,7 @@ import { toCheckpointPayload } from "./debug-events.ts";
 import { type FunctionState, isUpdate, stepOf } from "./function-state.ts";
 
 type Fields = Record<string, unknown>;
-type Task = { id: string; step: number; place: Fields };
+type Task = { id: string; step: number; metadata: Fields };
 type Waiting = { id: string; name: string; path: string[]; interrupts: [] };
 type Emit = (mode: StreamMode, data: unknown) => void;
 
@@ -32,7 +32,7 @@ export class FunctionTask {
     const { graph_id: name, input } = this.#call;
     const id = taskId(state);
     const [step, path, triggers] = [stepOf(state) + 1, ["__pregel_pull", name], triggersOf(name)];
-    this.#task = { id, step, place: placeOf(name, id, step) };
+    this.#task = { id, step, metadata: taskMetadata(name, id, step) };
     this.#checkpoint(state, [{ id, name, path, interrupts: [] }]);
     this.#eventOfTask("on_chain_start", { input });
     const metadata = { ...this.#metadata(), ...this.#tags() };
@@ -41,7 +41,7 @@ export class FunctionTask {
     this.#debug("task", step, event);
   }
 
-  take(update: Fields) {
+  addUpdate(update: Fields) {
     this.#result = merged(this.#result, update);
   }
 
@@ -50,7 +50,7 @@ export class FunctionTask {
     const { input } = this.#call;
     const [result, output] = [this.#result, state.values];
     this.#eventOfTask("on_chain_end", { output: result, input });
-    this.#over(this.#task, result, null);
+    this.#emitResult(this.#task, result, null);
     if (this.#call.short_forms) this.#envelope(state);
     this.#checkpoint(state, []);
     this.#event("on_chain_end", { output });
@@ -59,16 +59,16 @@ export class FunctionTask {
   /** Emits a failed task like LangGraph: without its writes. */
   fail(error: unknown) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
-    if (this.#task) this.#over(this.#task, {}, { name, message });
+    if (this.#task) this.#emitResult(this.#task, {}, { name, message });
   }
 
-  #over({ id, step }: Task, result: Fields, error: Fields | null) {
+  #emitResult({ id, step }: Task, result: Fields, error: Fields | null) {
     const event = { id, name: this.#call.graph_id, result, interrupts: [], error };
     this.#emit("tasks", event);
     this.#debug("task_result", step, event);
   }
 
-  /** Short form, sent before the values. */
+  /** Emits the short form of a checkpoint, before its values. */
   #envelope({ checkpoint_id: id, parent_id, metadata }: FunctionState) {
     const { source, step } = metadata;
     this.#emit("checkpoints", { id, ...(parent_id !== null && { parent_id }), step, source });
@@ -102,10 +102,10 @@ export class FunctionTask {
 
   #eventOfTask(event: string, data: Fields) {
     if (!this.#task) return;
-    const { step, place } = this.#task;
+    const { step, metadata: ofTask } = this.#task;
     const { graph_id: name, config } = this.#call;
     const tags = [`graph:step:${step}`, ...(config.tags ?? [])];
-    const metadata = { ...this.#metadata(), ...this.#thread(), ...place };
+    const metadata = { ...this.#metadata(), ...this.#thread(), ...ofTask };
     this.#emit("events", { event, data, name, tags, run_id: this.#eventId, metadata });
   }
 
@@ -138,7 +138,7 @@ export class FunctionTask {
 /** Default of LangGraph; a plain agent has only one step. */
 const RECURSION_LIMIT = 25;
 
-/** Derives the task's id from the checkpoint, so that retries keep it. */
+/** Derives the task's id from that of the checkpoint, with another UUID version, so that later attempts have it too. */
 function taskId({ checkpoint_id }: FunctionState): string {
   return `${checkpoint_id?.slice(0, 14)}5${checkpoint_id?.slice(15)}`;
 }
@@ -147,7 +147,7 @@ function triggersOf(node: string): string[] {
   return [`branch:to:${node}`];
 }
 
-function placeOf(node: string, task_id: string, step: number): Fields {
+function taskMetadata(node: string, task_id: string, step: number): Fields {
   const ns = `${node}:${task_id}`;
   return {
     checkpoint_ns: ns,
@@ -159,7 +159,7 @@ function placeOf(node: string, task_id: string, step: number): Fields {
   };
 }
 
-/** Merges all yields: they are the writes of the task. */
+/** Merges an update into the result of the task, which has all yields of the function. */
 function merged(result: Fields, update: Fields): Fields {
   if (!isUpdate(update) || update.messages === undefined) return { ...result, ...update };
   const messages = [result.messages ?? [], update.messages].flat();

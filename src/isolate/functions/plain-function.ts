@@ -49,13 +49,13 @@ export async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
   }
 }
 
-/** Lets the generator clean up within the run's grace period. The run does not wait: the clean-up may never end. */
+/** Lets the generator clean up in the grace period after the run. The run itself does not wait: clean-up may never end. */
 function close(produced: AsyncIterator<unknown> | Iterator<unknown>) {
   const closed = (async () => produced.return?.())();
   void track(closed.catch(logFailure));
 }
 
-/** The run has ended with another outcome. */
+/** Logs a failed clean-up: the run has its outcome already. */
 function logFailure(error: unknown) {
   // biome-ignore lint/suspicious/noConsole: the log of the agent
   console.error(`The generator failed to clean up: ${failureText(toFailure(error))}`);
