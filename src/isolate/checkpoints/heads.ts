@@ -4,33 +4,36 @@ import type { Op } from "../contract.ts";
 import { PendingWrites } from "./pending-writes.ts";
 
 /**
- * Larger checkpoints are read from the thread again: a run would hold their bytes beside the objects that the graph
- * made of them, of 128 MB.
+ * Larger checkpoints are not cached, but read from the thread again: an isolate has 128 MB, and the graph has objects made
+ * of the same values.
  */
 const MAX_CACHED_BYTES = 1024 * 1024;
-/** Limit of all namespaces: each call of a subgraph has one, which nothing reads once the call is over. */
+/** Limit of the whole cache: each call of a subgraph has a namespace, which nothing reads after the call. */
 const MAX_ALL_BYTES = 4 * MAX_CACHED_BYTES;
-/** Names of namespaces that are not in the cache. */
+/** Maximum of names of namespaces in `#released`. */
 const MAX_RELEASED = 20_000;
 /** Memory that a checkpoint takes beside its values. */
 const HEAD_BYTES = 1024;
 
-/** A checkpoint with its pending writes apart, to which each task of a step adds. */
+/** A checkpoint with its pending writes, to which each task of a step adds. */
 type Head = { loaded: Omit<LoadedCheckpoint, "writes">; writes: PendingWrites; bytes: number };
 
-/** The newest checkpoint of each namespace, `null` when it is known to have none. */
+/** Caches the newest checkpoint of each namespace, `null` for a namespace that has none. */
 export class Heads {
-  /** In the order of their last change: the limit drops from the beginning. */
+  /** In the order of their last change: the oldest is dropped first. */
   readonly #heads = new Map<string, Head | null>();
   #bytes = 0;
-  /** Namespaces whose newest checkpoint is read from the thread: it is too large, or continues an older one. */
+  /**
+   * Namespaces whose newest checkpoint is read from the thread: it is too large, was dropped, or does not follow the cached
+   * one.
+   */
   readonly #released = new Set<string>();
-  /** Whether further namespaces were released. */
+  /** Whether names of released namespaces were dropped. */
   #hasForgotten = false;
   /** Writes that LangGraph puts before their checkpoint, as with durability "exit", by namespace and checkpoint. */
   readonly #early = new Map<string, Map<string, PendingWrites>>();
 
-  /** Whether the newest checkpoint of the namespace may have been read or put, though it may not be in the cache. */
+  /** Whether a checkpoint of the namespace was, or may have been, read or put. The cache may not have it any more. */
   has(ns: string): boolean {
     return this.#heads.has(ns) || this.#released.has(ns) || this.#hasForgotten;
   }
@@ -51,7 +54,7 @@ export class Heads {
     this.#releaseOldest(ns);
   }
 
-  /** Keeps the limit of all namespaces. */
+  /** Drops the oldest namespaces, except the root and the current one, until the cache is below its limit. */
   #releaseOldest(current: string) {
     if (this.#bytes <= MAX_ALL_BYTES) return;
     for (const oldest of [...this.#heads.keys(), ...this.#early.keys()]) {
@@ -80,7 +83,7 @@ export class Heads {
     const { ns, checkpoint_id, parent_id } = loaded;
     const newest = this.#heads.get(ns)?.loaded.checkpoint_id ?? null;
     if (newest !== null && newest >= checkpoint_id) return;
-    // Unchanged channels have the values of its parent, of which only the head is known.
+    // Its unchanged channels have values of its parent, which the cache has only if the parent is the newest.
     if (newest !== parent_id) this.#released.add(ns);
     const early = this.#early.get(ns)?.get(checkpoint_id);
     this.#dropEarly(ns);
@@ -93,7 +96,7 @@ export class Heads {
     this.#early.delete(ns);
   }
 
-  /** Drops a large checkpoint from the cache, and all that follow it: they would lack its values. */
+  /** Drops a large checkpoint from the cache, and all that follow it: their unchanged values would be missing. */
   releaseLarge(ns: string) {
     const isLarge = bytesOf(this.#heads.get(ns)) > MAX_CACHED_BYTES;
     if (isLarge || this.#released.has(ns)) this.#release(ns);

@@ -2,12 +2,12 @@ import type { CheckpointQuery, LoadedCheckpoint } from "../checkpoint-contract.t
 import type { Host } from "../contract.ts";
 import { toWire } from "../wire.ts";
 
-/** The host gives so many at a time, and fewer when more would not fit one message. */
+/** Checkpoints of a page. The host returns fewer when more would not fit one message. */
 const LIST_PAGE = 16;
-/** A history ends before the state that takes it over this: one answer is in the memory of three isolates. */
+/** Limit of an answer, which the memory of three isolates holds at once. One state may exceed it. */
 const MAX_HISTORY_CHARACTERS = 8 * 1024 * 1024;
 
-/** Checkpoints, newest first. */
+/** Yields checkpoints, newest first. */
 export async function* listCheckpoints(
   host: Pick<Host, "listCheckpoints">,
   query: CheckpointQuery,
@@ -27,7 +27,7 @@ export async function* listCheckpoints(
   }
 }
 
-/** Returns states as JSON text. It may hold fewer than there are: `before` reads on. */
+/** Returns states as JSON text, up to the limit of an answer. Clients read the others with `before`. */
 export async function historyText(states: AsyncIterable<unknown>, write = toWire): Promise<string> {
   const texts: string[] = [];
   let characters = 0;

@@ -26,7 +26,7 @@ export const serializer: SerializerProtocol = {
   },
 };
 
-// Caches and in-memory savers that an agent makes itself share the prototype of LangGraph's serializer.
+// Caches and in-memory savers of the agent's own code use the same format: their serializers share this prototype.
 Object.assign(Object.getPrototypeOf(new MemorySaver().serde), serializer);
 
 const PIECE_CHARACTERS = 1024 * 1024;
@@ -78,7 +78,7 @@ function dumpMessage(message: Message, room: CacheRoom): string {
   return text;
 }
 
-/** Encodes a large text in pieces: it is never in memory as a whole. */
+/** Encodes texts in pieces of 1 Mi characters, so that no text of all of them is in memory. */
 function encodePieces(texts: Iterable<string>): Uint8Array {
   const encoder = new TextEncoder();
   const pieces: Uint8Array[] = [];

@@ -10,9 +10,9 @@ export type StopsWithin = {
 };
 
 /**
- * Returns the checkpoint that the next attempt of a lost run continues from in the namespace of a subgraph. LangGraph
- * looks for a breakpoint after a node at the end of a step only. So a step that ended at one ends again, from its stored
- * writes: no node runs twice.
+ * Returns the checkpoint from which the next attempt of a lost run continues in the namespace of a subgraph. LangGraph
+ * looks for a breakpoint after a node only when it ends a step. If the lost attempt ended a step at such a breakpoint, this
+ * is the checkpoint before: LangGraph ends the step again, from its stored writes, and no node runs twice.
  */
 export async function beforeStop(
   head: LoadedCheckpoint | null,

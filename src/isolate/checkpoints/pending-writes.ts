@@ -3,22 +3,22 @@ import type { StoredWrite } from "../checkpoint-contract.ts";
 
 /** LangGraph's id for writes of a run's input or command, which belong to no task. */
 const INPUT_TASK = "00000000-0000-0000-0000-000000000000";
-/** LangGraph's marks with the index of their write in a task. */
+/** LangGraph's special channels with the index of their write in a task. */
 const MARKS = { __error__: -1, __scheduled__: -2, __interrupt__: -3, __resume__: -4 };
 
 /** LangGraph's own map. Absent from langgraph-checkpoint before 0.0.10. */
 export const WRITES_IDX_MAP: Record<string, number> =
   Reflect.get(library, "WRITES_IDX_MAP") ?? MARKS;
 
-/** Names the node whose error a task reports. It has an index like an update. */
+/** Channel of the node that failed in a task. LangGraph gives it an index like that of an update. */
 const ERROR_SOURCE = "__error_source_node__";
 
-/** Whether a reducer of the agent applies the write: LangGraph's marks have none. */
+/** Whether the write updates a channel of the graph: LangGraph's special channels have no reducer. */
 export function isUpdate({ channel }: { channel: string }): boolean {
   return channel !== ERROR_SOURCE && !Object.hasOwn(MARKS, channel);
 }
 
-/** LangGraph stores the updates of a command first and applies them then. */
+/** Whether the writes are updates of a command, which LangGraph stores before it applies them. */
 export function isCommandUpdate(task_id: string, writes: StoredWrite[]): boolean {
   return task_id === INPUT_TASK && writes.some(isUpdate);
 }
@@ -26,7 +26,7 @@ export function isCommandUpdate(task_id: string, writes: StoredWrite[]): boolean
 /** Memory that a write takes beside its value. */
 const WRITE_BYTES = 256;
 
-/** Pending writes of a checkpoint: the first update of a task at an index counts, and its newest mark. */
+/** Pending writes of a checkpoint. At an index of a task the first update counts, and the newest write of a special channel. */
 export class PendingWrites {
   readonly #writes = new Map<string, StoredWrite>();
   #bytes = 0;
@@ -58,7 +58,7 @@ function bytesOf({ data }: StoredWrite): number {
   return data.length + WRITE_BYTES;
 }
 
-/** Sorts writes as LangGraph applies them to a DeltaChannel: by the path of the task, not by the end of the task. */
+/** Sorts writes as LangGraph applies them to a DeltaChannel: by the path of the task, and not by the time it ended. */
 export function inTaskOrder(writes: readonly StoredWrite[]): StoredWrite[] {
   return writes.toSorted(
     (one, other) =>

@@ -124,7 +124,7 @@ function newMessage(name: MessageName, Class: MessageClass, kwargs: Fields): Mes
   const text = JSON.stringify(kwargs);
   const count = Object.keys(kwargs).length;
   const message = construct(Class, kwargs);
-  // The text is reused only when it holds all that the constructor kept, and nothing the serializer marks.
+  // The text is reused only when it has all fields that the constructor kept, and no record of the serializer.
   const isWhole =
     count > 0 && Object.keys(message.lc_kwargs).length === count && !("type" in kwargs);
   if (!isWhole || !isMessage(message) || /"(lc|__lc_escaped__)":/.test(text)) return message;

@@ -32,9 +32,9 @@ import { nextVersion } from "./versions.ts";
 type SaverOptions = {
   host: Host;
   thread_id: string;
-  /** Where writes go; absent for calls that only read. */
+  /** Takes what is written; absent for calls that only read. */
   outbox?: Outbox;
-  /** Newest root checkpoint sent along, `null` on a new thread. */
+  /** Newest root checkpoint, `null` on a new thread. When absent, it is read from the thread. */
   head?: LoadedCheckpoint | null;
   /** Added to the metadata of each checkpoint. */
   metadata?: Record<string, unknown>;
@@ -46,18 +46,18 @@ type SaverOptions = {
   adapt?: (checkpoint: Checkpoint, ns: string) => Checkpoint;
   /** Checks the head of a subgraph that the run continues. */
   check_subgraph?: (head: LoadedCheckpoint) => void;
-  /** A run whose last attempt was lost. It has not continued from the checkpoints that it has put. */
+  /** A run whose last attempt was lost: no attempt has continued from the checkpoints that the run has put. */
   lost_run?: { run_id: string; stops: StopsWithin } | null;
   /** Limit of all values of a checkpoint. */
   max_state_bytes?: number | undefined;
-  /** Pending updates of channels are left out when a checkpoint is read. */
+  /** Whether reads of checkpoints omit pending updates of channels. */
   ignore_updates?: boolean;
 };
 
-/** The name of the id was longer for a while. */
+/** Some versions of LangGraph call the id `interrupt_id`. */
 type Interrupt = { id?: string; interrupt_id?: string };
 
-/** A run waited, and the checkpoint that it begins from was deleted. */
+/** Error of a checkpoint that is not in the thread: it may be deleted while the run that begins from it waits. */
 class CheckpointNotFoundError extends Error {
   override name = "CheckpointNotFoundError";
 
@@ -66,7 +66,7 @@ class CheckpointNotFoundError extends Error {
   }
 }
 
-/** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
+/** Saves checkpoints to the ThreadObject by the run's outbox. Each channel value is sent once per version. */
 export class HostSaver extends BaseCheckpointSaver {
   readonly #options: Omit<SaverOptions, "head">;
   readonly #isNewThread: boolean;
@@ -88,7 +88,7 @@ export class HostSaver extends BaseCheckpointSaver {
     return new HostSaver({ ...this.#options, ignore_updates: true });
   }
 
-  /** Whether a task has put an interrupt. LangGraph streams none of a node with the tag `langsmith:hidden`. */
+  /** Whether a task has put an interrupt. The stream omits interrupts of nodes with the tag `langsmith:hidden`. */
   get hasInterrupted(): boolean {
     return this.#hasInterrupted;
   }
@@ -204,7 +204,7 @@ export class HostSaver extends BaseCheckpointSaver {
     // Stored before a reducer refuses them, they would fail every later run as well.
     if (isCommandUpdate(task_id, dumped)) this.#unapplied.push(op);
     else this.#emit(op);
-    // When this ends the step, its checkpoint follows at once and is in the same commit.
+    // Flushes late, because these writes may end the step: its checkpoint then is in the same commit.
     const { sync, outbox } = this.#options;
     if (sync) await outbox?.flushSoon();
     else if (outbox?.isBehind) await outbox.flush();
@@ -237,7 +237,7 @@ export class HostSaver extends BaseCheckpointSaver {
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
     this.#sizes.add(loaded.ns, loaded.values);
     const { thread_id } = this.#options;
-    const place = { thread_id, checkpoint_ns: loaded.ns };
+    const namespace = { thread_id, checkpoint_ns: loaded.ns };
     const metadata = JSON.parse(loaded.metadata);
     const stored = inTaskOrder(withoutAnswered(loaded.writes));
     const writes = this.#options.ignore_updates
@@ -253,7 +253,7 @@ export class HostSaver extends BaseCheckpointSaver {
       ),
     ]);
     return {
-      config: { configurable: { ...place, checkpoint_id: loaded.checkpoint_id } },
+      config: { configurable: { ...namespace, checkpoint_id: loaded.checkpoint_id } },
       checkpoint: {
         ...this.#adapted(loaded, metadata),
         channel_values: Object.fromEntries(values),
@@ -261,7 +261,7 @@ export class HostSaver extends BaseCheckpointSaver {
       metadata,
       pendingWrites,
       ...(loaded.parent_id !== null && {
-        parentConfig: { configurable: { ...place, checkpoint_id: loaded.parent_id } },
+        parentConfig: { configurable: { ...namespace, checkpoint_id: loaded.parent_id } },
       }),
     };
   }

@@ -2,15 +2,15 @@ import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 
 /** Key in `versions_seen` for the versions at which a static breakpoint has stopped. */
 export const INTERRUPT = "__interrupt__";
-/** A channel that no graph has. LangGraph marks the channels of the graph as seen when it continues. */
+/** A channel that no graph has, so LangGraph, which marks channels of the graph as seen, never marks it. */
 const UNSEEN = "__heddle_unseen__";
-/** Older than any version, and newer than no version. */
+/** Version below those of `nextVersion`, and above none. */
 const UNSEEN_VERSION = 1;
 
 type Versions = Record<string, number | string>;
 export type CheckpointVersions = Pick<Checkpoint, "channel_versions" | "versions_seen">;
 
-/** Marks channels that the graph does not have as seen: a static breakpoint would stop at their last change for ever. */
+/** Marks channels that the graph does not have as seen. A static breakpoint would stop at their last change again and again. */
 export function withRemovedSeen<T extends CheckpointVersions>(
   checkpoint: T,
   channels: Set<string>,
@@ -24,8 +24,8 @@ export function withRemovedSeen<T extends CheckpointVersions>(
 }
 
 /**
- * Adds a change that stays unseen to a checkpoint of a lost attempt. LangGraph would take the next attempt for an
- * answer to the breakpoint there, and run through it.
+ * Adds a change that no breakpoint has seen to a checkpoint of a lost attempt. Without it LangGraph would take the next
+ * attempt for the continuation after a static breakpoint, and not stop there.
  */
 export function withUnseen<T extends CheckpointVersions>(checkpoint: T): T {
   const seen = (checkpoint.versions_seen[INTERRUPT] ?? {}) as Versions;

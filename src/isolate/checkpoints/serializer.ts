@@ -3,7 +3,7 @@ import { isMessage, kwargsOf, type Message } from "../message-texts.ts";
 
 type Fields = Record<string, unknown>;
 
-/** Twice what a client may send: reducers nest it in a few levels of their own. */
+/** Twice the depth that a client may send, because reducers nest its data in some more levels. */
 export const MAX_STATE_DEPTH = 1000;
 
 /** Exported by the versions of langgraph-checkpoint that have delta channels. */

@@ -72,7 +72,7 @@ export function toSummary(
   const waiting = (snapshot.tasks ?? []).filter((task) => task.interrupts?.length);
   return {
     values: toWire(valuesOf(snapshot.values ?? {})),
-    // LangGraph takes a task that was answered once for done, even if it interrupts again.
+    // `next` of LangGraph omits a task that was answered once and then interrupts again.
     next: [...new Set([...(snapshot.next ?? []), ...waiting.map(({ name }) => name)])],
     interrupts: toWire(Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]))),
   };

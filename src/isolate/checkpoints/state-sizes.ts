@@ -3,17 +3,17 @@ import { assertStateSize, totalOf } from "../message-size.ts";
 import type { Versions } from "./json-plus.ts";
 
 /**
- * Limit of all namespaces, as each call of a subgraph has one. The oldest are dropped: mostly those of calls that are over.
- * Of another one, values that do not change are not counted until it is read again.
+ * Maximum of entries: each call of a subgraph has a namespace. The oldest are dropped, which are mostly of calls that have
+ * ended. For a dropped namespace in use, unchanged values are not counted until its state is read again.
  */
 const MAX_SIZES = 20_000;
 
-/** `total`: that of the state that was read or stored last. */
+/** `total`: bytes of the state that was read or stored last. */
 type SizesOfState = { values: Map<string, number>; total: number };
 
 /** Bytes of the values of states, by namespace. */
 export class StateSizes {
-  /** In the order of their last change: the limit drops from the beginning. */
+  /** In the order of their last change: the oldest is dropped first. */
   readonly #states = new Map<string, SizesOfState>();
   #count = 0;
 

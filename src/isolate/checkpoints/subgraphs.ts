@@ -6,7 +6,7 @@ export type GraphNodes = {
   getSubgraphs?: (namespace?: string, recurse?: boolean) => Iterable<Subgraph>;
 };
 
-/** Returns the nodes that lead to a namespace, without the ids of their tasks and the numbers of their calls. */
+/** Returns the names of the nodes in a namespace, without the ids of tasks and the numbers of calls. */
 export function pathOf(ns: string): string[] {
   const parts = ns.split("|").filter((part) => part !== "" && !isNumber(part));
   return parts.map((part) => part.split(":")[0] ?? "");
@@ -16,7 +16,7 @@ function isNumber(part: string): boolean {
   return /^\d+$/.test(part);
 }
 
-/** Returns the graph of a namespace, `null` below a node that is not a graph itself: its code may call any. */
+/** Returns the graph of a namespace. @returns `null` below a node whose code calls graphs: it may call any */
 export function graphAt<T extends GraphNodes>(graph: T, ns: string): T | null {
   let found = graph;
   for (const part of ns === "" ? [] : ns.split("|")) {

@@ -11,7 +11,7 @@ type Names = ReadonlySet<string>;
 /** A graph of LangGraph. A remote one has no channels. */
 type GraphChannels = GraphNodes & { channels?: object };
 
-/** Channels of a graph for values such as a client or a connection, which JSON may not hold. */
+/** Channels of a graph whose values are in no checkpoint, such as a connection, and may not be JSON. */
 export class UntrackedChannels {
   readonly #graph: GraphChannels;
   readonly #names: Names;
@@ -21,7 +21,7 @@ export class UntrackedChannels {
     this.#names = namesOf(graph);
   }
 
-  /** Returns the values of the graph that a checkpoint has: the same object when all are. */
+  /** Returns the values that a checkpoint has: the same object when it has all. */
   omitFrom(values: unknown): unknown {
     if (!isPlain(values) || !Object.keys(values).some((name) => this.#names.has(name)))
       return values;
