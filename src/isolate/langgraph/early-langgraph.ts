@@ -40,7 +40,7 @@ export function adaptEarly(graph: Graph): Graph {
 const batchedStore = Reflect.get(langgraph, "AsyncBatchedStore") as
   | typeof langgraph.AsyncBatchedStore
   | undefined;
-/** The store of 0.2.10 and newer. Before, it is another one, which nodes do not receive. */
+/** Whether graphs take the store, from 0.2.10 on. Earlier versions have another store, which nodes do not receive. */
 const TAKES_STORE = batchedStore !== undefined && "search" in batchedStore.prototype;
 
 async function* streamOf(
@@ -49,7 +49,7 @@ async function* streamOf(
   options: Options,
 ): AsyncGenerator<unknown[]> {
   const { streamMode, subgraphs } = options;
-  // A single mode would have chunks without their mode.
+  // Requests a second mode: with a single one, chunks do not contain their mode.
   const all = { ...options, streamMode: [...streamMode, "values"] };
   const chunks = streamMode.includes("messages")
     ? withMessages(graph, input, all)
@@ -97,7 +97,7 @@ type NodeEvent = LangChainEvent & {
 
 const SILENT = ["langsmith:nostream", "nostream", "langsmith:hidden"];
 
-/** Messages of chat models and of nodes that return them, each once with its metadata. */
+/** Collects messages of chat models, and of nodes that return messages, each with its metadata. */
 class EventMessages {
   readonly #ids = new Set<string>();
   readonly #streamed = new Set<string>();
@@ -117,7 +117,7 @@ class EventMessages {
         return messagesIn(data.chunk).map((message) => [this.#withId(message), described]);
       case "on_chat_model_end":
         if (!this.#streamed.has(run_id)) return this.#fresh(data.output, described);
-        // Anthropic's package streams tokens under another id than that of the whole message.
+        // Anthropic's package gives streamed tokens another id than the whole message.
         this.#addIds(data.output);
         return [];
       default:
@@ -125,7 +125,7 @@ class EventMessages {
     }
   }
 
-  /** Returns messages that nodes returned without a model. Those of the input are known from the values. */
+  /** Returns messages that nodes returned without a model. Ids in the values are noted first: the input has messages. */
   ofChunk(chunk: unknown[]): MessageChunk[] {
     const mode = modeOf(chunk);
     const data = chunk.at(-1) as Record<string, unknown>;

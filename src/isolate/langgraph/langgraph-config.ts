@@ -10,7 +10,7 @@ export function toOptions(call: RunCall, context: Record<string, unknown> | unde
   return {
     configurable: { checkpoint_ns: "", ...config.configurable, thread_id: call.thread_id },
     metadata: config.metadata ?? {},
-    // With "async" LangGraph waits for no saver, so that a fast graph would run ahead of its storage.
+    // With "async" LangGraph does not wait for the saver: a fast graph would run ahead of its storage without a limit.
     durability: call.durability === "exit" ? ("exit" as const) : ("sync" as const),
     ...(config.tags && { tags: config.tags }),
     ...(config.recursion_limit !== undefined && { recursionLimit: config.recursion_limit }),

@@ -32,7 +32,7 @@ import { describeSchemas } from "./schemas.ts";
 import { leniently, readHistory, readState, updateState } from "./state.ts";
 import { EventWriter, type LangChainEvent } from "./stream-events.ts";
 
-/** `[mode, chunk]`; with subgraphs the namespace comes first. More may follow, which is LangGraph's own. */
+/** `[mode, chunk]`, with subgraphs `[namespace, mode, chunk]`. LangGraph may append internal items. */
 type StreamChunk = unknown[];
 
 export class LangGraphEngine implements Engine {
@@ -90,7 +90,7 @@ export class LangGraphEngine implements Engine {
     });
     checkWaiting(call.head);
     const interrupt_before = await stopsBefore(this.#graph, call, host);
-    // The saver alone holds it, until the graph has read it.
+    // Frees the head as soon as the saver, which has it too, drops it.
     call.head = null;
     const graph = withSaver(this.#graph, saver, storeOfRun(host, reading, outbox));
     onSummary(() => this.#summaryOf(graph, call));
@@ -99,7 +99,7 @@ export class LangGraphEngine implements Engine {
     const events = new EventWriter(call, emit, this.#untracked);
     const chunks = streamOf(graph, await inputOf(call, saver), events, {
       ...toOptions({ ...call, interrupt_before }, await contextOfRun(graph, call.context)),
-      // Other versions than the newest add envelopes of checkpoints and change nothing else.
+      // Makes LangGraph add envelopes of checkpoints. "v3" would change messages too.
       ...(call.short_forms && { version: "v2" }),
       streamMode: events.graphModes,
       subgraphs: call.stream_subgraphs,
@@ -186,6 +186,7 @@ async function* streamOf(
   }
 }
 
+/** Keys of the configurable that checkpoints do not show in their metadata. */
 const UNSHOWN = new Set([
   "checkpoint_ns",
   "checkpoint_id",

@@ -13,10 +13,10 @@ type Methods = Record<
   (this: { store: HostStore; running: boolean }, ...args: never[]) => unknown
 >;
 
-const handedOn = ["get", "search", "put", "delete", "listNamespaces", "batch"] as const;
+const delegated = ["get", "search", "put", "delete", "listNamespaces", "batch"] as const;
 const prototype = (AsyncBatchedStore?.prototype ?? {}) as Methods;
 
-for (const name of handedOn) {
+for (const name of delegated) {
   prototype[name] = function (...args) {
     const method = this.store[name] as (...args: never[]) => unknown;
     return method.apply(this.store, args);
@@ -41,11 +41,11 @@ class LangGraphStore extends HostStore {
   }
 }
 
-/** Store of a run, which holds the end of the run's graph until its stream is read. */
+/** Store of a run. LangGraph awaits its `stop`, which delays the end of the run's graph until its stream is read. */
 class RunStore extends LangGraphStore {
   readonly #reading: Reading;
   readonly #outbox: Outbox;
-  /** The run's graph and the subgraphs in progress. */
+  /** Number of graphs in progress: the run's graph and its subgraphs. */
   #graphs = 0;
 
   constructor(host: Host, reading: Reading, outbox: Outbox) {

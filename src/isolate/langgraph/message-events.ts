@@ -35,7 +35,7 @@ export class MessageEvents {
     this.#emit("messages/partial", toWire([partial]));
   }
 
-  /** Emits each message once that the graph's values have. */
+  /** Emits each message of the graph's values once. */
   writeComplete(values: unknown) {
     if (!this.#modes.has("messages")) return;
     const fresh = messagesOf(values).filter(({ id }) => id && !this.#completed.has(id));
@@ -46,15 +46,16 @@ export class MessageEvents {
 }
 
 /**
- * Ends the suffix with the node's task, as before LangGraph 1.7, where it ends with the node's
- * graph.
+ * Returns the suffix with the node's task, as LangGraph before 1.7 sends it. Since 1.7 it ends with
+ * the node's graph.
  */
 function suffixOfTask(suffix: string, { langgraph_checkpoint_ns: namespace }: Metadata): string {
   return typeof namespace === "string" && namespace !== "" ? `|${namespace}` : suffix;
 }
 
 /**
- * Whether a node returned the message without streaming it: it is emitted once it is in the state.
+ * Whether a node returned the message without streaming it. It is emitted as complete when the
+ * state has it.
  */
 function isOfNode({ name, langgraph_node }: Metadata): boolean {
   return name !== undefined && name === langgraph_node;

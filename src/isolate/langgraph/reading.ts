@@ -1,9 +1,9 @@
-/** Progress of the reader of a graph's stream, which drops what is unread when the graph fails. */
+/** Progress of the reader of a graph's stream. When the graph fails, the stream drops its unread chunks. */
 export class Reading {
   #count = 0;
   #isBusy = false;
 
-  /** Yields chunks, each of which is being read until the next is requested. */
+  /** Yields chunks. Each counts as being read until the next one is requested. */
   async *of<T>(chunks: AsyncIterable<T>): AsyncGenerator<T, void> {
     for await (const chunk of chunks) {
       this.#count += 1;

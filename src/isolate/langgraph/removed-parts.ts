@@ -18,8 +18,8 @@ class NodeRemovedError extends Error {
 }
 
 /**
- * Returns a check of the head of a namespace that a run may continue from: its graph has the nodes that wait there.
- * LangGraph would end the graph at once, as a success. The check throws NodeRemovedError.
+ * Returns a check of the checkpoint from which a run continues in a namespace. It throws NodeRemovedError when the graph
+ * does not have a node that waits there: LangGraph would end such a graph at once, as a success.
  */
 export function waitingNodesCheck(
   graph: Graph,
@@ -29,7 +29,7 @@ export function waitingNodesCheck(
   const isContinued = isAtHead && (command ? isAnswer(command) : input === null);
   return (head) => {
     const found = isContinued && head ? graphAt(graph, head.ns) : null;
-    // A subgraph with one state for all of its calls may begin anew.
+    // A subgraph with `checkpointer: true` has one state for all of its calls, and a call may begin from its start.
     if (!head || !found || (found !== graph && found.checkpointer === true)) return;
     assertNodesExist(found, head);
   };
@@ -46,7 +46,7 @@ function assertNodesExist(graph: Graph, head: LoadedCheckpoint): void {
   );
 }
 
-/** Marks the channels that the graph of a namespace does not have as seen. */
+/** Marks channels of a checkpoint as seen that the graph of the namespace does not have. */
 export function withoutRemovedChannels(graph: Graph, checkpoint: Checkpoint, ns: string) {
   const found = graphAt(graph, ns);
   return found ? withRemovedSeen(checkpoint, new Set(Object.keys(found.channels))) : checkpoint;
@@ -55,7 +55,7 @@ export function withoutRemovedChannels(graph: Graph, checkpoint: Checkpoint, ns:
 function waitingNodes(head: LoadedCheckpoint): string[] {
   const { checkpoint, values } = head;
   const { channel_versions, versions_seen }: CheckpointVersions = JSON.parse(checkpoint);
-  // LangGraph clears a trigger that started its node, which makes a newer version without a value.
+  // LangGraph clears a trigger that has started its node: its version is newer then, but has no value.
   const withValue = new Set(values.map(({ channel }) => channel));
   const triggered = Object.entries(channel_versions as Versions).flatMap(([channel, version]) => {
     const name = TRIGGER.exec(channel)?.[1];

@@ -13,7 +13,7 @@ export class UnknownInterruptError extends Error {
 // LangGraph's ids of interrupts: a hash of 128 bits.
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
-/** Throws when a resume answers an interrupt that is not pending. */
+/** @throws UnknownInterruptError when a resume answers an interrupt that is not pending */
 function assertAwaited(command: WireCommand | null, snapshot: Snapshot) {
   if (!isAnswer(command)) return;
   const waiting = interruptsOf(snapshot);
@@ -36,7 +36,7 @@ function interruptsOf({ tasks }: Snapshot): Set<string> {
   return new Set(ids);
 }
 
-/** Returns the interrupts that an answer names, none when it answers all. */
+/** Returns the ids of the interrupts that an answer names. It names none when it answers all of them. */
 function idsOf(resume: unknown): string[] {
   if (typeof resume !== "object" || resume === null || Array.isArray(resume)) return [];
   const keys = Object.keys(resume);
@@ -57,19 +57,19 @@ export function isFirstAttempt({ config }: RunCall): boolean {
   return Number(config.metadata?.run_attempt ?? 1) === 1;
 }
 
-/** Returns what LangGraph begins with, `null` to continue. */
+/** Returns the command or input of LangGraph's stream, `null` to continue from a checkpoint. */
 export async function inputOf(call: RunCall, saver: HostSaver): Promise<unknown> {
   if (call.resuming) return null;
   return toCommand(await commandOf(call, saver)) ?? call.input ?? null;
 }
 
 /**
- * Returns the command of a run. A later attempt names the interrupts that it answers: a subgraph that is past its
- * interrupt already would take an answer to all for its next one.
+ * Returns the command of a run. In a later attempt its answer names the pending interrupts: a subgraph that is already past
+ * its interrupt would take an answer to all as the answer to its next one.
  */
 async function commandOf(call: RunCall, saver: HostSaver): Promise<WireCommand | null> {
   const { command, config } = call;
-  // An answer that is given again reaches all tasks, not only those that wait.
+  // The answer of a fork from an answered interrupt reaches all tasks, not only those that wait.
   if (isFirstAttempt(call) || !isAnswer(command) || answeredAgain(call)) return command;
   const { resume } = command;
   if (idsOf(resume).length > 0) return command;
@@ -79,7 +79,10 @@ async function commandOf(call: RunCall, saver: HostSaver): Promise<WireCommand |
   return { ...command, resume: Object.fromEntries(ids.map((id) => [id, resume])) };
 }
 
-/** A later attempt has answers that the first one has stored, whose interrupts are not pending any more. */
+/**
+ * Asserts, in the first attempt, that each answered interrupt is pending. Later attempts may find the answers stored, and
+ * the interrupts no longer pending.
+ */
 export async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {
   if (call.resuming || !isFirstAttempt(call)) return;
   assertAwaited(call.command, await readState(graph, toStateConfig(call), true));

@@ -14,8 +14,9 @@ type Builder = {
 };
 
 /**
- * Returns the JSON Schemas of a graph: complete for zod and StateSchema. For an Annotation, whose
- * types do not exist at run time: fields with the type of the source, a reducer or a default.
+ * Returns the JSON Schemas of a graph, which are complete for zod and StateSchema. The types of an
+ * Annotation do not exist at run time: its fields get the type in the source, of a reducer or of a
+ * default.
  */
 export function describeSchemas(graph: Graph, context: unknown = null): GraphSchemas {
   const { _schemaDefinition, _inputDefinition, _outputDefinition } = builderOf(graph);

@@ -34,7 +34,7 @@ export async function readHistory(
   return historyText(states(), write);
 }
 
-/** `bulkUpdateState` is absent before 0.2.57: there, each update is a superstep. */
+/** Updates the state. LangGraph before 0.2.57 has no `bulkUpdateState`: there, each update is a superstep. */
 export async function updateState(graph: Graph, call: UpdateCall): Promise<RunnableConfig> {
   const config = toStateConfig(call);
   const supersteps = call.supersteps.map((updates) => ({ updates: updates.map(toStateUpdate) }));
@@ -47,7 +47,7 @@ export async function updateState(graph: Graph, call: UpdateCall): Promise<Runna
   return next;
 }
 
-/** Reads again without pending updates when a reducer rejects one. */
+/** Reads again without pending updates when a read fails: a reducer may reject one of them. */
 export async function leniently<T>(graph: Graph, read: (graph: Graph) => Promise<T>): Promise<T> {
   try {
     return await read(graph);

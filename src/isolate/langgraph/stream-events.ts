@@ -20,7 +20,7 @@ export type LangChainEvent = {
 /** Values of a graph, and their JSON once it was needed. */
 type Values = { chunk: unknown; text: string | null };
 
-/** A longer text is written anew for the summary: it would take as much memory as the values while a step runs. */
+/** A longer text is not kept for the summary, but written again: it would take as much memory as the values. */
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 
 /** Turns LangGraph's stream chunks into server-sent events of the requested modes. */
@@ -31,7 +31,10 @@ export class EventWriter {
   readonly #emit: Emit;
   readonly #untracked: UntrackedChannels;
   readonly #messages: MessageEvents;
-  /** SHA-256 of the first values to skip: a resumed graph repeats them. `null` skips any. */
+  /**
+   * SHA-256 of the first values, which a resumed graph repeats: equal ones are skipped. `null` skips the first values in any
+   * case, `undefined` skips none.
+   */
   #skipped: string | null | undefined;
   /** Newest root values. */
   #values: Values | null = null;
@@ -83,7 +86,7 @@ export class EventWriter {
         return this.#messages.write(suffix, chunk as MessageChunk);
       case "values":
         return this.#writeValues(suffix, chunk);
-      // LangGraph adds modes to events of subgraphs.
+      // LangGraph may stream this mode of subgraphs although it was not requested.
       case "checkpoints":
         return this.#writeCheckpoint(suffix, chunk);
       case "tasks":
@@ -95,7 +98,7 @@ export class EventWriter {
     }
   }
 
-  /** Returns the summary after a completed run, `null` when only the state has it. */
+  /** Returns the summary after a completed run. @returns `null` when it must be read from the state */
   get summary(): ThreadSummary | null {
     if (!this.#values || this.#isInterrupted) return null;
     const { chunk } = this.#values;
@@ -124,7 +127,7 @@ export class EventWriter {
     if (suffix === "") this.#messages.writeComplete(chunk);
   }
 
-  /** An attempt may end between a checkpoint and its values, which were not emitted then. */
+  /** Compares with the last emitted values, because an attempt may end after a checkpoint and before its values. */
   #isSkipped(values: Values): boolean {
     const skipped = this.#skipped;
     this.#skipped = undefined;
@@ -152,8 +155,8 @@ function wireOr(value: unknown, instead: unknown): string {
 }
 
 /**
- * Tasks in the v2 protocol. A node mostly receives the state that was just emitted, so the event
- * refers to it.
+ * Events of tasks in the v2 protocol. Most nodes receive the state that was just emitted: their events
+ * refer to it.
  */
 class TaskEvents {
   /** Last emitted values of each graph. */
