@@ -1,15 +1,15 @@
 type Fields = Record<string, unknown>;
 
-/** Key of interrupts in outputs, as LangGraph's own answers have it. */
+/** Key of interrupts in outputs, as in the results of LangGraph. */
 export const INTERRUPT = "__interrupt__";
 
 /** An error that LangGraph throws for control flow. */
 type BubbleUp = { is_bubble_up?: unknown; interrupts?: unknown; command?: unknown };
 
-/** `traceable` passes errors on as text: the name, and for an interrupt its JSON. */
+/** `traceable` reports errors as text: the name, and the JSON of an interrupt. */
 const THROWN = /^(?:GraphInterrupt|NodeInterrupt|ParentCommand|GraphDrained)(?:: ([\s\S]*))?$/;
 
-/** Returns the outputs of a run that an interrupt or a handover has ended, `null` for an error. */
+/** Returns the outputs of a run that ended by an interrupt or a command to its parent. @returns `null` for an error */
 export function outputsOfThrown(error: unknown): Fields | null {
   const { is_bubble_up, interrupts, command } = Object(error) as BubbleUp;
   if (is_bubble_up !== true) return null;

@@ -24,7 +24,7 @@ export function langChainTracer(tracer: RunTracer): LangChainTracer {
 class AgentTracer extends LangChainTracer {
   readonly #tracer: RunTracer;
   #trees = new WeakMap<object, Tree>();
-  /** Interrupts of the root: LangGraph ends it with its values alone. */
+  /** Interrupts of the root, which its outputs do not have: LangGraph ends it with its values only. */
   #interrupts: unknown[] = [];
   // Runs handlers in order: background handlers may outlive the run.
   override awaitHandlers = true;
@@ -62,7 +62,7 @@ class AgentTracer extends LangChainTracer {
     return Object.assign(Object.create(tree) as Tree, { child_runs: [] });
   }
 
-  /** `traceable` already makes trees. */
+  /** Returns runs of `traceable` unchanged: they are trees already. */
   #treeOf(run: Tree): Tree {
     return run.createChild === undefined ? (super.getRunTreeWithTracingConfig(run.id) ?? run) : run;
   }
@@ -74,12 +74,12 @@ class AgentTracer extends LangChainTracer {
       parent.child_execution_order = Math.max(last, run.child_execution_order);
     }
     const time = microseconds(run);
-    const place = `${time.replace(/[-:.]/g, "")}${run.id}`;
+    const part = `${time.replace(/[-:.]/g, "")}${run.id}`;
     const stored: Stored = {
       ...run,
       parent_run_id: parent?.id,
       trace_id: parent?.trace_id ?? run.id,
-      dotted_order: parent?.dotted_order ? `${parent.dotted_order}.${place}` : place,
+      dotted_order: parent?.dotted_order ? `${parent.dotted_order}.${part}` : part,
       extra: { ...run.extra, runtime: getRuntimeEnvironment() },
       _serialized_start_time: time,
     };
@@ -99,11 +99,11 @@ class AgentTracer extends LangChainTracer {
   /** Ends a run that LangGraph's control flow has left. @returns `null` for an error */
   #endThrown(thrown: unknown, id: string): Promise<Run> | null {
     const outputs = outputsOfThrown(thrown);
-    // Nothing is above the root of a run: whatever it throws is an error.
+    // The root has no parent that could handle control flow: each error that it throws is one.
     if (outputs === null || this.#tracer.isRoot(id)) return null;
     const parent_run_id = this.getRunById(id)?.parent_run_id;
     if (this.#tracer.isRoot(parent_run_id)) this.#interrupts.push(...interruptsIn(outputs));
-    // Outputs of a tool would be its answer.
+    // Ends a tool as a chain too: `handleToolEnd` would take the outputs for the tool's answer.
     return this.handleChainEnd(outputs, id);
   }
 
@@ -142,7 +142,7 @@ function microseconds({ start_time, execution_order }: Run): string {
   return `${new Date(start_time).toISOString().slice(0, -1)}${digits}Z`;
 }
 
-/** Safe cast: tracers and run trees call only these methods. */
+/** Casts to the SDK's client, of which tracers and run trees call only these methods. */
 function asClient(tracer: RunTracer): NonNullable<Fields["client"]> {
   const client: Pick<RunTracer, "createRun" | "updateRun" | "awaitPendingTraceBatches" | "flush"> =
     {

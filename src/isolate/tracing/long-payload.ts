@@ -1,6 +1,6 @@
-/** Bounds a payload: larger ones are costly to runs and useless to readers. */
+/** Limit of a payload: a larger one costs the run memory, and readers have no use for it. */
 export const MAX_CHARACTERS = 4 * 1024 * 1024;
-/** Depth of the content of messages in `{ messages: [[message]] }`, in parts. */
+/** Depth of the parts of a message's content in `{ messages: [[message]] }`. */
 const DEPTH = 7;
 
 export function leftOut(characters: number | string) {
@@ -8,8 +8,8 @@ export function leftOut(characters: number | string) {
 }
 
 /**
- * Whether the JSON text is certainly too long, without writing it: a payload would be in memory twice more, for each
- * node of each step. Counts texts of plain data and contents of messages only.
+ * Whether the JSON text of a payload is certainly too long. Counts only texts of plain data and contents of messages, and
+ * does not write the JSON, which each node of each step would then have in memory twice more.
  */
 export function isLong(payload: unknown): boolean {
   return roomLeft(payload, MAX_CHARACTERS, DEPTH) < 0;

@@ -11,15 +11,15 @@ type Fields = Record<string, unknown>;
 /** Open trace run: its dotted order and inputs. */
 type Open = { dotted_order: string; inputs: unknown };
 
-/** Shorter runs send traces at their end; a crash of a longer run loses at most this much. */
+/** Interval of sends. Shorter runs send traces at their end; a crash of a longer run loses traces of this time. */
 const SEND_AFTER_MS = 250;
 const CUT_OFF = "Interrupted: its run ended before it did.";
 /** Limits below which traces travel with the outcome instead of a round trip. */
 const BRIEF_RUNS = 16;
 const BRIEF_BYTES = 64 * 1024;
-/** Size of a batch: one round trip and one transaction of the thread. */
+/** Size of a batch, which is one round trip and one transaction of the thread. One trace run may exceed it. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** Payload size of a batch with shared texts: the thread keeps 16 Mi characters of a batch. */
+/** Size of the payloads of a batch, with the texts they share. The thread takes up to 16 Mi characters. */
 const BATCH_PAYLOAD_CHARACTERS = 6 * 1024 * 1024;
 
 /**
@@ -77,7 +77,7 @@ export class RunTracer {
   async awaitPendingTraceBatches(): Promise<void> {}
   async flush(): Promise<void> {}
 
-  /** Starts the root of an agent without its own tracer. */
+  /** Starts the root of a plain function, or of a run that failed before LangChain's tracer began. */
   begin(inputs: unknown) {
     const { run_id, graph_id, config } = this.#call;
     void this.createRun({
@@ -105,7 +105,7 @@ export class RunTracer {
     const end_time = new Date().toISOString();
     for (const [id, { dotted_order }] of this.#open) {
       const text = this.isRoot(id) ? failure && failureText(failure) : CUT_OFF;
-      // A run that has not failed cuts nothing off: it does not wait for what works on.
+      // Trace runs that are open after a success get no error: the run does not wait for them.
       const error = failure && text;
       const end = { trace_id: run_id, dotted_order, end_time, ...(error && { error }) };
       void this.updateRun(id, end);
@@ -180,7 +180,7 @@ export class RunTracer {
     if (this.#timer !== undefined || this.#isOver) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // The run's own output goes first.
+      // Waits while the run's own output is behind.
       if (this.#outbox.isBehind) return this.#schedule();
       for (const op of this.#drain(() => true, false)) this.#outbox.push(op);
       if (this.#unsent.size > 0) this.#schedule();

@@ -1,11 +1,11 @@
 import type { TraceText } from "../trace-contract.ts";
 import type { Pieces } from "./trace-json.ts";
 
-/** Minimum shared length: a reference to less is as long as the text. */
+/** Minimum shared length: shorter texts are not worth a reference. */
 const MIN_SHARED_CHARACTERS = 4096;
-/** Maximum own text of a reference; longer ones are sent whole. */
+/** Maximum length of the text that is not shared. With more of it, the text is sent whole. */
 const MAX_OWN_CHARACTERS = 64 * 1024;
-/** Models receive a prompt or two before the conversation. */
+/** Maximum of items before the shared ones: models receive a few prompts before the conversation. */
 const MAX_BEFORE = 3;
 
 type SentText = Pieces & { id: number };

@@ -52,13 +52,13 @@ export class TraceEncoder {
     return { data: `{${fields.join()}}`, ...(Object.keys(texts).length > 0 && { texts }) };
   }
 
-  /** Moves the tree below the root of the first attempt, which all attempts share. */
+  /** Replaces the root's part of the order by that of the first attempt, which all attempts share. */
   dottedOrderOf({ dotted_order }: Fields): string {
     const [, ...below] = String(dotted_order).split(".");
     return [this.#call.trace.dotted_order, ...below].join(".");
   }
 
-  /** Ends a batch: earlier texts are no longer referred to. */
+  /** Lets later texts not refer to earlier ones. */
   endTexts() {
     this.#texts.endBatch();
   }

@@ -7,7 +7,7 @@ const DEPTH = 4;
 type Message = { toJSON(): unknown; content: unknown };
 type Written = { fields: unknown[]; text: string };
 
-/** Text split between the items of its lists; `first` is the first item, -1 when there is none. */
+/** JSON text in pieces: each item of a list is one. `first`: index of the first item, -1 when there is none. */
 export type Pieces = { texts: string[]; first: number; length: number };
 
 /**
@@ -89,7 +89,7 @@ export class TraceJson {
     return text;
   }
 
-  // Reuses the text of a checkpoint, in which marks replace what JSON cannot hold.
+  // Reuses the text of a checkpoint, unless it has records (`lc: 2`) in place of values that are not JSON.
   #messageText(message: Message): string | undefined {
     const stored = isMessage(message) ? knownText(message, "checkpoint") : undefined;
     if (stored !== undefined && !stored.includes('"lc":2')) return stored;
