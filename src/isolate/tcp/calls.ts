@@ -1,33 +1,45 @@
-// The runtime's objects work only in the call of the isolate that made them, and end with it. A pool of connections in a
-// module serves many calls: the call that opened a socket does the work of the others on it, and timers of the module go
-// from call to call.
+// A call is one invocation of this isolate by RPC or a request. Objects of the runtime, such as sockets and timers, work
+// only in the call that made them, and end with it. But a pool of connections in a module serves many calls. So the call that
+// opened a socket does the work of other calls on it, as jobs, and timers of the module move from call to call.
+//
+// The runtime may end a call without notice, for example when its caller has disconnected. Such a call does no more jobs, by
+// which others detect its end.
 
 import { waitUntil } from "cloudflare:workers";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { LateTimer } from "./late-timer.ts";
 import { Lending, type LiveCall, type OwnSocket } from "./lending.ts";
 
-/** Between looks at the calls whose sockets a call uses. The runtime ends a call that waits without a timer. */
-const LOOK_MS = 1000;
-/** In which a call begins a job. Several short waits: after a long turn of another call, a timer would be first. */
+/**
+ * Interval of the checks of calls whose sockets a call uses. The timer also keeps the call running: the runtime ends a call
+ * that waits without one.
+ */
+const CHECK_MS = 1000;
+/**
+ * Five waits of this time are the deadline for a call to begin a job. After a long turn of the event loop one timer fires
+ * before the job begins, so a single wait could report a call as ended that is not.
+ */
 const ANSWER_MS = 200;
 const ANSWER_WAITS = 5;
 
 const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
-/** Code of a module has no part in the work of its call: it outlives that. None while the module loads. */
+/**
+ * Call in which code runs. `isOwn`: the code is a part of the call's own work, and not a module's code that outlives the
+ * call, such as a timer of a pool. Absent while modules load.
+ */
 type Position = { call: Call; isOwn: boolean };
 
 const position = new AsyncLocalStorage<Position>();
 const live = new Set<Call>();
 /** Calls that do jobs: live ones, and those that lend sockets. */
 const serving = new Set<Call>();
-/** Disconnected sockets. Their owners are notified in the next call, where they can connect again. */
+/** Disconnected sockets. The next call notifies their owners, such as pools, which can connect again in it. */
 const disconnected: OwnSocket[] = [];
-/** Gets the work that finds no call. The next one becomes it. */
+/** Call that has not begun: it collects work while no call is live, and the next call to begin becomes it. */
 let coming: Call | null = null;
-/** Calls that notify owners of sockets before their own work. */
+/** Number of calls that notify owners of sockets, which they do before their own work. */
 let notifying = 0;
 
 /** A call of this isolate: a run, a request, a read of a state. */
@@ -35,12 +47,13 @@ export class Call implements LiveCall {
   readonly #sockets = new Set<OwnSocket>();
   readonly #timers = new Set<LateTimer>();
   readonly #jobs: (() => void)[] = [];
-  // A promise belongs to the call in which it is made: this one is made again at the beginning.
+  // `#start` makes it again, because a promise belongs to the call in which it was made.
   #wake = Promise.withResolvers<void>();
+  /** Whether the call does no more jobs. */
   #isGone = false;
   /** Calls whose sockets this one uses. */
   readonly #lenders = new Set<Call>();
-  #looks: ReturnType<typeof setInterval> | undefined;
+  #checks: ReturnType<typeof setInterval> | undefined;
 
   /** The call in which this code can do its work. */
   static get current(): Call {
@@ -55,7 +68,7 @@ export class Call implements LiveCall {
     coming = null;
     call.#start();
     const others = [...serving].filter((other) => other !== call && other.#isNeeded);
-    if (others.length > 0) await Call.#lookAt(others);
+    if (others.length > 0) await Call.#dropEnded(others);
     if (disconnected.length > 0) await call.#notifyOwners();
     if (notifying > 0) await wait(0);
     return call;
@@ -78,7 +91,7 @@ export class Call implements LiveCall {
     return position.run({ call: this, isOwn: false }, work);
   }
 
-  /** Does `work` in this call, for any other. At once if it is this one. */
+  /** Does `work` in this call: at once for its own code, as a job for that of another call. */
   do<T>(work: () => Promise<T>): Promise<T> {
     if (this.isLive && position.getStore()?.call === this) return work();
     if (this.#isGone) return Promise.reject(new Error("The run that opened this socket is over."));
@@ -96,28 +109,29 @@ export class Call implements LiveCall {
     this.#sockets.delete(socket);
   }
 
-  /** Keeps `socket` open for the current call. */
+  /** Notes that the current call uses `socket`, so that it stays open for that call. */
   lend(socket: OwnSocket) {
     const { call, isOwn } = position.getStore() ?? {};
     if (!(call?.isLive && isOwn) || call === this) return;
     socket.users.add(call);
     call.#lenders.add(this);
-    call.#looks ??= setInterval(() => void call.#lookAtLenders(), LOOK_MS);
+    call.#checks ??= setInterval(() => void call.#checkLenders(), CHECK_MS);
   }
 
-  async #lookAtLenders(): Promise<void> {
-    await Call.#lookAt([...this.#lenders]);
+  async #checkLenders(): Promise<void> {
+    await Call.#dropEnded([...this.#lenders]);
     if (disconnected.length > 0) await this.#notifyOwners();
   }
 
-  /** The runtime ends a call whose caller is gone, without a word. */
-  static async #lookAt(calls: Call[]): Promise<void> {
-    const look = async (call: Call) => {
-      if (!(await call.#answers())) call.#vanish();
+  /** Drops the calls that the runtime has ended. */
+  static async #dropEnded(calls: Call[]): Promise<void> {
+    const check = async (call: Call) => {
+      if (!(await call.#answers())) call.#drop();
     };
-    await Promise.all(calls.map(look));
+    await Promise.all(calls.map(check));
   }
 
+  /** Whether the call begins a job before the deadline. */
   async #answers(): Promise<boolean> {
     let isAnswered = false;
     const answer = this.do(async () => {
@@ -129,7 +143,7 @@ export class Call implements LiveCall {
     return isAnswered;
   }
 
-  #vanish() {
+  #drop() {
     if (this.#isGone) return;
     this.#stopServing();
     disconnected.push(...this.#sockets);
@@ -141,24 +155,25 @@ export class Call implements LiveCall {
     serving.delete(this);
   }
 
-  /** For sockets and timers of modules. */
+  /** Whether modules have sockets or timers in this call. */
   get #isNeeded(): boolean {
     return this.#sockets.size > 0 || this.#timers.size > 0;
   }
 
+  /** Adds a timer of a module. */
   later(timer: LateTimer) {
     timer.joinTo(this.#timers);
     if (this.isLive) this.#startTimers([timer]);
   }
 
-  /** `rest`: work that is left. Sockets that others use stay open until those are over. */
+  /** Ends the call after `rest`, its remaining work. Sockets that other calls use stay open for them at first. */
   end(rest?: Promise<unknown>) {
     if (rest || this.#sockets.size > 0) return waitUntil(this.run(() => this.#end(rest)));
     this.#leave();
     this.#stopServing();
   }
 
-  /** Ends with the last byte of the response, which may come from the sockets. */
+  /** Ends the call after the last byte of the response, which may come from its sockets. */
   endWith(response: Response): Response {
     if (response.body === null || this.#sockets.size === 0) {
       this.end();
@@ -180,19 +195,20 @@ export class Call implements LiveCall {
       disconnected.push(socket);
       await socket.disconnect();
     };
-    // A socket that starts TLS becomes another.
+    // Repeats, because a socket that starts TLS is replaced by another one.
     while (this.#sockets.size > 0) await Promise.all([...this.#sockets].map(close));
     this.#stopServing();
     this.#wake.resolve();
   }
 
+  /** Ends the call's own work, and moves its timers to other calls. */
   #leave() {
     live.delete(this);
-    clearInterval(this.#looks);
+    clearInterval(this.#checks);
     const timers = [...this.#timers];
     for (const timer of timers) timer.leave(this.#timers);
     coming ??= new Call();
-    // Where they fire first. The runtime may have ended a call that looks live, without a word.
+    // To the next call and to the newest live one, which the runtime may have ended. They fire in the first that can.
     coming.#take(timers);
     const newest = [...live].at(-1);
     if (newest) newest.#take(timers);
@@ -230,6 +246,7 @@ export class Call implements LiveCall {
     }
   }
 
+  /** Does the jobs of other calls until this one ends. */
   async #serve(): Promise<void> {
     while (!this.#isGone) {
       await this.#wake.promise;

@@ -1,6 +1,6 @@
 /**
- * A promise that outlives the request in which it was made. Its handlers are attached in the request that settles it:
- * workerd runs none for a request that has ended.
+ * A promise that outlives the call in which it was made. Its handlers are attached in the call that settles it: workerd runs
+ * no handler of a call that has ended.
  */
 export class LatePromise implements PromiseLike<void> {
   #outcome: Promise<void> | null = null;
@@ -36,7 +36,7 @@ export class LatePromise implements PromiseLike<void> {
   }
 
   #settle(outcome: Promise<void>) {
-    // A socket without handlers causes no unhandled rejection.
+    // Without handlers, a rejection must not count as unhandled.
     outcome.catch(() => {});
     if (this.#outcome !== null) return;
     this.#outcome = outcome;

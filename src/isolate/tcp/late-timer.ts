@@ -1,13 +1,13 @@
 const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
-/** A timer that goes from call to call until it fires. Has the form of those of Node.js. */
+/** A timer that moves from call to call until it fires. It has the methods of a timer of Node.js. */
 export class LateTimer {
   readonly #fire: () => void;
   readonly #ms: number;
   #due_ms: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Timers of the calls that this one has come to. */
+  /** Sets of timers that contain this one: those of the calls in which it may fire. */
   readonly #holders = new Set<Set<LateTimer>>();
   #isOver = false;
 
@@ -17,14 +17,14 @@ export class LateTimer {
     this.#ms = Number(ms) || 0;
   }
 
-  /** Is one of `timers` until it fires or is cleared. */
+  /** Adds the timer to those of a call, until it fires or is cleared. */
   joinTo(timers: Set<LateTimer>) {
     if (this.#isOver) return;
     this.#holders.add(timers);
     timers.add(this);
   }
 
-  /** Continues in the current call. */
+  /** Starts a timer of the runtime in the current call, for the time that is left. */
   start() {
     if (this.#isOver) return;
     this.#due_ms ??= Date.now() + this.#ms;
@@ -35,7 +35,7 @@ export class LateTimer {
     }, this.#due_ms - Date.now());
   }
 
-  /** Pauses: the call of `timers` is over. */
+  /** Removes the timer from those of a call that is over. */
   leave(timers: Set<LateTimer>) {
     stopTimer(this.#timer);
     this.#holders.delete(timers);

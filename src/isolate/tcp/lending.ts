@@ -1,10 +1,11 @@
-/** The runtime ends a call 30 seconds after its answer. */
+/** Maximum time for which a call keeps its sockets open for others: the runtime ends a call 30 seconds after its answer. */
 const LEND_MS = 25_000;
-/** After it the next pause ends a socket, so that the end of the time interrupts no run. */
+/** Time after which a socket that is in use closes at its next pause, so that the maximum interrupts no run. */
 const LONG_MS = 15_000;
-/** A run that has taken a connection from a pool uses it sooner. */
+/** Pause after which a socket counts as not in use: a run that took a connection from a pool uses it sooner. */
 const IDLE_MS = 1000;
 const POLL_MS = 100;
+/** Time for a call to notify the owner of a socket: the runtime may have ended that call. */
 const NOTIFY_MS = 1000;
 
 /** A call whose own work is in progress. */
@@ -20,17 +21,17 @@ export type OwnSocket = {
   readonly isClosed: boolean;
   /** Time since its last use; 0 while an answer is due. */
   readonly idle_ms: number;
-  /** Ends the connection, without a word to the owner. */
+  /** Ends the connection, without an event for the owner. */
   disconnect(): Promise<void>;
   /** Closes the socket for its owner, such as a pool. */
   notify(): void;
 };
 
-/** Time after the end of a call in which its sockets serve those that have used them. */
+/** Time after the end of a call in which its sockets stay open for other calls that use them. */
 export class Lending {
   readonly #start = Date.now();
 
-  /** Returns when the owner has closed the socket, or when no call is live in which it could. */
+  /** Waits until the owner has closed the socket, no other call is live, or the maximum time is over. */
   async close(socket: OwnSocket, live: ReadonlySet<LiveCall>): Promise<void> {
     while (!socket.isClosed) {
       const other = [...live].at(-1);
@@ -39,13 +40,12 @@ export class Lending {
         await wait(POLL_MS);
         continue;
       }
-      // The runtime may have ended the other call without a word.
       await Promise.race([this.#notify(other, socket), wait(NOTIFY_MS)]);
       if (this.#ms > LEND_MS) return;
     }
   }
 
-  /** In another call, where the owner may connect again. */
+  /** Notifies the owner in another call, in which it can connect again. */
   #notify(other: LiveCall, socket: OwnSocket): Promise<void> {
     return other.do(async () => {
       if (other.isLive && this.#isDue(socket)) socket.notify();
@@ -56,6 +56,7 @@ export class Lending {
     return Date.now() - this.#start;
   }
 
+  /** Whether the socket can be closed now. */
   #isDue({ users, idle_ms }: OwnSocket): boolean {
     if (this.#ms > LONG_MS) return this.#ms > LEND_MS || idle_ms > 0;
     return idle_ms > IDLE_MS && ![...users].some(({ isLive }) => isLive);

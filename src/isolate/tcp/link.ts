@@ -15,7 +15,10 @@ export type LinkOptions = {
 
 type TlsOptions = { expectedServerHostname?: string };
 
-/** The runtime cannot start TLS while a read waits. Drivers start it at once after an answer, among the first bytes. */
+/**
+ * The runtime cannot start TLS while a read waits. Drivers start it directly after an answer, among the first bytes. So each
+ * read before this many bytes is delayed.
+ */
 const PLAIN_BYTES = 64 * 1024;
 const BEFORE_READ_MS = 1;
 
@@ -42,8 +45,8 @@ async function openSession(
 }
 
 /**
- * Has the form of the sockets of `cloudflare:sockets`. The egress holds the socket itself, for the call that opened it:
- * each step is done there.
+ * A socket with the interface of `cloudflare:sockets`. The socket itself is in the egress, as an RPC object of the call that
+ * opened it: each step runs in that call.
  */
 export class Link implements OwnSocket {
   readonly secureTransport: "on" | "starttls";
@@ -51,7 +54,7 @@ export class Link implements OwnSocket {
   readonly closed = new LatePromise();
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
-  /** TLS has started: another link has the socket. */
+  /** Whether TLS has started: another link has the socket then. */
   upgraded = false;
   /** Closes the socket of `node:net` that uses this link. */
   onClose: (() => void) | undefined;
@@ -62,9 +65,9 @@ export class Link implements OwnSocket {
   readonly #options: LinkOptions;
   #lastWrite: Promise<void> = Promise.resolve();
   #bytesRead = 0;
-  /** Disconnected before the owner is notified. */
+  /** Whether the connection has ended before the owner is notified. */
   #isSilent = false;
-  /** No bytes have come since some were sent. */
+  /** Whether bytes were sent, and none received since. */
   #isAwaited = false;
   #usedAt = Date.now();
 
@@ -129,7 +132,7 @@ export class Link implements OwnSocket {
   }
 
   notify() {
-    // Without a wait: until its event "close" a pool would give the socket to runs.
+    // Does not wait for the end: until the event "close" a pool would give the socket to runs.
     void this.disconnect();
     if (this.onClose) this.onClose();
     else void this.close();
@@ -155,7 +158,7 @@ export class Link implements OwnSocket {
     if (this.#options.closesAtEnd) this.closed.resolve();
   }
 
-  /** Does not settle once the link is silent. */
+  /** Returns the result of `work`, but never settles after a silent end: the owner is notified in another call. */
   async #unlessSilent<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;

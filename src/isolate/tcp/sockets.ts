@@ -32,7 +32,7 @@ type OnAddress = (error: Error | null, address: string) => void;
 type Lookup = (host: string, options: object, onAddress: OnAddress) => void;
 type ConnectOptions = { host?: string; port?: number | string; path?: string; lookup?: Lookup };
 
-/** A name, because the runtime looks up no addresses. */
+/** A host name: for an IP address, the runtime would not call `lookup`. */
 const ANY_NAME = "agent.invalid";
 
 const { prototype } = net.Socket;
@@ -42,7 +42,7 @@ prototype.connect = function (this: NetSocket, ...args: unknown[]) {
   return netConnect.apply(this, divertArgs(this, args));
 } as typeof prototype.connect;
 
-/** The runtime prepares the socket and calls `lookup`, from where this file continues in its place. */
+/** Replaces `lookup`, which the runtime calls after it has prepared the socket. From there on this file connects. */
 function divertArgs(socket: NetSocket, args: unknown[]): unknown[] {
   const [first, host] = args;
   if (Array.isArray(first)) {
@@ -96,12 +96,12 @@ function openSocket(socket: NetSocket, host: string, port: number, name: string)
   );
 }
 
-/** The steps of a stream at which the runtime's socket reads and writes. */
+/** Methods of a stream by which the runtime's socket reads and writes. */
 const STEPS = ["_read", "_write", "_writev", "_final"] as const;
 
 /**
- * Keeps the loop that reads, and each write, in the call that opened the socket. In that of a run that uses the socket
- * they would end with this run.
+ * Runs the loop that reads, and each write, in the call that opened the socket. In the call of a run that uses the socket
+ * they would end with that run.
  */
 function workAtHome(socket: net.Socket, link: Link): void {
   const { pause, resume, read } = Duplex.prototype;
@@ -113,7 +113,7 @@ function workAtHome(socket: net.Socket, link: Link): void {
     };
     return [name, atHome];
   });
-  // The runtime's own ones start a loop where they are called.
+  // The runtime's own methods would start the loop in the call that uses them.
   Object.assign(socket, { pause, resume, read, ...Object.fromEntries(steps) });
 }
 
@@ -126,7 +126,7 @@ function announce(socket: NetSocket): void {
   if (!socket.isPaused()) socket.read(0);
 }
 
-/** Drops errors that listeners throw, as an event "error" without a listener does: the run has no part in them. */
+/** Drops errors that listeners throw, such as that of "error" without a listener: no run has caused them. */
 function silence(socket: net.Socket): net.Socket {
   const emit = socket.emit as (...args: unknown[]) => boolean;
   const emitQuietly = (...args: unknown[]) => {
@@ -141,7 +141,7 @@ function silence(socket: net.Socket): net.Socket {
 
 type WorkerOptions = { secureTransport?: "off" | "on" | "starttls" };
 
-/** Takes the place of `connect` of `cloudflare:sockets` in the agent's bundle. */
+/** Replaces `connect` of `cloudflare:sockets` in the agent's bundle. */
 function connectThroughEgress(
   address: string | SocketAddress,
   options: WorkerOptions = {},
@@ -154,7 +154,7 @@ function connectThroughEgress(
 
 Reflect.set(globalThis, Symbol.for("heddle:connect"), connectThroughEgress);
 
-/** Starts TLS on the link of another socket, which makes a new link. */
+/** A socket whose `_start` begins TLS on the link of another socket, which makes a new link. */
 type TlsSocket = tls.TLSSocket &
   Pick<NetSocket, "_parentWrap"> & { _start(): void; _handle: Handle | null };
 
@@ -167,7 +167,7 @@ tlsPrototype._start = function (this: TlsSocket) {
   if (!(link instanceof Link)) return;
   const plain = this._parentWrap;
   if (plain) workAtHome(this, link);
-  // Drivers listen to both.
+  // Drivers listen to events of both sockets.
   this.once("close", () => plain?.destroy());
   link.onClose = () => {
     if (plain) silence(plain);
@@ -183,7 +183,7 @@ const tlsConnect = tls.connect as (...args: unknown[]) => tls.TLSSocket;
 
 tls.connect = ((...args: unknown[]) => tlsConnect(...args.map(withoutCheck))) as typeof tls.connect;
 
-/** Omits a check of the name, which the egress makes itself. One that demands more stays, and is refused. */
+/** Omits a check of the server's name, which the egress makes itself. A stricter check stays, and the runtime refuses it. */
 function withoutCheck(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const { checkServerIdentity: check, ...others }: TlsOptions = value;
@@ -191,7 +191,7 @@ function withoutCheck(value: unknown): unknown {
   return omits ? others : value;
 }
 
-/** A check without parameters sees no certificate. */
+/** Whether a check ignores the certificate, as one without parameters does, and accepts it. */
 function acceptsAll(check: ServerCheck): boolean {
   return check.length === 0 && check() === undefined;
 }
