@@ -73,7 +73,7 @@ export type GraphCall = {
 
 export type RunCall = GraphCall & {
   run_id: string;
-  /** Whether an earlier attempt has written a checkpoint of the run: it continues there, without input or command. */
+  /** Whether the run continues from a checkpoint that an earlier attempt has written, without its input or command. */
   resuming: boolean;
   /** When resuming, the SHA-256 of the values that an earlier attempt emitted last: empty for none, absent if unknown. */
   emitted_values_sha256?: string;

@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 const GRACE_MS = 5000;
 /**
  * Grace period while other calls are live: the work may be theirs. A queue in a module starts the next task in the async
- * context of the task before it, which another call has added.
+ * context of the task before it, so a task of another call may be tracked here.
  */
 const SHARED_GRACE_MS = 25_000;
 const POLL_MS = 50;

@@ -13,7 +13,7 @@ type Added = { sequence: number; at_ms: number };
 
 const METRIC = "metric/";
 const ISOLATE = "isolate/";
-/** An isolate repeats an unacknowledged batch within seconds, so an older number is not needed any more. */
+/** Time after which the number of an isolate is not needed: it repeats an unacknowledged batch within seconds. */
 const ISOLATE_KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**

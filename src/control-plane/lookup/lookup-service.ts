@@ -11,7 +11,7 @@ import { deploymentIds, deploymentWith } from "../deployments/api/list-service.t
 import type { Lookup, LookupMatch } from "./lookup-schema.ts";
 
 const LOOKUPS = { name: "lookup", calls: 60, in_s: 60 };
-/** Each deployment has its own directory of threads, which is a Durable Object. */
+/** Limits a request, which reads the directory of threads of each deployment: one or more Durable Objects. */
 const MAX_DEPLOYMENTS = 500;
 const AT_ONCE = 20;
 /** Threads are read without their metadata. */

@@ -6,7 +6,10 @@ import type { AppError } from "../../shared/errors.ts";
 /** `ends_at_ms`: time at which the credential expires, in epoch milliseconds; `Infinity` when it does not. */
 export type CachedCaller = { caller: Caller; ends_at_ms: number };
 
-/** Streams check their caller each 4 seconds: a revocation takes effect within 10 seconds. */
+/**
+ * Maximum age of the last poll for changes when a cached caller is used. Streams check their caller each 4 seconds, so a
+ * revocation takes effect within 10 seconds.
+ */
 export const CALLER_AGE_MS = 4000;
 /**
  * Cached callers are accepted this long while D1 does not answer. A key that was revoked just before the outage may be
@@ -40,7 +43,7 @@ export const principals = new RecordCache<CachedPrincipal>({
   scopeOf: ({ organization_id }) => organization_id,
 });
 
-/** Called after every change of keys and members; the feed of changes informs other isolates. */
+/** Called after every change of keys, members and sessions. Other isolates learn of it from the feed of changes. */
 export function forgetCallers(): void {
   callers.forget(() => true);
   principals.forget(() => true);

@@ -14,6 +14,7 @@ import { consentPage, endPage } from "./page.ts";
 /** Routes that browsers return to without a key, so they precede the authentication. */
 export const callbackRoutes = router();
 
+/** Pages have inline styles and a form, and no scripts. */
 const securityHeaders = pageHeaders({ styleSrc: ["'unsafe-inline'"], formAction: ["'self'"] });
 for (const path of ["/v2/auth/callback/*", "/v2/auth/setup/*"])
   callbackRoutes.use(path, securityHeaders);

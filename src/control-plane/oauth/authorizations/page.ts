@@ -54,7 +54,6 @@ function factsOf({ requester, subject, agent_id, scopes }: Question): [string, s
   return facts;
 }
 
-/** Allows no script and no other origin. */
 function page(title: string, ...content: string[]): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',

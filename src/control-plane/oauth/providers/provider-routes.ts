@@ -21,7 +21,12 @@ import {
 export const providerRoutes = router();
 
 const operation = operationWithTag("OAuth");
-const taken = { 409: json(ErrorDetail, "A provider with this `provider_id` exists") };
+const taken = {
+  409: json(
+    ErrorDetail,
+    "A provider with this `provider_id` exists, or the workspace has 500 providers",
+  ),
+};
 const down = {
   503: json(ErrorDetail, "The server did not respond: retry after `Retry-After` seconds"),
 };
@@ -76,7 +81,7 @@ const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAu
     200: json(Provider, "The updated provider"),
     409: json(
       ErrorDetail,
-      "`token_url` cannot change its origin while tokens exist or a code is exchanged",
+      "`token_url` cannot change its origin while tokens exist or a code is exchanged, or another request changed the provider",
     ),
   },
 });

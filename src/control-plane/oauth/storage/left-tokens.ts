@@ -1,6 +1,6 @@
-// Triggers mark tokens with `left_at`: those of a person who leaves a workspace, and those of a service key that is revoked
-// or deleted. A new token is marked too. For an owner who is present, the sweep replaces the mark: with the expiry of the
-// owner's key, or with `NULL`.
+// Triggers mark tokens with `left_at`: those of a person who leaves a workspace or gets another organization role, and
+// those of a service key that is revoked or deleted. A new token is marked too. For an owner who is present, the sweep
+// replaces the mark: with the expiry of the owner's key, or with `NULL`.
 import { and, asc, eq, lte, not, type SQL, sql } from "drizzle-orm";
 import { type Database, database } from "../../../shared/context.ts";
 import { log } from "../../../shared/log.ts";

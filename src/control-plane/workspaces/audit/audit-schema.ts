@@ -41,7 +41,7 @@ export const AuditLog = namedObject("AuditLog", {
       }),
     )
     .describe(
-      "Ids in the path and the query, `id` of the created resource, and ids of deleted OAuth tokens. For deleted traces: the project, the trace ids, the number of runs, and the SHA-256 of each value that is not an id",
+      "Ids in the path and the query, `id` and `provider_id` of the created resource, and ids of deleted OAuth tokens. For deleted traces: the project, the trace ids, the number of runs, and the SHA-256 of each value that is not an id",
     ),
   status: z
     .number()

@@ -49,7 +49,7 @@ memberRoutes.openapi(list, async (c) => c.json(await listMembers(c.var.ctx), 200
 const add = operation("post", MEMBERS, "addMember", {
   summary: "Add a workspace member",
   description:
-    "Invites the person, who signs in with the configured issuer and accepts. A person without any organization accepts the oldest invitation of the verified email address by signing in. No email is sent. For admins.",
+    "Invites the person, who signs in with the configured issuer and accepts. A person without any workspace accepts the oldest invitation of the verified email address by signing in. No email is sent. For admins.",
   request: { body: body(MemberCreateRequest) },
   responses: {
     200: json(WorkspaceMember, "The member"),
