@@ -9,8 +9,8 @@ export type OldestWork = {
 };
 
 /**
- * Ages do not count from `sent_at`, which a sweep renews each minute. Windows of schedules are the exception: a schedule
- * that waits for a quota stays due for long, so its age counts from the last check by a sweep.
+ * Ages do not count from `sent_at`, which a sweep renews each minute. Windows of schedules are the exception: a
+ * schedule that waits for a quota stays due for long, so its age counts from the last check by a sweep.
  *
  * Work that waits its turn does not count:
  * - builds, while another build of the workspace has a lease. Others age from their last step, and a claim is one;

@@ -39,8 +39,8 @@ const checked = new TtlCache<Quota[]>((found) => (found.length === 0 ? NONE_MS :
  * Refuses work of a workspace that has used up a quota. The check fails open: without D1 or the totals work is
  * accepted.
  *
- * @throws `quota_exceeded`, a 402 and not a 429: published clients repeat a 429 after its `Retry-After`, and a quota may
- * reset only after a month
+ * @throws `quota_exceeded`, a 402 and not a 429: published clients repeat a 429 after its `Retry-After`, and a quota
+ * may reset only after a month
  */
 export async function assertQuota(
   ctx: QuotaScope,

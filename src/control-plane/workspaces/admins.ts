@@ -10,8 +10,8 @@ import { api_keys, users } from "./table.ts";
 type Scope = { organization_id: string; workspace_id: string | SQL | null };
 
 /**
- * Asserts that the caller is an admin, and reads its credential from D1 once more, for operations on keys and members: a
- * revoked principal that is still cached must not create a key that outlives it.
+ * Asserts that the caller is an admin, and reads its credential from D1 once more, for operations on keys and members:
+ * a revoked principal that is still cached must not create a key that outlives it.
  */
 export async function assertAdmin(ctx: Context): Promise<void> {
   assertMay(ctx, "admin");

@@ -52,8 +52,8 @@ async function findCaller(env: Env, headers: Headers, assertRate: () => void): P
 }
 
 /**
- * Reads the credential of a request without the cache, with the workspaces that it reaches. A request with `X-Tenant-Id`
- * gets only that workspace.
+ * Reads the credential of a request without the cache, with the workspaces that it reaches. A request with
+ * `X-Tenant-Id` gets only that workspace.
  */
 export function resolvePrincipal(
   env: Env,
@@ -179,7 +179,10 @@ export function credentialEndOf(caller: Caller): number | null {
   return Number.isFinite(ends_at_ms) ? ends_at_ms : null;
 }
 
-/** Throws when a credential is no longer accepted: its token may expire, or its secret be rotated, while its principal stays active. */
+/**
+ * Throws when a credential is no longer accepted: its token may expire, or its secret be rotated, while its principal
+ * stays active.
+ */
 export async function assertCredentialValid(
   env: Env,
   credential: string,

@@ -7,8 +7,8 @@ import type { AppError } from "../../shared/errors.ts";
 export type CachedCaller = { caller: Caller; ends_at_ms: number };
 
 /**
- * Maximum age of the last poll for changes when a cached caller is used. Streams check their caller each 4 seconds, so a
- * revocation takes effect within 10 seconds.
+ * Maximum age of the last poll for changes when a cached caller is used. Streams check their caller each 4 seconds, so
+ * a revocation takes effect within 10 seconds.
  */
 export const CALLER_AGE_MS = 4000;
 /**

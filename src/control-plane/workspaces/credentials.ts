@@ -63,8 +63,8 @@ export async function findUser(
 }
 
 /**
- * Binds the oldest invited user of the email to the person, who is identified by `subject` from then on: the address can
- * later belong to another person. Ignores invitations whose memberships were removed since.
+ * Binds the oldest invited user of the email to the person, who is identified by `subject` from then on: the address
+ * can later belong to another person. Ignores invitations whose memberships were removed since.
  *
  * @returns the id of the bound user
  */

@@ -24,8 +24,8 @@ export async function findReach(db: Database, user_id: string): Promise<PersonRe
 }
 
 /**
- * Adds the decision to the audit log of each workspace that it concerns. The change is already made, so a failure is only
- * logged.
+ * Adds the decision to the audit log of each workspace that it concerns. The change is already made, so a failure is
+ * only logged.
  */
 export async function recordDecision(
   db: Database,

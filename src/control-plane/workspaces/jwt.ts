@@ -40,8 +40,9 @@ export async function verifyJwt(token: string, trusted: Issuer): Promise<TokenId
 }
 
 /**
- * Refuses other kinds of JWT that an issuer signs, like logout tokens. A token with a second audience is held by another
- * application too, so its `azp` must name this one. URLs below the issuer are the issuer's own APIs, like `/userinfo`.
+ * Refuses other kinds of JWT that an issuer signs, like logout tokens. A token with a second audience is held by
+ * another application too, so its `azp` must name this one. URLs below the issuer are the issuer's own APIs, like
+ * `/userinfo`.
  */
 function assertForUs(payload: JWTPayload, typ: string | undefined, { issuer, audience }: Issuer) {
   if (typ !== undefined && !TYPES.includes(typ.toLowerCase().replace(/^application\//, ""))) {
@@ -59,8 +60,8 @@ function assertForUs(payload: JWTPayload, typ: string | undefined, { issuer, aud
 }
 
 /**
- * Returns the issuer's key set by OIDC discovery; jose fetches and renews the keys. A known key set stays in use when the
- * discovery document cannot be read, until the next read ten minutes later.
+ * Returns the issuer's key set by OIDC discovery; jose fetches and renews the keys. A known key set stays in use when
+ * the discovery document cannot be read, until the next read ten minutes later.
  */
 export async function issuerKeys(issuer: string, now = Date.now()): Promise<JWTVerifyGetKey> {
   const known = keySets.get(issuer);

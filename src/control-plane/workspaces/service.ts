@@ -26,8 +26,8 @@ export async function findWorkspace(
 }
 
 /**
- * Asserts, from D1, that the principal of an earlier request has at least the role that it had. Users of agents and jobs
- * of Heddle are not checked.
+ * Asserts, from D1, that the principal of an earlier request has at least the role that it had. Users of agents and
+ * jobs of Heddle are not checked.
  * @throws when its key is revoked or expired, its user is not a member any more, or its role is lower
  */
 export async function assertPrincipalActive(db: Database, caller: Caller): Promise<void> {

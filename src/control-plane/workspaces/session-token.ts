@@ -89,8 +89,8 @@ export function cookieOf(headers: Headers, name: string): string | null {
 
 /**
  * Turns the cookie of the console into a bearer token, unless the request has a credential. The cookie counts only with
- * `X-Heddle-Console`, which only pages of this origin can send: another origin needs a preflight, whose answer allows no
- * cookies.
+ * `X-Heddle-Console`, which only pages of this origin can send: another origin needs a preflight, whose answer allows
+ * no cookies.
  */
 export const acceptSessionCookie = createMiddleware<AppEnv>(async (c, next) => {
   const token = sessionTokenOf(c.req.raw.headers);

@@ -42,8 +42,8 @@ export const users = sqliteTable(
       .references(() => organizations.id),
     email: text().notNull(),
     /**
-     * The person that the user is bound to, by a first sign-in or bearer token, or an accepted invitation; `null` before.
-     * A bound user is not found by its email any more.
+     * The person that the user is bound to, by a first sign-in or bearer token, or an accepted invitation; `null`
+     * before. A bound user is not found by its email any more.
      */
     oidc_subject: text(),
     /** An admin of the organization is an admin of each of its workspaces. */
@@ -77,8 +77,8 @@ export const ended_sessions = sqliteTable(
     /** Hash of the token. */
     sha256: text().notNull(),
     /**
-     * An organization of the principal; empty when it reached no workspace. A trigger records a change of the organization,
-     * so that isolates read its callers again.
+     * An organization of the principal; empty when it reached no workspace. A trigger records a change of the
+     * organization, so that isolates read its callers again.
      */
     organization_id: text().notNull(),
     expires_at: text().notNull(),

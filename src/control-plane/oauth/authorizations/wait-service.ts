@@ -17,8 +17,8 @@ const SLOWEST_POLL_MS = 1000;
 const MAX_WAITS = 100;
 const RETRY_AFTER_SECONDS = 10;
 /**
- * Waits in this isolate by owner, with their ends: the platform cancels the request of a client that disconnects, and does
- * not run its `finally`.
+ * Waits in this isolate by owner, with their ends: the platform cancels the request of a client that disconnects, and
+ * does not run its `finally`.
  */
 const waits = new Map<string, Set<{ until_ms: number }>>();
 

@@ -55,8 +55,8 @@ function tooSlow(url: string): ProviderFailure {
 }
 
 /**
- * Discovers the revocation endpoint. Metadata is trusted only from the host of `token_url`, and only if it names `token_url`
- * as its token endpoint.
+ * Discovers the revocation endpoint. Metadata is trusted only from the host of `token_url`, and only if it names
+ * `token_url` as its token endpoint.
  */
 export async function discoverRevocation(env: Env, token_url: string): Promise<Discovered<string>> {
   const urls = [...new Set(issuersOf(token_url).flatMap(metadataUrls))];

@@ -99,7 +99,9 @@ export function providerMessage(body: Fields): string | null {
   return shown.slice(0, MAX_MESSAGE);
 }
 
-/** Returns the seconds to wait before the next call of a provider: those of its `Retry-After`, from 1 to 3600, or 30. */
+/**
+ * Returns the seconds to wait before the next call of a provider: those of its `Retry-After`, from 1 to 3600, or 30.
+ */
 export function retryAfter(header: string | null, now: number): number {
   const seconds = parseRetryAfter(header, now) ?? RETRY_AFTER_SECONDS;
   return Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS);

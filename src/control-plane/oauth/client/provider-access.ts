@@ -29,8 +29,8 @@ export type Grant = {
 };
 
 /**
- * Why a request failed. `ended`: the grant is over, and a new consent helps. `refused`: the provider refuses the request for
- * another reason, such as wrong client credentials. `unavailable`: a retry may help.
+ * Why a request failed. `ended`: the grant is over, and a new consent helps. `refused`: the provider refuses the
+ * request for another reason, such as wrong client credentials. `unavailable`: a retry may help.
  */
 export type ProviderFailure = {
   ok: false;

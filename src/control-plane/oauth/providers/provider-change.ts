@@ -46,7 +46,7 @@ export async function buildProviderUpdate(env: Env, row: ProviderRow, patch: Pro
     ...sealed,
     updated_at: new Date().toISOString(),
   };
-  // Compare-and-set: secret and headers are sealed together for one token endpoint, and another request may change each.
+  // Compare-and-set: secret and headers are sealed together for one token endpoint. Another request may change each.
   const isStored =
     sealed || token_url
       ? and(

@@ -159,8 +159,8 @@ function hasNoGrants({ db }: Context, id: string) {
 }
 
 /**
- * Revokes every grant of the provider first. An unavailable provider keeps its row and its other grants. A grant that the
- * provider refuses to revoke is deleted without revocation.
+ * Revokes every grant of the provider first. An unavailable provider keeps its row and its other grants. A grant that
+ * the provider refuses to revoke is deleted without revocation.
  */
 export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeletion> {
   assertMay(ctx, "delete");

@@ -97,8 +97,8 @@ async function revokeOrphan(
 }
 
 /**
- * Encrypts credentials of providers and grants again after a rotation of keys. Verifiers are left out: they are valid for
- * ten minutes.
+ * Encrypts credentials of providers and grants again after a rotation of keys. Verifiers are left out: they are valid
+ * for ten minutes.
  */
 export async function resealGrants(env: Env): Promise<void> {
   await resealRows<ProviderRow>(env, oauth_providers, ({ id }) => sealOwner(id));

@@ -100,7 +100,9 @@ async function unchanged(ctx: Context, user_id: string): Promise<AppError> {
   return lastAdmin("workspace");
 }
 
-/** Adds members, and returns those who have the requested role already. @throws conflict for members with another role */
+/**
+ * Adds members, and returns those who have the requested role already. @throws conflict for members with another role
+ */
 async function invite(ctx: Context, invitations: Invitation[]): Promise<WorkspaceMember[]> {
   const { db, caller } = ctx;
   const { organization_id, workspace_id } = caller;
