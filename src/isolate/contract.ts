@@ -75,7 +75,9 @@ export type RunCall = GraphCall & {
   run_id: string;
   /** Whether the run continues from a checkpoint that an earlier attempt has written, without its input or command. */
   resuming: boolean;
-  /** When resuming, the SHA-256 of the values that an earlier attempt emitted last: empty for none, absent if unknown. */
+  /**
+   * When resuming, the SHA-256 of the values that an earlier attempt emitted last: empty for none, absent if unknown.
+   */
   emitted_values_sha256?: string;
   input: unknown;
   command: WireCommand | null;

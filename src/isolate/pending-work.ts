@@ -3,12 +3,12 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** Grace period after a run for work that it did not await, such as the clean-up after an abort. */
 const GRACE_MS = 5000;
 /**
- * Grace period while other calls are live: the work may be theirs. A queue in a module starts the next task in the async
- * context of the task before it, so a task of another call may be tracked here.
+ * Grace period while other calls are live: the work may be theirs. A queue in a module starts the next task in the
+ * async context of the task before it, so a task of another call may be tracked here.
  */
 const SHARED_GRACE_MS = 25_000;
 const POLL_MS = 50;
-/** Time without tracked work after which the run's work counts as done: it may await the body of a response. */
+/** Time without tracked work after which the work counts as done: it may await something untracked, such as a body. */
 const QUIET_MS = 200;
 /** The same after an abort: clean-up may await anything. */
 const QUIET_AFTER_ABORT_MS = 1000;

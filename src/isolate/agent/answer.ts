@@ -5,8 +5,8 @@ import { withServer } from "../server.ts";
 import { asCall } from "../tcp/calls.ts";
 
 /**
- * Does `work` as a call of this isolate, in which the agent's code reaches its server. Returns an error as an answer: RPC
- * would drop its class and stack.
+ * Does `work` as a call of this isolate, in which the agent's code reaches its server. Returns an error as an answer:
+ * RPC would drop its class and stack.
  */
 export async function answer<T>(
   { props }: ExecutionContext<AgentProps>,

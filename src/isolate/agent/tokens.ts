@@ -18,8 +18,8 @@ const outside = globalThis.fetch;
 process.env.LANGSMITH_API_URL ??= HERE;
 
 /**
- * Passes `POST {LANGSMITH_API_URL}/v2/auth/authenticate` of published clients to the thread of the calling run, without a
- * key that could leak to another run. Requests to other hosts get the `traceparent` of the run's caller.
+ * Passes `POST {LANGSMITH_API_URL}/v2/auth/authenticate` of published clients to the thread of the calling run, without
+ * a key that could leak to another run. Requests to other hosts get the `traceparent` of the run's caller.
  */
 globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
   if (!isHere(input)) return fetchOutside(input, init);

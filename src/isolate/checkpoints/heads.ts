@@ -4,8 +4,8 @@ import type { Op } from "../contract.ts";
 import { PendingWrites } from "./pending-writes.ts";
 
 /**
- * Larger checkpoints are not cached, but read from the thread again: an isolate has 128 MB, and the graph has objects made
- * of the same values.
+ * Larger checkpoints are not cached, but read from the thread again: an isolate has 128 MB, and the graph has objects
+ * made of the same values.
  */
 const MAX_CACHED_BYTES = 1024 * 1024;
 /** Limit of the whole cache: each call of a subgraph has a namespace, which nothing reads after the call. */
@@ -24,8 +24,8 @@ export class Heads {
   readonly #heads = new Map<string, Head | null>();
   #bytes = 0;
   /**
-   * Namespaces whose newest checkpoint is read from the thread: it is too large, was dropped, or does not follow the cached
-   * one.
+   * Namespaces whose newest checkpoint is read from the thread: it is too large, was dropped, or does not follow the
+   * cached one.
    */
   readonly #released = new Set<string>();
   /** Whether names of released namespaces were dropped. */

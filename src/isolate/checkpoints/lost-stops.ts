@@ -11,8 +11,8 @@ export type StopsWithin = {
 
 /**
  * Returns the checkpoint from which the next attempt of a lost run continues in the namespace of a subgraph. LangGraph
- * looks for a breakpoint after a node only when it ends a step. If the lost attempt ended a step at such a breakpoint, this
- * is the checkpoint before: LangGraph ends the step again, from its stored writes, and no node runs twice.
+ * looks for a breakpoint after a node only when it ends a step. If the lost attempt ended a step at such a breakpoint,
+ * this is the checkpoint before: LangGraph ends the step again, from its stored writes, and no node runs twice.
  */
 export async function beforeStop(
   head: LoadedCheckpoint | null,

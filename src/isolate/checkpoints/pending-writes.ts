@@ -26,7 +26,10 @@ export function isCommandUpdate(task_id: string, writes: StoredWrite[]): boolean
 /** Memory that a write takes beside its value. */
 const WRITE_BYTES = 256;
 
-/** Pending writes of a checkpoint. At an index of a task the first update counts, and the newest write of a special channel. */
+/**
+ * Pending writes of a checkpoint. At an index of a task the first update counts, and the newest write of a special
+ * channel.
+ */
 export class PendingWrites {
   readonly #writes = new Map<string, StoredWrite>();
   #bytes = 0;

@@ -10,7 +10,10 @@ const UNSEEN_VERSION = 1;
 type Versions = Record<string, number | string>;
 export type CheckpointVersions = Pick<Checkpoint, "channel_versions" | "versions_seen">;
 
-/** Marks channels that the graph does not have as seen. A static breakpoint would stop at their last change again and again. */
+/**
+ * Marks channels that the graph does not have as seen. A static breakpoint would stop at their last change again and
+ * again.
+ */
 export function withRemovedSeen<T extends CheckpointVersions>(
   checkpoint: T,
   channels: Set<string>,

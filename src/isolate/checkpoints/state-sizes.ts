@@ -3,8 +3,8 @@ import { assertStateSize, totalOf } from "../message-size.ts";
 import type { Versions } from "./json-plus.ts";
 
 /**
- * Maximum of entries: each call of a subgraph has a namespace. The oldest are dropped, which are mostly of calls that have
- * ended. For a dropped namespace in use, unchanged values are not counted until its state is read again.
+ * Maximum of entries: each call of a subgraph has a namespace. The oldest are dropped, which are mostly of calls that
+ * have ended. For a dropped namespace in use, unchanged values are not counted until its state is read again.
  */
 const MAX_SIZES = 20_000;
 

@@ -49,7 +49,10 @@ export function readState(loaded: LoadedCheckpoint | null): FunctionState {
   };
 }
 
-/** Merges an update: keys replace, `messages` are appended; one with a known id replaces it, or removes it by its type. */
+/**
+ * Merges an update: its keys replace values, and its `messages` are appended. A message with a known id replaces that
+ * message, or removes it when its type is `remove`.
+ */
 export function applyUpdate(state: FunctionState, update: unknown): FunctionState {
   if (!isUpdate(update)) throw new TypeError("The input of a plain agent must be an object.");
   const { messages, ...rest } = update;
@@ -135,8 +138,8 @@ const EPOCH_TICKS = 122_192_928_000_000_000n;
 const TICKS_PER_MS = 10_000n;
 
 /**
- * Returns a UUID of version 6, as LangGraph writes: a thread orders the checkpoints of both by their ids. It sorts above
- * ids of version 7, which earlier releases wrote.
+ * Returns a UUID of version 6, as LangGraph writes: a thread orders the checkpoints of both by their ids. It sorts
+ * above ids of version 7, which earlier releases wrote.
  */
 function newCheckpointId(previous: string | null): string {
   const digits = previous?.replaceAll("-", "") ?? "";

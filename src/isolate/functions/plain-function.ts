@@ -49,7 +49,9 @@ export async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
   }
 }
 
-/** Lets the generator clean up in the grace period after the run. The run itself does not wait: clean-up may never end. */
+/**
+ * Lets the generator clean up in the grace period after the run. The run itself does not wait: clean-up may never end.
+ */
 function close(produced: AsyncIterator<unknown> | Iterator<unknown>) {
   const closed = (async () => produced.return?.())();
   void track(closed.catch(logFailure));

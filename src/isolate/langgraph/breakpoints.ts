@@ -8,8 +8,9 @@ import type { Graph } from "./langgraph.ts";
 import { REAPPLIES_WITHIN } from "./library.ts";
 
 /**
- * Returns the nodes to stop before: those of the run, or all nodes when a lost attempt has stopped after a node. LangGraph
- * looks for a breakpoint after a node only when it ends a step, and the next attempt does not end that step again.
+ * Returns the nodes to stop before: those of the run, or all nodes when a lost attempt has stopped after a node.
+ * LangGraph looks for a breakpoint after a node only when it ends a step, and the next attempt does not end that step
+ * again.
  */
 export async function stopsBefore(
   graph: Graph,
@@ -26,7 +27,9 @@ export async function stopsBefore(
   return hasStopped ? Object.keys(graph.nodes) : interrupt_before;
 }
 
-/** Returns the breakpoints after nodes of subgraphs; none with a version of LangGraph that would run the nodes again. */
+/**
+ * Returns the breakpoints after nodes of subgraphs; none with a version of LangGraph that would run the nodes again.
+ */
 export function findStopsWithin(graph: Graph): StopsWithin {
   const subgraphs = REAPPLIES_WITHIN ? [...subgraphsOf(graph)] : [];
   const graphs = subgraphs.filter(([, subgraph]) => stopsAfter(subgraph).length > 0);

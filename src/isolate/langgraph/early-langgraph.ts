@@ -125,7 +125,9 @@ class EventMessages {
     }
   }
 
-  /** Returns messages that nodes returned without a model. Ids in the values are noted first: the input has messages. */
+  /**
+   * Returns messages that nodes returned without a model. Ids in the values are noted first: the input has messages.
+   */
   ofChunk(chunk: unknown[]): MessageChunk[] {
     const mode = modeOf(chunk);
     const data = chunk.at(-1) as Record<string, unknown>;

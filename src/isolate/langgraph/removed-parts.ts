@@ -18,8 +18,8 @@ class NodeRemovedError extends Error {
 }
 
 /**
- * Returns a check of the checkpoint from which a run continues in a namespace. It throws NodeRemovedError when the graph
- * does not have a node that waits there: LangGraph would end such a graph at once, as a success.
+ * Returns a check of the checkpoint from which a run continues in a namespace. It throws NodeRemovedError when the
+ * graph does not have a node that waits there: LangGraph would end such a graph at once, as a success.
  */
 export function waitingNodesCheck(
   graph: Graph,

@@ -64,8 +64,8 @@ export async function inputOf(call: RunCall, saver: HostSaver): Promise<unknown>
 }
 
 /**
- * Returns the command of a run. In a later attempt its answer names the pending interrupts: a subgraph that is already past
- * its interrupt would take an answer to all as the answer to its next one.
+ * Returns the command of a run. In a later attempt its answer names the pending interrupts: a subgraph that is already
+ * past its interrupt would take an answer to all as the answer to its next one.
  */
 async function commandOf(call: RunCall, saver: HostSaver): Promise<WireCommand | null> {
   const { command, config } = call;
@@ -80,8 +80,8 @@ async function commandOf(call: RunCall, saver: HostSaver): Promise<WireCommand |
 }
 
 /**
- * Asserts, in the first attempt, that each answered interrupt is pending. Later attempts may find the answers stored, and
- * the interrupts no longer pending.
+ * Asserts, in the first attempt, that each answered interrupt is pending. Later attempts may find the answers stored,
+ * and the interrupts no longer pending.
  */
 export async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {
   if (call.resuming || !isFirstAttempt(call)) return;

@@ -32,8 +32,8 @@ export class EventWriter {
   readonly #untracked: UntrackedChannels;
   readonly #messages: MessageEvents;
   /**
-   * SHA-256 of the first values, which a resumed graph repeats: equal ones are skipped. `null` skips the first values in any
-   * case, `undefined` skips none.
+   * SHA-256 of the first values, which a resumed graph repeats: equal ones are skipped. `null` skips the first values
+   * in any case, `undefined` skips none.
    */
   #skipped: string | null | undefined;
   /** Newest root values. */

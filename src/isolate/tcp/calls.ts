@@ -1,9 +1,10 @@
-// A call is one invocation of this isolate by RPC or a request. Objects of the runtime, such as sockets and timers, work
-// only in the call that made them, and end with it. But a pool of connections in a module serves many calls. So the call that
-// opened a socket does the work of other calls on it, as jobs, and timers of the module move from call to call.
+// A call is one invocation of this isolate by RPC or a request. Objects of the runtime, such as sockets and timers,
+// work only in the call that made them, and end with it. But a pool of connections in a module serves many calls. So the
+// call that opened a socket does the work of other calls on it, as jobs, and timers of the module move from call to
+// call.
 //
-// The runtime may end a call without notice, for example when its caller has disconnected. Such a call does no more jobs, by
-// which others detect its end.
+// The runtime may end a call without notice, for example when its caller has disconnected. Such a call does no more
+// jobs, by which others detect its end.
 
 import { waitUntil } from "cloudflare:workers";
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -11,13 +12,13 @@ import { LateTimer } from "./late-timer.ts";
 import { Lending, type LiveCall, type OwnSocket } from "./lending.ts";
 
 /**
- * Interval of the checks of calls whose sockets a call uses. The timer also keeps the call running: the runtime ends a call
- * that waits without one.
+ * Interval of the checks of calls whose sockets a call uses. The timer also keeps the call running: the runtime ends a
+ * call that waits without one.
  */
 const CHECK_MS = 1000;
 /**
- * Five waits of this time are the deadline for a call to begin a job. After a long turn of the event loop one timer fires
- * before the job begins, so a single wait could report a call as ended that is not.
+ * Five waits of this time are the deadline for a call to begin a job. After a long turn of the event loop one timer
+ * fires before the job begins, so a single wait could report a call as ended that is not.
  */
 const ANSWER_MS = 200;
 const ANSWER_WAITS = 5;
@@ -26,8 +27,8 @@ const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
 /**
- * Call in which code runs. `isOwn`: the code is a part of the call's own work, and not a module's code that outlives the
- * call, such as a timer of a pool. Absent while modules load.
+ * Call in which code runs. `isOwn`: the code is a part of the call's own work, and not a module's code that outlives
+ * the call, such as a timer of a pool. Absent while modules load.
  */
 type Position = { call: Call; isOwn: boolean };
 

@@ -1,4 +1,6 @@
-/** Maximum time for which a call keeps its sockets open for others: the runtime ends a call 30 seconds after its answer. */
+/**
+ * Maximum time for which a call keeps its sockets open for others: the runtime ends a call 30 seconds after its answer.
+ */
 const LEND_MS = 25_000;
 /** Time after which a socket that is in use closes at its next pause, so that the maximum interrupts no run. */
 const LONG_MS = 15_000;

@@ -16,8 +16,8 @@ export type LinkOptions = {
 type TlsOptions = { expectedServerHostname?: string };
 
 /**
- * The runtime cannot start TLS while a read waits. Drivers start it directly after an answer, among the first bytes. So each
- * read before this many bytes is delayed.
+ * The runtime cannot start TLS while a read waits. Drivers start it directly after an answer, among the first bytes. So
+ * each read before this many bytes is delayed.
  */
 const PLAIN_BYTES = 64 * 1024;
 const BEFORE_READ_MS = 1;
@@ -45,8 +45,8 @@ async function openSession(
 }
 
 /**
- * A socket with the interface of `cloudflare:sockets`. The socket itself is in the egress, as an RPC object of the call that
- * opened it: each step runs in that call.
+ * A socket with the interface of `cloudflare:sockets`. The socket itself is in the egress, as an RPC object of the call
+ * that opened it: each step runs in that call.
  */
 export class Link implements OwnSocket {
   readonly secureTransport: "on" | "starttls";

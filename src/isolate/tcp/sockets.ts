@@ -100,8 +100,8 @@ function openSocket(socket: NetSocket, host: string, port: number, name: string)
 const STEPS = ["_read", "_write", "_writev", "_final"] as const;
 
 /**
- * Runs the loop that reads, and each write, in the call that opened the socket. In the call of a run that uses the socket
- * they would end with that run.
+ * Runs the loop that reads, and each write, in the call that opened the socket. In the call of a run that uses the
+ * socket they would end with that run.
  */
 function workAtHome(socket: net.Socket, link: Link): void {
   const { pause, resume, read } = Duplex.prototype;
@@ -183,7 +183,10 @@ const tlsConnect = tls.connect as (...args: unknown[]) => tls.TLSSocket;
 
 tls.connect = ((...args: unknown[]) => tlsConnect(...args.map(withoutCheck))) as typeof tls.connect;
 
-/** Omits a check of the server's name, which the egress makes itself. A stricter check stays, and the runtime refuses it. */
+/**
+ * Omits a check of the server's name, which the egress makes itself. A stricter check stays, and the runtime refuses
+ * it.
+ */
 function withoutCheck(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const { checkServerIdentity: check, ...others }: TlsOptions = value;

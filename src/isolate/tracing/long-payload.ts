@@ -8,8 +8,8 @@ export function leftOut(characters: number | string) {
 }
 
 /**
- * Whether the JSON text of a payload is certainly too long. Counts only texts of plain data and contents of messages, and
- * does not write the JSON, which each node of each step would then have in memory twice more.
+ * Whether the JSON text of a payload is certainly too long. Counts only texts of plain data and contents of messages,
+ * and does not write the JSON, which each node of each step would then have in memory twice more.
  */
 export function isLong(payload: unknown): boolean {
   return roomLeft(payload, MAX_CHARACTERS, DEPTH) < 0;

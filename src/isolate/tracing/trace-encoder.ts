@@ -58,7 +58,7 @@ export class TraceEncoder {
     return [this.#call.trace.dotted_order, ...below].join(".");
   }
 
-  /** Lets later texts not refer to earlier ones. */
+  /** Forgets the texts so far: later ones do not refer to them. */
   endTexts() {
     this.#texts.endBatch();
   }
