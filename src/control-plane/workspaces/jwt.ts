@@ -51,9 +51,11 @@ function assertForUs(payload: JWTPayload, typ: string | undefined, { issuer, aud
       `The bearer token has the type ${typ}: it must be JWT or at+jwt.`,
     );
   }
+  // With a slash at the end, so that another host that begins alike is not below the issuer.
+  const below = issuer.replace(/\/?$/, "/");
   const others = [payload.aud ?? []]
     .flat()
-    .filter((each) => each !== audience && !each.startsWith(issuer));
+    .filter((each) => each !== audience && each !== issuer && !each.startsWith(below));
   if (others.length === 0 || payload.azp === audience) return;
   const text = "The bearer token has several audiences: its azp must be this installation.";
   throw new AppError("unauthenticated", text);

@@ -81,6 +81,10 @@ test.each<[string, () => Promise<string>]>([
   ["for another audience", () => sign({ sub: "ada" }, { audience: "other" })],
   ["for two audiences", () => sign({ sub: "ada" }, { audience: ["heddle", "other"] })],
   [
+    "for a host that begins like the issuer",
+    () => sign({ sub: "ada" }, { audience: ["heddle", `${ISSUER}.evil.test/api`] }),
+  ],
+  [
     "for two audiences, made for the other one",
     () => sign({ sub: "ada", azp: "other" }, { audience: ["heddle", "other"] }),
   ],
