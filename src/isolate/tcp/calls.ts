@@ -23,6 +23,9 @@ const CHECK_MS = 1000;
 const ANSWER_MS = 200;
 const ANSWER_WAITS = 5;
 
+export const OPENER_ENDED =
+  "The run or request that opened this socket has ended: open another socket.";
+
 const startTimer = globalThis.setTimeout;
 const stopTimer = globalThis.clearTimeout;
 
@@ -95,7 +98,7 @@ export class Call implements LiveCall {
   /** Does `work` in this call: at once for its own code, as a job for that of another call. */
   do<T>(work: () => Promise<T>): Promise<T> {
     if (this.isLive && position.getStore()?.call === this) return work();
-    if (this.#isGone) return Promise.reject(new Error("The run that opened this socket is over."));
+    if (this.#isGone) return Promise.reject(new Error(OPENER_ENDED));
     return new Promise((resolve, reject) => {
       this.#jobs.push(() => void work().then(resolve, reject));
       this.#wake.resolve();
@@ -162,7 +165,7 @@ export class Call implements LiveCall {
   }
 
   /** Adds a timer of a module. */
-  later(timer: LateTimer) {
+  addTimer(timer: LateTimer) {
     timer.joinTo(this.#timers);
     if (this.isLive) this.#startTimers([timer]);
   }
@@ -210,12 +213,13 @@ export class Call implements LiveCall {
     for (const timer of timers) timer.leave(this.#timers);
     coming ??= new Call();
     // To the next call and to the newest live one, which the runtime may have ended. They fire in the first that can.
-    coming.#take(timers);
+    coming.#adopt(timers);
     const newest = [...live].at(-1);
-    if (newest) newest.#take(timers);
+    if (newest) newest.#adopt(timers);
   }
 
-  #take(timers: LateTimer[]) {
+  /** Adds timers of a call that has ended. */
+  #adopt(timers: LateTimer[]) {
     for (const timer of timers) timer.joinTo(this.#timers);
     if (this.isLive) void this.do(async () => this.#startTimers(timers));
   }
@@ -277,7 +281,7 @@ globalThis.setTimeout = new Proxy(startTimer, {
       return Reflect.apply(target, self, [callback, ms, ...args]);
     }
     const timer = new LateTimer(callback, ms, args);
-    Call.current.later(timer);
+    Call.current.addTimer(timer);
     return timer;
   },
 });

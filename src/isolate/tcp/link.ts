@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { TCP_BINDING, type TcpEgress, type TcpSession } from "../environment-contract.ts";
 import { track } from "../pending-work.ts";
-import { Call } from "./calls.ts";
+import { Call, OPENER_ENDED } from "./calls.ts";
 import { LatePromise } from "./late-promise.ts";
 import type { LiveCall, OwnSocket } from "./lending.ts";
 
@@ -187,7 +187,7 @@ export class Link implements OwnSocket {
   async #write(chunk: Uint8Array | ArrayBuffer): Promise<void> {
     const bytes = new Uint8Array(chunk);
     this.#isAwaited = true;
-    if (this.#isSilent) throw new Error("The run that opened this socket is over.");
+    if (this.#isSilent) throw new Error(OPENER_ENDED);
     for (let at = 0; at < bytes.byteLength; at += WRITE_BYTES) {
       const part = bytes.slice(at, at + WRITE_BYTES);
       await this.#unlessSilent(track(this.#do((session) => session.write(part))));
