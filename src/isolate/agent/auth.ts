@@ -36,7 +36,7 @@ class Forbidden extends Error {
   }
 }
 
-const MISTAKE: AuthRefusal = { status: 500, message: "Internal Server Error", headers: [] };
+const HANDLER_FAILED: AuthRefusal = { status: 500, message: "Internal Server Error", headers: [] };
 
 /** Throws for the log of the build when the configuration can never work. */
 export function assertAuth() {
@@ -44,7 +44,7 @@ export function assertAuth() {
 }
 
 export function authenticateRequest(request: WireRequest): Promise<AuthResult<AuthUser>> {
-  return answered("authenticate", async () => {
+  return toResult("authenticate", async () => {
     const { url, method, headers } = request;
     const authenticate = authenticator(handlers());
     return toUser(await authenticate(new Request(url, { method, headers })));
@@ -55,7 +55,7 @@ export function authenticateRequest(request: WireRequest): Promise<AuthResult<Au
 export function authorize(call: AuthCall): Promise<AuthResult<AuthVerdict>> {
   const { resource, action, value, user } = call;
   const event = `${resource}:${action}`;
-  return answered(event, async () => {
+  return toResult(event, async () => {
     const { callbacks = {} } = handlers();
     const name = [event, resource, `*:${action}`, "*"].find((key) => Object.hasOwn(callbacks, key));
     const handler = name === undefined ? undefined : callbacks[name];
@@ -104,7 +104,7 @@ function toUser(answer: unknown): AuthUser {
   });
   if (text.length <= MAX_USER_CHARACTERS) return JSON.parse(text) as AuthUser;
   throw new Error(
-    `it returned a user of ${text.length} characters; ${MAX_USER_CHARACTERS} are kept.`,
+    `it returned a user of ${text.length} characters; the limit is ${MAX_USER_CHARACTERS}.`,
   );
 }
 
@@ -113,7 +113,7 @@ function isUser(value: unknown): value is { identity: string; [field: string]: u
   return typeof value.identity === "string" && value.identity !== "";
 }
 
-async function answered<T>(what: string, work: () => Promise<T>): Promise<AuthResult<T>> {
+async function toResult<T>(what: string, work: () => Promise<T>): Promise<AuthResult<T>> {
   try {
     return { ok: true, value: await work() };
   } catch (error) {
@@ -129,7 +129,7 @@ function toRefusal(what: string, error: unknown): AuthRefusal {
   }
   // biome-ignore lint/suspicious/noConsole: the log of the agent, whose code this is
   console.error(`auth: ${what} failed:`, failureText(toFailure(error)));
-  return MISTAKE;
+  return HANDLER_FAILED;
 }
 
 /** Recognizes the exceptions of the SDK and of Hono. */

@@ -56,13 +56,13 @@ function conditions(query: AuditLogsQuery): (SQL | undefined)[] {
     actor_id === undefined
       ? undefined
       : or(eq(audit_logs.actor_id, actor_id), eq(audit_logs.user_id, actor_id)),
-    resource_id === undefined ? undefined : names(resource_id),
+    resource_id === undefined ? undefined : hasResource(resource_id),
     start_time === undefined ? undefined : gte(audit_logs.created_at, isoOf(start_time)),
     end_time === undefined ? undefined : lt(audit_logs.created_at, isoOf(end_time)),
   ];
 }
 
-function names(id: string): SQL {
+function hasResource(id: string): SQL {
   return sql`EXISTS (SELECT 1 FROM json_each(${audit_logs.resources}) WHERE json_each.value ->> 'id' = ${id})`;
 }
 
