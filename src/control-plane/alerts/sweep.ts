@@ -113,7 +113,7 @@ function toNextDue({ window_minutes }: AlertRow, now: Date) {
   return window_minutes > SHORT_WINDOW_MINUTES ? { due_at: after(LONG_INTERVAL_MINUTES, now) } : {};
 }
 
-/** Without a value no condition holds: a window without runs ends the episode. */
+/** Without a value no condition holds, and the episode ends. Without runs, only `run_count` has a value, which is 0. */
 function holds({ operator, threshold }: AlertRow, value: number | null): boolean {
   if (value === null) return false;
   return operator === "gte" ? value >= threshold : value <= threshold;

@@ -24,7 +24,10 @@ export const UsageDay = namedObject("UsageDay", {
   ),
   traces: total("Stored traces that started on the day", 1300),
   spans: total("Stored trace runs that started on the day", 18_000),
-  trace_bytes: total("Size of these trace runs in storage", 36_000_000),
+  trace_bytes: total(
+    "Size of these trace runs, without payloads in R2: those over 250 KB, and those of days that ended a week ago",
+    36_000_000,
+  ),
   export_files: total("Files of exports written on the day", 4),
   export_rows: total("Rows in these files", 250_000),
   export_bytes: total("Size of these files", 41_000_000),
@@ -38,7 +41,10 @@ export const StoredUsage = namedObject("StoredUsage", {
     "Trace runs, feedback and indexes, and the files that exports keep of past days",
     36_000_000,
   ),
-  payloads: total("Inputs, outputs and metadata of trace runs over 250 KB", 8_000_000),
+  payloads: total(
+    "Inputs, outputs, metadata, events and `serialized` of trace runs that have over 250 KB each, replaced ones included",
+    8_000_000,
+  ),
   attachments: total("Attachments of trace runs", 4_000_000),
   logs: total("Logs of builds and of agents", 2_000_000),
   total: total("All of these. The meter `stored_bytes` of quotas", 92_000_000),
