@@ -15,11 +15,11 @@ const Match = namedObject("LookupMatch", {
     .describe("What has the id: `traced_run` is a run of a trace, and its root has the trace's id"),
   id: textField("The id", ID),
   deployment_id: z.string().nullable().openapi({
-    description: "Id of the deployment, `null` for runs of traces and exports",
+    description: "Id of the deployment, `null` for `traced_run` and `bulk_export`",
     example: ID,
   }),
   trace_id: z.string().nullable().openapi({
-    description: "Id of the trace, `null` for everything but runs of traces",
+    description: "Id of the trace of a `traced_run`, `null` for other kinds",
     example: null,
   }),
 });

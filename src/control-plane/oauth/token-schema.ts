@@ -17,7 +17,9 @@ export const TokenSummary = namedObject("OAuthTokenSummary", {
   provider_id: textField("Provider of the token", "github-prod"),
   provider_account_label: z.string().nullable().describe("Label of the account"),
   scopes: z.array(z.string()).openapi({ description: "Scopes of the token", example: ["repo"] }),
-  expires_at: Timestamp.nullable().describe("Time at which the access token expires"),
+  expires_at: Timestamp.nullable().describe(
+    "Time at which the access token expires, `null` when the provider sent none",
+  ),
   is_default: z.boolean().describe("Whether the token is the default of its provider"),
   created_at: CreatedAt,
   updated_at: UpdatedAt,
@@ -75,7 +77,9 @@ export const Connection = namedObject("AgentConnection", {
   provider_id: textField("Provider of the token", "github-prod"),
   provider_account_label: z.string().nullable().describe("Label of the account"),
   scopes: z.array(z.string()).openapi({ description: "Scopes of the token", example: ["repo"] }),
-  expires_at: Timestamp.nullable().describe("Time at which the access token expires"),
+  expires_at: Timestamp.nullable().describe(
+    "Time at which the access token expires, `null` when the provider sent none",
+  ),
   created_by: textField(
     "Owner of the token: `user:` or `key:` and the id",
     "user:019a2b3c-0000-7000-8000-000000000002",

@@ -89,10 +89,15 @@ const Fields = {
   role: WorkspaceRole.nullable().describe("Role of the key, `null` for the role of its user"),
   role_id: Uuid.nullable().describe("Id of its role, `null` for the role of its user"),
   read_only: z.boolean().openapi({ deprecated: true }).describe("Whether the role is `viewer`"),
-  created_by: z.string().nullable().describe("Id of the key or of the user"),
+  created_by: z
+    .string()
+    .nullable()
+    .describe("Id of the key or the user that created it, `null` for keys of the command line"),
   created_at: CreatedAt,
   expires_at: Timestamp.nullable().describe("Time from which the key is refused, `null` for never"),
-  last_used_at: Timestamp.nullable().describe("Time of the latest request, exact to a day"),
+  last_used_at: Timestamp.nullable().describe(
+    "Time of the latest request, exact to a day; `null` before the first",
+  ),
 };
 
 export const ApiKey = z.object(Fields).openapi("ApiKey", { example: EXAMPLE });

@@ -69,7 +69,7 @@ export const Me = namedObject("Me", {
   }),
   version: textField("Version of the service", "0.1.0"),
   session_expires_at: Timestamp.nullable().describe(
-    "When the session of the console ends, `null` for a request with a key",
+    "When the session of the console ends, `null` for a request with a key or a bearer token",
   ),
 });
 export type Me = z.infer<typeof Me>;
