@@ -80,8 +80,12 @@ export async function assertStillAuthenticated({ env, db, caller }: Context): Pr
   await assertPrincipalActive(db, caller);
 }
 
-/** Reads when the credential of a caller expires: its key or token, or the overlap of a rotated secret. */
-export async function credentialExpiry({ env, caller }: Context): Promise<string | null> {
+/**
+ * Reads from D1 when the credential of a caller expires: its key or token, or the overlap of a rotated secret. For a
+ * session it is the key's expiry.
+ * @returns ISO time, `null` when it does not expire or is not known
+ */
+export async function readCredentialExpiry({ env, caller }: Context): Promise<string | null> {
   const text = credentialOf(caller);
   if (text === null) return null;
   const { credential } = await findCredential(env, text, caller.workspace_id);
@@ -173,7 +177,11 @@ export function credentialOf(caller: Caller): string | null {
   return credentials.get(caller)?.text ?? null;
 }
 
-/** @returns epoch milliseconds, `null` when the credential does not expire or is not known */
+/**
+ * Returns when the credential of a caller expires, and a session at the latest with its cookie, as this isolate has read
+ * it.
+ * @returns epoch milliseconds, `null` when it does not expire or is not known
+ */
 export function credentialEndOf(caller: Caller): number | null {
   const { ends_at_ms = Number.POSITIVE_INFINITY } = credentials.get(caller) ?? {};
   return Number.isFinite(ends_at_ms) ? ends_at_ms : null;

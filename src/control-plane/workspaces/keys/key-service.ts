@@ -2,7 +2,7 @@ import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context, Role } from "../../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { assertAdmin, assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
-import { assertStillAuthenticated, credentialExpiry } from "../auth.ts";
+import { assertStillAuthenticated, readCredentialExpiry } from "../auth.ts";
 import { forgetCallers } from "../caller-cache.ts";
 import { isActiveKey } from "../credential-rows.ts";
 import { workspaceRoleFields } from "../roles.ts";
@@ -71,7 +71,7 @@ export async function assertExpiry(ctx: Context, expires_at: string | null): Pro
 /** Returns when the secret of the calling key expires if that is before `expires_at`, otherwise `null`. */
 async function expiryBefore(ctx: Context, expires_at: string | null): Promise<string | null> {
   if (ctx.caller.actor.type !== "api_key") return null;
-  const limit = await credentialExpiry(ctx);
+  const limit = await readCredentialExpiry(ctx);
   return limit === null || (expires_at !== null && expires_at <= limit) ? null : limit;
 }
 
