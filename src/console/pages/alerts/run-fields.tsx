@@ -34,7 +34,7 @@ export function RunFields({ draft, problems, onChange }: DraftProps) {
         problem={problems.window_minutes}
         onChange={(event) => onChange({ window: event.target.value })}
       >
-        Runs count that started in the last minutes, up to 1,440.
+        Covers the runs that started in so many last minutes, up to 1,440.
       </Field>
       {draft.metric === "feedback_score" && (
         <Field
