@@ -29,7 +29,7 @@ export async function buildBuildIsolate(outdir: string) {
 /** CommonJS packages load Node's modules by `require`, which a module does not have. */
 const REQUIRE = `import { createRequire } from "node:module"; const require = createRequire("/");`;
 
-/** Leaves imports of texts, wasm and Node. Their paths must match the names of the modules in src/builder.ts. */
+/** Leaves imports of texts, wasm and Node. Their paths must match `MODULES` of builds/queue/build-isolate.ts. */
 const externalModules: Plugin = {
   name: "external-modules",
   setup({ onResolve }) {

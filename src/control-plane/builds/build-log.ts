@@ -7,15 +7,18 @@ export type BuildLog = {
   info(message: string): void;
   warn(message: string): void;
   error(message: string): void;
-  /** Begins a step. It arrives with the next lines. */
+  /** Begins a step, which is sent with the next batch of lines. */
   begin(step: BuildProgress["steps"][number]["name"], commit?: SourceCommit | null): void;
-  /** Sends the lines so far at once. Resolves when they were taken; rejects when the sink refused one. */
+  /** Sends the waiting lines at once. Resolves when the sink has stored all lines. Rejects when any call of it failed. */
   flush(): Promise<void>;
 };
 
 const BATCH_MS = 100;
 
-/** Lines leave in small batches, in order, one call in flight; the build does not wait for them. No two have one time. */
+/**
+ * Sends lines in small batches and in order, with one call in flight. The build does not wait for them. Timestamps
+ * increase strictly.
+ */
 export function buildLog(sink: BuildSink): BuildLog {
   let waiting: BuildLine[] = [];
   let progress: BuildProgress = { steps: [], commit: null };

@@ -23,7 +23,7 @@ export type BuildLine = {
   timestamp: string;
 };
 
-/** First line of a commit's message, at most this long. */
+/** Maximum length of `repo_commit_message`, the first line of a commit's message. */
 export const COMMIT_CHARACTERS = 200;
 
 export type SourceCommit = {
@@ -61,13 +61,16 @@ export interface PackageStore {
 export interface BuildStore extends PackageStore {
   /** @returns the uploaded tarball of the revision, or null without one. */
   readSource(): Promise<ReadableStream<Uint8Array> | null>;
-  /** @returns a `PrebuiltUnit` as gzipped JSON, or `null`: the outcome then lists the version as lacking. */
+  /**
+   * @returns a `PrebuiltUnit` as gzipped JSON, or `null`. The outcome then lists the version as lacking, unless it is
+   * one that is never prebuilt.
+   */
   readPrebuilt(name: string, version: string): Promise<ReadableStream<Uint8Array> | null>;
-  /** Versions by package that every installation has, newest first. */
+  /** Returns the versions, by package, whose units are part of the builder script. The newest is first. */
   listPrebuilt(): Promise<Record<string, string[]>>;
   /** @returns the versions that an earlier build of the deployment chose, or `null` */
   readResolution(hash: string): Promise<ReadableStream<Uint8Array> | null>;
-  /** The first one is kept. */
+  /** Keeps an earlier record of the same hash. */
   writeResolution(hash: string, json: string): Promise<void>;
   writeArtifact(kind: ArtifactKind, bytes: number, body: ReadableStream<Uint8Array>): Promise<void>;
 }
@@ -108,7 +111,7 @@ export type BuildFailureReason =
   | "timed_out"
   | "internal";
 
-/** A graph: an export of the source. */
+/** An export of a file of the source, such as a graph. */
 export type NamedExport = { path: string; export_name: string };
 
 export type StoreConfig = {
@@ -127,17 +130,17 @@ export type UiConfig = {
 export type UiFiles = Record<string, string>;
 export type UiBundles = Record<string, UiFiles>;
 
-/** Beside an artifact, where its revision has components: `UiBundles` as JSON. */
+/** Returns the key of the `UiBundles` beside an artifact. Only revisions with components have this object. */
 export function uiKeyOf(artifact_key: string): string {
   return artifact_key.replace(/\.json$/, ".ui.json");
 }
 
-/** Beside an artifact: its `SourceMap` as JSON. Only failures read it. */
+/** Returns the key of the `SourceMap` beside an artifact. Only failures read this object. */
 export function mapKeyOf(artifact_key: string): string {
   return artifact_key.replace(/\.json$/, ".map.json");
 }
 
-/** Versions that builds of a deployment without a lockfile chose. */
+/** Returns the prefix of the records of versions that a deployment's builds without a lockfile chose. */
 export function resolutionPrefix(deployment_id: string): string {
   return `resolutions/${deployment_id}/`;
 }
@@ -178,18 +181,18 @@ export type BuildOutcome =
       is_transient?: boolean;
     };
 
-/** An ES module, a text, or bytes in base64. */
+/** An ES module, a text, bytes in base64, or a WebAssembly module in base64. */
 export type ArtifactModule = string | { text: string } | { data: string } | { wasm: string };
 
 /**
- * Version of the contract between an artifact and the Worker, which are the types of `src/isolate/*contract.ts`:
- * 1 has pending writes without the path of their task. CONTRIBUTING explains when a change needs a new one.
+ * Version of the contract between an artifact and the Worker: the types of `src/isolate/*contract.ts`. In version 1,
+ * pending writes lack the path of their task. CONTRIBUTING explains when a change needs a new version.
  */
 export const CONTRACT = 2;
 
 /** Code of a revision for `LOADER.get`, without secrets; self-contained and immutable. */
 export type Artifact = {
-  /** Contract of the harness in it, 1 if absent. */
+  /** Contract version of the harness in the artifact, 1 if absent. */
   contract?: number;
   compatibility_date: string;
   main_module: string;

@@ -1,5 +1,5 @@
 /** Decompresses gzip and rejects after `max_bytes`, before the next chunk is inflated. */
-export function inflated(
+export function inflateGzip(
   stream: ReadableStream<Uint8Array>,
   max_bytes: number,
   tooLarge: () => Error,

@@ -11,7 +11,7 @@ export const SOURCE_LIMITS = {
   files: 20_000,
   /** Git objects of a commit, and visits of its trees' entries. */
   objects: 40_000,
-  /** Folders in folders. */
+  /** Levels of nested folders. */
   depth: 100,
   path_bytes: 1024,
   timeout_ms: 60_000,
@@ -39,13 +39,13 @@ export const MESSAGE_CHARACTERS = 8000;
 /** UTF-8 bytes of all lines in the log of one attempt. */
 export const LOG_BYTES = 2 * MB;
 
-/** Limit of an agent's load check, as JSON. A revision's row holds it beside its configuration, in at most 2 MB. */
+/** Result of an agent's load check, as JSON. A revision's row of at most 2 MB holds it beside the configuration. */
 export const DESCRIPTION_BYTES = 512 * KB;
 
 /** Characters of an import specifier. */
 export const SPECIFIER_CHARACTERS = 2048;
 
-/** Stars in a package.json. Each of those in `exports` may be replaced by a specifier. */
+/** Stars in a package.json. Each one in `exports` may be replaced by up to `SPECIFIER_CHARACTERS` characters. */
 export const MANIFEST_STARS = 1000;
 
 /** Files of the repository that an agent reads with `fs`. They are held in memory by its isolate. */
@@ -71,22 +71,23 @@ export const PACKAGE_LIMITS = {
   parallel: 6,
 };
 
-/** A style sheet, an image or a font that a browser's bundle may hold. */
+/** Style sheet, image or font of a bundle for browsers. */
 export const ASSET_BYTES = 512 * KB;
 
-/** An artifact: a bundle with its source map and the prebuilt modules. */
+/** An artifact as JSON: the bundle, the prebuilt modules, and the files that the agent reads. */
 export const ARTIFACT_BYTES = 64 * MB;
 
-/** The source map of an artifact. A larger one is not stored, and stacks keep the bundle's positions. */
+/** The source map of an artifact, an object beside it. A larger one is not stored: stacks keep the bundle's positions. */
 export const SOURCE_MAP_BYTES = 16 * MB;
 
 /** Texts of the repository in a source map, from which failures quote lines. */
 export const QUOTED_BYTES = 4 * MB;
 
-/** The components of a revision are one object, all agents together. */
+/** The components of all agents of a revision, which are one object. */
 export const UI_BYTES = 8 * MB;
 
 export const BUNDLE_TIMEOUT_MS = 120_000;
 /** Maximum duration of a build. */
 export const BUILD_TIMEOUT_MS = 240_000;
-export const ATTEMPTS = 4;
+/** Attempts at one request to a git host or a registry. */
+export const REQUEST_ATTEMPTS = 4;

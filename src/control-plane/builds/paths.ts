@@ -5,7 +5,7 @@ export function directoryOf(path: string): string {
   return slash < 0 ? "" : path.slice(0, slash);
 }
 
-/** Joins and normalizes; an absolute second part wins, and nothing climbs above the root. */
+/** Joins and normalizes. An absolute `path` replaces `base`. A `..` at the root has no effect. */
 export function joinPath(base: string, path: string): string {
   const full = path.startsWith("/") ? path : `${base}/${path}`;
   const segments: string[] = [];

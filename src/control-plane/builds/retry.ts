@@ -1,6 +1,6 @@
 import { backoff, retry } from "../../shared/work/backoff.ts";
 import { BuildFailure } from "./failure.ts";
-import { ATTEMPTS } from "./limits.ts";
+import { REQUEST_ATTEMPTS } from "./limits.ts";
 
 const BACKOFF = { base_ms: 400 };
 
@@ -9,7 +9,9 @@ export function retryTransient<T>(
   isTransient: (error: unknown) => boolean,
 ): Promise<T> {
   return retry(call, (error, attempt) =>
-    attempt < ATTEMPTS && isTransient(error) ? backoff(BACKOFF, attempt, Math.random()) : null,
+    attempt < REQUEST_ATTEMPTS && isTransient(error)
+      ? backoff(BACKOFF, attempt, Math.random())
+      : null,
   );
 }
 

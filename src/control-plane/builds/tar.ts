@@ -7,7 +7,7 @@ const METADATA = new Set([..."xgLK"].map((flag) => flag.charCodeAt(0)));
 const TYPE_OFFSET = 156;
 const SIZE_OFFSET = 124;
 const SIZE_LENGTH = 12;
-/** Numbers of a header beside the size: mode, uid, gid and mtime. */
+/** Positions of the other numbers of a header: mode, uid, gid and mtime. */
 const NUMBERS: [offset: number, length: number][] = [
   [100, 8],
   [108, 8],
@@ -69,14 +69,14 @@ const TOO_MUCH_METADATA =
   "The archive's pax headers and long names are too large: one may have 64 KB, 4000 may have 1 KB each. " +
   "Create the archive with shorter paths and without extended attributes.";
 
-/** @returns the size of a metadata record; 0 when the decoder would not take the block for its header. */
+/** @returns the size of a metadata record, or 0 when the decoder would not read the block as its header */
 function metadataSize(block: Uint8Array): number {
   if (!METADATA.has(block[TYPE_OFFSET] ?? 0)) return 0;
   const isHeader = NUMBERS.every(([offset, length]) => readNumber(block, offset, length) !== null);
   return (isHeader && readNumber(block, SIZE_OFFSET, SIZE_LENGTH)) || 0;
 }
 
-/** Octal text up to a NUL, or base 256 where the first bit is set. @returns null for any other bytes. */
+/** Reads octal text up to a NUL, or base 256 when the first bit is set. @returns `null` for any other bytes */
 function readNumber(block: Uint8Array, offset: number, length: number): number | null {
   const bytes = block.subarray(offset, offset + length);
   const [first = 0, ...rest] = bytes;

@@ -1,6 +1,6 @@
 import { MESSAGE_CHARACTERS } from "./limits.ts";
 
-/** Numbers as people read them in a build's log. */
+/** Formats numbers for a build's log. Units are decimal, so a limit of 64 MiB reads as 67.1 MB. */
 export function bytesText(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} kB`;
@@ -15,13 +15,13 @@ export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The first few of a list, and how many more there are. */
+/** Joins the first `max` items, and counts the others. */
 export function listText(items: readonly string[], max = 5): string {
   if (items.length <= max) return items.join(", ");
   return `${items.slice(0, max).join(", ")} and ${items.length - max} more`;
 }
 
-/** Messages quote the source, which may have lines of megabytes. */
+/** Cuts a message, because messages quote the source: one of its lines may have megabytes. */
 export function cutMessage(text: string): string {
   return text.length <= MESSAGE_CHARACTERS ? text : `${text.slice(0, MESSAGE_CHARACTERS - 1)}…`;
 }

@@ -7,13 +7,14 @@ import { bytesText } from "./text.ts";
 /** A revision's source. Paths are relative, with slashes. */
 export type Tree = {
   files: Map<string, Uint8Array>;
-  /** Files that cannot be part of a bundle: large images, data, native addons. */
+  /** Paths of files that cannot be part of a bundle, such as large images, data and native addons. */
   others: Set<string>;
-  /** Targets of links by their paths. */
+  /** Targets of symbolic and hard links, by the path of the link. */
   links: Map<string, string>;
-  /** Paths of files that links lead to. */
+  /** Additional paths of files, which go through a link. `files` and `others` have them too. */
   aliases: Set<string>;
   commit: SourceCommit | null;
+  /** Sum of the sizes of `files` and `others`. A file counts once, without its aliases. */
   bytes: number;
 };
 
@@ -50,7 +51,7 @@ export function safePath(name: string): string | null {
   return path === "" ? null : path;
 }
 
-/** The one folder that everything is in, as archives of repositories have it. */
+/** Returns the top folder if all files are in one, as in archives of git hosts. */
 export function sharedFolder(tree: Tree): string | null {
   const folders = new Set([...tree.files.keys(), ...tree.others].map((path) => topOf(path)));
   const [folder = null] = folders;
@@ -61,7 +62,7 @@ function topOf(path: string): string | null {
   return path.includes("/") ? path.slice(0, path.indexOf("/")) : null;
 }
 
-/** A link that leaves the folder leads to nothing. */
+/** Removes the top folder from all paths. The target of a link out of it begins with `../` and leads to no file. */
 export function withoutFolder(tree: Tree): Tree {
   const strip = (path: string) => path.slice(path.indexOf("/") + 1);
   const targetOf = (path: string, to: string) => {
@@ -77,7 +78,7 @@ export function withoutFolder(tree: Tree): Tree {
   };
 }
 
-/** A link may point anywhere inside the tree. */
+/** @throws BuildFailure when the target of a link is outside of the tree */
 export function assertSafeLink({ name, type, linkname = "" }: TreeEntry): void {
   if (isInside(type === "symlink" ? directoryOf(name) : "", linkname)) return;
   throw unsafe(`The archive holds the link "${name}" to "${linkname}", outside its folder.`);
@@ -92,7 +93,7 @@ export function isInside(folder: string, target: string): boolean {
   return !target.startsWith("/") && depth >= 0;
 }
 
-/** Returns the path of each file, without those that links lead to it by. */
+/** Returns one path for each file: the paths without aliases. */
 export function ownPaths({ files, aliases }: Tree): string[] {
   return [...files.keys()].filter((path) => !aliases.has(path));
 }
@@ -104,8 +105,8 @@ export function addLink(tree: Tree, path: string, target: string): void {
   tree.links.set(path, target);
 }
 
-/** Counts one more file, and ends the build when there are too many or they are too large. */
-export function admit(tree: Tree, entry: TreeEntry): void {
+/** Adds the size of a file to the tree. @throws BuildFailure when there are too many files, or they are too large */
+export function countFile(tree: Tree, entry: TreeEntry): void {
   if (tree.files.size + tree.others.size >= SOURCE_LIMITS.files) {
     throw tooLarge(`The source has more than ${SOURCE_LIMITS.files} files.`);
   }

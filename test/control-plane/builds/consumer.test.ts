@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Artifact, CONTRACT } from "../../../src/control-plane/builds/contract.ts";
-import { ATTEMPTS, LOG_BYTES } from "../../../src/control-plane/builds/limits.ts";
+import { LOG_BYTES, REQUEST_ATTEMPTS } from "../../../src/control-plane/builds/limits.ts";
 import { consumeBuild, consumePrebuild } from "../../../src/control-plane/builds/queue/consumer.ts";
 import { deployArtifact } from "../../../src/control-plane/builds/queue/deploy.ts";
 import { LogSink } from "../../../src/control-plane/builds/queue/log-sink.ts";
@@ -630,9 +630,9 @@ describe("the token of an app", () => {
       { status: 403, headers: { "x-ratelimit-remaining": "0" } },
       "source_unavailable",
       "answers 403; try again later",
-      ATTEMPTS,
+      REQUEST_ATTEMPTS,
     ],
-    ["503", { status: 503 }, "source_unavailable", "answers 503", ATTEMPTS],
+    ["503", { status: 503 }, "source_unavailable", "answers 503", REQUEST_ATTEMPTS],
   ])("that the host refuses with %s ends the build with the reason", async (_, answer, ...of) => {
     const [status_reason, text, requests] = of;
     const { revision, fetched } = await revisionOfApp([answer]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
-  admit,
   assertSafeLink,
+  countFile,
   emptyTree,
   isReadable,
   safePath,
@@ -40,7 +40,7 @@ test.each([
 
 test("a file or a source that is too large is refused", () => {
   const tree = emptyTree();
-  const file = (size: number) => () => admit(tree, { name: "a", size, type: "file" });
+  const file = (size: number) => () => countFile(tree, { name: "a", size, type: "file" });
   expect(file(17 * 1024 * 1024)).toThrow("a has 17.8 MB; the limit is 16.8 MB.");
   for (let count = 0; count < 4; count++) file(16 * 1024 * 1024)();
   expect(file(1)).toThrow(expect.objectContaining({ reason: "source_too_large" }));

@@ -1,12 +1,12 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { inflated } from "../inflate.ts";
+import { inflateGzip } from "../inflate.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
 import { tarEntries } from "../tar.ts";
 
 /** The files of a package, read when the bundle first needs them. */
 export type PackageFiles = { bytes: number; files(): Map<string, Uint8Array> };
 
-/** Files that no bundle imports: a third of a package. */
+/** Files that no bundle imports, about a third of a package's bytes. */
 const UNREAD = /\.(map|md|markdown|flow)$|\.d\.[cm]?ts$/i;
 const LENGTH_BYTES = 4;
 
@@ -20,7 +20,7 @@ export async function packPackage(
   const index: [path: string, size: number][] = [];
   const parts: Uint8Array[] = [];
   const tooLarge = () => new PackageTooLarge("it is too large unpacked");
-  const stream = inflated(new Blob([tarball]).stream(), max_bytes, tooLarge);
+  const stream = inflateGzip(new Blob([tarball]).stream(), max_bytes, tooLarge);
   const entries = tarEntries(stream, { strict: false }, (text) => new Error(text));
   for await (const { header, body } of entries) {
     // The first folder is mostly, not always, "package".
@@ -37,7 +37,7 @@ export async function packPackage(
   return gzipSync(concat([toHeader(index), ...parts]), { level: 4 });
 }
 
-/** Opens what `packPackage` made. It is unpacked when its files are first read. */
+/** Opens the result of `packPackage`. The files are unpacked when they are first read. */
 export function openPackage(packed: Uint8Array): PackageFiles {
   let opened: Map<string, Uint8Array> | null = null;
   return {

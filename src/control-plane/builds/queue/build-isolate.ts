@@ -22,7 +22,7 @@ import { BuildStorage, PackageStorage } from "./storage.ts";
 /** CPU time of a build. Cloudflare ends an isolate that exceeds it; local workerd does not. */
 const CPU_LIMIT_MS = 120_000;
 
-/** Names that scripts/build/build-isolate.ts leaves in the code. */
+/** Modules by the names under which build.js imports them (scripts/build/build-isolate.ts). */
 const MODULES = {
   "build.js": build,
   "esbuild.wasm": wasm,
@@ -33,7 +33,7 @@ const MODULES = {
   "tailwind.txt": { text: tailwind },
 };
 
-/** A new isolate, for one build. */
+/** Loads a new isolate for one build or one prebuild. */
 export function loadIsolate(loader: WorkerLoader, policy: EgressPolicy): WorkerStub {
   return loader.load({
     compatibilityDate: "2026-11-01",
@@ -45,12 +45,12 @@ export function loadIsolate(loader: WorkerLoader, policy: EgressPolicy): WorkerS
   });
 }
 
-/** The loader types every entrypoint as a Fetcher. */
+/** Casts because the loader types every entrypoint as a Fetcher. */
 export function buildEntrypoint(isolate: WorkerStub): BuildIsolate {
   return isolate.getEntrypoint("Build") as unknown as BuildIsolate;
 }
 
-/** Rejects when the isolate ended before its answer; all other failures are outcomes. */
+/** Rejects when the isolate ended before its answer, or answers a success without an artifact. Other failures are outcomes. */
 export async function buildIn(
   isolate: WorkerStub,
   bucket: R2Bucket,
@@ -64,7 +64,7 @@ export async function buildIn(
   return { ...outcome, ...storage.stored(), lacking: units.missing };
 }
 
-/** Builds a unit that a build lacked. One that is lost is built after the next build that lacks it. */
+/** Builds a unit that an earlier build lacked. After a failure, the next build that lacks the unit requests it again. */
 export async function prebuildIn(
   load: () => WorkerStub,
   bucket: R2Bucket,

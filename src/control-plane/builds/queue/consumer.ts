@@ -38,23 +38,23 @@ import { LogSink } from "./log-sink.ts";
 
 const HEARTBEAT_MS = 4000;
 
-/** Leaves the processors to the first runs of the agent, and to builds that come together. */
+/** Delay of prebuilds, which leaves the processors to the first runs of the agent and to concurrent builds. */
 const PREBUILD_DELAY_SECONDS = 5;
 
-/** The builder ends by itself; this is for one that does not answer, within the 15 minutes of a message. */
+/** Timeout for a builder that does not end by itself. A consumer has 15 minutes for a message. */
 const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
 
-/** Reasons by the codes of errors that the git host caused. */
+/** Reasons of a failed build, by the codes of errors that the git host caused. */
 const REFUSALS: Partial<Record<AppError["code"], BuildFailureReason>> = {
   bad_request: "source_unauthorized",
   invalid_request: "source_unsafe",
   unavailable: "source_unavailable",
 };
 
-/** The builder answers with every failure it knows of; a rejected call has lost its isolate or its process. */
+/** The call of the builder was rejected: its isolate or its process ended. The builder returns other failures. */
 class IsolateLost extends Error {}
 
-/** Runs one attempt of a build. Throws when a next attempt should follow. */
+/** Runs one attempt of a build, or reports the end of one that has no attempt to run. Throws when another attempt follows. */
 export async function consumeBuild(
   env: Env,
   message: { revision_id: string; reports?: number },
@@ -99,7 +99,7 @@ async function sendPrebuilds(env: Env, versions: PackageVersion[], delay_s = 0):
   await sendAllOrLeave<PrebuildMessage>(env.BUILDS, [{ type: "prebuild", versions }], delay_s);
 }
 
-/** Prebuilds the first version for later builds, and sends the others. */
+/** Prebuilds the first version for later builds, and sends the other versions in a new message. */
 export async function consumePrebuild(
   env: Env,
   { versions: [first, ...others] }: Pick<PrebuildMessage, "versions">,
@@ -108,7 +108,7 @@ export async function consumePrebuild(
   await sendPrebuilds(env, others);
 }
 
-/** A failure is not retried: the next build that lacks the version is. */
+/** Logs a failure and does not retry it: the next build that lacks the version requests it again. */
 async function prebuild(env: Env, { name, version }: PackageVersion): Promise<void> {
   const order = { name, version, registry_url: env.REGISTRY_URL, ...egressPolicy(env, "builds") };
   try {
@@ -135,6 +135,7 @@ async function callBuilder(
   }));
 }
 
+/** Records the artifact. Deletes it when the revision has ended during this attempt: no row would name it. */
 async function keepArtifact(
   env: Env,
   build: RevisionBuild,
@@ -196,8 +197,9 @@ function toRefusal(error: unknown): BuildFailure {
 }
 
 /**
- * A redeploy has the code of the revision that it copies, and a next attempt the commit that an earlier one fetched: the
- * branch may have newer ones. Until then a push reads the branch, because hosts may deliver two pushes out of order.
+ * Returns a commit for a redeploy, which has the code of the revision that it copies, and for an attempt after one that
+ * fetched the source: the branch may have newer commits. The first attempt of a push reads the branch in place of the
+ * pushed commit, because hosts may deliver two pushes out of order.
  */
 function refOf(build: RevisionBuild): string {
   const { trigger, is_commit_fetched, repo_commit_sha, source_revision_config } = build;

@@ -74,22 +74,22 @@ async function failLoad(env: Env, build: RevisionBuild, failure: Failure): Promi
   const map = await readSourceMap(env, build.artifact_key);
   const line = stack ?? `${error}: ${message}`;
   if (map === null) return failBuild(env, build, "graph_load_failed", message, line);
-  // The runtime's own report of a failed load has the stack in its message.
+  // Errors of the runtime for a failed load have the stack in their message.
   const text = hasFrames(message) ? mapStack(map, message) : message;
   const excerpt = hasFrames(message) ? null : excerptOf(map, stack ?? "");
   const status = excerpt === null ? text : `${text}\n\n${excerpt}`;
   return failBuild(env, build, "graph_load_failed", status, mapStack(map, line));
 }
 
-/** Checked here because the builder sees no secrets. */
+/** Fails a build whose webhook headers name unset variables. The builder cannot check this: it has no secrets. */
 function failUnset(env: Env, build: RevisionBuild, unset: string[]): Promise<void> {
   const names = unset.map((name) => `env.${name}`).join(", ");
-  const remedy = "make it a secret of the deployment, and a new revision";
+  const remedy = "add it to the secrets of the deployment, and create a new revision";
   const text = `"webhooks.headers" of langgraph.json names ${names}, which has no value: ${remedy}.`;
   return failBuild(env, build, "config_invalid", text);
 }
 
-/** Ends a build with its reason, which is the last line of its log. */
+/** Ends a build with a reason. The last line of its log is `message`. */
 export async function failBuild(
   env: Env,
   build: RevisionBuild,

@@ -43,7 +43,7 @@ export function failedDescription(message: string): BuildDescription {
   return { ok: false, error: { error: "Error", message, stack: null } };
 }
 
-/** @returns null for cycles and values that JSON does not have. */
+/** @returns `null` for cycles and for values that JSON does not have, such as bigints */
 function toJson(value: unknown): string | null {
   try {
     return JSON.stringify(value);

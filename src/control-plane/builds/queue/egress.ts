@@ -2,7 +2,10 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { type EgressPolicy, egressRefusal } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 
-/** The `globalOutbound` of a build's isolate, which hostile input cannot reach: it applies the policy again. */
+/**
+ * The `globalOutbound` of a build's isolate. The code in the isolate checks the policy too, but reads hostile sources.
+ * This entrypoint is outside of the isolate, so it checks each request again.
+ */
 export class BuildEgress extends WorkerEntrypoint<unknown, EgressPolicy> {
   override async fetch(request: Request): Promise<Response> {
     const policy = this.ctx.props;
@@ -22,7 +25,7 @@ export class BuildEgress extends WorkerEntrypoint<unknown, EgressPolicy> {
 
 const REFUSED = { status: 403 };
 
-/** The isolate looks names up itself, and the resolver of the installation may have a private address. */
+/** Exempts lookups by the isolate: the DNS resolver of the installation may have a private address. */
 function isLookup({ dns_url }: EgressPolicy, { url }: Request): boolean {
   if (dns_url === undefined) return false;
   const [resolver, target] = [new URL(dns_url), new URL(url)];

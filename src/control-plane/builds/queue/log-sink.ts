@@ -15,7 +15,7 @@ const Commit = z.object({
   repo_commit_message: z.string().max(COMMIT_CHARACTERS).nullable(),
   repo_commit_authored_at: z.iso.datetime().nullable(),
 });
-/** The isolate of a build sends it, which reads hostile sources. */
+/** Progress from the isolate of a build, which is untrusted because it reads hostile sources. */
 const Progress = z
   .object({
     steps: z
@@ -25,7 +25,7 @@ const Progress = z
   })
   .catch({ steps: [], commit: null });
 
-/** Lets the builder append lines to the log of one attempt, and write no other row. */
+/** Lets the builder append lines to the log of one attempt, and set the steps and the commit in its revision's row. */
 export class LogSink extends RpcTarget implements BuildSink {
   readonly #env: Env;
   readonly #build: RevisionBuild;
@@ -40,7 +40,7 @@ export class LogSink extends RpcTarget implements BuildSink {
     this.#build = build;
   }
 
-  /** Drops lines over the limits and renews the lease all the same. */
+  /** Drops lines over the limits. Renews the lease in any case. */
   async log(lines: BuildLine[], progress?: unknown): Promise<void> {
     const kept: BuildLine[] = [];
     for (const line of lines) {
@@ -52,14 +52,17 @@ export class LogSink extends RpcTarget implements BuildSink {
     if (commit !== null) await this.#reportCommit();
   }
 
-  /** The commit of a push may not be the built one: it would stay pending if it were reported before the fetch. */
+  /**
+   * Reports the first time that a commit arrives, once it is fetched. The built commit may differ from the pushed one,
+   * which would stay pending for good if it were reported before.
+   */
   async #reportCommit(): Promise<void> {
     if (this.#isReported) return;
     this.#isReported = true;
     await reportCommitStatus(this.#env, this.#build.id);
   }
 
-  /** @returns the line, or in place of the first line over a limit a warning. */
+  /** @returns the line, or a warning in place of the first line over a limit */
   #count(line: BuildLine): BuildLine {
     const message = cutMessage(line.message);
     this.#lines += 1;

@@ -18,13 +18,13 @@ import {
 } from "../limits.ts";
 import type { PrebuiltUnits } from "../prebuilt/units.ts";
 
-/** The hashes that R2 verifies. SHA-1 is missing: two packages may have the same one. */
+/** Hashes that R2 verifies. SHA-1 is left out because it has collisions: two packages may have the same one. */
 const HASHES = { "SHA-512": "sha512", "SHA-384": "sha384", "SHA-256": "sha256" } as const;
 const HEX = { "SHA-512": 128, "SHA-384": 96, "SHA-256": 64 };
 const LIMITS = { artifact: ARTIFACT_BYTES, ui: UI_BYTES, map: SOURCE_MAP_BYTES };
 const KEYS = { artifact: (key: string) => key, ui: uiKeyOf, map: mapKeyOf };
 
-/** Packages by their hash, which R2 verifies when they are written. */
+/** Stores packages by their hash, which R2 verifies at each write. */
 export class PackageStorage extends RpcTarget implements PackageStore {
   readonly #bucket: R2Bucket;
 
@@ -53,14 +53,14 @@ export class PackageStorage extends RpcTarget implements PackageStore {
 }
 
 /**
- * Everything that one build may read and write in R2: its uploaded source, its own artifact, packages and prebuilt
- * units. Bodies are streams, so that this isolate holds none of them.
+ * Everything that one build may read and write in R2: its uploaded source, its artifact, packages, prebuilt units (read
+ * only), and the versions that its deployment chose. Bodies are streams, so that this isolate holds none of them.
  */
 export class BuildStorage extends PackageStorage implements BuildStore {
   readonly #bucket: R2Bucket;
   readonly #order: BuildOrder;
   readonly #units: PrebuiltUnits;
-  /** Bytes that were written, by kind: an attempt may write one again. */
+  /** Written bytes by kind. A second write of a kind replaces the first one. */
   readonly #written = new Map<ArtifactKind, number>();
 
   constructor(bucket: R2Bucket, order: BuildOrder, units: PrebuiltUnits) {
@@ -90,9 +90,10 @@ export class BuildStorage extends PackageStorage implements BuildStore {
     return object?.body ?? null;
   }
 
-  /** Two builds at once have one record. */
+  /** Writes only if the object does not exist, so that concurrent builds keep one record. */
   async writeResolution(hash: string, json: string): Promise<void> {
-    if (!(json.length <= RESOLUTION_BYTES)) throw new RangeError(`More than ${RESOLUTION_BYTES}`);
+    if (!(json.length <= RESOLUTION_BYTES))
+      throw new RangeError(`Resolution: more than ${RESOLUTION_BYTES} characters`);
     const onlyIf = { etagDoesNotMatch: "*" };
     await this.#bucket.put(this.#resolutionKey(hash), json, { onlyIf });
   }
@@ -109,7 +110,7 @@ export class BuildStorage extends PackageStorage implements BuildStore {
     this.#written.set(kind, bytes);
   }
 
-  /** The fields of an outcome that are not the isolate's to decide. */
+  /** Returns the fields of an outcome that are not taken from the isolate, which is untrusted. */
   stored(): { artifact_key: string; artifact_bytes: number } {
     if (!this.#written.has("artifact")) throw new Error("The build ended without an artifact");
     const artifact_bytes = [...this.#written.values()].reduce((sum, bytes) => sum + bytes, 0);
@@ -117,7 +118,8 @@ export class BuildStorage extends PackageStorage implements BuildStore {
   }
 
   #resolutionKey(hash: string): string {
-    if (!/^[0-9a-f]{64}$/.test(hash)) throw new RangeError("A resolution has a SHA-256");
+    if (!/^[0-9a-f]{64}$/.test(hash))
+      throw new RangeError("Resolution: the hash must be a SHA-256 in hex");
     return `${resolutionPrefix(this.#order.deployment_id)}${hash}.json`;
   }
 
@@ -137,7 +139,7 @@ async function put(
   await Promise.all([body.pipeTo(fixed.writable), bucket.put(key, fixed.readable, options)]);
 }
 
-/** @returns null for an integrity that is not cached. */
+/** @returns `null` for an integrity under which no package is stored, such as a SHA-1 */
 function tarballKey({ algorithm, hex }: Integrity): string | null {
   if (algorithm === "SHA-1" || !Object.hasOwn(HASHES, algorithm)) return null;
   if (hex.length !== HEX[algorithm] || !/^[0-9a-f]+$/.test(hex)) return null;

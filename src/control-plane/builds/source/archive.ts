@@ -1,15 +1,15 @@
 import type { ParsedTarEntry } from "modern-tar";
 import type { SourceCommit } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
-import { inflated } from "../inflate.ts";
+import { inflateGzip } from "../inflate.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
 import { directoryOf, joinPath } from "../paths.ts";
 import { tarEntries } from "../tar.ts";
 import { bytesText } from "../text.ts";
 import {
   addLink,
-  admit,
   assertSafeLink,
+  countFile,
   emptyTree,
   isReadable,
   safePath,
@@ -22,8 +22,8 @@ import {
 export type UnpackedSource = { tree: Tree; warnings: string[] };
 
 /**
- * Unpacks a .tar.gz as it arrives; what a bundle cannot read is named and dropped. The one folder
- * that an archive may have around everything goes, unless `anchor` is a file that is found with it.
+ * Unpacks a .tar.gz while it arrives. Keeps only the paths of files that a bundle cannot hold. Removes a top folder that
+ * contains all files, unless `anchor` is the path of a file in the archive: then paths are relative to the archive.
  */
 export async function unpackSource(
   stream: ReadableStream<Uint8Array>,
@@ -32,12 +32,13 @@ export async function unpackSource(
   const tree = emptyTree();
   const notes = { installed: 0 };
   const { archive_bytes } = SOURCE_LIMITS;
-  const bytes = inflated(stream, archive_bytes, () =>
+  const bytes = inflateGzip(stream, archive_bytes, () =>
     tooLarge(`The archive has more than ${bytesText(archive_bytes)} unpacked.`),
   );
   for await (const entry of tarEntries(bytes, { strict: true }, tooLarge)) {
+    // `git archive` writes the id of the commit into a pax header.
     tree.commit ??= toCommit(entry.header.pax?.comment);
-    await take(tree, entry, notes);
+    await addEntry(tree, entry, notes);
   }
   if (tree.files.size + tree.others.size === 0) {
     throw new BuildFailure("source_not_found", "The source has no files.");
@@ -45,19 +46,21 @@ export async function unpackSource(
   const warnings = toWarnings(notes);
   const folder = sharedFolder(tree);
   if (folder === null || (anchor !== null && tree.files.has(anchor))) return { tree, warnings };
+  // Git hosts name the folder by the repository and the id of the commit.
   tree.commit ??= toCommit(folder.split("-").at(-1));
   return { tree: withoutFolder(tree), warnings };
 }
 
 const INSTALLED = /(^|\/)(node_modules|\.git)\//;
 
+/** `installed`: files in node_modules and .git, which are left out. */
 type Notes = { installed: number };
 
-async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<void> {
+async function addEntry(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<void> {
   const { name, size, type = "file" } = entry.header;
   const path = safePath(name);
   if (type === "symlink" || type === "link") {
-    takeLink(tree, path, entry.header);
+    addEntryLink(tree, path, entry.header);
     return entry.body.cancel();
   }
   if (path === null || type !== "file") return entry.body.cancel();
@@ -65,7 +68,7 @@ async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<vo
     notes.installed += 1;
     return entry.body.cancel();
   }
-  admit(tree, { name: path, size, type });
+  countFile(tree, { name: path, size, type });
   if (isReadable(path, size)) {
     tree.files.set(path, await new Response(entry.body).bytes());
     return;
@@ -74,12 +77,12 @@ async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<vo
   return entry.body.cancel();
 }
 
-function takeLink(tree: Tree, path: string | null, header: ParsedTarEntry["header"]): void {
+function addEntryLink(tree: Tree, path: string | null, header: ParsedTarEntry["header"]): void {
   const { name, size, type = "file", linkname = "" } = header;
   if (path !== null && INSTALLED.test(path)) return;
   assertSafeLink({ name, size, type, linkname });
   if (path === null) return;
-  // A hard link has a path of the archive.
+  // The target of a hard link is relative to the archive, that of a symbolic link to the folder of the link.
   const base = type === "symlink" ? directoryOf(path) : "";
   addLink(tree, path, joinPath(base, linkname));
 }

@@ -5,7 +5,7 @@ import { SOURCE_LIMITS } from "../limits.ts";
 import { directoryOf, joinPath } from "../paths.ts";
 import {
   addLink,
-  admit,
+  countFile,
   emptyTree,
   isInside,
   isReadable,
@@ -69,20 +69,20 @@ function visit(
   // Submodules (160000) are left out.
   if (mode !== LINK && !mode.startsWith("100")) return;
   const { data } = objectOf(objects, oid, "blob");
-  if (mode === LINK) takeLink(tree, path, data);
-  else take(tree, path, data);
+  if (mode === LINK) addBlobLink(tree, path, data);
+  else addBlob(tree, path, data);
 }
 
-function take(tree: Tree, path: string, data: Uint8Array): void {
-  admit(tree, { name: path, size: data.byteLength, type: "file" });
+function addBlob(tree: Tree, path: string, data: Uint8Array): void {
+  countFile(tree, { name: path, size: data.byteLength, type: "file" });
   if (isReadable(path, data.byteLength)) tree.files.set(path, data);
   else tree.others.add(path);
 }
 
-function takeLink(tree: Tree, path: string, data: Uint8Array): void {
+function addBlobLink(tree: Tree, path: string, data: Uint8Array): void {
   const target = new TextDecoder().decode(data.subarray(0, SOURCE_LIMITS.path_bytes));
   const folder = directoryOf(path);
-  // The target of a link out of the repository stays as it is written, and leads to no file.
+  // Keeps the text of a target outside of the repository, which leads to no file.
   addLink(tree, path, isInside(folder, target) ? joinPath(folder, target) : target);
 }
 
@@ -106,7 +106,7 @@ function commitOf(objects: GitObjects, oid: string): string {
     if (object?.type !== "tag") return at;
     at = fieldOf(object, "object");
   }
-  throw new DamagedPack("its tags have no end");
+  throw new DamagedPack(`it has more than ${MAX_TAGS} tags of tags`);
 }
 
 function objectOf(objects: GitObjects, oid: string, type: GitObject["type"]): GitObject {
