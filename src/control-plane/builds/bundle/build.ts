@@ -23,7 +23,7 @@ import { startBundler } from "./bundle.ts";
 import { compile } from "./compile.ts";
 import { compileUi } from "./ui.ts";
 
-/** Makes the artifact of a revision from its source. Failures are outcomes. */
+/** Builds the artifact of a revision from its source. Failures are outcomes, so this never rejects. */
 export async function runBuild(
   storage: BuildStore,
   order: BuildOrder,
@@ -45,7 +45,7 @@ export async function runBuild(
 async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Promise<BuildOutcome> {
   const started = Date.now();
   const fetching = fetchSource(storage, order);
-  // The bundler starts while the source is on its way. A failure is met again by the bundle.
+  // The bundler starts while the source is fetched. After a failure, bundling starts it again.
   startBundler().catch(() => undefined);
   const { tree, warnings, name } = await fetching;
   const at = tree.commit === null ? "" : ` at ${tree.commit.repo_commit_sha.slice(0, 7)}`;
@@ -65,7 +65,7 @@ async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Pro
   const needs = { tree, project, dependencies, installer: packages };
   const input = { ...needs, config, tsconfig: await loadTsConfig(log, needs) };
   log.begin("bundle");
-  // The bundler keeps the thread: lines that wait now would wait until it ends.
+  // The bundler blocks the thread: lines that are not sent now would wait until it ends.
   await log.flush();
   const compiled = await compile(log, input);
   const stored = await store(storage, order, compiled, await compileUi(log, input));
@@ -104,7 +104,7 @@ async function store(
   return { artifact_key: `artifacts/${revision_id}.json`, artifact_bytes };
 }
 
-/** A map that is too large is left out: only failures need it. */
+/** Stores the source map, unless it is too large: only failures need it. */
 async function putMap(storage: BuildStore, map: SourceMap): Promise<void> {
   const blob = new Blob([JSON.stringify(map)]);
   if (blob.size <= SOURCE_MAP_BYTES) await storage.writeArtifact("map", blob.size, blob.stream());
@@ -123,7 +123,7 @@ async function inTime(work: Promise<BuildOutcome>): Promise<BuildOutcome> {
   }
 }
 
-/** Any other error is an outcome too: the call rejects only when the isolate itself has ended. */
+/** Returns an outcome for every error. A call of `build` rejects only when the isolate itself has ended. */
 function toOutcome(log: BuildLog, error: unknown): BuildOutcome {
   if (error instanceof BuildFailure) {
     log.error(error.message);

@@ -22,7 +22,7 @@ const EMPTY_GLOB = "A build bundles imports of literal paths: this one throws";
 
 let started: Promise<void> | null = null;
 
-/** Shared by the isolate: starting esbuild costs more than a small bundle. */
+/** Starts esbuild once for all bundles of the isolate: a start costs more than a small bundle. */
 export function startBundler(): Promise<void> {
   if (started === null) Object.assign(globalThis, { fs: emptyFolders() });
   started ??= esbuild.initialize({ wasmModule: wasm, worker: false }).catch((error: unknown) => {
@@ -32,7 +32,7 @@ export function startBundler(): Promise<void> {
   return started;
 }
 
-/** Ends the compiler after a crash or a stall: the next build starts a new one. */
+/** Ends esbuild after a crash or a timeout. The next bundle of the isolate starts it again. */
 function stopBundler(): void {
   void esbuild.stop();
   started = null;
@@ -86,7 +86,7 @@ export async function bundleUi(
   return { ok: true, files: Object.fromEntries(files), warnings: warningsOf(built.output) };
 }
 
-/** Makes each specifier an entry. */
+/** Bundles a package for prebuilt units. Each specifier is an entry point. */
 export async function bundleUnit(
   name: string,
   specifiers: string[],
@@ -166,7 +166,7 @@ function isBuildError(error: unknown): error is esbuild.BuildFailure {
   return error instanceof Error && "errors" in error && Array.isArray(error.errors);
 }
 
-/** The plugin's warning of the same import has a better text than an error of esbuild. */
+/** Prefers the plugin's warning about an import to esbuild's error about the same import: its text has the remedy. */
 function errorsOf({ errors, warnings }: esbuild.BuildFailure): string[] {
   const place = ({ location }: esbuild.Message) =>
     location && `${location.file}:${location.line}:${location.column}`;
@@ -178,7 +178,7 @@ function errorsOf({ errors, warnings }: esbuild.BuildFailure): string[] {
   });
 }
 
-/** `src/agent.ts:3:14: message`, as editors and terminals make links of, with the line. */
+/** Formats `src/agent.ts:3:14: message`, which editors and terminals turn into a link, and the line of the source. */
 function toLine({ text, location }: esbuild.Message): string {
   if (location === null) return text;
   const { line, lineText } = location;

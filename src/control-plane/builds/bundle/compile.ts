@@ -28,11 +28,12 @@ import { AGENT_LOADERS } from "./loads.ts";
 import { unmarkedPath } from "./node-mode.ts";
 import { heddlePlugin, type PluginOptions } from "./plugin.ts";
 
-/** The runtime is part of the artifact: a newer Heddle does not change it. */
+/** Part of the artifact, so that a newer Heddle does not change the runtime of a deployed agent. */
 const COMPATIBILITY_DATE = "2026-11-01";
 const MAX_LOGGED = 20;
-/** Absent before 0.2.68. */
+/** Module that LangGraph has since 0.2.68. The harness imports it, so earlier versions get an empty one. */
 const ZOD_SCHEMA = "@langchain/langgraph/zod/schema";
+/** Replaces `cloudflare:sockets` in agents (see `REPLACED` of plugin.ts). The harness sets the function. */
 const SOCKETS =
   'export const connect = (...args) => globalThis[Symbol.for("heddle:connect")](...args);';
 const TYPES_CUT =
@@ -97,7 +98,7 @@ function withSources(json: string, tree: Tree): SourceMap {
   return { sources, sourcesContent, mappings };
 }
 
-/** `used` is filled with the prebuilt files that the bundle imports. */
+/** Returns options that fill `used` with the imported prebuilt files, and `wasm` with WebAssembly modules by path. */
 function pluginOptions(
   { tree, dependencies, installer, tsconfig }: CompileInput,
   graphs: string,
@@ -143,7 +144,7 @@ function pluginOptions(
 function describeGraphs(log: BuildLog, { tree, config }: CompileInput): string {
   const budget = new TypeBudget();
   const byPath = new Map<string, Schema | null>();
-  // Contexts come first: the files of graphs are few, and the rest of a large source may use up the budget.
+  // Contexts are read first: graphs have few files, and the other files of a large source may use up the budget.
   const contexts = Object.entries(config.graphs).map(([id, { path }]) => {
     if (!byPath.has(path)) byPath.set(path, contextType(textOf(tree, path) ?? "", budget));
     return [id, byPath.get(path) ?? null] as const;

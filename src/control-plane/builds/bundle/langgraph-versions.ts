@@ -5,13 +5,13 @@ import type { Dependencies } from "../packages/dependencies.ts";
 import { HARNESS } from "../packages/embedded.ts";
 import type { NpmProject } from "../packages/project.ts";
 
-/** The first version whose checkpoints are in a package of their own. */
+/** First version whose checkpoints are in a separate package. */
 const OLDEST = "0.2.0";
-/** Newer versions stream messages and custom events. */
+/** First version that streams messages and custom events. */
 const FIRST_WITH_MESSAGES = "0.2.20";
 const FIRST_WITH_ZOD_SCHEMA = "0.2.68";
 
-/** Features with the first version that has them, beside those of docs/reference/agents.md. */
+/** First versions of features, as docs/reference/agents.md lists them. */
 const FEATURES = [
   ["0.2.9", "events and states of subgraphs"],
   ["0.2.10", "the store in nodes"],
@@ -39,7 +39,7 @@ export function checkLangGraph(log: BuildLog, { project, dependencies }: LangGra
   );
 }
 
-/** Returns the code that runs beside the agent's. */
+/** Returns the harness: Heddle's code in the artifact, which runs the agent's code. */
 export function harnessOf(dependencies: Dependencies): string {
   const version = versionOf(dependencies);
   if (dependencies.langgraph === null) return HARNESS.plain_agent;

@@ -6,7 +6,7 @@ import { warningsOfSource, withOwnNames } from "./source-text.ts";
 
 export type LoadOptions = {
   disk: Disk;
-  /** `heddle:` modules by name. */
+  /** Modules that no file has, by their specifier. Imports in them resolve from `directory`. */
   virtual: Record<string, { text: string; directory: string }>;
   /** Files that the bundle can hold, by their extensions. */
   loaders: Record<string, Loader>;
@@ -14,7 +14,7 @@ export type LoadOptions = {
   styles?: (css: string, directory: string) => Promise<string>;
 };
 
-/** `import text from "./prompt.txt" with { type: "text" }`, whatever the extension. */
+/** Loaders of `import text from "./prompt.txt" with { type: "text" }`, by the type. The extension does not matter. */
 export const ATTRIBUTE_LOADERS: Record<string, Loader> = {
   text: "text",
   json: "json",
@@ -59,13 +59,13 @@ export function loadVirtual({ virtual }: LoadOptions, path: string): OnLoadResul
     : null;
 }
 
-/** Fails when it is imported, like in Node, so that the import can be caught. */
+/** Returns a module that throws as Node's resolver does, so that code can catch a failed import. */
 export function loadAbsent(text: string): OnLoadResult {
   const code = '{ code: "MODULE_NOT_FOUND" }';
   return { contents: `throw Object.assign(new Error(${JSON.stringify(text)}), ${code});` };
 }
 
-/** `path`: the directory of the file that requires, and the name of the module. */
+/** @param path the directory of the requiring file, followed by the name of the module */
 export function loadRequires(path: string): OnLoadResult {
   const at = path.indexOf(REQUIRE_PREFIX);
   return { contents: requireModule(path.slice(at)), resolveDir: path.slice(0, at) };

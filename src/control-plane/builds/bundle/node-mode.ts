@@ -2,8 +2,9 @@ import { ancestors, directoryOf } from "../paths.ts";
 import { type Disk, splitPackagePath } from "../resolve/disk.ts";
 
 /**
- * esbuild gives default imports of CommonJS as Node does to files of these endings, or by the package.json that it
- * finds. It finds none, so files below `"type": "module"` have the ending added to their paths.
+ * Makes esbuild treat default imports of CommonJS as Node does. esbuild does so in files that end in .mts or .mjs, or
+ * are below a package.json with `"type": "module"`. It finds no package.json, because it has no file system, so this
+ * ending is added to the paths of such files.
  */
 const MARK = ".node.mts";
 
@@ -17,7 +18,7 @@ export function unmarkedPath(marked: string): string {
   return marked.endsWith(MARK) ? marked.slice(0, -MARK.length) : marked;
 }
 
-/** The nearest package.json counts, within the package. */
+/** Returns whether the nearest package.json within the same package has `"type": "module"`. */
 function isModule(disk: Disk, path: string): boolean {
   for (const folder of ancestors(directoryOf(path))) {
     const manifest = disk.manifest(folder);

@@ -25,24 +25,26 @@ import { warningOfBuiltin } from "./source-text.ts";
 
 export type PluginOptions = LoadOptions & {
   resolve: Resolver;
-  /** Resolves what the prebuilt modules lack. */
+  /** Resolves to the installed package where a prebuilt package lacks the imported module. */
   resolveInstalled: Resolver;
   /** @returns the path of the prebuilt module that a specifier leads to, or `null` without one. */
   providedModule: (specifier: string) => string | null;
   /** @returns the path of the module of a WebAssembly file, or `null`. Browsers have none. */
   wasmModule?: (path: string) => string | null;
-  /** Specifiers that the bundle imports at run time. */
+  /** Matches modules that the host's page provides. Set only for bundles for browsers, and marks them as such. */
   isShared?: (specifier: string) => boolean;
-  /** Filled while bundling: packages to fetch for a second try. */
+  /** Filled while bundling: directories of packages to fetch before the next attempt. */
   missing: Set<string>;
 };
 
 const ESM_STUB = "heddle-esm:";
+/** Namespace of modules that throw when they are imported. Their paths are the text of the error. */
 const ABSENT = "absent";
+/** Namespace of the empty module for files that a package excludes from browsers. */
 const LEFT_OUT = "left-out";
-/** Modules that hold what one file requires. Their paths begin with the directory of the file. */
+/** Namespace of modules that bundle the `createRequire` calls of one file. Paths begin with the directory of the file. */
 const REQUIRES = "requires";
-/** Modules of the runtime that agents get in another form. */
+/** Modules of the runtime, with the modules that replace them in agents. */
 const REPLACED: Record<string, string> = { "cloudflare:sockets": "heddle:sockets" };
 
 /** esbuild has no file system: it reads only through this plugin. */
@@ -84,7 +86,7 @@ function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveRe
   return toResult(options, options.resolveInstalled(path, directory, toRequest(kind)), kind);
 }
 
-/** Handles modules that neither the source nor a package has. */
+/** Resolves modules that are in neither the source nor a package. @returns `null` for others */
 function ownModule(
   { virtual, isShared }: PluginOptions,
   { path, namespace }: OnResolveArgs,
@@ -139,7 +141,10 @@ function isSpared({ kind, importer, namespace }: OnResolveArgs): boolean {
   return namespace === REQUIRES || (isPackage && !/^import-(statement|rule)$/.test(kind));
 }
 
-/** esbuild knows whether the source handles a failure. If it does not, the warning is the text of the error. */
+/**
+ * Matches imports that esbuild resolves itself, because it knows whether the source catches a failure. If the source does
+ * not, `errorsOf` of bundle.ts reports the text of the warning in place of esbuild's error.
+ */
 function isOnDemand({ kind, importer, path }: OnResolveArgs): boolean {
   const isSource = splitPackagePath(importer) === null;
   return isSource && !isUrl(path) && (kind === "dynamic-import" || kind === "require-call");

@@ -8,7 +8,7 @@ const MAX_DECLARATION = 500;
 /** Prefix of the name of a virtual module. The rest of the name is the JSON of the required paths. */
 export const REQUIRE_PREFIX = "heddle:require:";
 
-/** `prelude`: statements for the first line. */
+/** `prelude`: statements to put before `text`, on its first line. */
 type RewrittenFile = { text: string; prelude: string };
 
 /**
@@ -27,7 +27,7 @@ export function bundleRequires(text: string): RewrittenFile {
   };
 }
 
-/** The module of a name with `REQUIRE_PREFIX`, for the bundler. */
+/** Returns the code of the module whose name begins with `REQUIRE_PREFIX`. */
 export function requireModule(name: string): string {
   const paths = JSON.parse(name.slice(REQUIRE_PREFIX.length)) as string[];
   const entries = paths.map(

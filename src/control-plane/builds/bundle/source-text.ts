@@ -2,7 +2,7 @@ import type { PartialMessage } from "esbuild-wasm";
 import { splitPackagePath } from "../resolve/disk.ts";
 import { bundleRequires, unknownRequire } from "./requires.ts";
 
-/** Where the runtime shows the modules of an isolate as files. */
+/** Folder in which workerd shows the modules of an isolate as files. */
 const BUNDLE_FOLDER = "/bundle";
 
 /** Names that each file has in Node, with those of the constants that replace them where the file declares none. */
@@ -16,12 +16,15 @@ export const META_DEFINES = {
 };
 
 const OWN = /import\.meta|__filename|__dirname|module\.parent/;
-/** No file of a bundle is the program that Node has started: `if (!module.parent)` begins what only that one does. */
+/**
+ * Sets `module.parent`, which Node leaves unset in the main program only. Code like `if (!module.parent) startServer()`
+ * then does not run.
+ */
 const PARENT = 'typeof module==="object"&&(module.parent={});';
 
 /**
- * Gives a file its own `import.meta`, `__dirname` and `require`, because all files become one module. What it adds is
- * on the first line, so that the numbers of lines stay.
+ * Declares `import.meta`, `__dirname` and `require` of a file, because all files become one module. The declarations
+ * are on the first line, so that line numbers do not change.
  */
 export function withOwnNames(path: string, text: string): string {
   const hasModule = lacksModule(path, text);
@@ -34,13 +37,13 @@ export function withOwnNames(path: string, text: string): string {
   };
   const list = Object.entries(constants).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   if (hasModule) list.push("module={}");
-  // The interpreter's line must be the first one: as a comment it may follow other text.
+  // A hashbang (`#!`) must begin the file. As a comment it may follow the declarations.
   const required = bundleRequires(text.replace(/^#!/, "//"));
   const parent = text.includes("module.parent") ? PARENT : "";
   return `${MARK}const ${list.join(",")};${parent}${required.prelude}${MARK}${required.text}`;
 }
 
-/** `if (require.main === module)` beside imports, which TypeScript may compile to CommonJS. */
+/** Matches `require.main === module` beside imports: such sources expect to be compiled to CommonJS, which has `module`. */
 function lacksModule(path: string, text: string): boolean {
   const isCommonJs = splitPackagePath(path) !== null || /\bmodule\.exports\b/.test(text);
   return (
@@ -50,7 +53,7 @@ function lacksModule(path: string, text: string): boolean {
 
 const MARK = "/*heddle*/";
 
-/** @returns the characters that `withOwnNames` put before a file's first line */
+/** @returns the number of characters that `withOwnNames` put before the first line of a file */
 export function addedLength(lineText: string): number {
   if (!lineText.startsWith(MARK)) return 0;
   return lineText.indexOf(MARK, MARK.length) + MARK.length;
@@ -65,13 +68,13 @@ const IMPOSSIBLE: (readonly [RegExp, string])[] = [
   ],
 ];
 const COMPILE = ".compile(";
-/** A call that compiles a graph fits this. */
+/** Length of the text after `.compile(` that is searched. Calls that compile a graph are shorter. */
 const CALL_CHARS = 500;
 const TRANSFORMERS_TEXT =
   "Stream transformers are not run: their extensions stay empty. Emit custom events instead";
 const MAX_WARNINGS = 20;
 
-/** Calls that throw on Workers, or have no effect. A comment may be found too: these are warnings. */
+/** Warns of calls that throw on Workers or have no effect. May match a comment, which is harmless for a warning. */
 export function warningsOfSource(path: string, text: string): PartialMessage[] {
   if (!/Function|WebAssembly|transformers|createRequire/.test(text)) return [];
   const unknown = unknownRequire(text);
@@ -109,7 +112,7 @@ function transformersIn(text: string): number[] {
 
 const PROCESSES = /^(node:)?(child_process|cluster|worker_threads|inspector|repl|vm)(\/|$)/;
 
-/** @returns the warning for a builtin that the runtime has in name only, or `null` */
+/** @returns the warning for a builtin whose functions throw in workerd, or `null` */
 export function warningOfBuiltin(name: string): string | null {
   return PROCESSES.test(name)
     ? `Workers start no processes or threads: calls of "${name}" throw`

@@ -1,13 +1,13 @@
 export const UI_ENTRY = "heddle:ui";
 
-/** The global that a bundle leaves, as the clients' script tags call it. */
+/** Returns the name of the global that a bundle sets. LangGraph's clients call it by this name. */
 export function uiGlobal(agent: string): string {
   return `__LGUI_${agent.replaceAll(/[^a-zA-Z0-9]/g, "_")}`;
 }
 
 /**
- * The components behind one function, `render`: it puts an element into the shadow root that the
- * page has made and hands the component over to the page, which draws it there.
+ * Returns the entry module of a bundle, with one export, `render`. It appends an element to the shadow root that the page
+ * has created, and passes the component to the page, which draws it in this element.
  */
 export function uiModule(path: string): string {
   return [
@@ -24,7 +24,7 @@ export function uiModule(path: string): string {
 const NODE_REQUIRE = 'typeof require !== "undefined" ? require';
 const HOST_REQUIRE = 'globalThis[Symbol.for("LGUI_REQUIRE")]';
 
-/** The page provides a `require` for modules outside of the bundle. */
+/** Makes esbuild's code load modules outside of the bundle by the `require` of the page. */
 export function withHostRequire(code: string): string {
   return code.replaceAll(NODE_REQUIRE, `typeof ${HOST_REQUIRE} !== "undefined" ? ${HOST_REQUIRE}`);
 }

@@ -104,7 +104,7 @@ function styleReader(disk: Disk, resolve: Resolver): StyleReader {
     const resolved = resolve(specifier, directory, "style");
     const bytes = resolved.type === "file" ? disk.read(resolved.path) : null;
     if (resolved.type !== "file" || bytes === null) {
-      throw new Error(resolved.type === "error" ? resolved.text : `"${specifier}" is not there`);
+      throw new Error(resolved.type === "error" ? resolved.text : `"${specifier}" does not exist`);
     }
     return { path: resolved.path, text: new TextDecoder().decode(bytes) };
   };
