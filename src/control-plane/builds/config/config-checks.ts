@@ -10,7 +10,7 @@ export const flag: Check = {
 
 const MINUTES_OF_A_YEAR = 366 * 24 * 60;
 
-/** A time to live, of at most the years that the agent server accepts. */
+/** Checks a TTL in minutes. `max_years` is the limit of the agent server. */
 export function minutes(max_years: number): Check {
   const max = max_years * MINUTES_OF_A_YEAR;
   return {
@@ -33,7 +33,7 @@ export function textList(example: string): Check {
   };
 }
 
-/** Absent and `null` values pass. */
+/** @throws BuildFailure when a value fails its check. Absent and `null` values pass */
 export function assertAll(
   { path }: ConfigLocation,
   at: string,

@@ -7,10 +7,10 @@ import type { Tree } from "../tree.ts";
 
 export const SCRIPT = /\.[cm]?[jt]sx?$/;
 
-/** Folder of langgraph.json. */
+/** The source, with the path and the folder of langgraph.json in it. */
 export type ConfigLocation = { tree: Tree; path: string; folder: string };
 
-/** `agent.js` may be written as `agent.ts`, as TypeScript's own imports are. */
+/** Finds a script. `agent.js` also finds `agent.ts`, as in imports of TypeScript. */
 export function findScript(
   tree: Tree,
   source: string,
@@ -38,7 +38,7 @@ export function section(
   return value;
 }
 
-/** `file:export`, the file relative to langgraph.json. */
+/** Reads `file:export`. The file is relative to the folder of langgraph.json. */
 export function readExport(
   { tree, path, folder }: ConfigLocation,
   key: string,

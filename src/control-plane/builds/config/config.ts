@@ -25,7 +25,7 @@ const EXTENSIONS = "(.js, .mjs, .ts, .tsx ...)";
 
 type GraphEntry = AgentConfig["graphs"][string];
 
-/** Reads langgraph.json. Graph paths come out relative to the root of the source. */
+/** Reads langgraph.json. Returned paths are relative to the root of the source. */
 export function readConfig(tree: Tree, config_path: string): AgentConfig {
   const path = joinPath("", config_path);
   assertContent(tree, path, "config_not_found");
@@ -131,9 +131,10 @@ function readEnv(tree: Tree, path: string, folder: string, env: unknown): Record
   if (typeof env === "string") {
     const file = joinPath(folder, env);
     const bytes = tree.files.get(file);
-    // A .env file rarely is in the repository; its secrets come from the deployment then.
+    // A .env file is rarely in the repository. Its values then come from the deployment's secrets.
     return bytes === undefined ? {} : parseEnv(textOf(file, bytes));
   }
+  // A list has the names of variables. Their values come from the deployment's secrets.
   if (Array.isArray(env)) return {};
   if (!isRecord(env))
     throw wrong(path, '"env"', "a path of an .env file or an object of texts", env);
@@ -145,7 +146,7 @@ function readEnv(tree: Tree, path: string, folder: string, env: unknown): Record
   );
 }
 
-/** The LINE of dotenv 17, except that it does not start in a blank line: a file of these would take quadratic time. */
+/** `LINE` of dotenv 17, except that a match never starts in a blank line: many of them would take quadratic time. */
 const ENV_LINE =
   /^[^\S\r\n\u2028\u2029]*(?:export\s+)?([\w.-]+)(?:\s*=\s*?|:\s+?)(\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm;
 

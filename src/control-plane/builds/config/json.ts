@@ -1,6 +1,6 @@
 import { type ParseError, parse, visit } from "jsonc-parser";
 
-/** JSON with the position of its first mistake; the engine's own message names none for short texts. */
+/** Parses JSON, and finds the position of the first mistake: V8's own message has none for short texts. */
 
 type JsonMistake = { line: number; column: number; text: string };
 type JsonResult = { ok: true; value: unknown } | { ok: false; mistake: JsonMistake };

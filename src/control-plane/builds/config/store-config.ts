@@ -6,10 +6,10 @@ const EMBED = '"file:export" of a function (texts) => vectors, like "./src/embed
 
 const MINUTE_MS = 60_000;
 const TTL = { default_ttl: minutes(100), refresh_on_read: flag };
-// A vector of it is one row of the store, with room to spare.
+/** Same limit as in the store of the agent server: a vector is one row, with 4 bytes for each dimension. */
 const MAX_DIMS = 16_384;
 
-/** Begins an index that selects nothing, as `a[]` and `a[x]`. */
+/** Matches the start of an index that selects nothing, such as `a[]` and `a[x]`. */
 const OTHER_INDEX = /\[(?!(?:\*|-?\d+)\])/;
 
 /** Reads `store` of langgraph.json: semantic search and TTL. */

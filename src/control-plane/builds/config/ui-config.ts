@@ -2,13 +2,10 @@ import { isRecord } from "../../../shared/guards.ts";
 import type { UiConfig } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { joinPath } from "../paths.ts";
-import type { Tree } from "../tree.ts";
-import { findScript, SCRIPT, wrong } from "./config-values.ts";
-
-type UiLocation = { tree: Tree; path: string; folder: string };
+import { type ConfigLocation, findScript, SCRIPT, wrong } from "./config-values.ts";
 
 /** Reads `ui` and `ui_config` of langgraph.json: the components of each agent and the modules of the host's page. */
-export function readUi(place: UiLocation, ui: unknown, ui_config: unknown): UiConfig {
+export function readUi(place: ConfigLocation, ui: unknown, ui_config: unknown): UiConfig {
   const { path } = place;
   const entries = ui ?? {};
   if (!isRecord(entries)) throw wrong(path, '"ui"', 'an object like {"agent": "./ui.tsx"}', ui);
@@ -25,7 +22,7 @@ export function readUi(place: UiLocation, ui: unknown, ui_config: unknown): UiCo
   return { entries: Object.fromEntries(files), shared };
 }
 
-function readEntry({ tree, path, folder }: UiLocation, agent: string, file: unknown): string {
+function readEntry({ tree, path, folder }: ConfigLocation, agent: string, file: unknown): string {
   if (typeof file !== "string" || !SCRIPT.test(file)) {
     throw wrong(path, `"ui.${agent}"`, "a file that exports components, like ./src/ui.tsx", file);
   }

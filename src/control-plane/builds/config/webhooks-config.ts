@@ -9,8 +9,8 @@ import { BuildFailure } from "../failure.ts";
 import { assertAll, type Check, flag } from "./config-checks.ts";
 import { type ConfigLocation, section, wrong } from "./config-values.ts";
 
-/** Headers of the sender and of the connection. */
-const OWN = [
+/** Headers that Heddle or the connection sets. */
+const RESERVED = [
   ...["webhook-id", "webhook-timestamp", "webhook-signature", "idempotency-key"],
   ...["content-type", "content-length", "transfer-encoding", "connection", "host"],
 ];
@@ -41,33 +41,37 @@ const RULES: Record<string, Check> = {
   disable_loopback: flag,
 };
 
-/** Checks `webhooks` of langgraph.json; runs read it when a webhook is accepted and sent. */
+/** Checks `webhooks` of langgraph.json. The agent server reads it when it accepts a webhook and when it sends one. */
 export function assertWebhooks(place: ConfigLocation, value: unknown): void {
   const webhooks = section(place, "webhooks", value);
   assertAll(place, "webhooks", webhooks, { env_prefix: prefix });
   assertAll(place, "webhooks.url", section(place, "webhooks.url", webhooks.url), RULES);
   const headers = section(place, "webhooks.headers", webhooks.headers);
-  const opened = typeof webhooks.env_prefix === "string" ? webhooks.env_prefix : WEBHOOK_ENV_PREFIX;
-  for (const [name, text] of Object.entries(headers)) assertHeader(place, name, text, opened);
+  const env_prefix =
+    typeof webhooks.env_prefix === "string" ? webhooks.env_prefix : WEBHOOK_ENV_PREFIX;
+  for (const [name, text] of Object.entries(headers)) assertHeader(place, name, text, env_prefix);
 }
 
-function assertHeader(place: ConfigLocation, name: string, text: unknown, opened: string) {
+function assertHeader(place: ConfigLocation, name: string, text: unknown, env_prefix: string) {
   const at = `"webhooks.headers.${name}"`;
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
     throw odd(place, `${at} is not a valid header name`);
-  if (OWN.includes(name.toLowerCase())) {
+  if (RESERVED.includes(name.toLowerCase())) {
     throw odd(place, `${at} is set by Heddle with each webhook; choose another name`);
   }
   if (typeof text !== "string" || !isHeaderText(text)) {
     throw wrong(place.path, at, "one line of ASCII text", text);
   }
-  const unopened = variablesIn(text).find((variable) => !variable.startsWith(opened));
-  if (unopened !== undefined) {
+  const unprefixed = variablesIn(text).find((variable) => !variable.startsWith(env_prefix));
+  if (unprefixed !== undefined) {
     const remedy = `rename it, or set "webhooks.env_prefix"`;
-    throw odd(place, `${at} names env.${unopened}, which does not begin with ${opened}; ${remedy}`);
+    throw odd(
+      place,
+      `${at} names env.${unprefixed}, which does not begin with ${env_prefix}; ${remedy}`,
+    );
   }
   if (isMalformed(text)) {
-    throw odd(place, `${at} has a template that is not of the form \${{ env.${opened}NAME }}`);
+    throw odd(place, `${at} has a template that is not of the form \${{ env.${env_prefix}NAME }}`);
   }
 }
 
@@ -75,7 +79,7 @@ function odd({ path }: ConfigLocation, text: string): BuildFailure {
   return new BuildFailure("config_invalid", `${path}: ${text}.`);
 }
 
-/** Returns the variables of header templates without a value. */
+/** Returns the names of variables that header templates use and `variables` lacks. */
 export function unsetVariables(
   config: Record<string, unknown> | null,
   variables: Record<string, string>,

@@ -1,6 +1,6 @@
 import type { BuildOptions } from "esbuild-wasm";
 
-/** Packages that keep state or classes of their own: an agent gets all of them prebuilt, or none. */
+/** Packages with shared state, or classes that `instanceof` checks. An agent gets all of them prebuilt, or none. */
 export const SHARED_PACKAGES = [
   "@langchain/langgraph",
   "@langchain/core",
@@ -8,7 +8,7 @@ export const SHARED_PACKAGES = [
   "zod",
 ];
 
-/** Packages that are prebuilt, each version as a unit. Units of LangGraph have an SDK of their own inside. */
+/** Packages that are prebuilt, each version as a unit. Units of LangGraph contain a separate copy of the SDK. */
 export const PREBUILT_PACKAGES = [...SHARED_PACKAGES, "@langchain/langgraph-sdk"];
 
 type RuntimeFile = { text: string; imports: string[] };
@@ -59,12 +59,12 @@ export function specifiersOf(name: string, exports: unknown): string[] {
   return paths.filter((path) => !LEFT_OUT.test(path)).map((path) => name + path.slice(1));
 }
 
-/** The name of the module that an import specifier leads to; the same in each version. */
+/** Returns the file of an import specifier. The name has no version, so that units of any versions fit together. */
 export function entryFile(specifier: string): string {
   return `${flatName(specifier)}.js`;
 }
 
-/** Names of chunks for esbuild. Entry files have no such prefix. */
+/** Returns esbuild's template for names of chunks. No entry file begins with `c-`. */
 export function chunkNames(name: string): string {
   return `c-${flatName(name)}-[hash]`;
 }
@@ -76,7 +76,7 @@ function flatName(specifier: string): string {
 type Output = { path: string; text: string };
 type OutputImports = Record<string, { imports: { path: string; kind: string }[] }>;
 
-/** Reads esbuild's output. */
+/** Converts the output of esbuild to a unit. */
 export function toUnit(
   { name, version, integrity }: Pick<PrebuiltUnit, "name" | "version" | "integrity">,
   specifiers: string[],
@@ -108,7 +108,7 @@ export function mergeUnits(units: Runtime[]): Runtime {
   };
 }
 
-/** Modules that these entries need, and all that those import. */
+/** Returns the modules of `entries` and all that they import, by their path in the artifact. */
 export function closure({ files }: Runtime, entries: Iterable<string>): Record<string, string> {
   const modules: Record<string, string> = {};
   const waiting = [...entries];

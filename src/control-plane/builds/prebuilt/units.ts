@@ -2,13 +2,13 @@ import { parse, rcompare, satisfies } from "semver";
 import type { PackageVersion } from "../contract.ts";
 import { PREBUILT_PACKAGES } from "./unit.ts";
 
-/** Version of the format of units. Change it with the format. */
+/** Version of the format of units, and part of their keys. */
 const FORMAT = 1;
 
-/** Gzipped bytes of a unit; zod, the largest of today's packages, has 240 kB. */
+/** Maximum size of a gzipped unit. The largest one so far, zod, has 240 kB. */
 const UNIT_BYTES = 4 * 1024 * 1024;
 
-/** The units that one build may read: those in the script, and those in R2 that earlier builds caused. */
+/** The units that one build may read: those in the builder script, and those in R2, which earlier builds requested. */
 export class PrebuiltUnits {
   readonly #bucket: R2Bucket;
   readonly #carried: Record<string, ArrayBuffer>;
@@ -43,7 +43,7 @@ export class PrebuiltUnits {
     return [...this.#missing.values()];
   }
 
-  /** Another build may have caused it already. */
+  /** Returns `false` when the unit exists already, or is never prebuilt. */
   async isWanted({ name, version }: PackageVersion): Promise<boolean> {
     if (!isPrebuildable(name, version) || this.#carried[`${name}@${version}`]) return false;
     return (await this.#bucket.head(keyOf({ name, version }))) === null;

@@ -10,8 +10,8 @@ const MAX_CONSTANTS = 8;
 
 /**
  * Reads the context of `new StateGraph(state, Annotation.Root({...}))` as JSON Schema. The annotation may be
- * a constant of the same file. LangGraph keeps nothing of it at run time.
- * @returns null when no graph has a context, or two graphs have different ones.
+ * a constant of the same file. At run time LangGraph does not have it.
+ * @returns `null` when no graph has a context, or two graphs have different ones.
  */
 export function contextType(source: string, budget = new TypeBudget()): Schema | null {
   const tokens = tokenize(source, budget);

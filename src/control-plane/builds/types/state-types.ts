@@ -22,14 +22,14 @@ export function stateTypes(sources: Iterable<string>, budget = new TypeBudget())
   const found = new Map<string, Schema>();
   for (const tokens of files) {
     for (const [name, schema] of readFields(tokens, declarations, budget)) {
-      const known = found.get(name);
-      found.set(name, known ? inCommon(known, schema) : schema);
+      const earlier = found.get(name);
+      found.set(name, earlier ? inCommon(earlier, schema) : schema);
     }
   }
   return Object.fromEntries([...found].filter(([, schema]) => Object.keys(schema).length > 0));
 }
 
-/** Yields each file once: a type that is declared twice is not known. */
+/** Yields the text of each file once, not for each alias: a type that is declared twice is treated as unknown. */
 export function* typeScriptOf(tree: Tree): Generator<string> {
   for (const path of ownPaths(tree)) {
     if (/\.[cm]?tsx?$/.test(path) && !path.includes("node_modules/"))
@@ -65,7 +65,7 @@ function* fieldsOf(tokens: Token[]): Generator<[name: string, at: number]> {
   }
 }
 
-/** Interfaces and aliases without parameters; a name that is declared twice is not known. */
+/** Returns interfaces and type aliases without parameters. A name that is declared twice has `null`. */
 export function declarationsOf(files: Token[][]): Declarations {
   const found: Declarations = new Map();
   for (const tokens of files) {

@@ -12,6 +12,7 @@ export const TYPE_LIMITS = {
   nodes: 10_000,
   /** Characters of property names and literals in the schemas. */
   text: 128 * 1024,
+  /** Levels of nested types. */
   depth: 12,
   /** `new StateGraph(` calls of one file that are searched for a context. */
   graphs_per_file: 32,
@@ -32,7 +33,7 @@ export class TypeBudget {
     return this.#left[counted];
   }
 
-  /** Returns false when the limit is exceeded; the amount is spent in either case; the amount is spent in either case. */
+  /** Returns `false` when the limit is exceeded. Spends the amount in either case. */
   spend(counted: Counted, amount: number): boolean {
     this.#left[counted] -= amount;
     return this.#left[counted] >= 0 || this.exceed();

@@ -2,7 +2,7 @@ import { TYPE_LIMITS, type TypeBudget } from "./type-budget.ts";
 import { ANYTHING, MESSAGE, MESSAGES, PRIMITIVES, type Schema, toUnion } from "./type-schema.ts";
 import type { Token } from "./type-tokens.ts";
 
-/** Start of the type of each name; `null` for a name with two types. */
+/** Start of the declared type of each name. `null` for a name with two declarations. */
 export type Declarations = Map<string, { tokens: Token[]; at: number } | null>;
 const LISTS = ["Array", "ReadonlyArray", "Set"];
 
@@ -77,7 +77,7 @@ class TypeReader {
     if (++this.#depth > TYPE_LIMITS.depth) throw new Unreadable();
   }
 
-  /** Counts a node of the schema as often as it is written, not as often as it is declared. */
+  /** Counts a node of the schema. A declaration counts again at each use, because the schema repeats it. */
   #count(text: string) {
     const { budget } = this.#shared;
     const isWithin = budget.spend("nodes", 1) && budget.spend("text", text.length);
