@@ -41,7 +41,7 @@ function packagesOf(path: string, lock: Record<string, unknown>): Record<string,
   return lock.packages;
 }
 
-/** Folders of the source by the keys of their packages. */
+/** Returns the absolute folders of workspaces and `file:` dependencies, by the key of the package. */
 function foldersOf(root: string, packages: Record<string, unknown>): Map<string, string> {
   const folders = Object.entries(packages).flatMap(([key, entry]) => {
     const locator = Array.isArray(entry) ? text(entry[0]) : undefined;
@@ -53,7 +53,7 @@ function foldersOf(root: string, packages: Record<string, unknown>): Map<string,
   return new Map(folders);
 }
 
-/** The first name of a key may be a workspace, which is a folder of the source. */
+/** Returns the install path of a key. The first name of a key may be a workspace, which is a folder of the source. */
 function placeOf(root: string, folders: Map<string, string>, key: string): string {
   const names = key.match(NAMES) ?? [];
   const home = names.length > 1 ? folders.get(names[0] ?? "") : undefined;
@@ -61,7 +61,7 @@ function placeOf(root: string, folders: Map<string, string>, key: string): strin
   return `${home ?? root}${inner.map((name) => `/node_modules/${name}`).join("")}`;
 }
 
-/** Names of packages that another package or a workspace needs, and not only as an option. */
+/** Returns the names that a workspace or a package lists in `dependencies`, so that they are not only optional. */
 function requiredNames(
   { workspaces }: Record<string, unknown>,
   packages: Record<string, unknown>,
@@ -73,7 +73,7 @@ function requiredNames(
 
 type Context = { path: string; registry_url: string; required: Set<string>; patched: string[] };
 
-/** @returns `null` for an optional package of one system */
+/** @returns `null` for an optional package that is restricted to an OS or a CPU */
 function toPackage(context: Context, key: string, place: string, entry: unknown): Package | null {
   const { path, registry_url, patched } = context;
   const [locator, ...rest] = Array.isArray(entry) ? entry : [];
@@ -81,7 +81,7 @@ function toPackage(context: Context, key: string, place: string, entry: unknown)
   if (name === undefined || version === undefined) {
     throw unreadable(path, `"packages.${key}" is not a package of the registry`);
   }
-  // A package of another source has its address for a version, and no field for the registry.
+  // A package that is not from a registry has its address as its version, and lacks the field for the registry.
   const [source, info, integrity] = version.includes(":") ? [version, ...rest] : rest;
   const { dependencies, peerDependencies } = record(info);
   if (isLeftOut(context, key, record(info))) return null;
@@ -100,7 +100,7 @@ function toPackage(context: Context, key: string, place: string, entry: unknown)
   };
 }
 
-/** A package of one system is installed only where it is required. */
+/** Skips optional packages for one OS or CPU: they are native addons, which Workers cannot load. */
 function isLeftOut(
   { required }: Context,
   key: string,

@@ -7,7 +7,7 @@ import { record, text } from "./lock-text.ts";
 /** `root` is the package.json beside the lockfile. */
 type Source = { file: string; manager: string; root: Manifest };
 
-/** Refuses a lockfile that package.json has left behind, as `npm ci` does, and names the first package. */
+/** @throws BuildFailure when the lockfile does not fit package.json, as `npm ci` does. Names the first such package */
 export function assertInSync(
   folder: string,
   manifest: Manifest,
@@ -44,7 +44,7 @@ function fits(version: string, range: string): boolean {
   return validRange(range) === null || satisfies(version, range, { includePrerelease: true });
 }
 
-/** The ranges that the manager of the lockfile replaces, by its selectors. */
+/** Returns the overrides that the lockfile's package manager applies, by selector. */
 function overridesOf({ manager, root }: Source, install: Install): Record<string, unknown> {
   const [overrides, resolutions] = [record(root.overrides), record(root.resolutions)];
   switch (manager) {
@@ -59,7 +59,7 @@ function overridesOf({ manager, root }: Source, install: Install): Record<string
   }
 }
 
-/** Selectors are `a>b@1` of pnpm, `a/b` of yarn and nested objects of npm. */
+/** Returns the names of overridden packages. Selectors are `a>b@1` (pnpm), `a/b` (yarn) and nested objects (npm). */
 function replacedNames(overrides: Record<string, unknown>): string[] {
   return Object.entries(overrides).flatMap(([selector, value]) => [
     targetOf(selector),

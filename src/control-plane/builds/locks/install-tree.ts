@@ -25,18 +25,18 @@ export type Package = Tarball & {
   integrity: string | undefined;
   /** Names it may import: dependencies, optional and peer ones. */
   needs: string[];
-  /** Only optional dependencies lead to it: it is left out where its package.json is for some systems. */
+  /** Set when only optional dependencies need it. It is left out if its package.json restricts it to an OS or a CPU. */
   is_optional?: boolean;
 };
 
-/** Use the hash of the registry: the checksums of Yarn 2 and newer are of Yarn's own archives, not of the tarball. */
+/** Value for lockfiles of Yarn 2 and newer: their checksums are of Yarn's archives, so the registry's hash is used. */
 export const REGISTRY_INTEGRITY = "registry";
 
 /** Installed packages by path. A link points to a folder of the source. */
 export type Install = {
   packages: Map<string, Package>;
   links: Map<string, string>;
-  /** Version ranges that the lockfile overrides, by package selector. */
+  /** Version ranges that override those of package.json, by package selector. Only pnpm-lock.yaml has them. */
   overrides?: Record<string, string>;
 };
 

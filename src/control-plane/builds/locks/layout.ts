@@ -8,7 +8,7 @@ export type Edge = {
   name: string;
   range: string;
   is_optional: boolean;
-  /** A peer dependency: any package that is visible meets it. */
+  /** A peer dependency. Any visible version satisfies it. */
   is_peer?: boolean;
 };
 
@@ -48,23 +48,25 @@ export function peerEdges(ranges: Record<string, string> = {}): Edge[] {
 }
 
 /**
- * Breadth first: a package goes to the root, or into the one that needs it when the root has another.
+ * Places packages breadth first: at the root, or inside the package that needs it when the root has another version.
  * @param projects folders with dependencies, the agent's first
  */
 export function layOut(path: string, graph: LockGraph, root: string, projects: string[]): Install {
   const main = projects[0];
   const rootFirst = projects.toSorted((one, other) => one.length - other.length);
-  // The agent's packages are not nested if they are first, but the root's may need their place.
+  // Placed first, the agent's packages are at the root. They may take places that the root folder's packages need: then
+  // the outermost folder is placed first.
   const install =
     placeAll(path, graph, root, { projects, main }) ??
     placeAll(path, graph, root, { projects: rootFirst, main });
-  if (install === null) throw new Error("The packages of the root had their place taken");
+  if (install === null)
+    throw new Error("Two versions of a package of the root folder have the same place");
   return install;
 }
 
 type Order = { projects: string[]; main: string | undefined };
 
-/** @returns `null` when a package of the root has its place taken */
+/** @returns `null` when two versions of a package have the same place */
 function placeAll(
   path: string,
   graph: LockGraph,
@@ -73,7 +75,7 @@ function placeAll(
 ): Install | null {
   const layout = new Layout(path, graph, root);
   for (const folder of projects) {
-    // Other folders than the agent's may have a lockfile of their own.
+    // A missing entry is an error for the agent's folder only: other folders may have another lockfile.
     layout.place(layout.enter(folder).map((each) => (folder === main ? each : optional(each))));
   }
   layout.placePeers();
@@ -82,10 +84,12 @@ function placeAll(
 
 class Layout {
   readonly install: Install = { packages: new Map(), links: new Map() };
+  /** Whether a package was placed where another version was. */
   isTaken = false;
   readonly #path: string;
   readonly #graph: LockGraph;
   readonly #root: string;
+  /** `LockedPackage.key` by install path. */
   readonly #keys = new Map<string, string>();
   readonly #folders = new Set<string>();
   #peers: Requirement[] = [];
@@ -96,6 +100,7 @@ class Layout {
     this.#root = root;
   }
 
+  /** @returns the requirements of a folder at the first call, without peers, which are placed last */
   enter(folder: string): Requirement[] {
     if (this.#folders.has(folder)) return [];
     this.#folders.add(folder);
@@ -110,7 +115,7 @@ class Layout {
     }
   }
 
-  /** Peers of a package decide on its place. */
+  /** Sorts packages behind their peers, because `#placeOf` compares which peers a place has. */
   #peersFirst(level: Requirement[]): Requirement[] {
     const named = new Map(level.map((each) => [`${each.from} ${each.name}`, each]));
     const [seen, sorted] = [new Set<Requirement>(), new Set<Requirement>()];
@@ -126,7 +131,7 @@ class Layout {
     return [...sorted];
   }
 
-  /** Places peers that no package above has. Managers hoist them from workspaces that are not entered. */
+  /** Places peers that are not visible yet. Package managers may hoist them from workspaces that are not entered. */
   placePeers(): void {
     while (this.#peers.length > 0) {
       const peers = this.#peers;
@@ -163,7 +168,7 @@ class Layout {
   ): string {
     const placeIn = (folder: string) => `${folder}/node_modules/${name}`;
     if (near !== null && !isSame) return placeIn(from);
-    // A place above `near` is not visible from the one that needs it.
+    // `near` hides places above it from the package that needs this one.
     const isFree = (at: string) =>
       !this.install.packages.has(at) && at.length > (near ?? "").length;
     const [home = ""] = from.split("/node_modules/");

@@ -8,8 +8,8 @@ import { JSON_BYTES, PACKAGE_LIMITS } from "../limits.ts";
 type Fields = Record<string, unknown>;
 
 /**
- * Parses yarn.lock or pnpm-lock.yaml by yarn's own parser, which reads yarn's first format and YAML. Every scalar is a
- * text.
+ * Parses yarn.lock or pnpm-lock.yaml with yarn's parser, which reads the format of yarn 1 and YAML. It returns every
+ * scalar as a string.
  */
 export function parseLock(path: string, text: string): Fields {
   assertSize(path, text.length, JSON_BYTES.lockfile, "dependency_unresolved");
@@ -30,8 +30,8 @@ function lastDocument(text: string): string {
 }
 
 /**
- * Refuses aliases, which lockfiles do not have: a kilobyte of them can mean gigabytes. Only ranges share entries: the
- * parser gives each range of a list the same object.
+ * Refuses YAML aliases, which lockfiles do not have: a kilobyte of them can expand to gigabytes. Only entries at the top
+ * may be the same object: the parser returns one object for all ranges of a key like `a@^1, a@^2`.
  */
 function assertTree(value: unknown): asserts value is Fields {
   if (!isRecord(value)) throw new Error("it is not a list of packages");
@@ -68,7 +68,7 @@ export function unpatched(path: string, name: string): string {
   return `${path} cannot be used: ${name} has a patch, which Heddle does not apply; publish a fork.`;
 }
 
-/** `patched`: names with or without a version. */
+/** @param patched names with or without a version, like `ms` and `ms@2.1.3` */
 export function refusalOfPatch(path: string, patched: string[], name: string, version: string) {
   const found = patched.find((each) => each === name || each === `${name}@${version}`);
   return found === undefined ? {} : { refusal: unpatched(path, found) };
@@ -86,6 +86,7 @@ export function texts(value: unknown): Record<string, string> {
   );
 }
 
+/** @returns `undefined` for an empty text too */
 export function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

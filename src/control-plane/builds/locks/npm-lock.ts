@@ -70,7 +70,7 @@ function isInstalled(entry: LockEntry): boolean {
   return !(entry.optional && isNative) && !isInTarball(entry);
 }
 
-/** Packages that the repository bundles when it is published have `inBundle` too, but also an address or a hash. */
+/** Matches packages inside another package's tarball. Packages that the repository itself bundles have an address too. */
 function isInTarball({ inBundle, resolved, integrity }: LockEntry): boolean {
   return inBundle === true && resolved === undefined && integrity === undefined;
 }

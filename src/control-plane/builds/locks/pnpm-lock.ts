@@ -88,7 +88,7 @@ function assertVersion(path: string, lock: Entry): void {
   }
 }
 
-/** `{name: {specifier, version}}` of an importer. */
+/** Returns versions by name from `{name: {specifier, version}}` of an importer. */
 function versionsOf(dependencies: unknown): Record<string, string> {
   const entries = Object.entries(record(dependencies));
   return texts(Object.fromEntries(entries.map(([name, each]) => [name, record(each).version])));
@@ -98,7 +98,7 @@ function isNative({ os, cpu }: Entry): boolean {
   return os !== undefined || cpu !== undefined;
 }
 
-/** `name@1.0.0(peer@2.0.0)` is a copy of `name@1.0.0` for this peer. */
+/** Removes the peers of a key: `name@1.0.0(peer@2.0.0)` is a copy of `name@1.0.0` for this peer. */
 function withoutPeers(key: string): string {
   const at = key.indexOf("(");
   return at < 0 ? key : key.slice(0, at);
@@ -123,11 +123,11 @@ function toPackage(
     version: text(item.version) ?? version,
     ...tarballOf(path, name, version, source, registry_url),
     ...refusalOfPatch(path, patched, name, version),
-    // A patch of a range of versions.
+    // `patchedDependencies` may name a range of versions. Keys of patched packages have the hash of the patch.
     ...(/^[^(]*\(patch_hash=/.test(key) && { refusal: unpatched(path, name) }),
     integrity: text(integrity),
     edges,
-    // A snapshot lists the peers that it was given among its dependencies.
+    // A snapshot lists its resolved peers among its dependencies.
     peers: [],
   };
 }

@@ -6,7 +6,7 @@ const MAX_RESOLVED = 2048;
 /** The address of a tarball, or the text of an error when the agent needs this package. */
 export type Tarball = { url: string; refusal?: string };
 
-/** The registry of the installation replaces the one that wrote the lockfile. */
+/** Returns the address of a tarball at the registry of this installation, which replaces the lockfile's registry. */
 export function tarballOf(
   lock: string,
   name: string,
@@ -47,7 +47,7 @@ export function registryTarball(registry_url: string, name: string, version: str
   return `${withSlash(registry_url)}${name}/-/${base}-${version}.tgz`;
 }
 
-/** The registry's address, to which a package's path can be added. */
+/** @throws BuildFailure when the installation has no registry */
 export function withSlash(registry_url: string): string {
   if (registry_url === "") {
     throw unresolved("This installation has no npm registry: set the variable REGISTRY_URL.");

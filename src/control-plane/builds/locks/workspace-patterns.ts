@@ -3,7 +3,7 @@ import type { Manifest } from "./install-tree.ts";
 import { parseLock, record } from "./lock-text.ts";
 
 export const PNPM_SETTINGS = "pnpm-workspace.yaml";
-/** Limits the work of matching. */
+/** Limits of the work of matching. A pattern over `MAX_PATTERN` or `MAX_ANY_FOLDERS` matches nothing. */
 const MAX_PATTERN = 256;
 const MAX_BRACES = 2;
 const MAX_ANY_FOLDERS = 2;
@@ -14,7 +14,7 @@ type Source = {
   read(path: string): string | null;
 };
 
-/** Remembers the patterns of each folder. */
+/** Returns `Workspaces.rootOf`. Caches the patterns of each folder. */
 export function workspaceRoots(source: Source): (folder: string) => string | null {
   const known = new Map<string, string[] | null>();
   return (folder) =>
@@ -43,7 +43,7 @@ function patternsIn({ manifest, read }: Source, at: string): string[] | null {
   const { workspaces } = manifest(at) ?? {};
   if (settings === null && workspaces === undefined) return null;
   const listed = settings === null ? workspaces : parseLock(path, settings).packages;
-  // yarn 1 has them in an object.
+  // In yarn 1, `workspaces` may be an object with `packages`.
   const patterns = Array.isArray(listed) ? listed : record(listed).packages;
   return [patterns].flat().filter((pattern) => typeof pattern === "string");
 }
@@ -54,7 +54,7 @@ function isMember(patterns: string[], path: string): boolean {
   return isAny(patterns.filter((each) => !each.startsWith("!"))) && !isAny(excluded);
 }
 
-/** `packages/*`, `apps/**` and `{apps,libs}/*` */
+/** Matches a path against a pattern like `packages/*`, `apps/**` or `{apps,libs}/*`. */
 function matches(pattern: string, path: string): boolean {
   const plain = pattern.replace(/^\.?\//, "").replace(/\/$/, "");
   if (plain.length > MAX_PATTERN) return false;
@@ -65,7 +65,7 @@ function matches(pattern: string, path: string): boolean {
     .some((each) => matchesParts(each, parts));
 }
 
-/** `{a,b}/c` is `a/c` and `b/c`. Of several braces, the first ones count. */
+/** Expands `{a,b}/c` to `a/c` and `b/c`. Only the first `MAX_BRACES` pairs are expanded. */
 function expanded(pattern: string): string[] {
   let patterns = [pattern];
   for (let n = 0; n < MAX_BRACES; n++) {
@@ -79,7 +79,7 @@ function expanded(pattern: string): string[] {
   return patterns;
 }
 
-/** A double star is any number of folders. */
+/** Matches segment by segment. A double star matches any number of folders. */
 function matchesParts(wanted: string[], parts: string[]): boolean {
   const star = wanted.indexOf(ANY_FOLDERS);
   if (star < 0) {
@@ -94,7 +94,7 @@ function matchesParts(wanted: string[], parts: string[]): boolean {
   return rest.some((_, n) => matchesParts(tail, rest.slice(n)));
 }
 
-/** `agent-*` */
+/** Matches one segment against a pattern like `agent-*`. */
 function isPart(pattern: string, name: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();

@@ -24,7 +24,7 @@ type Options = {
   others?: string[];
 };
 
-/** Each place of a package is compared by its peers. Packages have up to some 150. */
+/** Maximum number of peers that are read of a package: each place compares all of them. Real ones have up to 150. */
 const MAX_PEERS = 300;
 
 /** `name@npm:1.2.3`: the locator that yarn 2 and newer write. */
@@ -40,7 +40,7 @@ export function readYarnLock(folder: string, source: string, options: Options): 
   const { resolutions } = workspaces.manifest(root) ?? {};
   const find = entryFinder(lock, resolutions);
   const withCatalog = catalogRanges(joinPath(folder, ".yarnrc.yml"), workspaces.read);
-  const toTarget = __metadata === undefined ? fromFirst : fromNewer;
+  const toTarget = __metadata === undefined ? fromYarn1 : fromYarn2;
   const replace = resolvedRanges(root, __metadata === undefined ? {} : resolutions);
   const graph = {
     edgesOf(at: string) {
@@ -64,13 +64,13 @@ export function readYarnLock(folder: string, source: string, options: Options): 
   return layOut(path, graph, root, [project, ...others]);
 }
 
-/** tsconfig.json may extend a devDependency. */
+/** Adds the devDependencies of the project: tsconfig.json may extend one. */
 function withDev(manifest: Manifest | null, isProject: boolean): Manifest {
   if (!manifest || !isProject) return manifest ?? {};
   return { ...manifest, dependencies: { ...manifest.devDependencies, ...manifest.dependencies } };
 }
 
-/** Yarn 1 does not list workspaces: a package of the source wins where the lockfile has no entry. */
+/** Returns the folder of a local dependency. Yarn 1 does not list workspaces, so a name without an entry may be one. */
 function localFolder(workspaces: Workspaces, edge: Edge, from: string, isLocked: boolean) {
   const { name, range } = edge;
   const isSource = workspaces.manifest(from) !== null;
@@ -84,7 +84,7 @@ function localFolder(workspaces: Workspaces, edge: Edge, from: string, isLocked:
 
 type Context = { path: string; root: string; registry_url: string; replace: Replace };
 
-function fromFirst({ path, registry_url }: Context, { name }: Edge, entry: Entry): LockTarget {
+function fromYarn1({ path, registry_url }: Context, { name }: Edge, entry: Entry): LockTarget {
   const version = text(entry.version) ?? "";
   const resolved = text(entry.resolved);
   return {
@@ -101,7 +101,7 @@ function fromFirst({ path, registry_url }: Context, { name }: Edge, entry: Entry
   };
 }
 
-/** The name in the address differs from the name of an alias. */
+/** Reads the real name of a package from its address: `npm:` aliases have another name in package.json. */
 function nameOf(resolved = ""): string | undefined {
   const [base = "", file] = resolved.split("/-/");
   if (file === undefined) return undefined;
@@ -117,12 +117,13 @@ function sha1Of(resolved: string | undefined): string | undefined {
     : `sha1-${encodeBytes(decodeBytes(hex, "hex"), "base64")}`;
 }
 
-function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | null {
+/** Reads an entry of yarn 2 or newer. @returns `null` for an optional native package */
+function fromYarn2(context: Context, edge: Edge, entry: Entry): LockTarget | null {
   const { path, root, registry_url, replace } = context;
   const [, name = edge.name, protocol = "", rest = ""] =
     LOCATOR.exec(text(entry.resolution) ?? "") ?? [];
   if (protocol === "workspace") return { folder: joinPath(`${root}/`, rest) };
-  // Native packages have conditions, and an isolate loads none.
+  // Only native packages have conditions (an OS or a CPU), and an isolate cannot load them.
   if (entry.conditions !== undefined && edge.is_optional) return null;
   const { version, resolved } = sourceOf(protocol, rest);
   const isPatched = protocol === "patch" && !rest.includes("builtin<");
@@ -135,7 +136,6 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
     ...(isPatched
       ? { url: "", refusal: unpatched(path, name) }
       : tarballOf(path, name, version, resolved, registry_url)),
-    // The checksum is of yarn's own archive.
     integrity: REGISTRY_INTEGRITY,
     edges: edgesOf({ dependencies: texts(entry.dependencies) }).map((each) => ({
       ...replace(each, parent),
@@ -147,7 +147,7 @@ function fromNewer(context: Context, edge: Edge, entry: Entry): LockTarget | nul
   };
 }
 
-/** Yarn's own patches are for its linker, so the package is taken without them. */
+/** Returns the version and the source of an entry. Ignores yarn's own patches, which are for its linker. */
 function sourceOf(protocol: string, rest: string) {
   const patched = protocol === "patch" ? /@npm%3A([^#:]+)/.exec(rest)?.[1] : undefined;
   const version = patched ?? rest.split("::")[0] ?? "";

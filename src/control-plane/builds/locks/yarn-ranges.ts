@@ -29,10 +29,10 @@ export function catalogRanges(path: string, read: (path: string) => string | nul
 type Parent = { name: string | undefined; reference?: string };
 export type Replace = (edge: Edge, parent: Parent) => Edge;
 
-/** Applies `resolutions` of yarn 2 and newer, whose lockfile has the ranges of before. */
+/** Applies `resolutions` of yarn 2 and newer: its lockfile lists dependencies with the ranges before replacement. */
 export function resolvedRanges(root: string, resolutions: unknown): Replace {
   const rules = Object.entries(texts(resolutions)).flatMap(([selector, reference]) => {
-    // A folder is relative to package.json beside the lockfile.
+    // A folder is relative to the package.json beside the lockfile.
     const range = reference.replace(LOCAL, (protocol) => `${protocol}${root}/`);
     return parseSelector(selector).map((pattern) => ({ ...pattern, range }));
   });
@@ -65,7 +65,7 @@ function withProtocol(range: string): string {
   return /^[a-z]+:/.test(range) ? range : `npm:${range}`;
 }
 
-/** A lockfile names entries by all ranges that they serve. `resolutions` replace ranges. */
+/** Returns a function that finds the entry of a range. A key of the lockfile lists all ranges of its entry. */
 export function entryFinder(lock: Entry, resolutions: Record<string, string> = {}) {
   const entries = new Map<string, Entry>();
   const byName = new Map<string, Set<Entry>>();
@@ -96,7 +96,7 @@ function onlyOf([only, ...others]: Entry[]): Entry | null {
 /** Bounds the work for a lockfile with thousands of versions of one package. */
 const MAX_VERSIONS = 50;
 
-/** A lockfile has no ranges of peers: another dependency has led to the entry. */
+/** Returns the newest entry in a peer's range. Keys of a lockfile have only ranges of other dependencies. */
 function newestOf(entries: Entry[], range: string): Entry | null {
   const versionOf = (entry: Entry) => text(entry.version) ?? "";
   const versions = entries.slice(0, MAX_VERSIONS).map(versionOf);

@@ -22,11 +22,12 @@ import { selectPrebuilt } from "./select.ts";
 
 export type Dependencies = {
   install: Install;
-  /** Folder from which the agent's imports resolve: "" for the root of the source. */
+  /** Absolute folder from which the agent's imports resolve: "" for the root of the source. */
   directory: string;
   /** Packages that prebuilt modules replace. */
   provided: Set<string>;
   runtime: Runtime;
+  /** Install path of the agent's LangGraph, or the folder that it is linked to. */
   langgraph: string | null;
 };
 
@@ -156,7 +157,7 @@ export async function installPaths(
   );
 }
 
-/** Yarn's first lockfile does not name the systems of a package. A package for some systems is a native addon. */
+/** Removes an optional package for one OS or CPU, which is a native addon. Lockfiles of yarn 1 do not name the OS. */
 function leaveOut({ installed }: Installer, { packages }: Install, path: string): void {
   const bytes = installed.get(path)?.files().get("package.json") ?? null;
   const { os, cpu } = parseManifest(bytes) ?? {};

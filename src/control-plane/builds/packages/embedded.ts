@@ -5,10 +5,10 @@ import plain_agent from "../../../../dist/isolate/plain-agent.txt";
 import tailwind from "../../../../dist/styles/tailwind.txt";
 
 /**
- * Texts of the modules that run an agent, embedded in the Worker. An artifact has one of the three agents, and the
- * globals.
+ * Texts of the modules that run an agent. The builder loads them into the isolate of each build. An artifact has one of
+ * the three agents, and the globals.
  */
 export const HARNESS = { langgraph_agent, early_langgraph_agent, plain_agent, globals };
 
-/** Tailwind's own style sheets by file name, embedded in the Worker. */
+/** Tailwind's own style sheets by file name. */
 export const TAILWIND_SHEETS = JSON.parse(tailwind) as Record<string, string>;

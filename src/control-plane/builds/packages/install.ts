@@ -17,13 +17,13 @@ import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./
 export type Installer = {
   /** Keyed by the path of the package. */
   installed: Map<string, PackageFiles>;
-  /** Fetches missing packages. Returns the numbers from the cache and from the registry. */
+  /** Fetches packages that are not installed. Returns how many came from R2 and from the registry, and their packed bytes. */
   install(packages: Package[]): Promise<{ cached: number; fetched: number; bytes: number }>;
 };
 
 export function installer(storage: PackageStore, policy: EgressPolicy, log: BuildLog): Installer {
   const installed = new Map<string, PackageFiles>();
-  let held = 0;
+  let held_bytes = 0;
   return {
     installed,
     async install(packages) {
@@ -32,8 +32,8 @@ export function installer(storage: PackageStore, policy: EgressPolicy, log: Buil
       const count = { cached: 0, fetched: 0, bytes: 0 };
       await mapConcurrent(missing, PACKAGE_LIMITS.parallel, async (item) => {
         const { files, isCached } = await obtain(storage, policy, log, item);
-        held += files.bytes;
-        if (held > PACKAGE_LIMITS.installed_bytes) throw tooLarge();
+        held_bytes += files.bytes;
+        if (held_bytes > PACKAGE_LIMITS.installed_bytes) throw tooLarge();
         installed.set(item.path, files);
         count[isCached ? "cached" : "fetched"] += 1;
         count.bytes += files.bytes;
@@ -61,7 +61,7 @@ async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog
 
 const large = new SerialQueue();
 
-/** Small packages are unpacked in parallel. A large one takes up to 160 MB and waits for the one before. */
+/** Repacks a tarball. Small packages run in parallel. A large one, of up to 160 MB, waits for the large one before it. */
 async function packInTurn(tarball: Uint8Array): Promise<Uint8Array> {
   try {
     return await packPackage(tarball, PACKAGE_LIMITS.parallel_bytes);
@@ -100,7 +100,7 @@ async function verify(
 
 const RegistryVersion = z.object({ dist: z.object({ integrity: z.string().optional() }) });
 
-/** Reads the integrity of a package from the registry where the lockfile has none of the tarball. */
+/** Reads the integrity of a package from the registry when the lockfile does not have that of the tarball. */
 async function withIntegrity(policy: EgressPolicy, item: Package): Promise<Package> {
   if (item.integrity !== REGISTRY_INTEGRITY) return item;
   const url = item.url.replace(/\/-\/[^/]*$/, `/${item.version}`);

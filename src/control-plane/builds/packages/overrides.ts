@@ -10,16 +10,16 @@ import { absolute, managerOf } from "./project.ts";
 
 /** The overrides of package.json or pnpm-workspace.yaml. They apply where no lockfile fixes the versions. */
 export type Overrides = {
-  /** @returns the range that counts, `null` for a dependency that is removed */
+  /** @returns the range to use, or `null` for a dependency that is removed */
   replace(wanted: Wanted): string | null;
   /**
-   * The rules as they are written, and the ranges that they refer to. Part of the key of a resolution: it is made again
-   * when they change.
+   * The rules as written, and the ranges that their `$name` values refer to. Part of the key of a recorded resolution,
+   * so that a change of them chooses versions again.
    */
   source: Record<string, unknown>;
 };
 
-/** `parents` lead from the project to the dependency. */
+/** `parents`: the packages from the project to the dependency, outermost first. */
 type Wanted = { name: string; range: string; parents: Parent[] };
 export type Parent = { name: string; version: string };
 
@@ -91,7 +91,7 @@ function rangeOf(manifest: Manifest, name: string): string {
   throw unresolved(text);
 }
 
-/** `{"a": "1", "b@2": {".": "2.1", "c": "$c"}}`: an inner rule applies to all that `b` leads to. */
+/** Reads `{"a": "1", "b@2": {".": "2.1", "c": "$c"}}`. An inner rule applies to all direct and indirect dependencies of `b`. */
 function rulesOfNpm(overrides: Record<string, unknown>, parents: Pattern[] = []): Rule[] {
   return Object.entries(overrides).flatMap(([key, value]) => {
     const target = toPattern(key);
@@ -102,7 +102,7 @@ function rulesOfNpm(overrides: Record<string, unknown>, parents: Pattern[] = [])
   });
 }
 
-/** `{"a": "1", "b@2>c": "-"}`: a rule for some versions comes before that for all. */
+/** Reads `{"a": "1", "b@2>c": "-"}`. Rules for a range of versions come before rules for all versions. */
 function rulesOfPnpm(overrides: Record<string, string>): Rule[] {
   const rules = Object.entries(overrides).map(([selector, to]) => {
     const names = selector.split(/(?<=[^ |@])>/).map(toPattern);
@@ -114,7 +114,7 @@ function rulesOfPnpm(overrides: Record<string, string>): Rule[] {
 }
 
 // `a/**/b` applies at any depth in yarn 1.
-/** `{"b": "1", "a/b": "2"}` */
+/** Reads `{"b": "1", "a/b": "2"}`. */
 function rulesOfYarn(resolutions: Record<string, string>): Rule[] {
   return Object.entries(resolutions).map(([selector, to]) => {
     const names = selector.match(/(?:@[^/]+\/)?[^/]+/g) ?? [];
@@ -124,7 +124,7 @@ function rulesOfYarn(resolutions: Record<string, string>): Rule[] {
   });
 }
 
-/** `@scope/name@^1` */
+/** Splits a selector like `@scope/name@^1`. */
 function toPattern(text: string): Pattern {
   const at = text.indexOf("@", 1);
   if (at < 0) return { name: text, range: "" };
@@ -153,7 +153,7 @@ function isVersion({ name, range }: Pattern, parent: Parent): boolean {
   return name === parent.name && (range === "" || satisfies(parent.version, range));
 }
 
-/** An empty range is any. */
+/** Returns whether a rule's range applies to a dependency's range. An empty range applies to all. */
 function overlaps(range: string, wanted: string): boolean {
   if (range === "" || range === wanted) return true;
   return validRange(range) !== null && validRange(wanted) !== null && intersects(range, wanted);

@@ -18,7 +18,7 @@ export type Packument = {
   versions?: Record<string, Release>;
 };
 
-/** @returns `null` when the registry does not have the package */
+/** @returns `null` when the registry does not have the package, or refuses the request */
 export async function fetchPackument(
   { policy, registry_url }: { policy: EgressPolicy; registry_url: string },
   name: string,

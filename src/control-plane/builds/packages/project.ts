@@ -7,9 +7,9 @@ import { type Workspaces, workspacesOf } from "../locks/workspaces.ts";
 import { ancestors, directoryOf, joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";
 
-/** Folders of the agent's package.json and lockfile; both may be above langgraph.json, as in a monorepo. */
+/** The agent's package.json and lockfile. Both may be above langgraph.json, as in a monorepo. */
 export type NpmProject = {
-  /** Folder of package.json, or of langgraph.json without one. */
+  /** Folder of package.json, or that of langgraph.json if there is none. Relative to the root of the source. */
   folder: string;
   manifest: Manifest | null;
   lock: Lock | null;
@@ -18,14 +18,14 @@ export type NpmProject = {
   workspaces: Workspaces;
   /** Absolute folders of `manifest`, of the graphs' package.json, and of the workspaces' root. */
   importers: string[];
-  /** Folder of tsconfig.json. */
+  /** Folder of tsconfig.json, relative to the root of the source. */
   tsconfig_folder: string | null;
 };
 
 export type Lock = { folder: string; file: LockFile; text: string };
 export type LockFile = (typeof LOCK_FILES)[number];
 
-/** The first one counts, unless `packageManager` of package.json names another manager. */
+/** Lockfiles by preference. `packageManager` of package.json overrides it. */
 const LOCK_FILES = [
   "npm-shrinkwrap.json",
   "package-lock.json",
@@ -83,7 +83,10 @@ function importerFolders(
   return [...new Set([...folders, ...roots])];
 }
 
-/** Nearest to langgraph.json, or to the package of a graph in another folder, or else to a graph. */
+/**
+ * Returns the folder of a tsconfig.json: the one nearest to langgraph.json, or to the agent's package if that is not
+ * above langgraph.json, or else to a graph.
+ */
 function tsconfigFolder(tree: Tree, home: string, folder: string, graph_paths: string[]) {
   const start = [...ancestors(home)].includes(folder) ? home : folder;
   const folders = [start, ...graph_paths.map(directoryOf)];
@@ -91,7 +94,7 @@ function tsconfigFolder(tree: Tree, home: string, folder: string, graph_paths: s
   return found.find((each) => each !== null) ?? null;
 }
 
-/** The package.json beside langgraph.json may name the workspaces only: then that of a graph declares the packages. */
+/** Returns the folder of package.json. The one near langgraph.json may list workspaces only: then a graph's is used. */
 function packageFolder(
   tree: Tree,
   workspaces: Workspaces,
@@ -110,7 +113,7 @@ function packageFolder(
 /** @param folder relative to the root of the source */
 export const absolute = (folder: string) => (folder === "" ? "" : `/${folder}`);
 
-/** The lockfiles of the nearest folder that has one for `from`. */
+/** Returns the lockfiles of the nearest folder, `from` or above, that has one for `from`. */
 function nearestLocks(tree: Tree, workspaces: Workspaces, from: string): Lock[] {
   for (const folder of ancestors(from)) {
     const locks = LOCK_FILES.flatMap((file) => {
@@ -128,7 +131,7 @@ function nearestLocks(tree: Tree, workspaces: Workspaces, from: string): Lock[] 
   return [];
 }
 
-/** Package managers read no lockfile of a folder above that has no such workspace. */
+/** Returns whether a lockfile is for `from`. Package managers ignore one in an outer folder that lists no such workspace. */
 function isFor(
   { folder, text }: Omit<Lock, "file">,
   workspaces: Workspaces,
@@ -142,7 +145,7 @@ function isFor(
   );
 }
 
-/** `yarn@1.22.22` in package.json of the folder. */
+/** Reads the name from `packageManager` of package.json, such as `yarn@1.22.22`. */
 export function managerOf(workspaces: Workspaces, folder: string): string | undefined {
   const { packageManager } = workspaces.manifest(absolute(folder)) ?? {};
   return typeof packageManager === "string" ? packageManager.split("@")[0] : undefined;

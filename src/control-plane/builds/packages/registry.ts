@@ -17,7 +17,10 @@ import { fetchPackument, type Packument, type Release } from "./packument.ts";
 
 /** Chooses versions without a lockfile: breadth first, flat, nested where two requirements conflict. */
 
-/** `from` is the path of the folder that has the requirement, `parents` lead there. */
+/**
+ * `from` is the folder of the package or importer with the requirement, `by` its name for errors, and `parents` the
+ * packages that lead to it.
+ */
 type Requirement = {
   name: string;
   range: string;
@@ -32,7 +35,7 @@ type ResolveOptions = {
   registry_url: string;
   /** Versions to take where the range allows, the best first: the prebuilt ones. */
   preferred: Record<string, string[]>;
-  /** Packages that are not installed. */
+  /** Names of packages to leave out. */
   skipped?: string[];
 };
 
@@ -94,7 +97,7 @@ async function place(
   return requirementsOf(release, path, `${name}@${version}`, parents);
 }
 
-/** @returns `null` for an optional package without a matching version, and for a native addon */
+/** @returns `null` for an optional package that has no matching version, or is a native addon */
 function select(
   packument: Packument | null,
   range: string,
@@ -142,7 +145,7 @@ function requirementsOf(
   ];
 }
 
-/** `npm:other@^1` installs another package under this name. */
+/** Returns the package to install. `npm:other@^1` installs another package under the name of the requirement. */
 function aliasOf({ name, range, by }: Requirement): { name: string; range: string } {
   // yarn writes the protocol before plain ranges too.
   const plain = range.replace(/^npm:/, "");
@@ -156,7 +159,10 @@ function aliasOf({ name, range, by }: Requirement): { name: string; range: strin
   return { name, range };
 }
 
-/** Like npm: `latest` where it fits, else the highest that fits; a dist-tag names itself. */
+/**
+ * Chooses the version of a dist-tag. For a range, chooses the first that fits of: the preferred versions, `latest`, the
+ * highest version that is not deprecated, the highest one.
+ */
 function choose(
   packument: Packument,
   range: string,

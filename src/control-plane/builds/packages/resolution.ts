@@ -16,7 +16,7 @@ const Recorded = z.array(
   }),
 );
 
-/** All that versions are chosen by. */
+/** Inputs of the choice of versions. Their hash is the key of the record. */
 type Needs = { directory: string; importers: Importer[]; overrides: Record<string, unknown> };
 type Recording = { install: Install; isRecorded: boolean };
 
@@ -45,6 +45,7 @@ export async function recordedInstall(
   return { install, isRecorded: false };
 }
 
+/** Omits overrides that the fields contain, and the list of a single importer: older records have such keys. */
 async function hashOf({ directory, importers, overrides }: Needs): Promise<string> {
   const fields = importers.map(({ folder, manifest }) => {
     const { dependencies, optionalDependencies, peerDependencies, overrides } = manifest;

@@ -26,7 +26,7 @@ export async function inRounds<T extends { ok: true }>(
   }
   throw new BuildFailure(
     "dependency_unresolved",
-    "The agent's packages depend on too many packages.",
+    `Bundling still misses packages after installing ${MAX_ROUNDS} times: add those that the code imports to package.json.`,
   );
 }
 

@@ -25,8 +25,8 @@ export type Selection = {
 };
 
 /**
- * Selects the units of the agent's packages: all shared ones, each in the lockfile's very version, or none.
- * Other packages follow when package.json names them.
+ * Selects the units of the agent's packages: units of exactly the installed versions for all shared packages, or none.
+ * Other packages are prebuilt when package.json names them and their unit exists.
  */
 export async function selectPrebuilt(
   units: Units,
@@ -56,7 +56,7 @@ export async function selectPrebuilt(
   };
 }
 
-/** @returns `null` when one of the packages sees another copy of one than the agent does. */
+/** @returns `null` when a shared package resolves another one to a different copy than the agent does */
 function placeShared(install: Install, directory: string): Package[] | null {
   const paths = SHARED_PACKAGES.flatMap((name) => {
     const path = findPackage(install, directory, name);
@@ -69,13 +69,13 @@ function placeShared(install: Install, directory: string): Package[] | null {
   return isFlat && packages.every((item) => item !== null) ? packages : null;
 }
 
-/** @returns `null` for a link, and for another package under this name. */
+/** @returns `null` for a link, and for another package under this name (an alias) */
 function packageOf(install: Install, directory: string, name: string): Package | null {
   const item = install.packages.get(findPackage(install, directory, name) ?? "");
   return item?.name === name ? item : null;
 }
 
-/** @returns `null` as well when the lockfile's package has other bytes. */
+/** @returns `null` without a unit, and for a unit that was built from a tarball with another integrity */
 async function readUnit(
   units: Units,
   { name, version, integrity }: Package,
