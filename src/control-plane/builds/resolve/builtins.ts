@@ -14,6 +14,7 @@ export function isBuiltin(name: string): boolean {
   return BUILTINS.has(name) || isPrefixed(name);
 }
 
+/** Returns whether a name has the prefix of a module of Node or of the Workers runtime. */
 export function isPrefixed(name: string): boolean {
   return /^(node|cloudflare):/.test(name);
 }

@@ -6,15 +6,15 @@ import { findSourceOf } from "./unbuilt.ts";
 export type Resolution =
   | { type: "file"; path: string; has_side_effects: boolean }
   | { type: "builtin"; name: string }
-  /** A package leaves it out of bundles for browsers. */
+  /** A file that its package excludes from bundles for browsers. */
   | { type: "left-out" }
-  /** A package of the prebuilt runtime; `specifier` is how its entry is called. */
+  /** A package of the prebuilt runtime. `specifier` is the key of its entry in `Runtime.entries`. */
   | { type: "provided"; specifier: string }
   /** Package of the lockfile that is not fetched yet: fetch it and bundle again. */
   | { type: "missing"; directory: string }
   /** Package that is not installed. Importers may work without it. */
   | { type: "absent"; text: string }
-  /** `source`: what a build script would make the missing file of. */
+  /** `source`: the file from which a build script would make the missing one. */
   | { type: "error"; text: string; source?: string };
 
 export type Packages = {
@@ -26,13 +26,16 @@ export type Packages = {
 
 type Options = Parameters<typeof enhanced.ResolverFactory.createResolver>[0];
 type Plugin = Extract<NonNullable<Options["plugins"]>[number], { apply: unknown }>;
-/** `home` is the folder of the package, `absent` its first file that does not exist. */
+/**
+ * State of one resolution. `bare` is the specifier of a package or builtin, `home` the folder of the package, `absent` its
+ * first file that does not exist, and `end` a result that needs no file.
+ */
 type Visit = { bare?: string; home?: string; absent?: string; end?: Resolution };
 
 const BARE = /^(?:@[^/]+\/)?[^/]+/;
-const MISSING = Object.assign(new Error("no such file"), { code: "ENOENT" });
+const ENOENT = Object.assign(new Error("no such file"), { code: "ENOENT" });
 
-/** enhanced-resolve over the disk of a build. Its callbacks run before `resolve` returns, because those of the disk do. */
+/** Runs enhanced-resolve over the disk of a build. The disk calls back synchronously, so `resolve` does too. */
 export function diskResolver(
   packages: Packages,
   options: Omit<Options, "fileSystem">,
@@ -75,7 +78,7 @@ function callInTurn({ type, taps }: Taps) {
   };
 }
 
-/** Ends at builtins, and at packages that the disk does not hold. */
+/** Ends a resolution at builtins, at provided packages, and at packages that are not fetched yet. */
 function packagePlugin({ disk, provided, isBuiltin }: Packages, current: () => Visit): Plugin {
   const endOf = (path: string, subpath: string): Resolution | undefined => {
     const name = path.slice(path.lastIndexOf("/node_modules/") + "/node_modules/".length);
@@ -107,7 +110,10 @@ function packagePlugin({ disk, provided, isBuiltin }: Packages, current: () => V
   };
 }
 
-/** A `node_modules` exists for a request whose package it has. Folders of source are not looked up: the files decide. */
+/**
+ * Reports a `node_modules` folder only if it has the requested package. Reports that every other folder exists: the disk
+ * has no list of folders, and the files in them decide.
+ */
 function toFileSystem({ disk, provided }: Packages, current: () => Visit): Options["fileSystem"] {
   const realPath = (path: string) => {
     const inside = splitPackagePath(path);
@@ -146,7 +152,7 @@ function packageName(specifier = ""): string {
 function answering<T>(read: (path: string) => T | null) {
   return (path: string, callback: (error: Error | null, value?: T) => void) => {
     const value = read(path);
-    if (value === null) callback(MISSING);
+    if (value === null) callback(ENOENT);
     else callback(null, value);
   };
 }

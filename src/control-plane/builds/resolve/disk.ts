@@ -10,7 +10,7 @@ export type Disk = {
   has(path: string): boolean;
   manifest(directory: string): PackageManifest | null;
   isInstalled(directory: string): boolean;
-  /** Known to the lockfile, and not fetched so far. */
+  /** Returns whether the lockfile has a package in this directory that is not fetched yet. */
   isMissing(directory: string): boolean;
   /** Target of a link of a package or of the source. */
   link(path: string): string | null;

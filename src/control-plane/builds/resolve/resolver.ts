@@ -15,7 +15,7 @@ type ResolverOptions = Packages & {
 const TYPESCRIPT = [".ts", ".tsx", ".mts", ".cts"];
 const JAVASCRIPT = [".js", ".jsx", ".mjs", ".cjs"];
 const SOURCE_EXTENSIONS = [...TYPESCRIPT, ...JAVASCRIPT, ".json"];
-/** Packages may have the TypeScript that their JavaScript was made of, for a configuration that is not there. */
+/** JavaScript first: packages may also ship their TypeScript sources, which may need a tsconfig.json that is not shipped. */
 const PACKAGE_EXTENSIONS = [...JAVASCRIPT, ...TYPESCRIPT, ".json"];
 
 const SCRIPTS = {
@@ -64,66 +64,67 @@ class ScriptResolver {
 
   resolve(specifier: string, directory: string, kind: RequestKind): Resolution {
     const { platform, isBuiltin } = this.#options;
-    const ways = waysOf(kind, platform);
+    const lookups = lookupsOf(kind, platform);
     const isInSource = isSource(directory);
     if (/^\.{0,2}(\/|$)/.test(specifier) || isBuiltin(specifier)) {
       const extensions = isInSource ? SOURCE_EXTENSIONS : PACKAGE_EXTENSIONS;
-      return this.#follow({ ...ways[0], extensions }, specifier, directory);
+      return this.#lookUp({ ...lookups[0], extensions }, specifier, directory);
     }
-    const alias = isInSource ? this.#findAlias(ways[0], specifier) : undefined;
+    const alias = isInSource ? this.#findAlias(lookups[0], specifier) : undefined;
     if (alias) return alias;
-    const resolved = this.#findPackage(ways, specifier, directory);
+    const resolved = this.#findPackage(lookups, specifier, directory);
     const isExplained = resolved.type === "absent" && isInSource;
     return isExplained ? explained(resolved, specifier, this.#options.tsconfig) : resolved;
   }
 
-  #findAlias(how: How, specifier: string): Resolution | undefined {
+  #findAlias(lookup: Lookup, specifier: string): Resolution | undefined {
     const paths = aliasesOf(this.#options.tsconfig, specifier);
-    const ofSource = { ...how, extensions: SOURCE_EXTENSIONS };
+    const ofSource = { ...lookup, extensions: SOURCE_EXTENSIONS };
     return paths
-      .map((path) => this.#follow(ofSource, path, ""))
+      .map((path) => this.#lookUp(ofSource, path, ""))
       .find(({ type }) => type === "file");
   }
 
-  /** Falls back to the source of a file that is not built, when no way leads to a file. */
-  #findPackage(ways: Ways, specifier: string, directory: string): Resolution {
-    const [first, ...others] = ways;
-    let resolved = this.#follow(first, specifier, directory);
+  /** Falls back to the source of a file that is not built, when no lookup finds a file. */
+  #findPackage(lookups: Lookups, specifier: string, directory: string): Resolution {
+    const [first, ...others] = lookups;
+    let resolved = this.#lookUp(first, specifier, directory);
     let source: string | undefined;
-    for (const how of others) {
+    for (const lookup of others) {
       if (resolved.type !== "error") return resolved;
       source ??= resolved.source;
-      resolved = this.#follow(how, specifier, directory);
+      resolved = this.#lookUp(lookup, specifier, directory);
     }
     if (resolved.type !== "error") return resolved;
     source ??= resolved.source;
-    return source === undefined ? resolved : this.#follow(first, source, "");
+    return source === undefined ? resolved : this.#lookUp(first, source, "");
   }
 
-  #follow(how: How, specifier: string, directory: string): Resolution {
-    const key = JSON.stringify(how);
+  #lookUp(lookup: Lookup, specifier: string, directory: string): Resolution {
+    const key = JSON.stringify(lookup);
     const resolver =
-      this.#resolvers.get(key) ?? diskResolver(this.#options, { ...SCRIPTS, ...how });
+      this.#resolvers.get(key) ?? diskResolver(this.#options, { ...SCRIPTS, ...lookup });
     this.#resolvers.set(key, resolver);
     return resolver(specifier, directory);
   }
 }
 
-type How = { conditionNames: string[]; mainFields: string[]; extensions: string[] };
-/** The first one counts unless it leads nowhere. */
-type Ways = [How, ...How[]];
+/** Options of enhanced-resolve for one lookup. */
+type Lookup = { conditionNames: string[]; mainFields: string[]; extensions: string[] };
+/** Lookups in their order. A later one runs only if those before it failed. */
+type Lookups = [Lookup, ...Lookup[]];
 
-function waysOf(kind: RequestKind, platform?: "browser"): Ways {
+function lookupsOf(kind: RequestKind, platform?: "browser"): Lookups {
   const fields = platform === "browser" ? FOR_BROWSERS : { mainFields: MAIN_FIELDS[kind] };
-  const toWay = (conditionNames: string[]): How => ({
+  const toLookup = (conditionNames: string[]): Lookup => ({
     ...{ ...fields, conditionNames },
     extensions: PACKAGE_EXTENSIONS,
   });
   const [first, ...others] = conditionsOf(kind, platform);
-  return [toWay(first), ...others.map(toWay)];
+  return [toLookup(first), ...others.map(toLookup)];
 }
 
-/** No package has a name like `@` or `~`: the import needs an alias of tsconfig.json. */
+/** Names the alias of tsconfig.json that is wrong or lacking. No package has a name like `@` or `~`. */
 function explained(absent: Resolution, specifier: string, { paths }: TsConfig): Resolution {
   const { "*": _all, ...named } = paths;
   const [target] = aliasesOf({ base: null, compilerOptions: {}, paths: named }, specifier);
@@ -136,7 +137,7 @@ function explained(absent: Resolution, specifier: string, { paths }: TsConfig): 
   return { type: "error", text: `Could not resolve "${specifier}": ${why}` };
 }
 
-/** An address of a module, as browsers import it. */
+/** Matches URLs of modules, which only browsers import. */
 export function isUrl(specifier: string): boolean {
   return /^(https?:)?\/\/|^(data|blob|file):/i.test(specifier);
 }
@@ -146,7 +147,7 @@ function fromUrl(specifier: string): Resolution {
   return { type: "error", text: `Could not resolve "${specifier}": ${why}` };
 }
 
-/** `paths` of tsconfig.json apply to the source, not to packages. */
+/** Returns whether `paths` of tsconfig.json apply: to the source, not to packages. */
 function isSource(directory: string): boolean {
   return splitPackagePath(directory) === null;
 }

@@ -12,11 +12,11 @@ import { createDisk, type Disk } from "./disk.ts";
 import { diskResolver } from "./disk-resolver.ts";
 
 export type TsConfig = {
-  /** Options for esbuild: jsx and decorators. */
+  /** Options for esbuild, which are those of `FOR_ESBUILD`. */
   compilerOptions: Record<string, unknown>;
-  /** Folder that bare names resolve from: `baseUrl`. */
+  /** Absolute folder of `baseUrl`, from which bare specifiers resolve. */
   base: string | null;
-  /** Absolute targets by patterns. */
+  /** Absolute targets by pattern, in the order in which patterns are tried. */
   paths: Record<string, string[]>;
 };
 
@@ -35,7 +35,7 @@ const FOR_ESBUILD = [
   "useDefineForClassFields",
   "target",
 ];
-/** Limits chains too: files may extend each other. */
+/** Limits all files together, and so chains too: files may extend each other in a circle. */
 const MAX_FILES = 16;
 const MAX_PATHS = 500;
 const MAX_TARGETS = 16;
@@ -50,7 +50,7 @@ const EXTENDS = {
 
 type Needs = { tree: Tree; project: NpmProject; dependencies: Dependencies; installer: Installer };
 
-/** Fetches the packages that tsconfig.json extends: they are often devDependencies, which a build does not install. */
+/** Reads tsconfig.json. Fetches packages that it extends: often devDependencies, which a build does not install. */
 export async function loadTsConfig(log: BuildLog, needs: Needs): Promise<TsConfig> {
   const { tree, project, dependencies, installer } = needs;
   const read = () =>
@@ -127,7 +127,7 @@ function override(
   }
 }
 
-/** `${configDir}` is the folder of the file that extends the others. */
+/** Makes a path absolute. `${configDir}` is `leaf`, the folder of the file that extends the others. */
 function place(path: string, directory: string, leaf: string): string {
   return joinPath(
     `${directory}/`,
@@ -154,7 +154,7 @@ function toPaths(
   );
 }
 
-/** Files of types have no code. */
+/** Matches declaration files, which have no code. */
 function isDeclaration(target: string): boolean {
   return /\.d\.[cm]?ts$/.test(target);
 }

@@ -12,8 +12,8 @@ const OUTPUT = /^\.?(build|cjs|dist|es|esm|lib|out|output)$/;
 const FORMAT = /^(browser|cjs|commonjs|es|esm|lib|mjs|module|node|src)$/;
 
 /**
- * Returns the source of a file that the build script of a linked package would write, `null` if none is found: no
- * script runs. dist/a/b.js is made of src/a/b.ts, and dist/esm/b.js of src/b.ts.
+ * Returns the source of a file that the build script of a linked package would write, because builds run no scripts.
+ * The source of dist/a/b.js is src/a/b.ts, and that of dist/esm/b.js is src/b.ts. @returns `null` if none is found
  */
 export function findSourceOf(
   absent: string,

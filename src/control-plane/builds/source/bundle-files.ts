@@ -7,10 +7,10 @@ import { RUNTIME_FOLDER } from "../prebuilt/unit.ts";
 import { bytesText, listText } from "../text.ts";
 import type { Tree } from "../tree.ts";
 
-/** Code is in the bundle. Lockfiles and hidden files have no reader. */
+/** Files that no agent reads: code and assets, which bundles contain, lockfiles, and hidden files. */
 const UNREAD =
   /\.([cm]?[jt]sx?|wasm|css|woff2?|gif|jpe?g|png|webp)$|(^|\/)(\.[^/]*|(package-lock|npm-shrinkwrap)\.json|pnpm-lock\.yaml|(yarn|bun)\.lock)$/;
-/** Other hidden folders may have an agent's prompts and skills. */
+/** Folders of tools. Other hidden folders may have an agent's prompts and skills. */
 const OF_TOOLS =
   /(^|\/)(node_modules|\.(changeset|circleci|devcontainer|git|github|gitlab|husky|idea|next|turbo|vscode|yarn))\//;
 
@@ -24,7 +24,7 @@ export function filesToRead(
   let total = 0;
   for (const [path, bytes] of files) {
     if (UNREAD.test(path) || OF_TOOLS.test(path) || path === MAIN_MODULE) continue;
-    // The runtime has modules below this folder.
+    // The artifact has prebuilt modules in this folder.
     const isTaken = path.startsWith(RUNTIME_FOLDER);
     const isTooLarge = bytes.byteLength > READ_FILE_BYTES;
     if (isTaken || isTooLarge || total + bytes.byteLength > READ_FILES_BYTES) {
@@ -37,7 +37,7 @@ export function filesToRead(
   if (omitted.length > 0) {
     const limits = `${bytesText(READ_FILE_BYTES)} a file, ${bytesText(READ_FILES_BYTES)} together`;
     log.warn(
-      `The agent cannot read ${listText(omitted)} with fs: the limit is ${limits}, and ${RUNTIME_FOLDER} is the runtime's.`,
+      `The agent cannot read ${listText(omitted)} with fs: the limit is ${limits}, and ${RUNTIME_FOLDER} is reserved for prebuilt modules.`,
     );
   }
   return modules;

@@ -18,7 +18,7 @@ const Answer = z.union([
   ),
 ]);
 
-/** Adds what an archive lacks: the message of its commit and the time. Best effort, since nothing is built from it. */
+/** Adds the message and the time of a commit, which an archive lacks. Best effort: a failure leaves both `null`. */
 export async function fetchCommit(
   policy: EgressPolicy,
   repository: RepositoryAddress,

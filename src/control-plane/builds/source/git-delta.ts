@@ -2,7 +2,7 @@
 
 export class DamagedDelta extends Error {}
 
-/** Returns the size of the object that a delta makes, which is checked before it is made. */
+/** Returns the size of the object that a delta produces. Callers check it before `applyDelta`. */
 export function resultSizeOf(delta: Uint8Array): number {
   return readSize(delta, readSize(delta, 0).at).value;
 }
@@ -41,6 +41,7 @@ function copied(base: Uint8Array, delta: Uint8Array, opcode: number, start: numb
       0,
     );
   const offset = read([0, 1, 2, 3]);
+  // The format encodes 0x10000 as 0.
   const length = read([4, 5, 6]) || 0x10000;
   if (offset + length > base.byteLength) throw new DamagedDelta("it copies beyond its base");
   return { bytes: base.subarray(offset, offset + length), at };

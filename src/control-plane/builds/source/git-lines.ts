@@ -24,11 +24,12 @@ export async function* withoutPack(
   if (rest.byteLength > 0) throw new DamagedPack("the answer is cut off");
 }
 
-/** @returns the bytes of the first line, or null while they have not all arrived. */
+/** @returns the number of bytes of the first line with its prefix, or `null` while they have not all arrived */
 function lengthOf(bytes: Uint8Array): number | null {
   if (bytes.byteLength < LENGTH) return null;
   const text = new TextDecoder().decode(bytes.subarray(0, LENGTH));
   if (!/^[0-9a-f]{4}$/i.test(text)) throw new DamagedPack("the answer has a line without a length");
+  // Lengths below 4 are markers without a content, such as the flush packet 0000.
   const length = Math.max(LENGTH, Number.parseInt(text, 16));
   if (length > MAX_LINE) throw new DamagedPack(`a line has ${length} bytes`);
   return length <= bytes.byteLength ? length : null;

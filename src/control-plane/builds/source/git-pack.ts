@@ -11,6 +11,7 @@ type ObjectType = "commit" | "tree" | "blob" | "tag";
 export type GitObject = { type: ObjectType; data: Uint8Array };
 export type GitObjects = Map<string, GitObject>;
 
+/** `at` is the offset in the pack. `base` is the offset or the id of a delta's base, `null` for a whole object. */
 type Entry = { at: number; type: number; data: Uint8Array; base: number | string | null };
 type Header = { type: number; size: number; base: number | string | null; at: number };
 
@@ -28,8 +29,8 @@ const OID_BYTES = 20;
 export class DamagedPack extends Error {}
 
 /**
- * Reads the objects of a pack by their ids. Sizes are checked before anything is inflated, and the sum counts
- * results of deltas, so that the work is linear in `SOURCE_LIMITS.total_bytes`.
+ * Reads the objects of a pack by their ids. Sizes are checked before anything is inflated. The sum includes results of
+ * deltas, so that the work is linear in `SOURCE_LIMITS.total_bytes`.
  */
 export function readPack(pack: Uint8Array): GitObjects {
   const reader = new PackReader(pack);
@@ -47,11 +48,11 @@ class PackReader {
   }
 
   read(): GitObjects {
-    const count = this.#count();
+    const count = this.#readCount();
     let waiting: Entry[] = [];
     let at = HEADER_BYTES;
     for (let n = 0; n < count; n++) {
-      const { entry, next } = this.#entry(at);
+      const { entry, next } = this.#readEntry(at);
       if (!this.#add(entry)) waiting.push(entry);
       at = next;
     }
@@ -64,7 +65,7 @@ class PackReader {
     return this.#byId;
   }
 
-  #count(): number {
+  #readCount(): number {
     const view = viewOf(this.#pack);
     const isPack = this.#pack.byteLength > HEADER_BYTES && view.getUint32(0) === 0x5041434b;
     if (!isPack || view.getUint32(4) !== 2) throw new DamagedPack("it must be a pack of version 2");
@@ -75,15 +76,15 @@ class PackReader {
     );
   }
 
-  #entry(at: number): { entry: Entry; next: number } {
+  #readEntry(at: number): { entry: Entry; next: number } {
     const header = readHeader(this.#pack, at);
-    this.#admit(header.size);
+    this.#countBytes(header.size);
     const { data, read } = inflate(this.#pack, header);
     const { type, base } = header;
     return { entry: { at, type, data, base }, next: header.at + read };
   }
 
-  /** Returns false while the base of a delta is not known. */
+  /** Stores the object of an entry. Returns `false` while the base of a delta is not stored. */
   #add({ at, type, data, base }: Entry): boolean {
     if (base === null) {
       this.#keep(at, { type: TYPES.get(type) as ObjectType, data });
@@ -91,7 +92,7 @@ class PackReader {
     }
     const found = typeof base === "string" ? this.#byId.get(base) : this.#byOffset.get(base);
     if (found === undefined) return false;
-    this.#admit(resultSizeOf(data));
+    this.#countBytes(resultSizeOf(data));
     this.#keep(at, { type: found.type, data: applyDelta(found.data, data) });
     return true;
   }
@@ -103,7 +104,7 @@ class PackReader {
     this.#byOffset.set(at, object);
   }
 
-  #admit(size: number): void {
+  #countBytes(size: number): void {
     const { file_bytes, total_bytes } = SOURCE_LIMITS;
     if (size > file_bytes) {
       throw tooLarge(
@@ -147,7 +148,7 @@ function readDistance(pack: Uint8Array, start: number): { value: number; at: num
   return { value, at };
 }
 
-/** Deflated data takes at most an eighth more than the data itself, with some bytes for its headers. */
+/** Passes a bounded input to zlib. Deflated data is at most an eighth larger than the data, so a quarter is enough. */
 function inflate(pack: Uint8Array, { at, size }: Header): { data: Uint8Array; read: number } {
   const input = pack.subarray(at, at + Math.ceil(size * 1.25) + 1024);
   try {

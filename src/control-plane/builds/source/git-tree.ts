@@ -115,7 +115,7 @@ function objectOf(objects: GitObjects, oid: string, type: GitObject["type"]): Gi
   return object;
 }
 
-/** Covers headers with signatures and the first line of the message. */
+/** Bytes of a commit that are decoded. They cover headers with signatures and the first line of the message. */
 const COMMIT_BYTES = 16 * 1024;
 
 function describeCommit(repo_commit_sha: string, { data }: GitObject): SourceCommit {
@@ -136,7 +136,7 @@ function isTime(seconds: number): boolean {
   return Number.isInteger(seconds) && isFourDigitYear(seconds * 1_000_000);
 }
 
-/** Reads the first line of a commit or a tag. */
+/** Reads a field with an object id from the first line of a commit or a tag. */
 function fieldOf({ data }: GitObject, name: string): string {
   const line = new TextDecoder().decode(data.subarray(0, name.length + 1 + 2 * OID_BYTES));
   if (!line.startsWith(`${name} `)) throw new DamagedPack(`an object lacks its ${name}`);

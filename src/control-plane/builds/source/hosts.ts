@@ -24,7 +24,7 @@ const KNOWN = new Map<string, HostKind>([
   ["bitbucket.org", "bitbucket"],
 ]);
 
-/** The order in which an unknown host is tried. */
+/** APIs to try at an unknown host, in this order. `loopback` is GitHub's API at the root of the host. */
 const GUESSES: readonly HostKind[] = ["loopback", "github_enterprise", "gitea", "gitlab"];
 
 type ArchivePath = (origin: string, segments: string[], ref: string) => string;
@@ -78,7 +78,7 @@ export function toRepository(repo_url: string): RepositoryAddress {
   return { name: segments.join("/"), origin, hostname, segments, clone_url };
 }
 
-/** None where the path holds percents that are no text. */
+/** @returns an empty list when the path has invalid percent-encoding */
 function toSegments(path: string): string[] {
   try {
     return path.split("/").filter(Boolean).map(decodeURIComponent);
@@ -115,6 +115,7 @@ export function isKnownHost(repository: RepositoryAddress): boolean {
 function kindsOf(repository: RepositoryAddress): readonly HostKind[] {
   const known = KNOWN.get(repository.hostname);
   if (known) return [known];
+  // Only GitLab has groups in groups.
   return repository.segments.length === 2 ? GUESSES : ["gitlab"];
 }
 
@@ -123,8 +124,8 @@ function authorization(kind: HostKind, token: string): string {
 }
 
 /**
- * Returns the URLs that may be the repository's. Most hosts have one that ends in `.git`, and redirect the other one.
- * Azure DevOps and AWS CodeCommit have only the one without.
+ * Returns the URLs at which the repository may be. Most hosts have one that ends in `.git`, and redirect the other one to
+ * it. Azure DevOps and AWS CodeCommit have only the one without `.git`.
  */
 export function cloneUrls(repository: RepositoryAddress): string[] {
   const { clone_url } = repository;

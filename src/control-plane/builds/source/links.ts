@@ -4,9 +4,9 @@ import { listText } from "../text.ts";
 import type { Tree } from "../tree.ts";
 import type { UnpackedSource } from "./archive.ts";
 
-/** Links in links, as Linux limits them. */
+/** Maximum number of links that one path is resolved through, as in Linux. */
 const MAX_HOPS = 40;
-/** Each link to a folder visits every file and every link, and so does a link in a linked folder. */
+/** Maximum number of links, including those in linked folders. Each one visits every file and every link. */
 const MAX_LINKS = 1000;
 
 const BOUNDS = `${MAX_LINKS} links, ${SOURCE_LIMITS.files} files with theirs, or ${SOURCE_LIMITS.path_bytes} characters of a path`;
@@ -26,7 +26,8 @@ export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource 
   const direct = [...passages];
   const found = new Set<string>();
   const beyond = links.slice(MAX_LINKS);
-  // Grows: links in linked folders come after all others, whose room they must not take.
+  // The loop appends to `passages`. Links in linked folders come last, so that they use only what the others leave of the
+  // limit.
   for (const passage of passages) {
     const aliases = aliasesOf(names, passage);
     const inner = innerPassages(direct, passage);
@@ -48,13 +49,13 @@ export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource 
   return { tree: followed, warnings: [...warnings, ...texts.flat()] };
 }
 
-/** None for links in a circle. */
+/** @returns an empty list for links in a circle */
 function passagesOf({ links }: Tree, path: string): Passage[] {
   const target = realPath(links, path);
   return target === null ? [] : [{ path, target, outer: [] }];
 }
 
-/** Links in the folder behind a passage. Those that lead back to a folder around them would have no end. */
+/** Returns the links inside a linked folder. Skips those that lead back to an outer folder, which would be endless. */
 function innerPassages(direct: readonly Passage[], passage: Passage): Passage[] {
   const outer = [...passage.outer, passage.target];
   return direct.flatMap(({ path: link, target }) => {
@@ -81,10 +82,10 @@ function warningOf(reason: string, links: string[]): string[] {
   return links.length === 0 ? [] : [`Left out links ${reason}: ${listText(links, 20)}`];
 }
 
-/** `name`: the file's own path. */
+/** `alias` is a path through a link, `name` the path of the same file without links. */
 type Alias = { alias: string; name: string };
 
-/** Paths that the file or the folder behind a link has through it. */
+/** Returns the aliases that a link adds for its target, a file or a folder. */
 function aliasesOf(names: readonly string[], { path, target }: Passage): Alias[] {
   return names.flatMap((name) => {
     const rest = restBelow(target, name);

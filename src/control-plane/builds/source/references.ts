@@ -7,11 +7,11 @@ import type { Tree } from "../tree.ts";
 /** Submodules and Git LFS files: git stores a reference in place of the contents, and a build does not follow it. */
 
 const POINTER = "version https://git-lfs.github.com/spec/v1\n";
-/** https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md */
+/** Maximum size of a pointer: https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md */
 const POINTER_BYTES = 1024;
 const MODULES = ".gitmodules";
 const MODULES_BYTES = 64 * 1024;
-/** Each one visits every file. */
+/** Limits the work, because each submodule visits every file. */
 const MAX_MODULES = 100;
 
 const POINTER_REMEDY = "commit it without LFS (git lfs migrate export), or deploy an upload";

@@ -28,7 +28,7 @@ const LIMITS = {
   max_bytes: SOURCE_LIMITS.compressed_bytes,
 };
 
-/** The whole source of a revision, and a name for it in the log. */
+/** Fetches the source of a revision. `name` describes it in the log. */
 export async function fetchSource(
   storage: BuildStore,
   order: BuildOrder,
@@ -80,7 +80,7 @@ async function fetchRepository(
   return { tree, warnings: [] };
 }
 
-/** @returns `null` when the host has nothing at this address */
+/** @returns `null` when the host does not return an archive: the caller then tries other APIs, and git */
 async function fetchArchive(
   policy: EgressPolicy,
   repository: RepositoryAddress,
@@ -100,6 +100,7 @@ async function fetchArchive(
   return null;
 }
 
+/** Returns `false` for pages and errors. Hosts send archives with various content types. */
 function isGzip(response: Response): boolean {
   return !/html|json/.test(response.headers.get("content-type") ?? "");
 }
@@ -126,11 +127,11 @@ function toUnpackFailure(error: unknown, what: string): BuildFailure {
   return new BuildFailure("source_unavailable", message, { cause: error });
 }
 
-/** Azure DevOps answers a token that it refuses by 203 and the page to sign in. */
+/** Azure DevOps answers a rejected token with 203 and the sign-in page. */
 const SIGN_IN = 203;
 const REFS_TYPE = "application/x-git-upload-pack-advertisement";
 
-/** git gives the best reason for a missing archive: no repository, no permission, or no such commit. */
+/** Returns the URL that answers as a git host. Explains a missing archive better than the API: see the errors. */
 async function findCloneUrl(
   policy: EgressPolicy,
   repository: RepositoryAddress,
@@ -148,7 +149,7 @@ async function findCloneUrl(
     if (response.ok && response.headers.get("content-type") === REFS_TYPE) return url;
     statuses.push(response.status);
   }
-  // A page for every address: git reports it.
+  // A host that answers every path with a page: `fetchByGit` then fails, and reports that it is not a git host.
   if (statuses.some((status) => status < 300 && status !== SIGN_IN)) return repository.clone_url;
   if (token === null) throw repositoryNotFound(repository);
   throw statuses.every((status) => status === 404) ? notFound(repository) : rejected(repository);
