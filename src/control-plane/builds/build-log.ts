@@ -9,7 +9,9 @@ export type BuildLog = {
   error(message: string): void;
   /** Begins a step, which is sent with the next batch of lines. */
   begin(step: BuildProgress["steps"][number]["name"], commit?: SourceCommit | null): void;
-  /** Sends the waiting lines at once. Resolves when the sink has stored all lines. Rejects when any call of it failed. */
+  /**
+   * Sends the waiting lines at once. Resolves when the sink has stored all lines. Rejects when any call of it failed.
+   */
   flush(): Promise<void>;
 };
 

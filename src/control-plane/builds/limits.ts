@@ -77,7 +77,9 @@ export const ASSET_BYTES = 512 * KB;
 /** An artifact as JSON: the bundle, the prebuilt modules, and the files that the agent reads. */
 export const ARTIFACT_BYTES = 64 * MB;
 
-/** The source map of an artifact, an object beside it. A larger one is not stored: stacks keep the bundle's positions. */
+/**
+ * The source map of an artifact, an object beside it. A larger one is not stored: stacks keep the bundle's positions.
+ */
 export const SOURCE_MAP_BYTES = 16 * MB;
 
 /** Texts of the repository in a source map, from which failures quote lines. */

@@ -42,7 +42,9 @@ const ESM_STUB = "heddle-esm:";
 const ABSENT = "absent";
 /** Namespace of the empty module for files that a package excludes from browsers. */
 const LEFT_OUT = "left-out";
-/** Namespace of modules that bundle the `createRequire` calls of one file. Paths begin with the directory of the file. */
+/**
+ * Namespace of modules that bundle the `createRequire` calls of one file. Paths begin with the directory of the file.
+ */
 const REQUIRES = "requires";
 /** Modules of the runtime, with the modules that replace them in agents. */
 const REPLACED: Record<string, string> = { "cloudflare:sockets": "heddle:sockets" };
@@ -142,8 +144,8 @@ function isSpared({ kind, importer, namespace }: OnResolveArgs): boolean {
 }
 
 /**
- * Matches imports that esbuild resolves itself, because it knows whether the source catches a failure. If the source does
- * not, `errorsOf` of bundle.ts reports the text of the warning in place of esbuild's error.
+ * Matches imports that esbuild resolves itself, because it knows whether the source catches a failure. If the source
+ * does not, `errorsOf` of bundle.ts reports the text of the warning in place of esbuild's error.
  */
 function isOnDemand({ kind, importer, path }: OnResolveArgs): boolean {
   const isSource = splitPackagePath(importer) === null;

@@ -43,7 +43,9 @@ export function withOwnNames(path: string, text: string): string {
   return `${MARK}const ${list.join(",")};${parent}${required.prelude}${MARK}${required.text}`;
 }
 
-/** Matches `require.main === module` beside imports: such sources expect to be compiled to CommonJS, which has `module`. */
+/**
+ * Matches `require.main === module` beside imports: such sources expect to be compiled to CommonJS, which has `module`.
+ */
 function lacksModule(path: string, text: string): boolean {
   const isCommonJs = splitPackagePath(path) !== null || /\bmodule\.exports\b/.test(text);
   return (

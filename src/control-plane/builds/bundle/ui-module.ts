@@ -6,8 +6,8 @@ export function uiGlobal(agent: string): string {
 }
 
 /**
- * Returns the entry module of a bundle, with one export, `render`. It appends an element to the shadow root that the page
- * has created, and passes the component to the page, which draws it in this element.
+ * Returns the entry module of a bundle, with one export, `render`. It appends an element to the shadow root that the
+ * page has created, and passes the component to the page, which draws it in this element.
  */
 export function uiModule(path: string): string {
   return [

@@ -30,8 +30,8 @@ function lastDocument(text: string): string {
 }
 
 /**
- * Refuses YAML aliases, which lockfiles do not have: a kilobyte of them can expand to gigabytes. Only entries at the top
- * may be the same object: the parser returns one object for all ranges of a key like `a@^1, a@^2`.
+ * Refuses YAML aliases, which lockfiles do not have: a kilobyte of them can expand to gigabytes. Only entries at the
+ * top may be the same object: the parser returns one object for all ranges of a key like `a@^1, a@^2`.
  */
 function assertTree(value: unknown): asserts value is Fields {
   if (!isRecord(value)) throw new Error("it is not a list of packages");

@@ -70,7 +70,9 @@ function isInstalled(entry: LockEntry): boolean {
   return !(entry.optional && isNative) && !isInTarball(entry);
 }
 
-/** Matches packages inside another package's tarball. Packages that the repository itself bundles have an address too. */
+/**
+ * Matches packages inside another package's tarball. Packages that the repository itself bundles have an address too.
+ */
 function isInTarball({ inBundle, resolved, integrity }: LockEntry): boolean {
   return inBundle === true && resolved === undefined && integrity === undefined;
 }

@@ -4,7 +4,9 @@ import { record } from "../locks/lock-text.ts";
 import type { Workspaces } from "../locks/workspaces.ts";
 import { ancestors, joinPath } from "../paths.ts";
 
-/** A folder of the source. `manifest` has only the dependencies that come from the registry, not those on other folders. */
+/**
+ * A folder of the source. `manifest` has only the dependencies that come from the registry, not those on other folders.
+ */
 export type Importer = { folder: string; manifest: Manifest };
 
 type Importers = { importers: Importer[]; links: Map<string, string> };

@@ -17,7 +17,7 @@ import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./
 export type Installer = {
   /** Keyed by the path of the package. */
   installed: Map<string, PackageFiles>;
-  /** Fetches packages that are not installed. Returns how many came from R2 and from the registry, and their packed bytes. */
+  /** Fetches packages that are not installed. Counts those from R2 and from the registry, and their packed bytes. */
   install(packages: Package[]): Promise<{ cached: number; fetched: number; bytes: number }>;
 };
 
@@ -61,7 +61,9 @@ async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog
 
 const large = new SerialQueue();
 
-/** Repacks a tarball. Small packages run in parallel. A large one, of up to 160 MB, waits for the large one before it. */
+/**
+ * Repacks a tarball. Small packages run in parallel. A large one, of up to 160 MB, waits for the large one before it.
+ */
 async function packInTurn(tarball: Uint8Array): Promise<Uint8Array> {
   try {
     return await packPackage(tarball, PACKAGE_LIMITS.parallel_bytes);

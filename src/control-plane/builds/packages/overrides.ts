@@ -91,7 +91,7 @@ function rangeOf(manifest: Manifest, name: string): string {
   throw unresolved(text);
 }
 
-/** Reads `{"a": "1", "b@2": {".": "2.1", "c": "$c"}}`. An inner rule applies to all direct and indirect dependencies of `b`. */
+/** Reads `{"a": "1", "b@2": {".": "2.1", "c": "$c"}}`. An inner rule applies at any depth below `b`. */
 function rulesOfNpm(overrides: Record<string, unknown>, parents: Pattern[] = []): Rule[] {
   return Object.entries(overrides).flatMap(([key, value]) => {
     const target = toPattern(key);

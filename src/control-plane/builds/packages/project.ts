@@ -131,7 +131,7 @@ function nearestLocks(tree: Tree, workspaces: Workspaces, from: string): Lock[] 
   return [];
 }
 
-/** Returns whether a lockfile is for `from`. Package managers ignore one in an outer folder that lists no such workspace. */
+/** Returns whether a lockfile is for `from`. Package managers ignore one in an outer folder without this workspace. */
 function isFor(
   { folder, text }: Omit<Lock, "file">,
   workspaces: Workspaces,

@@ -50,7 +50,7 @@ export function buildEntrypoint(isolate: WorkerStub): BuildIsolate {
   return isolate.getEntrypoint("Build") as unknown as BuildIsolate;
 }
 
-/** Rejects when the isolate ended before its answer, or answers a success without an artifact. Other failures are outcomes. */
+/** Rejects when the isolate ended before its answer, or stored no artifact. Other failures are outcomes. */
 export async function buildIn(
   isolate: WorkerStub,
   bucket: R2Bucket,
@@ -64,7 +64,9 @@ export async function buildIn(
   return { ...outcome, ...storage.stored(), lacking: units.missing };
 }
 
-/** Builds a unit that an earlier build lacked. After a failure, the next build that lacks the unit requests it again. */
+/**
+ * Builds a unit that an earlier build lacked. After a failure, the next build that lacks the unit requests it again.
+ */
 export async function prebuildIn(
   load: () => WorkerStub,
   bucket: R2Bucket,

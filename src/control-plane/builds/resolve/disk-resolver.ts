@@ -27,8 +27,8 @@ export type Packages = {
 type Options = Parameters<typeof enhanced.ResolverFactory.createResolver>[0];
 type Plugin = Extract<NonNullable<Options["plugins"]>[number], { apply: unknown }>;
 /**
- * State of one resolution. `bare` is the specifier of a package or builtin, `home` the folder of the package, `absent` its
- * first file that does not exist, and `end` a result that needs no file.
+ * State of one resolution. `bare` is the specifier of a package or builtin, `home` the folder of the package, `absent`
+ * its first file that does not exist, and `end` a result that needs no file.
  */
 type Visit = { bare?: string; home?: string; absent?: string; end?: Resolution };
 
@@ -111,8 +111,8 @@ function packagePlugin({ disk, provided, isBuiltin }: Packages, current: () => V
 }
 
 /**
- * Reports a `node_modules` folder only if it has the requested package. Reports that every other folder exists: the disk
- * has no list of folders, and the files in them decide.
+ * Reports a `node_modules` folder only if it has the requested package. Reports that every other folder exists: the
+ * disk has no list of folders, and the files in them decide.
  */
 function toFileSystem({ disk, provided }: Packages, current: () => Visit): Options["fileSystem"] {
   const realPath = (path: string) => {

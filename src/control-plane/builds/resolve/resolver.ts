@@ -15,7 +15,7 @@ type ResolverOptions = Packages & {
 const TYPESCRIPT = [".ts", ".tsx", ".mts", ".cts"];
 const JAVASCRIPT = [".js", ".jsx", ".mjs", ".cjs"];
 const SOURCE_EXTENSIONS = [...TYPESCRIPT, ...JAVASCRIPT, ".json"];
-/** JavaScript first: packages may also ship their TypeScript sources, which may need a tsconfig.json that is not shipped. */
+/** JavaScript first: packages may also have TypeScript sources, which may need a tsconfig.json that they lack. */
 const PACKAGE_EXTENSIONS = [...JAVASCRIPT, ...TYPESCRIPT, ".json"];
 
 const SCRIPTS = {

@@ -22,8 +22,9 @@ import {
 export type UnpackedSource = { tree: Tree; warnings: string[] };
 
 /**
- * Unpacks a .tar.gz while it arrives. Keeps only the paths of files that a bundle cannot hold. Removes a top folder that
- * contains all files, unless `anchor` is the path of a file in the archive: then paths are relative to the archive.
+ * Unpacks a .tar.gz while it arrives. Keeps only the paths of files that a bundle cannot hold. Removes a top folder
+ * that contains all files, unless `anchor` is the path of a file in the archive: then paths are relative to the
+ * archive.
  */
 export async function unpackSource(
   stream: ReadableStream<Uint8Array>,

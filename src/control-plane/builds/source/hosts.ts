@@ -124,8 +124,8 @@ function authorization(kind: HostKind, token: string): string {
 }
 
 /**
- * Returns the URLs at which the repository may be. Most hosts have one that ends in `.git`, and redirect the other one to
- * it. Azure DevOps and AWS CodeCommit have only the one without `.git`.
+ * Returns the URLs at which the repository may be. Most hosts have one that ends in `.git`, and redirect the other one
+ * to it. Azure DevOps and AWS CodeCommit have only the one without `.git`.
  */
 export function cloneUrls(repository: RepositoryAddress): string[] {
   const { clone_url } = repository;

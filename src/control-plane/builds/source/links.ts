@@ -26,8 +26,8 @@ export function followLinks({ tree, warnings }: UnpackedSource): UnpackedSource 
   const direct = [...passages];
   const found = new Set<string>();
   const beyond = links.slice(MAX_LINKS);
-  // The loop appends to `passages`. Links in linked folders come last, so that they use only what the others leave of the
-  // limit.
+  // The loop appends to `passages`. Links in linked folders come last, so that they use only what the others leave of
+  // the limit.
   for (const passage of passages) {
     const aliases = aliasesOf(names, passage);
     const inner = innerPassages(direct, passage);
