@@ -239,6 +239,7 @@ test("a line's mark becomes its key, not its text; no line is later than now", (
   expect(toLines("r", [event])).toEqual([{ ...fields, at_us: 2_000_000 }]);
   const early = [{ key: "call:7", level: "warn", message: "a 1", ms: 9e15 }];
   expect(toEarlyLines("r", early, 2000)).toEqual([{ ...fields, at_us: 2_000_000 }]);
+  expect(toEarlyLines("r", [{ key: "k", level: "log", message: "", ms: 1.5 }], 2000)).toEqual([]);
 });
 
 test("the runtime's report of a call whose answer was sent adds no line", () => {

@@ -51,7 +51,7 @@ const Early = z.object({
   key: z.string().max(MAX_KEY_CHARACTERS),
   level: z.string(),
   message: z.string(),
-  ms: z.number(),
+  ms: z.int(),
 });
 const Log = z.object({ level: z.string(), message: z.unknown(), timestamp: z.number() });
 const Thrown = z.object({
