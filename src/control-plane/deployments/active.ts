@@ -20,7 +20,7 @@ export type ActiveRevision = {
   config_env: Record<string, string> | null;
 };
 
-/** `characters`: of what the revisions have as JSON. */
+/** `characters`: length of the JSON of all revisions, for the limit of the cache. */
 type Serving = {
   active: ActiveRevision;
   split: (ActiveRevision & { percent: number })[];
@@ -28,7 +28,7 @@ type Serving = {
 };
 
 const serving = new RecordCache<Serving>({
-  // How long another isolate of the Worker may still start runs on the revision before.
+  // Maximum time for which other isolates start runs on the previous revision after a change.
   max_age_ms: 1000,
   max_outage_ms: 10 * 60 * 1000,
   scopeOf: ({ active }) => active.deployment_id,
@@ -36,7 +36,11 @@ const serving = new RecordCache<Serving>({
 });
 const RETRY_AFTER_SECONDS = 2;
 
-/** The revision that serves a thread of a deployment of the caller's workspace; `ref` may name one after an @. */
+/**
+ * Finds the revision that serves a thread of a deployment of the caller's workspace. Cached.
+ * @param ref `{id}` or `{slug}` of the deployment, either with `@{revision_id}`
+ * @throws AppError 404 without such a deployment, 503 when it does not serve
+ */
 export async function findActive(
   ctx: Context,
   ref: string,
@@ -67,7 +71,7 @@ export async function findServed(
   return found && chooseFor(found, thread_id);
 }
 
-/** Whether the isolate has read the revision of the reference before. */
+/** Returns whether the cache of this isolate has the revision of a reference. */
 export function isKnownToServe(ref: string): boolean {
   return serving.has(ref);
 }
@@ -76,7 +80,7 @@ async function findServing(ctx: Pick<Context, "env" | "db">, ref: string): Promi
   try {
     return await serving.get(ctx.env, ref, () => readServing(ctx, ref, null));
   } catch (error) {
-    // Only the own workspace may learn why it does not serve.
+    // Only callers of its workspace may learn why a deployment does not serve.
     if (error instanceof AppError) return null;
     throw error;
   }

@@ -5,7 +5,7 @@ import type { ShownRevisionRow, selectDeployments } from "./rows.ts";
 import { Deployment } from "./schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
 
-/** How a row looks on the wire. Pure. */
+/** Converts rows to API resources. Pure. */
 
 type DeploymentView = Awaited<ReturnType<typeof selectDeployments>>[number];
 

@@ -1,8 +1,8 @@
 import { sendAllOrLeave } from "../../shared/work/queue.ts";
 
-/** `reports` counts reports of the build's end that the repository host did not accept. */
+/** `reports` counts failed reports of the build's end to the git host, which a later message repeats. */
 export type BuildMessage = { type: "build"; revision_id: string; reports?: number };
-/** `updated_at` of the row when it was sent: another value makes it stale. Messages before the field lack it. */
+/** A message is stale when the row has another `updated_at`. Messages from before the field lack it. */
 export type DeletionMessage = {
   type: "deployment_deletion";
   deployment_id: string;
@@ -17,7 +17,7 @@ export function sendBuilds(env: Env, revision_ids: readonly string[]): Promise<v
 /** Delays of repeated reports in seconds: a host may be down for hours. */
 const REPORT_DELAYS_S = [30, 120, 600, 3600, 6 * 3600];
 
-/** Sends the message of an ended build again. Does nothing after the last of the repeated reports. */
+/** Sends the message of an ended build again after a delay. Does nothing after the last delay of the list. */
 export async function sendReport(env: Env, revision_id: string, reports: number): Promise<void> {
   const delay_s = REPORT_DELAYS_S[reports - 1];
   if (delay_s === undefined) return;

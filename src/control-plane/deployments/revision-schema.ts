@@ -56,7 +56,7 @@ export const Revision = namedObject("Revision", {
   is_preview: z.boolean().describe("Whether only the URL of the revision leads to it"),
   url: textField(
     "URL of the agent server with this revision",
-    "https://heddle.example.com/agents/support-agent/revisions/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+    "https://heddle.example.com/agents/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071/revisions/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6072",
   ),
   status_reason: z.string().nullable().describe("Code of the reason, such as `ref_not_found`"),
   status_message: z

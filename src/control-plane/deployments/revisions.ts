@@ -1,7 +1,9 @@
 import { REVISION_STEPS, type RevisionStep } from "./revision-schema.ts";
 import type { RevisionStatus } from "./schema.ts";
 
-/** A next attempt of a build begins at BUILDING again, from wherever the last one died. */
+/**
+ * Statuses that may follow each status. The next attempt of a build starts at BUILDING, wherever the last one ended.
+ */
 const NEXT = {
   CREATING: ["QUEUED", "CREATE_FAILED", "SKIPPED", "INTERRUPTED"],
   QUEUED: ["AWAITING_BUILD", "CREATE_FAILED", "SKIPPED", "INTERRUPTED"],
@@ -21,21 +23,21 @@ const NEXT = {
 // The keys of an object that `satisfies` a full Record are exactly its statuses.
 const STATUSES = Object.keys(NEXT) as RevisionStatus[];
 
-/** The status of a new row: it waits for a builder. */
+/** Status of a new revision, which waits for a builder. */
 export const FIRST_STATUS = "AWAITING_BUILD" satisfies RevisionStatus;
 
 /** Reason of a build that was ended on request. */
 export const INTERRUPTED = "interrupted";
 
-/** Code that was deployed once has shown that it loads: a copy of it serves from its first moment. */
+/** Returns the status of a copy. Deployed code has passed its load check, so a copy of it is deployed at once. */
 export function statusOfCopy(source: RevisionStatus): RevisionStatus {
   return source === "DEPLOYED" ? "DEPLOYED" : FIRST_STATUS;
 }
 
-/** States that end by themselves; the sweep looks after a revision as long as it is in one of them. */
+/** Statuses of builds that have not ended. The sweep sends the messages of such revisions again. */
 export const UNFINISHED = STATUSES.filter((status) => NEXT[status].length > 0);
 
-/** States in which an attempt holds a lease. */
+/** Statuses in which an attempt holds a lease. */
 export const BUILD_STATUSES: readonly RevisionStatus[] = [
   "BUILDING",
   "AWAITING_DEPLOY",
@@ -66,7 +68,7 @@ type BuildTimes = {
   updated_at: string;
 };
 
-/** Returns the steps of a build. The last one ends with the build, which nothing updates afterwards. */
+/** Returns the steps of a build. The last step ends at `updated_at`, which does not change after the build. */
 export function stepsOf(revision: BuildTimes): RevisionStep[] {
   const { status, steps, trigger, created_at, updated_at } = revision;
   const isCopy = steps === null && status === "DEPLOYED";
@@ -105,7 +107,7 @@ function statusOfLast({ status, status_reason }: BuildTimes): RevisionStep["stat
   return status_reason === INTERRUPTED ? "cancelled" : "error";
 }
 
-/** A later attempt begins a step again, and with it everything after. */
+/** Drops a step that a later attempt began again, and all steps after it. */
 function latestSteps(steps: readonly StartedStep[]): StartedStep[] {
   return steps.reduce<StartedStep[]>((kept, step) => {
     const again = kept.findIndex(({ name }) => name === step.name);

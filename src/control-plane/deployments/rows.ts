@@ -14,7 +14,7 @@ import { deployments, revisions } from "./table.ts";
 export type DeploymentRow = typeof deployments.$inferSelect;
 export type RevisionRow = typeof revisions.$inferSelect;
 
-/** The columns that answers show: without those of the agent, which may be a megabyte. */
+/** Columns of API answers. Excludes those with the agent's configuration and graphs, which may have a megabyte. */
 const {
   config: _c,
   config_env: _e,
@@ -127,7 +127,7 @@ type RevisionInput = {
   changed_secrets?: string[] | null;
   /** Fields of a preview; `null` for other revisions. */
   preview?: StoredRevisionConfig | null;
-  /** Commit of a push. The build resolves it again. */
+  /** Commit of a push. The build replaces it by the commit that it fetches. */
   commit?: SourceCommit;
   /** Whether the deployment's row must name the revision as the latest before the insert. */
   isLatest?: boolean;
@@ -147,7 +147,7 @@ export function insertRevision(
   return insertRevisionOf(ctx.db, { id, source, workspace_id }, revision_id, input);
 }
 
-/** Does the same for a webhook, which has no caller. */
+/** Inserts a revision like `insertRevision`, for webhooks, which have no caller. */
 export function insertRevisionOf(
   db: Database,
   { id, source, workspace_id }: Pick<DeploymentRow, "id" | "source" | "workspace_id">,
@@ -173,7 +173,9 @@ export function insertRevisionOf(
 const MAX_COPIES = 100;
 const COPIES_MS = 60 * 60 * 1000;
 
-/** A copy has up to a megabyte and needs no build: in a loop they would fill the database. */
+/**
+ * Limits revisions for each hour. A copy has up to a megabyte and needs no build, so a loop could fill the database.
+ */
 export async function assertCopyRate({ db }: Context, deployment_id: string): Promise<void> {
   const [row] = await db
     .select({ created_at: revisions.created_at })

@@ -163,7 +163,10 @@ export const Deployment = namedObject("Deployment", {
   tracing_project_id: Uuid.nullable().describe("Id of the project that receives the traces"),
   traffic: Traffic.describe("Split of the traffic between revisions"),
   image_version: z.null().describe("Always `null`: deployments have no image"),
-  url: textField("URL of the agent server", "https://heddle.example.com/agents/support-agent"),
+  url: textField(
+    "URL of the agent server",
+    "https://heddle.example.com/agents/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+  ),
   created_at: CreatedAt,
   updated_at: UpdatedAt,
 });

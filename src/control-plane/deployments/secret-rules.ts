@@ -4,7 +4,7 @@ import type { NamedSecretChange, SecretInput } from "./schema.ts";
 const MAX_SECRETS = 100;
 const MAX_SECRET_NAME_LENGTH = 128;
 const MAX_SECRET_BYTES = 32 * 1024;
-/** Limit of a deployment: all secrets travel to the isolate with its code. */
+/** Limit of all values of a deployment: they are sent to the isolate with its code. */
 const MAX_SECRETS_BYTES = 256 * 1024;
 
 /** Names that the platform sets, or that would change how the isolate or the official runtime works. */
@@ -51,15 +51,15 @@ const RESERVED = new Set([
   "LSD_DEPLOYMENT_TYPE",
 ]);
 
-/** @throws AppError 422 for a name that is reserved, repeated or malformed, or values that are too large together */
+/** @throws AppError 422 for a reserved, repeated or malformed name, too many secrets, or values that are too large */
 export function assertSecrets(secrets: readonly SecretInput[]): void {
   assertEach("secrets", secrets);
   assertTogether("secrets", secrets);
 }
 
 /**
- * @param kept the deployment's secrets so far
- * @throws AppError 422, as `assertSecrets` does for what the changes lead to
+ * @param kept the current secrets of the deployment
+ * @throws AppError 422 for a change or a result that `assertSecrets` would refuse
  */
 export function assertSecretChanges(
   changes: readonly NamedSecretChange[],

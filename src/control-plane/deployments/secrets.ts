@@ -6,7 +6,7 @@ import { among } from "../../shared/storage/sql.ts";
 import type { NamedSecretChange, SecretInput } from "./schema.ts";
 import { secrets } from "./table.ts";
 
-/** Ties a ciphertext to its place: moved to another deployment or name it does not decrypt. */
+/** Returns the owner that a ciphertext is bound to: moved to another deployment or name, it does not decrypt. */
 export function secretOwner(deployment_id: string, name: string): string {
   return `secret:${deployment_id}:${name}`;
 }
@@ -26,7 +26,7 @@ export async function readSecrets(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** The whole set, or the secrets that change. */
+/** `all` replaces the whole set. `some` sets or removes the named secrets. */
 export type SecretsChange =
   | { all: readonly SecretInput[] }
   | { some: readonly NamedSecretChange[] };
@@ -45,7 +45,7 @@ export async function changedNames(
   return [...names].filter((name) => (kept[name] ?? null) !== (next.get(name) ?? null)).sort();
 }
 
-/** Statements for the batch of their deployment. They fail once that is being deleted. */
+/** Returns statements for the batch of a change of the deployment. The inserts fail when it is being deleted. */
 export async function writeSecrets(
   ctx: Context,
   deployment_id: string,

@@ -41,7 +41,7 @@ export const DEPLOYMENT_TYPES = [
 
 const Json = z.record(z.string(), z.unknown());
 
-// Kept and shown, in a row that takes 2 MB with all it holds.
+// Stored in the deployment's row, of which D1 takes 2 MB with all columns.
 const MAX_SPEC_CHARACTERS = 64 * 1024;
 const ResourceSpec = Json.refine(
   (spec) => isShallow(spec) && JSON.stringify(spec).length <= MAX_SPEC_CHARACTERS,
@@ -84,7 +84,7 @@ export const SourceConfig = z.object({
   build_on_push: z.boolean().describe("Whether a push to the branch creates a revision"),
   custom_url: textField(
     "URL of the agent server, as in `url`",
-    "https://heddle.example.com/agents/support-agent",
+    "https://heddle.example.com/agents/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
   ),
   resource_spec: Json.nullable().describe("Resources. Stored and returned, without effect"),
   install_command: InstallCommand.nullable(),
@@ -97,7 +97,10 @@ export const SourceRevisionConfig = z.object({
   langgraph_config_path: z.string().nullable().describe("Path of `langgraph.json`"),
   image_uri: z.null().describe("Not supported: Heddle builds from source"),
   source_tarball_path: TarballPath.nullable(),
-  repo_commit_sha: z.string().nullable().describe("Commit of the latest revision"),
+  repo_commit_sha: z
+    .string()
+    .nullable()
+    .describe("Commit of the revision. For a deployment, that of its latest revision"),
 });
 
 /** A request that is accepted: which fields are required depends on the source. */

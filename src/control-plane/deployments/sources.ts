@@ -3,7 +3,7 @@ import type { DeploymentCreateRequest, DeploymentPatchRequest } from "./schema.t
 import type { RevisionConfigInput } from "./source-schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
 
-/** Decisions about where a revision's code comes from. Pure. */
+/** Checks and decisions about the source of a revision's code. Pure. */
 
 type StoredSource = "github" | "internal_source";
 
@@ -49,9 +49,12 @@ export function toNewSource(input: DeploymentCreateRequest): SourceParts {
   return parts;
 }
 
-/** Merges a PATCH into `before`; `undefined` fields stay. `url` is the deployment's. */
+/**
+ * Checks a PATCH and returns the fields to change. Absent and `null` fields do not change, except `integration_id`.
+ * @param url the URL of the deployment
+ */
 export function toChange(
-  before: SourceParts & Place & { name: string },
+  before: SourceParts & DeploymentRef & { name: string },
   input: ChangeInput,
   url: string,
 ): SourceChange {
@@ -75,10 +78,10 @@ export function canBuild(source: StoredSource, config: StoredRevisionConfig): bo
   return source === "github" || config.source_tarball_path !== undefined;
 }
 
-type Place = { id: string; workspace_id: string };
+type DeploymentRef = { id: string; workspace_id: string };
 
-/** Tarballs of a deployment's own uploads, and no other object of the bucket. */
-export function uploadPrefix({ id, workspace_id }: Place): string {
+/** Returns the prefix of keys that only uploads of this deployment have. */
+export function uploadPrefix({ id, workspace_id }: DeploymentRef): string {
   return `uploads/${workspace_id}/${id}/`;
 }
 
@@ -105,7 +108,7 @@ function toConfigChange(input: SourceConfigInput): SourceConfigChange {
   return input.integration_id === null ? { ...config, integration_id: null } : config;
 }
 
-/** Clients may send back what they read. */
+/** Accepts the URL of the deployment, because clients may send back the settings that they read. */
 function assertNoCustomUrl({ custom_url }: SourceConfigInput, url: string | null): void {
   if (custom_url == null || custom_url === url) return;
   const text = "must be null or absent: Heddle sets it to the URL of the deployment";
@@ -151,7 +154,7 @@ function assertSame(loc: string[], before: string | undefined, now: string | nul
   throw invalid(loc, `cannot change (it is ${is}): create another deployment`);
 }
 
-function assertTarball(before: SourceParts & Place, path: string | undefined): void {
+function assertTarball(before: SourceParts & DeploymentRef, path: string | undefined): void {
   if (path === undefined) return;
   if (before.source !== "internal_source") {
     throw wrongConfig("source_tarball_path", "is only allowed with the source internal_source");
@@ -190,6 +193,6 @@ function wrongConfig(field: string, text: string): AppError {
 type Given<T> = { [K in keyof T]?: NonNullable<T[K]> };
 
 function withoutNulls<T extends object>(input: T): Given<T> {
-  // Object.entries loses which value belongs to which key; the filter changes none of them.
+  // Casts because Object.entries loses the types of the values.
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)) as Given<T>;
 }

@@ -6,7 +6,9 @@ export function inStatus(column: Column | SQL, statuses: readonly RevisionStatus
   return among(column, statuses);
 }
 
-/** Merges `change` into the stored object, field by field: two patches at once both stay. `null` removes a field. */
+/**
+ * Merges `change` into the stored object by field, so that concurrent patches are both kept. `null` removes a field.
+ */
 export function merged(column: Column, change: object): SQL {
   return Object.entries(change).reduce<SQL>(
     (object, [field, value]) =>

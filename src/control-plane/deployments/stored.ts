@@ -1,4 +1,4 @@
-/** Columns that hold JSON. What was not given is not there, so that a patch is a merge. */
+/** Types of JSON columns. Fields that were not given are absent, so that a PATCH is a merge. */
 
 export type StoredSourceConfig = {
   integration_id?: string;

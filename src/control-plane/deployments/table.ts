@@ -55,31 +55,31 @@ export const revisions = sqliteTable(
     id: text().primaryKey(),
     workspace_id: text().notNull(),
     deployment_id: text().notNull(),
-    /** 1, 2, 3 ... within the deployment: of two revisions the newer has the greater number. */
+    /** 1, 2, 3 ... within the deployment. A newer revision has a greater number. */
     number: integer().notNull(),
     source: text().$type<"github" | "internal_source">().notNull(),
     source_revision_config: text({ mode: "json" }).$type<StoredRevisionConfig>().notNull(),
     status: text().$type<RevisionStatus>().notNull(),
-    /** Reached at its own URL alone, and never active by itself. */
+    /** Only the revision's own URL leads to it. A successful build does not make it active. */
     is_preview: integer({ mode: "boolean" }).notNull().default(false),
-    /** Gone for callers; threads whose last run was on it still read their state through it. */
+    /** Set when callers deleted it. Threads whose last run was on it still read their state with its code. */
     deleted_at: text(),
     status_reason: text(),
     status_message: text(),
     /** `null` for revisions created before the column existed. */
     trigger: text().$type<RevisionTrigger>(),
-    /** Names of the secrets that were set or removed with it. `null` for a copy of another revision and for builds alone. */
+    /** Names of the secrets that were set or removed with it. `null` when the request had none, as for redeploys. */
     changed_secrets: text({ mode: "json" }).$type<string[]>(),
-    /** That of the push at first, which an attempt replaces by the one that it fetched. */
+    /** At first the commit of the push, if any. An attempt replaces it by the commit that it fetched. */
     repo_commit_sha: text(),
-    /** Whether an attempt has fetched `repo_commit_sha`: the next ones build it. */
+    /** Whether an attempt has fetched `repo_commit_sha`. Later attempts then build this commit. */
     is_commit_fetched: integer({ mode: "boolean" }).notNull().default(false),
     /** First line of the commit's message. */
     repo_commit_message: text(),
     repo_commit_authored_at: text(),
     /** Steps that have begun, in order. Each ends when the next one begins. */
     steps: text({ mode: "json" }).$type<StartedStep[]>(),
-    /** Line of `build_logs` with the reason of a failure. */
+    /** Id of the line of `build_logs` with the reason of a failure. */
     error_log_id: integer(),
     artifact_key: text(),
     /** Bytes of the artifact, its source map and its UI. */
@@ -90,11 +90,11 @@ export const revisions = sqliteTable(
     config: text({ mode: "json" }).$type<Record<string, unknown>>(),
     config_env: text({ mode: "json" }).$type<Record<string, string>>(),
     graphs: text({ mode: "json" }).$type<string[]>(),
-    /** Descriptions of the graphs from their first load. */
+    /** Descriptions of the graphs, from the load check of the build. */
     descriptors: text({ mode: "json" }).$type<unknown>(),
     /** Fencing token of the build: an older attempt finds no row to write. */
     attempt: integer().notNull(),
-    /** Attempts whose process or isolate ended before they did. */
+    /** Number of attempts whose process or isolate ended before they did. */
     lost_attempts: integer().notNull().default(0),
     lease_expires_at: text(),
     /** When the queue message was sent last. */
@@ -162,7 +162,7 @@ export const webhook_deliveries = sqliteTable(
   ],
 );
 
-/** Stored and shown; Heddle needs no listener to roll out. */
+/** Stored and returned for clients that manage them. Heddle needs no listener to deploy. */
 export const listeners = sqliteTable(
   "listeners",
   {
@@ -181,15 +181,17 @@ export const listeners = sqliteTable(
 export const integrations = sqliteTable(
   "integrations",
   {
+    /** Number that Heddle assigns. `app_installation_id` is the number that the host assigned. */
     installation_id: integer().primaryKey({ autoIncrement: true }),
     id: text().notNull().unique(),
     workspace_id: text().notNull(),
     name: text().notNull(),
     /** Base of the repository host's API; the token goes to this host and no other. */
     api_url: text().notNull(),
-    /** Encrypted private key of an app; `null` for a plain token. */
+    /** GitHub App and its installation, `null` for an access token. */
     app_id: text(),
     app_installation_id: integer(),
+    /** Encrypted access token, or private key of the App. */
     key_id: text().notNull(),
     ciphertext: text().notNull(),
     created_at: text().notNull(),

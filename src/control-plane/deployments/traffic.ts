@@ -1,7 +1,7 @@
 import { AppError, invalid } from "../../shared/errors.ts";
 import type { RevisionStatus } from "./schema.ts";
 
-/** Decisions about which revision gets which part of the traffic. Pure. */
+/** Checks and decisions about the split of the traffic between revisions. Pure. */
 
 export type Share = { revision_id: string; percent: number };
 export type Traffic = readonly Share[];
@@ -10,7 +10,7 @@ type RevisionStatusRef = { id: string; status: RevisionStatus };
 
 const LOC = ["body", "traffic"];
 
-/** `known` are those of the deployment's revisions that the split names. */
+/** @param known the revisions of the deployment that the split names */
 export function assertTraffic(traffic: Traffic, known: readonly RevisionStatusRef[]): void {
   const seen = new Set<string>();
   for (const [at, { revision_id }] of traffic.entries()) {
@@ -63,7 +63,7 @@ export function assertNotServing(
   throw new AppError("conflict", text);
 }
 
-/** FNV-1a of the text, mixed once more: ids that differ in a letter fall far apart. */
+/** Hashes by FNV-1a and the finalizer of MurmurHash3, so that ids that differ in one letter are spread evenly. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) {

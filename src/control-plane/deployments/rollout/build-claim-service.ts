@@ -10,18 +10,19 @@ import { deployments, revisions } from "../table.ts";
 import { lastError, stepsOfClaim } from "./build-progress.ts";
 import { before, LEASE_MS, observeBuild, type RevisionBuild } from "./build-service.ts";
 
-/** Attempts of a build whose failures were reported, such as R2 errors. */
+/** Maximum number of attempts of a build. */
 export const MAX_ATTEMPTS = 3;
-/** A build that ended its process or isolate is tried once more. */
+/** Maximum number of attempts that ended their isolate or process: after the first one, a build is tried once more. */
 export const MAX_LOST_ATTEMPTS = 2;
-/** How long the second one of these waits for other builds to end, since it may end their process too. */
+/** Maximum time for which the attempt after a lost one waits for other builds to end: it may end their process too. */
 export const QUARANTINE_MS = 60_000;
-/** Builds of a workspace at once. Further ones wait for these, so that a slow host delays its own workspace alone. */
+/** Concurrent builds of a workspace. Others wait for these, so that a slow git host delays only its own workspace. */
 export const MAX_BUILDS_AT_ONCE = 2;
 
 /**
- * Claims a revision with a new attempt's lease. @returns `null` when there is nothing to build, another attempt
- * holds the lease, or the workspace has as many builds as it may have at once
+ * Claims a revision for a new attempt with a lease. Before that, ends a build whose deployment is being deleted, that a
+ * newer revision supersedes, or that has no attempts left. @returns `null` when there is nothing to build, another
+ * attempt holds the lease, a lost build waits for others, or the workspace has `MAX_BUILDS_AT_ONCE` builds
  */
 export async function claimBuild(
   env: Env,
@@ -66,7 +67,7 @@ export async function claimBuild(
   return build;
 }
 
-/** Sends the oldest waiting build of a workspace, after one that ended: a claim without a free slot drops its message. */
+/** Sends the longest waiting build of a workspace when another ends: a claim without a free slot drops its message. */
 export async function sendNextBuild(
   env: Env,
   { id, workspace_id }: RevisionBuild,
@@ -115,7 +116,7 @@ const BROKEN_OFF = {
   status_message: `The build failed ${MAX_ATTEMPTS} times because of a platform error. Create a new revision to retry.`,
 };
 
-/** Counts the last attempt too, if it was lost: an attempt that ends in order releases its lease. */
+/** Counts the last attempt as lost if it left a lease: an attempt that ends with a result or an error clears it. */
 const lostAttempts = sql`(${revisions.lost_attempts} + (${revisions.lease_expires_at} is not null))`;
 
 const isDeploymentReady = sql`exists (
@@ -152,7 +153,7 @@ function endExhausted(env: Env, revision_id: string, at: string) {
   ] as const;
 }
 
-/** No other build holds a lease, or this one has waited long enough. The sweep sends its message again. */
+/** Matches when other builds hold no lease, or this one has waited long enough. Until then the sweep sends it again. */
 function isAlone(now: Date): SQL {
   const since = new Date(now.getTime() - QUARANTINE_MS).toISOString();
   return sql`(${revisions.lease_expires_at} <= ${since} or not exists (

@@ -13,7 +13,7 @@ import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { cutText, lastError, type NewLogLine, toLogRow, withSteps } from "./build-progress.ts";
 
-/** Writes of a revision's builder. Each names the attempt, which fences older ones. */
+/** Writes by the consumer of a build. Each one names the attempt, the fencing token: older attempts change nothing. */
 
 export type RevisionBuild = typeof revisions.$inferSelect & {
   source_config: (typeof deployments.$inferSelect)["source_config"];
@@ -36,21 +36,21 @@ type BuiltFields = Partial<
 
 type ReportedProgress = { steps: readonly StartedStep[] } & Partial<SourceCommit>;
 
-/** Three missed beats and a bit: a build whose Worker died is taken up again after this long. */
+/** More than three heartbeats of 4 s. After this time, another attempt may claim a build whose Worker ended. */
 export const LEASE_MS = 15_000;
 
-/** @returns false once this attempt is no longer the current one. */
+/** @returns `false` when this attempt is not the current one, or the build has ended */
 export async function renewLease(env: Env, build: RevisionBuild, now: Date): Promise<boolean> {
   const rows = await renewal(env, build, now);
   return rows.length > 0;
 }
 
-/** The next attempt need not wait for the lease to expire. */
+/** Clears the lease, so that the next attempt starts at once. The attempt does not count as lost. */
 export async function releaseLease(env: Env, build: RevisionBuild): Promise<void> {
   await database(env).update(revisions).set({ lease_expires_at: null }).where(isCurrent(build));
 }
 
-/** The attempt's isolate ended before it answered: it counts as lost, and the lease need not expire. */
+/** Expires the lease now, so that the attempt counts as lost: its isolate ended before it answered. */
 export async function loseLease(env: Env, build: RevisionBuild, now: Date): Promise<void> {
   await database(env)
     .update(revisions)
@@ -58,6 +58,7 @@ export async function loseLease(env: Env, build: RevisionBuild, now: Date): Prom
     .where(isCurrent(build));
 }
 
+/** Appends log lines and progress, and renews the lease. @throws LeaseLost when this attempt is not the current one */
 export async function appendLog(
   env: Env,
   build: RevisionBuild,
@@ -86,6 +87,7 @@ export function recordArtifact(env: Env, build: RevisionBuild, fields: BuiltFiel
   return advanceBuild(env, build, "BUILDING", fields, "load");
 }
 
+/** Sets the status of the revision. @throws LeaseLost when this attempt is not the current one */
 export async function advanceBuild(
   env: Env,
   build: RevisionBuild,
@@ -146,7 +148,7 @@ export async function activateBuild(env: Env, build: RevisionBuild): Promise<voi
   await notifyStreams(env, build.deployment_id);
 }
 
-/** Returns whether the artifact of this attempt is unused for good. */
+/** Returns whether the revision will never use an artifact: it is deleted or interrupted. */
 export async function isAbandoned(env: Env, build: RevisionBuild): Promise<boolean> {
   const [row] = await database(env)
     .select({ status: revisions.status, reason: revisions.status_reason })
@@ -155,7 +157,7 @@ export async function isAbandoned(env: Env, build: RevisionBuild): Promise<boole
   return row === undefined || row.status === "INTERRUPTED" || row.reason === INTERRUPTED;
 }
 
-/** Observes the end of a build, which only the caller that ended it does. */
+/** Adds the duration of a build to the metrics. Only the caller that ended the build calls this. */
 export function observeBuild(
   { created_at }: { created_at: string },
   outcome: "deployed" | "failed",

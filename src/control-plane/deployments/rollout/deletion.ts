@@ -18,8 +18,8 @@ const LOG_LINES = 5000;
 const REVISIONS = 200;
 
 /**
- * Each message does one bounded step and sends the next one. The row is deleted last. A workspace deletes its oldest
- * deployments first: the end of each deletion sends the one that waited for it.
+ * Runs one bounded deletion step for each message, and sends the message of the next step. Deletes the row last. A
+ * workspace deletes its oldest deployments first: the end of a deletion sends the message of one that waits.
  */
 export async function consumeDeletion(
   env: Env,
@@ -35,7 +35,7 @@ export async function consumeDeletion(
   const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
   const own = [
     ...[deleteLogs, clearAgentLog, deleteUploads, deleteResolutions],
-    // Loads write records while the revisions exist.
+    // Code records are deleted after the revisions: until then a load may write them.
     ...[deleteRevisions, deleteCodeRecords],
   ];
   for (const clean of [...cleaners, ...own]) {
@@ -51,10 +51,13 @@ export async function consumeDeletion(
   await sendDeletions(env, next);
 }
 
-/** Deletions of a workspace at once. */
+/** Concurrent deletions of a workspace. */
 const MAX_DELETIONS_AT_ONCE = 2;
 
-/** Deletions that a message may continue. Ids grow with time. Reads at most two rows of an index for each. */
+/**
+ * Matches the `MAX_DELETIONS_AT_ONCE` oldest deletions of a workspace: ids grow with time. Reads at most two rows of an
+ * index for each deployment.
+ */
 export const isInTurn = sql`${deployments.status} = 'AWAITING_DELETE' and (
   select count(*) from (
     select 1 from deployments earlier
@@ -64,7 +67,9 @@ export const isInTurn = sql`${deployments.status} = 'AWAITING_DELETE' and (
   )
 ) < ${MAX_DELETIONS_AT_ONCE}`;
 
-/** Compare-and-set: a message that was delivered twice, or that the sweep replaced, sends no next one. */
+/**
+ * Sends the next message by compare-and-set, so that a duplicate message, or one that the sweep replaced, ends here.
+ */
 async function sendNextStep(env: Env, { id, updated_at }: DeploymentRow): Promise<void> {
   const rows = await database(env)
     .update(deployments)
@@ -74,7 +79,7 @@ async function sendNextStep(env: Env, { id, updated_at }: DeploymentRow): Promis
   await sendDeletions(env, rows);
 }
 
-/** After an end, only the last deletion in turn has waited: those before it have a message. */
+/** Touches the deletion that enters the `MAX_DELETIONS_AT_ONCE` oldest ones. Those before it have a message already. */
 function touchNextInTurn(db: Database, workspace_id: string) {
   return db
     .update(deployments)

@@ -12,13 +12,13 @@ import { MAX_BUILDS_AT_ONCE } from "./build-claim-service.ts";
 import { LEASE_MS } from "./build-service.ts";
 import { isInTurn } from "./deletion.ts";
 
-/** A message without a lease after this time is lost; a second one does no harm. */
+/** Time after which a message without a lease counts as lost. A duplicate message does no harm. */
 const RESEND_AFTER_MS = LEASE_MS;
 const BATCH = 50;
 const KEEP_DELIVERIES_MS = 30 * 24 * 3600 * 1000;
 const DELIVERIES = 1000;
 
-/** Builds whose message or whose Worker was lost. Those of a workspace beyond its slots wait for its builds to end. */
+/** Sends builds again whose message or Worker was lost, at most as many of a workspace as it may run at once. */
 export async function sweepBuilds(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const rows = await database(env)
@@ -42,7 +42,7 @@ export async function sweepBuilds(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Deletions whose message was lost. Those of a workspace beyond its slots wait for its others. */
+/** Sends deletions again whose message was lost, at most as many of a workspace as it may run at once. */
 export async function sweepDeletions(env: Env, now: Date): Promise<void> {
   const rows = await database(env)
     .update(deployments)
@@ -57,14 +57,14 @@ export async function sweepDeletions(env: Env, now: Date): Promise<void> {
   await sendDeletions(env, rows);
 }
 
-/** Past every host's redelivery window. */
+/** Deletes deliveries that are older than the time in which any host redelivers. */
 export async function sweepDeliveries(env: Env, now: Date): Promise<void> {
   const oldest = new Date(now.getTime() - KEEP_DELIVERIES_MS).toISOString();
   const isOld = lt(webhook_deliveries.created_at, oldest);
   await deleteSome(database(env), webhook_deliveries, isOld, DELIVERIES);
 }
 
-/** Encrypts secrets again after a rotation of keys. */
+/** Encrypts secrets and credentials of integrations again after a rotation of keys. */
 export async function resealSecrets(env: Env): Promise<void> {
   await resealRows<typeof secrets.$inferSelect>(env, secrets, ({ deployment_id, name }) =>
     secretOwner(deployment_id, name),
