@@ -4,7 +4,7 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import type { DeploymentDeletion } from "../schema.ts";
 import { deleteDeployment } from "./service.ts";
 
-/** Deletes the others when one cannot be deleted. */
+/** Deletes several deployments. One that cannot be deleted does not prevent the others. */
 export async function deleteDeployments(
   ctx: Context,
   deployment_ids: readonly string[],

@@ -24,10 +24,10 @@ import { merged } from "../sql.ts";
 import { deployments, revisions, uploads } from "../table.ts";
 import { promotedBy, type Traffic } from "../traffic.ts";
 
-/** A new revision of the deployment's source, or a copy of a deployed revision. */
+/** A new revision that is built, or a copy of the deployed revision `copied`, which needs no build. */
 export type NewRevision = { id: string; copied: RevisionRow | null; trigger: RevisionTrigger };
 
-/** Command lines send no name of their own, but only they upload a folder and send its path. */
+/** Returns `cli` for an upload with an API key: command-line tools send no name, but only they deploy uploads. */
 export function triggerOf(caller: Caller, change: SourceChange): RevisionTrigger {
   const client = clientOf(caller);
   const isUpload = change.source_revision_config?.source_tarball_path != null;
@@ -36,7 +36,7 @@ export function triggerOf(caller: Caller, change: SourceChange): RevisionTrigger
 
 export type DeploymentChange = SourceChange & {
   display_name?: string | null | undefined;
-  /** Within the limits. `null` keeps them. */
+  /** Checked against the limits already. `null` changes none. */
   secrets: SecretsChange | null;
   revision: NewRevision | null;
   /** Replaces the split. An empty list ends it. */
@@ -62,7 +62,7 @@ export async function applyChange(
   if (!isWritten && change.traffic) throw trafficOvertaken(id);
   if (!isWritten) return false;
   forgetActive(id);
-  // Records of other secrets are never used: the next load replaces what remains after a failure.
+  // A failure does no harm: a record with an older version of the secrets is not used, and the next load replaces it.
   if (secrets) await deleteCodeRecords(ctx.env, id).catch(() => {});
   if (revision?.copied === null) {
     await sendBuilds(ctx.env, [revision.id]);
@@ -70,7 +70,10 @@ export async function applyChange(
   return true;
 }
 
-/** @returns `false` when the deployment exists, and changed in another way */
+/**
+ * @returns `false` for an error by a concurrent change.
+ * @throws AppError when the deployment is being deleted or gone
+ */
 async function afterOrphan(
   ctx: Context,
   { traffic, revision }: DeploymentChange,
@@ -111,7 +114,7 @@ async function writeChange(
   return !traffic || meta.changes > 0;
 }
 
-/** SQL condition: a deletion of a revision may come after it was read. */
+/** Matches when all revisions of the traffic can serve: one may have been deleted since it was read. */
 function areServable(deployment_id: string, traffic: Traffic): SQL {
   const ids = JSON.stringify(traffic.map(({ revision_id }) => revision_id));
   return sql`NOT EXISTS (SELECT 1 FROM json_each(${ids}) named WHERE NOT EXISTS (
@@ -148,7 +151,7 @@ function toInsert(
     : insertRevision(ctx, deployment, id, { ...fields, isLatest: true });
 }
 
-/** Keeps the upload of a new revision. */
+/** Returns the statement that marks the upload of a new revision as used, so that the sweep does not delete it. */
 export function markUsed({ db, caller }: Context, { source_revision_config }: SourceChange) {
   const path = source_revision_config?.source_tarball_path;
   if (path === undefined) return [];
@@ -156,7 +159,7 @@ export function markUsed({ db, caller }: Context, { source_revision_config }: So
   return [db.update(uploads).set({ is_used: true }).where(isUpload)];
 }
 
-/** Refuses a change to a source that a build would not find. */
+/** @throws AppError 422 when the tarball of a change is not uploaded */
 export async function assertUploaded(
   ctx: Context,
   { source_revision_config: config }: SourceChange,
@@ -169,7 +172,7 @@ export async function assertUploaded(
   );
 }
 
-/** The active revision stops being a preview. */
+/** Removes the preview mark of the active revision, which the traffic may have made active. */
 function markActive(ctx: Context, deployment_id: string) {
   const active = sql`(SELECT active_revision_id FROM deployments WHERE id = ${deployment_id})`;
   return ctx.db
@@ -191,8 +194,8 @@ function toUpdate(change: DeploymentChange) {
 }
 
 /**
- * The copy takes the place of its source: also in a split, which stays. It becomes active only where the active revision
- * has the same code: another may have been redeployed since the source was read.
+ * Replaces `copied` by its copy, also in a split of the traffic. The copy becomes active only if the active revision
+ * has the same code: another revision may have become active since `copied` was read.
  */
 function toSuccessor({ id: copied_id, artifact_key }: RevisionRow, id: string) {
   const active = deployments.active_revision_id;
@@ -206,7 +209,7 @@ function toTrafficUpdate(traffic: Traffic) {
   if (promoted_id !== null) return { active_revision_id: promoted_id, traffic: null };
   const [first] = traffic;
   if (first === undefined) return { traffic: null };
-  // A split serves beside an active revision, which a deployment without a successful first build lacks.
+  // A split needs an active revision. Without one (only previews are deployed) the first share becomes active.
   const active_revision_id = sql`coalesce(${deployments.active_revision_id}, ${first.revision_id})`;
   return { active_revision_id, traffic: [...traffic] };
 }

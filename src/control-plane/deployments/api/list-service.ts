@@ -12,7 +12,10 @@ import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import type { DeploymentsQuery, RevisionsQuery } from "./query-schema.ts";
 
-/** Oldest first, except for a full name: published clients read only the first page. */
+/**
+ * Lists the oldest first, after a deployment whose full name is `name_contains`: published clients search for a full
+ * name with this parameter, and read only the first page.
+ */
 export async function listDeployments(
   ctx: Context,
   query: DeploymentsQuery,
@@ -34,7 +37,7 @@ export async function listDeployments(
   return { resources, offset: offset + resources.length };
 }
 
-/** Returns the ids of the newest deployments, in their order. */
+/** Returns the ids of the `limit` newest deployments, sorted by id. */
 export async function deploymentIds({ db, caller }: Context, limit: number): Promise<string[]> {
   const rows = await db
     .select({ id: deployments.id })
@@ -57,7 +60,7 @@ export async function deploymentWith(ctx: Context, id: string): Promise<string |
   return row?.deployment_id ?? null;
 }
 
-/** Published clients filter by them, and no deployment has one. */
+/** Filters that published clients send. No deployment has such a field, so they match nothing. */
 const ABSENT_FIELDS = ["tag_value_ids", "image_version", "agent_id", "agent_environment"] as const;
 
 /** Lists deployments in deletion only on request: their names are free. */
@@ -108,7 +111,7 @@ export async function listRevisions(
   };
 }
 
-/** Filters by a revision, or by the latest one of a deployment. */
+/** Filters by the status in the joined row of `revisions`, which is the latest revision for a list of deployments. */
 function isReconciled(wanted: boolean | undefined): SQL | undefined {
   if (wanted === undefined) return undefined;
   const isBusy = sql`coalesce(${inStatus(revisions.status, UNFINISHED)}, false)`;

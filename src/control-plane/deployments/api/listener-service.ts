@@ -93,7 +93,7 @@ function toListener(row: typeof listeners.$inferSelect | undefined, id: string):
   return Listener.parse(row);
 }
 
-/** Published clients match both texts. */
+/** Published clients match the text of this error and that of `listenerExists`. */
 function assertAllowed(ctx: Context, action: Action): void {
   assertMay(ctx, action);
   const { plan, workspace_id } = ctx.caller;

@@ -8,7 +8,7 @@ import { DEPLOYMENT_TYPES } from "../source-schema.ts";
 const MAX_IDS = 100;
 
 const Reconciled = QueryBoolean.optional().describe(
-  "Whether the latest revision is built: `false` while it builds",
+  "Whether the build has ended. For deployments, that of the latest revision",
 );
 
 export const DeploymentsQuery = PageQuery.extend({
@@ -17,10 +17,10 @@ export const DeploymentsQuery = PageQuery.extend({
     .string()
     .max(MAX_NAME_CHARACTERS)
     .optional()
-    .describe("Part of the name, in any case"),
+    .describe("Part of the name, case-insensitive"),
   status: caseless(DEPLOYMENT_STATUSES)
     .optional()
-    .describe("Status of the deployments, in any case"),
+    .describe("Status of the deployments, case-insensitive"),
   deployment_type: z.enum(DEPLOYMENT_TYPES).optional().describe("Type of the deployments"),
   deployment_ids: csv(Uuid, "Ids, separated by commas").optional(),
   remote_reconciled: Reconciled,
@@ -38,13 +38,16 @@ export const DeploymentsQuery = PageQuery.extend({
 export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
 
 export const RevisionsQuery = PageQuery.extend({
-  status: csv(caseless(REVISION_STATUSES), "Statuses in any case, separated by commas").optional(),
+  status: csv(
+    caseless(REVISION_STATUSES),
+    "Statuses, case-insensitive, separated by commas",
+  ).optional(),
   include_previews: QueryBoolean.default(false).describe("Whether to list preview revisions too"),
   remote_reconciled: Reconciled,
 });
 export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
 
-/** Published clients repeat the name; a comma does as well. */
+/** Accepts repeated parameters, which published clients send, and commas. */
 export const DeploymentIdsQuery = z.object({
   deployment_ids: z
     .union([z.string(), z.array(z.string())])

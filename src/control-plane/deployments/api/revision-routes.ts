@@ -36,7 +36,8 @@ const get = operation(
   "getRevision",
   {
     summary: "Get a revision",
-    description: "Poll until `status` is `DEPLOYED`, `SKIPPED` or ends in `_FAILED`.",
+    description:
+      "Poll until `status` is `DEPLOYED`, `SKIPPED` or `INTERRUPTED`, or ends in `_FAILED`.",
     request: { params: RevisionPath },
     responses: { 200: json(Revision, "The revision") },
   },

@@ -71,7 +71,7 @@ export async function createRevision(
   return getRevision(ctx, { deployment_id, revision_id }, origin);
 }
 
-/** Keeps the revision's source; the deployment does not change. */
+/** Creates a preview with `change`. The deployment does not change. */
 async function createPreview(
   ctx: Context,
   before: DeploymentRow,
@@ -136,8 +136,8 @@ export async function redeployRevision(
 }
 
 /**
- * Ends a build for good: its attempt finds no row to write. The status is a failure, because published clients
- * wait on INTERRUPTED.
+ * Ends a build for good: the writes of its attempt find no row. The status is BUILD_FAILED, because published clients
+ * continue to wait when a revision is INTERRUPTED.
  */
 export async function interruptRevision(
   ctx: Context,
@@ -204,7 +204,7 @@ export async function deleteRevision(ctx: Context, path: RevisionPath): Promise<
   forgetActive(path.deployment_id);
 }
 
-/** Repeats the checks inside the update: a change of the traffic can come between. */
+/** Repeats the checks of `deleteRevision` inside its update: the traffic may have changed since. */
 function isUnused(id: string): SQL {
   return sql`not exists (
     select 1 from deployments where deployments.id = ${revisions.deployment_id} and (

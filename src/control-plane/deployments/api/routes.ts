@@ -73,7 +73,8 @@ deploymentRoutes.openapi(stats, async (c) => {
 
 const update = operation("patch", "/v2/deployments/{deployment_id}", "updateDeployment", {
   summary: "Update a deployment",
-  description: "A `source_revision_config` creates a revision and starts a build.",
+  description:
+    "A `source_revision_config` creates a revision and starts a build. Changed secrets create a revision too.",
   request: { params: DeploymentPath, body: body(DeploymentPatchRequest) },
   responses: {
     200: { ...json(Deployment, "The updated deployment"), ...warning },

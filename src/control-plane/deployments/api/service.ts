@@ -47,8 +47,8 @@ export function servedRevision(
 }
 
 /**
- * Returns the project that traces a deployment's runs. It is created with the deployment, or here when that was
- * cut short. 404 when the workspace has no such deployment.
+ * Returns the project that traces a deployment's runs, and creates it at the first call: by `createDeployment`, or by
+ * the first trace if that failed. @throws AppError 404 when the workspace has no such deployment
  */
 export async function tracingProject(ctx: Context, deployment_id: string): Promise<string> {
   const { name, tracing_project_id } = await findDeployment(ctx, deployment_id);
@@ -110,7 +110,7 @@ export async function createDeployment(
   return getDeployment(ctx, id, origin);
 }
 
-/** The deployment exists: an error would be wrong. Its first trace creates the project. */
+/** Logs the error, because the deployment is created. Its first trace creates the project. */
 function leaveToFirstTrace(error: unknown): void {
   log.error("tracing_project_not_created", error);
 }
@@ -156,7 +156,7 @@ export async function deleteDeployment(
   await sendDeletions(ctx.env, [{ id: deployment_id, updated_at }]);
 }
 
-/** A DNS label that is unique across workspaces. */
+/** Returns a DNS label with a random end, because it has to be unique across workspaces. */
 function toSlug(name: string): string {
   const label = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   const start = label.slice(0, 50).replace(/^-|-$/g, "");
@@ -178,7 +178,7 @@ async function nameTaken(ctx: Context, name: string, cause: unknown): Promise<Ap
   return new AppError("conflict", text, { cause });
 }
 
-/** Idempotent. */
+/** Deletes the project, unless another request has deleted it. */
 async function deleteTracingProject(ctx: Context, deployment_id: string): Promise<void> {
   const { tracing_project_id } = await findDeployment(ctx, deployment_id);
   if (tracing_project_id === null) return;

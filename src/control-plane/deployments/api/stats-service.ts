@@ -29,7 +29,7 @@ export async function getDeploymentStats(
       : await nullIfNotFound(
           countTracesByMetadata(ctx, tracing_project_id, "revision_id", start_us),
         );
-  // Clients may trace to the project under other names of revisions, such as those of git.
+  // Clients may trace to the project with other values of `revision_id`, such as a commit.
   const revisions = [...(groups ?? [])]
     .filter(([revision_id]) => Uuid.safeParse(revision_id).success)
     .map(([revision_id, figures]) => ({ revision_id, ...figures }))

@@ -13,7 +13,7 @@ import { assertUploadPlan } from "../uploads/uploads.ts";
 import { applyChange, type NewRevision, triggerOf } from "./change.ts";
 import { getDeployment } from "./service.ts";
 
-/** Attempts of a change of secrets while pushes create revisions. */
+/** Maximum number of attempts at a change of secrets, which fails while pushes create revisions. */
 const MAX_ATTEMPTS = 3;
 
 export async function updateDeployment(
@@ -59,9 +59,10 @@ async function tryUpdate(
 }
 
 /**
- * `secret_changes` to the present values are none, so that a request may come twice; `secrets` always makes a revision.
- * Published command-line tools send an empty list with each upload of a folder without env file.
- * @returns `null` when the secrets stay
+ * Returns the change of the secrets. `secret_changes` without a different value change nothing, so that a repeated
+ * request creates no second revision. `secrets` always create one, except an empty list with an upload: published
+ * command-line tools send it for a folder without an env file.
+ * @returns `null` when the secrets do not change
  */
 async function secretsOf(
   ctx: Context,
@@ -98,7 +99,7 @@ async function revisionOfSecrets(ctx: Context, before: DeploymentRow): Promise<N
   return latest ? { id: newId(), copied: null, trigger: "secrets" } : null;
 }
 
-/** @returns `undefined` when the traffic does not change */
+/** Checks the traffic. @returns `undefined` when it does not change */
 async function toTraffic(
   ctx: Context,
   before: DeploymentRow,

@@ -56,7 +56,7 @@ uploadRoutes.openapi(receive, async (c) => {
   const { expires, key: key_id, signature } = c.req.valid("query");
   const upload = { ...c.req.valid("param"), expires };
   const received = receiveUpload(c.env, upload, { key_id, signature }, c.req.raw);
-  // A client that leaves ends its request, and would leave its bytes counted.
+  // A client that disconnects ends the request. The upload still runs to its end, which corrects the counted bytes.
   c.executionCtx.waitUntil(received.catch(() => {}));
   return c.json(await received, 200);
 });

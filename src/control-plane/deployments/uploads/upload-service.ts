@@ -24,7 +24,7 @@ import {
 
 const PURPOSE = "uploads";
 
-/** A place for one tarball of the deployment, and the right to put it there. */
+/** Creates a signed URL for the upload of one tarball. */
 export async function createUploadUrl(
   ctx: Context,
   deployment_id: string,
@@ -49,7 +49,7 @@ export async function createUploadUrl(
   return { upload_url: `${base}${path}?${query}`, object_path: objectPath(upload) };
 }
 
-/** Needs no caller: the signature in the URL authorizes the upload. */
+/** Stores an upload. Needs no caller: the signature in the URL authorizes it. */
 export async function receiveUpload(
   env: Env,
   upload: SourceUpload,
@@ -75,7 +75,7 @@ export async function receiveUpload(
     throw new AppError("conflict", text);
   }
   await countBytes(env, key, stored.size);
-  // A concurrent deletion has not seen this object.
+  // A concurrent deletion may have listed the objects before this one was stored.
   await assertWanted(env, upload).catch(async (error: unknown) => {
     await env.ARTIFACTS.delete(key);
     throw error;
@@ -84,8 +84,8 @@ export async function receiveUpload(
 }
 
 /**
- * Inserts the row before the object is stored, so that the sweep finds each object. An attempt may be repeated, and counts
- * with the most bytes: a smaller one does not replace the object.
+ * Inserts the row before the object is stored, so that the sweep finds each object. A repeated attempt counts with the
+ * larger size until one has stored the object.
  */
 async function reserve(env: Env, upload: SourceUpload, bytes: number): Promise<void> {
   const { workspace_id, deployment_id } = upload;
@@ -114,7 +114,9 @@ function store(env: Env, key: string, body: Request["body"]): Promise<R2Object |
   });
 }
 
-/** The row of an attempt that failed stays for the sweep: another attempt may store the object beside it. */
+/**
+ * Sets the size. A failed attempt sets 0 and keeps the row for the sweep: a concurrent attempt may store the object.
+ */
 async function countBytes(env: Env, object_path: string, bytes: number): Promise<void> {
   await database(env).update(uploads).set({ bytes }).where(eq(uploads.object_path, object_path));
 }
@@ -138,7 +140,7 @@ async function assertWanted(
 
 const SWEPT = 50;
 
-/** Deletes uploads that no revision uses. Objects first: after a crash their rows still lead to them. */
+/** Deletes old uploads that no revision uses. Deletes objects first: after a crash, the rows still name them. */
 export async function sweepUploads(env: Env, now: Date): Promise<void> {
   const db = database(env);
   const oldest = new Date(now.getTime() - UNUSED_MS).toISOString();
@@ -154,7 +156,7 @@ export async function sweepUploads(env: Env, now: Date): Promise<void> {
   await db.delete(uploads).where(and(isUnused, among(uploads.object_path, paths)));
 }
 
-/** Published clients request one before they push an image. */
+/** Refuses push tokens. Published clients request one before they push an image. */
 export async function refusePushToken(ctx: Context, deployment_id: string): Promise<never> {
   assertMay(ctx, "write");
   await findDeployment(ctx, deployment_id);

@@ -3,18 +3,18 @@ import { AppError } from "../../../shared/errors.ts";
 import { assertPaidPlan } from "../../../shared/plans.ts";
 import { uploadPrefix } from "../sources.ts";
 
-/** Decisions about uploaded tarballs. Pure. */
+/** Limits and checks of uploaded tarballs. Pure. */
 
-/** The URL is a credential for one PUT, limited in time and size. */
+/** Validity of an upload URL, which is a credential for one PUT. */
 export const UPLOAD_SECONDS = 3600;
-/** The size that a build accepts. */
+/** Limit of a tarball, the same as `SOURCE_LIMITS.compressed_bytes` of builds. */
 const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
-/** Bytes of a workspace's uploads that no revision uses. */
+/** Limit of all bytes of a workspace's uploads that no revision uses. */
 export const MAX_UNUSED_BYTES = 1024 ** 3;
 /** Age at which an upload that no revision uses is deleted. */
 export const UNUSED_MS = 24 * 3_600_000;
 
-/** Uploads are how command-line tools deploy. */
+/** @throws AppError 403 on the Developer plan. Command-line tools deploy by uploads */
 export function assertUploadPlan(caller: Pick<Caller, "plan">): void {
   assertPaidPlan(caller, "Deployment from an upload");
 }
@@ -31,7 +31,7 @@ export function objectPath({ workspace_id, deployment_id, upload_id }: SourceUpl
   return `${uploadPrefix({ id: deployment_id, workspace_id })}${upload_id}.tar.gz`;
 }
 
-/** The signed fields of an upload's URL. */
+/** Returns the text that the signature of an upload URL covers. */
 export function signedText(upload: SourceUpload): string {
   return `PUT ${objectPath(upload)} ${upload.expires}`;
 }
@@ -42,7 +42,7 @@ export function assertNotExpired({ expires }: SourceUpload, now: Date): void {
   throw new AppError("forbidden", text);
 }
 
-/** @returns the bytes of the body */
+/** @returns the size of the body from `Content-Length` */
 export function parseSize(header: string | null): number {
   if (header === null || !/^\d{1,15}$/.test(header)) {
     throw new AppError("bad_request", "Content-Length is required.");
