@@ -18,12 +18,14 @@ const MIN_VALIDITY_MS = 5 * 60_000;
 
 const Answer = z.object({ token: z.string(), expires_at: z.iso.datetime({ offset: true }) });
 
-/** Tokens by the encrypted key of their app: a new key has another ciphertext, and so no cached token. */
+/** Tokens by the ciphertext of the app's private key, so that a new key does not get an old token. */
 const cache = new TtlCache<z.infer<typeof Answer>>(
   ({ expires_at }) => Date.parse(expires_at) - MIN_VALIDITY_MS - Date.now(),
 );
 
-/** Returns a token of the app's installation, cached for its hour. */
+/**
+ * Returns a token of the app's installation. Cached until `MIN_VALIDITY_MS` before its expiry, which is after an hour.
+ */
 export async function installationToken(
   env: Env,
   { api_url, ciphertext }: { api_url: string; ciphertext: string },

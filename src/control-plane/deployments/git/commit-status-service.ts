@@ -33,7 +33,7 @@ export async function reportEnd(
   await sendReport(env, revision_id, reports + 1);
 }
 
-/** A commit has the status of its newest revision. */
+/** Returns whether a newer revision has the same commit: a commit has the status of its newest revision. */
 async function hasNewerOfCommit(env: Env, revision_id: string): Promise<boolean> {
   const newer = alias(revisions, "newer");
   const [row] = await database(env)
@@ -78,7 +78,7 @@ async function sendStatus(
   const integration = await findIntegration(database(env), row.workspace_id, integration_id);
   if (!integration || !isHostOf(integration.api_url, repo_url)) return true;
   const { api_url } = integration;
-  // No request is at hand whose origin the URL could have.
+  // Without BASE_URL the origin is unknown: a queue consumer has no request to take it from.
   const target_url = env.BASE_URL ? revisionUrl(env, "", { ...row, revision_id }) : null;
   const { name, sha, status, message } = row;
   const description = message ?? `Revision ${revision_id} is ${status}`;

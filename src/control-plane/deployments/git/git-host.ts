@@ -7,7 +7,7 @@ import type { Repository } from "./integration-schema.ts";
 
 type ApiKind = "github" | "gitea" | "gitlab";
 
-/** Each kind of API ends its base URL with its version. */
+/** Returns the kind of API by the end of its base URL: /api/v4 is GitLab, /api/v1 is Gitea or Forgejo. */
 export function kindOf(api_url: string): ApiKind {
   const { pathname } = new URL(api_url);
   if (/\/api\/v4\/?$/.test(pathname)) return "gitlab";
@@ -24,7 +24,7 @@ export function apiHeaders(api_url: string, token: string): Record<string, strin
   };
 }
 
-/** A path below the base, which may end in a slash. */
+/** Appends a path to the base URL, which may end in a slash. */
 export function apiUrl(api_url: string, path: string): string {
   return `${trimEnd(api_url, "/")}${path}`;
 }
@@ -83,7 +83,7 @@ export function readRepositories(
   }));
 }
 
-/** GitHub's limit. */
+/** Maximum characters of a description at GitHub. */
 const MAX_DESCRIPTION = 140;
 
 type CommitStatus = {
@@ -119,7 +119,7 @@ export function statusRequest(
   return { path, body: { ...shared, context: `heddle/${name}` } };
 }
 
-/** A skipped build is neither a success nor a failure. */
+/** Returns the state of a commit. A skipped build is neither a success nor a failure. */
 function stateOf(kind: ApiKind, status: RevisionStatus): string {
   if (status === "DEPLOYED") return "success";
   if (status.endsWith("_FAILED")) return kind === "gitlab" ? "failed" : "failure";
@@ -129,7 +129,7 @@ function stateOf(kind: ApiKind, status: RevisionStatus): string {
   return "pending";
 }
 
-/** Whether a repository is on the host of the API, with or without `api.` in front. No other host receives the token. */
+/** Returns whether a repository is on the host of the API, with or without `api.`. Other hosts never get its token. */
 export function isHostOf(api_url: string, repo_url: string): boolean {
   const [api, repo] = [new URL(api_url), new URL(repo_url)];
   return repo.host === api.host || `api.${repo.host}` === api.host;

@@ -13,7 +13,7 @@ const App = z
       example: "-----BEGIN RSA PRIVATE KEY-----\n...",
     }),
   })
-  .describe("A GitHub App that is installed there; its key signs for tokens of an hour.");
+  .describe("A GitHub App. Its private key signs requests for tokens, each valid for an hour");
 
 const Name = z.string().trim().min(1).max(100).openapi({
   description: "Name for display, unique in the workspace",
@@ -69,7 +69,7 @@ export type Webhook = z.infer<typeof Webhook>;
 
 export const WebhookAnswer = namedObject("WebhookAnswer", {
   revisions: z.array(Uuid).describe("Ids of the revisions that the push created"),
-  detail: textField("Result of the event", "1 revision was created."),
+  detail: textField("Result of the event", "Building."),
 });
 export type WebhookAnswer = z.infer<typeof WebhookAnswer>;
 
@@ -78,7 +78,7 @@ export const Integration = namedObject("GithubIntegration", {
   installation_id: z
     .number()
     .int()
-    .describe("Id of the GitHub App's installation, or a number of Heddle's"),
+    .describe("Id of the GitHub App's installation, or for a token a number that Heddle assigned"),
   name: textField("Name for display", "Acme on GitHub"),
   api_url: textField("URL of the host's API", "https://api.github.com"),
 });

@@ -18,7 +18,7 @@ import {
 
 export type IntegrationRow = typeof integrations.$inferSelect;
 
-/** Deployments that a refused deletion names. */
+/** Maximum number of deployments that the error of a refused deletion names. */
 const LISTED_USERS = 5;
 
 export async function createIntegration(
@@ -43,7 +43,7 @@ export async function createIntegration(
   return toIntegration(row);
 }
 
-/** Builds that run keep the token they started with. */
+/** Updates an integration. Running builds keep the token with which they started. */
 export async function updateIntegration(
   ctx: Context,
   id: string,
@@ -71,7 +71,7 @@ export async function updateIntegration(
   return toIntegration(row);
 }
 
-/** Deletes the credentials. A deployment that uses them could not build any more, so it must leave them first. */
+/** Deletes the credentials. @throws AppError 409 while a deployment uses them, because it could not build any more */
 export async function deleteIntegration(ctx: Context, id: string): Promise<void> {
   assertMay(ctx, "delete");
   const users = ctx.db
@@ -119,7 +119,7 @@ function toKey(app: CredentialInput["app"]): string {
   throw invalid(["body", "app", "private_key"], text);
 }
 
-/** The installation's number at its host, where it has one. */
+/** Converts a row. `installation_id` is that of the GitHub App, or the number of the row for a token. */
 function toIntegration(row: IntegrationRow | undefined): Integration {
   const installation_id = row?.app_installation_id ?? row?.installation_id;
   return Integration.parse({ ...row, installation_id });
@@ -135,7 +135,7 @@ export async function listIntegrations(ctx: Context): Promise<Integration[]> {
   return rows.map(toIntegration);
 }
 
-/** An integration of another workspace, or for another host than the repository's, is refused. */
+/** @throws AppError 422 for an integration of another workspace, or for another host than the repository's */
 export async function assertIntegration(ctx: Context, config: StoredSourceConfig): Promise<void> {
   const { integration_id, repo_url } = config;
   if (integration_id === undefined) return;
@@ -149,7 +149,7 @@ export async function assertIntegration(ctx: Context, config: StoredSourceConfig
   );
 }
 
-/** Returns the token for fetching a repository, `null` for a public one. */
+/** Returns the token for fetching a repository. @returns `null` without an integration for its host */
 export async function readToken(
   env: Env,
   workspace_id: string,
@@ -162,10 +162,10 @@ export async function readToken(
 
 /** Returns the credential for the host's API. */
 export async function tokenOf(env: Env, row: IntegrationRow): Promise<string> {
-  const opened = await decrypt(env, row, tokenOwner(row.id));
+  const credential = await decrypt(env, row, tokenOwner(row.id));
   const { app_id, app_installation_id: installation_id } = row;
-  if (app_id === null || installation_id === null) return opened;
-  const app = { app_id, installation_id, private_key: opened };
+  if (app_id === null || installation_id === null) return credential;
+  const app = { app_id, installation_id, private_key: credential };
   return installationToken(env, row, app);
 }
 
@@ -181,7 +181,7 @@ export async function findIntegration(
   return row;
 }
 
-/** Ties the ciphertext to its row. */
+/** Returns the owner that the ciphertext is bound to: in another row it does not decrypt. */
 export function tokenOwner(id: string): string {
   return `integration:${id}`;
 }

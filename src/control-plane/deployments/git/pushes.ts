@@ -17,7 +17,7 @@ const Urls = z.object({
   web_url: z.string(),
 });
 
-/** Incomplete commits are skipped: the build reads the commit again. */
+/** A commit of a push. Incomplete ones are skipped, because the build reads the commit again. */
 const Commit = z.object({
   id: z.string(),
   message: z.string().transform((text) => firstLine(text, COMMIT_CHARACTERS)),
@@ -35,7 +35,9 @@ const Payload = z.object({
 });
 
 const EVENTS = ["x-github-event", "x-gitea-event", "x-gitlab-event"];
-/** GitLab keeps the first id in redeliveries; older versions send only the second. */
+/**
+ * Headers with the id of a delivery. GitLab keeps `idempotency-key` in redeliveries. Old versions send only its UUID.
+ */
 const DELIVERIES = [
   "x-github-delivery",
   "x-gitea-delivery",
@@ -44,7 +46,7 @@ const DELIVERIES = [
 ];
 const PUSHES = ["push", "push hook"];
 
-/** How the sender proves that it knows the secret: by a signature of the body, or, as GitLab does, by the secret itself. */
+/** Proof that the sender knows the secret: a signature of the body, or the secret itself (GitLab). */
 export type Proof = { kind: "hmac"; signature: string } | { kind: "secret"; secret: string };
 
 export function readProof(headers: Headers): Proof | null {
@@ -59,7 +61,7 @@ export function isPush(headers: Headers): boolean {
   return event !== null && PUSHES.includes(event.toLowerCase());
 }
 
-/** The same for each attempt to deliver one event. */
+/** Returns the id of an event, which is the same for each attempt to deliver it. */
 export function deliveryId(headers: Headers): string | null {
   return first(headers, DELIVERIES);
 }
@@ -87,6 +89,7 @@ function findCommit(sha: string, listed: readonly unknown[]): SourceCommit {
   };
 }
 
+/** Returns whether a push is for the repository and the branch of a deployment. */
 export function concerns(push: Push, repo_url: string | null, repo_ref: string | null): boolean {
   if (repo_url === null || repo_ref === null) return false;
   if (push.ref !== `refs/heads/${repo_ref.replace(/^refs\/heads\//, "")}`) return false;

@@ -29,7 +29,7 @@ const receive = operation("post", "/webhooks/{integration_id}", "receiveWebhook"
   security: [],
   request: {
     params: IntegrationPath,
-    // Read as text, whose very bytes are signed.
+    // The handler reads the body as text, because the signature is of its exact bytes.
     headers: z.object({
       "x-hub-signature-256": z.string().optional().describe("Signature by GitHub or Forgejo"),
       "x-gitea-signature": z.string().optional().describe("Signature by Gitea"),

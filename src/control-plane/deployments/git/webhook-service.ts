@@ -56,7 +56,7 @@ export async function receiveWebhook(
   const { workspace_id } = integration;
   const delivery = { integration_id, delivery_id, workspace_id };
   return buildConcerned(env, db, delivery, push).catch((error: unknown) => {
-    // A deployment was deleted after it was read: the next read leaves it out.
+    // A deployment was deleted after it was read. The second read excludes it.
     if (!isOrphaned(error)) throw error;
     return buildConcerned(env, db, delivery, push);
   });
@@ -89,7 +89,7 @@ async function buildAll(
 ): Promise<WebhookAnswer> {
   const input = { now: new Date().toISOString(), trigger: "push", commit: push.commit } as const;
   const { now } = input;
-  // The host may deliver it again, once a deployment wants it.
+  // Without a record, the host can deliver the event again after a deployment sets build_on_push.
   if (rows.length === 0) return { revisions: [], detail: UNWANTED };
   const planned = rows.map((deployment) => ({ deployment, revision_id: newId() }));
   try {
@@ -119,7 +119,7 @@ async function findConcerned(
   push: Push,
 ): Promise<BuiltDeployment[]> {
   const { source_config, source_revision_config } = deployments;
-  // Whole rows of all deployments may be more than an isolate has room for.
+  // Selects few columns, because whole rows of all deployments may exceed the memory of an isolate.
   const rows = await db
     .select({
       id: deployments.id,
@@ -157,7 +157,7 @@ async function isProven(env: Env, id: string, proof: Proof | null, body: string)
   return false;
 }
 
-/** Hosts can also send forms, which are ignored. */
+/** @throws AppError 400 for bodies that are not JSON: hosts can also send forms */
 function parse(body: string): unknown {
   try {
     return JSON.parse(body);

@@ -10,7 +10,7 @@ const ADAPTERS: Record<number, (main: string) => string> = { 1: addPaths };
 
 const OLDEST_CONTRACT = Math.min(CONTRACT, ...Object.keys(ADAPTERS).map(Number));
 
-/** The name of a module that no repository has. */
+/** Returns the name of an adapter's module. Files of a repository do not have such a name. */
 const adapterName = (contract: number) => `heddle-contract-${contract}.js`;
 
 /** Returns an artifact of the current contract. One that cannot run answers each call with the reason. */
@@ -47,7 +47,7 @@ export function contractProblem({ contract = 1 }: Pick<Artifact, "contract">): s
     : `This revision was built by an older Heddle (${range}): create a new revision, which builds it again.`;
 }
 
-/** Contract 2 has the path of the task in each pending write. */
+/** Adapts contract 1. In contract 2, each pending write has the path of its task. */
 function addPaths(main: string): string {
   return `import { Agent as Earlier } from ${main};
 const toWrite = (write) => ({ path: "", ...write });

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { AgentFailure, Answer } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 
-/** Answers of the entrypoint of an agent's isolate, which the agent's code can replace. */
+/** Parses answers of an agent's isolate. They are untrusted, because the agent's code can replace the entrypoint. */
 
-/** Longer ones are cut: a failure is one column of the run and of its thread. */
+/** Longer texts of a failure are cut, because it is one column of the run and of its thread. */
 const MAX_ERROR_NAME_CHARACTERS = 256;
 const MAX_ERROR_MESSAGE_CHARACTERS = 8192;
 const MAX_STACK_CHARACTERS = 16_384;

@@ -1,5 +1,5 @@
-// Calls to entrypoints of this Worker that import this feature: an import would be a circle. The process that runs
-// isolates on one machine has entrypoints with the same names.
+// Calls entrypoints of this Worker by `exports`, because importing them would be circular: they import this feature. In
+// the local stack, the process that runs isolates has entrypoints with the same names.
 import { exports } from "cloudflare:workers";
 
 export type ServerProps = PropsOf<typeof exports.AgentServer>;
@@ -7,17 +7,17 @@ type PropsOf<Entrypoint extends (options: never) => unknown> = NonNullable<
   NonNullable<Parameters<Entrypoint>[0]>["props"]
 >;
 
-/** The agent server of a deployment, for clients in the agent's code and for the routes of its app. */
+/** Returns the agent server of a deployment, for clients in the agent's code and for its HTTP app. */
 export function agentServer(props: ServerProps) {
   return exports.AgentServer({ props });
 }
 
-/** The only way out of an isolate. */
+/** Returns the network of an isolate, which is its only connection to the outside. */
 export function agentEgress(props: PropsOf<typeof exports.Egress>) {
   return exports.Egress({ props });
 }
 
-/** The log of an agent. */
+/** Returns the receiver of an agent's log lines. */
 export function agentTail(props: PropsOf<typeof exports.AgentTail>) {
   return exports.AgentTail({ props });
 }

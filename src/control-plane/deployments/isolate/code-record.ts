@@ -2,14 +2,14 @@ import { decrypt, encrypt, type SealedText } from "../../../shared/crypto/crypto
 import { log } from "../../../shared/log.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
 
-/** Identifies the code of an isolate: other secrets are another isolate. */
+/** Identifies the code of an isolate. A change of the secrets leads to another isolate. */
 export type CodeKey = { deployment_id: string; revision_id: string; secrets_version: number };
-/** Input of a load, beside the artifact. */
+/** Input for loading an isolate, beside the artifact itself. */
 export type CodeRecord = { artifact_key: string; variables: Record<string, string> };
 
 type StoredRecord = SealedText & Pick<CodeKey, "secrets_version">;
 
-/** Keeps in R2 what D1 has, encrypted, for isolates that are loaded while D1 does not answer. */
+/** Stores a copy of the record in R2, encrypted, for loads while D1 does not answer. Best effort. */
 export async function putCodeRecord(env: Env, key: CodeKey, record: CodeRecord): Promise<void> {
   try {
     const sealed = await encrypt(env, JSON.stringify(record), ownerOf(key));
@@ -17,7 +17,7 @@ export async function putCodeRecord(env: Env, key: CodeKey, record: CodeRecord):
     const stored: StoredRecord = { secrets_version, ...sealed };
     await env.ARTIFACTS.put(objectKeyOf(key), JSON.stringify(stored));
   } catch (error) {
-    // The next load repeats it.
+    // The next load writes it again.
     log.warn("code_record_not_written", { revision_id: key.revision_id, error: String(error) });
   }
 }

@@ -6,7 +6,7 @@ import { agentEgress, agentServer, agentTail, type ServerProps } from "./callbac
 import type { CodeKey } from "./code-record.ts";
 import { type RevisionCode, readRevisionCode } from "./revision-code.ts";
 
-/** Limit of a call. A run is one call however long it waits for models. */
+/** CPU time of a call. A run is one call. Its time of waiting for models does not count. */
 const CPU_LIMIT_MS = 120_000;
 
 export type IsolateRef = CodeKey & {
@@ -19,7 +19,7 @@ export type IsolateRef = CodeKey & {
  * name.
  */
 const abandonedLoads = new Map<string, number>();
-/** Names of isolates whose code was read. */
+/** Names of isolates whose code was read. A later failure of theirs is not a failed load. */
 const codeDelivered = new Set<string>();
 
 /** The per-call parts of an isolate's props, as plain data: they may cross a process boundary. */
@@ -43,7 +43,7 @@ export function setIsolateOpener(open: OpenIsolate | null): void {
   openRemotely = open;
 }
 
-/** Whether isolates run in other processes, which outlive this one. */
+/** Returns whether isolates run in other processes, which outlive this one. */
 export function areIsolatesRemote(): boolean {
   return openRemotely !== null;
 }
@@ -107,7 +107,7 @@ function toModules(modules: Artifact["modules"]): WorkerLoaderWorkerCode["module
   );
 }
 
-/** Drops other columns: callers pass whole rows. */
+/** Drops other fields, because callers pass whole rows. */
 function toRef({ deployment_id, revision_id, secrets_version, quarantine }: IsolateRef) {
   const ref = { deployment_id, revision_id, secrets_version };
   return quarantine === undefined ? ref : { ...ref, quarantine };

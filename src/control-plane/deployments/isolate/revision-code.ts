@@ -12,12 +12,12 @@ import { type CodeKey, type CodeRecord, putCodeRecord, readCodeRecord } from "./
 
 export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
 
-/** A load does not wait longer for D1 while R2 has a record. */
+/** Maximum time that a load waits for D1 when R2 has a record. */
 const DEADLINE_MS = 5000;
 
 type Configured = { deployment_id: string; config_env: Record<string, string> | null };
 
-/** The environment of the agent's code. Secrets override the `env` of langgraph.json. */
+/** Reads the environment of the agent's code. Secrets override the `env` of langgraph.json. */
 export async function readVariables(
   env: Env,
   { deployment_id, config_env }: Configured,
@@ -27,7 +27,9 @@ export async function readVariables(
 
 type RevisionRow = typeof revisions.$inferSelect;
 
-/** Keeps on a deployed revision why its code does not run here. A failed write is repeated by the next load. */
+/**
+ * Sets or clears, in a deployed revision's row, why its code does not run here. The next load repeats a failed write.
+ */
 async function recordProblem(env: Env, row: RevisionRow, problem: string | null): Promise<void> {
   const { id, workspace_id, status, status_message } = row;
   if (problem !== null) log.warn("revision_refused", { revision_id: id, error: problem });
@@ -40,8 +42,8 @@ async function recordProblem(env: Env, row: RevisionRow, problem: string | null)
 }
 
 /**
- * Reads D1, or without its answer the record of an earlier load.
- * @throws AppError `unavailable` when D1 or R2 fails
+ * Reads a revision's code with its environment from D1, or from the record of an earlier load when D1 does not answer.
+ * @throws AppError `unavailable` when D1 or R2 fails, `not_found` when the revision or its artifact is deleted
  */
 export async function readRevisionCode(env: Env, ref: CodeKey): Promise<RevisionCode> {
   const { row, record, artifact } = await readStored(env, ref).catch((error) => {
@@ -75,7 +77,7 @@ async function readStored(env: Env, ref: CodeKey) {
 
 async function readRecord(env: Env, ref: CodeKey) {
   const reading = readSource(env, ref);
-  // This read may fail after a record has replaced it.
+  // Prevents an unhandled rejection when this read fails after the record was used.
   reading.catch(() => {});
   return withTimeout(reading, DEADLINE_MS, refuse).catch(async (error) => {
     const kept = isDatabaseOutage(error) ? await readCodeRecord(env, ref).catch(() => null) : null;

@@ -4,10 +4,10 @@ import { type UiBundles, uiKeyOf } from "../../builds/contract.ts";
 import type { ActiveRevision } from "../active.ts";
 import { revisions } from "../table.ts";
 
-/** Files of an agent by name. */
+/** Files of one agent's components, by name. */
 export type AgentUiFiles = UiBundles[string];
 
-/** Returns the components of an agent from its revision's build, or `null`. */
+/** Returns the files of an agent's components, from the build of its revision. @returns `null` without components */
 export async function readUi(
   env: Env,
   revision: Pick<ActiveRevision, "workspace_id" | "deployment_id" | "revision_id">,
