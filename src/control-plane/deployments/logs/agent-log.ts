@@ -17,10 +17,10 @@ type AgentLogCalls = Pick<
   "append" | "list" | "listNew" | "clear" | "notify" | "waitForChange"
 >;
 
-/** Lines in their order, and the id after which later ones follow. */
+/** Lines in order, and the id after which the next read begins. */
 export type NewLines = { lines: LoggedLine[]; after: number };
 
-/** Appended to, never changed. */
+/** Migrations of the object's tables. New ones are appended. Existing ones never change. */
 const MIGRATIONS = [
   `CREATE TABLE lines (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -34,23 +34,25 @@ const MIGRATIONS = [
   CREATE INDEX lines_by_time ON lines (at_us);
   CREATE UNIQUE INDEX lines_by_key ON lines (key) WHERE key IS NOT NULL;`,
 ];
-/** Older lines make room for newer ones. */
+/** Maximum number of lines. The oldest ones are deleted first. */
 const MAX_LINES = 50_000;
+/** Key of the size that was last reported to D1. */
 const REPORTED = "reported_bytes";
-/** Growth that is reported: each report writes a row. */
+/** Change of the size that is reported to D1. Smaller ones are not, because each report writes a row. */
 const REPORTED_STEP = 1024 ** 2;
-/** Lines that are written shortly after each other reach a stream with one read. */
+/** Delay before a read for streams, so that lines written in quick succession arrive with one read. */
 const SETTLE_MS = 50;
 
 /** The log of the agents of one deployment, whose id is its name. It has tables from its first line on. */
 export class AgentLog extends DurableObject<Env> {
-  /** An object that restarts may have lost a change: it begins with a version that no stream has seen. */
+  /** Version of the builds. A restarted object may have missed a change, so it begins with an unseen version. */
   #version = Date.now();
-  /** Streams of builds, and streams of lines. */
+  /** Streams that wait for a change of a build. */
   readonly #builds = new Waiters();
+  /** Streams that wait for lines. */
   readonly #readers = new Waiters();
 
-  /** Appends lines in order, duplicates once. Times are unique, so that paging by time misses no line and always advances. */
+  /** Appends lines in order, except those whose key exists. Makes times unique, so that paging by time misses none. */
   async append(deployment_id: string, lines: AgentLine[]): Promise<void> {
     if (!this.#exists && !(await isKept(this.env, deployment_id))) return;
     const { sql } = this.ctx.storage;
@@ -76,7 +78,7 @@ export class AgentLog extends DurableObject<Env> {
     await this.#reportSize(deployment_id);
   }
 
-  /** The usage of the workspace has the size. A report that fails is repeated with the next lines. */
+  /** Reports the size to D1, for the usage of the workspace. The next lines repeat a failed report. */
   async #reportSize(deployment_id: string): Promise<void> {
     const { kv, sql } = this.ctx.storage;
     const bytes = sql.databaseSize;
@@ -119,7 +121,9 @@ export class AgentLog extends DurableObject<Env> {
     });
   }
 
-  /** Lists the lines after `filter.after`. Without any it waits for the next line of any revision, at most `wait_ms`. */
+  /**
+   * Lists the lines after `filter.after`. Without any it waits for the next line of any revision, at most `wait_ms`.
+   */
   async listNew(
     revision_id: string,
     filter: LogFilter & { after: number },
@@ -132,7 +136,7 @@ export class AgentLog extends DurableObject<Env> {
     return this.#readNew(revision_id, { ...filter, after: page.after });
   }
 
-  /** Lines that do not match are passed, so that each read scans new lines only. */
+  /** Moves `after` past lines that do not match, so that each read scans only new lines. */
   async #readNew(revision_id: string, filter: LogFilter & { after: number }): Promise<NewLines> {
     const newest = this.#newestId;
     const lines = await this.list(revision_id, filter);
@@ -169,7 +173,7 @@ export class AgentLog extends DurableObject<Env> {
   }
 }
 
-/** A run that ends after its deployment was deleted leaves nothing behind. */
+/** Returns whether the deployment exists. Lines of a run that ends after its deletion are dropped. */
 async function isKept(env: Env, deployment_id: string): Promise<boolean> {
   const rows = await database(env)
     .select({ id: deployments.id })
@@ -186,7 +190,7 @@ function saveLogSize(env: Env, deployment_id: string, bytes: number) {
   `);
 }
 
-/** Best effort: a stream that misses a change reads it with its next heartbeat. */
+/** Wakes the streams of a deployment's builds. Best effort: a stream also reads with each heartbeat. */
 export async function notifyStreams(env: Env, deployment_id: string): Promise<void> {
   await agentLog(env, deployment_id)
     .notify()
@@ -197,7 +201,7 @@ export function agentLog(env: Env, deployment_id: string): AgentLogCalls {
   return inRegion(env, env.LOGS).getByName(deployment_id) as unknown as AgentLogCalls;
 }
 
-/** Callers of an object that wait for a change. Nothing is stored: other callers read the storage. */
+/** Calls of an object that wait for a change. They are in memory only. */
 class Waiters {
   readonly #wakes = new Set<() => void>();
 

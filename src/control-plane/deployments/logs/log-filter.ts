@@ -5,12 +5,12 @@ import type { LogPage, LogQuery } from "./log-schema.ts";
 /** Filters of log lines, for every store of lines. Pure. */
 
 export type LogFilter = {
-  /** Oldest first. */
+  /** Whether the oldest lines are first. */
   is_up: boolean;
-  /** The id of the last line seen: new lines never move a page. */
+  /** Id of the last line of the previous page. New lines never move a page. */
   after: number | null;
   level: string | null;
-  /** In lower case. */
+  /** Text that lines contain, case-insensitive. */
   text: string | null;
   from_us: number | null;
   to_us: number | null;
@@ -32,7 +32,10 @@ export function toFilter(input: LogQuery): LogFilter {
   };
 }
 
-/** The same offset again means nothing new yet: 0 before the first line. No offset means the end. */
+/**
+ * Returns the offset after the last line. Without new lines it is the given offset, or 0 before the first line.
+ * @returns `null` when no more lines will follow
+ */
 export function nextOffset(
   lines: readonly LoggedLine[],
   { is_up, after, to_us, limit }: LogFilter,

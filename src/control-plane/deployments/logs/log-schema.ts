@@ -28,8 +28,8 @@ export const LogQuery = namedObject("LogQuery", {
   offset: z.string().nullish().describe("`next_offset` of the previous page"),
   level: LogLevel.nullish().describe("Level of the lines, exactly this one"),
   query: z.string().max(1000).nullish().describe("Text that lines contain"),
-  start_time: Instant.nullish().describe("Time of the first line"),
-  end_time: Instant.nullish().describe("Time of the last line"),
+  start_time: Instant.nullish().describe("Start of the time range"),
+  end_time: Instant.nullish().describe("End of the time range, exclusive"),
 });
 export type LogQuery = z.infer<typeof LogQuery>;
 
@@ -42,7 +42,7 @@ export const LogStreamQuery = LogQuery.pick({
 export type LogStreamQuery = z.infer<typeof LogStreamQuery>;
 
 export const LogLine = namedObject("LogLine", {
-  id: textField("Id of the line", "1763640000000-0"),
+  id: textField("Id of the line", "4711"),
   timestamp: Timestamp.describe("Time of the line"),
   level: LogLevel.describe("Level of the line"),
   message: textField("Text of the line", "Installing 214 packages"),

@@ -47,7 +47,7 @@ function matches({ is_up, after, level, text, from_us, to_us }: LogFilter) {
   );
 }
 
-/** Returns the lines of running agents, of a revision or of the whole deployment. */
+/** Returns the log of the agents of a revision, or of the whole deployment. */
 export async function listAgentLogs(
   ctx: Context,
   path: { deployment_id: string; revision_id?: string },
@@ -62,7 +62,7 @@ export async function listAgentLogs(
   return LogPage.parse({ logs, next_offset: nextOffset(logs, filter, true) });
 }
 
-/** Appends a line of Heddle's own to the log of a deployment's agents. A line with the key of an earlier one is dropped. */
+/** Appends a line by Heddle to the log of a deployment's agents. A line with the key of an earlier one is dropped. */
 export async function appendAgentLog(
   env: Env,
   deployment_id: string,

@@ -9,7 +9,7 @@ import { type LogFilter, toFilter } from "./log-filter.ts";
 import { LogLine, type LogStreamQuery } from "./log-schema.ts";
 
 const PAGE = 500;
-/** Each takes one of the 10,000 subrequests. Clients connect again after the last event. */
+/** Maximum reads of a connection, after which clients connect again. An invocation has 10,000 subrequests. */
 const MAX_READS = 800;
 const RETRY_MS = 500;
 
@@ -39,13 +39,13 @@ export async function streamAgentLogs(
 
 async function* framesOf(filter: LogFilter, first: NewLines, read: LinesReader) {
   const heartbeat = new Heartbeat(SSE_HEARTBEAT);
-  // Without a line a comment opens the stream, so that a client knows that there is none.
+  // Sends a comment when there are no lines, so that the client receives the start of the response at once.
   yield framesOfLines(first) || SSE_HEARTBEAT.text;
   let page = first;
   for (let reads = 1; reads < MAX_READS && !isOver(filter, page); reads += 1) {
     const { after } = page;
     page = await read(after, heartbeat.remaining_ms).catch(async () => {
-      // The object restarts, as with a new version of the Worker.
+      // The object may have restarted, as for a new version of the Worker.
       await scheduler.wait(RETRY_MS);
       return { lines: [], after };
     });

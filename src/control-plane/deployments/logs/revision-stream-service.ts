@@ -16,12 +16,12 @@ import { LogLine } from "./log-schema.ts";
 import { build_logs } from "./table.ts";
 
 const PAGE = 500;
-/** Each takes two of the 10,000 subrequests. Clients connect again after the last event. */
+/** Maximum reads of a connection, after which clients connect again. Each one takes two of 10,000 subrequests. */
 const MAX_READS = 400;
 const RETRY_MS = 500;
 const STATE_CHARACTERS = 16;
 
-/** `line`: id of the last line sent. `state`: digest of the revision sent last, empty before the first. */
+/** `line`: id of the last line sent. `state`: digest of the last revision sent, empty before the first. */
 type StreamPosition = { line: number; state: string };
 type StreamPage = StreamPosition & { frames: string; isFull: boolean; isOver: boolean };
 
@@ -55,14 +55,14 @@ async function* framesOf(
   for (let reads = 1; reads < MAX_READS; reads += 1) {
     yield heartbeat.frame(page.frames);
     if (page.isOver) return;
-    // The first version is read before the rows, so that no change falls between the two.
+    // Without a version the call returns at once, and the rows are read again: no change is lost before the first wait.
     if (!page.isFull) version = await nextVersion(ctx.env, deployment_id, version, heartbeat);
     page = await read(page);
   }
   yield heartbeat.frame(page.frames);
 }
 
-/** Without the object the rows are read again after a moment. */
+/** Waits for a change of a build. If the object fails, the rows are read again after `RETRY_MS`. */
 async function nextVersion(
   env: Env,
   deployment_id: string,
@@ -99,12 +99,12 @@ async function readPage(
       .orderBy(asc(build_logs.id))
       .limit(PAGE),
   ]);
-  // Deleted, or its deployment was.
+  // The revision or its deployment was deleted.
   if (row === undefined) return { ...after, frames: "", isFull: false, isOver: true };
   return toPage(after, lines, toRevision(row, env, origin));
 }
 
-/** The revision follows the lines that were written before it, so that the end comes last. */
+/** Sends the revision after all lines that were written before it, so that the end of the build is the last event. */
 function toPage(
   after: StreamPosition,
   lines: (typeof build_logs.$inferSelect)[],

@@ -6,14 +6,14 @@ import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import { mapKeyOf } from "../../builds/contract.ts";
 import { revisions } from "../table.ts";
 
-/** The isolate of a build wrote it. */
+/** Stored map. It is untrusted, because the isolate of a build wrote it. */
 const StoredMap = z.object({
   sources: z.array(z.string()),
   sourcesContent: z.array(z.string().nullable()),
   mappings: z.string(),
 });
 
-/** A map has up to 16 MB, and an isolate 128 MB. */
+/** Maximum number of cached maps. A map has up to 16 MB, and an isolate 128 MB. */
 const MAX_MAPS = 2;
 const TTL_MS = 60_000;
 const maps = new TtlCache<SourceMap | null>(TTL_MS, MAX_MAPS);

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** Lines of builds; those of agents are in the AgentLog of their deployment. */
+/** Log lines of builds. Those of agents are in the `AgentLog` of their deployment. */
 export const build_logs = sqliteTable(
   "build_logs",
   {
@@ -14,7 +14,7 @@ export const build_logs = sqliteTable(
   (table) => [index("build_logs_by_revision").on(table.revision_id, table.id)],
 );
 
-/** Size of each deployment's AgentLog, as of its last change by a megabyte. */
+/** Size of each deployment's `AgentLog`, reported when it has changed by a megabyte. */
 export const agent_logs = sqliteTable("agent_logs", {
   deployment_id: text().primaryKey(),
   bytes: integer().notNull(),

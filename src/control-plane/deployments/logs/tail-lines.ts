@@ -2,7 +2,7 @@ import { z } from "zod";
 import { plainData } from "../../../shared/plain.ts";
 import type { LogLevel } from "./log-schema.ts";
 
-/** Log lines from the runtime's events of a call. Pure. */
+/** Converts trace events of the Workers runtime to log lines. Pure. */
 
 export type TailProps = { deployment_id: string; revision_id: string };
 
@@ -15,7 +15,7 @@ export type AgentLine = {
   key: string | null;
 };
 
-/** The form in which src/isolate sends it. */
+/** A line that src/isolate sends during a run. */
 export type ReceivedLine = { key: string; level: string; message: string; ms: number };
 
 /** Prefix of the key that a run prints before a line. */
@@ -26,7 +26,7 @@ const LEVELS = new Map<string, LogLevel>([
   ["warn", "WARNING"],
   ["error", "ERROR"],
 ]);
-/** Outcomes that need a line. The others have one already, or the caller caused them. */
+/** Lines for outcomes of a call. Other outcomes have a line already, or the caller caused them. */
 const FATAL: Partial<Record<string, string>> = {
   exceededCpu: "The agent was stopped: it exceeded the CPU time of a call.",
   exceededMemory: "The agent was stopped: it exceeded the memory of an isolate.",
@@ -46,7 +46,7 @@ const MAX_KEY_CHARACTERS = 200;
 const MAX_PARTS = 100;
 const Part = plainData({ nodes: 10_000, characters: 64 * 1024, depth: 100 });
 
-/** Drops invalid lines: the agent's code can call the entrypoint that receives them. */
+/** A received line. Invalid ones are dropped: the agent's code can call the entrypoint that receives them. */
 const Early = z.object({
   key: z.string().max(MAX_KEY_CHARACTERS),
   level: z.string(),
@@ -82,7 +82,7 @@ export function toLines(revision_id: string, events: readonly TraceItem[]): Agen
     .map((line) => toLine(revision_id, { ...line, ms: Math.min(line.ms, now) }));
 }
 
-/** Times of a running call. Its clock is not trusted: times of the log only grow, and none is in the future. */
+/** Converts lines of a running call. Its clock is untrusted: a time in the future would be that of all later lines. */
 export function toEarlyLines(revision_id: string, lines: ReceivedLine[], now: number): AgentLine[] {
   return parseSome(lines, Early).map(({ key, level, message, ms }) => {
     const line = { key, level: LEVELS.get(level) ?? "INFO", message, ms: Math.min(ms, now) };
@@ -118,15 +118,15 @@ function linesOf({ logs, exceptions, outcome, eventTimestamp }: Item): Line[] {
   ];
 }
 
-/** Excludes warnings of workerd about Heddle's own ways between calls, which an author cannot change. */
+/** Excludes warnings of workerd about Heddle's RPC and about pools of connections, which an author cannot change. */
 function isPrinted({ message }: { message: unknown }): boolean {
   const [text] = Array.isArray(message) ? message : [message];
   return typeof text !== "string" || !NOISE.some((start) => text.startsWith(start));
 }
 
 /**
- * Excludes a report of workerd on one machine: a call of another process counts as hung when its answer was sent
- * and a promise of the caller is still open.
+ * Excludes an error of workerd in the local stack. It reports a call from another process as hung when the answer was
+ * sent and a promise of the caller is still open.
  */
 function isOfAgent({ message }: { message: string }): boolean {
   return !message.startsWith(HUNG);
@@ -141,7 +141,7 @@ function printed(message: unknown): { message: string; key: string | null } {
   return { message: textOf(rest), key: mark.slice(LINE_MARK.length) };
 }
 
-/** The text that a terminal shows for the arguments of console.log. */
+/** Joins the arguments of console.log as a terminal does. Objects are JSON. */
 function textOf(parts: unknown[]): string {
   const texts = parts.slice(0, MAX_PARTS).map((part) => {
     if (typeof part === "string") return part.slice(0, MAX_MESSAGE_CHARACTERS);

@@ -12,8 +12,8 @@ import {
 } from "./tail-lines.ts";
 
 /**
- * Receives the output and errors of a call after its end, so that no run waits. Lines of a running call arrive
- * earlier.
+ * Receives the output and errors of a call after its end, so that no run waits. Lines of a running call arrive earlier,
+ * by `early`.
  */
 export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
   override async tail(events: TraceItem[]): Promise<void> {
@@ -27,12 +27,14 @@ export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
   }
 }
 
-/** Agents may print stacks without end, so only the first ones of a call are mapped. */
+/** Maximum number of stacks of a call that are mapped to the source, because agents may print many. */
 const MAX_STACKS = 20;
 
 /** A message of RPC has at most 32 MiB, and a character up to two bytes there. */
 const MAX_CALL_CHARACTERS = 4 * 1024 * 1024;
-/** Calls of one deployment in an isolate share a call of its log, whose object serves about 1,000 a second. */
+/**
+ * Combines the lines of a deployment's calls in this isolate: the object of the log serves about 1,000 calls a second.
+ */
 const batcher = new Batcher<AgentLine>({
   window_ms: 100,
   poll_ms: 50,
@@ -40,7 +42,7 @@ const batcher = new Batcher<AgentLine>({
   max_size: MAX_CALL_CHARACTERS,
 });
 
-/** Appends lines to the log of a deployment's agents, with positions of the repository. */
+/** Appends lines to the log of a deployment's agents. Stacks get the positions of the source. */
 export async function appendLines(env: Env, props: TailProps, lines: AgentLine[]): Promise<void> {
   if (lines.length === 0) return;
   const { deployment_id } = props;
