@@ -10,7 +10,7 @@ import { findIntegration, type IntegrationRow, tokenOf } from "./integration-ser
 const LIMITS = { timeout_ms: 10_000, max_bytes: 8 * 1024 * 1024 };
 const MAX_PAGES = 10;
 
-/** Lists the repositories that the integration can read now. */
+/** Lists the repositories that the integration can read now, up to `MAX_PAGES` pages of the host. */
 export async function listRepositories(ctx: Context, id: string): Promise<Repository[]> {
   assertMay(ctx, "read");
   const row = await findIntegration(ctx.db, ctx.caller.workspace_id, id);
