@@ -18,7 +18,10 @@ import { evaluateAlerts } from "./control-plane/alerts/sweep.ts";
 import type { PrebuildMessage } from "./control-plane/builds/contract.ts";
 import { consumeBuild, consumePrebuild } from "./control-plane/builds/queue/consumer.ts";
 import type { BuildMessage, DeletionMessage } from "./control-plane/deployments/queue.ts";
-import { type Cleaner, consumeDeletion } from "./control-plane/deployments/rollout/deletion.ts";
+import {
+  consumeDeletion,
+  type DeletionStep,
+} from "./control-plane/deployments/rollout/deletion.ts";
 import {
   resealSecrets,
   sweepBuilds,
@@ -64,7 +67,7 @@ export { TracePartition } from "./traces/object/object.ts";
 startMetrics();
 
 /** Steps of the deletion of a deployment that delete the data of other features. */
-const CLEANERS: Cleaner[] = [
+const DELETION_STEPS: DeletionStep[] = [
   deleteCronsOf,
   deleteThreadsOf,
   deleteAssistantsOf,
@@ -136,7 +139,7 @@ function consume(message: QueueMessage, env: Env): Promise<void> {
     case "prebuild":
       return consumePrebuild(env, message);
     case "deployment_deletion":
-      return consumeDeletion(env, message, CLEANERS);
+      return consumeDeletion(env, message, DELETION_STEPS);
     case "project_deletion":
       return consumeProjectDeletion(env, message);
     case "trace_expiry":

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { ThreadObject } from "../../src/agent-server/threads/object/object.ts";
-import { tracingProject } from "../../src/control-plane/deployments/api/service.ts";
+import { ensureTracingProject } from "../../src/control-plane/deployments/api/service.ts";
 import { type Caller, contextFor } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
 import { RunsQueryRequest } from "../../src/traces/query/query-schema.ts";
@@ -42,7 +42,7 @@ export async function delivered(place: TestThread) {
 
 export async function read(place: TestThread, query: Record<string, unknown>) {
   const ctx = contextOf(place);
-  const session = [await tracingProject(ctx, place.deployment_id)];
+  const session = [await ensureTracingProject(ctx, place.deployment_id)];
   const { runs } = await queryRuns(
     ctx,
     RunsQueryRequest.parse({ session, order: "asc", ...query }),

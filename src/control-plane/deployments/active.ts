@@ -166,9 +166,9 @@ async function readSplit(ctx: Reader, deployment: DeploymentRow, traffic: Traffi
   });
 }
 
-type Built = Pick<RevisionRow, "id" | "graphs" | "descriptors" | "config" | "config_env">;
+type BuiltRevision = Pick<RevisionRow, "id" | "graphs" | "descriptors" | "config" | "config_env">;
 
-function toActive(deployment: DeploymentRow, revision: Built): ActiveRevision {
+function toActive(deployment: DeploymentRow, revision: BuiltRevision): ActiveRevision {
   return {
     deployment_id: deployment.id,
     workspace_id: deployment.workspace_id,

@@ -190,9 +190,11 @@ function wrongConfig(field: string, text: string): AppError {
   return invalid(["body", "source_revision_config", field], text);
 }
 
-type Given<T> = { [K in keyof T]?: NonNullable<T[K]> };
+type NonNullFields<T> = { [K in keyof T]?: NonNullable<T[K]> };
 
-function withoutNulls<T extends object>(input: T): Given<T> {
+function withoutNulls<T extends object>(input: T): NonNullFields<T> {
   // Casts because Object.entries loses the types of the values.
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)) as Given<T>;
+  return Object.fromEntries(
+    Object.entries(input).filter(([, value]) => value != null),
+  ) as NonNullFields<T>;
 }

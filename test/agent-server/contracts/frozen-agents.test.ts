@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { type Artifact, CONTRACT } from "../../../src/control-plane/builds/contract.ts";
 import { getRevision } from "../../../src/control-plane/deployments/api/revision-service.ts";
-import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
+import { ensureTracingProject } from "../../../src/control-plane/deployments/api/service.ts";
 import { readRevisionCode } from "../../../src/control-plane/deployments/isolate/revision-code.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { RunsQueryRequest } from "../../../src/traces/query/query-schema.ts";
@@ -36,7 +36,7 @@ async function stateOf({ object, revision }: Thread) {
 
 async function tracesOf({ place }: Thread, run_id: string) {
   const ctx = systemContext(place.workspace_id);
-  const session = [await tracingProject(ctx, place.deployment_id)];
+  const session = [await ensureTracingProject(ctx, place.deployment_id)];
   const request = RunsQueryRequest.parse({ session, trace: run_id });
   return (await queryRuns(ctx, request)).runs;
 }

@@ -5,7 +5,7 @@ import { idWithNumber } from "../../../src/agent-server/threads/contract/shared-
 import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
 import { Followers } from "../../../src/agent-server/threads/object/readers/followers.ts";
 import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
-import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
+import { ensureTracingProject } from "../../../src/control-plane/deployments/api/service.ts";
 import { systemContext } from "../../support/deployment.ts";
 import { eventually } from "../../support/eventually.ts";
 import { pendingTraces } from "../../support/pending-traces.ts";
@@ -18,7 +18,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The databases of a thread and of its traces, those of tomorrow too: the test may run at midnight. */
 async function databasesOf({ workspace_id, deployment_id, thread_id }: TestThread) {
-  const project_id = await tracingProject(systemContext(workspace_id), deployment_id);
+  const project_id = await ensureTracingProject(systemContext(workspace_id), deployment_id);
   const days = [0, DAY_MS].map((ms) => new Date(Date.now() + ms).toISOString().slice(0, 10));
   const partitions = days.map((day) => env.PARTITIONS.getByName(`${project_id}/${day}/0`));
   const stubs = [env.THREADS.getByName(`${deployment_id}/${thread_id}`), ...partitions];

@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
+import { ensureTracingProject } from "../../../src/control-plane/deployments/api/service.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { ProjectsQuery } from "../../../src/traces/projects/schema.ts";
 import { deleteProject, listProjects } from "../../../src/traces/projects/service.ts";
@@ -333,9 +333,9 @@ test("a project that was deleted takes no traces, and the run does not notice", 
   // Other files of the process use the shared revision and its project.
   const thread = await testThread(ownRevision());
   const ctx = contextOf(thread.place);
-  const project_id = await tracingProject(ctx, thread.place.deployment_id);
+  const project_id = await ensureTracingProject(ctx, thread.place.deployment_id);
   await deleteProject(ctx, project_id);
   expect(await thread.wait("steps", { input: {} })).toMatchObject({ log: ["a", "b", "c"] });
   await delivered(thread.place);
-  expect(await tracingProject(ctx, thread.place.deployment_id)).toBe(project_id);
+  expect(await ensureTracingProject(ctx, thread.place.deployment_id)).toBe(project_id);
 });

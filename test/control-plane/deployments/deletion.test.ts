@@ -9,8 +9,8 @@ import type { DeletionMessage } from "../../../src/control-plane/deployments/que
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import { appendLog } from "../../../src/control-plane/deployments/rollout/build-service.ts";
 import {
-  type Cleaner,
   consumeDeletion,
+  type DeletionStep,
 } from "../../../src/control-plane/deployments/rollout/deletion.ts";
 import { sweepDeletions } from "../../../src/control-plane/deployments/rollout/sweep.ts";
 import { DeploymentPatchRequest } from "../../../src/control-plane/deployments/schema.ts";
@@ -115,13 +115,13 @@ test("each message continues the deletion of the one before, and the row is dele
   const deployment = await deploymentRow(ours.workspace_id, { status: "AWAITING_DELETE" });
   const send = vi.spyOn(env.DELETIONS, "sendBatch");
   let calls = 0;
-  const cleaner: Cleaner = async (_, deployment_id) => {
+  const step: DeletionStep = async (_, deployment_id) => {
     const [row] = await db.select().from(deployments).where(eq(deployments.id, deployment_id));
     expect(row?.status).toBe("AWAITING_DELETE");
     calls += 1;
     return false;
   };
-  await consumeDeletion(env, { deployment_id: deployment.id }, [cleaner]);
+  await consumeDeletion(env, { deployment_id: deployment.id }, [step]);
   expect(calls).toBe(1);
   const bodies = send.mock.calls.flatMap(([messages]) => [...messages].map(({ body }) => body));
   expect(bodies).toMatchObject([{ deployment_id: deployment.id }]);
@@ -134,7 +134,7 @@ test("a workspace deletes its two oldest deployments at once, and then the next"
   );
   const ids = [first, second, third].map((row) => row?.id ?? "").sort();
   const begun: string[] = [];
-  const begin: Cleaner = async (_, id) => {
+  const begin: DeletionStep = async (_, id) => {
     begun.push(id);
     return false;
   };

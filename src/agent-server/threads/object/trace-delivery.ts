@@ -1,4 +1,4 @@
-import { tracingProject } from "../../../control-plane/deployments/api/service.ts";
+import { ensureTracingProject } from "../../../control-plane/deployments/api/service.ts";
 import { type Context, jobContext } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
@@ -50,7 +50,7 @@ async function ingest(
 const projects = new TtlCache<string>(60_000);
 
 function projectOf(ctx: Context, deployment_id: string): Promise<string> {
-  return projects.get(deployment_id, () => tracingProject(ctx, deployment_id));
+  return projects.get(deployment_id, () => ensureTracingProject(ctx, deployment_id));
 }
 
 /** Delivers traces of a deleted thread, which has no outbox to keep them. */

@@ -11,12 +11,14 @@ import { unmarkedPath } from "./node-mode.ts";
 import { addedLength, META_DEFINES } from "./source-text.ts";
 import { withHostRequire } from "./ui-module.ts";
 
-type Failed = { ok: false; errors: string[] };
-export type BundleResult = { ok: true; code: string; map: string; warnings: string[] } | Failed;
-type BundledUi = { ok: true; files: UiFiles; warnings: string[] } | Failed;
+type BundleErrors = { ok: false; errors: string[] };
+export type BundleResult =
+  | { ok: true; code: string; map: string; warnings: string[] }
+  | BundleErrors;
+type BundledUi = { ok: true; files: UiFiles; warnings: string[] } | BundleErrors;
 type BundledUnit =
   | { ok: true; outputFiles: esbuild.OutputFile[]; outputs: esbuild.Metafile["outputs"] }
-  | Failed;
+  | BundleErrors;
 
 const EMPTY_GLOB = "A build bundles imports of literal paths: this one throws";
 
@@ -111,7 +113,7 @@ type Output = esbuild.BuildResult<{ write: false }>;
 
 async function build(
   options: esbuild.BuildOptions,
-): Promise<{ ok: true; output: Output } | Failed> {
+): Promise<{ ok: true; output: Output } | BundleErrors> {
   const work = startBundler().then(() =>
     esbuild.build({
       ...options,

@@ -50,9 +50,9 @@ export type CompileInput = {
   tsconfig: TsConfig;
 };
 
-type Compiled = { artifact: Artifact; map: SourceMap };
+type CompileResult = { artifact: Artifact; map: SourceMap };
 
-export async function compile(log: BuildLog, input: CompileInput): Promise<Compiled> {
+export async function compile(log: BuildLog, input: CompileInput): Promise<CompileResult> {
   checkLangGraph(log, input);
   const started = Date.now();
   const graphs = describeGraphs(log, input);

@@ -125,14 +125,14 @@ function unreadAttribute(path: string): string {
   return `${path.slice(1)} cannot be imported with attributes: it is larger than ${bytesText(ASSET_BYTES)}, or has an unknown extension. Rename it, for example to .txt`;
 }
 
-type Unresolved = Extract<Resolution, { text: string }>;
+type UnresolvedImport = Extract<Resolution, { text: string }>;
 
-function isUnresolved(to: Resolution): to is Unresolved {
+function isUnresolved(to: Resolution): to is UnresolvedImport {
   return to.type === "absent" || to.type === "error";
 }
 
 /** @returns `null` when the import fails the build */
-function sparedResult(args: OnResolveArgs, to: Unresolved): OnResolveResult | null {
+function sparedResult(args: OnResolveArgs, to: UnresolvedImport): OnResolveResult | null {
   if (isSpared(args)) return { path: to.text, namespace: ABSENT };
   return isOnDemand(args) ? { warnings: [{ text: to.text }] } : null;
 }

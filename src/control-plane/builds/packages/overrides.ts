@@ -11,7 +11,7 @@ import { absolute, managerOf } from "./project.ts";
 /** The overrides of package.json or pnpm-workspace.yaml. They apply where no lockfile fixes the versions. */
 export type Overrides = {
   /** @returns the range to use, or `null` for a dependency that is removed */
-  replace(wanted: Wanted): string | null;
+  replace(dependency: Dependency): string | null;
   /**
    * The rules as written, and the ranges that their `$name` values refer to. Part of the key of a recorded resolution,
    * so that a change of them chooses versions again.
@@ -20,7 +20,7 @@ export type Overrides = {
 };
 
 /** `parents`: the packages from the project to the dependency, outermost first. */
-type Wanted = { name: string; range: string; parents: Parent[] };
+type Dependency = { name: string; range: string; parents: Parent[] };
 export type Parent = { name: string; version: string };
 
 type Pattern = { name: string; range: string };
@@ -72,9 +72,9 @@ function toOverrides<T extends Record<string, unknown>>(
   const ranges = Object.fromEntries(references.map((name) => [name, rangeOf(manifest, name)]));
   return {
     source: references.length === 0 ? source : { ...source, $: ranges },
-    replace(wanted) {
-      const rule = rules.find((each) => isApplied(each, wanted));
-      if (rule === undefined) return wanted.range;
+    replace(dependency) {
+      const rule = rules.find((each) => isApplied(each, dependency));
+      if (rule === undefined) return dependency.range;
       // `-` removes the dependency (pnpm).
       if (rule.to === "-") return null;
       return rule.to.startsWith("$") ? rangeOf(manifest, rule.to.slice(1)) : rule.to;
@@ -131,12 +131,12 @@ function toPattern(text: string): Pattern {
   return { name: text.slice(0, at), range: text.slice(at + 1).replace(/^npm:/, "") };
 }
 
-function isApplied({ target, parents, is_direct }: Rule, wanted: Wanted): boolean {
-  if (target.name !== wanted.name || !overlaps(target.range, wanted.range)) return false;
+function isApplied({ target, parents, is_direct }: Rule, dependency: Dependency): boolean {
+  if (target.name !== dependency.name || !overlaps(target.range, dependency.range)) return false;
   const last = parents.at(-1);
-  const direct = wanted.parents.at(-1);
+  const direct = dependency.parents.at(-1);
   if (is_direct && last && !(direct && isVersion(last, direct))) return false;
-  return isBelow(parents, wanted.parents);
+  return isBelow(parents, dependency.parents);
 }
 
 /** @returns whether `above` has all of `parents`, in their order */

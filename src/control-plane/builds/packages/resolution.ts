@@ -5,7 +5,7 @@ import { RESOLUTION_BYTES } from "../limits.ts";
 import type { Install } from "../locks/install-tree.ts";
 import type { Importer } from "./importers.ts";
 
-const Recorded = z.array(
+const RecordedPackages = z.array(
   z.object({
     path: z.string(),
     name: z.string(),
@@ -32,7 +32,7 @@ export async function recordedInstall(
   const hash = await hashOf(needs);
   const stored = await storage.readResolution(hash);
   const json = stored === null ? null : await new Response(stored).json().catch(() => null);
-  const { data } = Recorded.safeParse(json);
+  const { data } = RecordedPackages.safeParse(json);
   if (data) {
     const packages = new Map(
       data.map((item) => [item.path, { ...item, integrity: item.integrity }] as const),

@@ -80,14 +80,14 @@ export function readTsConfig(folder: string, files: Disk): TsConfigRead {
   const packages = { disk: files, provided: new Set<string>(), isBuiltin: () => false };
   const resolve = diskResolver(packages, EXTENDS);
   const leaf = `/${folder}`;
-  let mapped = null as Mapped | null;
+  let mapping = null as PathMapping | null;
   let count = 0;
   const merge = (path: string): void => {
     const file = count++ < MAX_FILES ? parseFile(files.read(path)) : null;
     if (file === null) return;
     for (const parent of file.parents) extend(parent, directoryOf(path));
     const { paths } = file.options;
-    if (isRecord(paths)) mapped = { paths, directory: directoryOf(path) };
+    if (isRecord(paths)) mapping = { paths, directory: directoryOf(path) };
     override(read, file.options, directoryOf(path), leaf);
   };
   const extend = (parent: string, directory: string) => {
@@ -99,7 +99,7 @@ export function readTsConfig(folder: string, files: Disk): TsConfigRead {
     else read.absent.push(parent);
   };
   merge(joinPath(leaf, "tsconfig.json"));
-  return { ...read, paths: mapped === null ? {} : toPaths(mapped, read.base, leaf) };
+  return { ...read, paths: mapping === null ? {} : toPaths(mapping, read.base, leaf) };
 }
 
 type ConfigFile = { parents: string[]; options: Record<string, unknown> };
@@ -135,11 +135,11 @@ function place(path: string, directory: string, leaf: string): string {
   );
 }
 
-type Mapped = { paths: Record<string, unknown>; directory: string };
+type PathMapping = { paths: Record<string, unknown>; directory: string };
 
 /** Sorts patterns as TypeScript prefers them: without a wildcard first, then by the length of the prefix. */
 function toPaths(
-  { paths, directory }: Mapped,
+  { paths, directory }: PathMapping,
   base: string | null,
   leaf: string,
 ): Record<string, string[]> {

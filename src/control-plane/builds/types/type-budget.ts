@@ -18,25 +18,25 @@ export const TYPE_LIMITS = {
   graphs_per_file: 32,
 };
 
-type Counted = "source" | "tokens" | "nodes" | "text";
+type LimitName = "source" | "tokens" | "nodes" | "text";
 
 /** Counts what a build spends on types, over all files. */
 export class TypeBudget {
-  readonly #left: Record<Counted, number> = { ...TYPE_LIMITS };
+  readonly #left: Record<LimitName, number> = { ...TYPE_LIMITS };
   #isExceeded = false;
 
   get isExceeded(): boolean {
     return this.#isExceeded;
   }
 
-  left(counted: Counted): number {
-    return this.#left[counted];
+  left(limit: LimitName): number {
+    return this.#left[limit];
   }
 
   /** Returns `false` when the limit is exceeded. Spends the amount in either case. */
-  spend(counted: Counted, amount: number): boolean {
-    this.#left[counted] -= amount;
-    return this.#left[counted] >= 0 || this.exceed();
+  spend(limit: LimitName, amount: number): boolean {
+    this.#left[limit] -= amount;
+    return this.#left[limit] >= 0 || this.exceed();
   }
 
   exceed(): false {

@@ -25,15 +25,15 @@ export function readType(
 class Unreadable extends Error {}
 
 /** State of one type that the readers of the declarations it names share. */
-type Shared = { declarations: Declarations; budget: TypeBudget; nodes: number };
+type SharedState = { declarations: Declarations; budget: TypeBudget; nodes: number };
 
 class TypeReader {
   readonly #tokens: Token[];
-  readonly #shared: Shared;
+  readonly #shared: SharedState;
   #depth: number;
   #at: number;
 
-  constructor(tokens: Token[], at: number, depth: number, shared: Shared) {
+  constructor(tokens: Token[], at: number, depth: number, shared: SharedState) {
     this.#tokens = tokens;
     this.#at = at;
     this.#depth = depth;

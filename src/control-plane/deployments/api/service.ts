@@ -50,7 +50,7 @@ export function servedRevision(
  * Returns the project that traces a deployment's runs, and creates it at the first call: by `createDeployment`, or by
  * the first trace if that failed. @throws AppError 404 when the workspace has no such deployment
  */
-export async function tracingProject(ctx: Context, deployment_id: string): Promise<string> {
+export async function ensureTracingProject(ctx: Context, deployment_id: string): Promise<string> {
   const { name, tracing_project_id } = await findDeployment(ctx, deployment_id);
   if (tracing_project_id !== null) return tracing_project_id;
   const { id } = await createProject(ctx, { name }, true);
@@ -106,7 +106,7 @@ export async function createDeployment(
       : error;
   }
   if (isBuilt) await sendBuilds(ctx.env, [revision_id]);
-  await tracingProject(ctx, id).catch(leaveToFirstTrace);
+  await ensureTracingProject(ctx, id).catch(leaveToFirstTrace);
   return getDeployment(ctx, id, origin);
 }
 

@@ -15,12 +15,12 @@ export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
 /** Maximum time that a load waits for D1 when R2 has a record. */
 const DEADLINE_MS = 5000;
 
-type Configured = { deployment_id: string; config_env: Record<string, string> | null };
+type EnvironmentSource = { deployment_id: string; config_env: Record<string, string> | null };
 
 /** Reads the environment of the agent's code. Secrets override the `env` of langgraph.json. */
 export async function readVariables(
   env: Env,
-  { deployment_id, config_env }: Configured,
+  { deployment_id, config_env }: EnvironmentSource,
 ): Promise<Record<string, string>> {
   return { ...config_env, ...(await readSecrets(env, deployment_id)) };
 }

@@ -12,7 +12,7 @@ import { uploadPrefix } from "../sources.ts";
 import { deployments, revisions, secrets, uploads } from "../table.ts";
 
 /** Deletes a bounded part of a deployment's data. @returns `true` when nothing is left */
-export type Cleaner = (env: Env, deployment_id: string) => Promise<boolean>;
+export type DeletionStep = (env: Env, deployment_id: string) => Promise<boolean>;
 
 const LOG_LINES = 5000;
 const REVISIONS = 200;
@@ -24,7 +24,7 @@ const REVISIONS = 200;
 export async function consumeDeletion(
   env: Env,
   { deployment_id, updated_at }: Pick<DeletionMessage, "deployment_id" | "updated_at">,
-  cleaners: readonly Cleaner[],
+  steps: readonly DeletionStep[],
 ): Promise<void> {
   const isCurrent = updated_at === undefined ? undefined : eq(deployments.updated_at, updated_at);
   const [row] = await database(env)
@@ -32,14 +32,14 @@ export async function consumeDeletion(
     .from(deployments)
     .where(and(eq(deployments.id, deployment_id), isInTurn, isCurrent));
   if (!row) return;
-  const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
+  const deleteUploads: DeletionStep = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
   const own = [
     ...[deleteLogs, clearAgentLog, deleteUploads, deleteResolutions],
     // Code records are deleted after the revisions: until then a load may write them.
     ...[deleteRevisions, deleteCodeRecords],
   ];
-  for (const clean of [...cleaners, ...own]) {
-    if (!(await clean(env, deployment_id))) return sendNextStep(env, row);
+  for (const step of [...steps, ...own]) {
+    if (!(await step(env, deployment_id))) return sendNextStep(env, row);
   }
   const db = database(env);
   const [, , , next] = await db.batch([
