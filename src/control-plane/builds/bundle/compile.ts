@@ -162,6 +162,7 @@ function explain(log: BuildLog, code: string, prebuilt: Record<string, string>, 
 
 function bundleFailed(log: BuildLog, errors: string[]): BuildFailure {
   for (const error of errors.slice(0, MAX_LOGGED)) log.error(error);
+  // Prefers an error in the agent's files to one in Heddle's modules, which often follows from it.
   const own = errors.find((error) => !error.startsWith("heddle:"));
   const more =
     errors.length > 1

@@ -3,6 +3,7 @@ import { isBuiltin } from "../resolve/builtins.ts";
 /** Matches `createRequire(import.meta.url)`. Bundlers add a suffix of up to nine characters to the name. */
 const CALL = /[cC]reateRequire[\w$]{0,9}\(\s{0,9}import\.meta\.(?:url|filename)\s{0,9}\)/;
 const DECLARATIONS = ["const ", "let ", "var "];
+/** Characters before the call in which its declaration begins. */
 const MAX_DECLARATION = 500;
 
 /** Prefix of the name of a virtual module. The rest of the name is the JSON of the required paths. */

@@ -68,6 +68,7 @@ function replacedNames(overrides: Record<string, unknown>): string[] {
 }
 
 function targetOf(selector: string): string {
+  // Splits at the `>` between packages, not at that of a range like `a@>1`.
   const child = selector.split(/(?<=[^ |@])>/).at(-1) ?? "";
   const at = child.indexOf("@", child.lastIndexOf("/") + 1);
   const [scope = "", name = ""] = ["", ...child.slice(0, at < 0 ? undefined : at).split("/")].slice(

@@ -105,6 +105,7 @@ function rulesOfNpm(overrides: Record<string, unknown>, parents: Pattern[] = [])
 /** Reads `{"a": "1", "b@2>c": "-"}`. Rules for a range of versions come before rules for all versions. */
 function rulesOfPnpm(overrides: Record<string, string>): Rule[] {
   const rules = Object.entries(overrides).map(([selector, to]) => {
+    // Splits at the `>` between packages, not at that of a range like `a@>1`.
     const names = selector.split(/(?<=[^ |@])>/).map(toPattern);
     const target = names.pop() ?? toPattern(selector);
     return { target, parents: names, is_direct: true, to };

@@ -33,7 +33,7 @@ export type Runtime = Pick<PrebuiltUnit, "entries" | "files">;
 /** Folder of prebuilt modules in the artifact, beside the main module. */
 export const RUNTIME_FOLDER = "rt/";
 
-/** Options of esbuild that change the content of a unit. */
+/** Options of esbuild for units. A change of them needs a new `FORMAT` (units.ts) to reach units that are stored. */
 export const UNIT_OPTIONS: BuildOptions & { write: false; metafile: true } = {
   bundle: true,
   splitting: true,
@@ -50,7 +50,7 @@ export const UNIT_OPTIONS: BuildOptions & { write: false; metafile: true } = {
   define: { "process.env.NODE_ENV": '"production"' },
 };
 
-/** Exports that need a browser or React, or are data that nothing imports. */
+/** Exports that need a browser or React, data that no agent imports, and patterns (`*`), which name no single file. */
 const LEFT_OUT = /^\.\/(package\.json|web|react|react-ui|locales|v4\/locales.*)$|\*/;
 
 /** Import specifiers of a package, by its `exports`. */

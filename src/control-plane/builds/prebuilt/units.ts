@@ -2,7 +2,7 @@ import { parse, rcompare, satisfies } from "semver";
 import type { PackageVersion } from "../contract.ts";
 import { PREBUILT_PACKAGES } from "./unit.ts";
 
-/** Version of the format of units, and part of their keys. */
+/** Version of the format of units, which is part of their keys: a new version builds all units again. */
 const FORMAT = 1;
 
 /** Maximum size of a gzipped unit. The largest one so far, zod, has 240 kB. */

@@ -54,7 +54,7 @@ const REFUSALS: Partial<Record<AppError["code"], BuildFailureReason>> = {
 /** The call of the builder was rejected: its isolate or its process ended. The builder returns other failures. */
 class IsolateLost extends Error {}
 
-/** Runs one attempt of a build. Without one to run, only reports the end of the build. Throws when an attempt follows. */
+/** Runs one attempt of a build. Without one, only reports the end of the build. Throws when another attempt follows. */
 export async function consumeBuild(
   env: Env,
   message: { revision_id: string; reports?: number },

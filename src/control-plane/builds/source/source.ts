@@ -131,7 +131,7 @@ function toUnpackFailure(error: unknown, what: string): BuildFailure {
 const SIGN_IN = 203;
 const REFS_TYPE = "application/x-git-upload-pack-advertisement";
 
-/** Returns the URL that answers as a git host. Without one, its answer shows whether the repository or the token is wrong. */
+/** Returns the URL that answers as a git host. Other answers show whether the repository or the token is wrong. */
 async function findCloneUrl(
   policy: EgressPolicy,
   repository: RepositoryAddress,

@@ -145,6 +145,7 @@ async function find(db: Database, id: string) {
   return row;
 }
 
+/** Accepts the secrets of all keys of the installation: hosts keep an old one after a rotation of keys. */
 async function isProven(env: Env, id: string, proof: Proof | null, body: string) {
   if (proof === null) return false;
   for (const secret of await deriveSecrets(env, PURPOSE, id)) {
