@@ -86,7 +86,7 @@ for (const [path, operationId] of [
 ] as const) {
   const repositories = operation("get", path, operationId, {
     summary: "List repositories",
-    description: "Repositories that an integration can read.",
+    description: "Repositories that an integration can read, of the first 10 pages of the host.",
     request: { params: IntegrationPath },
     responses: {
       200: json(z.array(Repository), "Repositories that the host returned"),
