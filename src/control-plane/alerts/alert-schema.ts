@@ -42,14 +42,11 @@ const fields = {
     description: "Key of the feedback, for the metric `feedback_score` only",
     example: "helpful",
   }),
-  window_minutes: z
-    .int()
-    .min(1)
-    .max(MAX_WINDOW_MINUTES)
-    .openapi({
-      description: "Length of the window: runs that started in the last minutes count",
-      example: 5,
-    }),
+  window_minutes: z.int().min(1).max(MAX_WINDOW_MINUTES).openapi({
+    description:
+      "Length of the window: a metric covers the runs that started in so many last minutes",
+    example: 5,
+  }),
   operator: z
     .enum(["gte", "lte"])
     .describe(
