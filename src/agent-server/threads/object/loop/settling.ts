@@ -130,7 +130,7 @@ export class Settling {
    * Returns the error of the run that started last. A later run that never started, or a deletion, does not clear it.
    */
   #errorOf(): ThreadRecord["error"] {
-    const { status, error } = this.#store.thread.record();
+    const { status, error } = this.#store.thread.failure();
     if (status === "error" || error === null) return error;
     return this.#store.runs.lastStarted()?.error ?? null;
   }

@@ -83,6 +83,12 @@ export class StoredThread {
     return { thread_id, status, metadata: JSON.parse(metadata), config: JSON.parse(config) };
   }
 
+  /** Parses no values, which may be large. */
+  failure(): Pick<ThreadRecord, "status" | "error"> {
+    const { status, error } = this.#row.get();
+    return { status, error: error === null ? null : JSON.parse(error) };
+  }
+
   interrupts(): Interrupts {
     return JSON.parse(this.#interruptsText());
   }
