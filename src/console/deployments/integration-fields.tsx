@@ -9,7 +9,7 @@ import { shortId } from "../ui/formats.ts";
 
 type Props = { integration_id: string | null; build_on_push: boolean; disabled?: boolean };
 
-/** The fields `integration_id` and `build_on_push` of a form: without an integration no push is noticed. */
+/** The fields `integration_id` and `build_on_push` of a form. Pushes are received by the webhook of an integration only. */
 export function IntegrationFields({ integration_id, build_on_push, disabled = false }: Props) {
   const [chosen, setChosen] = useState(integration_id ?? "");
   const { data } = useApiQuery<Integration[]>(apiPath`/v1/integrations/github/install`);
@@ -24,7 +24,7 @@ export function IntegrationFields({ integration_id, build_on_push, disabled = fa
         onChange={(event) => setChosen(event.target.value)}
         hint={<Hint isEmpty={data?.length === 0} isChosen={chosen !== ""} />}
       >
-        <option value="">None: anybody may read the repository</option>
+        <option value="">None: the repository is public</option>
         {!isKnown && <option value={chosen}>{shortId(chosen)}</option>}
         {data?.map(({ id, name }) => (
           <option key={id} value={id}>
@@ -56,7 +56,7 @@ function Hint({ isEmpty, isChosen }: { isEmpty: boolean; isChosen: boolean }) {
   return "A private repository needs one, and so does a build on push.";
 }
 
-/** The fields as the API takes them; `null` removes the integration. */
+/** Returns the fields of a request. `null` removes the integration. */
 export function integrationOf(form: FormData) {
   const chosen = String(form.get("integration_id") ?? "");
   return {

@@ -14,7 +14,7 @@ import { Rights } from "./rights.tsx";
 
 const SETTLED_MS = 400;
 
-/** Probes the bucket after a pause in typing, once bucket and keys are there. */
+/** Probes the bucket after each pause in typing, once a bucket and both keys are typed. */
 export function DraftProbe({ draft }: { draft: BucketDraft }) {
   const settled = useDebounced(draft, SETTLED_MS);
   const isReady = canProbe(draft) && canProbe(settled);
@@ -93,7 +93,7 @@ function ProbeResult({ name, probe, isDisabled, onProbe }: ResultProps) {
         )}
       </Panel>
       {data && (
-        <Panel title="The policy that grants all">
+        <Panel title="A policy that grants all of these rights">
           <div className="in-p">
             <CodeBlock text={JSON.stringify(data.policy, null, 2)} label="Policy" />
           </div>

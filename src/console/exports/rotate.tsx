@@ -10,7 +10,7 @@ import { DESTINATIONS } from "./names.ts";
 
 type Props = { destination: Destination; onClose: () => void };
 
-/** Replaces credentials, which the page cannot read. The service probes the new ones first. */
+/** Replaces the credentials of a destination. The service probes the new ones first. */
 export function RotateCredentials({ destination: { id, display_name }, onClose }: Props) {
   const toast = useToast();
   const change = useApiChange<object>({
@@ -41,7 +41,7 @@ export function RotateCredentials({ destination: { id, display_name }, onClose }
             autoComplete="new-password"
             required
           >
-            Encrypted here and never shown again. A probe object is written with it first.
+            Encrypted here and never shown again. A probe object is written with them first.
           </Field>
           {change.error && (
             <ErrorState what="The credentials were not replaced" error={change.error} />

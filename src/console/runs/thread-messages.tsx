@@ -9,7 +9,7 @@ import type { ThreadView } from "./use-thread.ts";
 type Props = {
   view: ThreadView;
   agent: string;
-  /** Values at a chosen checkpoint; `undefined` for now. */
+  /** Values at a chosen checkpoint, absent for the current state. */
   at?: unknown;
   /** Shown when the thread has nothing yet. */
   empty: ReactNode;
@@ -31,7 +31,9 @@ export function ThreadMessages({ view, agent, at, empty }: Props) {
         isWriting={view.isStreaming && hasUnsaved}
       />
       {hasUnsaved && !view.isStreaming && (
-        <p className="dim sm">The run was stopped here. The thread does not keep the last words.</p>
+        <p className="dim sm">
+          The run was stopped here. The thread does not keep the last message.
+        </p>
       )}
     </>
   );
@@ -45,7 +47,7 @@ function MessagesAt({ values, all, agent, empty }: AtProps) {
   return <Conversation agent={agent} {...withLater(messages, all)} />;
 }
 
-/** A stopped run leaves words that no step has stored. */
+/** Whether the last run was stopped while this page followed it: its stream may have text that no step has stored. */
 function isStopped({ active, inOrder, stream }: ThreadView): boolean {
   const last = inOrder.at(-1);
   return active === null && last?.status === "interrupted" && last.run_id === stream.run_id;
@@ -60,7 +62,10 @@ function messagesNow(view: ThreadView): unknown[] | null {
   return withStreamed(messages ?? [], stream.live);
 }
 
-/** Messages of a checkpoint, then those that came later. Those of another branch answer other messages. */
+/**
+ * Returns the messages of a checkpoint, and then the later ones, unless the current state is on another branch.
+ * `until` is the number of messages of the checkpoint.
+ */
 function withLater(chosen: unknown[], all: unknown[]) {
   const ids = new Set(chosen.map(idOf));
   const isSameBranch = chosen.every((message, n) => idOf(message) === idOf(all[n]));

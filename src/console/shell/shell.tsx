@@ -14,7 +14,7 @@ const Palette = lazy(() => import("./palette.tsx").then(({ Palette: all }) => ({
 const KeyHelp = lazy(() => import("./key-help.tsx").then(({ KeyHelp: all }) => ({ default: all })));
 
 const RAIL_KEY = "heddle-rail";
-/** Pages of two columns, which need the width. */
+/** Pages of two columns, which need the width: their rail is slim unless it was widened. */
 const WIDE_PAGES = /\/(threads|traces)\/.|\/playground$/;
 
 export function Shell() {
@@ -24,7 +24,7 @@ export function Shell() {
   return (
     <main>
       <Empty title="No such workspace" action={<a href="/console/">Open your workspaces</a>}>
-        Nothing you may enter has the id <code className="break-all">{id}</code>. It was deleted, or
+        No workspace of yours has the id <code className="break-all">{id}</code>. It was deleted, or
         an admin must add you to it.
       </Empty>
     </main>
@@ -90,7 +90,10 @@ function useFocusAfterNavigation(): void {
   }, [pathname]);
 }
 
-/** The heading comes with the code of its page, or with its data. The first key or click ends the wait. */
+/**
+ * Focuses the heading once it exists: it arrives with the code of its page or with its data. The first key or click ends
+ * the wait.
+ */
 function keepFocusOnHeading(): () => void {
   const leave = new AbortController();
   let hadFocus = false;

@@ -33,7 +33,7 @@ type ErrorProps = {
   intact?: string;
 };
 
-/** A failure in its place: what happened, the service's own words, and the next step. */
+/** Shows a failure where its data would be: what failed, the message of the service, and the next step. */
 export function ErrorState({ what, error, retry, intact }: ErrorProps) {
   return (
     <div className="note err" role="alert">
@@ -61,7 +61,7 @@ function remedyOf(error: Error): string {
   if (error instanceof UnreachableError) return "Check the connection.";
   if (!(error instanceof ApiError)) return "Reload the page. Report it if it repeats.";
   if (error.status === 402) return "Settings, Usage and quotas shows what is used.";
-  if (error.status === 403) return "Your role does not allow this. An admin can change the role.";
+  if (error.status === 403) return "Your role or plan does not allow this. An admin can help.";
   if (error.status === 404) return "It was deleted, or is in another workspace.";
   if (error.status === 429) return `Wait ${error.retry_after_s ?? 10} s, then try again.`;
   if (error.status >= 500) return "The service failed. Try again, and report the request id.";
@@ -78,12 +78,14 @@ function reportOf(what: string, error: Error): string {
 
 type QueryStateProps<T> = {
   query: UseQueryResult<T>;
+  /** The failure, such as "The deployments could not be read". */
   what: string;
+  /** Rows of the skeleton. */
   rows?: number;
   children: (data: T) => ReactNode;
 };
 
-/** Shows a read: loading, error, data, or data that could not be renewed. Never hides data that was read. */
+/** Shows the state of a read: loading, an error, or data. Data stays visible when a later read fails. */
 export function QueryState<T>({ query, what, rows = 6, children }: QueryStateProps<T>) {
   const { data, error, refetch } = query;
   const retry = () => void refetch();
