@@ -1,9 +1,9 @@
-/** Bindings of the Worker, which files that schemas import name. No page reads one. */
+/** Declares the bindings of the Worker for files that schemas import. No page reads a binding. */
 interface Env {
   [binding: string]: never;
 }
 
-/** Schemas import types of the isolate, whose files import this. */
+/** Declares the module for files of the isolate, whose types schemas import. */
 declare module "node:async_hooks" {
   export class AsyncLocalStorage<T> {
     getStore(): T | undefined;

@@ -9,7 +9,7 @@ import { workspaceRoutes } from "./routes/workspace.ts";
 import { Empty } from "./ui/panel.tsx";
 import { ErrorState } from "./ui/states.tsx";
 
-const CLIENT_ERROR = 500;
+const FIRST_SERVER_ERROR = 500;
 const MAX_RETRIES = 2;
 
 export const queryClient = new QueryClient({
@@ -17,11 +17,11 @@ export const queryClient = new QueryClient({
     queries: {
       refetchIntervalInBackground: false,
       staleTime: 1000,
-      // Repeats what may pass by itself; a refusal is shown at once.
+      // Retries failures of the network and of the service. A refusal would be the same again.
       retry: (count, error) =>
-        count < MAX_RETRIES && !(error instanceof ApiError && error.status < CLIENT_ERROR),
+        count < MAX_RETRIES && !(error instanceof ApiError && error.status < FIRST_SERVER_ERROR),
     },
-    // A change that waits for the network would come after the person has given it up.
+    // Fails at once without a network. A change that waits for it could run after the person has given it up.
     mutations: { networkMode: "always" },
   },
 });

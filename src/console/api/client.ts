@@ -23,7 +23,10 @@ export function setSignedOutHandler(handler: () => void): void {
   onSignedOut = handler;
 }
 
-/** Calls the API of this origin with the session. The answer's type is that of the feature's schema. */
+/**
+ * Calls the API of this origin with the session.
+ * @template T the type of the feature's schema, which is not checked
+ */
 export async function call<T>(path: ApiPath, options: CallOptions = {}): Promise<T> {
   const response = await send(path, options);
   if (response.status === 204 || response.headers.get("Content-Length") === "0") {
@@ -44,7 +47,7 @@ export async function send(path: ApiPath, options: CallOptions = {}): Promise<Re
   if (response.ok) return response;
   const error = new ApiError(path, response, await readFailure(response));
   if (error.status !== 401) throw error;
-  // An agent's own authentication may refuse a session that is valid.
+  // An agent's own authentication may refuse a valid session. A 401 of `/v1/me` is the service's own.
   if (path.startsWith(AGENTS)) await call(apiPath`/v1/me`);
   else if (path !== SESSION) onSignedOut();
   throw error;

@@ -1,4 +1,4 @@
-/** Reasons of a refusal by field, such as `quotas.0.limit`. */
+/** Why a request was refused: reasons by the path of a field, such as `quotas.0.limit`. */
 export type FieldProblems = Record<string, string>;
 
 type Failure = { message: string; problems: FieldProblems };

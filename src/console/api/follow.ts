@@ -11,12 +11,15 @@ type Follow = {
   signal: AbortSignal;
   /** `Last-Event-ID` of the first connection. */
   last?: string | undefined;
-  /** Called when a stream ends: a proxy that restarts ends it like a run that has ended. An answer of 204 is always the end. */
+  /**
+   * Called when a stream ends, to distinguish an ended run from a proxy that restarts. Without it, only the status 204
+   * is the end.
+   */
   isOver?: () => Promise<boolean>;
   /** Called for each connection, before its first event. */
   onOpen?: () => void;
   onEvent: (event: ServerSentEvent) => void;
-  /** Called after several failures in a row. */
+  /** Called once after `MAX_FAILURES` failures in a row. The attempts continue. */
   onFailure: () => void;
 };
 
@@ -26,7 +29,10 @@ const MAX_FAILURES = 3;
 const MAX_WAIT_MS = 10_000;
 const FIRST_WAIT_MS = 500;
 
-/** Follows a stream, and continues after its last event when a connection breaks. @returns a refusal, or `null` at the end */
+/**
+ * Follows a stream. Continues after its last event when a connection breaks.
+ * @returns a refusal (a status from 400 to 499, except 429), or `null` when the stream ended or `signal` was aborted
+ */
 export async function follow(options: Follow): Promise<ApiError | null> {
   const { signal, onEvent, onFailure } = options;
   let { last } = options;

@@ -29,8 +29,8 @@ export type ApiQuery<T> = {
 };
 
 /**
- * Reads from the API in this workspace. Lists and details of one path share a cache entry. `null` reads nothing: the
- * path is not known yet.
+ * Reads from the API in this workspace. Components that read the same path, query and body share a cache entry.
+ * @param path `null` while the path is not known: nothing is read
  */
 export function useApiQuery<T>(path: ApiPath | null, options: ApiQuery<T> = {}): UseQueryResult<T> {
   const workspace = useWorkspaceId();
@@ -65,7 +65,7 @@ type Change<V> = {
   invalidates?: string[];
 };
 
-/** Changes something by the API. The page shows the work and waits: nothing is assumed before the answer. */
+/** Changes something by the API. A page shows the change after the answer only: there are no optimistic updates. */
 export function useApiChange<V = void, T = unknown>(
   change: Change<V>,
 ): UseMutationResult<T, Error, V> {

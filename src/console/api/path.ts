@@ -1,6 +1,6 @@
 declare const brand: unique symbol;
 
-/** A path of the API without a query. Only the tags of this file create one, so each value in it is encoded. */
+/** A path of the API without a query. Only this file creates one, so each value in it is encoded. */
 export type ApiPath = string & { readonly [brand]: true };
 
 /** Builds a path from a template, such as `/v2/deployments/${id}`. */
@@ -45,7 +45,7 @@ export const SESSION = apiPath`/v1/session`;
 
 const MAX_SHOWN = 200;
 
-/** A dot segment stays one when it is encoded, and an empty one disappears on some servers. */
+/** Parts that encoding does not make safe: URL parsers resolve dots, and some servers drop an empty part. */
 const REFUSED = ["", ".", ".."];
 
 function encodePart(value: string | undefined): string {
@@ -57,7 +57,7 @@ function encodePart(value: string | undefined): string {
   return encodeURIComponent(value).replaceAll("%40", "@");
 }
 
-/** Ends of the paths whose POST changes nothing. Only these POSTs are sent because a page was opened. */
+/** Ends of the paths whose POST changes nothing. No other POST is sent by opening a page: a link must not change data. */
 const READS = [
   "/changes",
   "/count_by_status",

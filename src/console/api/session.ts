@@ -20,7 +20,7 @@ export const signInWaysQuery = queryOptions({
 
 export function useMe(): Me {
   const { data } = useQuery(meQuery);
-  if (data === undefined) throw new Error("The shell loads the principal before its pages");
+  if (data === undefined) throw new Error("The route loads the principal before its pages");
   return data;
 }
 

@@ -2,7 +2,10 @@ import { type ApiQuery, useApiQuery } from "./hooks.ts";
 import { isNotFound } from "./not-found.ts";
 import type { ApiPath } from "./path.ts";
 
-/** An item of a list, read by itself: the list may not have it, or not its newest state. */
+/**
+ * Reads one item of a list: the list may lack it, or have an older state of it.
+ * @param listed the item of the list, which is returned until the read succeeds
+ */
 export function useItem<T>(
   path: ApiPath | null,
   listed: T | undefined,

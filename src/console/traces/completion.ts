@@ -3,7 +3,7 @@ import { FIELDS, FUNCTIONS, type TypedToken, tokensOf } from "./language.ts";
 export type Completion = { label: string; insert: string; hint: string };
 export type Completions = { from: number; to: number; options: Completion[] };
 
-/** Values of fields that occur, in quotes. */
+/** Values that occur in the traces, by field. They are in quotes. */
 export type KnownValues = Record<string, string[]>;
 
 type Frame = { name: string; field: string; position: number };
@@ -18,7 +18,7 @@ export function completionsAt(text: string, caret: number, known: KnownValues = 
   const isTyping = last !== undefined && last.at + last.text.length === caret && isPart(last.text);
   const before = isTyping ? tokens.slice(0, -1) : tokens;
   const frame = frameOf(before);
-  // Nothing follows a whole filter.
+  // A filter is one call: nothing follows it.
   if (frame === null && before.length > 0) return { from: caret, to: caret, options: [] };
   const prefix = isTyping ? last.text : "";
   const rest = text.slice(caret);

@@ -3,7 +3,7 @@ import { cutText, formatTime } from "../ui/formats.ts";
 import { DEFAULT_RANGE, rangeLength } from "./range-names.ts";
 import type { TracesSearch } from "./search.ts";
 
-/** A chosen time in ISO 8601. Without an end it lasts until now. */
+/** A chosen time in ISO 8601. Without a start it begins with the range, and without an end it lasts until now. */
 export type TimeChoice = { from?: string | undefined; to?: string | undefined };
 type Fields = { from: string; to: string };
 export type RangeProblems = Partial<Fields>;
@@ -17,7 +17,7 @@ export function toField(iso: string | undefined): string {
 
 /**
  * Reads the fields of a range. An empty end is now.
- * @returns the problem of each wrong field, or the range
+ * @returns the first problem by the name of its field, or the range
  */
 export function readRange(
   fields: Fields,
@@ -41,7 +41,7 @@ export function choiceText({ from, to }: TimeChoice, now = new Date()): string {
 
 const MAX_NAME = 40;
 
-/** A search for a word in one project and one time, as the list of traces had them last. */
+/** Returns the search for a word in one project, and in the time that the list of traces had last. */
 export function wordSearch(
   word: string,
   project: { id: string; name: string } | undefined,

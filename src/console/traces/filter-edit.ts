@@ -7,7 +7,7 @@ const LEVELS = new Map([
   ["]", -1],
 ]);
 
-/** A filter as it is meant: bare words are searched for, unless they begin the name of a function. */
+/** Turns bare words into a search, unless they are the beginning of a function's name. Keeps any other filter. */
 export function meantFilter(text: string): string {
   const words = text.trim();
   const isBare = words !== "" && !/[()[\]"',]/.test(words);

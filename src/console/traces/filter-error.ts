@@ -1,7 +1,7 @@
 import { FIELDS, FUNCTIONS, tokensOf } from "./language.ts";
 
 export type FilterError = {
-  /** Counted from 0; `null` when the service names no place. */
+  /** Counted from 0; `null` when the service names no position. */
   offset: number | null;
   end: number;
   text: string;
@@ -9,7 +9,7 @@ export type FilterError = {
   fix: string | null;
 };
 
-/** Reads the service's words: `At character 27: latncy is not a field; use id, ...`. */
+/** Reads the service's message, such as `At character 27: latncy is not a field; use id, ...`. */
 export function readError(message: string, filter: string): FilterError {
   const [, place, words = message] = /^At character (\d+): (.*)$/s.exec(message) ?? [];
   if (place === undefined) return { offset: null, end: 0, text: message, fix: null };

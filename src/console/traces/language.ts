@@ -1,4 +1,4 @@
-/** The filter language, for completion. The service validates; a test holds the two equal. */
+// The filter language, for completion. The service validates filters: a test compares the fields and functions of both.
 const EQUAL = ["eq", "neq"];
 const ORDER = ["gt", "gte", "lt", "lte"];
 const TEXT = [...EQUAL, "in", "like", "search"];

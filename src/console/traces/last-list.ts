@@ -7,7 +7,10 @@ export function keepList(search: TracesSearch & { project: string }): void {
   sessionStorage.setItem(KEY, JSON.stringify(search));
 }
 
-/** Returns the kept address when it is of the project, and else the project alone. */
+/**
+ * Returns the kept address when it is of the project, and else the project alone.
+ * @param project `undefined` for the kept address of any project
+ */
 export function lastListOf(project: string | undefined): TracesSearch {
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as TracesSearch;
   return project === undefined || kept.project === project ? kept : { project };

@@ -8,17 +8,17 @@ export type ProjectGroup<P> = {
   projects: P[];
 };
 
-/** Projects of a list. With as many there may be more. */
+/** Largest number of projects that a list reads. A list of this length may be incomplete. */
 export const MAX_PROJECTS = 100;
 
-/** Deployments of a read. With as many there may be more, which trace to any project. */
+/** Largest number of deployments that a list reads. A list of this length may be incomplete. */
 export const MAX_DEPLOYMENTS = 100;
 
 /**
  * Returns the projects of deployments first. The others are of a deleted deployment, or of a program that sends traces
  * itself.
- * @param deployments all deployments of the workspace
- * @returns `null` when one group would have all of them, or when the deployments are not all known
+ * @param deployments the deployments of the workspace, up to `MAX_DEPLOYMENTS`
+ * @returns `null` when one group would have all projects, or when there may be more deployments
  */
 export function groupProjects<P extends Project>(
   projects: P[],

@@ -7,7 +7,7 @@ import { groupProjects, MAX_DEPLOYMENTS, MAX_PROJECTS } from "./project-groups.t
 
 const MAX_NAME = 100;
 
-/** The options of a choice of a project. Those that no deployment traces to are a group of their own, the last one. */
+/** Options of a `select` for projects. Projects that no deployment traces to are the last group. */
 export function ProjectOptions({ projects }: { projects: Project[] }) {
   const { data } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: MAX_DEPLOYMENTS },

@@ -7,7 +7,7 @@ export type TracesSearch = {
   /** A filter of the filter language. */
   q?: string | undefined;
   range?: RangeName | undefined;
-  /** A time that is chosen in the histogram or by its bounds, within the range or before it. */
+  /** Start of a time that is chosen in the histogram or by its bounds, within the range or before it. */
   from?: string | undefined;
   to?: string | undefined;
   /** Runs of each level, not only root runs. */

@@ -14,6 +14,7 @@ const KINDS: Record<string, SpanKind> = {
   PROMPT: { word: "prompt", icon: "document", tone: "k-prompt" },
 };
 
+/** Kinds that the legend of a trace explains. */
 export const LEGEND = [KINDS.LLM, KINDS.TOOL, KINDS.RETRIEVER, STEP].filter(
   (kind) => kind !== undefined,
 );

@@ -3,33 +3,33 @@ import { zonedIso } from "../state/time-zone.ts";
 import type { TimeChoice } from "./custom-range.ts";
 import type { RangeName } from "./range-names.ts";
 
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+const MINUTE_S = 60;
+const HOUR_S = 60 * MINUTE_S;
+const DAY_S = 24 * HOUR_S;
 
 const SECONDS: Record<RangeName, number> = {
-  "1h": HOUR,
-  "3h": 3 * HOUR,
-  "12h": 12 * HOUR,
-  "24h": DAY,
-  "7d": 7 * DAY,
-  "30d": 30 * DAY,
+  "1h": HOUR_S,
+  "3h": 3 * HOUR_S,
+  "12h": 12 * HOUR_S,
+  "24h": DAY_S,
+  "7d": 7 * DAY_S,
+  "30d": 30 * DAY_S,
 };
 
 const MAX_BUCKETS = 75;
-const STRIDES = [1, 5, 10, 30].flatMap((n) => [n, n * MINUTE]);
-const LONG_STRIDES = [HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY];
+const STRIDES = [1, 5, 10, 30].flatMap((n) => [n, n * MINUTE_S]);
+const LONG_STRIDES = [HOUR_S, 3 * HOUR_S, 6 * HOUR_S, 12 * HOUR_S, DAY_S, 7 * DAY_S, 30 * DAY_S];
 
-/** Seconds of the shortest bucket of which few enough fill the time. */
+/** Returns the shortest bucket, in seconds, that divides a time into at most `MAX_BUCKETS` parts. */
 export function strideOf(seconds: number): number {
   const all = [...STRIDES, ...LONG_STRIDES].sort((a, b) => a - b);
-  return all.find((stride) => seconds / stride <= MAX_BUCKETS) ?? 365 * DAY;
+  return all.find((stride) => seconds / stride <= MAX_BUCKETS) ?? 365 * DAY_S;
 }
 
 export function toStride(seconds: number): Stride {
-  if (seconds % DAY === 0) return { unit: "DAY", value: seconds / DAY };
-  if (seconds % HOUR === 0) return { unit: "HOUR", value: seconds / HOUR };
-  if (seconds % MINUTE === 0) return { unit: "MINUTE", value: seconds / MINUTE };
+  if (seconds % DAY_S === 0) return { unit: "DAY", value: seconds / DAY_S };
+  if (seconds % HOUR_S === 0) return { unit: "HOUR", value: seconds / HOUR_S };
+  if (seconds % MINUTE_S === 0) return { unit: "MINUTE", value: seconds / MINUTE_S };
   return { unit: "SECOND", value: seconds };
 }
 
@@ -43,8 +43,9 @@ export type TimeWindow = {
 };
 
 /**
- * Exact start of a range that ends now. The first bucket of a series may begin before it.
- * @param choice a chosen time, which replaces the range when it begins before its first bucket
+ * Returns the time that the histogram and the list show: a range that ends now, or a chosen time before it. The first
+ * bucket of the histogram may begin before `start`.
+ * @param choice replaces the range when it begins before the range's first bucket
  */
 export function windowOf(range: RangeName, now: number, choice: TimeChoice = {}): TimeWindow {
   const least = now - SECONDS[range] * 1000;
@@ -57,7 +58,8 @@ export function windowOf(range: RangeName, now: number, choice: TimeChoice = {})
 }
 
 /**
- * Returns the choice of a part of a window. A bound of the window itself is kept as it is.
+ * Returns the choice that shows a part of a window. A bound that the part shares with
+ * the window is kept, so that a range that ends now stays one.
  * @param end the end of the last bucket, in milliseconds
  */
 export function choiceOf(
@@ -67,14 +69,17 @@ export function choiceOf(
 ): TimeChoice {
   const to = part.to < end ? new Date(part.to).toISOString() : window.end;
   if (part.from > Date.parse(window.start)) return { from: new Date(part.from).toISOString(), to };
-  // The start of a range that ends now moves on: a part that has ended keeps its own.
+  // The start of a range that ends now moves with the clock. A part that has ended keeps the start of the window.
   return { from: window.isChosen || to !== undefined ? window.start : undefined, to };
 }
 
-/** A time on an axis, with its date where the buckets are long. */
+/**
+ * Formats a time on an axis.
+ * @param span_ms length of the axis: seconds are shown below ten minutes, and the date above two days
+ */
 export function formatTick(ms: number, span_ms: number): string {
   const iso = zonedIso(new Date(ms));
-  if (span_ms <= 2 * HOUR * 1000) return iso.slice(11, span_ms < 10 * MINUTE * 1000 ? 19 : 16);
-  if (span_ms <= 2 * DAY * 1000) return iso.slice(11, 16);
+  if (span_ms <= 2 * HOUR_S * 1000) return iso.slice(11, span_ms < 10 * MINUTE_S * 1000 ? 19 : 16);
+  if (span_ms <= 2 * DAY_S * 1000) return iso.slice(11, 16);
   return `${iso.slice(8, 10)}.${iso.slice(5, 7)}. ${iso.slice(11, 16)}`;
 }

@@ -1,6 +1,6 @@
 import type { TraceSpan } from "../../traces/live/trace-schema.ts";
 
-/** Spans in the order of the tree. Arrays by position: 10,000 spans need no object for each. */
+/** Spans in the order of the tree. The arrays have one value for each span: a large trace needs no object for each. */
 export type TraceTree = {
   spans: TraceSpan[];
   /** Positions by id. */
@@ -10,8 +10,9 @@ export type TraceTree = {
   parent: number[];
   /** Number of spans below and including each. */
   size: number[];
-  /** Milliseconds from the start of the trace. */
+  /** Milliseconds from the start of the trace to the start of each span. */
   start: number[];
+  /** Milliseconds from the start of the trace to the end of each span. */
   end: number[];
   /** Whether the span or one below it failed. */
   failed: boolean[];
@@ -22,8 +23,8 @@ export type TraceTree = {
 const NO_PARENT = -1;
 
 /**
- * Orders spans below their parents. Spans whose parent is not there are roots.
- * @param now end of the spans that run
+ * Orders spans below their parents. Spans whose parent has not arrived are roots.
+ * @param now the end, in milliseconds, of spans that still run
  */
 export function buildTree(found: readonly TraceSpan[], now: number): TraceTree {
   const children = childrenOf(found);
@@ -105,6 +106,7 @@ function timesOf(
     start: starts.map((at) => at - start_ms),
     end: ends.map((at) => at - start_ms),
     start_ms,
+    // Not zero: positions of spans are divided by it.
     total_ms: spans.length === 0 ? 0 : Math.max(end_ms - start_ms, 0.001),
   };
 }

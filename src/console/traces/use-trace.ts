@@ -8,10 +8,13 @@ export type TraceData = { spans: TraceSpan[]; root: TraceSpan | null; end: Trace
 
 const RUNNING_POLL_MS = 2000;
 const LATE_POLL_MS = 5000;
-/** Spans can arrive after their root ended. */
+/** How long after the end of its root a trace is still polled: spans can arrive late. */
 const LATE_MS = 60_000;
 
-/** Reads a trace, and then only what changed in it. */
+/**
+ * Reads a trace, and then only the spans that changed.
+ * @param onRead called with the number of lines that were read so far
+ */
 export function useTrace(
   trace_id: string,
   { isPaused, onRead }: { isPaused: boolean; onRead?: (count: number) => void },
@@ -32,6 +35,7 @@ export function useTrace(
     },
     refetchInterval: ({ state }) => (isPaused ? false : pollOf(state.data)),
     staleTime: LATE_POLL_MS,
+    // Comparing all spans of a large trace after each read would block the page.
     structuralSharing: false,
   });
 }
