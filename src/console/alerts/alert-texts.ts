@@ -9,7 +9,7 @@ type MetricTexts = {
   label: string;
   /** The unit in which a threshold is typed. */
   unit: string;
-  /** Thresholds are typed as value times this factor. */
+  /** A threshold of the API times this factor is the number that is typed. */
   factor: number;
   format: (value: number) => string;
 };
@@ -50,7 +50,10 @@ export function stateOf({ enabled, status, problem, evaluated_at }: Alert): Aler
   return { kind: "ok", word: "OK" };
 }
 
-/** The runs of the episode, else those of the last window. `null` where the alert is about no runs. */
+/**
+ * Returns the search for the runs that an alert is about: those of its current episode, else of the last window.
+ * @returns `null` for an alert without a project, such as one about a quota
+ */
 export function runsOf(alert: Alert): TracesSearch | null {
   const { session_id, is_root, window_minutes, started_at, evaluated_at } = alert;
   if (session_id === null) return null;

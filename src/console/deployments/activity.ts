@@ -15,12 +15,13 @@ export type Activity = {
 
 export const CELL_MS = 30 * 60_000;
 export const CELLS = 48;
-/** Share of failed runs from which a half hour is marked. */
+/** Share of failed runs above which a half hour is marked. */
 const MANY_FAILED = 0.02;
+/** Share of the full height, so that a half hour with one run is visible. */
 const MIN_HEIGHT = 0.2;
 const IDLE = { run_count: 0, error_count: 0, latency_p99: null };
 
-/** @returns `null` for a deployment that is not among the largest groups */
+/** @returns `null` for a deployment whose runs are in the rest, so that its numbers are unknown */
 export function activityOf({ series, start_time }: RunSeries, id: string): Activity | null {
   const found = series.find(({ group, is_rest }) => group === id && !is_rest);
   if (found === undefined && series.some(({ is_rest }) => is_rest)) return null;
@@ -44,7 +45,7 @@ function toCell(key: number, bucket: SeriesBucket | undefined, most: number): We
   return { key, kind: "ok", height };
 }
 
-/** The strip in words. */
+/** Describes the strip in words. */
 export function activityText({ runs, errors, cells }: Activity): string {
   if (runs === 0) return "No runs in the last 24 hours";
   const failed = cells.filter(({ kind }) => kind === "failed").length;

@@ -1,7 +1,7 @@
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Panel } from "../ui/panel.tsx";
 
-/** The three commands that upload a folder with the LangGraph CLI. */
+/** The commands that upload a folder with the LangGraph CLI. */
 export function CommandLine() {
   const commands = [
     "export LANGSMITH_API_KEY=lsv2_sk_...",

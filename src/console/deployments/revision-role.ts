@@ -10,7 +10,7 @@ const REPLACED = "Replaced";
 type Serving = Pick<Deployment, "active_revision_id" | "active_revision" | "traffic">;
 type Built = Pick<Revision, "id" | "number" | "status" | "is_preview" | "updated_at">;
 
-/** Names the part of a revision in its deployment: it serves, is a canary, was replaced, or builds. */
+/** Returns how a revision is used in its deployment: it serves, is a canary or a preview, was replaced, or builds. */
 export function roleOf(
   deployment: Serving & { updated_at: string },
   revision: Built,
@@ -27,7 +27,7 @@ export function roleOf(
     return { kind: "ok", word: "Serving", percent: 100 };
   }
   if (revision.is_preview) return { kind: "preview", word: "Preview", percent: 0 };
-  // The deployment was read before this revision was built, so that it may serve by now.
+  // The deployment was read before this revision was built: the revision may serve by now.
   const isNewer = revision.number > (deployment.active_revision?.number ?? 0);
   const word = isNewer && revision.updated_at > deployment.updated_at ? shown.word : REPLACED;
   return { kind: "idle", word, percent: 0 };
@@ -42,7 +42,7 @@ export function isRolledBack(
   return isNewer && roleOf(deployment, revision).word === REPLACED;
 }
 
-/** Whether a revision takes all traffic, and no other one was ever built. */
+/** Whether a revision serves, and is the only listed one that was ever built. */
 export function isFirstToServe<R extends Built>(
   { active_revision_id }: Pick<Serving, "active_revision_id">,
   revision: R,
@@ -52,7 +52,10 @@ export function isFirstToServe<R extends Built>(
   return active_revision_id === revision.id && built.every(({ id }) => id === revision.id);
 }
 
-/** Returns the request that builds the source of a revision once more: a preview has one that differs from its deployment's. */
+/**
+ * Returns the request that builds the source of a revision once more. A preview has another source than its
+ * deployment, so the request names it.
+ */
 export function buildAgainOf({
   is_preview,
   source_revision_config: config,
@@ -65,7 +68,7 @@ export function buildAgainOf({
 
 export type MoveName = "Promote" | "Roll back";
 
-/** Names the move of all traffic to a revision: an earlier one is rolled back to. */
+/** Names the move of all traffic to a revision: a move to an earlier one is a rollback. */
 export function moveOf(
   { active_revision }: Pick<Serving, "active_revision">,
   revision: Built,
@@ -75,8 +78,8 @@ export function moveOf(
 }
 
 /**
- * Returns the revisions that can take the traffic of the one that serves: the newest one if it is not that, and the
- * last one before it.
+ * Returns the revisions that can take the traffic of the one that serves: the newest built one after it, and the newest
+ * built one before it.
  * @param revisions the newest first
  */
 export function othersOf<R extends Built>(revisions: R[], { number }: Pick<Built, "number">): R[] {

@@ -5,13 +5,13 @@ import { apiPath } from "../api/path.ts";
 import { type Activity, activityOf, CELL_MS, CELLS } from "./activity.ts";
 
 const POLL_MS = 60_000;
-/** An answer holds 1000 buckets: 48 of each group, and of the rest. */
+/** The service returns at most 1000 buckets, which allows 20 series of 48 half hours: 19 groups and the rest. */
 const MAX_GROUPS = 19;
 
-/** Activity of a deployment, `null` for one that is not among the 19 with the most runs. */
+/** @returns `null` before the read, and for a deployment that is not among the 19 with the most runs */
 type ActivityOf = (deployment_id: string) => Activity | null;
 
-/** Reads the runs of all these deployments at once. */
+/** Reads the activity of all these deployments with one request. */
 export function useActivity(rows: Deployment[]): { activityOf: ActivityOf; isRead: boolean } {
   const session = rows.flatMap(({ tracing_project_id }) => tracing_project_id ?? []).sort();
   const start = (Math.floor(Date.now() / CELL_MS) - CELLS + 1) * CELL_MS;

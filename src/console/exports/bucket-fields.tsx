@@ -3,7 +3,7 @@ import type { BucketDraft } from "./draft.ts";
 
 type Props = { draft: BucketDraft; onChange: (change: Partial<BucketDraft>) => void };
 
-/** A bucket and the credentials that write to it. */
+/** Fields of a bucket and of the credentials that write to it. */
 export function BucketFields({ draft, onChange }: Props) {
   const bind = (name: keyof BucketDraft) => ({
     value: draft[name],

@@ -1,4 +1,4 @@
-/** Columns of the files, in their order. */
+/** Columns of the exported files, in their order. */
 export const EXPORT_FIELDS = [
   "id",
   "tenant_id",
@@ -49,9 +49,10 @@ export type ExportDraft = {
   project: string;
   filter: string;
   when: "once" | "schedule";
-  /** Times as fields of the page have them, in UTC. Without an end all runs until now are exported. */
+  /** Bounds as fields of the page have them, in UTC: `2026-11-28T04:10`. An empty `until` is now. A schedule has none. */
   from: string;
   until: string;
+  /** Hours between two windows of a schedule, as typed. */
   hours: string;
   late_rows: boolean;
   is_table: boolean;
@@ -81,7 +82,7 @@ type Prefill = {
   when?: ExportDraft["when"] | undefined;
 };
 
-/** All runs of the last seven days and of today. */
+/** Returns a draft for all runs since the start of the UTC day seven days ago. */
 export function emptyDraft(
   { project = "", filter = "", when = "once" }: Prefill,
   now = new Date(),
@@ -113,7 +114,7 @@ export function toTime(field: string): string | null {
   return Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
-/** The request of an export. Columns are left out when all are chosen. */
+/** Returns the request of an export. `export_fields` is `null` when all are chosen. */
 export function toExportRequest(
   draft: ExportDraft,
   bulk_export_destination_id: string,
@@ -138,7 +139,7 @@ function toSchedule({ hours, late_rows, is_table }: ExportDraft) {
   return is_table ? { ...schedule, table_format: "iceberg" } : schedule;
 }
 
-/** The request of an estimate, `null` while the draft lacks something. Without an end it counts until now. */
+/** @returns the request of an estimate, `null` while the draft lacks a project or a start. Without an end it counts until now. */
 export function toEstimate({ project, filter, when, from, until }: ExportDraft) {
   const start_time = toTime(from);
   if (project === "" || start_time === null) return null;
@@ -146,16 +147,16 @@ export function toEstimate({ project, filter, when, from, until }: ExportDraft) 
   return { session_id: project, start_time, end_time, filter: filter.trim() || null };
 }
 
-/** Such as the dots of a bucket. */
+/** Characters that a display name may not have, such as the dots of a bucket's name. */
 const NOT_IN_NAMES = /[^a-zA-Z0-9\-_ ']/g;
 
-/** The request of a destination. */
+/** Returns the request of a destination. Its name is that of the bucket when none is typed. */
 export function toDestination({ display_name, ...draft }: BucketDraft) {
   const name = display_name.trim() || draft.bucket_name.trim().replace(NOT_IN_NAMES, "-");
   return { display_name: name, ...toProbe(draft) };
 }
 
-/** The request of a probe. */
+/** Returns the request of a probe. */
 export function toProbe(draft: Omit<BucketDraft, "display_name">) {
   const { bucket_name, prefix, region, endpoint_url, access_key_id, secret_access_key } = draft;
   return {

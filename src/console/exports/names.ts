@@ -11,12 +11,12 @@ export const EXPORTS = apiPath`/api/v1/bulk-exports`;
 export const DESTINATIONS = under(EXPORTS)`/destinations`;
 export const PROJECTS = apiPath`/api/v1/sessions`;
 
-/** Projects of a list. */
+/** Largest number of projects that one request returns. */
 export const MAX_PROJECTS = 100;
 
-/** Names of the projects of exports; the id in short for a project that was deleted. */
-export function useProjectNames(orders: Pick<BulkExport, "session_id">[]): (id: string) => string {
-  const ids = [...new Set(orders.map(({ session_id }) => session_id))].sort();
+/** Returns the names of the projects of exports, and the short id of a deleted project. */
+export function useProjectNames(rows: Pick<BulkExport, "session_id">[]): (id: string) => string {
+  const ids = [...new Set(rows.map(({ session_id }) => session_id))].sort();
   const { data = [] } = useApiQuery<Project[]>(PROJECTS, {
     query: { id: ids.slice(0, MAX_PROJECTS), limit: MAX_PROJECTS },
     enabled: ids.length > 0,
@@ -25,7 +25,7 @@ export function useProjectNames(orders: Pick<BulkExport, "session_id">[]): (id: 
   return (id) => data.find((project) => project.id === id)?.name ?? shortId(id);
 }
 
-/** The newest projects. */
+/** Reads the newest projects. */
 export function useProjects(): UseQueryResult<Project[]> {
   return useApiQuery<Project[]>(PROJECTS, { query: { limit: MAX_PROJECTS } });
 }
@@ -34,19 +34,19 @@ export function useDestinations(): UseQueryResult<Destination[]> {
   return useApiQuery<Destination[]>(DESTINATIONS);
 }
 
-/** The URL of a bucket with the prefix. */
+/** Returns the URL of a bucket with the prefix. */
 export function bucketUrl({ config }: Pick<Destination, "config">): string {
   const { bucket_name, prefix } = config;
   return `s3://${bucket_name}${prefix === "" ? "" : `/${prefix.replace(/^\/+|\/+$/g, "")}`}`;
 }
 
-/** Exports are for admins of a paid plan. */
+/** Whether the person may create exports: admins of a paid plan may. */
 export function useMayExport(): boolean {
   const isPaid = useMe().organization.plan !== "developer";
   return useMay("admin") && isPaid;
 }
 
-/** Why a control of exports is missing, `null` when it is not. */
+/** @returns why a control of exports is missing, `null` when it is shown */
 export function useWhyNotExport(): string | null {
   const isAdmin = useMay("admin");
   const { plan } = useMe().organization;

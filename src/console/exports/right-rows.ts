@@ -27,7 +27,7 @@ export function showProbe({ is_usable, rights }: DestinationProbe): {
 
 const WORST = ["refused", "not_checked", "granted"] as const;
 
-/** Merges the checks of each right into the worst result, with what all of them are for. */
+/** Merges the checks of each right into one row, with the worst result and the purposes of all. */
 export function toRightRows(rights: RightRow[]): RightRow[] {
   return [...Map.groupBy(rights, ({ right }) => right).values()].flatMap((checks) => {
     const worst = WORST.flatMap((each) => checks.filter(({ status }) => status === each))[0];

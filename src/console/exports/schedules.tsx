@@ -12,10 +12,12 @@ import { cellOf, windowsText } from "./window-cells.ts";
 import { dueText, nextWindow } from "./windows.ts";
 
 const POLL_MS = 10_000;
+/** Windows in the strip of a schedule. */
 const WINDOWS = 28;
+/** Schedules in the list. */
 const SHOWN = 20;
 
-/** The active schedules, each with its last windows. Absent without any. */
+/** Lists the active schedules, each with its last windows. Draws nothing without any. */
 export function Schedules({ isPaused }: { isPaused: boolean }) {
   const { data: schedules = [] } = useApiQuery<BulkExport[]>(EXPORTS, {
     query: { status: "INTERVAL_SCHEDULED", limit: SHOWN },
@@ -93,7 +95,7 @@ function Windows({ schedule, isPaused }: { schedule: BulkExport; isPaused: boole
 
 export const WINDOWS_PAGE = 100;
 
-/** The same cache entry on the list and on the page of a schedule. */
+/** Returns the options of the read of a schedule's windows, whose cache entry the list and the page share. */
 export function windowsQuery(schedule_id: string, isPaused: boolean) {
   return {
     query: { source_bulk_export_id: schedule_id, limit: WINDOWS_PAGE },

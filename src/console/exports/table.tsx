@@ -11,7 +11,7 @@ import { filesText, isSchedule, showExportStatus } from "./export-status.ts";
 import { useDestinations, useProjectNames } from "./names.ts";
 import { rangeText } from "./windows.ts";
 
-/** Exports, schedules and their windows, the newest first. */
+/** Lists exports, schedules and their windows in the given order. */
 export function ExportTable({ rows }: { rows: BulkExport[] }) {
   const projectOf = useProjectNames(rows);
   const { data: destinations = [] } = useDestinations();
@@ -95,7 +95,7 @@ function Took({ bulkExport: { created_at, finished_at } }: { bulkExport: BulkExp
   return finished_at === null ? null : <Elapsed start={created_at} end={finished_at} />;
 }
 
-/** The files of an export, after its bar while it runs, with the reason of a failure. */
+/** Shows the progress of an export: a bar while it runs, its files, and the reason of a failure. */
 function Work({ bulkExport }: { bulkExport: BulkExport }) {
   const { error, progress } = bulkExport;
   if (progress === null) return null;

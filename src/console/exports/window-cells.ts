@@ -11,7 +11,7 @@ const CELLS: Partial<Record<BulkExport["status"], WeaveKind>> = {
   CANCELLED: "cancelled",
 };
 
-/** How a window's cell is drawn in the weave. */
+/** Returns how the cell of a window is drawn in a `Weave`. */
 export function cellOf({ status }: Pick<BulkExport, "status">): WeaveKind {
   return CELLS[status] ?? "none";
 }

@@ -3,12 +3,13 @@ import { formatDate, formatDuration } from "../ui/formats.ts";
 import { isSchedule } from "./export-status.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
-/** Delay of the service, for runs that arrive late. */
+/** `SPAWN_DELAY_MINUTES` of the service, which waits for runs that arrive late. */
 const DELAY_MS = 10 * 60 * 1000;
 
+/** Times in milliseconds since 1970. */
 export type ScheduleWindow = { start: number; end: number; due: number };
 
-/** The first window of a schedule after those that were started. */
+/** Returns the window of a schedule that follows the started ones. */
 export function nextWindow(
   { start_time, interval_hours }: Pick<BulkExport, "start_time" | "interval_hours">,
   started: Pick<BulkExport, "end_time">[],
@@ -19,7 +20,7 @@ export function nextWindow(
   return { start, end: start + length, due: start + length + DELAY_MS };
 }
 
-/** How many windows of a new schedule are due at once, and the end of the first one that is not. */
+/** Counts the windows of a new schedule that are due at once. `next_end` is the end of the first one that is not. */
 export function pastWindows(start: number, hours: number, now: number) {
   const length = hours * HOUR_MS;
   const count = Math.max(0, Math.floor((now - DELAY_MS - start) / length));
@@ -30,7 +31,7 @@ export function dueText({ due }: ScheduleWindow, now: number): string {
   return due <= now ? "next one is due" : `next in ${formatDuration(due - now)}`;
 }
 
-/** `1 Nov to 22 Nov`, with times where a bound is not the start of a day. */
+/** Returns `1 Nov to 22 Nov`, in UTC, with times where a bound is not the start of a day. */
 export function rangeText(
   { start_time, end_time }: Pick<BulkExport, "start_time" | "end_time">,
   now = new Date(),
@@ -39,7 +40,7 @@ export function rangeText(
   return end_time === null ? `since ${start}` : `${start} to ${boundText(end_time, now)}`;
 }
 
-/** `1 Nov`, with its time where it is not the start of a day. */
+/** Returns `1 Nov`, in UTC, with its time where it is not the start of a day. */
 export function boundText(iso: string, now: Date): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;
@@ -49,7 +50,7 @@ export function boundText(iso: string, now: Date): string {
 
 type NamedExport = Pick<BulkExport, "start_time" | "end_time" | "interval_hours">;
 
-/** `Export of chat, 1 Nov to 22 Nov`, and of a schedule `Export schedule of chat, every 6 h`. */
+/** Returns `Export of chat, 1 Nov to 22 Nov`, or `Export schedule of chat, every 6 h`. */
 export function exportName(bulkExport: NamedExport, project: string, now = new Date()): string {
   return isSchedule(bulkExport)
     ? `Export schedule of ${project}, every ${bulkExport.interval_hours} h`

@@ -7,7 +7,7 @@ import { requireAgent, requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 
 type ThreadPageSearch = {
-  /** Id of a checkpoint; none for now. */
+  /** Id of the checkpoint that is shown, absent for the current state. */
   cp?: string | undefined;
   tab?: "details" | undefined;
 };
@@ -113,5 +113,5 @@ const connections = createRoute({
   component: lazyRouteComponent(() => import("../pages/connections/page.tsx"), "ConnectionsPage"),
 });
 
-/** Pages of threads, and of what agents keep beside them. */
+/** Pages of threads and of the other resources of agents. */
 export const agentRoutes = [threads, thread, playground, crons, assistants, store, connections];

@@ -5,7 +5,7 @@ import { idParam, type RawSearch, textParam } from "../state/search.ts";
 import { requireIds } from "./ids.ts";
 import { workspace } from "./root.ts";
 
-/** The fields that a link fills in, and what the list showed; the rest of a form is not part of the address. */
+/** Fields of the form that a link fills in, and the parameters of the list. Other fields are not in the address. */
 const newExportSearch = (search: RawSearch) => ({
   ...exportsSearch(search),
   project: idParam(search, "project"),

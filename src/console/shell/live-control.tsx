@@ -6,7 +6,7 @@ import { isTyping } from "./keys.ts";
 
 export type Polling = { isPaused: boolean; toggle: () => void };
 
-/** The polling of a page, which the button or the key `f` pauses. */
+/** Holds whether the polling of a page is paused, and toggles it with the key `f`. */
 export function usePolling(): Polling {
   const [isPaused, setPaused] = useState(false);
   useEffect(() => {

@@ -24,15 +24,16 @@ export type PaletteOption = {
 
 export type PaletteGroup = { name: string; options: PaletteOption[] };
 
-/** `status`: why there are no options. */
+/** `status`: the text that is shown when there are no options. */
 export type PaletteAnswer = { groups: PaletteGroup[]; status: string };
 
 const MAX_DEPLOYMENTS = 100;
 const MAX_WAITING = 50;
+/** Largest number of options in a group. */
 const SHOWN = 6;
 const NO_MATCH = "Nothing in this workspace has this id.";
 
-/** Returns the things that have a typed id, or else those that the text names. */
+/** Returns the resources with a typed id, or else the options whose label contains the text. */
 export function usePaletteGroups(text: string): PaletteAnswer {
   const wanted = text.trim();
   const id = isId(wanted) ? wanted : null;
@@ -68,7 +69,10 @@ const PLACE_OPTIONS: PaletteOption[] = PLACES.map(({ key, ...place }) => ({
   hint: key && `g ${key}`,
 }));
 
-/** Deployments, and the questions of their threads with the agent and the age. A long list is searched by the service. */
+/**
+ * Returns the deployments, and the threads that wait for a person. When the list of deployments is cut, the service
+ * searches them by name.
+ */
 function useNamed(wanted: string): { deployments: PaletteOption[]; waiting: PaletteOption[] } {
   const { data: list } = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: MAX_DEPLOYMENTS },
@@ -111,7 +115,7 @@ function action(label: string, path: string): PaletteOption {
   return { label, icon: "plus", path };
 }
 
-/** A search in the project and the time that the list of traces had last. */
+/** Returns a search for the text in the project and the time that the list of traces had last. */
 function useSearchOption(text: string): PaletteOption[] {
   const { project } = useProject(undefined);
   if (text === "") return [];

@@ -6,7 +6,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { type PaletteGroup, type PaletteOption, usePaletteGroups } from "./palette-options.ts";
 
-/** Waiting threads, deployments, places and actions by their names, and anything by its id. */
+/** Finds waiting threads, deployments, places and actions by their names, and resources by their ids. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);

@@ -1,6 +1,6 @@
 import type { IconName } from "../ui/icon.tsx";
 
-type Destination = {
+type NavigationPage = {
   label: string;
   icon: IconName;
   /** Below `/w/{workspace}`. */
@@ -9,9 +9,9 @@ type Destination = {
   key?: string;
 };
 
-type Group = { name: string; places: Destination[] };
+type Group = { name: string; places: NavigationPage[] };
 
-/** The rail, the palette and the keys in one list. A page that exists adds its line. */
+/** The pages of the navigation. The rail, the tab bar, the palette and the keys are built from this list. */
 export const GROUPS: Group[] = [
   { name: "", places: [{ label: "Overview", icon: "home", path: "", key: "o" }] },
   {
@@ -47,4 +47,4 @@ export const GROUPS: Group[] = [
   },
 ];
 
-export const PLACES: Destination[] = GROUPS.flatMap(({ places }) => places);
+export const PLACES: NavigationPage[] = GROUPS.flatMap(({ places }) => places);

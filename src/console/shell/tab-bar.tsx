@@ -4,7 +4,7 @@ import { pathTo } from "../state/path.ts";
 import { Icon } from "../ui/icon.tsx";
 import { PLACES } from "./places.ts";
 
-/** Places of a phone, in this order. The palette has all others. */
+/** Short names of the pages in the bar of a phone, by path. The palette has all others. */
 const TABS: Record<string, string> = {
   "": "Overview",
   "/deployments": "Deploy",

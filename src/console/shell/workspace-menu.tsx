@@ -63,7 +63,7 @@ export function WorkspaceMenu() {
   );
 }
 
-/** Every page shows times: all of it is drawn again. */
+/** Loads the page again: modules read the time zone once. */
 function showOtherZone(): void {
   switchZone();
   location.reload();
@@ -76,7 +76,7 @@ function useSignOut() {
     mutationFn: signOut,
     onSuccess: () => {
       client.clear();
-      // Drafts and lists are of the person who leaves.
+      // Has drafts and lists of the person who signs out.
       sessionStorage.clear();
       return navigate({ to: "/login" });
     },

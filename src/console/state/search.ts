@@ -1,8 +1,10 @@
-/** Readers of search parameters. Invalid ones are ignored, because people edit addresses. */
+// Readers of search parameters. Invalid values are ignored, because people edit addresses.
+
 export type RawSearch = Record<string, unknown>;
 
 const MAX_TEXT = 4000;
 
+/** Returns a text. The router parses digits and `true` as JSON, so a text may arrive as a number or a boolean. */
 export function textParam(search: RawSearch, name: string): string | undefined {
   const value = search[name];
   if (typeof value === "number" || typeof value === "boolean") return String(value);

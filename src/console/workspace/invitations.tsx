@@ -15,7 +15,7 @@ import { Time } from "../ui/values.tsx";
 
 const INVITATIONS = apiPath`/v1/invitations`;
 
-/** Lists invitations of the person. Absent without any, and for sessions of keys. */
+/** Lists invitations of the person. Draws nothing without any, and for sessions of keys. */
 export function Invitations() {
   const isPerson = useMe().actor.type === "user";
   const query = useApiQuery<InvitationList>(isPerson ? INVITATIONS : null);

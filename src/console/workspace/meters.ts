@@ -11,7 +11,7 @@ type MeterTexts = {
   label: string;
   /** Describes the counted work. */
   counts: string;
-  /** The work that is refused once a quota is used up. */
+  /** The effect of a used-up quota. */
   refused: string;
   /** The unit of a limit. */
   unit: string;
