@@ -3,7 +3,7 @@ import {
   forkOf,
   groupByRun,
   labelOf,
-  pathTo,
+  lineageOf,
   toMarks,
 } from "../../src/console/runs/checkpoints.ts";
 import { diffOf } from "../../src/console/ui/conversation/diff.ts";
@@ -71,8 +71,8 @@ describe("a history", () => {
       row("1", null, "first"),
     ]);
     expect(marks.map((_, at) => forkOf(marks, at))).toEqual([null, null, null, 1, null]);
-    expect([...pathTo(marks, 4)]).toEqual(["5", "4", "2", "1"]);
-    expect([...pathTo(marks, 2)]).toEqual(["3", "2", "1"]);
+    expect([...lineageOf(marks, 4)]).toEqual(["5", "4", "2", "1"]);
+    expect([...lineageOf(marks, 2)]).toEqual(["3", "2", "1"]);
   });
 });
 

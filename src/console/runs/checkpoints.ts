@@ -44,23 +44,23 @@ function idIn(checkpoint: unknown): string | null {
   return typeof id === "string" ? id : null;
 }
 
+/** Labels of checkpoints that no step of a run wrote. */
 const SOURCES: Record<string, string> = {
-  input: "input",
   update: "state edited",
   fork: "fork",
 };
 
-/** Names a checkpoint by what runs next, or by what ran before. */
+/** Names a checkpoint by its edit or fork, else by the nodes that run next, else by the nodes that ran before. */
 export function labelOf(mark: CheckpointMark, marks: CheckpointMark[]): string {
   const source = SOURCES[mark.source];
-  if (source !== undefined && mark.source !== "input") return source;
+  if (source !== undefined) return source;
   if (mark.next.length > 0) return `before ${mark.next.join(", ")}`;
   const parent = marks.find(({ id }) => id === mark.parent);
   return parent && parent.next.length > 0 ? `after ${parent.next.join(", ")}` : "end";
 }
 
-/** The checkpoints that lead to one, which after a fork are not all of those before it. */
-export function pathTo(marks: CheckpointMark[], at: number): Set<string> {
+/** Returns the ids of a checkpoint and of those that lead to it. After a fork these are not all earlier ones. */
+export function lineageOf(marks: CheckpointMark[], at: number): Set<string> {
   const byId = new Map(marks.map((mark) => [mark.id, mark]));
   const path = new Set<string>();
   for (let mark = marks[at]; mark && !path.has(mark.id); mark = byId.get(mark.parent ?? "")) {
@@ -69,13 +69,13 @@ export function pathTo(marks: CheckpointMark[], at: number): Set<string> {
   return path;
 }
 
-/** @returns the position of the checkpoint that one was forked from, `null` for one that follows the one before it */
+/** @returns the position of the parent, `null` when that is the checkpoint before, or is not listed */
 export function forkOf(marks: CheckpointMark[], at: number): number | null {
   const parent = marks.findIndex(({ id }) => id === marks[at]?.parent);
   return parent === -1 || parent === at - 1 ? null : parent;
 }
 
-/** Neighbours of one run, as the strip groups them. */
+/** Groups neighbouring checkpoints of the same run, for the strip. */
 export function groupByRun(marks: CheckpointMark[]): CheckpointMark[][] {
   const groups: CheckpointMark[][] = [];
   for (const mark of marks) {

@@ -2,7 +2,10 @@ import { cutText } from "../ui/formats.ts";
 
 const MAX_TEXT = 200;
 
-/** A line for an interrupt: the tool that it would call with its arguments, its text, or its JSON. Agents choose any shape. */
+/**
+ * Returns a line for the first interrupt: the tool that it would call with its arguments, its text, or its JSON. Agents
+ * choose any shape.
+ */
 export function questionOf(interrupts: unknown): string {
   const first = Object.values(Object(interrupts) as Record<string, unknown>).flat()[0];
   const value: unknown = fieldOf(first, "value") ?? first;
@@ -20,7 +23,7 @@ export function questionOf(interrupts: unknown): string {
   return value === undefined ? "Waits before a node" : cutText(JSON.stringify(value), MAX_TEXT);
 }
 
-/** A tool with its arguments, such as "refund_order: order 1042, amount 19.9". */
+/** Returns a tool with its arguments, such as "refund_order: order 1042, amount 19.9". */
 function callText(call: unknown): string | undefined {
   const name = fieldOf(call, "name") ?? fieldOf(call, "action");
   if (typeof name !== "string" || name === "") return undefined;

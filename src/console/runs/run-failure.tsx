@@ -16,7 +16,7 @@ type Props = {
   failure: string;
 };
 
-/** Why a run failed, and the ways on: its trace, the log of that time, another attempt. */
+/** Shows why the last run failed, with its trace, the server log of that time, and a button that runs it again. */
 export function RunFailure({ view, actions, failure }: Props) {
   const run = view.inOrder.at(-1);
   return (

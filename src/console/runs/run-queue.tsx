@@ -18,15 +18,16 @@ import type { CancelMode } from "./use-thread-actions.ts";
 type Props = {
   /** The oldest first. */
   runs: RunItem[];
-  /** Why they could not be read. */
+  /** Why the runs could not be read. */
   error: Error | null;
-  /** A state with a pending interrupt ends its run. */
+  /** Whether the thread waits for a person: an interrupt ends its run, so the last ended run is shown as waiting. */
   isWaiting: boolean;
-  /** Requests that the runs may have answered. */
+  /** Interrupts that the runs may have answered. */
   requests: InterruptRequest[];
   onCancel: ((run_id: string, action: CancelMode) => Promise<unknown>) | undefined;
 };
 
+/** Ended runs that are listed before the list is opened. */
 const ENDED_SHOWN = 4;
 
 /** Runs in the order in which they run: those that ended, the one in progress, and the queue. */
@@ -77,7 +78,7 @@ export function RunQueue({ runs, error, isWaiting, requests, onCancel }: Props) 
 type RowProps = {
   run: RunItem;
   name: string;
-  /** Its input, or the answer that it continues with. */
+  /** Input of the run, or the answer that it resumes with. */
   text: string;
   isWaiting: boolean;
   onCancel: (() => void) | undefined;

@@ -13,7 +13,7 @@ import type { useThreadActions } from "./use-thread-actions.ts";
 
 type Props = { view: ThreadView; actions: ReturnType<typeof useThreadActions> };
 
-/** The error of the last run, and the questions that wait for a person. */
+/** Shows the error of the last run, and the questions that wait for a person. */
 export function ThreadAlerts({ view, actions }: Props) {
   const mayAnswer = useMay("write");
   const { state, inOrder, stream, isStreaming } = view;
@@ -55,14 +55,14 @@ export function ThreadAlerts({ view, actions }: Props) {
   );
 }
 
-/** Requests that this page has shown: the state of a thread no longer has those that were answered. */
+/** Returns the interrupts that this page has shown: the state of a thread does not have the answered ones. */
 function useSeen(open: InterruptRequest[]): InterruptRequest[] {
   const seen = useRef(new Map<string, InterruptRequest>());
   for (const request of open) if (request.id !== null) seen.current.set(request.id, request);
   return [...seen.current.values()];
 }
 
-/** Another person, or another tab, may answer between what this page shows and the click. */
+/** Answers only if no newer run exists: another person, or another tab, may have answered since this page was drawn. */
 function useAnswers({ start }: Props["actions"], newest: RunItem | undefined) {
   const [isElsewhere, setElsewhere] = useState(false);
   const answer = async (request: InterruptRequest, given: unknown) => {

@@ -13,7 +13,7 @@ import type { RunStart, useThreadActions } from "./use-thread-actions.ts";
 type Props = {
   view: ThreadView;
   actions: ReturnType<typeof useThreadActions>;
-  /** The assistant of the last run; none before the first one. */
+  /** The assistant of the last run, absent before the first one. */
   assistant_id: string | undefined;
   checkpoint_id: string | undefined;
   onStarted: () => void;

@@ -1,7 +1,7 @@
 import { useApiQuery } from "../api/hooks.ts";
 import { apiPath } from "../api/path.ts";
 
-/** Ids that an agent leaves in the metadata of its traces. Others may write anything there. */
+/** Ids that Heddle writes into the metadata of an agent's traces. Other programs may write any value there. */
 type TraceMetadata = {
   deployment_id?: unknown;
   revision_id?: unknown;
@@ -14,7 +14,7 @@ type Answer = { extra?: { metadata?: TraceMetadata } | null };
 
 const POLL_MS = 3000;
 
-/** @returns `undefined` until the trace of the run is received, and for a run without a trace */
+/** @returns `undefined` until the trace of the run is received, for which it polls */
 export function useTraceMetadata(run_id: string | undefined): TraceMetadata | undefined {
   const path = run_id === undefined ? null : apiPath`/api/v2/runs/${run_id}`;
   const { data } = useApiQuery<Answer>(path, {

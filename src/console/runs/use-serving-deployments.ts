@@ -13,7 +13,7 @@ type ServingDeployment = {
   chosen: Deployment | null;
 };
 
-/** The deployments that serve, among the newest 100 and the one of the address. */
+/** Returns the deployments that serve, among the newest 100 and the one of the address. */
 export function useServingDeployments(wanted: string | undefined) {
   const { data, isPending, error, refetch } = useApiQuery<DeploymentsList>(
     apiPath`/v2/deployments`,
@@ -36,7 +36,10 @@ export function useServingDeployments(wanted: string | undefined) {
   };
 }
 
-/** The deployment of the address by id, or by name among the newest 100; else the first one that serves. */
+/**
+ * Returns the deployment of the address: by id, or by name among the newest 100. Without one in the address, returns the
+ * first one that serves.
+ */
 export function useServingDeployment(wanted: string | undefined): ServingDeployment {
   const { serving, isPending, error, retry } = useServingDeployments(wanted);
   const named = serving.find(({ id, name }) => id === wanted || name === wanted);

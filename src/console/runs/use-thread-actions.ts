@@ -9,7 +9,7 @@ export type RunStart = {
   checkpoint_id?: string | undefined;
   multitask_strategy?: RunItem["multitask_strategy"];
   if_not_exists?: "create";
-  /** The newest run that the person saw. The service refuses what was decided before another one. */
+  /** The newest run that the person saw. The service refuses the request with 409 when a newer run exists. */
   after_run_id?: string;
 };
 
@@ -17,7 +17,7 @@ type StateEdit = { values: unknown; as_node?: string | undefined; checkpoint_id?
 
 export type CancelMode = "interrupt" | "rollback";
 
-/** Changes of a thread. Each reads the thread again after the service answered. */
+/** Returns the changes of a thread. Each one invalidates the reads of the thread, also when it failed. */
 export function useThreadActions(deployment: string, thread_id: string) {
   const path = threadPath(deployment, thread_id)``;
   const invalidates = [path];

@@ -15,7 +15,7 @@ export type ThreadView = {
   thread: UseQueryResult<ThreadItem>;
   state: UseQueryResult<StateItem>;
   runs: UseQueryResult<RunItem[]>;
-  /** In the order in which they run, the newest of the thread. */
+  /** The newest `RUNS_SHOWN` runs, the oldest of them first. */
   inOrder: RunItem[];
   /** The run in progress, or the next one. */
   active: RunItem | null;
@@ -27,17 +27,20 @@ export type ThreadView = {
 
 const POLL_MS = 2000;
 const SLOW_POLL_MS = 10_000;
-/** The newest runs, which are read at once. */
+/** Number of runs that a page reads, the newest. */
 export const RUNS_SHOWN = 50;
 
-/** Names a run by its place, as long as all runs of the thread are read. */
+/** Names a run by its position when all runs of the thread are read, else by its id. */
 export function runName(runs: RunItem[], run_id: string): string {
   const at = runs.findIndex((run) => run.run_id === run_id);
   const isKnown = at >= 0 && runs.length < RUNS_SHOWN;
   return isKnown ? `run ${at + 1}` : `run ${shortId(run_id)}`;
 }
 
-/** Reads a thread and follows its runs, whichever client starts them. `replays` reads the events of the last run. */
+/**
+ * Reads a thread and follows its runs, whichever client starts them.
+ * @param replays whether the events of the last run are read when no run is in progress
+ */
 export function useThread(
   deployment: string,
   thread_id: string | null,
@@ -73,13 +76,13 @@ export function useThread(
   };
 }
 
-/** Questions that wait for a person. */
+/** Returns the questions that wait for a person. */
 export function openQuestions({ state, runs, active, isStreaming }: ThreadView) {
   const isIdle = runs.data !== undefined && active === null && !isStreaming;
   return isIdle ? interruptsOf(state.data ?? {}) : [];
 }
 
-/** The stream of a run is newer than the state until the state was read after the run's end. */
+/** Whether the stream of a run is newer than the state: until the state is read after the end of the run. */
 function useIsCurrent(stream: RunStream, active: RunItem | null, read_at: number): boolean {
   const followed = useRef<string | null>(null);
   if (active !== null) followed.current = active.run_id;
@@ -87,7 +90,7 @@ function useIsCurrent(stream: RunStream, active: RunItem | null, read_at: number
   return stream.ended_at === null ? active !== null : read_at < stream.ended_at;
 }
 
-/** Reads the thread, its state and its history when a run began or ended. */
+/** Reads the state and the history of the thread again when a run began or ended. */
 function useReadAgain(runs: RunItem[], path: ApiPath | null): void {
   const invalidate = useRef(useInvalidate());
   const signature = runs.map(({ run_id, status }) => `${run_id} ${status}`).join();

@@ -3,7 +3,7 @@ import {
   forkOf,
   groupByRun,
   labelOf,
-  pathTo,
+  lineageOf,
 } from "../../runs/checkpoints.ts";
 import type { RunItem } from "../../runs/stream/agent.ts";
 import { runName } from "../../runs/use-thread.ts";
@@ -75,7 +75,7 @@ type CellsProps = Pick<Props, "view" | "runs" | "isWaiting">;
 function Cells({ view: { marks, index }, runs, isWaiting }: CellsProps) {
   const groups = groupByRun(marks);
   const position = new Map(marks.map(({ id }, at) => [id, at]));
-  const past = pathTo(marks, index);
+  const past = lineageOf(marks, index);
   const classOf = (id: string) => {
     const at = position.get(id);
     const waits = isWaiting && at === marks.length - 1 ? "w" : "";

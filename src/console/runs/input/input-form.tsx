@@ -4,7 +4,7 @@ import { JsonForm } from "./json-form.tsx";
 import { SchemaFields } from "./schema-fields.tsx";
 
 type Props = {
-  /** Keeps what was typed, also when the first run gives the page a thread. */
+  /** Key of the typed texts. It must not contain the thread: the first run of a page creates one, and the form is drawn anew. */
   draftKey: string;
   /** JSON Schema of the input, `null` when unknown. */
   schema: unknown;
@@ -14,10 +14,10 @@ type Props = {
   onSend: (input: unknown) => void;
 };
 
-/** Texts of the fields by their `draftKey`. */
+/** Typed texts by `draftKey`, until the page is loaded again. */
 const drafts = new Map<string, Record<string, string>>();
 
-/** The fields of a graph's input; any JSON where its schema is unknown. */
+/** The fields of a graph's input, or one field for any JSON when the schema is unknown or the person prefers JSON. */
 export function InputForm({ draftKey, schema, isBusy, end, onSend }: Props) {
   const fields = inputFields(schema);
   const [isJson, setJson] = useState(false);

@@ -14,7 +14,7 @@ export type InputField = {
 
 const MAX_FIELDS = 50;
 
-/** @returns the fields of an object's schema, empty when the schema is unknown or no object */
+/** @returns the first `MAX_FIELDS` fields of an object's schema, empty when the schema is unknown or has no properties */
 export function inputFields(schema: unknown): InputField[] {
   const root = resolve(schema, schema);
   if (!isFields(root) || !isFields(root.properties)) return [];
@@ -62,6 +62,7 @@ function textFor(kind: FieldKind, value: unknown): string {
   return typeof value === "string" && kind !== "json" ? value : toJson(value, 2);
 }
 
+/** Longest chain of `$ref`: a schema may refer to itself. */
 const MAX_REFERENCES = 5;
 
 function resolve(schema: unknown, root: unknown): unknown {
@@ -77,7 +78,7 @@ function resolve(schema: unknown, root: unknown): unknown {
   return current;
 }
 
-/** Reads what was typed. Empty fields are left out; a problem names its field. */
+/** Reads the typed texts. Omits empty fields. `problems` has the reasons of refusals by field. */
 export function readInput(fields: InputField[], texts: Record<string, string>) {
   const input: Fields = {};
   const problems: Record<string, string> = {};

@@ -6,7 +6,7 @@ const MAX_LINES = 10;
 
 type Props = {
   label: string;
-  /** The act on the button. */
+  /** Text of the button that sends. */
   act: string;
   initial: string;
   placeholder?: string;
@@ -17,7 +17,7 @@ type Props = {
   onBack?: () => void;
 };
 
-/** A field for any JSON value. An invalid one is named before anything is sent. */
+/** A field for any JSON value. Invalid JSON is shown as a problem, and not sent. */
 export function JsonForm({ label, act, initial, placeholder, ...rest }: Props) {
   const { field, read } = useJsonText(initial, parseJson);
   const { isBusy, end, onSend, onBack } = rest;

@@ -4,7 +4,7 @@ import type { InterruptRequest } from "./interrupts.ts";
 
 const MAX_TEXT = 120;
 
-/** Types of a decision in each of the shapes of an answer. */
+/** Words for the types of decisions, in all shapes of answers. */
 const WORDS: Record<string, string> = {
   approve: "approved",
   accept: "approved",
@@ -20,8 +20,8 @@ const INTERRUPT_ID = /^[0-9a-f]{32}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$
 
 /**
  * Returns what a person answered, such as `approved refund_order`.
- * @param requests the known ones, which name the tools that were decided about
- * @returns `null` for a run that answers nothing
+ * @param requests the interrupts that the page knows, which name the tools
+ * @returns `null` for a run that does not resume an interrupt
  */
 export function answerText({ command }: Fields, requests: InterruptRequest[]): string | null {
   if (!isFields(command) || !("resume" in command)) return null;

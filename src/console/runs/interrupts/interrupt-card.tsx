@@ -24,7 +24,7 @@ type Props = {
   onAnswer: (answer: unknown) => Promise<unknown>;
 };
 
-/** A question of the agent in the place where it waits. An answer is never undone. */
+/** A question of the agent, with the controls that answer it. An answer cannot be undone. */
 export function InterruptCard({ request, since, mayAnswer, onAnswer }: Props) {
   const answer = useAnswer(onAnswer);
   const title = titleOf(request);
@@ -52,6 +52,7 @@ export function InterruptCard({ request, since, mayAnswer, onAnswer }: Props) {
   );
 }
 
+/** Stays busy after an answer was accepted: the next read of the thread removes the card. */
 function useAnswer(onAnswer: Props["onAnswer"]) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);

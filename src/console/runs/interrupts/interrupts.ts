@@ -9,7 +9,10 @@ export type InterruptAction = {
   choices: Choice[];
 };
 
-/** Wire shape of the answer: two spellings of the tools' middleware, an inbox request, or any JSON. */
+/**
+ * Wire shape of the answer: that of LangChain's human-in-the-loop middleware in Python or in JavaScript, that of the
+ * agent inbox, or any JSON.
+ */
 type Shape = "decisions" | "decisions_camel" | "inbox" | "plain";
 
 export type InterruptRequest = {
@@ -27,7 +30,8 @@ export type Decision =
   | { type: "edit"; args: unknown }
   | { type: "reject" | "respond"; message: string };
 
-const ALL: Choice[] = ["approve", "edit", "reject"];
+/** Decisions of the middleware, in the order of the buttons. A request without a configuration allows all of them. */
+const MIDDLEWARE_CHOICES: Choice[] = ["approve", "edit", "reject"];
 
 /** Pending interrupts of a state, by the tasks that wait. */
 export function interruptsOf(state: { tasks?: unknown; interrupts?: unknown }): InterruptRequest[] {
@@ -39,14 +43,14 @@ export function interruptsOf(state: { tasks?: unknown; interrupts?: unknown }): 
   );
 }
 
-/** Names of the actions that wait, or else of the node. */
+/** Returns the names of the actions that wait, or else that of the node. */
 export function titleOf({ actions, node }: InterruptRequest): string {
   return actions.map(({ name }) => name).join(", ") || node || "The agent";
 }
 
 const MAX_OPTIONS = 20;
 
-/** Answers that a plain question offers, as a list of texts or other plain values. */
+/** Returns the answers that a question offers in its `options`: texts, numbers or booleans. */
 export function optionsOf({ value }: InterruptRequest): unknown[] {
   const { options } = isFields(value) ? value : {};
   const isPlain = (option: unknown) => typeof option !== "object";
@@ -78,7 +82,9 @@ function toDecisions(requests: unknown, configs: unknown): InterruptAction[] | n
       [action_name, actionName].includes(name),
     );
     const allowed = config?.allowed_decisions ?? config?.allowedDecisions;
-    const choices = Array.isArray(allowed) ? ALL.filter((each) => allowed.includes(each)) : ALL;
+    const choices = MIDDLEWARE_CHOICES.filter(
+      (each) => !Array.isArray(allowed) || allowed.includes(each),
+    );
     const args = request.args ?? request.arguments ?? {};
     return { name, args, description: textOrNull(request.description), choices };
   });
@@ -104,7 +110,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === "string" && value.trim() !== "" ? value : null;
 }
 
-/** The answer that the waiting code expects, given a decision for each action. */
+/** Returns the answer that the waiting code expects, given a decision for each action. */
 export function answerOf({ shape, actions }: InterruptRequest, decisions: Decision[]): unknown {
   const wired = decisions.map((decision, index) => {
     const name = actions[index]?.name ?? "";
@@ -134,7 +140,7 @@ function toInboxAnswer(decision: Decision, action: string): Fields {
   return { type, args: "message" in decision ? decision.message : null };
 }
 
-/** An answer names the interrupt that the person saw. The others stay open. */
+/** Returns the value of `resume`. It names the interrupt that the person saw, so that the others stay open. */
 export function resumeOf({ id }: InterruptRequest, answer: unknown) {
   return id !== null ? { [id]: answer } : answer;
 }

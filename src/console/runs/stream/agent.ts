@@ -17,7 +17,7 @@ export function threadPath(deployment: string, thread_id: string): PathTag {
   return under(agentPath(deployment)`/threads/${thread_id}`);
 }
 
-/** The modes that the pages draw: state, tokens, and starts and ends of nodes. */
+/** Fields of a run that the pages follow: they draw its state, its tokens, and the starts and ends of its nodes. */
 export const STREAMED = {
   stream_mode: ["values", "updates", "messages-tuple", "tasks"],
   stream_subgraphs: true,

@@ -1,6 +1,6 @@
 import { type Fields, isFields } from "../../ui/conversation/fields.ts";
 
-/** Appends a part of a message. */
+/** Appends a chunk to a message. Drops `tool_calls`, which a chunk has in part only: calls are read from the chunks. */
 export function mergeChunk(former: Fields, chunk: Fields): Fields {
   return {
     ...former,
@@ -27,7 +27,7 @@ function listOf({ tool_call_chunks }: Fields): Fields[] {
 function mergeCalls(former: Fields[], added: Fields[]): Fields[] {
   const merged = [...former];
   for (const call of added) {
-    // Some models stream calls without an index, which differ by their ids alone.
+    // Some models stream calls without an index. Only their ids distinguish them.
     const at = merged.findLastIndex(
       ({ index, id }) => index === call.index && (!id || !call.id || id === call.id),
     );

@@ -20,12 +20,14 @@ export type LiveRun = {
   streamed: Map<string, StreamedMessage>;
   /** Keys are names in the graph with its subgraphs: `team:inner` is in the subgraph of `team`. */
   nodes: Record<string, NodeState>;
+  /** The newest `MAX_LINES` lines of the list of events. */
   lines: EventLine[];
+  /** Number of older lines that were removed. */
   dropped: number;
   error: string | null;
   /** Number of events read. */
   count: number;
-  /** `count` when `values` last arrived. Older streamed messages are already in `values`. */
+  /** `count` when `values` last arrived. Streamed messages that did not change since are in `values`. */
   values_at: number;
 };
 
@@ -45,14 +47,14 @@ export function emptyLiveRun(): LiveRun {
   };
 }
 
-/** Adds an event. Changes the given object: a run emits an event for each token. */
+/** Applies an event. Changes the given object, because a copy for each token would be slow. */
 export function applyEvent(live: LiveRun, { id, event, data: text }: ServerSentEvent): void {
   const data = parseOr(text);
   const [name = "", ...namespace] = event.split("|");
   const isRoot = namespace.length === 0;
   live.count += 1;
   addLine(live, { key: `${id ?? ""}-${live.count}`, name, text: lineOf(name, data) });
-  // A new attempt starts the run again.
+  // Each attempt at the run begins with `metadata`.
   if (name === "metadata") Object.assign(live, { streamed: new Map(), nodes: {}, error: null });
   else if (name === "values" && isRoot)
     Object.assign(live, { values: data, values_at: live.count });
@@ -62,7 +64,7 @@ export function applyEvent(live: LiveRun, { id, event, data: text }: ServerSentE
   else addMessages(live, name, data);
 }
 
-/** Messages of the state and those that are being written, each once. */
+/** Returns the messages of the state, and then those that the run is writing, each once. */
 export function withStreamed(messages: unknown[], live: LiveRun): unknown[] {
   const known = new Set(messages.map(idOf));
   const fresh = [...live.streamed.values()].filter(

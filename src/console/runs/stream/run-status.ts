@@ -23,7 +23,7 @@ export function showRun(status: RunItem["status"]): Shown {
   return RUNS[status];
 }
 
-/** `lastRun`: status of its newest run. */
+/** @param lastRun status of the newest run of the thread */
 export function showThread(
   thread: Pick<ThreadItem, "status" | "interrupts">,
   lastRun?: RunItem["status"],
@@ -32,7 +32,7 @@ export function showThread(
   return THREADS[thread.status ?? "idle"];
 }
 
-/** A thread whose run was cancelled is interrupted too. It waits only for an answer to a question. */
+/** Whether the last run was cancelled. The status `interrupted` alone also means that a question waits for an answer. */
 export function isStopped(
   { status, interrupts }: Pick<ThreadItem, "status" | "interrupts">,
   lastRun?: RunItem["status"],

@@ -14,10 +14,11 @@ export type RunStream = {
   live: LiveRun;
   state: LiveState;
   run_id: string | null;
-  /** Time at which the run was seen to end. */
+  /** Time, in milliseconds since 1970, at which the page noticed the end of the run. */
   ended_at: number | null;
 };
 
+/** The page is drawn at most once in this time, however many events arrive. */
 const FRAME_MS = 50;
 const NO_STREAM: RunStream = { live: emptyLiveRun(), state: "live", run_id: null, ended_at: null };
 
