@@ -4,7 +4,7 @@ import { Icon } from "./icon.tsx";
 const SHOWN_MS = 1200;
 
 type Props = {
-  /** A function when the text is long, or made for the copy. */
+  /** A function when the text is long, or is built for the copy only. */
   text: string | (() => string);
   label: string;
   showLabel?: boolean;

@@ -22,7 +22,10 @@ type Props<T> = {
 
 const CARD = { hidden: "h", end: "st", full: "full" };
 
-/** A table, and cards on a phone. A click on a row opens the first link of it; `j` and `k` move between rows. */
+/**
+ * A table, and cards on a phone. A click on a row opens the link of its first cell. The arrow keys, `j` and `k` move
+ * between these links.
+ */
 export function DataTable<T>({ label, columns, rows, keyOf, isFailed, selected = null }: Props<T>) {
   return (
     <table className="tbl cards" aria-label={label}>
@@ -67,7 +70,7 @@ function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
   event.preventDefault();
 }
 
-/** The whole row is a target for the pointer, but for other controls, dialogs of its cells, and words that are selected. */
+/** Opens the link of a row that is clicked. Ignores clicks on controls and in dialogs, and the end of a text selection. */
 function openRow(event: ReactMouseEvent<HTMLElement>): void {
   const target = event.target as HTMLElement;
   if (target.closest("a, button, input, select, label, summary, textarea, dialog")) return;
@@ -78,5 +81,5 @@ function openRow(event: ReactMouseEvent<HTMLElement>): void {
   link?.dispatchEvent(new MouseEvent("click", click));
 }
 
-/** Events of the body of a table whose rows are links. */
+/** Event handlers of a `tbody` whose rows have a link in the first cell. */
 export const ROW_EVENTS = { onKeyDown: moveBetweenRows, onClick: openRow };

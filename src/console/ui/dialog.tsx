@@ -3,7 +3,7 @@ import { ErrorState } from "./states.tsx";
 
 type DialogProps = { title: string; onClose: () => void; children: ReactNode; wide?: boolean };
 
-/** A native modal: the browser keeps the focus inside and gives it back to the opener. */
+/** A native modal: the browser keeps the focus inside. It returns to the opener when the dialog is removed. */
 export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -34,7 +34,7 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
 }
 
 /**
- * Returns a function that gives the focus back to the opener. When Enter closes the dialog, it waits for the release
+ * Returns a function that returns the focus to the opener. When Enter closes the dialog, it waits for the release
  * of the key: the browser clicks a button that gets the focus while Enter is down.
  */
 function keepOpener(): () => void {
@@ -66,7 +66,7 @@ type ConfirmProps = {
   children: ReactNode;
   /** The act, such as "Roll back now". */
   act: string;
-  /** Its opposite, such as "Keep as it is". Has the focus. */
+  /** The opposite, such as "Keep as it is". Has the focus, unless a text must be typed. */
   keep: string;
   onAct: () => Promise<unknown>;
   onClose: () => void;
@@ -75,7 +75,10 @@ type ConfirmProps = {
   typed?: string;
 };
 
-/** Closes after the service has confirmed, and not while it works: that undoes nothing. A failure stays in the dialog. */
+/**
+ * Closes after the service has confirmed. It cannot be closed while the service works, because that would not undo the
+ * act. A failure is shown in the dialog.
+ */
 export function ConfirmDialog({
   title,
   children,

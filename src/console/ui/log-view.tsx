@@ -25,9 +25,10 @@ type Props = {
 const LINE_PX = 20;
 const OVERSCAN = 12;
 const NEAR_END_PX = 30;
+/** Characters of a message that are shown at first. */
 const MAX_SHOWN = 5000;
 
-/** Lines of a log; only those in view are in the document. Not announced line by line. */
+/** Lines of a log. Only lines in view are in the document. Screen readers do not announce new ones. */
 export function LogView({
   label,
   lines,
@@ -90,7 +91,7 @@ export function LogView({
 
 const TONES: Record<string, string> = { ERROR: "e", CRITICAL: "e", WARNING: "wn" };
 
-/** A line, also outside of a view. */
+/** A line of a log, for a `LogView` or alone. */
 export function LogLine({
   line,
   isTarget = false,

@@ -54,7 +54,7 @@ export function PageHeader({ title, facts, sub, actions }: HeaderProps) {
 
 type EmptyProps = { title: string; children?: ReactNode; action?: ReactNode };
 
-/** Describes what will appear in this place, and how. */
+/** Fills the place of an empty list or a missing page: what belongs there, and how to get it. */
 export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div className="empty">

@@ -20,11 +20,11 @@ const TONES: Record<StatusKind, string> = {
 type Props = {
   kind: StatusKind;
   children: ReactNode;
-  /** No filled badge, for the normal state in a list. */
+  /** Omits the filled background, for the normal state in a list. */
   plain?: boolean;
 };
 
-/** A shape and a word; the colour repeats them. */
+/** A shape and a word. The colour adds no information, so that it is not needed to read a status. */
 export function Status({ kind, children, plain = false }: Props) {
   return (
     <span className={`badge ${TONES[kind]} ${plain ? "plain" : ""}`}>

@@ -5,7 +5,7 @@ type Props<T extends string> = {
   onChoose: (tab: T) => void;
 };
 
-/** Parts of a panel, of which the address names the chosen one. */
+/** Tabs of a panel. The page keeps the chosen one in its address. */
 export function Tabs<T extends string>({ label, tabs, chosen, onChoose }: Props<T>) {
   return (
     <div className="tabs sm side-tabs">

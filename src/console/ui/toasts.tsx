@@ -10,7 +10,7 @@ const SHOWN_WITH_ACTION_MS = 12_000;
 type Show = (text: string, action?: Toast["action"]) => void;
 const ToastContext = createContext<Show>(() => {});
 
-/** Confirms what was done. Errors stay in the page and never come here. */
+/** Returns a function that shows that a change was made. Errors are shown in the page instead, where they stay. */
 export function useToast(): Show {
   return useContext(ToastContext);
 }

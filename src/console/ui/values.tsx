@@ -12,7 +12,7 @@ import {
 const TICK_MS = 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The current time, once a second while a component shows a running time. */
+/** Returns the current time in milliseconds. Draws the component again each second while `isRunning`. */
 export function useNow(isRunning = true): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -23,7 +23,7 @@ export function useNow(isRunning = true): number {
   return now;
 }
 
-/** Relative below a day, unless `exact`. The title is the ISO time. */
+/** Shows the age of a time below a day, else the time. `exact` shows the time always. The title is the ISO time. */
 export function Time({ at, exact = false }: { at: string | null; exact?: boolean }) {
   const now = useNow(!exact);
   if (at === null) return null;
@@ -49,7 +49,7 @@ export function Duration({ ms }: { ms: number | null }) {
   return ms === null ? null : <span className="nw">{formatDuration(ms)}</span>;
 }
 
-/** Counts on until `end` is known. */
+/** Shows the time between two moments. It grows while `end` is `null`. */
 export function Elapsed({ start, end }: { start: string; end: string | null }) {
   const now = useNow(end === null);
   return <Duration ms={Math.max(0, (end === null ? now : Date.parse(end)) - Date.parse(start))} />;

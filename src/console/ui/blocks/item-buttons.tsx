@@ -2,7 +2,7 @@ import { Icon } from "../icon.tsx";
 
 type Props = { onClick: () => void };
 
-/** `label`: what is edited, where a page has several. */
+/** @param label the item that is edited, on a page with several buttons */
 export function EditButton({ label, onClick }: Props & { label?: string }) {
   return (
     <button
@@ -16,7 +16,7 @@ export function EditButton({ label, onClick }: Props & { label?: string }) {
   );
 }
 
-/** `label`: what is deleted, "Delete cron". */
+/** @param label the act and the item, such as "Delete cron" */
 export function DeleteButton({ label, onClick }: Props & { label: string }) {
   return (
     <button type="button" className="btn sm ghost icon" aria-label={label} onClick={onClick}>

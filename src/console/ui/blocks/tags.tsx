@@ -1,10 +1,10 @@
 type Props = {
   tags: string[];
-  /** The others are counted, and named by the count's description. */
+  /** Number of tags that are shown. The others are counted, and the title of the count names them. */
   max: number;
 };
 
-/** Texts of users and agents in short; each has its whole text as its description. */
+/** Tags that users and agents chose, which may be long. Each is cut, and has its whole text as title. */
 export function Tags({ tags, max }: Props) {
   const surplus = tags.slice(max);
   return (

@@ -10,7 +10,7 @@ export type ChartLine = {
 };
 
 type Props = {
-  /** A sentence for those who do not see the lines. */
+  /** Describes the lines for screen readers. */
   label: string;
   lines: ChartLine[];
   /** Lines are stacked already; each is filled down to the one below. */
@@ -90,7 +90,7 @@ function Plot({ axis, ...props }: Props & { axis: Axis }) {
   );
 }
 
-/** A click opens a point, and a drag over several buckets chooses them. */
+/** Returns the pointer handlers of a plot: a click opens a point, and a drag over several buckets chooses them. */
 function usePointer({ lines, onCursor, onOpen, onZoom }: Props, axis: Axis, count: number) {
   const [dragged, setDragged] = useState<number | null>(null);
   const bucketAt = ({ clientX, currentTarget }: MouseEvent<HTMLElement>) => {
@@ -120,7 +120,7 @@ function partStyle(one: number, other: number, count: number) {
   return { left: `${(first / count) * 100}%`, width: `${((last + 1 - first) / count) * 100}%` };
 }
 
-/** The line nearest to the pointer. */
+/** Returns the position of the line that is nearest to the pointer. */
 function nearest(
   event: { clientY: number; currentTarget: HTMLElement },
   lines: ChartLine[],
@@ -185,7 +185,7 @@ function Drawn({ line, below, isFilled, xOf, yOf }: DrawnProps) {
   );
 }
 
-/** A point between two gaps is drawn as a short line. */
+/** Returns the path of a line. A point between two gaps is drawn as a short line, because a point alone is invisible. */
 function pathOf(points: (number[] | null)[]): string {
   return points
     .map((point, index) => {

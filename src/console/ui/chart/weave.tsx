@@ -12,7 +12,7 @@ const CLASSES: Record<WeaveKind, string> = {
 
 type Props = { cells: WeaveCell[]; label: string; className?: string };
 
-/** A strip of what passed in order, the newest at the end. The label has it in words. */
+/** A strip of cells in order of time, the newest at the end. The label describes them in words. */
 export function Weave({ cells, label, className = "" }: Props) {
   return (
     <span className={`weave ${className}`} role="img" aria-label={label} title={label}>

@@ -3,7 +3,7 @@ import { Icon } from "../icon.tsx";
 
 type Props = {
   label: string;
-  /** Key of the text in this tab's storage. An unsent text survives a new login. */
+  /** Key of the unsent text in this tab's storage. The text survives a reload and an expired session. */
   draftKey: string;
   onSend: (text: string) => Promise<unknown>;
   buttonText?: string;

@@ -4,7 +4,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** JSON of a value that an agent chose; `undefined` has none. */
+/** Returns the JSON of a value, and the word `undefined` for a value that has no JSON. */
 export function toJson(value: unknown, indent = 0): string {
   return JSON.stringify(value, null, indent) ?? "undefined";
 }
@@ -18,7 +18,7 @@ export function parseOr(text: string): unknown {
   }
 }
 
-/** @returns the fields of an object that differ from those of another one; other values as they are */
+/** @returns the fields of `after` that differ from `before`, or `after` itself unless both are objects */
 export function changedFields(before: unknown, after: unknown): unknown {
   if (!isFields(before) || !isFields(after)) return after;
   const changed = Object.entries(after).filter(([key, value]) => {
@@ -37,7 +37,7 @@ export function parseJson(text: string): ParsedText<unknown> {
   }
 }
 
-/** Reads a JSON object, as the values of items and configurations are. */
+/** Parses a text that must be a JSON object. */
 export function parseFields(text: string): ParsedText<Fields> {
   const parsed = parseJson(text);
   if ("problem" in parsed) return parsed;

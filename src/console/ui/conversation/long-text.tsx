@@ -10,7 +10,7 @@ type Props = {
   draw?: (text: string) => ReactNode;
 };
 
-/** Text of users and agents, never markup. A long one is cut, before a button that names its characters and shows all. */
+/** Shows a text. A long one is cut, and followed by a button that shows all of it. */
 export function LongText({ text, max = MAX_SHOWN, draw = itself }: Props) {
   const [isWhole, setWhole] = useState(false);
   if (text.length <= max || isWhole) return <>{draw(text)}</>;

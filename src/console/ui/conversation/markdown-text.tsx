@@ -1,9 +1,10 @@
 import { type ReactNode, useMemo } from "react";
 import { type Block, type Inline, parseInline, parseMarkdown } from "./markdown.ts";
 
+/** Longer texts are shown as they are: a message is parsed again with each token. */
 const MAX_DRAWN = 20_000;
 
-/** Markdown as elements: images are links, markup stays text, and the page keeps its own headings. */
+/** Draws Markdown as elements. Images become links, HTML stays text, and headings become paragraphs. */
 export function MarkdownText({ text }: { text: string }) {
   const blocks = useMemo(() => (text.length > MAX_DRAWN ? null : parseMarkdown(text)), [text]);
   if (blocks === null) return <>{text}</>;

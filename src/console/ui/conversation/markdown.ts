@@ -21,7 +21,7 @@ const RULE = /^(?:\*{3,}|-{3,}|_{3,})$/;
 const ITEM = /^( {0,12})([-*+]|\d{1,9}[.)]) (.*)$/;
 const INDENT = 2;
 
-/** The blocks of a message: paragraphs, headings, lists, quotes and code. Unknown marks stay text. */
+/** Parses a message into paragraphs, headings, lists, quotes and code. Unknown marks stay text. */
 export function parseMarkdown(text: string): Block[] {
   const blocks: Block[] = [];
   let fence: { mark: string; lines: string[] } | null = null;
@@ -40,7 +40,7 @@ export function parseMarkdown(text: string): Block[] {
   return blocks.filter(({ kind }) => kind !== "gap");
 }
 
-/** A fence as long as the first one and without a language: code may hold other fences. */
+/** Whether a line ends a block of code: its fence has no language, and is at least as long as the first one. */
 function isEnd(line: string, first: string): boolean {
   const [, mark = "", info = ""] = FENCE.exec(line) ?? [];
   return mark.startsWith(first) && info.trim() === "";
@@ -105,7 +105,7 @@ function toInline(whole: string, groups: Groups, depth: number): Inline {
   return href === null ? whole : { kind: "link", href, label: label || href };
 }
 
-/** @returns `null` for an address that a page may not open, such as `javascript:` or a relative one */
+/** @returns `null` for an address that a message may not link to, such as `javascript:` or a relative one */
 function hrefOf(address: string): string | null {
   const url = URL.parse(address);
   return url && /^(https?|mailto):$/.test(url.protocol) ? url.href : null;

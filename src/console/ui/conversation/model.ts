@@ -42,13 +42,13 @@ const ROLES = new Map<string, Role>(
   } as const),
 );
 
-/** @returns the messages of a state, or `null` when it has none under that name */
+/** @returns the messages of a state, `null` when its `messages` is not a list of messages */
 export function messagesOf(values: unknown): unknown[] | null {
   const messages = isFields(values) ? values.messages : undefined;
   return Array.isArray(messages) && messages.every(isMessage) ? messages : null;
 }
 
-/** @returns the messages of a state, of a model's input or its generations; `null` for another payload */
+/** @returns the messages of a state, or of the input or output of a model; `null` for another payload */
 export function findMessages(payload: unknown): unknown[] | null {
   return listsIn(payload).find((list) => list.length > 0 && list.every(isMessage)) ?? null;
 }
@@ -103,7 +103,7 @@ function toMessage(fields: Fields, index: number): ChatMessage {
   };
 }
 
-/** The fields of a message in either of its forms: plain, or serialized with its class. */
+/** Returns the fields of a message, which is plain or serialized with its class. */
 function fieldsOf(message: unknown): Fields {
   if (!isFields(message)) return {};
   const { lc, id, kwargs } = message;
@@ -156,7 +156,7 @@ function toCall(fields: Fields, index: number): ToolCall {
 
 const MAX_TEXT = 120;
 
-/** The input of a run in a line: its message, or its JSON. */
+/** Returns the input of a run in a line: its last message, or its JSON. */
 export function summaryOf({ input }: Fields): string {
   const text = toConversation(messagesOf(input) ?? []).at(-1)?.text;
   if (text) return `“${cutText(text, MAX_TEXT)}”`;

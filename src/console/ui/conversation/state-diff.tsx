@@ -6,7 +6,7 @@ import { toConversation } from "./model.ts";
 
 const MAX_SHOWN = 400;
 
-/** Changes of the state by path: removed and added lines. */
+/** Shows the changes between two states: the removed and the added value of each path. */
 export function StateDiff({ before, after }: { before: unknown; after: unknown }) {
   const { changes, hasMore } = diffOf(before ?? {}, after ?? {});
   if (changes.length === 0) return <p className="dim sm">Changed nothing.</p>;
@@ -46,7 +46,7 @@ function ChangeLines({ change: { path, before, after } }: { change: Change }) {
   );
 }
 
-/** A message as its words and calls, which are what a reader looks for; any other value as JSON. */
+/** Returns a message as its text and its calls, without its other fields. Returns any other value as JSON. */
 function shownAs(value: unknown): string {
   const [message] = isMessage(value) ? toConversation([value]) : [];
   if (message === undefined) return toJson(value, 2);

@@ -10,10 +10,10 @@ type Props = {
   children: ReactNode;
 };
 
-/** A setting that is changed by a button: the arrow keys go through all options of a select. */
+/** A setting that a button applies. The select alone must not: its arrow keys choose each option on their way. */
 export function AppliedSelect({ label, value, isPending, onApply, children }: Props) {
   const [draft, setDraft] = useState({ of: value, value });
-  // A setting that was changed since is chosen anew.
+  // A draft ends when the setting changes, by this page or another one.
   const chosen = draft.of === value ? draft.value : value;
   return (
     <>

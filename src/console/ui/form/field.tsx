@@ -9,11 +9,11 @@ import {
 type Props = InputHTMLAttributes<HTMLInputElement> & {
   label: ReactNode;
   children?: ReactNode;
-  /** The reason why the value is wrong. */
+  /** The reason why the value is wrong. Replaces the hint. */
   problem?: string | undefined;
 };
 
-/** An input with its label, and a hint that describes it to screen readers. */
+/** An input with its label, and its hint (`children`), which screen readers read as its description. */
 export function Field({ label, children, problem, className = "", ...input }: Props) {
   const id = useId();
   return (

@@ -10,7 +10,10 @@ type Props = {
   fields: string[];
 };
 
-/** A refused form. Problems of fields are shown there, and the first one has the focus; others are shown here. */
+/**
+ * Shows why a form was refused, unless each problem is of a field that shows it. Moves the focus to the first invalid
+ * field.
+ */
 export function FormError({ what, error, fields }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {

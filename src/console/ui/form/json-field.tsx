@@ -13,7 +13,7 @@ type Props = {
   onEdit: (text: string) => void;
 };
 
-/** The text of a `JsonField`. `read` returns its value, or shows why it has none and returns `null`. */
+/** Holds the text of a `JsonField`. `read` returns the parsed value, or shows the problem and returns `null`. */
 export function useJsonText<T>(initial: string, parse: (text: string) => ParsedText<T>) {
   const [text, setText] = useState(initial);
   const [problem, setProblem] = useState<string | null>(null);
@@ -30,7 +30,7 @@ export function useJsonText<T>(initial: string, parse: (text: string) => ParsedT
   return { field: { text, problem, onEdit }, read };
 }
 
-/** A text area for JSON with its label and what is wrong with it. */
+/** A text area for JSON with its label and its problem. */
 export function JsonField({ label, text, maxLines, placeholder, problem, ...rest }: Props) {
   const id = useId();
   const { className = "field", onEdit } = rest;

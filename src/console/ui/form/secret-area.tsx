@@ -1,6 +1,6 @@
 import type { KeyboardEvent, TextareaHTMLAttributes } from "react";
 
-/** A value that is sent once. Keeps several lines, as keys have them, and shows none of them. Enter sends the form. */
+/** A field for a secret. Accepts several lines, as private keys have them, and masks all. Enter sends the form. */
 export function SecretArea(area: TextareaHTMLAttributes<HTMLTextAreaElement>) {
   return (
     <textarea
@@ -19,7 +19,7 @@ function sendOnEnter(event: KeyboardEvent<HTMLTextAreaElement>) {
   if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
   event.preventDefault();
   const { form } = event.currentTarget;
-  // A form under way disables its button, which a request to submit does not look at.
+  // A form that is being sent disables its button. `requestSubmit` ignores that.
   const isUnderWay = form?.querySelector("[type=submit]:disabled") !== null;
   if (!event.repeat && !isUnderWay) form?.requestSubmit();
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** The value as it was when it last stayed the same for `ms`. Values are compared as JSON. */
+/** Returns the last value that stayed the same for `ms` milliseconds. Values are compared, and copied, as JSON. */
 export function useDebounced<T>(value: T, ms: number): T {
   const [settled, setSettled] = useState(value);
   const key = JSON.stringify(value);

@@ -9,7 +9,7 @@ function inCircle(path: string): ReactElement {
   );
 }
 
-/** Each status has its own outline. */
+/** Each status has a different shape, so that it is recognized without its colour. */
 export const STATUS_SHAPES = {
   "status-canary": <path d="M2 8h4l3-4h5M6 8l3 4h5" />,
   "status-cancelled": inCircle("M4 12 12 4"),

@@ -11,7 +11,7 @@ const SEPARATED: JsonRow["kind"][] = ["leaf", "closed", "end"];
 
 type Props = { row: JsonRow; search: string; onToggle: () => void };
 
-/** A row of a value. Whatever is cut has a button, or a word that gives its length. */
+/** Draws a row of a value. A cut text has a button that shows all of it, and a cut name the number of its characters. */
 export function JsonLine({ row, search, onToggle }: Props) {
   const { kind, depth } = row;
   return (
@@ -143,7 +143,7 @@ function Value({ value, search, onToggle }: ValueProps) {
   );
 }
 
-/** Text with what is searched for marked. */
+/** Marks the first occurrence of the searched text. */
 function Marked({ text, search }: { text: string; search: string }) {
   const at = search === "" ? -1 : text.toLowerCase().indexOf(search.toLowerCase());
   if (at < 0) return <>{text}</>;

@@ -8,8 +8,9 @@ export type JsonSearchState = {
   text: string;
   setText: (text: string) => void;
   matches: JsonMatch[];
+  /** Position in `matches` of the chosen match, -1 for none. */
   at: number;
-  /** The row of the match, -1 for none. */
+  /** The row of the chosen match, -1 for none. */
   row: number;
   step: (by: number) => void;
 };

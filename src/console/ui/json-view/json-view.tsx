@@ -18,7 +18,7 @@ type Props = {
   label: string;
   /** A parsed JSON value, or a text. */
   value: unknown;
-  /** Height in pixels at which it scrolls. */
+  /** Height in pixels above which the view scrolls. */
   maxHeight?: number;
   /** Controls before those of the view. */
   children?: ReactNode;
@@ -27,10 +27,10 @@ type Props = {
 const ROW_PX = 20;
 const PADDING_PX = 16;
 const OVERSCAN = 12;
-/** Fewer rows are seen at a glance, and need no search. */
+/** A value with at most this number of rows needs no search. */
 const SEARCH_ROWS = 12;
 
-/** Shows a value of any size: only rows in view are in the document, and closed nodes cost nothing. */
+/** Shows a value of any size: only rows in view are in the document, and closed nodes have no rows. */
 export function JsonView({ label, value, maxHeight = 420, children }: Props) {
   const tree = useJsonRows(value);
   const search = useJsonSearch(value, tree);

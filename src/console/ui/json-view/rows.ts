@@ -7,7 +7,10 @@ export type JsonRow = {
   kind: "open" | "closed" | "end" | "leaf" | "more" | "text";
   name: string | null;
   value: unknown;
-  /** Number of characters of a text. For a row that shows more items: the visible ones, and the total. */
+  /**
+   * For a row of kind `text`: the range of characters. For `more`: the number of shown characters, items or names (`from`)
+   * and of all (`to`). Else 0.
+   */
   from: number;
   to: number;
   isLast: boolean;
@@ -17,11 +20,12 @@ export type JsonRow = {
 export type OpenNodes = ReadonlyMap<string, number>;
 
 export const ROOT = "r";
-/** Characters of a string that is not open. */
+/** Characters that are shown of a string that is not open. */
 export const CUT_CHARS = 500;
-/** Children or lines that open at once. */
+/** Number of children or lines that are shown when a node is opened, and added by each `more`. */
 export const CHUNK = 1000;
 const LINE_CHARS = 160;
+/** Upper bound of the rows that are open at first. */
 const FIRST_ROWS = 400;
 
 type Node = Pick<JsonRow, "id" | "depth" | "name" | "value" | "isLast">;
@@ -97,7 +101,7 @@ function pushLines(node: Node, shown: number, rows: JsonRow[]): void {
 
 type TextLine = { from: number; to: number; next: number };
 
-/** Splits at line ends, and long lines at a fixed width. Never inside of a surrogate pair. */
+/** Splits a text at line ends, and long lines after `LINE_CHARS`, never inside a surrogate pair. */
 export function* linesOf(text: string): Generator<TextLine> {
   let lineEnd = -1;
   for (let from = 0; from < text.length || from === 0; ) {
@@ -119,7 +123,7 @@ function wholeCharacters(text: string, to: number): number {
   return code >= 0xd800 && code <= 0xdbff ? to + 1 : to;
 }
 
-/** Opens level by level while the rows are few. A text is open from the start. */
+/** Opens nodes level by level, up to `FIRST_ROWS`. A value that is a text is open. Strings in a value are closed. */
 export function openAtFirst(value: unknown): OpenNodes {
   const opened = new Map<string, number>();
   if (isContainer(value) || typeof value === "string") opened.set(ROOT, CHUNK);

@@ -3,7 +3,7 @@ import { childId, childOf, isContainer, nameOf, sizeOf } from "./tree.ts";
 
 export type JsonMatch = {
   id: string;
-  /** Place in a string; `null` in a name or another value. */
+  /** Position in a string, `null` for a match in a name or in another value. */
   offset: number | null;
 };
 
@@ -11,7 +11,7 @@ export const MAX_MATCHES = 10_000;
 
 type Waiting = { id: string; name: string | null; value: unknown };
 
-/** Searches names and values, also of closed nodes, in the order of the document. */
+/** Finds the first `MAX_MATCHES` in names and values, also of closed nodes, in the order of the document. */
 export function findMatches(value: unknown, text: string): JsonMatch[] {
   const wanted = text.toLowerCase();
   const matches: JsonMatch[] = [];
@@ -43,7 +43,7 @@ function matchesIn({ id, value }: Waiting, wanted: string): JsonMatch[] {
   return found;
 }
 
-/** Opens the nodes around a match, and the string whose hidden part has it. */
+/** Opens the nodes around a match, and the string when the match is in its hidden part. */
 export function openTo(value: unknown, opened: OpenNodes, match: JsonMatch): OpenNodes {
   const next = new Map(opened);
   let id = ROOT;

@@ -8,9 +8,9 @@ export type JsonRows = {
   setOpened: (opened: OpenNodes) => void;
   active: number;
   setActive: (row: number) => void;
-  /** Opens, closes, or shows more. */
+  /** Opens or closes a row, or shows more of it. */
   toggle: (row: JsonRow) => void;
-  /** Handles a key. @returns the row to go to, `null` for a key without meaning */
+  /** Handles a key: opens, closes or moves. @returns the next active row, `null` for other keys */
   moveBy: (key: string) => number | null;
 };
 

@@ -9,7 +9,7 @@ const STEPS: Record<string, number> = {
   End: Number.POSITIVE_INFINITY,
 };
 
-/** Returns the row that a key leads to. @returns `null` for other keys */
+/** @returns the row that a key moves to, `null` for other keys */
 export function rowAfter(key: string, row: number, count: number): number | null {
   const step = STEPS[key];
   return step === undefined ? null : Math.min(Math.max(row + step, 0), count - 1);
