@@ -7,6 +7,7 @@ import {
   formatNumber,
   formatShortNumber,
   formatTime,
+  shortId,
 } from "./formats.ts";
 
 const TICK_MS = 1000;
@@ -36,11 +37,11 @@ export function Time({ at, exact = false }: { at: string | null; exact?: boolean
   );
 }
 
-/** The first characters of an id. The title has the whole id. */
-export function Id({ id, length = 8 }: { id: string; length?: number }) {
+/** Shows an id, or with `isShort` its random end. The title has the whole id. */
+export function Id({ id, isShort = false }: { id: string; isShort?: boolean }) {
   return (
     <code className="sha" title={id}>
-      {id.slice(0, length)}
+      {isShort ? shortId(id) : id}
     </code>
   );
 }

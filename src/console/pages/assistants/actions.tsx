@@ -43,7 +43,7 @@ function useShow() {
 
 type Props = { assistant: Assistant; path: ApiPath };
 
-/** The assistant of a graph exists as long as the graph: it is edited, and never deleted. */
+/** Edits and deletes an assistant. One that the system created for a graph cannot be deleted. */
 export function AssistantActions({ assistant, path }: Props) {
   const [dialog, setDialog] = useState<"edit" | "delete" | null>(null);
   const show = useShow();

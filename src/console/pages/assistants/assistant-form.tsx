@@ -18,7 +18,7 @@ import { ConfigFields } from "./config-fields.tsx";
 
 type Props = {
   path: ApiPath;
-  /** The assistant to edit; without it a new one. */
+  /** The assistant to edit, absent for a new one. */
   assistant?: Assistant;
   onSaved: (assistant: Assistant) => void;
   onClose: () => void;

@@ -31,7 +31,7 @@ export function draftOf(assistant: Assistant | undefined, schemas: Schemas): Con
   };
 }
 
-/** Whether the field can show its value. JSON shows others, such as a number in a field for text. */
+/** Whether the field can show its value. The JSON shows other values, such as a number where the schema has a text. */
 function isTyped({ name, kind, isRequired }: InputField, values: Fields): boolean {
   const value = values[name];
   if (isRequired || kind === "json" || value === undefined) return true;
@@ -46,7 +46,7 @@ function untypedOf(fields: InputField[], values: unknown): unknown {
   return others.length > 0 ? Object.fromEntries(others) : undefined;
 }
 
-/** Values of an assistant as they would be typed. A field without a value stays at its default. */
+/** Returns the values of an assistant as texts. A field without a value has no text, so that it shows its default. */
 function textsOf(fields: InputField[], values: unknown): Record<string, string> {
   if (!isFields(values)) return {};
   const known = fields.filter(({ name }) => values[name] !== undefined);
@@ -60,7 +60,10 @@ function textsOf(fields: InputField[], values: unknown): Record<string, string> 
   );
 }
 
-/** Reads the fields that were edited. The others stay as they are stored, or absent, at the default of the graph. */
+/**
+ * Reads the fields that were edited. Others keep their stored value. Others without one stay absent, so that the graph
+ * uses its default.
+ */
 function readEdited(fields: InputField[], texts: Record<string, string>, stored: unknown) {
   const values = isFields(stored) ? stored : {};
   const before = textsOf(fields, stored);
@@ -75,7 +78,7 @@ function readEdited(fields: InputField[], texts: Record<string, string>, stored:
   return { input, problems };
 }
 
-/** @returns what the request holds, and what is wrong by the name of the field */
+/** @returns the fields of the request, and the problems by the name of the field */
 export function readDraft(draft: ConfigDraft, schemas: Schemas, assistant: Assistant | undefined) {
   const problems: Record<string, string> = {};
   const readJson = (name: "config" | "context") => {

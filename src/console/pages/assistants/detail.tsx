@@ -42,7 +42,7 @@ export function AssistantDetail({ assistant, path }: Props) {
         <dl className="kv in-p">
           <dt>Id</dt>
           <dd>
-            <Id id={assistant_id} length={36} />
+            <Id id={assistant_id} />
           </dd>
           {description && (
             <>

@@ -13,13 +13,13 @@ export function planOf(cron: FoundCron | undefined): Plan {
   };
 }
 
-/** The field has minutes: an end that is not edited keeps its seconds. */
+/** Returns the request. The field has no seconds, so an end that was not edited is sent as it is stored. */
 export function toRequest({ schedule, timezone, ends }: Plan, cron: FoundCron | undefined) {
   const end_time = cron && ends === planOf(cron).ends ? cron.end_time : endOf(ends) || null;
   return { schedule, timezone: timezone || null, end_time };
 }
 
-/** The page's fields have times without a zone, which are in UTC. */
+/** Returns a time of the field in ISO 8601: the field has no zone, and is in UTC. */
 export function endOf(ends: string): string {
   return ends === "" ? "" : `${ends}:00Z`;
 }

@@ -16,7 +16,7 @@ import { ASSISTANTS_SHOWN, useAssistants } from "./starts.tsx";
 
 type Props = {
   deployment: string;
-  /** The cron to edit; without it a new one. */
+  /** The cron to edit, absent for a new one. */
   cron?: FoundCron;
   onSaved: (cron: Cron) => void;
   onClose: () => void;

@@ -37,16 +37,16 @@ export function CronDetail({ cron, deployment, isPaused }: Props) {
           <dt>Thread</dt>
           <dd>
             {cron.thread_id ? (
-              <Id id={cron.thread_id} length={36} />
+              <Id id={cron.thread_id} />
             ) : (
               `new for each run, then ${cron.on_run_completed === "keep" ? "kept" : "deleted"}`
             )}
           </dd>
           <dt>Assistant</dt>
-          <dd>{cron.assistant_id ? <Id id={cron.assistant_id} length={36} /> : "deleted"}</dd>
+          <dd>{cron.assistant_id ? <Id id={cron.assistant_id} /> : "deleted"}</dd>
           <dt>Id</dt>
           <dd>
-            <Id id={cron.cron_id ?? ""} length={36} />
+            <Id id={cron.cron_id ?? ""} />
           </dd>
         </dl>
       </Panel>

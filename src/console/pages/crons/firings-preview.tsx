@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { type CronFields, nextFirings } from "./next-firings.ts";
 
-/** The next firings of a schedule as it is typed, or what is wrong with it. */
+/** Shows the next firings of a schedule while it is typed, or its problem. */
 export function FiringsPreview({ plan }: { plan: CronFields }) {
   const { schedule, timezone, end_time } = plan;
   const { times, problem } = useMemo(

@@ -22,7 +22,7 @@ const OUTCOMES: Record<CronFiring["outcome"], { kind: StatusKind; word: string }
 
 type FiringsProps = { deployment: string; cron_id: string; isPaused: boolean };
 
-/** The last firings of a cron, each with what it started. */
+/** Lists the last firings of a cron, each with the run that it started. */
 export function Firings({ deployment, cron_id, isPaused }: FiringsProps) {
   const path = agentPath(deployment)`/runs/crons/${cron_id}/firings`;
   const query = useApiQuery<CronFiring[]>(path, { poll: isPaused ? false : POLL_MS });
@@ -64,7 +64,7 @@ function FiringRow({ firing, deployment }: RowProps) {
       {firing.is_manual && <span className="tag">by hand</span>}
       {firing.run_id !== null && (
         <span className="dim sm">
-          run <Id id={firing.run_id} />
+          run <Id id={firing.run_id} isShort />
         </span>
       )}
       {firing.run_id !== null && (

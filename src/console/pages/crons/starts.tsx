@@ -15,7 +15,7 @@ export function useAssistants(deployment: string): UseQueryResult<Assistant[]> {
   });
 }
 
-/** The assistant that a cron runs, and its input in short. */
+/** Shows the assistant that a cron runs, and the beginning of its input. */
 export function Starts({ cron, deployment }: { cron: FoundCron; deployment: string }) {
   const { assistant_id, payload } = cron;
   const { data: assistants } = useAssistants(deployment);

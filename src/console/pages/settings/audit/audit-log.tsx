@@ -19,9 +19,9 @@ import { AuditFilter } from "./audit-filter.tsx";
 const route = getRouteApi("/w/$workspace/settings/$section");
 const POLL_MS = 10_000;
 const PAGE = 50;
-const CLIENT_ERROR = 400;
+const FIRST_CLIENT_ERROR = 400;
 
-/** Changes and refused requests, the newest first. */
+/** Lists changes and refused requests, the newest first. */
 export function AuditLogSection() {
   if (useMay("admin")) return <Log />;
   return (
@@ -72,7 +72,7 @@ function Log() {
                 columns={COLUMNS}
                 rows={resources}
                 keyOf={({ id }) => id}
-                isFailed={({ status }) => status >= CLIENT_ERROR}
+                isFailed={({ status }) => status >= FIRST_CLIENT_ERROR}
               />
             )}
           </Panel>
@@ -106,7 +106,7 @@ const COLUMNS: TableColumn<AuditLog>[] = [
 
 type LinkProps = { name: "action" | "actor" | "resource"; value: string; short?: boolean };
 
-/** A value that filters the log when it is chosen. */
+/** A value of an entry, as a link to the entries with the same value. */
 function FilterLink({ name, value, short = false }: LinkProps) {
   return (
     <route.Link
@@ -115,7 +115,7 @@ function FilterLink({ name, value, short = false }: LinkProps) {
       className="text-ink"
       title={`Show entries with ${value}`}
     >
-      {short ? <Id id={value} /> : <span className="m">{value}</span>}
+      {short ? <Id id={value} isShort /> : <span className="m">{value}</span>}
     </route.Link>
   );
 }
@@ -143,7 +143,7 @@ function Resources({ entry: { resources } }: { entry: AuditLog }) {
 }
 
 function Answer({ status }: { status: number }) {
-  if (status < CLIENT_ERROR) return <span className="dim">{status}</span>;
+  if (status < FIRST_CLIENT_ERROR) return <span className="dim">{status}</span>;
   return (
     <Status kind="failed" plain>
       {status === 403 ? "Refused" : String(status)}

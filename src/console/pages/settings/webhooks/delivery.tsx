@@ -13,7 +13,7 @@ import { Id } from "../../../ui/values.tsx";
 
 type Props = { delivery: DeliveriesList["resources"][number] };
 
-/** The delivery of a run's webhook, which editors send again. */
+/** A delivery of the webhook of a run. Editors can send it again. */
 export function DeliveryRow({ delivery }: Props) {
   const { status, run_id, thread_id } = delivery;
   return (
@@ -21,7 +21,7 @@ export function DeliveryRow({ delivery }: Props) {
       delivery={delivery}
       about={
         <>
-          , run <Id id={run_id} /> of thread <Id id={thread_id} />
+          , run <Id id={run_id} isShort /> of thread <Id id={thread_id} isShort />
         </>
       }
       action={status !== "delivered" && <Resend delivery={delivery} />}
@@ -29,7 +29,7 @@ export function DeliveryRow({ delivery }: Props) {
   );
 }
 
-/** A trace that a deployment sends to its OTLP endpoint. */
+/** A delivery of a trace to the OTLP endpoint of a deployment. */
 export function TraceRow({ delivery }: Props) {
   const workspace = useWorkspaceId();
   const { run_id } = delivery;

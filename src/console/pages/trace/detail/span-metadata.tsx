@@ -9,7 +9,7 @@ export function SpanMetadata({ run }: { run: TraceRun }) {
       <dl className="kv">
         <dt>Id</dt>
         <dd>
-          <Id id={run.id} length={36} />
+          <Id id={run.id} />
         </dd>
         <dt>Start</dt>
         <dd>
