@@ -4,6 +4,7 @@ import { isNotFound } from "../api/not-found.ts";
 import { apiPath } from "../api/path.ts";
 import { isId } from "../state/search.ts";
 
+/** Deployments of one page of the API, which lists the oldest first. */
 export const MAX_LISTED = 100;
 
 type ServingDeployment = {
@@ -13,7 +14,7 @@ type ServingDeployment = {
   chosen: Deployment | null;
 };
 
-/** Returns the deployments that serve, among the newest 100 and the one of the address. */
+/** Returns the deployments that serve, among the oldest 100 and the one of the address. */
 export function useServingDeployments(wanted: string | undefined) {
   const { data, isPending, error, refetch } = useApiQuery<DeploymentsList>(
     apiPath`/v2/deployments`,
@@ -21,15 +22,15 @@ export function useServingDeployments(wanted: string | undefined) {
   );
   const listed = data?.resources ?? [];
   const isListed = listed.some(({ id }) => id === wanted);
-  const isOlder = data !== undefined && !isListed && wanted !== undefined && isId(wanted);
-  const older = useApiQuery<Deployment>(isOlder ? apiPath`/v2/deployments/${wanted}` : null);
-  const all = older.data ? [...listed, older.data] : listed;
+  const isUnlisted = data !== undefined && !isListed && wanted !== undefined && isId(wanted);
+  const unlisted = useApiQuery<Deployment>(isUnlisted ? apiPath`/v2/deployments/${wanted}` : null);
+  const all = unlisted.data ? [...listed, unlisted.data] : listed;
   return {
-    isPending: isPending || older.isLoading,
-    error: error ?? (isNotFound(older.error) ? null : older.error),
+    isPending: isPending || unlisted.isLoading,
+    error: error ?? (isNotFound(unlisted.error) ? null : unlisted.error),
     retry: () => {
       void refetch();
-      if (isOlder) void older.refetch();
+      if (isUnlisted) void unlisted.refetch();
     },
     isCut: listed.length === MAX_LISTED,
     serving: all.filter(({ active_revision_id }) => active_revision_id),
@@ -37,7 +38,7 @@ export function useServingDeployments(wanted: string | undefined) {
 }
 
 /**
- * Returns the deployment of the address: by id, or by name among the newest 100. Without one in the address, returns the
+ * Returns the deployment of the address: by id, or by name among the oldest 100. Without one in the address, returns the
  * first one that serves.
  */
 export function useServingDeployment(wanted: string | undefined): ServingDeployment {

@@ -110,7 +110,7 @@ function ProjectName({ id }: { id: string }) {
   return <b className="m">{data?.[0]?.name ?? id}</b>;
 }
 
-/** Leads to what the alert is about. */
+/** Links to the runs that the alert is about, or to the quotas. */
 function RunsLink({ alert }: { alert: Alert }) {
   const workspace = useWorkspaceId();
   const search = runsOf(alert);

@@ -26,6 +26,7 @@ const NEW: AlertDraft = {
   ...{ metric: "error_rate", session_id: "", filter: "", is_root: true, feedback_key: "" },
   ...{ window: "5", operator: "gte", threshold: "10", name: "", webhook: "" },
 };
+/** Fewer than the 15 decimal digits that a number holds exactly. */
 const EXACT_DIGITS = 12;
 
 export function toDraft(alert: Alert | undefined): AlertDraft {
@@ -41,7 +42,7 @@ export function toDraft(alert: Alert | undefined): AlertDraft {
   };
 }
 
-/** Leaves out what the metric does not have, which the API refuses. */
+/** Returns the request. Fields that the metric does not have are `null`, because the API refuses other values. */
 export function toRequest(draft: AlertDraft): Omit<AlertCreateRequest, "enabled"> {
   const { metric, session_id, filter, is_root, feedback_key, operator, name, webhook } = draft;
   const isQuota = metric === "quota_used";

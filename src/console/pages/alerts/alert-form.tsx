@@ -14,12 +14,13 @@ import { type AlertDraft, type DraftProps, toDraft, toRequest } from "./alert-dr
 import { RunFields } from "./run-fields.tsx";
 
 type Props = {
-  /** The alert to edit; without it a new one. */
+  /** The alert to edit, absent for a new one. */
   alert?: Alert;
   onSaved: (alert: Alert) => void;
   onClose: () => void;
 };
 
+/** Fields that show their problem. */
 const FIELDS = ["name", "filter", "feedback_key", "window_minutes", "threshold", "webhook"];
 
 export function AlertForm({ alert, onSaved, onClose }: Props) {

@@ -3,7 +3,7 @@ import { stateOf } from "../../alerts/alert-texts.ts";
 import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
 
-/** State, and since when it fires. */
+/** The state of an alert, with the time since which it fires. */
 export function AlertStatus({ alert }: { alert: Alert }) {
   const { kind, word } = stateOf(alert);
   const { started_at } = alert;

@@ -88,7 +88,8 @@ function NoAlerts() {
   return (
     <Empty title="No alerts">
       An alert compares a figure of a project, such as its error rate, or the usage of a quota with
-      a threshold each minute. {mayWrite ? "Create one with New alert." : "Editors create alerts."}
+      a threshold each minute.{" "}
+      {mayWrite ? "Create one with New alert." : "Editors and admins create alerts."}
     </Empty>
   );
 }
@@ -99,7 +100,7 @@ function footerOf(alerts: Alert[]): string {
   return `${count}, ${firing} firing. Each is evaluated every minute, with a window of more than an hour every 5 minutes.`;
 }
 
-/** Sorts alerts that fire first, the newest episode first; the others stay as they were created. */
+/** Sorts alerts that fire first, the newest episode first; the others stay in the order of the list. */
 function byState(a: Alert, b: Alert): number {
   return Date.parse(b.started_at ?? "1970-01-01") - Date.parse(a.started_at ?? "1970-01-01");
 }

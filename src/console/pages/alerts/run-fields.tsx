@@ -11,7 +11,7 @@ import type { DraftProps } from "./alert-draft.ts";
 const PROJECTS_SHOWN = 100;
 const PAUSE_MS = 400;
 
-/** Which runs an alert watches. */
+/** Fields for the runs that an alert watches. */
 export function RunFields({ draft, problems, onChange }: DraftProps) {
   return (
     <>
@@ -34,7 +34,7 @@ export function RunFields({ draft, problems, onChange }: DraftProps) {
         problem={problems.window_minutes}
         onChange={(event) => onChange({ window: event.target.value })}
       >
-        Covers the runs that started in so many last minutes, up to 1,440.
+        Runs that started in this time count. At most 1,440.
       </Field>
       {draft.metric === "feedback_score" && (
         <Field
@@ -51,7 +51,7 @@ export function RunFields({ draft, problems, onChange }: DraftProps) {
   );
 }
 
-/** Names the project of an edited alert by its id when it is not among the first. */
+/** Chooses a project. The project of an edited alert is shown by its id when the list does not have it. */
 function ProjectField({ draft: { session_id }, onChange }: Omit<DraftProps, "problems">) {
   const query = useApiQuery<Project[]>(apiPath`/api/v1/sessions`, {
     query: { limit: PROJECTS_SHOWN },

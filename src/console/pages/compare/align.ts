@@ -23,13 +23,13 @@ export function alignSpans(a: SpanPosition, b: SpanPosition): SpanPair[] {
 type Level = { index: number; key: string }[];
 type IndexPair = { a: number | null; b: number | null };
 
-/** Keeps the order of both sides: what only B has comes before the next pair. */
+/** Pairs two levels, and keeps the order of both. Spans that only B has come before the next pair. */
 function alignLevel(a: Level, b: Level): IndexPair[] {
   const pairs: IndexPair[] = [];
-  const places = Map.groupBy(b.keys(), (place) => b[place]?.key);
+  const positions = Map.groupBy(b.keys(), (position) => b[position]?.key);
   let at = 0;
   for (const { index, key } of a) {
-    const found = firstFrom(at, places.get(key) ?? []);
+    const found = firstFrom(at, positions.get(key) ?? []);
     if (found === -1) {
       pairs.push({ a: index, b: null });
       continue;
@@ -41,10 +41,10 @@ function alignLevel(a: Level, b: Level): IndexPair[] {
   return [...pairs, ...b.slice(at).map(({ index }) => ({ a: null, b: index }))];
 }
 
-/** @returns the first place that is not before `at`, or -1. Drops those before it, which are passed for good */
-function firstFrom(at: number, places: number[]): number {
-  while (places[0] !== undefined && places[0] < at) places.shift();
-  return places[0] ?? -1;
+/** Removes the positions before `at`, which later calls cannot need. @returns the first one left, or -1 */
+function firstFrom(at: number, positions: number[]): number {
+  while (positions[0] !== undefined && positions[0] < at) positions.shift();
+  return positions[0] ?? -1;
 }
 
 function levelOf({ spans, size }: TraceTree, above: number | null): Level {

@@ -106,7 +106,7 @@ function Choose({ side }: { side: "a" | "b" }) {
           </button>
         </div>
         <p className="hint">
-          Or choose two rows of <Link to={pathTo(workspace, "/traces")}>Traces</Link> by Compare.
+          Or choose Compare in two rows of <Link to={pathTo(workspace, "/traces")}>Traces</Link>.
         </p>
       </form>
     </Panel>

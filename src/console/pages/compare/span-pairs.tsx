@@ -13,11 +13,11 @@ import { QueryState } from "../../ui/states.tsx";
 import { alignSpans, type SpanPair } from "./align.ts";
 import { CompareHead } from "./figures.tsx";
 
-/** Rows of a table that is not virtual. */
+/** Largest number of rows: the table draws all of them, also those out of view. */
 const SHOWN = 300;
 const MAX_INDENT = 12;
 
-/** The trees of both runs as one: what both have, with the difference in time, and what one has alone. */
+/** Shows the trees of both runs as one: spans of both with their difference in time, and spans of only one. */
 export function SpanPairs({ a, b }: { a: TraceRun; b: TraceRun }) {
   const first = useTrace(a.trace_id, { isPaused: true });
   const second = useTrace(b.trace_id, { isPaused: true });
@@ -95,7 +95,7 @@ function PairRow({ pair: { a, b, depth }, traces }: RowProps) {
   );
 }
 
-/** A link to the span, with the word failed where it did. */
+/** Links to the span with its duration, and names a failure. */
 function TimeCell({ span, trace_id }: { span: TraceSpan | null; trace_id: string }) {
   const workspace = useWorkspaceId();
   if (span === null) return <td className="num dim">none</td>;
@@ -108,7 +108,7 @@ function TimeCell({ span, trace_id }: { span: TraceSpan | null; trace_id: string
         className={span.status === "ERROR" ? "err" : ""}
       >
         {span.status === "ERROR" && "failed, "}
-        {ms === null ? "runs" : formatDuration(ms)}
+        {ms === null ? "running" : formatDuration(ms)}
       </Link>
     </td>
   );

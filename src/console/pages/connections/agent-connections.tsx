@@ -12,7 +12,7 @@ import { Remove } from "./remove.tsx";
 
 const route = getRouteApi("/w/$workspace/connections");
 
-/** Accounts of the caller that one agent may use. */
+/** Lists the accounts of the person that one agent may use. */
 export function AgentConnections() {
   const { agent } = route.useSearch();
   const navigate = route.useNavigate();

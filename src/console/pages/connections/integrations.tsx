@@ -90,7 +90,7 @@ function Row({ integration: { id, name, api_url } }: { integration: Integration 
   );
 }
 
-/** URL and secret to enter at the repository host. Only those who may change deployments read it. */
+/** The URL and the secret to enter at the repository host. The API returns them to editors and admins only. */
 function PushWebhook({ id }: { id: string }) {
   const query = useApiQuery<Webhook>(under(PATH)`/${id}/webhook`);
   return (

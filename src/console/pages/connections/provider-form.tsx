@@ -10,7 +10,7 @@ import { useToast } from "../../ui/toasts.tsx";
 import { PROVIDERS } from "./paths.ts";
 
 type Props = {
-  /** The provider to edit; without it a new one. */
+  /** The provider to edit, absent for a new one. */
   provider?: Provider;
   onClose: () => void;
 };
@@ -127,7 +127,7 @@ function Endpoints({ provider }: { provider: Provider | undefined }) {
   );
 }
 
-/** A client without a secret is a public one, and a public one that gets a secret no longer is. */
+/** Returns the request. A client without a secret is public, and a public client that gets a secret is not any more. */
 function toRequest(form: FormData, provider: Provider | undefined) {
   const { client_secret, ...fields } = Object.fromEntries(form);
   const isPublic = provider?.token_endpoint_auth_method === "none";

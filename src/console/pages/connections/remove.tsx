@@ -6,7 +6,7 @@ import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 
 type Props = {
-  /** The right that it needs; none for what belongs to the caller. */
+  /** The right that the deletion needs. Default: `write`. */
   action?: GuardedAction;
   name: string;
   path: ApiPath;
@@ -16,13 +16,13 @@ type Props = {
   children: ReactNode;
 };
 
-/** Deletes something after its name was typed. Absent without the right. */
+/** Deletes something after its name was typed. Draws nothing for a role without the right. */
 export function RemoveButton({ action = "write", ...rest }: Props) {
   const may = useMay(action);
   return may ? <Remove {...rest} /> : null;
 }
 
-/** Deletes what belongs to the caller, which each role may. */
+/** Deletes something of the person, which each role may. */
 export function Remove({ name, path, invalidates, act, children }: Omit<Props, "action">) {
   const [isOpen, setOpen] = useState(false);
   const toast = useToast();

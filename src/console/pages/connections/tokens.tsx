@@ -11,7 +11,7 @@ import { Remove } from "./remove.tsx";
 
 const PAGE = 200;
 
-/** Accounts that the caller has connected. Those of others are never listed. */
+/** Lists the accounts that the person has connected. The API returns no accounts of others. */
 export function Tokens() {
   const query = useApiQuery<TokenSummary[]>(TOKENS, { query: { limit: PAGE } });
   return (

@@ -21,7 +21,7 @@ import { useToast } from "../../ui/toasts.tsx";
 
 type Props = { deployment: Deployment; revision: Revision };
 
-/** The acts that fit the state of a revision. Absent for viewers. */
+/** The actions that the state of a revision allows. Draws nothing for viewers. */
 export function RevisionActions({
   deployment,
   revision,
@@ -75,7 +75,7 @@ function Move({ deployment, revision, isOther = false }: Props & { isOther?: boo
   );
 }
 
-/** Percent of the first share of a canary, which the split's own controls then change. */
+/** Percent of the traffic with which a canary begins. */
 const CANARY_PERCENT = 10;
 
 function StartCanary({ deployment, revision }: Props) {
@@ -106,8 +106,8 @@ function StartCanary({ deployment, revision }: Props) {
           onAct={() => mutateAsync()}
           onClose={() => setOpen(false)}
         >
-          A thread keeps the revision that it began on. The share is changed, or taken back, above
-          the revisions, where errors and times of both sides are shown.
+          A thread keeps the revision that it began on. Change or end the canary above the
+          revisions, where errors and times of both sides are shown.
         </ConfirmDialog>
       )}
     </>
@@ -131,19 +131,20 @@ function MoveTraffic({ act, deployment, revision, onClose }: MoveProps) {
     >
       All traffic moves to {name} within seconds.{" "}
       {deployment.traffic.length > 1 && "The split ends. "}
-      Nothing is built and nothing is deleted, so you can move forward again the same way. Runs
-      under way end on the revision that they began on.
+      Nothing is built and nothing is deleted, so you can move{" "}
+      {act === "Promote" ? "back" : "forward"} again the same way. Runs under way end on the
+      revision that they began on.
     </ConfirmDialog>
   );
 }
 
-/** The way back from each move. */
+/** The button of the toast that undoes a move, and the move that it makes. */
 const BACK: Record<MoveName, { label: string; act: MoveName; done: string }> = {
   "Roll back": { label: "Move forward again", act: "Promote", done: "Moved forward" },
   Promote: { label: "Move back again", act: "Roll back", done: "Moved back" },
 };
 
-/** Moves all traffic to a revision, and offers the way back with the time that it took. */
+/** Returns a function that moves all traffic to a revision. Its toast has the time that it took, and undoes it. */
 function useMove(deployment: Deployment) {
   const toast = useToast();
   const { mutateAsync } = useApiChange<string, Deployment>({

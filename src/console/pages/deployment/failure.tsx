@@ -16,7 +16,7 @@ type Props = {
   lines: LogEntry[];
 };
 
-/** The reason first, then the line of the log, then what users notice. */
+/** Shows why a build failed, with the line of the log, and the revisions that serve in spite of it. */
 export function Failure({ revision, deployment, revisions, lines }: Props) {
   const { status_reason, status_message } = revision;
   return (

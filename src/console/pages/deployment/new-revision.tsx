@@ -15,8 +15,8 @@ import { useToast } from "../../ui/toasts.tsx";
 type Props = { deployment: Deployment };
 
 /**
- * Builds a branch, a tag or a commit as a preview, or to take the traffic of the deployment. Absent for viewers, and for
- * uploads, which have no branches.
+ * Builds a branch, a tag or a commit as a preview, or to take the traffic of the deployment. Draws nothing for viewers,
+ * and for uploads, which have no branches.
  */
 export function NewRevision({ deployment }: Props) {
   const mayWrite = useMay("write");

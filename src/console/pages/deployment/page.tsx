@@ -38,7 +38,7 @@ export function DeploymentPage() {
         <LivePill
           state={liveStateOf(query)}
           note={building > 0 ? `${building} building` : undefined}
-          title="Read every 2 s while a revision builds, and while this page is visible"
+          title="Read every 3 s, revisions every 2 s while one builds, while this page is visible"
         />
       </TopBar>
       <QueryState query={query} what="The deployment could not be read">
@@ -107,7 +107,7 @@ type Props = { deployment: Deployment; revisions: Revision[] };
 
 function Revisions({ deployment, revisions }: Props) {
   const { rev } = route.useSearch();
-  // A build that is watched stays on the page when it ends, also before the deployment names it.
+  // A build that was shown stays on the page when it ends, before the deployment is read with it as the active one.
   const watched = useRef<string | null>(null);
   const [newest] = revisions;
   if (newest && showStatus(newest.status).isBuilding) watched.current = newest.id;
@@ -130,7 +130,7 @@ function Revisions({ deployment, revisions }: Props) {
   );
 }
 
-/** A revision that is older than the list, or that the list does not have yet. */
+/** Shows a revision that is older than the listed ones, or too new for the last read of the list. */
 function Unlisted({ deployment, revisions, id }: Props & { id: string }) {
   const path = apiPath`/v2/deployments/${deployment.id}/revisions/${id}`;
   return (
@@ -142,7 +142,7 @@ function Unlisted({ deployment, revisions, id }: Props & { id: string }) {
   );
 }
 
-/** The newest when it failed or builds, else the one that serves. */
+/** Returns the newest revision when it failed or builds, else the one that serves. */
 function chooseRevision({ active_revision_id }: Deployment, revisions: Revision[]) {
   const [newest] = revisions;
   if (newest === undefined || showStatus(newest.status).kind !== "ok") return newest;

@@ -39,6 +39,7 @@ export function RevisionList({ deployment, revisions, chosen }: Props) {
   );
 }
 
+/** Number of revisions that `useRevisions` reads. */
 const PAGE = 100;
 
 function countText(count: number): string {

@@ -18,7 +18,7 @@ type Props = {
   figures: Map<string, RevisionFigures> | undefined;
 };
 
-/** The next step after a first build, and the reason why a newer revision does not serve. */
+/** Shows the next step after a first build, or the reason why a newer revision does not serve. */
 export function RevisionNotes({ deployment, revision, revisions, figures }: Props) {
   const { active_revision: active } = deployment;
   if (active !== null && isRolledBack(deployment, revision)) {

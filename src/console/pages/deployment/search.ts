@@ -14,7 +14,7 @@ export type DeploymentSearch = {
   find?: string | undefined;
   level?: "INFO" | "WARNING" | "ERROR" | undefined;
   range?: "15m" | "1h" | "24h" | undefined;
-  /** ISO time: the server log shows the minutes around it instead of `range`. Traces link to their start. */
+  /** ISO time. The server log shows the minutes around it instead of `range`. */
   at?: string | undefined;
   /** Number of a line of the build log. */
   line?: number | undefined;

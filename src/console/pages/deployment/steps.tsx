@@ -24,7 +24,7 @@ const SHOWN: Record<RevisionStep["status"], { kind: StatusKind; tone: string }> 
 
 type Props = { revision: Revision; revisions: Revision[] };
 
-/** The steps of a build with their durations; those to come with the durations of the build before. */
+/** Shows the steps of a build with their durations. Steps to come have the durations of the last revision that was built. */
 export function BuildSteps({ revision, revisions }: Props) {
   if (revision.steps.length === 0) return null;
   const former = revisions.find(

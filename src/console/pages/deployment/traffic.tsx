@@ -14,7 +14,7 @@ import { shortFiguresText, useFigures } from "./figures.tsx";
 
 type Props = { deployment: Deployment; revisions: Revision[] };
 
-/** The split of a canary, first on the page while it runs. */
+/** Shows and changes the split of the traffic with a canary. Draws nothing without one. */
 export function Traffic({ deployment, revisions }: Props) {
   const { traffic, active_revision_id } = deployment;
   const canary = traffic.find(({ revision_id }) => revision_id !== active_revision_id);

@@ -27,7 +27,10 @@ export function DeploymentsPage() {
   return (
     <>
       <TopBar title="Deployments">
-        <LivePill state={liveStateOf(query)} title="Read every 5 s while this page is visible" />
+        <LivePill
+          state={liveStateOf(query)}
+          title="Read every 5 s, every 2 s while a revision builds, while this page is visible"
+        />
       </TopBar>
       <PageHeader
         title="Deployments"

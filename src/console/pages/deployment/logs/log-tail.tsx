@@ -9,14 +9,14 @@ type Props = {
   read: LogRead;
   label: "Build log" | "Server log";
   isFollowing: boolean;
-  /** Pauses and follows; absent for a log that does not grow. */
+  /** Called to follow or to pause. Absent for a log that does not grow. */
   onFollow?: ((isFollowing: boolean) => void) | undefined;
   empty: string;
   /** Number of the line to show first. */
   target?: number | undefined;
 };
 
-/** The lines of a log that were received. A reader who scrolls up pauses it. */
+/** Shows the received lines of a log. Scrolling up pauses it. */
 export function LogTail({ read, label, isFollowing, onFollow, empty, target }: Props) {
   const { lines, dropped, error, isLoading, state } = read;
   if (error) {

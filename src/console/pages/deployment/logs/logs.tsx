@@ -66,9 +66,14 @@ function BuildLog({ revision, build }: { revision: Revision; build: LogRead }) {
       isFollowing={isFollowing}
       onFollow={isBuilding ? setFollowing : undefined}
       target={line}
-      empty={isBuilding ? "The build has written nothing yet." : "The build wrote no such line."}
+      empty={emptyText(isBuilding, find)}
     />
   );
+}
+
+function emptyText(isBuilding: boolean, find: string | undefined): string {
+  if (find !== undefined) return "No line contains this text.";
+  return isBuilding ? "The build has written nothing yet." : "The build wrote nothing.";
 }
 
 function linesWith(lines: LogEntry[], find: string | undefined): LogEntry[] {

@@ -12,12 +12,12 @@ const route = getRouteApi("/w/$workspace/deployments/$deployment");
 const RANGES = { "15m": 15, "1h": 60, "24h": 24 * 60 } as const;
 const LEVELS = ["INFO", "WARNING", "ERROR"] as const;
 const MINUTE_MS = 60_000;
-/** Minutes before and after a time that a trace names. */
+/** Minutes that are shown before and after the time of the address. */
 const AROUND = { before: 1, after: 10 };
 
 type Props = { revision: Revision; change: (search: object) => void };
 
-/** Lines that the agents of a revision print, by time, level and text. */
+/** Shows the lines that the agents of a revision print, filtered by time, level and text. */
 export function ServerLog({ revision, change }: Props) {
   const { find, level, range = "1h", at } = route.useSearch();
   return (

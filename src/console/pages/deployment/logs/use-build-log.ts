@@ -9,7 +9,7 @@ import { apiPath, under } from "../../../api/path.ts";
 import { showStatus } from "../../../deployments/revision-status.ts";
 import { type LogRead, useLogStream } from "./use-log-stream.ts";
 
-/** Follows a build: its lines, and the revision, which the lists of this page show too. */
+/** Follows a build. Receives its lines, and writes the changed revision into the lists that this page has read. */
 export function useBuildLog({ deployment_id, id }: Revision): LogRead {
   const workspace = useWorkspaceId();
   const client = useQueryClient();

@@ -22,9 +22,9 @@ type LogStream = {
   query?: CallOptions["query"];
   /** Whether lines are received. A stream that is opened again continues after its last line. */
   isOpen?: boolean;
-  /** Receives the events that are no lines. */
+  /** Called with events other than lines. */
   onEvent?: (event: ServerSentEvent) => void;
-  /** Whether a stream that ends has sent everything. */
+  /** Whether a stream that ended has sent everything. Without it, the stream is opened again. */
   isOver?: () => boolean;
 };
 
@@ -83,10 +83,10 @@ export function useLogStream({ isOpen = true, ...options }: LogStream): LogRead 
   return read;
 }
 
-/** Lines of a stream in their order, the newest 20,000. */
+/** Keeps the newest `MAX_LINES` lines of a stream, in their order. */
 class ReceivedLog {
   readonly url: string;
-  /** Id of the last event. */
+  /** Id of the last event, from which the next connection continues. */
   last: string | undefined;
   readonly #lines: LogEntry[] = [];
   #count = 0;

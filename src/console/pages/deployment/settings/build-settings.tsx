@@ -10,9 +10,9 @@ import { useToast } from "../../../ui/toasts.tsx";
 
 type Props = { deployment: Deployment; mayWrite: boolean };
 
-/** The source of the revisions. A change of the ref or of the configuration file builds one. */
+/** Edits the source of the revisions. A change of the ref or of the configuration file builds a revision. */
 export function BuildSettings({ deployment, mayWrite }: Props) {
-  // Only what differs from this is sent: others may change the rest at the same time.
+  // Only fields that differ from this are sent: another person may change the others at the same time.
   const [before, setBefore] = useState(deployment);
   const { repo_url, integration_id, build_on_push } = before.source_config;
   const toast = useToast();

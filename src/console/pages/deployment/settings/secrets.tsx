@@ -16,10 +16,10 @@ import { useToast } from "../../../ui/toasts.tsx";
 import { Time } from "../../../ui/values.tsx";
 
 type Props = { deployment: Deployment; mayWrite: boolean };
-/** The secret whose value is set; "" is a new one. */
+/** The open dialog. The name is "" for a new secret. */
 type Open = { act: "set" | "remove"; name: string };
 
-/** Names only: the service never returns a value. */
+/** Lists the names of secrets: the service never returns a value. */
 export function Secrets({ deployment, mayWrite }: Props) {
   const [open, setOpen] = useState<Open | null>(null);
   const onClose = () => setOpen(null);
