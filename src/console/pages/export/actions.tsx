@@ -10,7 +10,7 @@ import { useToast } from "../../ui/toasts.tsx";
 
 type Props = { bulkExport: BulkExport };
 
-/** The one action that fits the state of an export. */
+/** The action that the state of an export allows: a retry, or its cancellation. */
 export function ExportActions({ bulkExport }: Props) {
   const mayExport = useMayExport();
   if (!mayExport) return null;
@@ -33,7 +33,7 @@ function Retry({ bulkExport: { id } }: Props) {
         disabled={retry.isPending}
         onClick={() =>
           retry.mutate(undefined, {
-            onSuccess: () => toast("The export writes the missing files again"),
+            onSuccess: () => toast("The export writes the missing files"),
           })
         }
       >

@@ -9,7 +9,7 @@ import { type DayBar, labelOfDay, summarizeDays, toDayBars } from "./days.ts";
 
 type Props = { id: string; poll: number | false };
 
-/** Rows written by UTC day. */
+/** Draws the written rows by UTC day. */
 export function DayChart({ id, poll }: Props) {
   const query = useApiQuery<BulkExportRun[]>(under(EXPORTS)`/${id}/runs`, { poll });
   return (

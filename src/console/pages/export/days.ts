@@ -20,11 +20,11 @@ const STATES: Record<BulkExportRun["status"], DayState> = {
   CANCELLED: "failed",
   TIMEDOUT: "failed",
 };
-/** Worst first: a bar of several days shows the first of these states that one of its days has. */
+/** States in the order of importance: a bar of several days shows the first of these that one of its days has. */
 const ORDER: DayState[] = ["failed", "running", "queued", "completed"];
 const MAX_BARS = 60;
 
-/** Bars of the days of an export, of several days each in a long one. */
+/** Returns the bars of the days of an export. Each has several days when there are more than `max_bars`. */
 export function toDayBars(runs: BulkExportRun[], max_bars = MAX_BARS): DayBar[] {
   const size = Math.max(1, Math.ceil(runs.length / max_bars));
   const groups = Array.from({ length: Math.ceil(runs.length / size) }, (_, index) =>
@@ -64,7 +64,7 @@ export function labelOfDay(state: DayState): string {
   return LABELS[state];
 }
 
-/** `15 days: 13 completed, 2 running; 3 empty`. */
+/** Returns `15 days: 13 completed, 2 running; 3 empty`. */
 export function summarizeDays(runs: BulkExportRun[]): string {
   const states = runs.map(({ status }) => STATES[status]);
   const parts = (Object.keys(LABELS) as DayState[]).flatMap((state) => {

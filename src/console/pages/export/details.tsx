@@ -7,7 +7,7 @@ export function Details({ bulkExport }: { bulkExport: BulkExport }) {
   const { id, filter, export_fields, compression, format_version, late_rows, table_format } =
     bulkExport;
   return (
-    <section className="panel" aria-label="Order">
+    <section className="panel" aria-label="Settings">
       <dl className="kv in-p">
         <dt>Filter</dt>
         <dd>{filter === null ? "all runs" : <code className="break-all">{filter}</code>}</dd>
@@ -23,7 +23,7 @@ export function Details({ bulkExport }: { bulkExport: BulkExport }) {
         <dd>{late_rows ? "carried by the next window" : "not carried"}</dd>
         <dt>Id</dt>
         <dd>
-          <Id id={id} length={36} />
+          <Id id={id} />
         </dd>
       </dl>
     </section>
@@ -39,7 +39,7 @@ export function Failure({ error }: { error: string }) {
         <div className="mono sm whitespace-pre-wrap break-words">{error}</div>
         <div className="mid sm mt-1">
           Correct the cause, then retry: written files are kept, and only the missing ones are
-          written again.
+          written.
         </div>
       </div>
     </div>

@@ -13,7 +13,7 @@ const route = getRouteApi("/w/$workspace/exports/$export");
 const SHOWN = 200;
 const HASH_CHARS = 8;
 
-/** Written files with their hashes. A row of the table opens the first rows of its file. */
+/** Lists the written files with their hashes. A row opens the first rows of its file. */
 export function Files({ manifest, isDone }: { manifest: BulkExportManifest; isDone: boolean }) {
   const { file } = route.useSearch();
   const files = [

@@ -85,7 +85,7 @@ function RowTable({ preview }: { preview: BulkExportPreview }) {
   );
 }
 
-/** Columns that a reader looks for, before the ids. */
+/** Columns that are shown first, because readers look for them. */
 const LEADING_COLUMNS = [
   ...["name", "run_type", "status", "start_time", "end_time"],
   ...["inputs", "outputs", "error", "total_tokens", "total_cost"],
@@ -98,7 +98,7 @@ function sortColumns(columns: string[]): string[] {
 
 type PreviewValue = BulkExportPreview["rows"][number]["values"][string];
 
-/** A value of a row as text; an absent one is empty. */
+/** Returns a value of a row as text. An absent one is empty. */
 function cellText(value: PreviewValue | undefined): string {
   if (value === null || value === undefined) return "";
   return Array.isArray(value) ? JSON.stringify(value) : String(value);

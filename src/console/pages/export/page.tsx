@@ -142,7 +142,7 @@ function OneExport({ bulkExport, polling }: { bulkExport: BulkExport; polling: P
   );
 }
 
-/** Reads the data once more when polling ends. */
+/** Reads the files, the days and the manifest again when the status changes: polling ends with the export. */
 function useReadAgainAtEnd({ id, status }: BulkExport): void {
   const invalidate = useRef(useInvalidate());
   const former = useRef(status);

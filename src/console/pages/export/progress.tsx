@@ -6,7 +6,7 @@ import { Bytes, Quantity, Time } from "../../ui/values.tsx";
 
 type ExportProgress = NonNullable<BulkExport["progress"]>;
 
-/** A bar, then rows, files, bytes and late rows. */
+/** Shows the progress of an export, and its numbers of rows, files, bytes and late rows. */
 export function Progress({
   bulkExport,
   progress,
@@ -62,7 +62,7 @@ function leftText({ seconds_left }: ExportProgress): string {
 
 type Props = { label: string; children: ReactNode; detail?: ReactNode };
 
-/** A number with its name and its measure, in an element of the class `tiles`. */
+/** A number with its label, and a detail below it. Must be in an element of the class `tiles`. */
 function Tile({ label, children, detail }: Props) {
   return (
     <div className="tile">

@@ -9,7 +9,7 @@ const route = getRouteApi("/w/$workspace/exports/$export");
 const NAMES = { duckdb: "DuckDB", athena: "Athena" } as const;
 const SHOWN_CHARS = 4000;
 
-/** SQL that reads the files, and the manifest. */
+/** Shows the SQL that reads the files. */
 export function ReadIt({ manifest }: { manifest: BulkExportManifest }) {
   const { sql = "duckdb" } = route.useSearch();
   const { statements } = manifest;
@@ -46,7 +46,7 @@ export function ReadIt({ manifest }: { manifest: BulkExportManifest }) {
   );
 }
 
-/** The manifest as the bucket has it after the end. */
+/** Shows the manifest. The bucket has it after the export has completed. */
 export function Manifest({ manifest, isDone }: { manifest: BulkExportManifest; isDone: boolean }) {
   const text = JSON.stringify(manifest, null, 2);
   return (

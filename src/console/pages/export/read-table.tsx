@@ -20,7 +20,7 @@ const NAMES = {
 
 type Props = { table: NonNullable<BulkExportManifest["table"]> };
 
-/** Table of a schedule in its newest state. */
+/** Shows how to read the table of a schedule in its newest state. */
 export function ScheduleTable({ schedule, poll }: { schedule: BulkExport; poll: number | false }) {
   const manifest = useApiQuery<BulkExportManifest>(under(EXPORTS)`/${schedule.id}/manifest`, {
     poll,
@@ -32,7 +32,7 @@ export function ScheduleTable({ schedule, poll }: { schedule: BulkExport; poll: 
   );
 }
 
-/** Statements that read a table, of a schedule or as a window left it. */
+/** Shows the statements that read a table: its newest state, or its state after a window. */
 export function ReadTable({ table }: Props) {
   const { reader = "duckdb" } = route.useSearch();
   const { location, version, statements } = table;

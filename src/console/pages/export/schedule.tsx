@@ -16,7 +16,7 @@ import { Bytes, Quantity, useNow } from "../../ui/values.tsx";
 
 type Props = { schedule: BulkExport; isPaused: boolean; current?: string };
 
-/** Windows of a schedule as a timeline. Windows that carry late rows are marked. */
+/** Draws the windows of a schedule as a timeline. Windows that carry late rows are marked. */
 export function Timeline({ schedule, isPaused, current }: Props) {
   const query = useApiQuery<BulkExport[]>(EXPORTS, windowsQuery(schedule.id, isPaused));
   return (

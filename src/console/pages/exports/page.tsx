@@ -101,7 +101,7 @@ function List({ rows, offset }: { rows: BulkExport[]; offset: number }) {
 }
 
 const KINDS = [
-  // The page lists these by default.
+  // The API lists these for `once`, the default of the page.
   { kind: undefined, word: "Once" },
   { kind: "schedule", word: "Schedules" },
   { kind: "window", word: "Windows of schedules" },
@@ -141,8 +141,11 @@ function Filters() {
   );
 }
 
-/** `isPart`: the list is filtered by status, or not the first page. */
-type NoExportsProps = { kind: ExportsSearch["kind"]; isPart: boolean };
+type NoExportsProps = {
+  kind: ExportsSearch["kind"];
+  /** Whether the list is filtered by status, or is not the first page. */
+  isPart: boolean;
+};
 
 function NoExports({ kind, isPart }: NoExportsProps) {
   const workspace = useWorkspaceId();

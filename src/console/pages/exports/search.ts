@@ -11,9 +11,9 @@ export const SHOWN_STATUSES = [
 
 export type ExportsSearch = {
   status?: (typeof SHOWN_STATUSES)[number] | undefined;
-  /** Without it those that run once. */
+  /** Absent for exports that run once. */
   kind?: "schedule" | "window" | undefined;
-  /** Number of exports before the first one. */
+  /** Number of exports that the page skips. */
   offset?: number | undefined;
 };
 

@@ -44,7 +44,7 @@ const PROBLEMS: Record<SignInProblem, string> = {
     "You are not a member of an organization here: an admin must add your verified email address first.",
 };
 
-/** Shown where an issuer is configured, or where its sign-in has failed. */
+/** Shows the link to the issuer where one is configured, and the problem of a failed sign-in. */
 function IssuerLink({ to, problem }: { to: string | undefined; problem: string | undefined }) {
   const { data } = useQuery(signInWaysQuery);
   const text = Object.entries(PROBLEMS).find(([name]) => name === problem)?.[1];
@@ -136,7 +136,7 @@ function KeyHint() {
   );
 }
 
-/** A path of the console, and no address that leads elsewhere. */
+/** Whether a text is a path of this origin: `//host` and a backslash would lead to another one. */
 function isOwnPath(to: string | undefined): to is string {
   return to !== undefined && /^\/(?![/\\])/.test(to);
 }
@@ -145,7 +145,7 @@ export function NoWorkspacePage() {
   return (
     <main>
       <Empty title="No workspace" action={<a href="/console/login">Sign in with another key</a>}>
-        The principal is a member of no workspace: an admin must add it to one.
+        You are a member of no workspace: an admin must add you to one.
       </Empty>
     </main>
   );

@@ -1,7 +1,7 @@
 const WARP_PX = 28;
 const WARPS = 40;
 
-/** Ornament: threads through the eyes of heddles. */
+/** Draws an ornament without information: threads through the eyes of heddles. */
 export function Weave() {
   const warps = Array.from({ length: WARPS }, (_, index) => index * WARP_PX);
   return (

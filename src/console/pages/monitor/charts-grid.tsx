@@ -15,12 +15,12 @@ import type { TimePart } from "./search.ts";
 
 const route = getRouteApi("/w/$workspace/monitor");
 const TICKS = 3;
-/** A range that ends this near to the present is read again each minute. */
+/** An end this near to the present is labelled `now`: a range that ends now is in whole minutes. */
 const NOW_MS = 2 * 60_000;
 
 type Props = { answer: RunSeries; project_id: string; onZoom: (part: TimePart) => void };
 
-/** Charts with one cursor over all. */
+/** Draws the charts, with one cursor over all, or the table of their numbers. */
 export function Charts({ answer, project_id, onZoom }: Props) {
   const [cursor, setCursor] = useState<number | null>(null);
   const [isTable, setTable] = useState(false);
@@ -152,7 +152,7 @@ function Chart({ kind, answer, marks, cursor, onCursor, onOpen, onZoom }: ChartP
   );
 }
 
-/** The sum of what adds up, else the last line, which is the higher percentile. */
+/** Returns the number in the head of a chart: the sum of lines that add up, else the largest value. */
 function headValue(kind: ChartKind, plotted: PlotLine[], at: number): string {
   const values = plotted.flatMap(({ values: all }) => all[at] ?? []);
   if (values.length === 0) return "none";

@@ -18,11 +18,11 @@ export type ChartKind = {
   /** The line of a group. */
   grouped: Line;
   format: (value: number) => string;
-  /** Whether groups add up. */
+  /** Whether the lines add up, so that they are stacked. */
   isStacked: boolean;
-  /** Whether a time without runs is 0; else it has no value. */
+  /** Whether a bucket without runs has the value 0. Otherwise it is a gap. */
   isZero: boolean;
-  /** Why no time may have a value. */
+  /** Shown when no bucket has a value. */
   whenEmpty?: string;
 };
 
@@ -36,13 +36,13 @@ const tokenP99: Line = { label: "p99", read: ({ first_token_p99 }) => msOf(first
 const waitP99: Line = { label: "p99", read: ({ queue_wait_p99 }) => msOf(queue_wait_p99) };
 const queued: Line = { label: "waiting", read: ({ queue_length }) => queue_length };
 const failed: Line = { label: "failed of all runs", read: ({ error_rate }) => error_rate };
-const MINUTE = 60;
-const HOUR = 3600;
+const MINUTE_S = 60;
+const HOUR_S = 3600;
 const cost: Line = {
   label: "cost",
-  read: ({ total_cost }, seconds) => (Number(total_cost ?? 0) / seconds) * HOUR,
+  read: ({ total_cost }, seconds) => (Number(total_cost ?? 0) / seconds) * HOUR_S,
 };
-const perMinute = (tokens: number, seconds: number) => (tokens / seconds) * MINUTE;
+const perMinute = (tokens: number, seconds: number) => (tokens / seconds) * MINUTE_S;
 
 export const CHARTS: ChartKind[] = [
   {
@@ -148,7 +148,7 @@ export type PlotLine = {
 
 const COLOURS = ["var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
 
-/** Values by bucket, also of buckets without runs, which the answer omits. */
+/** Returns the lines of a chart. They have a value for each bucket, also for those without runs, which the answer omits. */
 export function toPlotted(kind: ChartKind, answer: RunSeries): PlotLine[] {
   const isGrouped = answer.series.some(({ group, is_rest }) => group !== null || is_rest);
   return answer.series.flatMap((series, index) => {
@@ -179,7 +179,7 @@ function valuesOf(
   return values;
 }
 
-/** Each line on top of those before it. */
+/** Adds to each line the values of those before it. */
 export function stack(lines: PlotLine[]): PlotLine[] {
   const sums: number[] = [];
   return lines.map((line) => ({
@@ -191,7 +191,7 @@ export function stack(lines: PlotLine[]): PlotLine[] {
   }));
 }
 
-/** The filter that finds the runs of a group. */
+/** Returns the filter that finds the runs of a group. */
 export function filterOf(group: GroupName | undefined, key: string, value: string): string {
   const quoted = JSON.stringify(value);
   if (group === "tag") return `has(tags, ${quoted})`;

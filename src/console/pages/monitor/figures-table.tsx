@@ -55,7 +55,7 @@ const COLUMNS: TableColumn<Row>[] = [
   },
 ];
 
-/** The buckets that have runs, the newest first. */
+/** Lists the buckets that have runs, the newest first. */
 export function FiguresTable({ answer }: { answer: RunSeries }) {
   const rows = answer.series
     .flatMap(({ group, is_rest, buckets }) =>

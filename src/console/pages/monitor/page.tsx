@@ -111,8 +111,8 @@ function Figures({ project_id, change }: FiguresProps) {
       <TopBar title="Monitor">
         <LivePill
           state={liveStateOf(query)}
-          note="every 10 s"
-          title="Read every 10 s while this page is visible"
+          note={end === undefined ? "every 10 s" : undefined}
+          title={end === undefined ? "Read every 10 s while this page is visible" : "Read once"}
         />
       </TopBar>
       {isReady ? (
@@ -132,7 +132,7 @@ function partOf({ from, to }: MonitorSearch): TimePart | null {
   return Date.parse(from) < Date.parse(to) ? { from, to } : null;
 }
 
-/** In whole minutes, so that a page that stays open moves on with a new read each minute. */
+/** Returns the time of the charts. A range that ends now ends at a whole minute: its cache entry changes each minute. */
 function timeOf(range: RangeName, search: MonitorSearch) {
   const part = partOf(search);
   const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;

@@ -10,7 +10,10 @@ import { type RevisionMark, toRevisionMarks } from "./revision-marks.ts";
 
 const SHOWN = 100;
 
-/** Revisions that began to serve in the time of the charts, the oldest first. */
+/**
+ * Returns the revisions that began to serve in the time of the charts, the oldest first. The deployment must be among
+ * the `SHOWN` that the list reads.
+ */
 export function useRevisionMarks(project_id: string, answer: RunSeries) {
   const deployments = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: SHOWN },
@@ -26,7 +29,7 @@ export function useRevisionMarks(project_id: string, answer: RunSeries) {
   };
 }
 
-/** Lists what the diamonds of the charts are. */
+/** Lists the revisions that the diamonds of the charts mark. */
 export function RevisionLegend({ marks, error }: { marks: RevisionMark[]; error: Error | null }) {
   const workspace = useWorkspaceId();
   if (error) return <p className="err sm mt-3">Revisions are not marked: {error.message}</p>;

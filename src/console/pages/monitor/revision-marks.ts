@@ -11,8 +11,8 @@ export type RevisionMark = {
 };
 
 /**
- * Returns the revisions that began to serve between the two times, the oldest first. `updated_at` is when a revision
- * began to serve: nothing changes it later, and a rollback creates another revision.
+ * Returns the revisions that began to serve between the two times, the oldest first. `updated_at` of a built revision is
+ * the end of its build, when it begins to serve. A later promotion or rollback does not change it, and has no mark.
  */
 export function toRevisionMarks(
   revisions: Revision[],

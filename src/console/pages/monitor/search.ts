@@ -11,7 +11,7 @@ export type MonitorSearch = {
   /** Key of the metadata to group by. */
   key?: string | undefined;
   runs?: "all" | undefined;
-  /** A part of the time that was drawn over in a chart. */
+  /** A part of the range that was chosen by a drag in a chart. */
   from?: string | undefined;
   to?: string | undefined;
 };

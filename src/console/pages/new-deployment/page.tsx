@@ -38,7 +38,7 @@ export function NewDeploymentPage() {
   );
 }
 
-/** Absent where the service has no examples. */
+/** Draws nothing when the service has no examples. */
 function FromExample() {
   const { examples_url } = useMe();
   if (examples_url === null) return null;
@@ -135,7 +135,7 @@ function RepositoryFields() {
   );
 }
 
-/** The last part of the URL, as a name of a deployment has it. */
+/** Returns the last part of the URL of a repository as a valid name of a deployment. */
 function nameOfRepository(url: string): string {
   const path = url.trim().split("/").slice(3).filter(Boolean);
   const name = (path.at(-1) ?? "").replace(/\.git$/, "").toLowerCase();

@@ -9,7 +9,7 @@ export function emptySecret(): SecretRow {
 
 type Props = { rows: SecretRow[]; onChange: (rows: SecretRow[]) => void };
 
-/** Environment variables. Values are sent once and are never shown again. */
+/** Fields for environment variables. Their values are sent once, and the service never returns them. */
 export function SecretRows({ rows, onChange }: Props) {
   const set = (key: string, change: Partial<SecretRow>) =>
     onChange(rows.map((row) => (row.key === key ? { ...row, ...change } : row)));

@@ -13,7 +13,7 @@ type Props = {
   onChange: (change: Partial<BucketDraft>) => void;
 };
 
-/** A saved destination, or the fields of a new bucket. */
+/** Chooses a saved destination, or has the fields of a new bucket. */
 export function DestinationFields({ destinations, chosen, onChoose, bucket, onChange }: Props) {
   const found = destinations.find(({ id }) => id === chosen);
   return (

@@ -11,6 +11,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { QueryState } from "../../ui/states.tsx";
 
 const SETTLED_MS = 400;
+/** The limit of the API: a week. */
 const MAX_INTERVAL_HOURS = 168;
 
 /** Counts the runs of a draft after a pause in typing. */
@@ -24,7 +25,7 @@ export function useEstimate(draft: ExportDraft): UseQueryResult<BulkExportEstima
 
 type Props = { draft: ExportDraft; query: UseQueryResult<BulkExportEstimate> };
 
-/** Rows and size of the export. */
+/** Shows the rows and the size of an export before it is created. */
 export function Estimate({ draft, query }: Props) {
   return (
     <Panel title="What will be written">
@@ -41,7 +42,7 @@ export function Estimate({ draft, query }: Props) {
   );
 }
 
-/** @returns `null` while the hours are no interval */
+/** @returns `null` while the hours are not a valid interval */
 function windowsText({ from, hours }: ExportDraft): string | null {
   const interval = Number(hours);
   if (!(interval >= 1 && interval <= MAX_INTERVAL_HOURS)) return null;

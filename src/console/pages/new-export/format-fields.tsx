@@ -4,7 +4,7 @@ import { SelectField } from "../../ui/form/field.tsx";
 
 type Props = { draft: ExportDraft; onChange: (change: Partial<ExportDraft>) => void };
 
-/** Columns, compression and version of the files. */
+/** Fields for the columns, the compression and the version of the files. */
 export function FormatFields({ draft, onChange }: Props) {
   const { compression, format_version } = draft;
   return (
@@ -45,7 +45,7 @@ export function FormatFields({ draft, onChange }: Props) {
   );
 }
 
-/** Large texts, which are most of a file. */
+/** Columns with large texts, which are most of the bytes of a file. */
 const PAYLOADS: readonly string[] = ["inputs", "outputs", "extra", "events"];
 
 function Columns({ draft: { fields }, onChange }: Props) {

@@ -120,7 +120,7 @@ type SubmitProps = {
   draft: ExportDraft;
   bucket: BucketDraft;
   chosen: string;
-  /** Called with the id of a new destination, so that a second attempt does not create another. */
+  /** Called with the id of a new destination, so that a second attempt does not create it again. */
   onSaved: (destination_id: string) => void;
   children: ReactNode;
 };
@@ -139,7 +139,7 @@ function Submit({ draft, bucket, chosen, onSaved, children }: SubmitProps) {
     invalidates: [EXPORTS],
   });
   const submit = async (): Promise<void> => {
-    // The error of an earlier attempt is not that of this one.
+    // Hides the error of an earlier attempt.
     for (const change of [save, create]) change.reset();
     const id = chosen === NEW_BUCKET ? (await save.mutateAsync(toDestination(bucket))).id : chosen;
     if (id !== chosen) onSaved(id);

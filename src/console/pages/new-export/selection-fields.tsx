@@ -83,7 +83,7 @@ function Times({ draft, onChange }: Pick<Props, "draft" | "onChange">) {
         value={from}
         onChange={(event) => onChange({ from: event.target.value })}
       >
-        Included. What began earlier is left out.
+        Included. Runs that began earlier are left out.
       </Field>
       {when === "once" ? (
         <Field
