@@ -21,7 +21,10 @@ const POLL_MS = 10_000;
 const SHOWN = 5;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Used-up quotas first, then firing alerts, failed newest revisions, and runs and exports that failed within a day. */
+/**
+ * Lists used-up quotas, and then, the newest first, firing alerts, failed newest revisions, and runs and exports that
+ * failed within a day.
+ */
 export function Failing({ deployments }: { deployments: Deployment[] }) {
   const quotas = useUsedUpQuotas();
   const parts = [
@@ -84,7 +87,10 @@ function useFailedBuilds(deployments: Deployment[]): OverviewProblem[] {
   });
 }
 
-/** The second part is `null` while the runs of a deployment are not known: those of the busiest are read. */
+/**
+ * Returns the problems, and a second part that is `null` while the runs of a deployment are unknown: only those of the
+ * busiest deployments are read.
+ */
 function useFailedRuns(deployments: Deployment[]): (OverviewProblem[] | null)[] {
   const workspace = useWorkspaceId();
   const { activityOf, isRead } = useActivity(deployments);
@@ -113,7 +119,7 @@ function useFailedRuns(deployments: Deployment[]): (OverviewProblem[] | null)[] 
   return [problems, isRead && deployments.every(isKnown) ? [] : null];
 }
 
-/** `14:30`. */
+/** Returns a time such as `14:30`. */
 function timeOf(iso: string, later_ms = 0): string {
   return formatTick(Date.parse(iso) + later_ms, DAY_MS);
 }
@@ -128,11 +134,11 @@ function useFailedExports(status: "FAILED" | "TIMEDOUT"): OverviewProblem[] | nu
   if (data === undefined) return null;
   return data
     .filter(({ finished_at }) => Date.now() - Date.parse(finished_at ?? "") < DAY_MS)
-    .map((order) => ({
-      key: order.id,
-      title: `${exportName(order, projectOf(order.session_id))} ${status === "FAILED" ? "failed" : "timed out"}`,
-      detail: order.error ?? order.id,
-      at: order.finished_at ?? "",
-      to: pathTo(workspace, `/exports/${order.id}`),
+    .map((each) => ({
+      key: each.id,
+      title: `${exportName(each, projectOf(each.session_id))} ${status === "FAILED" ? "failed" : "timed out"}`,
+      detail: each.error ?? each.id,
+      at: each.finished_at ?? "",
+      to: pathTo(workspace, `/exports/${each.id}`),
     }));
 }

@@ -18,7 +18,7 @@ const POLL_MS = 5000;
 const SHOWN = 100;
 const SHOWN_EXPORTS = 5;
 
-/** Items that wait for a person come first, then failures, then the deployments. */
+/** Shows threads that wait for a person and failures first, and then the deployments. */
 export function OverviewPage() {
   const query = useApiQuery<DeploymentsList>(apiPath`/v2/deployments`, {
     query: { limit: SHOWN },
@@ -27,7 +27,10 @@ export function OverviewPage() {
   return (
     <>
       <TopBar title="Overview">
-        <LivePill state={liveStateOf(query)} title="Read every 5 s while this page is visible" />
+        <LivePill
+          state={liveStateOf(query)}
+          title="Read every 5 s, every 2 s while a revision builds, while this page is visible"
+        />
       </TopBar>
       <PageHeader title="Overview" />
       <Invitations />
@@ -56,7 +59,7 @@ export function OverviewPage() {
   );
 }
 
-/** The newest exports in progress. Absent without any. */
+/** Lists the newest exports in progress. Draws nothing without any. */
 function RunningExports() {
   const { data: running = [] } = useApiQuery<BulkExport[]>(EXPORTS, {
     query: { status: "RUNNING", limit: SHOWN_EXPORTS },

@@ -10,9 +10,9 @@ export type OverviewProblem = {
   key: string;
   title: string;
   detail: string;
-  /** When it began, `null` for a state without a beginning. */
+  /** Time at which the problem began, `null` for a used-up quota. */
   at: string | null;
-  /** Whether it began within the half hour from `at`. */
+  /** Whether `at` is only the start of the half hour in which the problem began. */
   isRough?: boolean;
   to: string;
 };

@@ -16,7 +16,7 @@ type WaitingThread = WaitingThreads["threads"][number];
 const POLL_MS = 5000;
 const SHOWN = 8;
 
-/** Interrupted threads of the workspace, the longest wait first. */
+/** Lists the threads of the workspace that wait for a person, the longest wait first. */
 export function Waiting({ deployments }: { deployments: Deployment[] }) {
   const { data, error, refetch } = useApiQuery<WaitingThreads>(apiPath`/v1/interrupts`, {
     query: { limit: SHOWN },

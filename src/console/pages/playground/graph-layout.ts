@@ -15,13 +15,15 @@ export type DrawnGraph = {
   edges: DrawnEdge[];
 };
 
+// Lengths in pixels. `CHARACTER` is the mean width of a character of a label.
 const HEIGHT = 26;
 const CHARACTER = 6.6;
 const PADDING = 22;
 const MARGIN = 6;
+/** Characters of a label. */
 const MAX_LABEL = 28;
 
-/** Places the nodes from top to bottom. */
+/** Lays out the nodes from top to bottom, and the lines between them. */
 export function layoutGraph({ nodes, edges }: Wire): DrawnGraph {
   const graph = new Graph({ multigraph: true });
   graph.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 24, marginx: MARGIN, marginy: MARGIN });
@@ -57,7 +59,7 @@ export function layoutGraph({ nodes, edges }: Wire): DrawnGraph {
   };
 }
 
-/** The layout's width is that of the nodes; lines beside them reach further. */
+/** Computes the width from nodes and lines: that of the layout has the nodes only, and lines reach further. */
 function widthOf(graph: Graph): { left: number; width: number } {
   const lines = graph.edges().flatMap((edge) => graph.edge(edge).points as Point[]);
   const nodes = graph.nodes().flatMap((id) => {
@@ -74,7 +76,7 @@ function labelOf(id: string): string {
   return name.length > MAX_LABEL ? `${name.slice(0, MAX_LABEL - 1)}…` : name;
 }
 
-/** A smooth line through the middle of its points. */
+/** Returns a smooth line through the middles between its points. */
 function pathOf(points: { x: number; y: number }[]): string {
   const [first, ...rest] = points;
   const last = rest.at(-1);

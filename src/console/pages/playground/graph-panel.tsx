@@ -16,7 +16,7 @@ const route = getRouteApi("/w/$workspace/playground");
 type Graph = z.infer<typeof AssistantGraph>;
 type Props = { target: Target; assistant: Assistant; view: ThreadView };
 
-/** The graph of the assistant; its nodes light up while they run. */
+/** Draws the graph of the assistant, with the state of each node in the run that is followed. */
 export function GraphPanel({ target, assistant, view }: Props) {
   const { xray } = route.useSearch();
   const navigate = route.useNavigate();

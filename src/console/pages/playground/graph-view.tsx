@@ -10,7 +10,7 @@ type Props = {
 
 const MAX_DRAWN = 200;
 
-/** The drawing, with a sentence for those who do not see it. */
+/** Draws a graph, and describes its nodes and their states for screen readers. */
 export function GraphView({ name, graph, nodes }: Props) {
   const isHuge = graph.nodes.length > MAX_DRAWN;
   const drawn = useMemo<DrawnGraph | null>(

@@ -26,7 +26,7 @@ type Props = {
   thread_id: string;
 };
 
-/** A message where the graph has messages, else the fields of its input. */
+/** Starts a run: with a message when the graph has messages, else with the fields of its input. */
 export function PlaygroundInput({ target, assistant, view, actions, thread_id }: Props) {
   const mayWrite = useMay("write");
   const navigate = route.useNavigate();
@@ -38,10 +38,10 @@ export function PlaygroundInput({ target, assistant, view, actions, thread_id }:
   const isChat = isChatSchema(schema) || messagesOf(view.values)?.length;
   const run = async (input: unknown) => {
     const { assistant_id } = assistant;
-    const order = { assistant_id, input, if_not_exists: "create" } as const;
+    const request = { assistant_id, input, if_not_exists: "create" } as const;
     const onSuccess = () =>
       void navigate({ search: (former) => ({ ...former, thread: thread_id }) });
-    await start.mutateAsync(order, { onSuccess });
+    await start.mutateAsync(request, { onSuccess });
   };
   const waiting = view.inOrder.filter(isActive).length - 1;
   const stop = view.active && <StopButton run_id={view.active.run_id} actions={actions} />;

@@ -2,12 +2,12 @@ import { choiceParam, flagParam, idParam, type RawSearch, textParam } from "../.
 
 export type PlaygroundSearch = {
   deployment?: string | undefined;
-  /** Id of a revision; none for those that serve. */
+  /** Id of a revision, absent for the serving ones. */
   revision?: string | undefined;
   assistant?: string | undefined;
   thread?: string | undefined;
   tab?: "state" | "code" | undefined;
-  /** Subgraphs are drawn. */
+  /** Whether subgraphs are drawn. */
   xray?: true | undefined;
 };
 

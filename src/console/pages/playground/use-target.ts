@@ -18,7 +18,7 @@ export type Target = {
   /** `{deployment}`, or `{deployment}@{revision}`. */
   ref: string;
   assistants: UseQueryResult<Assistant[]>;
-  /** The assistant of the URL when the list does not have it. */
+  /** The read of the assistant of the URL, when the list does not have it. */
   unlisted: UseQueryResult<Assistant>;
   assistant: Assistant | undefined;
 };

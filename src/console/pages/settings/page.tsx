@@ -30,7 +30,7 @@ export function SettingsPage() {
   const workspace = useWorkspaceId();
   const found = SECTIONS.find(({ name }) => name === section);
   const current = useRef<HTMLAnchorElement>(null);
-  // On a phone the sections are a line that scrolls.
+  // Brings the link into view: on a phone the sections are a line that scrolls.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the link changes with the section
   useEffect(() => {
     current.current?.scrollIntoView({ block: "nearest", inline: "nearest" });

@@ -18,7 +18,7 @@ const route = getRouteApi("/w/$workspace/store");
 
 type Props = { item: StoreItem; deployment: string };
 
-/** An item: its value, and for editors the ways to change it. */
+/** Shows an item and its value. Editors can change and delete it. */
 export function ItemDetail({ item, deployment }: Props) {
   const mayWrite = useMay("write");
   const [mode, setMode] = useState<"read" | "edit" | "delete">("read");
@@ -114,7 +114,7 @@ function DeleteItem({ item: { namespace, key }, deployment, onClose }: EditProps
     method: "DELETE",
     path: under(path)`/items`,
     body: () => ({ namespace, key }),
-    // The item itself is not read again.
+    // Does not invalidate the read of the item, which would be refused with 404.
     invalidates: [under(path)`/items/search`, under(path)`/namespaces`],
   });
   return (

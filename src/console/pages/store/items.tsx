@@ -13,7 +13,7 @@ import { QueryState } from "../../ui/states.tsx";
 import { Time } from "../../ui/values.tsx";
 import { ItemDetail } from "./item.tsx";
 import { toLabels } from "./search.ts";
-import { type FoundItemsPage, idOf, placeOf, type StoreItem } from "./store-item.ts";
+import { type FoundItemsPage, idOf, paramsOf, type StoreItem } from "./store-item.ts";
 
 const route = getRouteApi("/w/$workspace/store");
 const POLL_MS = 10_000;
@@ -22,7 +22,7 @@ const VALUE_CHARS = 120;
 
 type Props = { deployment: string; polling: Polling };
 
-/** Items below a namespace, the newest first, or the nearest in meaning to a text. */
+/** Lists items below a namespace: the newest first, or the nearest in meaning to a text. */
 export function Items({ deployment, polling }: Props) {
   const { ns, key, q, offset = 0 } = route.useSearch();
   const query = useApiQuery<FoundItemsPage>(apiPath`/agents/${deployment}/store/items/search`, {
@@ -57,11 +57,11 @@ export function Items({ deployment, polling }: Props) {
 
 type ChosenProps = Props & { id: string; items: StoreItem[] };
 
-/** The item that is open, on whichever page it is. */
+/** Shows the chosen item, also when another page of the list has it. */
 function Chosen({ id, items, deployment, polling }: ChosenProps) {
   const listed = items.find((item) => idOf(item) === id);
   const item = useItem<StoreItem>(apiPath`/agents/${deployment}/store/items`, listed, {
-    query: { ...placeOf(id), refresh_ttl: false },
+    query: { ...paramsOf(id), refresh_ttl: false },
     poll: polling.isPaused ? false : POLL_MS,
   });
   return item && <ItemDetail item={item} deployment={deployment} />;

@@ -2,7 +2,7 @@ import { idParam, numberParam, type RawSearch, textParam } from "../../state/sea
 
 export type StoreSearch = {
   deployment?: string | undefined;
-  /** Labels with dots between, which labels cannot contain. */
+  /** Labels of a namespace, joined with dots, which labels cannot contain. */
   ns?: string | undefined;
   key?: string | undefined;
   q?: string | undefined;

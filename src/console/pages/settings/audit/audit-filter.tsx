@@ -4,7 +4,7 @@ import { Field } from "../../../ui/form/field.tsx";
 
 const route = getRouteApi("/w/$workspace/settings/$section");
 
-/** The filter of the audit log, in the address. */
+/** Edits the filter of the audit log, which is kept in the address. */
 export function AuditFilter() {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -4,7 +4,7 @@ const route = getRouteApi("/w/$workspace/settings/$section");
 
 type Props = { noun: string; nouns: string; count: number; next: string | null };
 
-/** Leads to older rows and back to the newest ones. The browser's back button goes one page back. */
+/** Links to older rows, and to the newest ones. The previous page is reached by the browser's back button. */
 export function CursorPager({ noun, nouns, count, next }: Props) {
   const { cursor } = route.useSearch();
   const navigate = route.useNavigate();

@@ -5,14 +5,14 @@ export const DELIVERY_STATUSES = ["pending", "delivered", "failed"] as const;
 export type SettingsSearch = {
   /** Deliveries with this status. */
   status?: (typeof DELIVERY_STATUSES)[number] | undefined;
-  /** Traces that are sent on, in place of webhooks. */
+  /** `trace` lists deliveries of traces to OTLP endpoints instead of webhooks. */
   kind?: "trace" | undefined;
   /** Filters of the audit log. */
   action?: string | undefined;
   actor?: string | undefined;
   resource?: string | undefined;
   since?: string | undefined;
-  /** Where the page of a list begins. */
+  /** Cursor of the API for the page of a list. */
   cursor?: string | undefined;
   offset?: number | undefined;
   /** Month of the usage, such as `2026-11`. */

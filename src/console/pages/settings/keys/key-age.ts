@@ -4,7 +4,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const UNUSED_DAYS = 90;
 const EXPIRING_DAYS = 14;
 
-/** The name of a key, or of one that was created without: it begins as its secret does. */
+/** Returns the name of a key. One without a name has the first characters of its secret. */
 export function keyName({ description, short_key }: { description: string; short_key: string }) {
   return description.trim() || `Unnamed key ${short_key}`;
 }
@@ -14,7 +14,7 @@ type KeyTimes = { created_at: string; last_used_at: string | null; expires_at: s
 
 export type MarkedText = { text: string; isMarked: boolean };
 
-/** Marks a key without a request for 90 days. The service notes the day, not the time. */
+/** Marks a key without a request for 90 days. The service stores the time of a request at most once a day. */
 export function usageText(
   { last_used_at, created_at }: Pick<KeyTimes, "last_used_at" | "created_at">,
   now: number,

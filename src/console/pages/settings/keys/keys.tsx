@@ -128,7 +128,7 @@ function KeyList({ path, title, onSecret }: ListProps) {
   );
 }
 
-/** The label names the value on a phone, where the columns have no headers. */
+/** @param label shown before the value on a phone, where the columns have no headers */
 function Marked({ value: { text, isMarked }, label }: { value: MarkedText; label?: string }) {
   return (
     <span className={isMarked ? "wait m nw" : "nw"}>

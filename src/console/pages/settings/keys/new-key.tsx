@@ -23,7 +23,7 @@ export function NewKey({ path, onMade, onClose }: Props) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const request = toRequest(new FormData(event.currentTarget), isService);
-    // Also after the dialog is closed: the secret is in this answer alone.
+    // Is called also when the dialog was closed, unlike `onSuccess`: only this response has the secret.
     const onCreated = ({ description, key }: ApiKeyWithSecret) => {
       onMade({ title: `Key “${description}” is created.`, secret: key });
       onClose();

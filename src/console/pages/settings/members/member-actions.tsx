@@ -12,7 +12,7 @@ export const MEMBER_ROLES = ["viewer", "editor", "admin"] as const;
 
 type Props = { member: WorkspaceMember };
 
-/** Changes the role when the service has confirmed it; a refusal stays beside the role. */
+/** Changes a role. It is shown after the service has confirmed it. A refusal is shown beside it. */
 export function MemberRole({ member: { id, email, role } }: Props) {
   const toast = useToast();
   const change = useApiChange<string>({

@@ -7,7 +7,7 @@ import { Field, SelectField } from "../../../ui/form/field.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 
-/** Keys of metadata by what they identify. Clients name a thread in three ways. */
+/** Keys of metadata that identify a user or a thread. Clients use three keys for a thread. */
 const KEYS = {
   User: ["user_id"],
   Thread: ["thread_id", "session_id", "conversation_id"],
@@ -17,7 +17,7 @@ const TITLE = "Delete the traces of a person or a thread";
 type Kind = keyof typeof KEYS;
 type Wanted = { kind: Kind; value: string };
 
-/** Deletes what the traces of all projects have of a person or of a conversation. */
+/** Deletes the traces of a person or of a conversation, in all projects. */
 export function DeleteTraces() {
   const [wanted, setWanted] = useState<Wanted | null>(null);
   const toast = useToast();

@@ -22,7 +22,7 @@ const route = getRouteApi("/w/$workspace/settings/$section");
 const PROJECTS = apiPath`/api/v1/sessions`;
 const PAGE = 50;
 
-/** Projects with their tiers, which editors change. */
+/** Lists the projects with their retention. Editors change tier, sampling and redactions, and admins the legal hold. */
 export function ProjectTiers({ settings }: { settings: TtlSettings }) {
   const { q = "", offset = 0 } = route.useSearch();
   const navigate = route.useNavigate();
@@ -130,7 +130,7 @@ const EDITABLE_COLUMNS: TableColumn<Project>[] = [
   {
     id: "stored",
     header: "Stored",
-    // A rate that is changed elsewhere resets the editor.
+    // The key resets the editor when the rate is changed elsewhere.
     cell: (project) => <SamplingRate key={project.sampling_rate} project={project} />,
     card: "full",
     width: "150px",

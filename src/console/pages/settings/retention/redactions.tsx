@@ -15,7 +15,7 @@ type Props = { project: Project };
 
 const NONE: Redactions = { emails: false, keys: false, patterns: [] };
 
-/** Texts that new traces of a project do not keep, which editors change. */
+/** Shows the kinds of texts that are replaced in new traces of a project. Editors change them. */
 export function ProjectRedactions({ project }: Props) {
   const mayWrite = useMay("write");
   const [isOpen, setOpen] = useState(false);

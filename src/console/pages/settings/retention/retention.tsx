@@ -11,7 +11,7 @@ import { DeleteTraces } from "./delete-traces.tsx";
 import { ProjectTiers } from "./project-tiers.tsx";
 import { lifetimeOf, TIER_LABELS, TIERS, type Tier, TTL_SETTINGS } from "./tiers.ts";
 
-/** How long traces are kept: by default, and of each project. */
+/** The retention of traces: by default, and of each project. */
 export function Retention() {
   const isAdmin = useMay("admin");
   const query = useApiQuery<TtlSettings[]>(TTL_SETTINGS);

@@ -9,7 +9,7 @@ import { useToast } from "../../../ui/toasts.tsx";
 
 const RATES = [1, 0.5, 0.25, 0.1, 0.05, 0.01, 0];
 
-/** Part of the new traces of a project that is stored. */
+/** Edits the part of the new traces of a project that is stored. */
 export function SamplingRate({ project: { id, name, sampling_rate } }: { project: Project }) {
   const mayWrite = useMay("write");
   const toast = useToast();

@@ -12,7 +12,7 @@ export const TIER_LABELS: Record<Tier, string> = {
 };
 export const TTL_SETTINGS = apiPath`/api/v1/ttl-settings`;
 
-/** How long traces of a tier are kept, such as "14 days". */
+/** Returns the time for which traces of a tier are kept, such as "14 days". */
 export function lifetimeOf({ shortlived_days, longlived_days }: TtlSettings, tier: Tier): string {
   const days = tier === "shortlived" ? shortlived_days : longlived_days;
   return days === null ? "for good" : formatCount(days, "day");

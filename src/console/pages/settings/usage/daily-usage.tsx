@@ -15,7 +15,7 @@ const route = getRouteApi("/w/$workspace/settings/$section");
 type Figures = Omit<UsageDay, "date">;
 type Row = Figures & { name: string };
 
-/** Usage of a month by day, the newest first, with its sum. */
+/** Shows the usage of a month: its sum, and then its days, the newest first. */
 export function DailyUsage() {
   const month = monthOf(route.useSearch().month);
   const query = useApiQuery<UsageDays>(apiPath`/v1/usage`, {
@@ -86,7 +86,7 @@ function column(header: string, cell: TableColumn<Row>["cell"]): TableColumn<Row
   return { id: header, header, cell, isRightAligned: true, card: "hidden" };
 }
 
-/** On a phone, where the columns are hidden, a sentence has their values. */
+/** Shows the day. On a phone, where the columns are hidden, adds a sentence with their values. */
 function Day({ row }: { row: Row }) {
   return (
     <>

@@ -8,10 +8,11 @@ type Props = {
   period: QuotaPeriod;
   /** Quotas of the meter and the period: the operator and the admins may each set one. */
   quotas: Quota[];
-  /** `undefined` shows quotas only. */
+  /** Usage of the period, `undefined` for roles that may not read it: the usage of the first quota is shown then. */
   used: number | undefined;
 };
 
+/** Share of a quota from which its bar is a warning. */
 const NEARLY = 0.8;
 
 /** Usage of a meter in a period, above a bar for each quota. */

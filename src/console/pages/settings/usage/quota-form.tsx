@@ -33,7 +33,7 @@ export function QuotaForm({ meter, quotas, onClose }: Props) {
   const periods = periodsOf(meter);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    // The call replaces the quotas of all meters, which another admin may have changed.
+    // The request replaces the quotas of all meters: reads those that another admin may have changed.
     const { data } = await refetch();
     save.mutate([...settingsOf(meter, limits), ...othersOf(data?.quotas ?? quotas, meter)], {
       onSuccess: () => {
@@ -43,7 +43,7 @@ export function QuotaForm({ meter, quotas, onClose }: Props) {
     });
   };
   const problems = problemsOf(save.error);
-  // Paths of errors are indexes of the sent list, in which the quotas of this meter are first.
+  // Problems are at indexes of the sent list. The quotas of this meter are first in it.
   const errorPathOf = (period: QuotaPeriod) =>
     `quotas.${settingsOf(meter, limits).findIndex((each) => each.period === period)}.limit`;
   return (

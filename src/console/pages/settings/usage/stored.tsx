@@ -10,7 +10,7 @@ import { PeriodCell } from "./period-cell.tsx";
 type Kind = { label: string; holds: string; bytes: number };
 type Props = { stored: StoredUsage; quotas: Quota[]; onEdit: () => void };
 
-/** Stored bytes of the workspace by kind, the largest first, below its quota. */
+/** Shows the stored bytes of the workspace and their quota, and then the kinds, the largest first. */
 export function Stored({ stored, quotas, onEdit }: Props) {
   const own = quotas.filter(({ meter }) => meter === "stored_bytes");
   return (

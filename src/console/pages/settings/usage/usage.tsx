@@ -33,7 +33,7 @@ import { Stored, StoredTotal } from "./stored.tsx";
 
 const POLL_MS = 10_000;
 
-/** Usage of the current day and month beside its quotas, and usage by day. */
+/** Shows the usage of the current day and month with its quotas, and the usage by day. */
 export function Usage() {
   const isAdmin = useMay("admin");
   const polling = usePolling();
@@ -88,7 +88,7 @@ function UsedUp({ quota: { meter, period, limit, used, set_by, resets_at } }: { 
   );
 }
 
-/** Meters that have a quota, for roles that may not read the whole usage. */
+/** Lists the meters that have a quota, for roles that may not read the whole usage. */
 function QuotaMeters({ quotas }: { quotas: Quota[] }) {
   const limited = WORK_METERS.filter((meter) => quotas.some((quota) => quota.meter === meter));
   const stored = quotas.filter(({ meter }) => meter === "stored_bytes");

@@ -12,7 +12,7 @@ import { Time } from "../../../ui/values.tsx";
 
 const PATH = apiPath`/v1/run-webhooks/secret`;
 
-/** The secret itself is shown once, when the service generates it. */
+/** Sets and deletes the secret that signs webhooks. The secret is shown once, when the service has generated it. */
 export function SigningSecret() {
   const isAdmin = useMay("admin");
   const query = useApiQuery<z.infer<typeof SecretState>>(PATH);

@@ -15,10 +15,10 @@ const route = getRouteApi("/w/$workspace/settings/$section");
 const POLL_MS = 3000;
 const PAGE = 50;
 
-/** Deliveries of the webhooks of runs, and the secret that signs them. */
+/** Lists the deliveries of webhooks and traces, and has the secret that signs webhooks. */
 export function Webhooks() {
   const { kind } = route.useSearch();
-  // The rows of one kind are not drawn as those of the other while these load.
+  // The key drops the rows of one kind while those of the other load.
   return <Deliveries key={kind} />;
 }
 
