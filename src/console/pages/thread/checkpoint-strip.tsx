@@ -17,7 +17,10 @@ type Props = {
   runs: RunItem[];
   isWaiting: boolean;
   onChoose: (id: string | undefined) => void;
-  /** Runs from the chosen checkpoint; absent for viewers, for now, and for a thread without a run. */
+  /**
+   * Starts a run from the chosen checkpoint. `undefined` for viewers, for the current state, and for a thread without a
+   * run.
+   */
   onFork: (() => void) | undefined;
   isForking: boolean;
 };

@@ -10,7 +10,7 @@ type Update = { values: unknown; as_node?: string; checkpoint_id?: string };
 type Props = {
   values: unknown;
   checkpoint_id: string | undefined;
-  /** Names to choose from. */
+  /** Names of nodes that the field suggests. */
   nodes: string[];
   onEdit: (update: Update) => Promise<unknown>;
   onClose: () => void;
@@ -89,7 +89,7 @@ function NodeField({ node, nodes, onChange }: NodeProps) {
   );
 }
 
-/** Leaves out all messages but the last: to write them again would change nothing, and they are long. */
+/** Returns the values without all messages but the last one: they are long, and need not be written again. */
 function editable(values: unknown): unknown {
   if (!isFields(values)) return values ?? {};
   const { messages, ...rest } = values;

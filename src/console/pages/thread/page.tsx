@@ -128,7 +128,7 @@ function Found({ view, thread_id, agent }: FoundProps) {
   );
 }
 
-/** An empty conversation, unless its state is not read. */
+/** Shows that the conversation is empty, or why the state could not be read. */
 function NoMessages({ view: { state } }: { view: ThreadView }) {
   return (
     <QueryState query={state} what="The state could not be read">

@@ -9,11 +9,11 @@ import type { CheckpointView } from "./use-checkpoints.ts";
 
 type Props = {
   view: CheckpointView;
-  /** Absent for viewers. */
+  /** `null` for viewers. */
   actions: ReturnType<typeof useThreadActions> | null;
 };
 
-/** The state at the checkpoint that is shown, and what that checkpoint changed. */
+/** Shows the state at a checkpoint, and its changes since the parent of that checkpoint. */
 export function StateTab({ view, actions }: Props) {
   const [isOpen, setOpen] = useState(false);
   const { history, state, former, index, marks, chosen } = view;

@@ -5,6 +5,7 @@ import { type CheckpointMark, toMarks } from "../../runs/checkpoints.ts";
 import { type InterruptRequest, interruptsOf } from "../../runs/interrupts/interrupts.ts";
 import { type StateItem, threadPath } from "../../runs/stream/agent.ts";
 
+/** Number of checkpoints that a page reads, the newest. */
 export const HISTORY_SHOWN = 100;
 
 export type CheckpointView = {
@@ -12,18 +13,19 @@ export type CheckpointView = {
   marks: CheckpointMark[];
   /** Index of the checkpoint that is shown. */
   index: number;
-  /** The chosen checkpoint, `null` for now. */
+  /** The chosen checkpoint, `null` for the current state. */
   chosen: CheckpointMark | null;
-  /** Id of the checkpoint of the address, `undefined` for now. */
+  /** Id of the checkpoint of the address, `undefined` for the current state. */
   wanted: string | undefined;
-  /** The state at the checkpoint that is shown, and at the one before it. */
+  /** The state at the checkpoint that is shown. */
   state: StateItem | undefined;
+  /** The state at the parent of that checkpoint. */
   former: StateItem | undefined;
-  /** Why it could not be read. */
+  /** Why the state could not be read. */
   error: Error | null;
   /** Whether the state is that of the checkpoint that was shown before. */
   isStale: boolean;
-  /** Requests of all checkpoints, also those that were answered. */
+  /** Interrupts of all read checkpoints, also the answered ones. */
   requests: InterruptRequest[];
 };
 
@@ -59,7 +61,7 @@ export function useCheckpoints(
   };
 }
 
-/** The history, and before it the checkpoint of the address when it is older than that. */
+/** Returns the marks of the history, after that of the checkpoint of the address when that is older. */
 function useMarks(
   path: PathTag,
   history: Partial<StateItem>[] | undefined,

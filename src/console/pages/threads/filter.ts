@@ -14,9 +14,9 @@ const WITHOUT = /^-[^\s-]/;
 const STATE = "values.";
 
 /**
- * Reads a filter as it is typed: `key=value` for metadata, `-key` for none of this name, `values.key=value` for the
- * state, or ids of threads.
- * @returns the conditions that could be read, and the first word that could not
+ * Parses a filter: `key=value` for metadata, `-key` for threads without this key of metadata, `values.key=value` for the
+ * state, and ids of threads.
+ * @returns the parsed conditions, and the first word that is not a condition
  */
 export function parseFilter(text: string): { filter: ThreadFilter; unparsed: string | null } {
   const filter: ThreadFilter = {};
@@ -25,8 +25,8 @@ export function parseFilter(text: string): { filter: ThreadFilter; unparsed: str
 }
 
 /**
- * Returns the filter with numbers, booleans and nulls as texts: metadata of `"1042"` is not that of `1042`.
- * @returns `null` without any
+ * Quotes the numbers, booleans and nulls of a filter: metadata with the text `"1042"` does not match the number `1042`.
+ * @returns `null` when the filter has none
  */
 export function withTexts(text: string): string | null {
   const quoted = text.replace(TOKENS, (token) => {

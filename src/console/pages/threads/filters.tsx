@@ -7,7 +7,7 @@ import type { ThreadsSearch } from "./search.ts";
 import { StatusFilter, type useCounts } from "./status-filter.tsx";
 
 const route = getRouteApi("/w/$workspace/threads");
-/** Leaves out the threads that a cron has created: they have this key of metadata. */
+/** Matches the condition that excludes threads that a cron has created: these have the key `cron_id`. */
 const NO_CRONS = /(^|\s)-cron_id(?=\s|$)/;
 
 type FiltersProps = {
@@ -45,7 +45,7 @@ export function Filters({ deployment, counts, change }: FiltersProps) {
   );
 }
 
-/** Shown for a word that the filter does not understand: texts of a conversation are searched in its traces. */
+/** Explains the filter for a word that is not a condition. Texts of conversations are searched in traces instead. */
 export function UnparsedWord({ word, project }: { word: string; project: string | null }) {
   const workspace = useWorkspaceId();
   return (

@@ -194,7 +194,7 @@ function NoThreads({ isFiltered, quoted, change }: NoneProps) {
   );
 }
 
-/** The playground creates the thread with its first run. */
+/** Links to the playground, which creates the thread with its first run. */
 export function NewThread({ deployment }: { deployment: string }) {
   const workspace = useWorkspaceId();
   if (!useMay("write")) return null;

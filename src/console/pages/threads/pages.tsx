@@ -10,7 +10,7 @@ type PagesProps = {
   onChange: (page: number) => void;
 };
 
-/** Numbers of the page and of all that match. */
+/** Shows the positions of the listed threads and the number of all, and links to other pages. */
 export function Pages({ page, shown, total, onChange }: PagesProps) {
   const first = (page - 1) * PAGE_SIZE;
   const text =

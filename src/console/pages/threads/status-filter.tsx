@@ -9,7 +9,7 @@ import type { ThreadsSearch } from "./search.ts";
 type Counts = z.infer<typeof ThreadStatusCounts>;
 type AllCounts = Counts & { all: number };
 
-/** Counts under the filter, whatever status is chosen. */
+/** Returns the numbers of threads by status that match the filter, independent of the chosen status. */
 export function useCounts(
   deployment: string,
   filter: object,

@@ -10,8 +10,9 @@ export type Steady = {
 };
 
 /**
- * Keeps rows in their places while they are read again, so that none moves from under a pointer. Those that no page of
- * this view has shown wait. `view` names what is listed: another one begins with its own rows.
+ * Keeps rows in their places while they are read again, so that a row does not move under the pointer. New rows are
+ * counted, and shown when `showFresh` is called.
+ * @param view identifies the list: another view begins with the rows as they were read
  */
 export function useSteady(read: ThreadItem[], view: string): Steady {
   const [places, setPlaces] = useState({ view, ids: idsOf(read) });
@@ -20,7 +21,7 @@ export function useSteady(read: ThreadItem[], view: string): Steady {
   const isOther = places.view !== view || (places.ids.length === 0 && read.length > 0);
   const ids = isOther ? [...now.keys()] : places.ids;
   if (isOther) setPlaces({ view, ids });
-  // A thread that a full page leaves out may be on the next one; one that another page leaves out has left the list.
+  // A thread that a full page lacks may be on the next page. One that a partial page lacks is not in the list any more.
   const kept = read.length < PAGE_SIZE ? ids.filter((id) => now.has(id)) : ids;
   const rows = kept.flatMap((id) => now.get(id) ?? former.current.get(id) ?? []);
   former.current = new Map(rows.map((row) => [idOf(row), row]));

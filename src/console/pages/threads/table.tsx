@@ -13,7 +13,7 @@ import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
 import { tagsOf, titleOf } from "./title.ts";
 
-/** Runs of a thread that its strip has. */
+/** Number of runs in the strip of a thread. */
 export const RUNS_SHOWN = 16;
 const MAX_TAGS = 3;
 
@@ -97,7 +97,10 @@ const CELLS: Record<RunItem["status"], WeaveKind> = {
   interrupted: "cancelled",
 };
 
-/** The run whose question a person has not answered has ended, and is the last that did. */
+/**
+ * Draws the last runs of a thread. An interrupt ends its run with `success`, so the last such run of a waiting thread is
+ * the one that waits.
+ */
 function Runs({ row }: { row: ThreadItem }) {
   const { recent_runs = [] } = row;
   const shown = recent_runs.slice(-RUNS_SHOWN);

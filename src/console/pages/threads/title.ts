@@ -3,7 +3,7 @@ import { cutText } from "../../ui/formats.ts";
 
 const MAX_TITLE = 200;
 const MAX_TAG = 200;
-/** Metadata that the service writes. */
+/** Keys of metadata that the service writes. */
 const INTERNAL = new Set(["graph_id", "assistant_id", "created_by"]);
 
 /** Values that `extract` of a search returns for a title. */
@@ -19,7 +19,7 @@ type TitledThread = {
   metadata?: Fields | undefined;
 };
 
-/** The first message, else a value like an id, else the thread's id. */
+/** Returns the first message, else `title` or `id` of the state, else the id of the thread. */
 export function titleOf({ thread_id = "", extracted }: TitledThread): string {
   const { first, title, id } = extracted ?? {};
   const texts = [textOf(first), textOf(title), textOf(id), thread_id];
@@ -35,7 +35,7 @@ function textOf(value: unknown): string {
   return isFields(block) ? textOf(block.text) : "";
 }
 
-/** Metadata in short, without what the service writes. */
+/** Returns the metadata as short texts, without the keys that the service writes. */
 export function tagsOf({ metadata = {} }: TitledThread): string[] {
   return Object.entries(metadata)
     .filter(([name]) => !INTERNAL.has(name))

@@ -18,7 +18,7 @@ import { ShareButton } from "./share.tsx";
 
 type Props = { id: string; data: TraceData; tree: TraceTree };
 
-/** Name, figures, and the thread, run and deployment of a trace. */
+/** Shows the name and the figures of a trace, with links to its thread, revision and server log. */
 export function TraceHead({ id, data: { root, end }, tree }: Props) {
   const { icon, tone } = kindOf(root?.run_type ?? "CHAIN");
   const { kind, word } = statusOf(root?.status ?? "PENDING");
@@ -111,7 +111,7 @@ function Links({ root_id, at }: { root_id: string; at: string }) {
   );
 }
 
-/** Leads to the trace of the program that called the agent, if its root span is stored here. */
+/** Links to the trace of the program that called the agent, when the lookup finds it in this workspace. */
 function CallerLink({ otel_trace_id }: { otel_trace_id: string }) {
   const workspace = useWorkspaceId();
   const id = otel_trace_id.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

@@ -13,7 +13,7 @@ import { TraceView } from "./trace-view.tsx";
 
 const route = getRouteApi("/w/$workspace/traces/$trace");
 
-/** The list of traces as it was left, else the project of the trace. */
+/** Links to the list of traces as it was left, when that is of the same project, else to the project. */
 const listOf = (project: string | null | undefined) => ({
   label: "Traces",
   path: "/traces",
@@ -68,7 +68,7 @@ function Trace({ id }: { id: string }) {
   );
 }
 
-/** The traces beside this one in the list that led here. */
+/** Links to the traces before and after this one in the list that was shown last. */
 function Neighbours({ id }: { id: string }) {
   const { before, after } = neighboursOf(id);
   return (

@@ -9,7 +9,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { ErrorState, QueryState } from "../../ui/states.tsx";
 
-/** A link that shows the trace to people without an account. */
+/** Creates and revokes a link that shows the trace to people without an account. */
 export function ShareButton({ trace_id }: { trace_id: string }) {
   const [isOpen, setOpen] = useState(false);
   if (!useMay("write")) return null;
@@ -30,7 +30,7 @@ function ShareDialog({ trace_id, onClose }: { trace_id: string; onClose: () => v
   const revoke = useApiChange({ method: "DELETE", path, invalidates: [path] });
   const isBusy = create.isPending || revoke.isPending;
   const error = create.error ?? revoke.error;
-  // A link of a removed key cannot be shown.
+  // The service cannot decrypt a link whose encryption key was removed. It can be revoked.
   const isHidden = query.error instanceof ApiError && query.error.status === 409;
   return (
     <Dialog title="Share this trace" onClose={onClose}>

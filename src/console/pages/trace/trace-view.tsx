@@ -67,13 +67,13 @@ export function TraceView({ id, data }: Props) {
   );
 }
 
-/** @returns `null` for a span that took no time, which nothing can be drawn of */
+/** @returns the time of a span, `null` when it took no time: a zoom to it would be empty */
 function timeOf(tree: TraceTree, index: number | undefined): Zoom | null {
   const [from = 0, to = 0] = [tree.start[index ?? -1], tree.end[index ?? -1]];
   return to > from ? { from, to } : null;
 }
 
-/** The deepest failure, else the root. */
+/** Returns the deepest failure, else the root. */
 function firstChoice(tree: TraceTree): number {
   return deepestFailure(tree) ?? 0;
 }
@@ -127,7 +127,7 @@ function toggled(former: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return next;
 }
 
-/** Opens what hides a span when it is chosen, as by a link or the back button. */
+/** Opens the closed ancestors of a span when it is chosen, such as by a link or the back button. */
 function useOpenAbove(
   tree: TraceTree,
   selected: number | null,

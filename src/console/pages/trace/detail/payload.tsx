@@ -8,7 +8,7 @@ type Props = { label: string; value: unknown; none: ReactNode };
 
 const MESSAGES_SHOWN = 50;
 
-/** A payload as a conversation where it has messages, else as JSON. */
+/** Shows a payload: as a conversation when it has messages, else as JSON. */
 export function Payload({ label, value, none }: Props) {
   const messages = useMemo(() => findMessages(value), [value]);
   const [isJson, setJson] = useState(false);

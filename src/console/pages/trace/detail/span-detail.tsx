@@ -34,7 +34,7 @@ const TABS = [
   ["raw", "Raw"],
 ] as const;
 
-/** A span with its payloads, which are read when it is chosen. */
+/** Shows a span. Its payloads are read when it is chosen, and again when it ends. */
 export function SpanDetail({ span, above, start_ms, change }: Props) {
   const { tab } = route.useSearch();
   const query = useApiQuery<TraceRun>(apiPath`/api/v1/runs/${span.id}`);
@@ -83,9 +83,10 @@ export function SpanDetail({ span, above, start_ms, change }: Props) {
   );
 }
 
+/** Number of ancestors that are named. */
 const NEAREST = 3;
 
-/** The spans above a deep one, whose names the tree has no room for. */
+/** Links to the nearest ancestors of a span: the tree has no room for the names of deep ones. */
 function Ancestors({ above }: { above: TraceSpan[] }) {
   const shown = above.slice(-NEAREST);
   return (

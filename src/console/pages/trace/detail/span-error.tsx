@@ -6,7 +6,7 @@ type Props = { error: string; isCut: boolean };
 
 const MAX_LINE_CHARS = 600;
 
-/** The first line of an error as its title; the stack below. */
+/** Shows an error: the first line as its title, and the stack below. */
 export function SpanError({ error, isCut }: Props) {
   const [first = "", ...rest] = error.trim().split("\n");
   const { name, message } = partsOf(first);
@@ -33,7 +33,7 @@ export function SpanError({ error, isCut }: Props) {
 
 const NAME = /^(\w[\w.]{0,100}(?:Error|Exception|Requests|Timeout|Interrupt)?)(?:\(|: )/;
 
-/** Splits `TypeError: text`; an error without a name is called by the word. */
+/** Splits `TypeError: text`. An error without a name gets the name `Error`. */
 function partsOf(line: string): { name: string; message: string } {
   const name = NAME.exec(line)?.[1];
   return name === undefined

@@ -41,7 +41,7 @@ function Attachments({ run }: { run: TraceRun }) {
 
 type AttachmentProps = { name: string; file: TraceRun["files"][string] };
 
-/** Read with the session, then saved: the page never renders what an attachment contains. */
+/** Saves an attachment as a file. The page never renders its content, which anyone may have sent. */
 function Attachment({ name, file: { content_type, bytes, url } }: AttachmentProps) {
   const workspace = useWorkspaceId();
   const [error, setError] = useState<Error | null>(null);

@@ -1,18 +1,20 @@
 import type { TraceTree } from "../../../traces/tree.ts";
 import { rowAfter } from "../../../ui/rows/row-keys.ts";
 
-/** Span to select, or to open or close. */
+/** The span to select, or to open or close. Both absent: the key has no effect. */
 export type Goal = { select?: number | undefined; toggle?: number };
 
-/** `position`: place of the selected span in `rows`, -1 when it is not shown. */
 export type TreeState = {
   tree: TraceTree;
+  /** Indexes of the shown spans. */
   rows: number[];
+  /** Ids of the closed spans. */
   closed: ReadonlySet<string>;
+  /** Position of the selected span in `rows`, -1 when it is not shown. */
   position: number;
 };
 
-/** Returns the effect of a key. @returns `null` for other keys */
+/** @returns the effect of a key, `null` for keys that the tree does not use */
 export function goalOf(state: TreeState, key: string): Goal | null {
   const { rows, position } = state;
   const next = rowAfter(key, position, rows.length);

@@ -4,13 +4,13 @@ export type TraceMode = "all" | "errors" | "slow";
 
 export type RowFilter = {
   mode: TraceMode;
-  /** Lower case. */
+  /** Text to find, in lower case. */
   search: string;
   /** Ids of the closed spans. */
   closed: ReadonlySet<string>;
 };
 
-/** Positions of the spans that are shown. A closed span skips what is below it. */
+/** Returns the indexes of the shown spans. Skips the spans below a closed one, unless a text is searched. */
 export function listRows(tree: TraceTree, { mode, search, closed }: RowFilter): number[] {
   const wanted = wantedBy(tree, mode, search);
   const rows: number[] = [];
@@ -23,7 +23,7 @@ export function listRows(tree: TraceTree, { mode, search, closed }: RowFilter): 
   return rows;
 }
 
-/** @returns `null` for all */
+/** @returns the indexes of the spans that a mode or a search shows, `null` for all */
 function wantedBy(tree: TraceTree, mode: TraceMode, search: string): Set<number> | null {
   if (search !== "") return withAbove(tree, findSpans(tree, search));
   if (mode === "errors") return new Set(positionsOf(tree.failed));
@@ -34,7 +34,7 @@ function positionsOf(flags: boolean[]): number[] {
   return flags.flatMap((flag, index) => (flag ? [index] : []));
 }
 
-/** Matches names, types, errors, tags and ids. */
+/** Returns the spans whose name, type, error, tags or id contain the text. */
 function findSpans({ spans }: TraceTree, search: string): number[] {
   return spans.flatMap(({ name, run_type, error, tags, id }, index) => {
     const text = `${name}\n${run_type}\n${error ?? ""}\n${tags.join("\n")}\n${id}`;
@@ -52,7 +52,7 @@ function withAbove({ parent }: TraceTree, found: number[]): Set<number> {
   return wanted;
 }
 
-/** From the root down, always the child that took longest. */
+/** Returns the path from the longest root down, always to the child that took longest. */
 export function slowestPath(tree: TraceTree): Set<number> {
   const path = new Set<number>();
   let index = longest(tree, rootsOf(tree));
@@ -83,7 +83,7 @@ function longest({ start, end }: TraceTree, among: number[]): number | undefined
   return best;
 }
 
-/** The failed span below which none failed, the first one in time. */
+/** Returns the first failed span below which no span failed. */
 export function deepestFailure({ failed, size }: TraceTree): number | null {
   let index = failed.indexOf(true);
   if (index < 0) return null;

@@ -1,25 +1,26 @@
 import type { TraceTree } from "../../../traces/tree.ts";
 import type { TraceSearch, Zoom } from "./search.ts";
 
-/** A stretch of time, drawn between two parts of the width, 0 to 1. */
+/** A stretch of time in milliseconds since the start of the trace, drawn from `x0` to `x1` of the width, 0 to 1. */
 export type Segment = { from: number; to: number; x0: number; x1: number; isGap: boolean };
 
 export type Scale = {
   segments: Segment[];
   gaps: Segment[];
-  /** The stretch of time that is drawn. */
+  /** The stretch of time that is drawn, in milliseconds since the start of the trace. */
   from: number;
   to: number;
 };
 
-/** Part of the whole and length from which an idle gap is folded, and the width it then has. */
+// A gap is folded when it is longer than both this share of the trace and this time.
 const LEAST_GAP = 0.1;
 const LEAST_GAP_MS = 1000;
+/** Part of the width that a folded gap has. */
 const GAP_WIDTH = 0.07;
 
 type Interval = { from: number; to: number };
 
-/** Times when no innermost span ran, which is where a trace waited. */
+/** Returns the long times in which no innermost span ran: the trace waited for something else. */
 export function findGaps({ spans, size, start, end, total_ms }: TraceTree): Interval[] {
   const work = spans.flatMap((_, index) =>
     size[index] === 1 ? [{ from: start[index] ?? 0, to: end[index] ?? 0 }] : [],
@@ -41,7 +42,10 @@ export function zoomOf({ from_ms, to_ms }: TraceSearch): Zoom | null {
   return { from: from_ms, to: to_ms };
 }
 
-/** Folds each gap to the same narrow width; the rest of the time shares the rest of the width. `zoom` alone is drawn. */
+/**
+ * Folds each gap to the same narrow width. The other times share the rest of the width.
+ * @param zoom the only time that is drawn, `null` for the whole trace
+ */
 export function scaleOf(tree: TraceTree, isFolded: boolean, zoom: Zoom | null = null): Scale {
   const { total_ms } = tree;
   const gaps = isFolded ? findGaps(tree) : [];
@@ -69,7 +73,7 @@ export function scaleOf(tree: TraceTree, isFolded: boolean, zoom: Zoom | null = 
   };
 }
 
-/** Cuts the segments to a stretch of time, which then has the whole width. */
+/** Cuts the segments to a stretch of time, and widens it to the whole width. */
 function within(segments: Segment[], { from, to }: Zoom): Segment[] {
   const cut = segments
     .filter((segment) => segment.to > from && segment.from < to)
@@ -94,7 +98,7 @@ function xIn({ from, to, x0, x1 }: Segment, ms: number): number {
   return to > from ? x0 + ((ms - from) / (to - from)) * (x1 - x0) : x0;
 }
 
-/** The time at a part of the width, 0 to 1. */
+/** Returns the time at a part of the width, 0 to 1. */
 export function toTime({ segments, to }: Scale, x: number): number {
   const segment = segments.find(({ x1 }) => x <= x1);
   if (segment === undefined) return to;
@@ -102,11 +106,13 @@ export function toTime({ segments, to }: Scale, x: number): number {
   return segment.from + (Math.max(x - x0, 0) / (x1 - x0)) * (segment.to - segment.from);
 }
 
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 86_400];
+/** Distances of ticks in seconds. */
+const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 86_400];
 const MAX_TICKS = 5;
+/** Smallest distance of two ticks, as a part of the width. */
 const LEAST_DISTANCE = 0.09;
 
-/** Times outside of the gaps, at round distances from the first, far enough apart to be read. */
+/** Returns the ticks: times outside the gaps, at round distances from the first, far enough apart to be read. */
 export function ticksOf(scale: Scale, total_ms: number): { ms: number; x: number }[] {
   const work = scale.segments.filter(({ isGap }) => !isGap);
   const length = work.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -123,12 +129,12 @@ export function ticksOf(scale: Scale, total_ms: number): { ms: number; x: number
   return ticks;
 }
 
-/** At least `least`, so that the ticks stay few at any length. */
+/** Returns the smallest round distance, in milliseconds, that is at least `least`. */
 function stepOf(least: number): number {
   if (least < 500) {
     const power = 10 ** Math.floor(Math.log10(Math.max(least, 0.001)));
     return ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10) * power;
   }
-  const fixed = STEPS.find((seconds) => seconds * 1000 >= least);
+  const fixed = STEPS_S.find((seconds) => seconds * 1000 >= least);
   return fixed === undefined ? Math.ceil(least / 86_400_000) * 86_400_000 : fixed * 1000;
 }

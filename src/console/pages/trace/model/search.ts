@@ -9,12 +9,12 @@ import {
 const TABS = ["metadata", "feedback", "raw"] as const;
 
 export type TraceSearch = {
-  /** Id of the chosen span. */
+  /** Id of the chosen span, or `none` after it was closed. Absent: the page chooses one. */
   span?: string | undefined;
   tab?: (typeof TABS)[number] | undefined;
   view?: "errors" | "slow" | undefined;
   find?: string | undefined;
-  /** Idle gaps are drawn to scale. */
+  /** Whether idle gaps are drawn to scale instead of folded. */
   scale?: true | undefined;
   /** The part of the time that is drawn, in ms since the start of the trace. */
   from_ms?: number | undefined;

@@ -7,7 +7,7 @@ import { TreeWidth } from "./tree-width.tsx";
 
 type Props = { tree: TraceTree; scale: Scale; label: string; onZoom: (zoom: Zoom) => void };
 
-/** Times of the waterfall. A drag over a part of them zooms to it. */
+/** Draws the times of the waterfall. A drag over a part zooms to it. */
 export function Axis({ tree, scale, label, onZoom }: Props) {
   const { chosen, ...drag } = useDrag((x0, x1) =>
     onZoom({ from: toTime(scale, x0), to: toTime(scale, x1) }),

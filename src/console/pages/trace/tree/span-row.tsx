@@ -19,10 +19,10 @@ type Props = {
   onToggle: (index: number) => void;
 };
 
-/** Deeper rows show their level as a number: the indent ends at 45 % of the width. */
+/** Deeper rows show their level as a number, because the styles limit the indent to 45% of the width. */
 const MAX_INDENTED_LEVELS = 8;
 const MAX_NAME_CHARS = 300;
-/** A label behind this share of the width would be cut: it is before its bar. */
+/** Part of the width from which the label is before its bar: behind it, it would be cut. */
 const LABEL_FLIP_AT = 0.86;
 
 /** A span in the tree, and its bar in the waterfall. */
@@ -127,7 +127,7 @@ function isInView({ tree, scale, index }: BarProps): boolean {
   return (tree.end[index] ?? 0) >= scale.from && (tree.start[index] ?? 0) <= scale.to;
 }
 
-/** Spans with children are thin. The light part of a model call is the time to its first token. */
+/** Draws the bar of a span. Steps with children are thin. The light part of a model call is the time to its first token. */
 function Bar({ tree, scale, index }: BarProps) {
   const span = tree.spans[index];
   const start = tree.start[index] ?? 0;

@@ -28,7 +28,7 @@ const ROW_PX = 24;
 const FIRST_PX = 600;
 const OVERSCAN = 12;
 
-/** Tree and waterfall. Only rows in view are in the document; the minimap draws all. */
+/** Draws the tree and the waterfall. Only rows in view are in the document. The minimap draws all. */
 export function SpanTree(props: Props) {
   const { tree, scale, rows, selected } = props;
   const box = useRef<HTMLDivElement>(null);

@@ -7,7 +7,7 @@ import type { TraceSearch, Zoom } from "../model/search.ts";
 type Props = {
   search: TraceSearch;
   hasFailed: boolean;
-  /** The time of the chosen span. */
+  /** The time of the chosen span, `null` when it took none. */
   chosen: Zoom | null;
   onChange: (search: TraceSearch) => void;
 };

@@ -1,9 +1,10 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
 
 const KEY = "heddle-tree-width";
+/** Widths in pixels. */
 const [LEAST, MOST, FIRST, STEP] = [160, 900, 264, 24];
 
-/** The edge between the names and the waterfall, which is moved by pointer and keys. This browser keeps its place. */
+/** The edge between the names and the waterfall. Pointer and keys move it, and this browser keeps its position. */
 export function TreeWidth() {
   const [width, setWidth] = useState(() => Number(localStorage.getItem(KEY)) || FIRST);
   const edge = useRef<HTMLDivElement>(null);
