@@ -38,7 +38,8 @@ function Found({ projects, project, id }: FoundProps) {
           </route.Link>
         }
       >
-        Nothing you may read has the id <code className="break-all">{id.slice(0, 100)}</code>.
+        No project that you may read has the id{" "}
+        <code className="break-all">{id.slice(0, 100)}</code>.
       </Empty>
     );
   }

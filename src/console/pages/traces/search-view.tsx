@@ -132,7 +132,7 @@ type ChartProps = {
   change: Change;
 };
 
-/** Moves on each minute, unlike the list, which shows what was there and adds what is new. */
+/** Draws the histogram. Its range moves each minute. The list keeps its start, and adds new runs. */
 function Chart({ range, chosen_at, body: listed, search: { from, to }, change }: ChartProps) {
   const minutes = Math.floor((Date.now() - chosen_at) / MINUTE_MS);
   const window = windowOf(range, chosen_at + minutes * MINUTE_MS, { from, to });
@@ -143,7 +143,7 @@ function Chart({ range, chosen_at, body: listed, search: { from, to }, change }:
     poll: POLL_MS,
     keepPrevious: true,
   });
-  // The buckets of a series begin before the time and end after it, so its totals would cover more than the list.
+  // The first bucket begins before the chosen time and the last one ends after it: their sum would cover more than the list.
   const totals = useApiQuery<Totals>(apiPath`/api/v1/runs/stats`, {
     post: { ...body, select: TOTALS },
     poll: POLL_MS,

@@ -16,7 +16,7 @@ type Props = {
   change: (search: TracesSearch) => void;
 };
 
-/** A range that ends now, or a time between two others, which a drag in the histogram chooses too. */
+/** Chooses a range that ends now, or a start and an end. A drag in the histogram chooses these too. */
 export function TimeChoice({ range, search: { from, to }, window, change }: Props) {
   const [isOpen, setOpen] = useState(false);
   const isChosen = from !== undefined || to !== undefined;

@@ -10,7 +10,7 @@ const MAX_FACETS = 6;
 
 type Body = Record<string, unknown>;
 
-/** Frequent values of the matching runs: as conditions to add, and to complete filters with. */
+/** Returns frequent values of the matching runs: as conditions that can be added, and for the completion of filters. */
 export function useFacets(body: Body): { facets: FacetChoice[]; known: KnownValues } {
   const { data } = useApiQuery<Partial<RunStats>>(apiPath`/api/v1/runs/stats`, {
     post: { ...body, select: ["run_facets"] },

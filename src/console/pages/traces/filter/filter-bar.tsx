@@ -13,7 +13,7 @@ type Props = {
   onApply: (filter: string) => void;
 };
 
-/** The filter, checked by the service as it is typed. A valid one is applied, an invalid one is not. */
+/** Edits the filter. The service checks it while it is typed, and a valid one is applied. */
 export function FilterBar({ value, known, onApply }: Props) {
   const { text, edit, replace, applyEdited } = useEdited(value, onApply);
   const check = useCheck(text, value, applyEdited);
@@ -61,8 +61,8 @@ export function FilterBar({ value, known, onApply }: Props) {
 }
 
 /**
- * The text of the field. The value of the address arrives after it was applied, when the field may
- * have newer text: a value that this field applied never replaces it. Others do: of a facet, a view, or back.
+ * Holds the text of the field. A value that this field applied reaches the address later, when the text may be newer, so
+ * it does not replace the text. Values from elsewhere do: from a facet, a saved view, or the back button.
  */
 function useEdited(value: string, onApply: (filter: string) => void) {
   const [text, setText] = useState(value);

@@ -8,7 +8,7 @@ type Props = {
   input: RefObject<HTMLInputElement | null>;
 };
 
-/** Colours of the filter, behind the field, whose text is transparent. Scrolls with it. */
+/** Draws the coloured filter behind the field, whose text is transparent. Scrolls with the field. */
 export function Highlight({ text, error, input }: Props) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -51,7 +51,7 @@ export function useCheck(
   };
 }
 
-/** Counts from the beginning of the field, which may have spaces before the filter. */
+/** Moves the position of an error from the filter to the field, which may have spaces before it. */
 function within(text: string, error: FilterError): FilterError {
   if (error.offset === null) return error;
   const spaces = text.length - text.trimStart().length;

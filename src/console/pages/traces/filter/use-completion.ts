@@ -8,7 +8,7 @@ export type CompletionState = {
   open: () => void;
   close: () => void;
   accept: (index: number) => void;
-  /** @returns whether the key had a meaning for the list */
+  /** @returns whether the list has used the key */
   onKey: (event: KeyboardEvent) => boolean;
 };
 
@@ -53,7 +53,7 @@ export function useCompletion(
   return { isOpen, options, chosen, open, close, accept, onKey };
 }
 
-/** Enter applies the filter, so that a completion is never taken by accident. */
+/** Keys of the open list. Enter is missing: it applies the filter, so that it does not insert a completion by accident. */
 const KEYS: Record<string, number | "close" | "accept"> = {
   ArrowDown: 1,
   ArrowUp: -1,

@@ -14,7 +14,7 @@ type Props = {
 const WIDTH = 600;
 const TICKS = 5;
 
-/** Runs by time; a drag, or the arrow keys, choose a part. */
+/** Draws the runs by time. A drag or the arrow keys choose a part. */
 export function Histogram({ series, chosen, onChoose }: Props) {
   const start = Date.parse(series.start_time);
   const end = Date.parse(series.end_time);
@@ -108,7 +108,7 @@ export const TOTALS = [
 ] as const satisfies (keyof RunStats)[];
 export type Totals = Pick<RunStats, (typeof TOTALS)[number]>;
 
-/** The figures of the listed runs. */
+/** Shows the figures of the matching runs. */
 export function Figures({ totals }: { totals: Totals }) {
   const { run_count, error_rate, latency_p50, latency_p99, total_cost } = totals;
   const error_count = Math.round((error_rate ?? 0) * run_count);

@@ -7,13 +7,13 @@ export type Chosen = { from: number; to: number };
 type Options = {
   start: number;
   end: number;
-  /** Length of a bucket: choices are aligned to it. */
+  /** Length of a bucket in milliseconds, to which choices are aligned. */
   step: number;
   chosen: Chosen | null;
   onChoose: (chosen: Chosen | null) => void;
 };
 
-/** Chooses a part of a time axis, by pointer or by arrow keys; `Esc` gives it back. */
+/** Chooses a part of a time axis, by pointer or by arrow keys. `Esc` chooses all of it. */
 export function useBrush({ start, end, step, chosen, onChoose }: Options) {
   const [drag, setDrag] = useState<Chosen | null>(null);
   const timeAt = ({ clientX, currentTarget }: PointerEvent<HTMLElement>) => {
@@ -57,7 +57,7 @@ export function useBrush({ start, end, step, chosen, onChoose }: Options) {
 
 const DIRECTIONS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 };
 
-/** The arrows move the start, with Shift the end. */
+/** Returns the part after a key: the arrows move its start, and with Shift its end. */
 function moved(
   { from, to }: Chosen,
   { key, shiftKey }: KeyboardEvent,

@@ -15,7 +15,7 @@ const MAX_NAME = 100;
 
 type Props = { query: ListQuery; projects: Project[] };
 
-/** Links to the projects that have what this one lacks, in the longest time. */
+/** Links to all projects with matching runs in the last 30 days. This project may be one of them. */
 export function Elsewhere({ query: { filter, is_root }, projects }: Props) {
   const [start_time] = useState(() => windowOf(LONGEST, Date.now()).start);
   const { data } = useApiQuery<RunsPage>(apiPath`/api/v1/runs/query`, {

@@ -8,7 +8,7 @@ import { StatusIcon, toneOf } from "../../../ui/status.tsx";
 import { Elapsed, Time } from "../../../ui/values.tsx";
 import { firstLine, partOf, type TraceListRow } from "./trace-row.ts";
 
-/** The column of outputs is for wide screens. */
+/** Class of the column of outputs, which only wide screens show. */
 export const OUTPUT_CLASS = "max-[1500px]:hidden";
 
 type Props = {

@@ -43,7 +43,7 @@ export function TraceList({ query, projects, pick, change }: Props) {
     void invalidate("/api/v1/runs/query");
     scrollTo({ top: 0 });
   };
-  // New rows neither cancel a read again and again nor replace what a search found further on.
+  // New rows wait while the list is read, because they would cancel that read, and while later pages of a search are shown.
   const isSearch = list.data?.pages.some(({ stopped }) => stopped !== undefined) === true;
   const mayRead = !list.isFetching && !isSearch;
   useShowAtTop(isLive && pick === undefined && newCount > 0 && mayRead, show);
@@ -80,7 +80,7 @@ export function TraceList({ query, projects, pick, change }: Props) {
   );
 }
 
-/** New rows appear at once while the page is at its top; else they are counted and wait. */
+/** Shows new rows at once while the page is at its top. Otherwise they are counted, and wait for the button. */
 function useShowAtTop(isWanted: boolean, show: () => void): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: shows once for each change of the wish
   useEffect(() => {
@@ -88,7 +88,7 @@ function useShowAtTop(isWanted: boolean, show: () => void): void {
   }, [isWanted]);
 }
 
-/** The first choice stays in the address, the second one opens the comparison. */
+/** Returns the function of the buttons Compare: the first choice is kept in the address, and the second one opens the comparison. */
 function useCompare(pick: string | undefined, change: Props["change"]): (id: string) => void {
   const navigate = useNavigate();
   const workspace = useWorkspaceId();

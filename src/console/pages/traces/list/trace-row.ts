@@ -42,7 +42,7 @@ export const SELECT = [
   "feedback_stats",
 ];
 
-/** A run in the words of version 2, in which changes are listed. */
+/** Converts a run of version 2 of the API, which lists the changes. */
 export function fromV2(item: Record<string, unknown>): TraceListRow {
   const { status, run_type, latency_seconds, ...rest } = item;
   return {
@@ -59,12 +59,12 @@ export function firstLine(error: string | null): string | null {
   return error === null ? null : cutText(error.trim().split("\n", 1)[0] ?? "", MAX_LINE_CHARS);
 }
 
-/** Length of a bar of the column, 0 to 1: one scale for all rows, so that they compare. */
+/** Returns the length of a bar, 0 to 1, on one scale for all rows. The root keeps small values visible beside large ones. */
 export function partOf(value: number | null, largest: number): number {
   return value === null || largest <= 0 ? 0 : Math.sqrt(Math.max(value, 0) / largest);
 }
 
-/** The list with the latest state of its rows, and the number of runs that it does not have yet. */
+/** Returns the rows of the list in their latest state, and the number of runs that the list does not have yet. */
 export function mergeChanges(
   listed: TraceListRow[],
   changed: ReadonlyMap<string, TraceListRow>,
@@ -79,7 +79,10 @@ export function mergeChanges(
   return { rows, newCount };
 }
 
-/** `1 trace, all shown`, `50 runs shown, and there are more`. `stopped`: why the last page has no runs. */
+/**
+ * Returns `1 trace, all shown`, or `50 runs shown, and there are more`.
+ * @param stopped why the last page has no runs
+ */
 export function countText(
   count: number,
   noun: string,
@@ -93,10 +96,10 @@ export function countText(
 /** `stopped`: why the page has no runs although others follow. */
 export type SearchPage = Pick<RunsPage, "runs" | "cursors"> & { stopped?: string };
 
-/** Text and cursor of a 413: the search reached its limit, or a run exceeds an answer. */
+/** Reads the text and the cursor of a 413: the search reached its limit, or a run exceeds the limit of a response. */
 const STOPPED = /^(.+?)(?:, or|\. To) continue .*the cursor ([\w-]+)$/s;
 
-/** Returns an empty page with the cursor of a refused one. @throws errors without a cursor */
+/** Returns an empty page with the cursor of a refused one. @throws the error when it has no cursor */
 export function toStoppedPage(error: unknown): SearchPage {
   const isTooLarge = error instanceof ApiError && error.status === 413;
   const [, text, next] = (isTooLarge && STOPPED.exec(error.message)) || [];

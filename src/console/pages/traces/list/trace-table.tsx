@@ -27,7 +27,7 @@ const HEADERS = [
   ["Compare", "w-21"],
 ] as const;
 
-/** Rows of a fixed height; only those in view are in the document. */
+/** Draws rows of a fixed height. Only those in view are in the document. */
 export function TraceTable({ rows, pick, onPick }: Props) {
   const table = useRef<HTMLTableElement>(null);
   const [top, setTop] = useState(0);
@@ -89,7 +89,7 @@ export function TraceTable({ rows, pick, onPick }: Props) {
   );
 }
 
-/** A single cell: a span over a column that is hidden at this width would add an empty one. */
+/** A row without content. It has one cell: a `colSpan` that counts hidden columns would add an empty column. */
 function Spacer({ height }: { height: number }) {
   if (height <= 0) return null;
   return (

@@ -16,7 +16,7 @@ import { fromV2, SELECT, type SearchPage, type TraceListRow, toStoppedPage } fro
 export const PAGE = 100;
 const POLL_MS = 5000;
 const CHANGES_PAGE = 500;
-/** Further pages of changes in one poll, after a time in which the page was hidden. */
+/** Number of pages of changes that one poll reads after the first one: there may be many after the page was hidden. */
 const MAX_MORE = 9;
 /** Changed runs that are kept beside the list. */
 const MAX_CHANGED = 2000;
@@ -29,7 +29,7 @@ export type ListQuery = {
   end_time?: string | undefined;
 };
 
-/** Pages by cursor, the newest run first. */
+/** Reads the list in pages by cursor, the newest run first. */
 export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) {
   const client = useQueryClient();
   const workspace = useWorkspaceId();
@@ -49,7 +49,7 @@ export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) 
     enabled: isReady,
     staleTime: 30_000,
   });
-  /** A list that is read again reads all its pages, and each may take the time limit of a search. */
+  /** Drops all pages but the first before the list is read again: each page may take the time limit of a search. */
   const cutToFirstPage = () =>
     client.setQueryData<Pages>(
       queryKey,
@@ -59,7 +59,10 @@ export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) 
   return { list, cutToFirstPage };
 }
 
-/** Listed runs that ran when they were read, as they are now: a filter that they no longer match has no changes of them. */
+/**
+ * Reads the listed runs again that were running. With a filter, the changes omit a run that does not match any more, such
+ * as one that has ended.
+ */
 export function useRunning(
   { project, filter }: ListQuery,
   listed: TraceListRow[],
@@ -77,7 +80,7 @@ export function useRunning(
 
 type Changes = { cursor: string; changed: Map<string, TraceListRow> };
 
-/** Runs that are new or changed since the list was read. The cursor is read first, so that none is missed. */
+/** Reads the runs that are new or changed since the list was read. Its first read gets the cursor, before the list is read, so that no change is missed. */
 export function useTraceChanges(
   { project, filter, is_root, start_time }: ListQuery,
   isLive: boolean,

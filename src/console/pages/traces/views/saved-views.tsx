@@ -5,7 +5,7 @@ import { CopyButton } from "../../../ui/copy-button.tsx";
 import { Icon } from "../../../ui/icon.tsx";
 import { addView, readViews, removeView, type SavedView } from "./view-store.ts";
 
-/** Names for addresses, kept in this browser. A link shows the same view to a colleague. */
+/** Saves addresses of the list under names, in this browser. A copied link shows the same view to other people. */
 export function SavedViews() {
   const workspace = useWorkspaceId();
   const [views, setViews] = useState(() => readViews(workspace));

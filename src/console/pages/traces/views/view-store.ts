@@ -6,7 +6,7 @@ function keyOf(workspace: string): string {
   return `heddle-trace-views-${workspace}`;
 }
 
-/** Anything else in the storage counts as no views. */
+/** Returns the stored views. Ignores other values in the storage. */
 export function readViews(workspace: string): SavedView[] {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(keyOf(workspace)) ?? "[]");
