@@ -57,7 +57,9 @@ function encodePart(value: string | undefined): string {
   return encodeURIComponent(value).replaceAll("%40", "@");
 }
 
-/** Ends of the paths whose POST changes nothing. No other POST is sent by opening a page: a link must not change data. */
+/**
+ * Ends of the paths whose POST changes nothing. No other POST is sent by opening a page: a link must not change data.
+ */
 const READS = [
   "/changes",
   "/count_by_status",

@@ -9,7 +9,9 @@ import { shortId } from "../ui/formats.ts";
 
 type Props = { integration_id: string | null; build_on_push: boolean; disabled?: boolean };
 
-/** The fields `integration_id` and `build_on_push` of a form. Pushes are received by the webhook of an integration only. */
+/**
+ * The fields `integration_id` and `build_on_push` of a form. Pushes are received by the webhook of an integration only.
+ */
 export function IntegrationFields({ integration_id, build_on_push, disabled = false }: Props) {
   const [chosen, setChosen] = useState(integration_id ?? "");
   const { data } = useApiQuery<Integration[]>(apiPath`/v1/integrations/github/install`);

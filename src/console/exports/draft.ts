@@ -49,7 +49,9 @@ export type ExportDraft = {
   project: string;
   filter: string;
   when: "once" | "schedule";
-  /** Bounds as fields of the page have them, in UTC: `2026-11-28T04:10`. An empty `until` is now. A schedule has none. */
+  /**
+   * Bounds as fields of the page have them, in UTC: `2026-11-28T04:10`. An empty `until` is now. A schedule has none.
+   */
   from: string;
   until: string;
   /** Hours between two windows of a schedule, as typed. */
@@ -139,7 +141,10 @@ function toSchedule({ hours, late_rows, is_table }: ExportDraft) {
   return is_table ? { ...schedule, table_format: "iceberg" } : schedule;
 }
 
-/** @returns the request of an estimate, `null` while the draft lacks a project or a start. Without an end it counts until now. */
+/**
+ * @returns the request of an estimate, `null` while the draft lacks a project or a start. Without an end it counts
+ * until now.
+ */
 export function toEstimate({ project, filter, when, from, until }: ExportDraft) {
   const start_time = toTime(from);
   if (project === "" || start_time === null) return null;

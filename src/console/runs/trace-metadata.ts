@@ -14,7 +14,7 @@ type Answer = { extra?: { metadata?: TraceMetadata } | null };
 
 const POLL_MS = 3000;
 
-/** @returns `undefined` until the trace of the run is received, for which it polls */
+/** Polls until the trace of the run is received. @returns `undefined` before that */
 export function useTraceMetadata(run_id: string | undefined): TraceMetadata | undefined {
   const path = run_id === undefined ? null : apiPath`/api/v2/runs/${run_id}`;
   const { data } = useApiQuery<Answer>(path, {

@@ -106,7 +106,7 @@ function timesOf(
     start: starts.map((at) => at - start_ms),
     end: ends.map((at) => at - start_ms),
     start_ms,
-    // Not zero: positions of spans are divided by it.
+    // Not zero, so that a trace without a duration has a time in which its spans are drawn.
     total_ms: spans.length === 0 ? 0 : Math.max(end_ms - start_ms, 0.001),
   };
 }

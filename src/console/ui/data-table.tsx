@@ -70,7 +70,9 @@ function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
   event.preventDefault();
 }
 
-/** Opens the link of a row that is clicked. Ignores clicks on controls and in dialogs, and the end of a text selection. */
+/**
+ * Opens the link of a row that is clicked. Ignores clicks on controls and in dialogs, and the end of a text selection.
+ */
 function openRow(event: ReactMouseEvent<HTMLElement>): void {
   const target = event.target as HTMLElement;
   if (target.closest("a, button, input, select, label, summary, textarea, dialog")) return;

@@ -55,7 +55,7 @@ export function formatNumber(value: number): string {
   return new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 }).format(value);
 }
 
-/** Shortens a number from 100,000 on. The exact number belongs into a title. */
+/** Shortens a number from 100,000 on. The exact number belongs in a title. */
 export function formatShortNumber(value: number): string {
   if (Math.abs(value) < 100_000) return formatNumber(value);
   if (Math.abs(value) < 1e6) return `${Math.floor(value / 1000)} k`;

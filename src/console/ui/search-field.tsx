@@ -8,7 +8,10 @@ type Props = { label: string; value: string; onChange: (text: string) => void };
 /** Calls `onChange` after a pause in typing. The `search` class is how `shell/keys.ts` finds the field for the key `/`. */
 export function SearchField({ label, value, onChange }: Props) {
   const [text, setText] = useState(value);
-  /** Last text passed to `onChange`. It distinguishes an outside change of `value` from its own, which comes back trimmed. */
+  /**
+   * Last text passed to `onChange`. It distinguishes an outside change of `value` from its own, which comes back
+   * trimmed.
+   */
   const sent = useRef(value);
   useEffect(() => {
     if (value === sent.current.trim()) return;

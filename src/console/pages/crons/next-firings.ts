@@ -10,7 +10,9 @@ export type CronFields = {
 const SHOWN_FIRINGS = 3;
 const SCHEDULE_FIELDS = 5;
 
-/** Computes the next firings by the rules of `agent-server/crons/schedule.ts`. The service checks the schedule again. */
+/**
+ * Computes the next firings by the rules of `agent-server/crons/schedule.ts`. The service checks the schedule again.
+ */
 export function nextFirings({ schedule, timezone, end_time }: CronFields, now: Date) {
   const times: Date[] = [];
   if (!isTimeZone(timezone)) {

@@ -3,7 +3,9 @@ import { nameOf } from "../../deployments/revision-name.ts";
 
 type Props = { revision: Revision; revisions: Revision[] };
 
-/** Lists the settings that a revision changed since the one before it, and the names of secrets that changed with it. */
+/**
+ * Lists the settings that a revision changed since the one before it, and the names of secrets that changed with it.
+ */
 export function RevisionChanges({ revision, revisions }: Props) {
   const former = revisions.find(({ number }) => number === revision.number - 1);
   if (former === undefined) return null;

@@ -24,7 +24,10 @@ const SHOWN: Record<RevisionStep["status"], { kind: StatusKind; tone: string }> 
 
 type Props = { revision: Revision; revisions: Revision[] };
 
-/** Shows the steps of a build with their durations. Steps to come have the durations of the last revision that was built. */
+/**
+ * Shows the steps of a build with their durations. Steps to come have the durations of the last revision that was
+ * built.
+ */
 export function BuildSteps({ revision, revisions }: Props) {
   if (revision.steps.length === 0) return null;
   const former = revisions.find(

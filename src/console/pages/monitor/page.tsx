@@ -132,7 +132,10 @@ function partOf({ from, to }: MonitorSearch): TimePart | null {
   return Date.parse(from) < Date.parse(to) ? { from, to } : null;
 }
 
-/** Returns the time of the charts. A range that ends now ends at a whole minute: its cache entry changes each minute. */
+/**
+ * Returns the time of the charts. The start of a range that ends now is in whole minutes: its cache entry changes each
+ * minute.
+ */
 function timeOf(range: RangeName, search: MonitorSearch) {
   const part = partOf(search);
   const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;

@@ -143,7 +143,8 @@ function Chart({ range, chosen_at, body: listed, search: { from, to }, change }:
     poll: POLL_MS,
     keepPrevious: true,
   });
-  // The first bucket begins before the chosen time and the last one ends after it: their sum would cover more than the list.
+  // The first bucket begins before the chosen time and the last one ends after it: their sum would cover more than the
+  // list.
   const totals = useApiQuery<Totals>(apiPath`/api/v1/runs/stats`, {
     post: { ...body, select: TOTALS },
     poll: POLL_MS,

@@ -4,7 +4,10 @@ import { JsonForm } from "./json-form.tsx";
 import { SchemaFields } from "./schema-fields.tsx";
 
 type Props = {
-  /** Key of the typed texts. It must not contain the thread: the first run of a page creates one, and the form is drawn anew. */
+  /**
+   * Key of the typed texts. It must not contain the thread: the first run of a page creates one, and the form is drawn
+   * anew.
+   */
   draftKey: string;
   /** JSON Schema of the input, `null` when unknown. */
   schema: unknown;

@@ -14,7 +14,9 @@ export type InputField = {
 
 const MAX_FIELDS = 50;
 
-/** @returns the first `MAX_FIELDS` fields of an object's schema, empty when the schema is unknown or has no properties */
+/**
+ * @returns the first `MAX_FIELDS` fields of an object's schema, empty when the schema is unknown or has no properties
+ */
 export function inputFields(schema: unknown): InputField[] {
   const root = resolve(schema, schema);
   if (!isFields(root) || !isFields(root.properties)) return [];

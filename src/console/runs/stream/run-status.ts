@@ -32,7 +32,9 @@ export function showThread(
   return THREADS[thread.status ?? "idle"];
 }
 
-/** Whether the last run was cancelled. The status `interrupted` alone also means that a question waits for an answer. */
+/**
+ * Whether the last run was cancelled. The status `interrupted` alone also means that a question waits for an answer.
+ */
 export function isStopped(
   { status, interrupts }: Pick<ThreadItem, "status" | "interrupts">,
   lastRun?: RunItem["status"],

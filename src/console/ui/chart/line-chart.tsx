@@ -185,7 +185,9 @@ function Drawn({ line, below, isFilled, xOf, yOf }: DrawnProps) {
   );
 }
 
-/** Returns the path of a line. A point between two gaps is drawn as a short line, because a point alone is invisible. */
+/**
+ * Returns the path of a line. A point between two gaps is drawn as a short line, because a point alone is invisible.
+ */
 function pathOf(points: (number[] | null)[]): string {
   return points
     .map((point, index) => {

@@ -11,7 +11,9 @@ const SEPARATED: JsonRow["kind"][] = ["leaf", "closed", "end"];
 
 type Props = { row: JsonRow; search: string; onToggle: () => void };
 
-/** Draws a row of a value. A cut text has a button that shows all of it, and a cut name the number of its characters. */
+/**
+ * Draws a row of a value. A cut text has a button that shows all of it, and a cut name the number of its characters.
+ */
 export function JsonLine({ row, search, onToggle }: Props) {
   const { kind, depth } = row;
   return (

@@ -8,7 +8,7 @@ type Props = {
   period: QuotaPeriod;
   /** Quotas of the meter and the period: the operator and the admins may each set one. */
   quotas: Quota[];
-  /** Usage of the period, `undefined` for roles that may not read it: the usage of the first quota is shown then. */
+  /** Usage of the period, which is shown without a quota. `undefined` for roles that may not read it. */
   used: number | undefined;
 };
 

@@ -16,7 +16,9 @@ type Props = {
 const HEIGHT_PX = 36;
 const TOKENS = ["k-chain", "k-llm", "k-tool", "k-retriever", "k-prompt"];
 
-/** Draws all bars on one canvas, where the pointer scrolls the tree. Hidden from keyboards: the tree scrolls by keys. */
+/**
+ * Draws all bars on one canvas, where the pointer scrolls the tree. Hidden from keyboards: the tree scrolls by keys.
+ */
 export function Minimap({ tree, scale, rows, range, onScroll }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const repaint = useRepaint();

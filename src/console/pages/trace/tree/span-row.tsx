@@ -127,7 +127,9 @@ function isInView({ tree, scale, index }: BarProps): boolean {
   return (tree.end[index] ?? 0) >= scale.from && (tree.start[index] ?? 0) <= scale.to;
 }
 
-/** Draws the bar of a span. Steps with children are thin. The light part of a model call is the time to its first token. */
+/**
+ * Draws the bar of a span. Steps with children are thin. The light part of a model call is the time to its first token.
+ */
 function Bar({ tree, scale, index }: BarProps) {
   const span = tree.spans[index];
   const start = tree.start[index] ?? 0;

@@ -53,7 +53,9 @@ export function useCompletion(
   return { isOpen, options, chosen, open, close, accept, onKey };
 }
 
-/** Keys of the open list. Enter is missing: it applies the filter, so that it does not insert a completion by accident. */
+/**
+ * Keys of the open list. Enter is missing: it applies the filter, so that it does not insert a completion by accident.
+ */
 const KEYS: Record<string, number | "close" | "accept"> = {
   ArrowDown: 1,
   ArrowUp: -1,

@@ -43,7 +43,8 @@ export function TraceList({ query, projects, pick, change }: Props) {
     void invalidate("/api/v1/runs/query");
     scrollTo({ top: 0 });
   };
-  // New rows wait while the list is read, because they would cancel that read, and while later pages of a search are shown.
+  // New rows wait while the list is read, because they would cancel that read, and while later pages of a search are
+  // shown.
   const isSearch = list.data?.pages.some(({ stopped }) => stopped !== undefined) === true;
   const mayRead = !list.isFetching && !isSearch;
   useShowAtTop(isLive && pick === undefined && newCount > 0 && mayRead, show);
@@ -88,7 +89,10 @@ function useShowAtTop(isWanted: boolean, show: () => void): void {
   }, [isWanted]);
 }
 
-/** Returns the function of the buttons Compare: the first choice is kept in the address, and the second one opens the comparison. */
+/**
+ * Returns the function of the buttons Compare: the first choice is kept in the address, and the second one opens the
+ * comparison.
+ */
 function useCompare(pick: string | undefined, change: Props["change"]): (id: string) => void {
   const navigate = useNavigate();
   const workspace = useWorkspaceId();

@@ -59,7 +59,10 @@ export function firstLine(error: string | null): string | null {
   return error === null ? null : cutText(error.trim().split("\n", 1)[0] ?? "", MAX_LINE_CHARS);
 }
 
-/** Returns the length of a bar, 0 to 1, on one scale for all rows. The root keeps small values visible beside large ones. */
+/**
+ * Returns the length of a bar, 0 to 1, on one scale for all rows. The square root keeps
+ * small values visible beside large ones.
+ */
 export function partOf(value: number | null, largest: number): number {
   return value === null || largest <= 0 ? 0 : Math.sqrt(Math.max(value, 0) / largest);
 }

@@ -80,7 +80,10 @@ export function useRunning(
 
 type Changes = { cursor: string; changed: Map<string, TraceListRow> };
 
-/** Reads the runs that are new or changed since the list was read. Its first read gets the cursor, before the list is read, so that no change is missed. */
+/**
+ * Reads the runs that are new or changed since the list was read. Its first read gets the cursor, before the list is
+ * read, so that no change is missed.
+ */
 export function useTraceChanges(
   { project, filter, is_root, start_time }: ListQuery,
   isLive: boolean,
