@@ -23,6 +23,7 @@ type Follow = {
   onFailure: () => void;
 };
 
+/** `over`: the stream has ended. `cut`: the connection ended, and the stream may not. `broken`: a failure. */
 type Result = "over" | "cut" | "broken" | ApiError;
 
 const MAX_FAILURES = 3;
@@ -37,13 +38,13 @@ export async function follow(options: Follow): Promise<ApiError | null> {
   const { signal, onEvent, onFailure } = options;
   let { last } = options;
   let failures = 0;
-  const take = (event: ServerSentEvent) => {
+  const receive = (event: ServerSentEvent) => {
     failures = 0;
     last = event.id ?? last;
     onEvent(event);
   };
   while (!signal.aborted) {
-    const result = await readOnce(options, last, take).catch(resultOf);
+    const result = await readOnce(options, last, receive).catch(resultOf);
     if (result instanceof ApiError) return result;
     if (result === "over") return null;
     failures += result === "broken" ? 1 : 0;
@@ -56,7 +57,7 @@ export async function follow(options: Follow): Promise<ApiError | null> {
 async function readOnce(
   { path, query, workspace, signal, isOver, onOpen }: Follow,
   last: string | undefined,
-  take: (event: ServerSentEvent) => void,
+  receive: (event: ServerSentEvent) => void,
 ): Promise<Result> {
   const headers: Record<string, string> = last === undefined ? {} : { "Last-Event-ID": last };
   const { status, body } = await send(path, {
@@ -67,7 +68,7 @@ async function readOnce(
   });
   onOpen?.();
   if (status === 204) return "over";
-  if (body !== null) for await (const event of readEvents(body)) take(event);
+  if (body !== null) for await (const event of readEvents(body)) receive(event);
   return (await isOver?.()) ? "over" : "cut";
 }
 

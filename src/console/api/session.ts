@@ -33,6 +33,7 @@ export function useWorkspace(): WorkspaceOfMe {
 
 export type GuardedAction = "write" | "delete" | "admin";
 
+/** Roles by action, as `ALLOWED` of `shared/auth.ts` has them. */
 const ROLES: Record<GuardedAction, WorkspaceOfMe["role"][]> = {
   write: ["editor", "admin"],
   delete: ["admin"],

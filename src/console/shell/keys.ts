@@ -17,9 +17,10 @@ export function useGlobalKeys({ onPalette, onHelp, onRail }: Handlers): void {
   const actionOf = (event: KeyboardEvent) => {
     if (isPaletteKey(event)) return onPalette;
     if (isTyping(event.target) || isModified(event)) return undefined;
-    return chordOf(event.key) ?? actions[event.key];
+    return readChord(event.key) ?? actions[event.key];
   };
-  const chordOf = (key: string) => {
+  // `g`, and then within `CHORD_MS` the key of a page.
+  const readChord = (key: string) => {
     if (key === "g") chordUntil.current = Date.now() + CHORD_MS;
     const place = PLACES.find((each) => each.key === key);
     if (place === undefined || Date.now() > chordUntil.current) return undefined;

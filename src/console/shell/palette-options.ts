@@ -49,6 +49,7 @@ export function usePaletteGroups(text: string): PaletteAnswer {
   const indexIn = ({ label }: PaletteOption) => label.toLowerCase().indexOf(wanted.toLowerCase());
   const isWanted = (option: PaletteOption) => indexIn(option) !== -1;
   const places = { name: "Places", options: PLACE_OPTIONS.filter(isWanted) };
+  // Pages come before threads and deployments only when the text is the beginning of a page's name.
   const isPlace = wanted !== "" && places.options.some((option) => indexIn(option) === 0);
   const groups = filled([
     ...(isPlace ? [places] : []),

@@ -8,6 +8,7 @@ type Crumb = { label: string; path: string; search?: Record<string, unknown> };
 
 const SlotContext = createContext<HTMLElement | null>(null);
 
+/** Draws the header into which the `TopBar` of a page is portalled: pages are drawn below it, in `main`. */
 export function TopBarSlot({ children }: { children: (slot: ReactNode) => ReactNode }) {
   const [element, setElement] = useState<HTMLElement | null>(null);
   const slot = <header className="top" ref={setElement} />;

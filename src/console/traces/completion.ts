@@ -6,7 +6,15 @@ export type Completions = { from: number; to: number; options: Completion[] };
 /** Values that occur in the traces, by field. They are in quotes. */
 export type KnownValues = Record<string, string[]>;
 
-type Frame = { name: string; field: string; position: number };
+/** A call or a list that is open at the caret. */
+type Frame = {
+  /** Name of the function, `[` for a list. */
+  name: string;
+  /** First argument: the field that the values belong to. */
+  field: string;
+  /** Number of arguments before the caret. */
+  position: number;
+};
 
 const COMBINES = ["and", "or", "not"];
 const MAX_OPTIONS = 8;

@@ -3,6 +3,7 @@ import { FIELDS, FUNCTIONS, tokensOf } from "./language.ts";
 export type FilterError = {
   /** Counted from 0; `null` when the service names no position. */
   offset: number | null;
+  /** Position after the wrong word. */
   end: number;
   text: string;
   /** A known name close to the wrong one. */

@@ -24,9 +24,10 @@ type Props = { target: Target; assistant: Assistant; assistants: Assistant[] };
 /** A thread with an assistant. The thread is created with its first run. */
 export function Session({ target, assistant, assistants }: Props) {
   const { thread } = route.useSearch();
-  const [fresh, setFresh] = useState(() => crypto.randomUUID());
+  // Id of the thread that the first run creates.
+  const [newThread, setNewThread] = useState(() => crypto.randomUUID());
   const view = useThread(target.ref, thread ?? null, { replays: true });
-  const actions = useThreadActions(target.ref, thread ?? fresh);
+  const actions = useThreadActions(target.ref, thread ?? newThread);
   const isStreaming = view.active !== null;
   return (
     <>
@@ -47,7 +48,7 @@ export function Session({ target, assistant, assistants }: Props) {
             target={target}
             assistant={assistant}
             assistants={assistants}
-            onNew={() => setFresh(crypto.randomUUID())}
+            onNew={() => setNewThread(crypto.randomUUID())}
           />
           <EndScroll>
             <Messages view={view} assistant={assistant} hasThread={thread !== undefined} />
@@ -58,7 +59,7 @@ export function Session({ target, assistant, assistants }: Props) {
             assistant={assistant}
             view={view}
             actions={actions}
-            thread_id={thread ?? fresh}
+            thread_id={thread ?? newThread}
           />
         </section>
         <PlaygroundSide target={target} assistant={assistant} view={view} />

@@ -126,6 +126,7 @@ function toWire(decision: Decision, name: string, shape: Shape): Fields {
   return { type: "edit", [key]: edited };
 }
 
+/** Types of answers by decision. An inbox does not offer `reject`. */
 const INBOX_TYPES: Record<Choice, string> = {
   approve: "accept",
   edit: "edit",

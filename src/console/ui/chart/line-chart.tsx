@@ -27,7 +27,9 @@ type Props = {
   onZoom: (first: number, last: number) => void;
 };
 
+/** Width of the drawing in its own units, which are stretched to that of the page. */
 const WIDTH = 600;
+/** Parts of the vertical axis. */
 const PARTS = 2;
 
 /** Lines over buckets of time. A click or Enter opens the runs of a point; a drag chooses a part of the time. */

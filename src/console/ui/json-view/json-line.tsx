@@ -6,6 +6,9 @@ import { sizeOf } from "./tree.ts";
 const MAX_NAME_CHARS = 200;
 /** Deeper rows are not indented further, so that they stay readable. */
 const MAX_INDENT = 24;
+const INDENT_PX = 14;
+/** Space for the button that opens a row. */
+const BUTTON_PX = 18;
 
 const SEPARATED: JsonRow["kind"][] = ["leaf", "closed", "end"];
 
@@ -20,7 +23,7 @@ export function JsonLine({ row, search, onToggle }: Props) {
     <span
       className="j-line"
       dir="ltr"
-      style={{ paddingLeft: Math.min(depth, MAX_INDENT) * 14 + 18 }}
+      style={{ paddingLeft: Math.min(depth, MAX_INDENT) * INDENT_PX + BUTTON_PX }}
     >
       {kind === "text" && <TextLine row={row} search={search} />}
       {kind === "more" && <More row={row} onToggle={onToggle} />}
@@ -39,7 +42,7 @@ function Twisty({ isOpen, onToggle, depth }: TwistyProps) {
     <button
       type="button"
       className="tw"
-      style={{ left: Math.min(depth, MAX_INDENT) * 14 }}
+      style={{ left: Math.min(depth, MAX_INDENT) * INDENT_PX }}
       tabIndex={-1}
       aria-expanded={isOpen}
       aria-label={isOpen ? "Close" : "Open"}

@@ -14,6 +14,7 @@ type Props = {
 };
 
 const HEIGHT_PX = 36;
+/** Names of the CSS variables with the colours of the kinds. */
 const TOKENS = ["k-chain", "k-llm", "k-tool", "k-retriever", "k-prompt"];
 
 /**

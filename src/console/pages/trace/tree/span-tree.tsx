@@ -24,6 +24,8 @@ type Props = {
 };
 
 const ROW_PX = 24;
+/** Rows above the place in the minimap that stay in view. */
+const ROWS_BEFORE = 4;
 /** Height before it is measured. */
 const FIRST_PX = 600;
 const OVERSCAN = 12;
@@ -52,7 +54,7 @@ export function SpanTree(props: Props) {
         scale={scale}
         rows={rows}
         range={{ first, last: first + (list.scrollRect?.height ?? FIRST_PX) / ROW_PX }}
-        onScroll={(part) => list.scrollToOffset(part * list.getTotalSize() - ROW_PX * 4)}
+        onScroll={(part) => list.scrollToOffset(part * list.getTotalSize() - ROW_PX * ROWS_BEFORE)}
       />
       <Axis
         tree={tree}

@@ -22,6 +22,7 @@ type Props = {
   change: (search: TracesSearch) => void;
 };
 
+/** A page that is scrolled less than this is at its top. */
 const TOP_PX = 40;
 
 export function TraceList({ query, projects, pick, change }: Props) {
