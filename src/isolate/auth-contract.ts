@@ -23,7 +23,9 @@ export type AuthCall = {
 
 type Scalar = string | number | boolean | null;
 
-/** Filters on metadata; `null` matches all rows. */
+/**
+ * Filters on the metadata of a row, or on the namespace, the key and the fields of a store item. `null` matches all.
+ */
 export type WireFilters = Record<string, { eq: Scalar } | { contains: Scalar[] }> | null;
 
 /** Value as the handler left it. */

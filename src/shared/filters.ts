@@ -1,4 +1,4 @@
-/** Filters on the metadata of rows. Every key must match. */
+/** Filters on the metadata of rows, or on the namespace, the key and the fields of store items. Every key must match. */
 export type Filters = Record<string, Filter>;
 
 type Scalar = string | number | boolean | null;

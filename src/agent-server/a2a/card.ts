@@ -23,7 +23,7 @@ const SECURITY_SCHEMES_V1 = {
   bearer: { httpAuthSecurityScheme: { scheme: "bearer" } },
 };
 
-/** Returns the card of A2A 0.3, with the interfaces that clients of 1.0 look for. `graph`: its description. */
+/** Returns the card of A2A 0.3, with the interfaces that clients of 1.0 look for. `graph`: the description of the graph. */
 export function toCard(assistant: Described, graph: string | null, url: string): AgentCard {
   return {
     protocolVersion: DEFAULT_CARD_VERSION,

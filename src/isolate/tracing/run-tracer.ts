@@ -13,7 +13,7 @@ type Open = { dotted_order: string; inputs: unknown };
 
 /** Interval of sends. Shorter runs send traces at their end; a crash of a longer run loses traces of this time. */
 const SEND_AFTER_MS = 250;
-const CUT_OFF = "Interrupted: its run ended before it did.";
+const CUT_OFF = "Interrupted: the agent's run ended before this trace run.";
 /** Limits below which traces travel with the outcome instead of a round trip. */
 const BRIEF_RUNS = 16;
 const BRIEF_BYTES = 64 * 1024;
@@ -53,7 +53,7 @@ export class RunTracer {
     if (this.isRoot(id)) this.#root = stageOf(run);
     if (!run.end_time)
       this.#open.set(id, { dotted_order: this.#encoder.dottedOrderOf(run), inputs: undefined });
-    // A retry continues the trace without its input and start, so it sends a patch.
+    // A retry continues the root of the first attempt, so it sends a patch without the inputs.
     const kind = this.isRoot(id) && this.#call.resuming ? "patch" : "post";
     this.#unsent.set(id, { kind, run: sanitizeFields(run) });
     this.#schedule();

@@ -11,7 +11,7 @@ type Key = { key_id: string; bytes: Bytes };
 const IV_BYTES = 12;
 const KEY_BYTES = 32;
 const ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** Largest multiple of 62 in a byte. Higher bytes are skipped: they would make some letters more frequent. */
+/** Largest multiple of 62 in a byte. Bytes from it on are skipped: they would make some letters more frequent. */
 const UNBIASED = 248;
 
 /** @param owner names the row of the ciphertext, which cannot be decrypted in another row */
@@ -81,12 +81,13 @@ function toKey(entry: string): Key {
 }
 
 function undecryptable(cause: unknown): AppError {
-  const text = "A stored value does not decrypt: it was altered, or belongs to another row.";
+  const text =
+    "A stored value does not decrypt: it was altered, belongs to another row, or its key has changed.";
   return new AppError("internal", text, { cause });
 }
 
 function misconfigured(problem: string): AppError {
-  const text = `ENCRYPTION_KEYS ${problem}; it holds <key id>:<32 bytes in base64>, comma-separated.`;
+  const text = `ENCRYPTION_KEYS ${problem}: set it to <key id>:<32 bytes in base64>, comma-separated.`;
   return new AppError("internal", text);
 }
 

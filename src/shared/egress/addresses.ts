@@ -5,7 +5,7 @@ export type EgressPolicy = {
   allow_private: boolean;
   /** URL of a DNS-over-HTTPS resolver. Names are resolved with it before a fetch. */
   dns_url?: string;
-  /** Ports on which this Heddle listens. They are refused on every host, because a name may resolve to loopback. */
+  /** Ports on which this Heddle listens. With `allow_private`, every host refuses them: a name may resolve to loopback. */
   own_ports?: number[];
 };
 

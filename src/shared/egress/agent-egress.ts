@@ -30,7 +30,10 @@ export class Egress extends WorkerEntrypoint<Env & Network, { deployment_id: str
     return network.fetch(request, { redirect: "manual" });
   }
 
-  /** Connects a socket of `cloudflare:sockets` without TLS by the rules of `fetch`. A refused one is closed. */
+  /**
+   * Serves a `connect` of an agent without TLS, by the rules of `fetch` and without port 25. Closes a refused socket.
+   * `localAddress` is the address that the agent connects to.
+   */
   override async connect(socket: Socket): Promise<void> {
     const { localAddress = "" } = await socket.opened;
     const upstream = await this.#connectTo(localAddress, {}).catch(() => null);
@@ -88,7 +91,7 @@ function answer(status: number, text: string): Response {
   return new Response(`Heddle refused this request: ${text}`, { status });
 }
 
-/** Agents reach public hosts, and the hosts of EGRESS_AGENT_HOSTS. No switch for other purposes applies to them. */
+/** Agents reach public hosts, and the hosts of EGRESS_AGENT_HOSTS. The EGRESS_PRIVATE variables do not apply to them. */
 export async function agentRefusal(env: Variables, url: URL): Promise<string | null> {
   if (isRuntimePath(url)) return RUNTIME_PATH_REFUSED;
   return isListed(env, url) ? null : egressRefusal(publicPolicy(env), url);

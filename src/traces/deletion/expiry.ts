@@ -23,9 +23,9 @@ export type InUse = (
 
 /** Partitions of one tick. A step takes up to a few seconds. */
 const BATCH = 100;
-/** Longer than runs are written to a closed slot. */
+/** Longer than an isolate may still write to a closed slot. */
 const RESEND_AFTER_MS = 2 * SLOT_CACHE_MS;
-/** Calls of one step. Each deletes up to 10,000 runs. */
+/** Calls of one step. Each deletes up to 10,000 runs, or all runs when all of them expire. */
 const CALLS = 10;
 /** Other partitions that a step reads, with up to two calls each. Bounds the subrequests of the step. */
 const MAX_PARTITIONS = 400;
@@ -129,8 +129,8 @@ async function isLastSlot(env: Env, { project_id, day, slot }: PartitionKey): Pr
 }
 
 /**
- * Returns the traces that have longer-lived runs in the other partitions since the day before their roots: the clock of
- * a child may be behind.
+ * Returns the expiring traces that have longer-lived runs in other partitions. Reads from the day before a root, because
+ * the clock of a child may be behind.
  */
 async function findKept(
   env: Env,
@@ -167,8 +167,8 @@ function dayBefore(day: string): string {
 }
 
 /**
- * Nearest days first: most traces are of two days, and a wrong clock may be years behind. The days of the roots precede
- * the days between.
+ * Lists the days beside this one and the days of roots first, then the others by distance: most traces that cross midnight
+ * have two days, and a wrong clock may be years behind.
  */
 function listOthers(env: Env, { project_id, day, slot }: PartitionKey, root_days: string[]) {
   const [first = day] = [day, ...root_days].map(dayBefore).toSorted();

@@ -10,8 +10,8 @@ import type { FarParent } from "../storage/far-parents.ts";
 const MAX_DAYS = 7;
 
 /**
- * Makes runs that end on a later day known there, before or after their children arrive. Each day
- * returns the runs that it could place, which the following days need as well.
+ * Sends runs that end on a later day to the partitions of each day up to that one, so that spans there find their parent,
+ * whichever arrives first. Each day adds its own runs that end later, which the following days need as well.
  */
 export async function linkLaterDays(
   ctx: Context,
@@ -29,7 +29,10 @@ export async function linkLaterDays(
   }
 }
 
-/** Links a day, from its oldest slots to those that its new runs go to. Returns the runs known then. */
+/**
+ * Links the spans of one day, from its oldest slots to those that its new runs go to. Returns the given parents and those
+ * found on this day.
+ */
 async function linkDay(ctx: Context, home: Home, parents: FarParent[]): Promise<FarParent[]> {
   const day = await daySlots(ctx, home);
   let known = parents;

@@ -15,7 +15,7 @@ export type RunSelection = {
   after: Position | null;
   max_seq: number | null;
   min_changed_seq: number | null;
-  /** A match has, for each inner list, a term in at least one of its ranges. Others may have too. */
+  /** A match has, for each inner list, a term in at least one of its ranges. Runs that do not match may have one too. */
   candidates: TermRange[][];
 };
 
@@ -48,9 +48,9 @@ export interface RunSource {
   ofTrace(trace_id: string): RunView[];
   byId(id: string): RunView | null;
   /**
-   * Counts runs without decoding them, from the start of an ascending selection without ids and candidates: whole
-   * segments, as long as their sum is below `limit`.
-   * @returns `null` when no segment can be counted
+   * Counts the first runs, fewer than `limit`, of an ascending selection without ids and candidates. Reads no payloads, and
+   * only the heads of segments that do not count as a whole.
+   * @returns `null` when nothing can be counted, or a change after `max_seq` may have moved a run
    */
   countBySegments(selection: RunSelection, limit: number): SegmentCount | null;
   /** Returns a lookup that is valid until a run changes. */

@@ -79,7 +79,8 @@ export class SegmentWriter {
 
   /**
    * Merges the table of small segments when its bodies have `min_bytes`, else a group of other segments with small bodies.
-   * No run changes. `until`: highest number of a segment that is merged; results have higher ones, and stay.
+   * No run changes. `until`: highest number of a segment that is merged. Results have higher numbers, so
+   * that they are not merged again.
    *
    * @returns whether it merged any
    */
@@ -96,7 +97,7 @@ export class SegmentWriter {
 
   /**
    * Rewrites the live runs of some segments that have many dead versions. No run changes. Segments
-   * whose bodies are in R2 stay unless all runs are dead: a byte there costs less than its requests.
+   * whose bodies are in R2 stay unless all runs are dead: dead bytes in R2 cost less than the requests that rewrite them.
    *
    * @returns whether it rewrote any
    */
@@ -155,7 +156,7 @@ export class SegmentWriter {
     this.#table.drop(dropped);
   }
 
-  /** Merges segments most of whose runs have newer versions in others. */
+  /** Merges segments with few live runs and small live payloads. */
   #mergeSparse(counts: string): void {
     const sparse = this.#store.loaded.of(SEGMENTS).filter(isSparse);
     // Without any to merge, those that have no live run are deleted.

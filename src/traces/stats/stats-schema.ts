@@ -41,7 +41,7 @@ export const RunStatsRequest = RunsQueryRequest.omit({
 export type RunStatsRequest = z.infer<typeof RunStatsRequest>;
 
 const Tokens = z.number().nullable();
-/** Exact decimal as text. */
+/** Decimal as text, with up to 12 places. */
 const Cost = z.string().nullable();
 
 export const RunStats = TraceStats.extend({
@@ -63,11 +63,11 @@ export const RunStats = TraceStats.extend({
       }),
     )
     .describe(
-      "Most frequent values, with filters that match them. Of each day, the 50 most frequent values of an attribute count",
+      "Most frequent values of `name`, `run_type` and `status`, with filters that match them. Of each partition of a day, the 50 most frequent values of an attribute count",
     ),
 }).openapi("RunStats", {
   description:
-    "Counts and sums of runs are exact. Percentiles are exact for up to 200 runs, and at most half a per cent off for more",
+    "Counts and sums of runs are exact; with `group_by`, the 1000 largest groups of each partition of a day count. Percentiles are exact for up to 200 runs, and at most half a per cent off for more",
 });
 export type RunStats = z.infer<typeof RunStats>;
 

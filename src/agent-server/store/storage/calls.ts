@@ -14,8 +14,8 @@ export type NamedOp = Exclude<StoreOp, SearchOp | NamespacesOp>;
 export type StoreSlot = { deployment_id: string; slot: number };
 
 /**
- * `leaf`: has all items of its namespaces. `dividing`: moves them to the slots after it, and takes no new ones.
- * `divided`: has none, and never will.
+ * `leaf`: takes new items. `dividing`: moves its items to its child slots, and takes no new ones. `divided`: has no items,
+ * and never will. A leaf lacks items that its parent has not moved yet.
  */
 export type DivisionState = "leaf" | "dividing" | "divided";
 
@@ -37,7 +37,10 @@ export type MovedItem = {
   vectors: ArrayBuffer[];
 };
 
-/** `moved`: numbers of the operations that belong to the slots after this one, and were not applied. */
+/**
+ * `moved`: indexes of the operations that were not applied: those that belong to a child slot and, unless the object is a
+ * leaf, the first search and all operations after it.
+ */
 export type StoreReply =
   | { ok: true; results: StoreResult[]; moved: number[]; state: DivisionState }
   | { ok: false; refusal: StoreRefusal };
@@ -63,9 +66,9 @@ export interface StoreCalls {
     filters: Filters | null,
     after: string[] | null,
   ): Promise<StorePage<string[]>>;
-  /** Adds items of the slot before this one. May be repeated: an item that it has already stays. */
+  /** Adds items of the parent slot. May be repeated: an item that it has already stays. */
   add(items: MovedItem[], slotRef: StoreSlot): Promise<void>;
-  /** Deletes all items, and the objects of the slots after this one. `isKept`: the store remains, and its slots too. */
+  /** Deletes all items, those of child slots too. `isKept`: the store remains, with the record of its division. */
   clear(isKept: boolean): Promise<void>;
 }
 

@@ -48,7 +48,7 @@ export function toUpdates(text: string): { node: string; data: string }[] {
     });
 }
 
-/** Converts a row whose content does not depend on other rows. */
+/** Converts the data of a stored event to that of the v2 protocol, where no other event is needed. */
 export function toIndependent(
   name: "checkpoints" | "custom" | "tools",
   text: string,

@@ -20,7 +20,7 @@ export type Selection = {
   runtime: Runtime;
   /** Paths of the installed packages that prebuilt modules replace. */
   provided: Set<string>;
-  /** Packages without a unit, as `name version`. */
+  /** Shared packages without a unit of their integrity, as `name version`. */
   lacking: string[];
 };
 
@@ -56,7 +56,10 @@ export async function selectPrebuilt(
   };
 }
 
-/** @returns `null` when a shared package resolves another one to a different copy than the agent does */
+/**
+ * @returns `null` when a shared package is a link or an alias, or resolves another one to a different copy than the agent
+ * does
+ */
 function placeShared(install: Install, directory: string): Package[] | null {
   const paths = SHARED_PACKAGES.flatMap((name) => {
     const path = findPackage(install, directory, name);

@@ -85,7 +85,7 @@ class ScriptResolver {
       .find(({ type }) => type === "file");
   }
 
-  /** Falls back to the source of a file that is not built, when no lookup finds a file. */
+  /** Falls back to the TypeScript source of a compiled file that does not exist: builds run no scripts of packages. */
   #findPackage(lookups: Lookups, specifier: string, directory: string): Resolution {
     const [first, ...others] = lookups;
     let resolved = this.#lookUp(first, specifier, directory);
@@ -137,7 +137,7 @@ function explained(absent: Resolution, specifier: string, { paths }: TsConfig): 
   return { type: "error", text: `Could not resolve "${specifier}": ${why}` };
 }
 
-/** Matches URLs of modules, which only browsers import. */
+/** Matches URLs of modules, which the bundle of an isolate cannot import. */
 export function isUrl(specifier: string): boolean {
   return /^(https?:)?\/\/|^(data|blob|file):/i.test(specifier);
 }

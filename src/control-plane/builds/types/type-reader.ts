@@ -6,7 +6,7 @@ import type { Token } from "./type-tokens.ts";
 export type Declarations = Map<string, { tokens: Token[]; at: number } | null>;
 const LISTS = ["Array", "ReadonlyArray", "Set"];
 
-/** Reads the type at a position as JSON Schema; `{}` when JSON Schema cannot express it or it is over a limit. */
+/** Reads the type at a position as JSON Schema; `{}` for a type that is not supported, or over a limit. */
 export function readType(
   tokens: Token[],
   at: number,
@@ -24,7 +24,7 @@ export function readType(
 
 class Unreadable extends Error {}
 
-/** State of one type that the readers of the declarations it names share. */
+/** State of one `readType` call, which the readers of the declarations that the type names share. */
 type SharedState = { declarations: Declarations; budget: TypeBudget; nodes: number };
 
 class TypeReader {

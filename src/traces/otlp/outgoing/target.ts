@@ -11,7 +11,7 @@ type Variables = Record<string, string | undefined>;
 const PROTOCOL = "http/protobuf";
 const PAIR = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/;
 
-/** Whether the variables of a deployment switch its export on, as LangSmith's SDKs read them. */
+/** Whether the variables of a deployment switch its export on. Other switches of LangSmith's SDKs are not read. */
 export function isExportOn(variables: Variables): boolean {
   return variables.LANGSMITH_OTEL_ENABLED?.trim().toLowerCase() === "true";
 }
@@ -22,15 +22,18 @@ export function isExportOn(variables: Variables): boolean {
  * @returns the target, or as text the reason why an endpoint or a protocol cannot be used
  */
 export function otlpTarget(variables: Variables, service: string): OtlpTarget | string {
-  const read = (name: string) =>
-    variables[`OTEL_EXPORTER_OTLP_TRACES_${name}`] || variables[`OTEL_EXPORTER_OTLP_${name}`];
+  const nameOf = (name: string) =>
+    variables[`OTEL_EXPORTER_OTLP_TRACES_${name}`]
+      ? `OTEL_EXPORTER_OTLP_TRACES_${name}`
+      : `OTEL_EXPORTER_OTLP_${name}`;
+  const read = (name: string) => variables[nameOf(name)];
   const protocol = read("PROTOCOL");
   if (protocol !== undefined && protocol !== PROTOCOL) {
-    return `OTEL_EXPORTER_OTLP_PROTOCOL: must be ${PROTOCOL}, not ${protocol}`;
+    return `${nameOf("PROTOCOL")}: must be ${PROTOCOL}, not ${protocol}`;
   }
   const url = endpointOf(variables);
   if (url === null) {
-    return "OTEL_EXPORTER_OTLP_ENDPOINT: must be the http or https URL of a receiver of OTLP";
+    return `${nameOf("ENDPOINT")}: must be the http or https URL of a receiver of OTLP`;
   }
   const resource = pairsOf(variables.OTEL_RESOURCE_ATTRIBUTES);
   const name = variables.OTEL_SERVICE_NAME || resource["service.name"] || service;

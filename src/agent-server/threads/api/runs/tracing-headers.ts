@@ -9,8 +9,8 @@ const BAGGAGE: Record<string, (text: string) => unknown> = {
 };
 
 /**
- * Reads the trace that a request continues, as LangGraph's server passes it on: graphs find `langsmith-trace` and the
- * baggage in `configurable`, and continue the trace with the SDK's `RunTree.fromHeaders`.
+ * Returns the metadata, the tags and the project of the baggage, which LangGraph's server adds to `configurable`. Graphs
+ * continue the trace with the headers `langsmith-trace` and `baggage` there, by the SDK's `RunTree.fromHeaders`.
  */
 export function tracingFields(headers: Record<string, string>): Record<string, unknown> {
   if (headers["langsmith-trace"] === undefined) return {};

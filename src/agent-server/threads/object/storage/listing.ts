@@ -8,7 +8,7 @@ const LIST_AFTER_MS = 1000;
 
 /**
  * The entry of the thread in the directory, and whether it is current. The mark `directory_sent` is the `seq` of the
- * entry that the directory has, 0 while a first one is written, `null` when it has none.
+ * entry that the directory has, `null` when it has none. It is 0 while the entry of a temporary thread is written.
  */
 export class ThreadListing {
   readonly #row: CachedThreadRow;
@@ -22,7 +22,7 @@ export class ThreadListing {
     this.#valuesText = valuesText;
   }
 
-  /** Whether the directory has an older entry. A temporary thread has one entry, while its run is under way. */
+  /** Whether the entry must be written, or removed. A temporary thread has one entry, while its run is under way. */
   get isStale(): boolean {
     const { temporary, ended_at, status, directory_seq, directory_sent } = this.#row.get();
     if (temporary === 0) return (directory_sent ?? 0) < directory_seq;
@@ -40,7 +40,7 @@ export class ThreadListing {
     return this.#row.get().directory_sent !== null;
   }
 
-  /** Earliest publication of a busy temporary thread. `null`: every change is published. */
+  /** Earliest publication of a busy temporary thread. `null` for other threads, which have no minimum age. */
   get dueAt(): number | null {
     const { temporary, created_at } = this.#row.get();
     return temporary === 0 ? null : Date.parse(created_at) + LIST_AFTER_MS;
