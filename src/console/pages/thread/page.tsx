@@ -1,4 +1,4 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { apiPath } from "../../api/path.ts";
@@ -83,8 +83,12 @@ function Found({ view, thread_id, agent }: FoundProps) {
   const actions = useThreadActions(deployment, thread_id);
   const checkpoints = useCheckpoints(deployment, thread_id, cp);
   const { chosen, state } = checkpoints;
-  const choose = (id: string | undefined) =>
+  const router = useRouter();
+  const choose = (id: string | undefined) => {
+    // A run may be accepted after the person has left for another page, which has no parameters of this route.
+    if (!router.latestLocation.pathname.endsWith(thread_id)) return;
     void navigate({ search: (former) => ({ ...former, cp: id }), replace: true });
+  };
   const isWaiting = active === null && interruptsOf(view.state.data ?? {}).length > 0;
   const assistant_id = inOrder.at(-1)?.assistant_id;
   const fork = () => {
