@@ -8,7 +8,7 @@ import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { type EgressPolicy, egressPolicy } from "../src/shared/egress/egress.ts";
-import type { Bound } from "./bundles/bundle.ts";
+import type { ScriptOptions } from "./bundles/bundle.ts";
 import { bundleOf, localBundleOf, SCRIPTS, type Script } from "./bundles/bundle.ts";
 import { readModules } from "./bundles/modules.ts";
 import { EACH_MINUTE, RESUME } from "./crons.ts";
@@ -20,14 +20,14 @@ import { debugPortBinding } from "./pool/debug-port-plugin.ts";
 import { startTicks, tick } from "./ticks.ts";
 
 export type ServeOptions = {
-  /** The stack's folder: state, bundles and what they are bound to live in it. */
+  /** The stack's folder, with its state, its bundles and workers.json. */
   path: string;
   port: number;
-  /** Where V8's inspector listens. 0 or none: any free port. */
+  /** Port of V8's inspector; none without it. */
   inspector_port: number | undefined;
   /** Pause between two ticks of the cron. */
   tick_ms: number;
-  /** Whether agents run in this process. */
+  /** Whether agents run in the Worker's process and not in those of the pool. */
   agents_in_main: boolean;
   /** Over those of wrangler.toml. */
   variables: Record<string, string>;
@@ -44,7 +44,7 @@ const HTTP_SOCKET = "http.sock";
 const serving = JSON.parse(process.env.HEDDLE_SERVING ?? "") as ServeOptions;
 delete process.env.HEDDLE_SERVING;
 const { path, port, inspector_port, tick_ms } = serving;
-const bound = JSON.parse(await readFile(join(path, "workers.json"), "utf8")) as Bound[];
+const bound = JSON.parse(await readFile(join(path, "workers.json"), "utf8")) as ScriptOptions[];
 await enterRunFolder();
 process.env.HEDDLE_WORKERD = workerdPath;
 process.env.MINIFLARE_WORKERD_PATH = join(import.meta.dirname, "pool/workerd.sh");
@@ -71,7 +71,7 @@ startTicks(ENTRY_SOCKET, { crons: [EACH_MINUTE], pause_ms: tick_ms });
 // The next start may follow a SIGKILL.
 flushCompileCache();
 
-/** Continues runs that ended with the previous process. Without it they wait for the heartbeat of their thread. */
+/** Continues runs that a previous process left unfinished, which would wait for the heartbeat of their thread. */
 function resumeRuns(): Promise<void> {
   return tick(ENTRY_SOCKET, RESUME);
 }
@@ -84,13 +84,13 @@ async function enterRunFolder() {
   process.chdir(folder);
 }
 
-async function mainWorker({ versionMetadata: _, ...options }: Bound, script: Script) {
+async function mainWorker({ versionMetadata: _, ...options }: ScriptOptions, script: Script) {
   const folder = bundleOf(path, script);
   const modules = await readModules(folder, script.entry);
   const bindings = { ...options.bindings, ...serving.variables };
   return {
     ...options,
-    // Ends a batch before its background work (entries/deliveries.ts): a slow server holds up no other message.
+    // Ends a batch before its background work (entries/deliveries.ts), so that a slow server delays no other message.
     compatibilityFlags: ["queue_consumer_no_wait_for_wait_until"],
     rootPath: folder,
     modulesRoot: folder,
@@ -115,8 +115,8 @@ function versionOf(modules: { contents: string | Uint8Array }[]) {
   return { id: hash.digest("hex"), tag: "", timestamp: "" };
 }
 
-/** Proxy of the builder, which runs in other processes. */
-async function builderWorker(options: Bound, script: Script, policy: EgressPolicy) {
+/** Returns the proxy of the builder, which runs in processes of the pool. */
+async function builderWorker(options: ScriptOptions, script: Script, policy: EgressPolicy) {
   const { name, compatibilityDate } = options;
   const contents = await readFile(localBundleOf(path, "builder-proxy"), "utf8");
   return {
@@ -146,11 +146,11 @@ async function workers() {
 }
 
 /** The name that Miniflare gives to a script. */
-function userService({ name }: Bound): string {
+function userService({ name }: ScriptOptions): string {
   return `core:user:${name}`;
 }
 
-/** Lines of the Worker are JSON with their level. */
+/** Marks errors of the runtime. Lines of the Worker are JSON, which has their level. */
 function printLine({ level, message }: { level: string; message: string }) {
   const isOwn = message.startsWith('{"level":');
   console.log(level === "error" && !isOwn ? `[ERROR] ${message}` : message);

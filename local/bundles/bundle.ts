@@ -5,7 +5,7 @@ import { buildBuilderModules, buildMainModules } from "../../scripts/build/steps
 import { runUnlessCurrent } from "../../scripts/memo.ts";
 
 /** The configuration of a script, written by configure.ts. */
-export type Bound = {
+export type ScriptOptions = {
   name: string;
   bindings: Record<string, string>;
   serviceBindings?: object;
@@ -37,7 +37,7 @@ const BUILDER: Script = {
   folder: "builder",
   entry: "builder.js",
 };
-/** The Worker comes first: it answers what comes in. */
+/** The main script comes first: Miniflare sends requests to its first Worker. */
 export const SCRIPTS: readonly Script[] = [MAIN, BUILDER];
 
 export function bundleOf(path: string, { folder }: Script): string {
@@ -51,10 +51,10 @@ export function localBundleOf(path: string, name: (typeof LOCAL)[number]): strin
   return join(path, `bundle/local/${name}.js`);
 }
 
-/** How scripts are bundled, which no source of them imports. */
+/** Files that decide how scripts are bundled. No script imports them, so esbuild does not list them. */
 const BUNDLING = ["package-lock.json", "scripts/build/script.ts", "local/bundles/bundle.ts"];
 
-/** Bundles what answers requests. `main` replaces the entry of the main script. */
+/** Bundles the scripts that answer requests. `main` replaces the entry of the main script. */
 export async function bundle(path: string, main = MAIN.main): Promise<void> {
   await mkdir(join(path, "bundle"), { recursive: true });
   await Promise.all([
@@ -64,7 +64,7 @@ export async function bundle(path: string, main = MAIN.main): Promise<void> {
   ]);
 }
 
-/** Builds wait for the folder, so it is away until it is known to be current. */
+/** Renames the folder to its draft. Builds wait for the folder until `bundleBuilder` has brought it up to date. */
 async function setAside(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
   await rm(draftOf(folder), { recursive: true, force: true });
@@ -77,9 +77,9 @@ function draftOf(folder: string): string {
 
 let builderModules = Promise.resolve();
 
-/** Bundles the builder, which the first build waits for. Its folder appears whole. */
+/** Bundles the builder in a draft and renames it: the first build waits for the complete folder. */
 export async function bundleBuilder(path: string): Promise<void> {
-  // Stacks of one process write to the same dist, one after the other.
+  // All stacks of a process write to the same dist, so they do it one after the other.
   builderModules = builderModules.then(buildBuilderModules);
   await builderModules;
   const folder = bundleOf(path, BUILDER);

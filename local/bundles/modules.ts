@@ -12,7 +12,7 @@ const TYPES: Record<string, ModuleType> = {
   wasm: { miniflare: "CompiledWasm", capnp: "wasm" },
 };
 
-/** For Miniflare. */
+/** Returns the modules with their contents, for the options of Miniflare. */
 export async function readModules(folder: string, entry: string): Promise<Module[]> {
   return Promise.all(
     (await listModules(folder, entry)).map(async ({ name, type }) => {
@@ -24,7 +24,7 @@ export async function readModules(folder: string, entry: string): Promise<Module
   );
 }
 
-/** Cap'n Proto text. A file is embedded by its path relative to the file with the text. */
+/** Returns Cap'n Proto text for a file in the same folder, which embeds the modules by their names. */
 export async function embedModules(folder: string, entry: string): Promise<string> {
   const modules = (await listModules(folder, entry)).map(
     ({ name, type }) => `(name = "${name}", ${type.capnp} = embed "${name}")`,
@@ -32,7 +32,7 @@ export async function embedModules(folder: string, entry: string): Promise<strin
   return `[${modules.join(", ")}]`;
 }
 
-/** The entry comes first. */
+/** Lists the entry first: workerd runs the first module of a Worker. */
 async function listModules(folder: string, entry: string) {
   const names = (await readdir(folder)).filter((name) => name !== entry);
   return [entry, ...names].flatMap((name) => {

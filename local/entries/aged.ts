@@ -14,7 +14,7 @@ const PATH = "/soak/";
 const LATER_MS = 2 * 60 * 60 * 1000;
 
 export class TracePartition extends Product {
-  /** The alarm, two quiet hours later. */
+  /** Runs the alarm as if two quiet hours had passed. */
   async ring(): Promise<void> {
     const { now } = Date;
     Date.now = () => now() + LATER_MS;
@@ -25,7 +25,7 @@ export class TracePartition extends Product {
     }
   }
 
-  /** Keys of R2 that the partition knows. */
+  /** Returns the keys of R2 that the partition refers to. */
   async keys(): Promise<string[]> {
     const { kv, sql } = this.ctx.storage;
     const sealed = kv.get<{ key: string }[]>("sealed_files") ?? [];

@@ -1,4 +1,5 @@
-// Runs builds in a process of their own. The isolate of the next build is loaded in advance, and serves that build alone.
+// Runs builds in a process of the pool. The isolate of the next build is loaded in advance, and serves that build
+// alone.
 import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";
 import type {
   BuildOrder,
@@ -52,10 +53,11 @@ export class PreparedBuild extends DurableObject<HostEnv> {
 
 type Prepared = DurableObjectStub<PreparedBuild>;
 
-// Names of objects, because a stub serves only the request that made it.
-/** Has the isolate of the next build. */
+/**
+ * Name of the object with the isolate of the next build. A name, because a stub serves only the request that made it.
+ */
 let spare: string | null = null;
-/** Have the isolates of builds that are over. */
+/** Names of the objects whose builds are over. */
 const ended: string[] = [];
 let running = 0;
 
@@ -63,7 +65,7 @@ function ignoreOver(error: unknown): void {
   if (!(error instanceof Error && error.message === OVER)) throw error;
 }
 
-/** Called by pings: what a build began here itself would delay its answer, because a process has one thread. */
+/** Called by pings: a build that did this itself would delay its own answer, because a process has one thread. */
 async function prepareNext(env: HostEnv): Promise<void> {
   for (const name of ended.splice(0)) await env.PREPARED.get(name).end().catch(ignoreOver);
   if (spare !== null || running > 0) return;

@@ -11,7 +11,7 @@ import { claimProcess, releaseProcess, toLossError } from "./processes.ts";
 
 type ProxyEnv = { DEBUG_PORT: DebugPort; PROCESSES: Fetcher };
 
-/** Runs each build in a process that runs no other at the time, and ends with a build that fails. */
+/** Runs each build in a process that no other build uses, unless the pool is full. A failed build ends its process. */
 export class Builder extends WorkerEntrypoint<ProxyEnv> {
   build(order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> {
     const isWell = (outcome: BuildOutcome) => outcome.ok;
@@ -19,7 +19,7 @@ export class Builder extends WorkerEntrypoint<ProxyEnv> {
   }
 
   prebuild(order: PrebuildOrder): Promise<void> {
-    // Two of one version at once have a process each.
+    // The random id separates two prebuilds of one version.
     const key = `prebuild:${order.name}@${order.version} ${crypto.randomUUID()}`;
     return this.#call(
       key,

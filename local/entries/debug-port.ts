@@ -18,7 +18,10 @@ export const MAIN_ADDRESS = "unix:main.sock";
 
 type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
-/** Adds every RPC method to an entrypoint: `call` gets the stub that has it, and the arguments. */
+/**
+ * Adds every RPC method to an entrypoint. It runs `call` with a function that calls the method of a stub, and the
+ * arguments.
+ */
 export function forwardCalls<T extends object>(
   own: T,
   call: (work: (to: Fetcher) => Promise<unknown>, args: unknown[]) => Promise<unknown>,
@@ -31,7 +34,8 @@ export function forwardCalls<T extends object>(
         const given = { args };
         return call(async (to) => {
           const { args } = given;
-          // A call takes as long as its run, and its arguments have the whole state.
+          // Released for the garbage collector: a call takes as long as its run, and its arguments have the whole
+          // state.
           given.args = [];
           return (to as unknown as Methods)[name]?.(...args);
         }, args);
@@ -40,7 +44,7 @@ export function forwardCalls<T extends object>(
   });
 }
 
-/** A method with private fields must not be called on the proxy. */
+/** Binds methods to the target: one that uses private fields fails on the proxy. */
 function ownProperty(target: object, name: string | symbol): unknown {
   const value: unknown = Reflect.get(target, name);
   return typeof value === "function" ? value.bind(target) : value;

@@ -1,8 +1,9 @@
-// Miniflare's broker waits for each batch before the next one of its queue, and so for the slowest server of any
-// workspace. Batches end at once here, and their messages are consumed in the background, as by the platform's many consumers.
+// Miniflare's broker finishes a batch before it starts the next one of its queue, so the slowest server of any
+// workspace would delay all others. Here a batch ends at once and its messages are consumed in the background, at the
+// same time, as by the platform's many consumers.
 import worker, { type QueueMessage } from "../../src/index.ts";
 
-/** Their steps use this process alone, one after the other: no remote server prolongs them. */
+/** Messages that are consumed in their batch, one after the other: their work calls no remote server. */
 const DELETIONS: QueueMessage["type"][] = [
   "deployment_deletion",
   "project_deletion",
@@ -24,7 +25,7 @@ export async function consumeInBackground(
 }
 
 /**
- * Retries like the platform. A message that was lost with the process comes again: the sweep sends it, or, for a prebuild,
+ * Retries like the platform. A message that was lost with the process is sent again by the sweep or, for a prebuild, by
  * the next build.
  */
 async function consume(

@@ -1,4 +1,4 @@
-// The main script's entry for `npm run soak -- --faults`: calls of D1 and R2 fail at random while a client wants it.
+// The main script's entry for `npm run soak -- --faults`: calls of D1 and R2 fail at random while a client requests it.
 import { env } from "cloudflare:workers";
 import type { QueueMessage } from "../../src/index.ts";
 import worker from "./index.ts";
@@ -8,7 +8,7 @@ export * from "./index.ts";
 const FAULTS_PATH = "/soak/faults";
 /** Stores whose calls fail. */
 const STORES = ["D1", "R2"];
-/** A client that is gone, or a Worker that restarts, ends the faults. */
+/** Time after a request in which calls fail, so that faults end with their client. */
 const ARMED_MS = 3000;
 
 type Method = (this: object, ...args: unknown[]) => Promise<unknown>;
@@ -19,7 +19,7 @@ let armed_until = 0;
 let isPatched = false;
 let failures = 0;
 
-/** Half of the failed calls were carried out: their answer is lost. */
+/** Replaces methods by ones that may fail. Half of the failed calls are made first: only their answer is lost. */
 function makeFaulty(prototype: object, names: readonly string[], store: string): void {
   for (const name of names) {
     const original = Reflect.get(prototype, name) as Method;

@@ -11,14 +11,14 @@ import { resumeRuns } from "./resume.ts";
 export * from "../../src/index.ts";
 export { IsolateBackend } from "./isolate-backend.ts";
 
-// The binding is missing when the operator runs all agents in this process.
+// The binding is missing with HEDDLE_AGENTS_IN_MAIN: then all agents run in this process.
 if ("PROCESSES" in env) setIsolateOpener(isolateProxy);
 separateWriters();
 
 export default {
   ...worker,
   queue: consumeInBackground,
-  // The stack sends the cron RESUME once after a start.
+  // serve.ts fires the cron RESUME once after each start of this process.
   scheduled: (controller, env) =>
     controller.cron === RESUME ? resumeRuns(env) : worker.scheduled(controller, env),
 } satisfies ExportedHandler<Env, QueueMessage>;

@@ -61,7 +61,7 @@ export class AgentTail extends WorkerEntrypoint<HostEnv, TailProps> {
     if (lines.length > 0) await backend(this.env, this.ctx.props).appendLines(lines);
   }
 
-  /** Lines of a call that still runs. \`tail\` receives them again at its end. */
+  /** Stores lines of a call that still runs. `tail` receives them again at its end. */
   async early(lines: ReceivedLine[]): Promise<void> {
     await backend(this.env, this.ctx.props).early(lines);
   }

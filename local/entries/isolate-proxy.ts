@@ -12,7 +12,7 @@ import { claimProcess, toLossError } from "./processes.ts";
 /** The service of local/entries/isolate-host.ts in the process of a workspace. */
 const HOST_SERVICE = "script";
 
-/** A deployment never moves to another workspace. */
+/** Workspace by deployment, kept for good: a deployment never moves to another workspace. */
 const workspaces = new Map<string, string>();
 
 /** Returns the entrypoint of an isolate in the process of its workspace. */

@@ -5,7 +5,7 @@ type PoolEnv = {
   PROCESSES: Fetcher;
 };
 
-/** Within it a process is not stopped for being idle, so its address needs no new claim. */
+/** Age up to which a claim is used again: the pool stops no process that was claimed so recently for being idle. */
 const FRESH_MS = 1000;
 
 type Claim = { address: string; at_ms: number };
@@ -21,7 +21,7 @@ export async function claimProcess(env: PoolEnv, key: string): Promise<string> {
   return address;
 }
 
-/** Returns the error of a call that failed: the pool knows why a process ended. */
+/** Returns the error to throw for a failed call: the reason of its process's end where the pool knows one. */
 export async function toLossError(
   env: PoolEnv,
   key: string,
@@ -38,7 +38,7 @@ function isDisconnect({ message }: Error): boolean {
   return message.startsWith("Network connection lost");
 }
 
-/** The work of `key` is over. The process serves other keys when it ended well. */
+/** Releases the process of `key`. The pool reuses it for other keys when the work ended well. */
 export async function releaseProcess(env: PoolEnv, key: string, isWell: boolean): Promise<void> {
   claims.delete(key);
   await post(env, "/release", { key, isWell });

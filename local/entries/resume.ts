@@ -1,4 +1,4 @@
-// Wakes the threads whose runs ended with the process before.
+// Wakes the threads whose runs a previous process left unfinished.
 import { eq } from "drizzle-orm";
 import { visitBusyThreads } from "../../src/agent-server/threads/directory/busy-threads.ts";
 import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
@@ -8,10 +8,10 @@ import { mapConcurrent } from "../../src/shared/work/chunks.ts";
 
 type DeploymentKey = { deployment_id: string; workspace_id: string };
 
-/** All objects share a thread: more calls at once would only delay the first step. */
+/** All objects share one thread of the processor: more calls at once would only delay the first step. */
 const AT_ONCE = 4;
 
-/** The heartbeat of a thread wakes it as well, up to 15 seconds later. It also wakes threads that are missing here. */
+/** Errors are ignored: the heartbeat of a thread wakes it as well, up to 15 seconds later. */
 export async function resumeRuns(env: Env): Promise<void> {
   const { id, workspace_id } = deployments;
   const rows = await database(env)

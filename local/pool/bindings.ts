@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { type Request, Response } from "miniflare";
 import type { EgressPolicy } from "../../src/shared/egress/egress.ts";
-import type { Bound } from "../bundles/bundle.ts";
+import type { ScriptOptions } from "../bundles/bundle.ts";
 import { bundleOf, localBundleOf, type Script } from "../bundles/bundle.ts";
 import { embedModules } from "../bundles/modules.ts";
 import type { Limits } from "./child.ts";
@@ -22,7 +22,7 @@ const AGENT_HEAP_MB = 192;
 /** Without a limit, V8 collects garbage late: runs on large states would take the memory of their process. */
 const AGENT_V8_FLAGS = `--max-heap-size=${AGENT_HEAP_MB}`;
 const AGENT_BYTES = 768 * MEGABYTE;
-/** Most processes are far from the limit. */
+/** Memory that the number of processes assumes for each. It is below the limit, because few reach the limit. */
 const AGENT_ROOM_BYTES = 512 * MEGABYTE;
 const AGENT_LIMITS: Limits = {
   label: "agent",
@@ -46,7 +46,7 @@ const BUNDLE_PAUSE_MS = 50;
 /** Variables of agents' egress. Secrets of the main script stay in its process. */
 const VARIABLES = ["EGRESS_AGENT_HOSTS", "EGRESS_DNS_URL", "LOCAL_PORTS"];
 
-/** A process for each workspace. */
+/** Returns the pool with a process for each workspace. */
 export async function agentProcesses(
   path: string,
   main_service: string,
@@ -70,18 +70,21 @@ export function agentConfig(
     modules: '[(name = "isolate-host.js", esModule = embed "isolate-host.js")]',
     compatibility_date: "2026-11-01",
     bindings: [LOADER, DEBUG_PORT, LISTED_HOSTS, ...texts],
-    // Checks each address once more: a name may resolve to another one than at the check before.
+    // workerd checks each address again: a name may resolve to another one than at the check of `Egress`.
     outbound: "public-network",
     // Tests set a smaller heap.
     v8_flags: (process.env.AGENTS_V8_FLAGS ?? AGENT_V8_FLAGS).split(" "),
   });
 }
 
-/** A process for each build at a time. The first waits for the bundle, which is built behind the stack's start. */
+/**
+ * Returns the pool with a process for each build. The first build waits for the bundle, which the stack makes after its
+ * start.
+ */
 export function builderProcesses(
   path: string,
   script: Script,
-  bound: Bound,
+  bound: ScriptOptions,
   policy: EgressPolicy,
 ): Processes {
   let pool: Promise<Pool> | undefined;
@@ -94,7 +97,7 @@ export function builderProcesses(
 async function openBuilderPool(
   folder: string,
   script: Script,
-  { compatibilityDate, r2Buckets }: Bound,
+  { compatibilityDate, r2Buckets }: ScriptOptions,
   policy: EgressPolicy,
 ): Promise<Pool> {
   while (!existsSync(folder)) await setTimeout(BUNDLE_PAUSE_MS);
@@ -123,7 +126,7 @@ async function openBuilderPool(
   return new Pool({ config, limits: BUILD_LIMITS, max_processes, starts_ahead: false });
 }
 
-/** Half of the machine's memory divided by what a process may take. */
+/** Returns how many processes of this size fit into half of the machine's memory: 2 to `max`. */
 function roomFor(max: number, bytes: number): number {
   return Math.max(2, Math.min(max, Math.floor(totalmem() / (2 * bytes))));
 }

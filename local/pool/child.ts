@@ -27,7 +27,7 @@ export type Limits = {
   computes_ms: number;
 };
 
-/** The main process goes first where both need a processor. */
+/** Lower priority than the main process, which goes first where both need a processor. */
 const NICE = "5";
 const SHELL = 'ulimit -c 0; ulimit -d "$1" || exit; shift; exec nice -n "$@"';
 const STDERR_CHARACTERS = 4000;
@@ -48,9 +48,9 @@ export class Child {
   readonly #limits: Limits;
   readonly #process: ChildProcess;
   readonly exited: Promise<void>;
-  /** At the last look. */
+  /** Measured by the guard. */
   rss_bytes = 0;
-  /** Over half of its memory limit, at the last look: the pool replaces it. */
+  /** Over half of its memory limit at the guard's last look: the pool replaces it. */
   isFull = false;
   #stderr = "";
   #isAlive = true;
@@ -62,7 +62,7 @@ export class Child {
     const isLinux = process.platform === "linux";
     const kilobytes = isLinux ? String(Math.round(limits.data_bytes / 1024)) : "unlimited";
     const command = [kilobytes, NICE, workerdPath, "serve", "--experimental", ...sockets, config];
-    // Agents print to their own logs; V8 prints its last words to stderr.
+    // Agents print to their own logs. V8 prints the cause of a fatal error to stderr.
     const stdio = ["ignore", "ignore", "pipe"] as const;
     this.#process = spawn("/bin/sh", ["-c", SHELL, "sh", ...command], {
       stdio: [...stdio],
@@ -78,7 +78,7 @@ export class Child {
         void Promise.all([this.close(), this.#remove("ping")]).then(() => resolve());
       };
       this.#process.once("exit", (code, signal) => end(signal ?? `exit code ${code}`));
-      // Where the system has no room for another process.
+      // The system has no room for another process.
       this.#process.once("error", ({ message }) => end(message));
     });
   }
@@ -105,7 +105,7 @@ export class Child {
     return this.#why;
   }
 
-  /** Resolves when the process answers. */
+  /** Resolves when the process answers. @throws Error when it ends before, or after `START_MS` */
   async start(): Promise<this> {
     const deadline = Date.now() + START_MS;
     while (!(await this.ping(1000))) {
@@ -116,7 +116,7 @@ export class Child {
     return this;
   }
 
-  /** Any answer counts. */
+  /** Whether the process answers in time, with any status. */
   ping(timeout_ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const options = { socketPath: `${this.#name}.ping`, timeout: timeout_ms };
@@ -135,7 +135,7 @@ export class Child {
     if (this.#isAlive) kill(this.pid, "SIGKILL");
   }
 
-  /** Refuses new calls. Calls in flight go on. */
+  /** Removes the socket, so that new calls fail. Calls in flight continue. */
   close(): Promise<void> {
     return this.#remove("sock");
   }
@@ -144,7 +144,7 @@ export class Child {
     return rm(`${this.#name}.${suffix}`, { force: true });
   }
 
-  /** Returns why the process ended by itself. Its last words, such as V8's sizes of the heap, are for the log. */
+  /** Returns why the process ended by itself, and logs the end of its stderr, such as V8's sizes of the heap. */
   #crashOf(how: string): string {
     const { label, heap_mb, rss_bytes } = this.#limits;
     log.warn("process_ended", { process: label, how, last_words: this.#stderr });

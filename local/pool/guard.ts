@@ -6,7 +6,7 @@ import type { Child, Limits } from "./child.ts";
 const LOOK_MS = process.platform === "linux" ? 100 : 1000;
 /** A process that computes less needs no ping. */
 const PING_AFTER_CPU_MS = 500;
-/** Longer than any pause of a process that is well on a busy machine: what a process computes decides, not the clock. */
+/** Longer than any pause of a healthy process on a busy machine: processor time decides, not the clock. */
 const PING_MS = 120_000;
 const MEGABYTE = 1024 * 1024;
 /** Part of the memory limit above which a process accepts no new work. The rest holds one more isolate on a large state. */
@@ -15,7 +15,7 @@ const FULL = 0.5;
 /** Returns when the process has ended. */
 export async function guard(child: Child, limits: Limits): Promise<void> {
   let cpu_ms_at_answer = 0;
-  /** Processor time when the ping was sent that has no answer. */
+  /** Processor time when the unanswered ping was sent; `null` when all are answered. */
   let pinged_at_cpu_ms: number | null = null;
   const ping = async (cpu_ms: number) => {
     pinged_at_cpu_ms = cpu_ms;
@@ -38,7 +38,7 @@ export async function guard(child: Child, limits: Limits): Promise<void> {
   }
 }
 
-/** Returns the limit that a process has passed, or `null`. A process that has answered every ping computes no longer. */
+/** Returns the reason to end a process, or `null`. Processor time counts only since an unanswered ping. */
 export function overLimit(
   { rss_bytes, cpu_ms }: { rss_bytes: number; cpu_ms: number },
   pinged_at_cpu_ms: number | null,

@@ -1,12 +1,13 @@
-// Processes by key. A key is a workspace; a process that serves one workspace takes nothing from another.
+// Processes by key: a workspace, the quarantine of a workspace, or a build. Each key has a process to itself, unless
+// the pool is full: then the agents or builds of several keys share the limits of one process.
 import { readFile } from "node:fs/promises";
 import { Child, type ChildOptions } from "./child.ts";
 import { guard } from "./guard.ts";
 
 export type PoolOptions = ChildOptions & {
-  /** Over it, keys share processes while none is idle. */
+  /** When as many run and no spare is left, keys share processes. */
   max_processes: number;
-  /** Starts the next process when one is claimed. Otherwise a process is free again when its work is over. */
+  /** Whether a claim starts the next spare process. Otherwise one starts only while no process is claimed. */
   starts_ahead: boolean;
 };
 
@@ -15,18 +16,18 @@ type Slot = {
   ready: Promise<Child>;
   keys: Set<string>;
   used_at: number;
-  /** Answers. One that starts is in use. */
+  /** Whether the process has answered once. One that starts counts as in use. */
   isReady: boolean;
-  /** Finishes its calls in flight and ends. */
+  /** Whether the process serves no new claim, and ends after its calls in flight. */
   isRetired: boolean;
 };
 
 const IDLE_MS = 5 * 60_000;
-/** Longer than the time for which the main process keeps an address. */
+/** Longer than FRESH_MS of entries/processes.ts, for which the main process uses an address without a claim. */
 const IDLE_WHEN_FULL_MS = 3000;
 const SWEEP_MS = 1000;
 const READY_MS = 10_000;
-/** For the reason of an end that its caller has not read yet. */
+/** Time for which callers can read why a process ended. */
 const REASON_MS = 60_000;
 /** A connection breaks a moment before the process is known to have ended. */
 const EXIT_MS = 1000;
@@ -68,8 +69,8 @@ export class Pool {
   }
 
   /**
-   * The work of this key is over. A process whose only work ended well serves the next key, when none waits for one.
-   * Nothing is awaited: the sweep would start another process first, and this one would be killed.
+   * Releases the process of a key whose work is over. It becomes the spare when the work ended well and there is none.
+   * Synchronous: during an `await` the sweep would start another spare, and this process would be killed.
    */
   release(key: string, { isWell }: { isWell: boolean }): void {
     const slot = this.#find(key);
@@ -78,14 +79,14 @@ export class Pool {
     const isSmall = slot.child.rss_bytes < this.#options.limits.rss_bytes / 2;
     if (isWell && isSmall && this.#spare === null) {
       this.#spare = slot;
-      // A process prepares its next work when it answers.
+      // The ping makes a builder's process load the isolate of its next build.
       void slot.child.ping(READY_MS);
     } else {
       slot.child.kill("The process was released.");
     }
   }
 
-  /** Returns why the process at this address ended; `null` when it runs. */
+  /** Returns why the process at this address ended; `null` when it runs, or ended over a minute ago. */
   async reasonOf(address: string): Promise<string | null> {
     const slot = [...this.#slots].find(({ child }) => child.address === address);
     const timeout = new Promise((resolve) => setTimeout(resolve, EXIT_MS));
@@ -98,7 +99,7 @@ export class Pool {
     return [...this.#slots].find(({ keys, child }) => keys.has(key) && child.why === null);
   }
 
-  /** workerd keeps each isolate it has loaded, so a process with many agents grows until it is replaced. */
+  /** Retires the process of a key when it is full: workerd keeps each isolate it has loaded, so a process grows. */
   #retireFull(key: string) {
     const slot = this.#find(key);
     if (!slot?.child.isFull || this.#slots.size >= this.#options.max_processes) return;
@@ -119,7 +120,7 @@ export class Pool {
     return fewest ?? this.#start();
   }
 
-  /** A first call need not wait for a process to start. */
+  /** Starts the spare process, so that a first call need not wait for one. */
   #prestart() {
     if (this.#isClosed || this.#spare || this.#slots.size >= this.#options.max_processes) return;
     this.#spare = this.#start();
@@ -164,7 +165,7 @@ export class Pool {
   }
 }
 
-/** Notes the use of a process. One that is retired ends when nothing uses it. */
+/** Notes whether a process is in use, and ends a retired one that is not. */
 function endIdle(slot: Slot, open: Set<string> | null) {
   const isOpen = !slot.isReady || (open?.has(slot.child.socket) ?? !slot.isRetired);
   if (isOpen) slot.used_at = Date.now();
