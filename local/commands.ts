@@ -1,6 +1,6 @@
 import type { StackInfo } from "./stack.ts";
 
-/** Three commands that take a newcomer from nothing to an answer; each runs as it is pasted. */
+/** Returns three commands that lead to a first answer, in this order: the first sets variables of the others. */
 export function commandsToTry({ base_url, api_key, git }: StackInfo) {
   const json = '-H "Content-Type: application/json"';
   const readId = "node -pe 'JSON.parse(require(\"fs\").readFileSync(0)).id'";

@@ -1,6 +1,7 @@
-// Writes what the scripts of a stack are bound to, as wrangler reads its configuration, and migrates the database.
-// In a process that ends before the Worker starts, because loading wrangler takes a second and much memory.
-// The argument is a Configuring. The last line it prints is the first workspace as JSON, or null when none was created.
+// Writes workers.json, the options of the stack's scripts for Miniflare as wrangler derives them, and migrates the
+// database. Runs as a process that ends before the Worker starts: loading wrangler takes a second and much memory.
+// The argument is a `ConfigureOptions` as JSON. The last printed line is the first workspace as JSON, or null when
+// none was created.
 import { join } from "node:path";
 import {
   type Unstable_MiniflareWorkerOptions,
@@ -14,7 +15,7 @@ import { writeWhole } from "./folder.ts";
 
 type WorkerOptions = Unstable_MiniflareWorkerOptions["workerOptions"];
 
-export type Configuring = {
+export type ConfigureOptions = {
   /** The stack's folder. */
   path: string;
   /** The environment of wrangler.toml; none: its top level. */
@@ -24,7 +25,7 @@ export type Configuring = {
   needs_workspace: boolean;
 };
 
-const order = JSON.parse(process.argv[2] ?? "") as Configuring;
+const order = JSON.parse(process.argv[2] ?? "") as ConfigureOptions;
 const { path, region, secrets_file } = order;
 const options = SCRIPTS.map(optionsOf);
 await writeWhole(join(path, "workers.json"), JSON.stringify(options));

@@ -1,4 +1,4 @@
-/** Crons that the stack fires. */
+/** Runs the Worker's own cron. */
 export const EACH_MINUTE = "* * * * *";
-/** After a start of the main process. Only the local entry knows it. */
+/** Fired after each start of the main process. Only the local entry handles it. */
 export const RESUME = "resume";

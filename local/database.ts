@@ -23,7 +23,7 @@ export async function prepareDatabase(
   needs_workspace: boolean,
   folder = MIGRATIONS,
 ): Promise<MadeWorkspace | null> {
-  // Before the first statement: workerd ends a connection that has been idle for five seconds.
+  // Files are read before the first statement: workerd ends a connection that has been idle for five seconds.
   const migrations = await readMigrations(folder);
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -68,7 +68,7 @@ async function missingMigrations(database: Database, migrations: Migration[]): P
   const { results } = await database.prepare("SELECT name FROM d1_migrations").run();
   const applied = new Set(results.map(({ name }) => String(name)));
   const names = migrations.map(({ name }) => name);
-  // Migrations after our last one are allowed: a newer version only adds to the schema, so this version works after a rollback.
+  // Later migrations are allowed: a newer version only adds to the schema, so this version works after a rollback.
   const unknown = [...applied].find((name) => !names.includes(name) && name < (names.at(-1) ?? ""));
   if (unknown !== undefined) {
     throw new Error(

@@ -19,13 +19,13 @@ export type StackState = {
   /** The first workspace; null until it is in the database. */
   tenant_id: string | null;
   api_key: string | null;
-  /** `false` until the bucket was made a destination of exports. Folders of older versions have none. */
+  /** `false` until the bucket was made a destination of exports. Missing in folders of older versions. */
   has_destination?: boolean;
 };
 
 export type StackFolder = { path: string; state: StackState; unclaim(): Promise<void> };
 
-/** Work of which a folder has one process at a time. */
+/** Kinds of work, each with the text of its error. One process at a time does each in a folder. */
 const CLAIMS = {
   stack: (path: string) =>
     `runs a stack in ${path}. End it, or name another folder: HEDDLE_DIR=.heddle/second`,
@@ -94,7 +94,7 @@ export function saveState(folder: StackFolder, changes: Partial<StackState>): Pr
   return written;
 }
 
-/** Path of the file with the Worker's secrets; a command line can be read by everyone. */
+/** Returns the path of the file with the Worker's secrets, which the first call creates. A command line is public. */
 export async function secretsFile(folder: StackFolder): Promise<string> {
   const file = join(folder.path, "secrets.env");
   if (!existsSync(file)) {
@@ -178,9 +178,8 @@ function isCode(error: unknown, code: string): boolean {
 }
 
 /**
- * Returns the process that holds the claim. A stack that was killed, or whose machine was, left its claim behind;
- * another process may have its number by now.
- * @returns `null` when no living process holds it
+ * Returns the id of the process that holds the claim.
+ * @returns `null` when no living process holds it: a killed stack leaves its file, and another process may have its id
  */
 export async function holderOf(path: string, name: Claim = "stack"): Promise<number | null> {
   const file = join(path, `${name}.pid`);

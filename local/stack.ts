@@ -5,7 +5,7 @@ import type { Region } from "../scripts/regions.ts";
 import { configurationProblem } from "../src/control-plane/workspaces/configuration.ts";
 import { retentionProblem } from "../src/traces/catalogue/retention.ts";
 import { bundle, bundleBuilder } from "./bundles/bundle.ts";
-import type { Configuring } from "./configure.ts";
+import type { ConfigureOptions } from "./configure.ts";
 import { openFolder, type StackFolder, saveState, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git/git-host.ts";
 import { publishExamples } from "./git/repositories.ts";
@@ -40,7 +40,7 @@ type StackOptions = {
   onStep?(label: string, ms: number): void;
 } & Partial<ProcessOptions>;
 
-/** `tick_ms` by default: so short that no test waits for the cron. */
+/** `tick_ms` has a default that is so short that no test waits for the cron. */
 type ProcessOptions = Pick<ServeOptions, "inspector_port" | "tick_ms" | "agents_in_main">;
 
 /** The content of `.heddle/local.json`. */
@@ -78,13 +78,13 @@ const ROOT = join(import.meta.dirname, "..");
 const CONFIGURE = join(import.meta.dirname, "configure.ts");
 const MIGRATIONS = join(ROOT, "migrations");
 /** Files that decide the configuration of the scripts, beside the migrations. */
-const CONFIGURING = [
+const CONFIGURATION_FILES = [
   ...["package-lock.json", "wrangler.toml", "wrangler.builder.toml", "scripts/workspace-sql.ts"],
   ...["configure", "database", "bundles/bundle"].map((name) => `local/${name}.ts`),
 ].map((name) => join(ROOT, name));
 const BUCKET = "exports";
 const TICK_MS = 2000;
-/** For a machine that is busy; a process that ends is noticed at once. */
+/** Long enough for a busy machine. A process that ends before is noticed at once. */
 const START_MS = 300_000;
 
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -122,7 +122,8 @@ async function raise(
   ]);
   const port = wantedPort === 0 ? await freePort() : wantedPort;
   assertAgentHosts(variables.EGRESS_AGENT_HOSTS, port);
-  // Runs that the process before has left continue once the Worker answers. Only builds and exports need the hosts.
+  // The Worker starts beside the git host and the S3 server: interrupted runs continue once it answers, and only builds
+  // and exports need the other two.
   const git_port = await freePort(folder.state.git_port);
   const serving = { port, inspector_port, tick_ms, agents_in_main };
   const served = { serving, git_port, variables };
@@ -168,7 +169,7 @@ async function step<T>(onStep: OnStep, label: string, work: Promise<T>): Promise
 /** Loading wrangler and opening the database take longer than all else of a start. */
 async function configure(folder: StackFolder): Promise<void> {
   const { path, state } = folder;
-  const order: Configuring = {
+  const order: ConfigureOptions = {
     path,
     region: state.region,
     secrets_file: await secretsFile(folder),
@@ -186,7 +187,7 @@ async function configure(folder: StackFolder): Promise<void> {
       const made = JSON.parse(out.trimEnd().split("\n").at(-1) ?? "") as MadeWorkspace | null;
       if (made) await saveState(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
       const migrations = names.map((name) => join(MIGRATIONS, name));
-      return { result: null, inputs: [order.secrets_file, ...CONFIGURING, ...migrations] };
+      return { result: null, inputs: [order.secrets_file, ...CONFIGURATION_FILES, ...migrations] };
     },
   });
 }
@@ -200,7 +201,7 @@ async function startGit(folder: StackFolder, port: number, closers: Closers): Pr
   return host;
 }
 
-/** Deployments and destinations name the first port: another one serves until the first is free at a start. */
+/** Keeps the first port: deployments and destinations name it. Another one serves while the first is in use. */
 async function keepPort(
   folder: StackFolder,
   name: "git_port" | "s3_port",
@@ -246,7 +247,7 @@ async function serve(
   const url = `http://127.0.0.1:${port}`;
   const onError: Print = (line) => print(paint("red", line));
   const launch = async () => {
-    // A machine is where it is: workerd has no jurisdictions and refuses them.
+    // workerd has no jurisdictions and refuses them.
     const usual = {
       DATA_JURISDICTION: "",
       ...LOCAL_SWITCHES,

@@ -1,7 +1,7 @@
 // Local cron triggers do not fire by themselves.
 import { request } from "node:http";
 
-/** The first tick repeats what a crash has cut off. */
+/** The first tick comes early: it repeats work that a crash has interrupted. */
 const FIRST_MS = 2000;
 const TIMEOUT_MS = 30_000;
 
@@ -16,7 +16,7 @@ export function startTicks(socket: string, { crons, pause_ms }: Ticks): void {
   setTimeout(fire, FIRST_MS);
 }
 
-/** A Worker that is just starting misses a tick; the next one does the same work. */
+/** Ignores errors: a Worker that is just starting misses a tick, and the next one does the same work. */
 export function tick(socketPath: string, cron: string): Promise<void> {
   const path = `/cdn-cgi/local/scheduled?${new URLSearchParams({ cron })}`;
   const signal = AbortSignal.timeout(TIMEOUT_MS);

@@ -30,7 +30,9 @@ export type Variables = Partial<
   Record<(typeof SETTABLE)[number] | (typeof SECRETS)[number], string>
 >;
 
-/** The git host, the S3 server and receivers of a local stack are on loopback. Agents have no switch. */
+/**
+ * Allowed because the git host, the S3 server and receivers are on loopback. Agents need EGRESS_AGENT_HOSTS instead.
+ */
 export const LOCAL_SWITCHES = {
   EGRESS_PRIVATE_BUILDS: "true",
   EGRESS_PRIVATE_EXPORTS: "true",
@@ -66,7 +68,9 @@ export function readAgentsInMain({ HEDDLE_AGENTS_IN_MAIN: wanted = "false" }: No
   throw new Error(`HEDDLE_AGENTS_IN_MAIN is "${wanted}"; give true or false.`);
 }
 
-/** An agent that reaches the Worker's port reaches the emulated storage of every tenant behind it. */
+/**
+ * Refuses the Worker's own port: there an agent could pose as any client, because loopback may set CF-Connecting-IP.
+ */
 export function assertAgentHosts(hosts = "", port: number): void {
   for (const entry of hosts.split(",").filter(Boolean)) {
     const url = URL.parse(`http://${entry.trim()}`);

@@ -7,7 +7,7 @@ import { type LogFile, openLog } from "./processes/log-file.ts";
 import type { ServeOptions } from "./serve.ts";
 
 type WorkerOptions = ServeOptions & {
-  /** Authorities that workerd trusts beside the system's. */
+  /** PEM file of the authorities that workerd trusts beside the system's. */
   ca_file: string | undefined;
   onError(line: string): void;
 };
@@ -28,7 +28,7 @@ export function logOf(path: string): string {
   return join(path, "worker.log");
 }
 
-/** Serves the bundle until it is stopped, and restarts a workerd that dies. */
+/** Starts the process that serves the bundle until `stop`. Miniflare in it restarts a workerd that dies. */
 export function startWorker({ ca_file, onError, ...serving }: WorkerOptions): WorkerProcess {
   const command = [process.execPath, SERVE];
   const child = spawn(process.execPath, [LEASH, ...command], {
@@ -57,7 +57,7 @@ export function startWorker({ ca_file, onError, ...serving }: WorkerOptions): Wo
   };
 }
 
-/** Nothing of this calls home, and no setting of the shell becomes one of the Worker. */
+/** Turns off the telemetry of the tools. A setting of the shell must not become one of the Worker. */
 function environment(): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -86,7 +86,7 @@ function record(child: ChildProcess, log: LogFile, onError: (line: string) => vo
   child.once("close", () => log.close());
 }
 
-/** The Worker logs JSON; a person reads what happened and where. */
+/** Shortens a JSON line of the Worker's log to its event and its error. */
 function readable(line: string): string {
   const start = line.indexOf('{"level":');
   if (start < 0) return line;

@@ -20,8 +20,8 @@ export function isRefusal(body: BodyStart | Refusal): body is Refusal {
 }
 
 /**
- * Resolves with a body when it is whole, or larger than is collected. `all` counts the bytes of all that are not whole,
- * with their headers.
+ * Resolves with a body when it is whole, or larger than `collected_bytes`. `all` counts the bytes of all bodies that
+ * are being collected, with their headers.
  */
 export function collectBody(
   incoming: IncomingMessage,

@@ -5,7 +5,7 @@ const CREDENTIALS = ["x-api-key", "authorization", "cookie"] as const;
 
 export type Caller = { key: string; is_anonymous: boolean };
 
-/** A caller without credentials is its address. Nothing is verified here: the Worker does that. */
+/** Identifies a caller by its credentials, else by its address. Verifies nothing: the Worker does that. */
 export function callerOf({ headers, socket }: IncomingMessage): Caller {
   const name = CREDENTIALS.find((each) => headers[each] !== undefined);
   if (name !== undefined) return { key: `${name} ${headers[name]}`, is_anonymous: false };

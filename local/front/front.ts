@@ -52,7 +52,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
 
 class FrontServer implements Front {
   readonly #limits: Limits;
-  /** A new connection each: the Worker may close an idle one while a request is on its way to it. */
+  /** A new connection for each request: the Worker may close an idle one while a request is on its way to it. */
   readonly #worker: RequestOptions;
   readonly #server: Server;
   readonly #connections = new CallerCounts();
@@ -144,7 +144,9 @@ class FrontServer implements Front {
     send();
   }
 
-  /** Its connection is lost. A Worker that has not read the whole body has done nothing with it. */
+  /**
+   * Handles a lost connection to the Worker. A Worker that has not received the whole body has done nothing with it.
+   */
   #cutOff(incoming: IncomingMessage, outgoing: ClientRequest, response: ServerResponse): void {
     // The client has left, or has its answer.
     if (response.destroyed || response.headersSent) return;
@@ -164,7 +166,10 @@ class FrontServer implements Front {
     return { ...this.#worker, method, path, headers };
   }
 
-  /** Sends it when it is whole: the Worker may end its connection, which still gets the body, in the middle of it. */
+  /**
+   * Collects the refusal first: the Worker may close the connection, on which the body still arrives, in the middle of
+   * it.
+   */
   async #passRefusal(
     answer: IncomingMessage,
     incoming: IncomingMessage,
@@ -246,7 +251,7 @@ function write(incoming: IncomingMessage, outgoing: ClientRequest, body: BodySta
     outgoing.end();
     return;
   }
-  // A body on its way is lost to the next attempt: it goes only to a Worker that listens.
+  // The rest of a body can be sent once, so it waits for a connection: an attempt without one is repeated.
   outgoing.once("socket", (socket) => {
     socket.once("connect", () => {
       body.resume(outgoing);

@@ -12,15 +12,15 @@ export type Limits = {
   anonymous_body_ms: number;
   /** Time between two chunks of any other body. */
   body_gap_ms: number;
-  /** Bodies of this size reach the Worker when they are whole. */
+  /** Bodies up to this size reach the Worker only when they are whole. */
   collected_bytes: number;
-  /** Bodies of all requests that are not whole. */
+  /** All bodies that are being collected, with their headers. */
   all_collected_bytes: number;
-  /** Requests of a caller whose larger bodies are on their way. */
+  /** Open requests of a caller whose bodies were larger than `collected_bytes`. */
   uploads_per_caller: number;
   /** Requests and sockets of a caller, streams included. */
   requests_per_caller: number;
-  /** Time in which the reader of a response takes nothing of it. */
+  /** Time without progress after which a response ends because its reader takes nothing. */
   stalled_ms: number;
   /** Time for which a request waits for a Worker that restarts. */
   restart_ms: number;

@@ -6,7 +6,7 @@ import { clientAddress } from "./callers.ts";
 
 export type Refusal = { status: number; detail: string };
 
-/** They belong to one connection. */
+/** Headers that belong to one connection. */
 const HOP_BY_HOP = [
   "connection",
   "expect",
@@ -24,7 +24,7 @@ export function withoutHopByHop(raw: readonly string[]): string[] {
       : [],
   );
   const dropped = new Set([...HOP_BY_HOP, ...named.map((name) => name.trim().toLowerCase())]);
-  // Without it, the body would be read as the next request.
+  // Kept even if `Connection` names it: without a length, the body would be read as the next request.
   dropped.delete("content-length");
   return raw.filter((_, index) => {
     const name = raw[index - (index % 2)] ?? "";
@@ -32,7 +32,9 @@ export function withoutHopByHop(raw: readonly string[]): string[] {
   });
 }
 
-/** The Worker counts callers without a key by this header. A client cannot set it; a proxy on this machine can. */
+/**
+ * Sets CF-Connecting-IP, by which the Worker counts callers without a key. Only a proxy on this machine may send it.
+ */
 export function setClient(headers: string[], { headers: sent, socket }: IncomingMessage): void {
   for (let at = headers.length - 2; at >= 0; at -= 2) {
     if (headers[at]?.toLowerCase() === "cf-connecting-ip") headers.splice(at, 2);

@@ -10,14 +10,14 @@ import { Transform } from "node:stream";
 import { promisify } from "node:util";
 
 export type Fault = {
-  /** A part of the path; the fault meets the next `times` requests that have it. */
+  /** Part of a path. The fault applies to the next `times` requests whose path contains it. */
   match: string;
   times: number;
   status?: number;
   /** The URL of another host that has the content of this path. */
   moved_to?: string;
   delay_ms?: number;
-  /** Bytes after which the connection is cut. */
+  /** Bytes of a download or of git's answer after which the connection ends. */
   truncate?: number;
 };
 
@@ -26,7 +26,7 @@ type GitHostOptions = {
   port?: number;
   /** Needed to push, and to read repositories of the owner `private`. Other reads need none. */
   tokens?: string[];
-  /** False: a host that speaks git and nothing more. */
+  /** `false`: the host has git's protocol only. Default: `true`. */
   archives?: boolean;
 };
 
@@ -122,7 +122,7 @@ function note({ requests }: Host, text: string): void {
   if (requests.length > MAX_NOTED) requests.shift();
 }
 
-/** The answer hides private repositories the way public hosts do: they are not found. */
+/** Answers 404 for a private repository without a token, as public hosts do. */
 async function answerApi(host: Host, request: Request, match: RegExpExecArray) {
   const [, owner = "", name = "", kind, ref = "HEAD"] = match;
   const repository = toRepository(host, owner, name);
@@ -240,7 +240,7 @@ function cgiResponse(response: ServerResponse, last: () => Promise<void>): Trans
       done(null, body.length > 0 ? body : undefined);
     },
     flush(done) {
-      // The push is stored: the next one points HEAD.
+      // A failure of `last` is ignored: the push is stored, and the next one points HEAD.
       last().then(
         () => done(),
         () => done(),
@@ -270,7 +270,7 @@ function cut({ incoming }: Request, fault?: Fault): Transform {
   });
 }
 
-/** The first push names the default branch when it is not `main`. */
+/** Points HEAD at a pushed branch while `main` does not exist. */
 async function pointHead(repository: Repository) {
   if ((await resolveCommit(repository, "HEAD")) !== null) return;
   const { stdout } = await git(repository, [
@@ -313,7 +313,7 @@ function toRepository(host: Host, owner: string, given: string): Repository {
   return { owner, name, directory: join(host.root, owner, `${name}.git`) };
 }
 
-/** A wrong token opens nothing, not even what is open to all. */
+/** A wrong token reads nothing, not even a public repository. */
 function mayRead(host: Host, owner: string, token: string | null): boolean {
   return token === null ? owner !== PRIVATE_OWNER : host.tokens.includes(token);
 }

@@ -8,7 +8,7 @@ import { runUnlessCurrent } from "../../scripts/memo.ts";
 
 const run = promisify(execFile);
 
-/** The same files give the same commit everywhere. */
+/** Fixed, so that the same files give the same commit on every machine. */
 const AUTHOR = {
   GIT_AUTHOR_NAME: "Heddle",
   GIT_AUTHOR_EMAIL: "examples@heddle.invalid",
@@ -18,7 +18,7 @@ const AUTHOR = {
   GIT_COMMITTER_DATE: "2026-01-01T00:00:00Z",
 };
 
-/** `memo`: the file that keeps which examples are published. */
+/** `memo` is the file that records which contents are published. */
 export async function publishExamples(examples: string, root: string, memo: string): Promise<void> {
   const entries = await readdir(examples);
   const names = entries.filter((name) => existsSync(join(examples, name, "langgraph.json")));
@@ -44,7 +44,7 @@ async function removeLocks(repository: string): Promise<void> {
   await Promise.all(locks.map((lock) => rm(join(repository, lock), { force: true })));
 }
 
-/** Without installed packages, which no repository has. */
+/** Lists all files but installed packages, which are not published. */
 function listFiles(folders: string[]): string[] {
   const exclude = (name: string) => name === "node_modules";
   return folders

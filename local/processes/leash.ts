@@ -8,7 +8,7 @@ const GRACE_MS = 3000;
 const [command = "", ...args] = process.argv.slice(2);
 const child = spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit"] });
 
-// Only the pipe ends the command: a signal of the terminal reaches all processes at once.
+// Only the pipe ends the command: Ctrl-C sends its signal to all processes at once, and the stack ends them in order.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 process.stdin.on("close", end).resume();
 child.on("exit", (code) => {

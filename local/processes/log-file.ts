@@ -1,11 +1,11 @@
 import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 
-/** Lines that cannot be written, as on a full disk, are lost and end nothing. None is written after the close. */
+/** Lines that cannot be written, as on a full disk, are counted and lost. Lines after the close are ignored. */
 export type LogFile = { write(line: string): void; close(): void };
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** The newest lines of a service that runs for months: a full file becomes `.1`, in place of the one before. */
+/** Opens a log that keeps the newest lines: a full file replaces the one with the suffix `.1`. */
 export function openLog(path: string, max_bytes = MAX_BYTES): LogFile {
   let file = openSync(path, "a", 0o600);
   let bytes = fstatSync(file).size;

@@ -8,7 +8,7 @@ export type Npm = { registry_url: string; ca_file: string | undefined };
 const run = promisify(execFile);
 
 /**
- * Returns npm's own settings: a mirror or a private CA is configured once. `memo`: the file that keeps them, because
+ * Returns npm's own settings, so that a mirror or a private CA is configured once. `memo` is the file that caches them:
  * npm needs a fifth of a second to answer.
  */
 export async function readNpm(memo: string): Promise<Npm> {

@@ -1,4 +1,4 @@
-// Distinguishes a stuck Worker from a slow machine by its processor time and its progress, not by the clock. No I/O.
+// Distinguishes a stuck Worker from a slow machine: by its processor time and its progress before the clock. No I/O.
 import { totalmem } from "node:os";
 
 export type Worker = {
@@ -16,6 +16,7 @@ export type Look = {
   worker: Worker | undefined;
   /** Whether it answered since the last look. */
   answered: boolean;
+  /** Whether the process that starts workerd is alive. */
   host_lives: boolean;
 };
 
@@ -36,21 +37,21 @@ export type Verdict =
   | { is: "kill"; pid: number; why: string }
   | { is: "restart"; why: string };
 
-/** Longer than the longest blocking step of a build, shorter than a person's patience. */
+/** Processor time without an answer or progress. Longer than any blocking step of the Worker. */
 const COMPUTES_MS = 10_000;
-/** A start computes too, on a small machine for long. */
+/** The same during a start, which computes for long on a small machine. */
 const START_COMPUTES_MS = 20_000;
-/** Silent, and computes nothing. */
+/** Time without an answer, for a Worker that computes little and makes no progress. */
 export const SILENT_MS = 120_000;
-/** Longer than the pause of a backup, which continues the process at its end. */
+/** Time without an answer, for a stopped process. Longer than the pause of a backup, which continues it at its end. */
 const STOPPED_MS = 10_000;
-/** Silent, and makes progress with something else: it serves no request. */
+/** Time without an answer, for a Worker that makes progress with other work. */
 const BUSY_MS = 600_000;
-/** Twice as long after each start that nothing came of: no machine is too slow. */
+/** Time for the first answer. It doubles after each start without one: no machine is too slow. */
 const START_MS = 30_000;
-/** A look comes each second, later on a busy machine. */
+/** A longer time between two looks, which are a second apart, is a pause of the whole machine. */
 const PAUSE_MS = 15_000;
-/** An object of a thread takes up to a megabyte for ten seconds after its last call, so a large machine serves more. */
+/** A quarter of the memory: the object of a thread takes up to a megabyte until ten seconds after its last call. */
 export const MAX_RSS_BYTES = Math.max(2 * 1024 ** 3, totalmem() / 4);
 const FINE: Verdict = { is: "fine" };
 
@@ -58,7 +59,7 @@ export function startAt(now_ms: number, start_patience_ms = START_MS): Waiting {
   return { pid: 0, is_up: false, since_ms: now_ms, cpu_ms: 0, io_calls: null, start_patience_ms };
 }
 
-/** The Worker owes no answer for the time in which the whole machine was paused, and this process with it. */
+/** Subtracts the time in which the whole machine was paused, and this process with it. */
 export function withoutPause(waiting: Waiting, looked_ms: number, now_ms: number): Waiting {
   const paused_ms = now_ms - looked_ms;
   return paused_ms > PAUSE_MS ? { ...waiting, since_ms: waiting.since_ms + paused_ms } : waiting;
@@ -82,7 +83,7 @@ function judgeWorker(waiting: Waiting, worker: Worker, look: Look): [Waiting, Ve
     const why = `grew to ${megabytes} MB (deployed, an isolate may have 128 MB)`;
     return [startAt(now_ms), { is: "kill", pid: worker.pid, why }];
   }
-  // An answer of a moment ago may have been its predecessor's.
+  // The Worker is a new process: the last answer may have come from its predecessor.
   if (worker.pid !== waiting.pid) {
     const start = waiting.is_up ? startAt(now_ms) : waiting;
     return [{ ...start, pid: worker.pid, cpu_ms: 0, io_calls: null }, FINE];

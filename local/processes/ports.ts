@@ -4,11 +4,13 @@ export async function isFree(port: number): Promise<boolean> {
   return (await bind(port)) !== null;
 }
 
-/** The kernel offers a closed port again, and a stack needs several before it listens on any. */
+/**
+ * Random ports of earlier calls. The kernel offers a closed port again, and a stack chooses several before it listens.
+ */
 const reserved = new Set<number>();
 const ATTEMPTS = 100;
 
-/** Returns the wanted port if it is free, otherwise one that no earlier call of this process returned. */
+/** Returns the wanted port if it is free, otherwise a random one that no earlier call of this process chose. */
 export async function freePort(wanted = 0): Promise<number> {
   const own = wanted === 0 ? null : await bind(wanted);
   if (own !== null) return own;

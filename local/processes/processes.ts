@@ -12,12 +12,14 @@ export type Process = {
 };
 
 const run = promisify(execFile);
+/** Page of the kernel, in which /proc counts memory. */
 const PAGE_BYTES = 4096;
+/** Unit of processor time in /proc: 1/100 s on every Linux. */
 const TICK_MS = 10;
 
 /**
- * Returns the workerd that runs the main script: the one with the entry of Miniflare (pool/workerd.sh). `last`: the
- * one found before, because a look at all processes of a machine costs much more.
+ * Returns the workerd that runs the main script: the one with the entry of Miniflare (pool/workerd.sh). `last` is the
+ * result of the call before. It is checked first, because reading all processes of a machine costs much more.
  */
 export async function findWorker(
   ancestor_pid: number,
@@ -88,7 +90,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A process by its number and its beginning, which no later process of that number shares; `null` when it has ended. */
+/**
+ * Returns the id and the start time of a process, which no later process with the same id shares.
+ * @returns `null` when it has ended
+ */
 export async function identify(pid: number): Promise<string | null> {
   try {
     if (process.platform !== "linux") {
@@ -103,7 +108,7 @@ export async function identify(pid: number): Promise<string | null> {
   }
 }
 
-/** A process that is gone already is what was wanted. */
+/** Sends a signal. Ignores a process that has already ended. */
 export function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -174,7 +179,7 @@ async function listByPs(): Promise<Process[]> {
   });
 }
 
-/** "1:02.34", or with hours and days before it. */
+/** Parses the time of `ps`: "1:02.34", or with hours and days before it. */
 function toMs(time: string): number {
   const seconds = [1, 60, 3600, 86_400];
   const parts = time.split(/[-:]/).map(Number).reverse();

@@ -5,7 +5,7 @@ import { findWorker, isAlive, isStopped, kill, type Process, readIoCalls } from 
 
 type Watched = {
   port: number;
-  /** An ancestor of the Worker. */
+  /** Process id of an ancestor of the Worker. */
   pid(): number;
   restart(): Promise<void>;
   print(line: string): void;
@@ -19,7 +19,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
   let waiting = startAt(looked_ms);
   let answered = false;
   let isCalling = false;
-  let isStopped = false;
+  let isClosed = false;
   let turn: Promise<void> | null = null;
   let worker: Process | undefined;
 
@@ -32,7 +32,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
   const look = async () => {
     worker = await findWorker(watched.pid(), worker);
     const seen = { worker: await measured(worker), answered, host_lives: isAlive(watched.pid()) };
-    if (isStopped) return;
+    if (isClosed) return;
     answered = false;
     const now_ms = performance.now();
     waiting = withoutPause(waiting, looked_ms, now_ms);
@@ -52,7 +52,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
     void callWorker();
     turn ??= look()
       // A start that fails, as on a full disk, is tried again.
-      .catch((error: unknown) => watched.print(`The Worker was not looked after: ${error}`))
+      .catch((error: unknown) => watched.print(`The watchdog failed and tries again: ${error}`))
       .finally(() => {
         turn = null;
       });
@@ -60,7 +60,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
   timer.unref();
   return {
     async stop() {
-      isStopped = true;
+      isClosed = true;
       clearInterval(timer);
       await turn;
     },
@@ -76,7 +76,7 @@ async function measured(worker: Process | undefined) {
   return { ...worker, io_calls, is_stopped };
 }
 
-/** Patient, because on a busy machine a Worker that is well may need seconds. */
+/** Waits long by default: on a busy machine a healthy Worker may need seconds. */
 export async function ping(port: number, timeout_ms = PING_MS): Promise<boolean> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/ok`, {

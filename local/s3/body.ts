@@ -139,7 +139,7 @@ function assertChecksum(computed: Checksums, name: string, value: string): void 
   }
 }
 
-/** Undoes aws-chunked; the signature of each chunk is not looked at. */
+/** Undoes aws-chunked. Signatures of chunks are not verified. */
 async function* decodeChunks(
   request: AsyncIterable<Buffer>,
   trailer: Record<string, string>,

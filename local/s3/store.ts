@@ -63,10 +63,12 @@ export async function deleteBucket(store: Store, name: string): Promise<void> {
   await rm(join(store.dir, name), { recursive: true, force: true });
 }
 
-/** Files that are read at once: a process may open some tens of thousands. */
+/** Files that are read at once, far below the limit of open files of a process. */
 const OPEN_FILES = 64;
 
-/** Synchronous from the caller's precondition to the index: of parallel writers one wins. */
+/**
+ * Stores a draft as an object. Synchronous, so that no other write comes between the caller's precondition and this.
+ */
 export function putObject(store: Store, bucket: Bucket, object: StoredObject, draft: string): void {
   const former = bucket.objects.get(object.key);
   const hash = hashOf(object.key);
