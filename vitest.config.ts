@@ -74,8 +74,9 @@ export default defineConfig({
           // CI runs the tests of S3 against Ceph.
           include: ["test/e2e/**/*.test.ts", ...(process.env.CI ? [] : ["test/s3/**/*.test.ts"])],
           globalSetup: ["test/e2e/support/global-setup.ts"],
-          // As many stacks; a group of its own, because the other projects have workers of another number.
+          // The setup starts a stack for each worker.
           maxWorkers: 3,
+          // Vitest requires another group for a project with another number of workers.
           sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           hookTimeout: 300_000,
