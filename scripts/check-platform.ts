@@ -1,7 +1,9 @@
 // Checks a running Heddle: a region in Cloudflare, or a local stack. One line a check, then a table of what each tests.
 // The exit code is 1 if any failed. Creates agents, runs, traces and deletes them; objects of an export stay in its
 // bucket. --url and --key (of a test workspace) are required. --only names a check, several times if needed; --long adds
-// those of minutes, and of an hour. --agents-domain is the variable AGENTS_DOMAIN, --region the jurisdiction.
+// those of minutes, and of an hour. --seconds is the length of streams and waits; --bodies and --megabytes are the
+// number and the size of bodies of traces that are sent at once. --agents-domain is the variable AGENTS_DOMAIN,
+// --region the jurisdiction.
 // Agents fetch --fetch-url, and connect to an HTTP server at --tcp-address (host:port). --operator-token is the
 // variable OPERATOR_TOKEN. --bucket, --endpoint and --bucket-region name a bucket to export to, AWS_ACCESS_KEY_ID and
 // AWS_SECRET_ACCESS_KEY its credentials.
@@ -54,7 +56,7 @@ console.log(`\n${toText(toRows(results))}`);
 console.log(`\n${count("ok")} ok, ${count("skipped")} skipped, ${count("failed")} failed.`);
 process.exitCode = count("failed") === 0 ? 0 : 1;
 
-/** The agent is built for any check: most of them need it. */
+/** Returns the named checks, always with the build of the agent: most checks need it. */
 function select(only: string[] | undefined) {
   if (only === undefined) return CHECKS;
   const unknown = only.find((name) => CHECKS.every((check) => check.name !== name));

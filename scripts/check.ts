@@ -1,5 +1,6 @@
-// `npm run check`: what a commit must pass: types, lint, every test, the demo, and a fixed list of requests to every
-// operation. The output ends with the failures; the outputs of the parts are in .heddle/check.
+// `npm run check`: what a commit must pass: advisories, types, lint, every test, the demo, the rules of the API, and a
+// fixed list of requests to every operation. The output ends with the failures; the outputs of the parts are in
+// .heddle/check.
 //
 // --only <part>  one part; may be repeated
 import { mkdir, rm } from "node:fs/promises";
@@ -47,7 +48,7 @@ const results = [];
 for (const stage of STAGES) {
   const parts = stage.filter(({ name }) => only.length === 0 || only.includes(name));
   results.push(...(await Promise.all(parts.map(runPart))));
-  // Code that does not compile or breaks the rules of the house is not worth a long test run.
+  // A long test run of code that breaks the static checks or the tests of `node` would waste time.
   if (results.some(({ name, failures }) => EARLY.includes(name) && failures.length > 0)) break;
 }
 const { is_passed, text } = summarize(results);
@@ -69,7 +70,7 @@ function tests(name: string, project: string, shards?: number): Part {
   return { name, run: (log) => runTests(project, log, shards) };
 }
 
-/** An npm script that has passed with exit code 0. */
+/** Returns the part that runs an npm script, which passes with exit code 0. */
 function npm(name: string, ...args: string[]): Part {
   return {
     name,

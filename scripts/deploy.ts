@@ -97,7 +97,7 @@ async function perform(
   }
 }
 
-/** The answer to its creation was lost, and with it the key. */
+/** Returns the remedy when the answer to the creation of the workspace was lost, and with it the key. */
 function lostKey(): string {
   const { org, workspace, env } = values;
   const options = `--org ${org} --name ${workspace} --role admin --env ${env} --remote`;

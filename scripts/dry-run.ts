@@ -1,4 +1,4 @@
-// `npm run dry-run`: what `wrangler deploy` would upload to each region, made and checked, and not sent.
+// `npm run dry-run`: builds and checks what `wrangler deploy` would upload to each environment. Sends nothing.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { readOptions } from "./options.ts";

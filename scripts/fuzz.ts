@@ -25,9 +25,9 @@ type Seen = {
 };
 type Finding = { operation: string; what: string; times: number; number: number; curl: string };
 
-/** A busy machine takes its time; what never answers is found all the same. */
+/** Long enough for a busy machine: a later answer counts as none. */
 const ANSWER_MS = 30_000;
-/** These wait for a run or a person, which may never come. */
+/** Paths that wait for a run or a person, and may never answer: `WAITING_MS` without one is accepted. */
 const WAITING = /\/(wait|join|stream)\b/;
 const WAITING_MS = 3000;
 const LANES = 4;
@@ -50,7 +50,7 @@ try {
   await stack.stop();
 }
 
-/** Rate limits are not under test. */
+/** Creates a second key: half of the requests count for each one's rate limits, which are not under test. */
 async function anotherKey(): Promise<string> {
   const order = { org: "local", plan: "enterprise", name: "local", role: "admin" } as const;
   return (await createWorkspace(order, (args) => runWrangler(dir, args))).api_key;
@@ -91,7 +91,7 @@ async function fuzz(target: Target): Promise<void> {
   report([...findings.values()], operations.length, refused, next);
 }
 
-/** Returns the problem of an answer. */
+/** Sends a request and remembers ids of the answer. Returns the problem of the answer, or `null`. */
 async function attempt(
   target: Target,
   operation: Operation,
@@ -132,7 +132,7 @@ async function send(
   }
 }
 
-/** User tokens belong to one key, so one key alone calls their operations. */
+/** Chooses the key by the path: user tokens belong to one key, so only one calls their operations below /v2/. */
 function keyFor([first = "", second = first]: readonly string[], path: string): string {
   return path.startsWith("/v2/") || path.startsWith("/v1/") ? first : second;
 }

@@ -17,7 +17,7 @@ command_exists openssl || packages+=(openssl)
 
 if [ ${#packages[@]} -eq 0 ]; then exit 0; fi
 if ! command_exists apt-get; then
-  echo "This is no Debian: install ${packages[*]} by hand. S3_ENDPOINT names another server for the S3 suite." >&2
+  echo "apt-get is missing: install ${packages[*]} by hand. S3_ENDPOINT names another server for the S3 suite." >&2
   exit 1
 fi
 as_root=()

@@ -6,9 +6,12 @@ import { dirname } from "node:path";
 import { writeWhole } from "../local/folder.ts";
 
 export type MemoStep<T> = {
-  /** Keeps the result. Backups leave the folder `bundle` out, so that a restored one runs each step. */
+  /**
+   * Path of the file that keeps the result. A backup leaves out the folder `bundle`, so a restored stack runs each
+   * step.
+   */
   file: string;
-  /** Decides beside the files. Only its hash is kept: it may have secrets. */
+  /** Decides the result beside the files. Only its hash is kept: it may have secrets. */
   values: unknown;
   /** Files that must exist for the step to be skipped. */
   outputs: string[];
@@ -18,7 +21,7 @@ export type MemoStep<T> = {
 
 type Memo<T> = { values: string; inputs: Record<string, string>; result: T };
 
-/** A file system's clock may be behind by a tick. */
+/** A file system's clock may be behind the system's by a tick. */
 const CLOCK_MS = 20;
 
 /** Returns the result of the last run if nothing has changed since. */

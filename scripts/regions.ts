@@ -1,8 +1,8 @@
-/** The environments of the files of wrangler that are places where Durable Objects are pinned. */
+/** Environments of wrangler's files with a jurisdiction, to which Durable Objects are pinned. */
 export const REGIONS = ["us", "eu"] as const;
 export type Region = (typeof REGIONS)[number];
 
-/** All environments of all files. */
+/** All environments; each of `FILES` has all of them. */
 export const ENVIRONMENTS = [...REGIONS, "staging"] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
 

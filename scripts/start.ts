@@ -9,7 +9,7 @@ import { readOptions } from "./options.ts";
 import { REGIONS, type Region } from "./regions.ts";
 
 const DEFAULT_PORT = 8787;
-/** Jobs may wait a minute, as on Cloudflare, where the cron fires each minute. A tick costs 20 ms and 17 fsyncs. */
+/** A tick costs 20 ms and 17 fsyncs. Jobs wait less than on Cloudflare, where the cron fires each minute. */
 const TICK_MS = 30_000;
 
 readOptions({});
@@ -25,7 +25,7 @@ if (process.stdout.isTTY) introduce();
 else
   console.log(`\nHeddle answers at ${stack.info.base_url}; its first key is in ${dir}/local.json`);
 
-/** Imports what compiles for long once there is a place for compiled modules. */
+/** Enables the compile cache first, then imports the modules that take long to compile. */
 async function start() {
   enableCompileCache(compileCacheOf(resolve(dir)));
   const [{ startStack }, { readAgentsInMain, readVariables }] = await Promise.all([

@@ -1,3 +1,5 @@
+// SQL of `npm run workspace`, one statement on each line. The last statement selects the rows to print: of a change, no
+// row means that a name or id does not exist.
 import { newApiKey } from "../src/control-plane/workspaces/keys/keys.ts";
 import { newId } from "../src/shared/storage/ids.ts";
 import { quote, type ROLES } from "./workspace-sql.ts";
@@ -9,7 +11,6 @@ export type Scope = { org: string; name: string | undefined };
 export type KeyOrder = Scope & { role: Role; description: string; expires_at: string | undefined };
 export type MemberOrder = { org: string; name: string; email: string; role: Role };
 
-/** A statement a line. The last one selects the rows to print; no row means that the name does not exist. */
 export function listKeys({ org, name }: Scope): string {
   const inWorkspace = name === undefined ? "" : ` AND workspaces.name = ${quote(name)}`;
   return `SELECT api_keys.id, prefix || '...' AS key, kind, coalesce(workspaces.name, '(all)') AS workspace, coalesce(role, '(its user)') AS role, description, users.email AS user, expires_at, last_used_at FROM api_keys JOIN organizations ON organizations.id = api_keys.organization_id LEFT JOIN workspaces ON workspaces.id = api_keys.workspace_id LEFT JOIN users ON users.id = api_keys.user_id WHERE revoked_at IS NULL AND organizations.name = ${quote(org)}${inWorkspace} ORDER BY api_keys.id;`;
@@ -32,7 +33,7 @@ export function createKey(order: KeyOrder): { sql: string; api_key: string } {
   return { sql: lines.join("\n"), api_key };
 }
 
-/** Works for the last admin and for personal keys too: operators are trusted. */
+/** Revokes any key, unlike the API also that of the last admin: operators are trusted. */
 export function revokeKey(id: string): string {
   const now = quote(new Date().toISOString());
   return [
@@ -57,7 +58,10 @@ export function addMember({ org, name, email, role }: MemberOrder): string {
   ].join("\n");
 }
 
-/** With the last workspace the personal keys are revoked, as over HTTP. */
+/**
+ * Removes a user from a workspace. A user without another workspace, who is not an admin of the organization, loses the
+ * personal keys, as over HTTP.
+ */
 export function removeMember({ org, name, email }: Omit<MemberOrder, "role">): string {
   const address = quote(email.toLowerCase());
   const now = quote(new Date().toISOString());

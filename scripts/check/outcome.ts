@@ -6,7 +6,7 @@ export type Outcome = { passed: number; failures: TestFailure[]; flaky: TestFail
 
 type PartResult = Outcome & { name: string; seconds: number };
 
-/** More are no accident. */
+/** The check fails when more files are flaky. */
 const MAX_FLAKY_FILES = 2;
 const MAX_LISTED = 12;
 const MAX_LINES = 60;

@@ -23,7 +23,7 @@ const UNFINISHED = "The file did not finish: its process ended, or was ended.";
 /** Lines about the end of a process, which no test reports. */
 const PROCESS_END = /exited unexpectedly|terminated|crash|out of memory|fatal error|\bSIG[A-Z]+\b/i;
 const MAX_PROCESS_LINES = 20;
-/** More than the cores: a test waits a quarter of its time. */
+/** Vitest processes at once: more than the cores of a small machine, because a test waits a quarter of its time. */
 const LANES = 3;
 
 /** `passed`: number of passed tests by file. */
@@ -113,7 +113,7 @@ async function printProcessEnds(log: string): Promise<void> {
   console.log(lines.slice(-MAX_PROCESS_LINES).join("\n"));
 }
 
-/** The JSON reporter omits them. */
+/** Reads unhandled errors from the log: the JSON reporter omits them. */
 async function unhandledErrors(log: string): Promise<TestFailure[]> {
   const text = stripVTControlCharacters(await readFile(log, "utf8"));
   return [...text.matchAll(UNHANDLED)].map(([, error = "", file = ""]) => {

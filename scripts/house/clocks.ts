@@ -1,5 +1,5 @@
-// Finds what makes a busy machine decide a test: compared durations, waits with a patience of their own, and false
-// timers in an isolate whose other work uses them.
+// Finds tests that a busy machine may fail: compared durations, waits that do not use `eventually`, and fake timers in
+// an isolate whose other work uses them.
 import { type Node, parseSync } from "oxc-parser";
 import { walk } from "./walk.ts";
 
@@ -36,7 +36,7 @@ function clocksOf({ path, text }: TestSource): string[] {
   return found;
 }
 
-/** Inside workerd, work that another file has left runs on the same timers: its Durable Object is another one. */
+/** Inside workerd, unfinished work of an earlier test file runs on the same timers. */
 function isSharedTimer(node: Node, path: string, text: string): boolean {
   if (node.type !== "CallExpression" || ALONE.test(path)) return false;
   return textOf(node.callee, text) === "vi.useFakeTimers" && !ONLY_DATE.test(textOf(node, text));
@@ -81,7 +81,7 @@ function hasComparison(node: Node, durations: Set<string>, text: string): boolea
   return isFound;
 }
 
-/** A difference from the current time, or a variable that has one. A function's body is not its value. */
+/** Whether a value has a difference from the current time. The body of a function is not its value. */
 function hasDuration(node: Node, durations: Set<string>, text: string): boolean {
   if (/Function/.test(node.type)) return false;
   let isFound = false;
@@ -93,7 +93,7 @@ function hasDuration(node: Node, durations: Set<string>, text: string): boolean 
   return isFound;
 }
 
-/** The current time minus an earlier one; a later time minus the current one is an expiry. */
+/** Whether the node subtracts from the current time. A later time minus the current one is an expiry. */
 function isElapsed(node: Node, text: string): boolean {
   return (
     node.type === "BinaryExpression" && node.operator === "-" && CLOCK.test(textOf(node.left, text))

@@ -3,7 +3,7 @@ export type Commit = { id: string; subject: string; body: string; lines: number 
 
 const MAX_SUBJECT = 72;
 const MAX_LINES = 300;
-/** Above it the commit needs a body with the reason. */
+/** A commit with more lines needs a body with the reason. */
 const MAX_LINES_WITHOUT_BODY = 50;
 const SUBJECT = /^(feat|fix|refactor|perf|test|docs|build|ci|style|chore)(\([a-z0-9-]+\))?: [^A-Z]/;
 /** Files that a command writes. */

@@ -88,9 +88,9 @@ const THREAD_FOLDERS: Record<string, string[]> = {
   api: ["contract", "events", "directory"],
 };
 /** Files that each folder may import: the address of the Durable Object, the types of its methods, the callbacks. */
-const DOORS = ["object/stub.ts", "object/thread-calls.ts", "callbacks.ts"];
+const OPEN_FILES = ["object/stub.ts", "object/thread-calls.ts", "callbacks.ts"];
 
-/** Pages: they read types of features' schemas, and run no code of the Worker. */
+/** The feature of the pages: they import types of other features' schemas, and run no code of the Worker. */
 const CONSOLE = "console";
 const PAGES = /^src\/console\/pages\/([^/]+)\//;
 const IMPORTED_VALUE = /^(?:import|export)\s(?!type\s)[^;"']*?\sfrom\s"([^"]+)"/gm;
@@ -122,7 +122,7 @@ const FILES: FileRule[] = [
   },
 ];
 
-/** Entrypoints by name, which no import shows. */
+/** Imports entrypoints, which then are called by name: no import of their files shows it. */
 const EXPORTS = /^import \{[^}]*\bexports\b[^}]*\} from "cloudflare:workers"/m;
 
 /** Modules that the build generates from `src/isolate`; the builder carries them as data. */
@@ -141,12 +141,12 @@ function threadViolations({ path, files }: Source): string[] {
   const imports = THREAD_FOLDERS[threadFolderOf(path)];
   if (!imports) return [];
   return files
-    .filter((file) => file.startsWith(THREADS) && !DOORS.includes(file.slice(THREADS.length)))
+    .filter((file) => file.startsWith(THREADS) && !OPEN_FILES.includes(file.slice(THREADS.length)))
     .filter((file) => ![threadFolderOf(path), ...imports].includes(threadFolderOf(file)))
     .map((file) => `${path}: may not import ${file}, which is above it or the other side`);
 }
 
-/** Empty outside of the threads. */
+/** Returns an empty text outside of the threads. */
 function threadFolderOf(path: string): string {
   return path.startsWith(THREADS) ? (path.slice(THREADS.length).split("/")[0] ?? "") : "";
 }

@@ -1,7 +1,7 @@
 import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** A file of the product and what it imports, types included. Paths are relative to the repository. */
+/** A file of `src` or `local` and what it imports, types included. Paths are relative to the repository. */
 export type Source = { path: string; text: string; files: string[]; packages: string[] };
 
 const IMPORT = /^(?:import|export)\s(?:[^;"']*?\sfrom\s)?"([^"]+)"/gm;
@@ -66,7 +66,7 @@ export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
 
 const EXPORTED_TYPE = /^export (?:type|interface|class) ([A-Z]\w*)/gm;
 
-/** Returns names that two files export as a type, with the files. The isolate and `local` are other programs. */
+/** Returns names that two files of `src` export as a type, with the files. The isolate is another program. */
 export function ambiguousTypes(sources: readonly Source[]): string[] {
   const files = new Map<string, string[]>();
   for (const { path, text } of sources) {

@@ -16,7 +16,7 @@ export const PHRASE = new RegExp(
   "i",
 );
 const BEGINNING = /^(Of|What|Who|Whose|Whoever|By|As|Those|It|One|Null|Nobody|Here)\b/;
-/** Participles, and a name that had many meanings. */
+/** Participles, and `Place`, which had many meanings. */
 const TYPE_NAME = /^(Asked|Told|Kept|Known|Found|Opened|Place)$/;
 /** Exported types that are a participle. `OnRunCompleted` is the name of a field. */
 const EXPORTED_PARTICIPLE =
