@@ -13,7 +13,7 @@ import { BackupError } from "./problem.ts";
 
 export type Codec = {
   isEncrypted: boolean;
-  /** Name by content. A keyed hash, when encrypted, so that names do not reveal known content. */
+  /** Returns the hash of the content; with a key an HMAC, so that names do not reveal known content. */
   nameOf(content: Uint8Array): string;
   seal(content: Uint8Array): Promise<Uint8Array>;
   open(sealed: Uint8Array): Promise<Uint8Array>;

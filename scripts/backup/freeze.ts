@@ -1,6 +1,6 @@
 // Stops the process that writes the data folder with SIGSTOP, while the backup copies files. The copy is then what a
-// crash at that moment would leave. If the backup is killed during the pause, the stack's watchdog restarts the
-// stopped process.
+// crash at that moment would leave. If the backup is killed during the pause, the stack's watchdog kills the stopped
+// process after ten seconds, and it starts again.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

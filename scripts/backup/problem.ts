@@ -3,7 +3,7 @@ import { isS3Error, S3Error } from "../../src/exports/s3/problem.ts";
 /** A failure with its remedy, for the operator. */
 export class BackupError extends Error {}
 
-/** The files of one moment could not be copied; perhaps at another one. */
+/** The files of one moment could not be copied. The backup tries again at another moment. */
 export class MomentError extends BackupError {}
 
 const KEYS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";

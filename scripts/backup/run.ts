@@ -22,7 +22,7 @@ export type BackupResult = Pick<Snapshot, "taken_at" | "paused_ms"> & {
   files: number;
   bytes: number;
   sent_bytes: number;
-  /** Numbers that `keep` deleted. */
+  /** Numbers of what `keep` deleted; `null` without `keep`. */
   deleted: { backups: number; chunks: number } | null;
 };
 
@@ -43,7 +43,7 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
   try {
     const made = await writeBackup({ ...options, dir }, isRunning, { tenant_id, region });
     const { bucket, codec, keep = null } = options;
-    // Before the claim ends: another backup would count on chunks that are deleted here.
+    // Deletes before the claim ends: another backup would rely on chunks that are deleted here.
     const deleted = keep === null ? null : await deleteOld(bucket, codec, keep);
     return { ...made, deleted };
   } finally {

@@ -14,7 +14,10 @@ export type Scan = { folders: string[]; files: Map<string, ScannedFile> };
 
 export const STAGING = "backup";
 export const KEY_FILES = ["secrets.env", "kept.json"];
-/** Made anew by a start, or belonging to the running processes. SQLite builds the index of a log again after a crash. */
+/**
+ * Paths that a start creates again, or that belong to running processes. SQLite rebuilds `-shm`, the index of its log,
+ * after a crash.
+ */
 const LEFT_OUT = new RegExp(
   [
     "^(bundle|run|backup)$",
@@ -56,7 +59,7 @@ export function scan(
   return found;
 }
 
-/** A folder that was deleted since it was listed is empty: git and uploads go on during a backup. */
+/** A folder that was deleted since it was listed is empty: git and uploads continue during a backup. */
 function readFolder(path: string): Dirent[] {
   try {
     return readdirSync(path, { withFileTypes: true });

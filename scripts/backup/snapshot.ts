@@ -1,5 +1,5 @@
-// Takes the files of one moment while the service runs. Files that rest are sent in advance. Then the process that
-// writes is stopped, the files that have changed since are copied beside the data, and it continues.
+// Takes the files of one moment while the service runs. Files without a change for a second are sent in advance. Then
+// the process that writes is stopped, the files that have changed since are copied beside the data, and it continues.
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { workerPidOf } from "../../local/processes/kill.ts";
@@ -37,10 +37,12 @@ export type SnapshotOptions = {
 type KnownFiles = Map<string, { stamp: string; chunks: string[] }>;
 type Copies = { taken_at: string; scanned: Scan; copies: Map<string, string> };
 
-/** A later write changes the stamp of a file only if the clock of the file system has moved on. */
+/**
+ * Age of the last change from which a file is sent: a write at the same tick of the clock would not change its stamp.
+ */
 const REST_MS = 1000;
 const ADVANCE_ROUNDS = 3;
-/** So little is copied in the pause; a further round costs more than it saves. */
+/** Bytes of a round after which no other one begins: copying so little in the pause costs less. */
 const SMALL_BYTES = 8 * 1024 ** 2;
 const ATTEMPTS = 4;
 
@@ -85,7 +87,7 @@ async function sendInAdvance(options: SnapshotOptions, chunks: Chunks, known: Kn
   }
 }
 
-/** Sends files that rest. Returns the number of bytes. */
+/** Sends files without a change for `REST_MS`. Returns the number of bytes. */
 async function sendResting(
   { dir, left_out }: SnapshotOptions,
   chunks: Chunks,

@@ -16,12 +16,12 @@ const TYPES: Record<string, Module["type"]> = {
   bin: "Data",
 };
 
-/** A WebAssembly module of nothing. */
+/** An empty WebAssembly module: the magic number and version 1. */
 const EMPTY = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
 /**
- * The builder as far as the bundling. esbuild's 14 MB would be handed to workerd anew for every
- * test file, which takes longer than most files do; whole builds are for e2e.
+ * Returns the builder with an empty module in place of esbuild, so that it works up to the bundling. Handing esbuild's
+ * 14 MB to workerd for every test file would take longer than most files. Tests of e2e run whole builds.
  */
 export function builderModulesWithoutBundler(): Module[] {
   return builderModules().map((module) =>
@@ -29,7 +29,7 @@ export function builderModulesWithoutBundler(): Module[] {
   );
 }
 
-/** The built builder in Miniflare's form: the entry first, then its modules. */
+/** Returns the built builder in Miniflare's form: the entry first, then its modules. */
 export function builderModules(): Module[] {
   const names = readdirSync(BUILDER_FOLDER).sort(
     (a, b) => Number(b === "builder.js") - Number(a === "builder.js"),

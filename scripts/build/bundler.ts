@@ -1,4 +1,5 @@
-// esbuild's own JavaScript side, with its messages sent by microtask: a timer costs two milliseconds in workerd, and each import several.
+// Builds the JavaScript of esbuild-wasm so that it sends messages by microtask instead of `setTimeout`: a timer costs
+// two milliseconds in workerd, and each import of a build several timers.
 
 import { build } from "esbuild";
 

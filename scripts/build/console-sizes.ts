@@ -8,22 +8,22 @@ const PAGE = /pages\/([^/]+)\/page\.tsx$/;
 
 /** Bytes after gzip. */
 export type ConsoleSizes = {
-  /** Name of the file that the document loads. */
+  /** Name of the script that the document loads. */
   entry: string;
-  /** Everything before the first page. */
+  /** The script and all that it imports, which are loaded before any page. */
   initial: number;
   styles: number;
-  /** Bytes of each page beyond that. */
+  /** Bytes of each page beyond `initial`. */
   pages: Record<string, number>;
 };
 
 const MAX_INITIAL = 125_000;
 const MAX_STYLES = 15_000;
 const MAX_PAGE = 40_000;
-/** The page that streams, and lays a graph out. */
+/** The page that streams runs and lays out a graph is larger. */
 const CHAT = { page: "playground", max: 140_000 };
 
-/** A sentence for each size that is too large. */
+/** Returns a sentence for each size that is too large. */
 export function sizeProblems({ initial, styles, pages }: ConsoleSizes): string[] {
   const measured: [what: string, bytes: number, max: number][] = [
     ["before the first page", initial, MAX_INITIAL],
@@ -61,7 +61,7 @@ export async function readConsoleSizes(): Promise<ConsoleSizes> {
   };
 }
 
-/** A file and all that it imports before it runs. */
+/** Returns a file and all that it imports before it runs. */
 function closureOf(
   outputs: Metafile["outputs"],
   path: string,

@@ -1,4 +1,5 @@
-// The code beside every agent, one text per kind of agent. The builder bundles it with the agent's code.
+// Bundles the code that runs beside every agent: one text for each kind of agent, and the globals. The builder bundles
+// it with the agent's code.
 import { build } from "esbuild";
 
 export async function buildIsolate(outdir: string) {

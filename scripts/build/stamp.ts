@@ -1,4 +1,4 @@
-// A step is skipped when its inputs are the same as at its last success.
+// Runs a step of the build, or skips it when its inputs are the same as at its last success.
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { runUnlessCurrent } from "../memo.ts";

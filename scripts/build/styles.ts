@@ -1,5 +1,5 @@
-// Tailwind's style sheets by file name: JSON, in a text module that the Worker embeds. In builds, `@import "tailwindcss"`
-// of an agent's UI component resolves to them.
+// Writes Tailwind's style sheets by file name as JSON, in a text module that the builder embeds. In builds,
+// `@import "tailwindcss"` of an agent's UI component resolves to them.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

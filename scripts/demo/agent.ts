@@ -30,7 +30,7 @@ export async function enqueueTwo(client: Client, note: Note): Promise<void> {
   if (runs[0]?.status === "pending" && runs[1]?.status !== "pending") conversations.reverse();
   expect(
     JSON.stringify(lines) === JSON.stringify(conversations.flat()),
-    `The messages of both runs should stand in order, and are ${JSON.stringify(lines)}`,
+    `The messages of both runs should be in order, and are ${JSON.stringify(lines)}`,
   );
 }
 

@@ -1,10 +1,10 @@
-// Plain HTTP with two headers, as any CI job speaks to Heddle.
+// Plain HTTP with two headers, as a CI job calls Heddle.
 import type { StackInfo } from "../../local/stack.ts";
 import { expect } from "./story.ts";
 
 export type Call = ReturnType<typeof caller>;
 
-/** Answers the body as JSON; another status than the one that is named fails the demo. */
+/** Returns a function that calls the API and returns the JSON body. A status other than `status` fails the demo. */
 export function caller({ base_url, api_key, tenant_id }: StackInfo) {
   return async <T>(method: string, path: string, status: number, body?: unknown): Promise<T> => {
     const response = await fetch(base_url + path, {

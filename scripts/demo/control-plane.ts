@@ -1,4 +1,4 @@
-// The control plane as any CI job speaks to it: plain HTTP with two headers.
+// Calls of the control plane, as a CI job makes them.
 import type { StackInfo } from "../../local/stack.ts";
 import { caller } from "./call.ts";
 import { expect } from "./story.ts";

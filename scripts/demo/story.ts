@@ -3,9 +3,9 @@ import { formatDuration, paint } from "../../local/processes/terminal.ts";
 
 export type Note = {
   (label: string, value: string): void;
-  /** Text as it streams in; the next note starts a new line. */
+  /** Prints a token of a stream; the next note starts a new line. */
   token(text: string): void;
-  /** A part of the step that is done, and how long it took. */
+  /** Prints a part of the step that is done, and its duration. */
   step(label: string, ms: number): void;
 };
 
@@ -56,7 +56,7 @@ function createNote(): Note {
   return Object.assign(note, { token: writeToken, step });
 }
 
-/** Starts a new line before a piece that would pass the width of the story. A piece itself is not broken. */
+/** Starts a new line before a token that would exceed the width. A token is not broken. */
 function writeToken(text: string): void {
   const margin = INDENT + " ".repeat(LABEL_WIDTH);
   if (column > 0 && column + text.length > WIDTH + INDENT.length) endLine();

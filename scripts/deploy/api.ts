@@ -1,4 +1,5 @@
-// The reads of `npm run deploy`. Wrangler makes all changes: it has no machine-readable form of most lists.
+// The reads of `npm run deploy`, because wrangler has no machine-readable form of most lists. Wrangler makes all
+// changes.
 import { setTimeout as sleep } from "node:timers/promises";
 import { DeployError, describeProblem } from "./problems.ts";
 
@@ -73,7 +74,7 @@ export function connectApi({ account_id, token, base_url }: ReturnType<typeof re
         if (page >= (result_info?.total_pages ?? 1)) return all;
       }
     },
-    /** Rows of a read. @returns no rows when the table does not exist yet */
+    /** Runs SQL that reads. @returns the rows; none when the table does not exist yet */
     query: async <T>(database_id: string, sql: string): Promise<T[]> => {
       const init = { method: "POST", body: JSON.stringify({ sql }) };
       try {

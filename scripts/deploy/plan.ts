@@ -6,7 +6,7 @@ export type Command =
   /** Generates the encryption keys, unless the file exists. */
   | { program: "secrets"; file: string };
 
-/** A step without commands is done. Its commands do not depend on each other. */
+/** A step without commands is done already. Commands of one step do not depend on each other. */
 export type Step = { name: string; commands: Command[] };
 
 export type DeployInput = {
@@ -91,7 +91,7 @@ function queueCommands(target: Target, account: Account, pinned: string[]): Comm
   ];
 }
 
-/** A deploy that ended between the upload and its triggers left the tag: the triggers are compared too. */
+/** Compares the triggers as well as the tag, which remains when a deploy ended between the upload and its triggers. */
 function isCurrent(target: Target, { worker, consumed }: Account, version: string | null): boolean {
   return (
     worker !== null &&
@@ -115,7 +115,7 @@ function wrangler(...args: string[]): Command {
   return { program: "wrangler", args };
 }
 
-/** The command as a line for a shell. */
+/** Returns the command as a line for a shell. */
 export function toShell(command: Command): string {
   if (command.program === "secrets") {
     const file = quote(command.file);

@@ -6,7 +6,7 @@ import { createKeys } from "./secrets.ts";
 
 const ATTEMPTS = 3;
 const PAUSE_MS = 2000;
-/** Each command is a process of wrangler. */
+/** Commands at once: each is a process of wrangler. */
 const LANES = 2;
 
 /**

@@ -3,7 +3,7 @@ import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DeployError } from "./problems.ts";
 
-/** Values that were encrypted with lost keys cannot be read: no new keys for a database that is in use. */
+/** Refuses new keys for a database that is in use: they cannot decrypt what the missing ones encrypted. */
 export async function assertKeysMayBeCreated(file: string, has_workspace: boolean): Promise<void> {
   const isThere = await access(file).then(
     () => true,

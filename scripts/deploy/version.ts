@@ -6,7 +6,7 @@ import { FILES } from "../regions.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const FOLDERS = ["src", "dist"];
 
-/** A tag of everything that an upload is made of. Equal sources are not uploaded again. */
+/** Returns a tag that is the hash of all files of the uploads. Equal sources are not uploaded again. */
 export async function readVersion(): Promise<string> {
   const names = await Promise.all(FOLDERS.map(filesBelow));
   const hash = createHash("sha256");

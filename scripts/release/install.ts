@@ -10,7 +10,7 @@ import { tryStart } from "./try-start.ts";
 
 export type InstallOptions = {
   root: string;
-  /** URL of the repository; none: that of the checkout which runs this. */
+  /** URL of the repository; `undefined`: the remote `origin` of the checkout that runs this. */
   from: string | undefined;
   ref: string;
   /** Releases to keep. */
@@ -82,7 +82,7 @@ async function originOf(checkout: string): Promise<string> {
   throw new ReleaseError(`${checkout} has no remote "origin": give --from, a URL of git.`);
 }
 
-/** Packages of the same lock file are linked, which takes seconds and no registry. Returns how it was done. */
+/** Links the packages of an equal lock file, which needs no registry, else runs npm ci. Returns a text for the log. */
 async function installPackages(path: string): Promise<string> {
   const lock = (folder: string) => readFile(join(folder, "package-lock.json"), "utf8");
   const own = join(CHECKOUT, "node_modules");
@@ -101,7 +101,7 @@ async function installPackages(path: string): Promise<string> {
   return "installed by npm ci";
 }
 
-/** Steps of the build whose inputs are the same are not repeated. */
+/** Copies dist, so that steps of the build with the same inputs are skipped. */
 async function copyBuild(path: string): Promise<void> {
   const built = join(CHECKOUT, "dist");
   if (existsSync(built)) await cp(built, join(path, "dist"), { recursive: true });

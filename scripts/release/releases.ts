@@ -46,7 +46,7 @@ export async function listReleases(root: string): Promise<Release[]> {
   return found.sort((a, b) => b.installed_at.localeCompare(a.installed_at));
 }
 
-/** Finds a release by the beginning of its commit; none: the newest. */
+/** Finds a release by the beginning of its commit, or the newest. @throws ReleaseError when not exactly one fits */
 export async function findRelease(root: string, commit?: string): Promise<Release> {
   const releases = await listReleases(root);
   const found =
@@ -60,7 +60,7 @@ export async function findRelease(root: string, commit?: string): Promise<Releas
   );
 }
 
-/** @returns `null` when the link is missing, or its folder */
+/** Returns the folder that a link names. @returns `null` when the link is missing, or its folder */
 export async function readLink(root: string, name: Link): Promise<string | null> {
   return realpath(join(root, name)).catch(() => null);
 }

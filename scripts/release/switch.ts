@@ -19,11 +19,11 @@ export type SwitchOptions = {
 };
 
 const POLL_MS = 500;
-/** A service that ends soon after its start is not healthy. */
+/** Answers in a row: a service that ends soon after its start is not healthy. */
 const ANSWERS = 3;
 const run = promisify(execFile);
 
-/** Without a commit: to the release that was installed last. */
+/** Switches to a release; without a commit to the one that was installed last. */
 export async function switchTo(options: SwitchOptions, commit?: string): Promise<void> {
   const { path } = await findRelease(options.root, commit);
   await change(options, path);

@@ -9,7 +9,7 @@ import { ReleaseError } from "./releases.ts";
 const START_MS = 300_000;
 const STOP_MS = 30_000;
 const POLL_MS = 200;
-/** The terminal does not end the group of the trial. */
+/** Signals to pass on: the trial is a process group, which the terminal does not signal. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Starts a release on a free port with an empty data folder, and ends it once it answers. Returns its URL. */
@@ -42,7 +42,7 @@ export async function tryStart(path: string): Promise<string> {
       exited.then(() => true),
       sleep(STOP_MS, false, { ref: false }),
     ]);
-    // The leash of its workerds is of the group too, and ends them: it must not be killed before.
+    // SIGKILL comes last: it would end the leash (local/processes/leash.ts) before that has ended its workerds.
     if (!isOver) end(child.pid, "SIGKILL");
     // Ended processes take a moment, and may write until then.
     await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
@@ -60,7 +60,7 @@ async function answerOf(child: ChildProcess, dir: string): Promise<string | null
   }
 }
 
-/** Settings of the service, among them its folder, are not those of the trial. */
+/** Returns the environment without settings of the service, such as its data folder. */
 function withoutSettings(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith("HEDDLE_"));
   return Object.fromEntries(entries);
@@ -75,7 +75,7 @@ async function answeringUrl(dir: string): Promise<string | null> {
   return answer?.ok ? base_url : null;
 }
 
-/** The group: npm, and all that it started. */
+/** Signals the process group: npm, and all that it started. */
 function end(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);

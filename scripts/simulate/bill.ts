@@ -12,7 +12,10 @@ const PARTS: Record<string, Resource[]> = {
   "requests and CPU": ["requests", "dynamic_requests", "dynamic_workers", "cpu_ms"],
 };
 
-/** US dollars of a month of 30 days, by part. Included units are subtracted: one region in its own account. */
+/**
+ * Returns US dollars of a month of 30 days, by part. Included units are subtracted, as for one region in its own
+ * account.
+ */
 export function billOf({ billed }: Pick<Work, "billed">): Record<string, number> {
   const parts = Object.entries(PARTS).map(([part, resources]) => {
     const usd = resources.reduce((sum, resource) => sum + priceOf(resource, billed[resource]), 0);

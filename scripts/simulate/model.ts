@@ -18,7 +18,7 @@ export type Work = {
   spans: number;
   /** Calls of `ingest` for all projects. */
   deliveries: number;
-  /** Calls of objects by a delivery at the end of the day. */
+  /** Calls of objects that one delivery makes at the end of the day. */
   calls_in_the_evening: number;
   /** Objects of the directory of each deployment. */
   directory_objects: number;
@@ -27,7 +27,7 @@ export type Work = {
   /** Bytes of the fullest of them. */
   directory_bytes: number;
   thread_bytes: number;
-  /** Billed units of a second, bytes excepted: those are kept. */
+  /** Billed units of a second; of `object_gb` the gigabytes that are stored. */
   billed: Record<Resource, number>;
 };
 
@@ -56,7 +56,7 @@ export function workOf(load: Load, counts: Counts, processor: Processor): Work {
     ofRuns("trace_rows") + ofSteps("trace_rows") + segments * counts.batch_of_100_spans.trace_rows;
   const perProject = deliveries / load.projects;
   const { flush_of_a_partition: flush, second_of_an_isolate: isolate } = counts;
-  // The alarm of an object follows the first change, and serves those until then.
+  // An alarm follows the first change of an object after a pause, and flushes all changes of the pause.
   const flushes = day.average((generation) => {
     const objects = load.projects * slotsIn(generation);
     const perObject = ofRunsAndBatches(generation, "writes") / objects;

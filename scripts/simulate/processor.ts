@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** Processor time that benchmarks measured, as docs/performance.md states it: no test can count it. */
+/** Processor time that benchmarks measured. It is read from docs/performance.md, because no test can count it. */
 export type Processor = {
   run_ms: number;
-  /** `/runs/batch` in batches of 100, with the share of the object. */
+  /** Per span of `/runs/batch` in batches of 100, with the share of the object. */
   span_us: number;
   span_in_object_us: number;
 };

@@ -6,7 +6,7 @@ import type { Processor } from "./processor.ts";
 
 export type Wall = { name: string; used: number; limit: number; utilization: number };
 
-/** Uses of each published limit, the most used first. */
+/** Returns the use of each published limit, the most used first. */
 export function wallsOf(load: Load, counts: Counts, processor: Processor): Wall[] {
   const work = workOf(load, counts, processor);
   const { projects } = load;
@@ -38,7 +38,7 @@ export function wallsOf(load: Load, counts: Counts, processor: Processor): Wall[
 
 export type FirstWall = { name: string; factor: number };
 
-/** The wall that is met first when runs and spans grow, and by which factor they may grow until then. */
+/** Returns the limit that is met first when runs and spans grow, and the factor by which they may grow until then. */
 export function firstWall(load: Load, counts: Counts, processor: Processor): FirstWall {
   const highest = (factor: number) => {
     const { runs_per_s, sdk_spans_per_s } = load;
