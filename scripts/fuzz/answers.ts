@@ -3,7 +3,9 @@ import type { Document, Operation, Schema } from "./document.ts";
 
 export type Answer = { status: number; type: string; text: string };
 
-/** Returns the problem of an answer by the document alone. @returns `null` for a valid answer */
+/**
+ * Returns a function that compares an answer with the document. That returns the problem, or `null` for a valid answer.
+ */
 export function checker(document: Document) {
   const parsers = new Map<Schema, z.ZodType>();
   const parserOf = (schema: Schema) => {
@@ -29,7 +31,7 @@ function whatIsWrong(
   return type.endsWith("json") && media.schema ? breach(parserOf(media.schema), answer) : null;
 }
 
-/** The schema of lines of JSON is that of one line. */
+/** Returns how a body breaks its schema. Of a body in lines of JSON, the schema describes one line. */
 function breach(parser: z.ZodType, { status, type, text }: Answer): string | null {
   const values = type.endsWith("x-ndjson") ? text.trimEnd().split("\n") : [text];
   for (const value of values) {
@@ -39,7 +41,7 @@ function breach(parser: z.ZodType, { status, type, text }: Answer): string | nul
   return null;
 }
 
-/** With what its references name beside it, as JSON Schema has it. */
+/** Adds the schemas that references name as `$defs`, as JSON Schema has them. */
 function standAlone({ components }: Document, schema: Schema) {
   const text = JSON.stringify({ ...schema, $defs: components.schemas });
   return JSON.parse(text.replaceAll("#/components/schemas/", "#/$defs/"));

@@ -13,6 +13,7 @@ export type Parts = {
   text: string | undefined;
 };
 
+/** Damages a request. `at` is random, `text` a strange text, `wrong` a value of any type. */
 type Break = (parts: Parts, at: number, text: string, wrong: unknown) => Parts;
 
 const MALFORMED = ["", "{", "[]", "null", '"x"', "7", `{"a":${"[".repeat(5000)}`, "\u0000"];
@@ -62,12 +63,12 @@ const BODY: Break[] = [
   (parts, at) => ({ ...parts, type: TYPES[at % TYPES.length] ?? "" }),
 ];
 
-/** Empty segments and dots would make it the path of another operation. */
+/** Whether the text can be a segment: empty segments and dots would name another operation. */
 function isSegment(text: string): boolean {
   return !["", ".", ".."].includes(text);
 }
 
-/** Returns a random field at any depth. */
+/** Returns a copy in which `wrong` replaces one field, or the whole value. `at` chooses the field, at any depth. */
 function damage(value: unknown, at: number, wrong: unknown): unknown {
   if (typeof value !== "object" || value === null) return wrong;
   const names = Object.keys(value);

@@ -2,7 +2,7 @@ import type { Operation } from "./document.ts";
 
 type Route = Pick<Operation, "method" | "path">;
 
-/** Ids of existing resources, by the names of paths and bodies. */
+/** Ids of existing resources, by the names that parameters of paths and fields of bodies have. */
 export type Pool = {
   ids(name: string, place: Route): string[];
   learn(place: Route, answer: unknown): void;
@@ -10,7 +10,7 @@ export type Pool = {
 
 export const MAX_IDS = 20;
 
-/** The name of `id` in other operations, by the path of the answer. */
+/** Names that other operations have for the `id` of an answer, by the path of its request. */
 const NOUNS: [RegExp, string[]][] = [
   [/\/revisions$/, ["revision_id"]],
   [/\/v2\/deployments$/, ["deployment_id"]],
@@ -27,7 +27,7 @@ const NOUNS: [RegExp, string[]][] = [
 /** Fields and parameters that the pool may have ids for. */
 const ID_NAME = /_ids?$|^(session|run|trace|provider)s?$/;
 
-/** Other names for the same. */
+/** Short names, and the full name of the same id. */
 const SAME: Record<string, string> = { session: "session_id", run: "run_id", trace: "run_id" };
 
 export function isIdName(name: string): boolean {
@@ -57,14 +57,14 @@ export function idPool(kept: Record<string, string>): Pool {
   };
 }
 
-/** A DELETE invalidates the last parameter of its path and keeps the others. */
+/** Whether the request deletes the resource of this id. A DELETE invalidates the last id of its path only. */
 function isDeleted(given: string, place: Route): boolean {
   const { method, path } = place;
   if (path.endsWith("/delete")) return nameOf(given, place) === "run_id";
   return method === "DELETE" && (path.endsWith(`{${given}}`) || !path.includes(`{${given}}`));
 }
 
-/** Ids of one resource; agents' runs differ from traces' runs. */
+/** Returns the name under which the pool keeps an id. Agents' runs differ from traces' runs. */
 function nameOf(given: string, { path }: Route): string {
   const one = given.replace(/s$/, "");
   const name = SAME[one] ?? (one.endsWith("_id") ? one : given);

@@ -1,10 +1,10 @@
-// Requests are decided before the first is sent, so they name ids by their place in the pool. A reference is a text,
-// which takes the place of the id in paths, queries and bodies.
+// References to ids. A request depends on the seed alone and not on earlier answers, so it names an id by its position
+// in the pool. A reference is a text in place of the id in paths, queries and bodies until the request is sent.
 import type { Parts } from "./breakings.ts";
 import type { Operation } from "./document.ts";
 import type { Pool } from "./pool.ts";
 
-/** No schema and no list of values has this text. */
+/** Beginning of a reference. No schema and no list of values has this text. */
 const MARK = "\uE000id of ";
 
 type Reference = { name: string; at: number; otherwise: unknown };

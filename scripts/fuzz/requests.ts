@@ -47,7 +47,7 @@ function parameters(document: Document, operation: Operation, place: string) {
   return sparse(Object.fromEntries(fields), required) as fc.Arbitrary<Record<string, string>>;
 }
 
-/** Prefers ids that exist, and resources that last. */
+/** Generates values of a parameter. Of an id, most refer to the pool, whose first entry is never deleted. */
 function values(document: Document, { name, schema }: Parameter): fc.Arbitrary<string> {
   const fitting = valuesOf(document, schema).map(toText);
   if (!isIdName(name)) return fitting;
@@ -63,7 +63,7 @@ function values(document: Document, { name, schema }: Parameter): fc.Arbitrary<s
 
 function bodies(document: Document, operation: Operation): fc.Arbitrary<unknown> {
   if (operation.body === undefined) return fc.constant(undefined);
-  // A quarter keeps the schema's value: clients choose some ids.
+  // A quarter keeps the generated ids: clients choose some ids themselves.
   return fc
     .tuple(valuesOf(document, operation.body), fc.nat(3))
     .map(([value, fourth]) => (fourth === 0 ? value : withReferences(value)));

@@ -7,7 +7,7 @@ type Make = (path: string, body: unknown) => Promise<Made>;
 /** A build of a small agent, on a busy machine. */
 const DEPLOY_MS = 120_000;
 
-/** A resource of each kind. */
+/** Creates a resource of each kind. Returns their ids by name. */
 export async function belongings({ base_url, api_keys }: Target, info: StackInfo): Promise<Made> {
   const headers = { "x-api-key": api_keys[0] ?? "", "content-type": "application/json" };
   const send = async (path: string, init: RequestInit): Promise<Made> => {
@@ -79,7 +79,7 @@ async function others(make: Make, { git, s3 }: StackInfo): Promise<Made> {
     auth_url: "http://127.0.0.1:9/auth",
     token_url: "http://127.0.0.1:9/token",
   });
-  // Other integrations can point to hosts of the internet.
+  // The stack's git host: another host would be called over the internet.
   const host = { name: "fuzzed", token: "t", api_url: git.url };
   const integration = await make("/v1/integrations/github/install", host);
   return {

@@ -32,7 +32,7 @@ export const nasty = fc.constantFrom(...NASTY);
 /** A value of an unexpected type. */
 export const odd: Values = fc.oneof(nasty, fc.jsonValue({ maxDepth: 2 }));
 
-/** Values that a schema of the document takes. */
+/** Generates values that fit a schema of the document. */
 export function valuesOf(document: Document, given: Schema, depth = 0): Values {
   const { example, ...rest } = resolve(document, given);
   if (example === undefined) return inventedOf(document, rest, depth);
@@ -107,7 +107,7 @@ function objects(
   return sparse(fields, required);
 }
 
-/** Leaves most optional fields out: each field is one more that can be refused. */
+/** Leaves most optional fields out, because each further field can make the request refused. */
 export function sparse(fields: Record<string, Values>, required: string[]): Values {
   const absent = { weight: 3, arbitrary: fc.constant(undefined) };
   const entries = Object.entries(fields).map(([name, values]) => [

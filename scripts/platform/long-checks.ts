@@ -17,14 +17,14 @@ export const LONG_CHECKS: Check[] = [
     name: "processor time",
     limit: "limits.cpu_ms of an isolate",
     is_long: true,
-    not_local: "its watchdog ends an isolate after 10 s",
+    not_local: "its pool ends a process that computes for 3 s",
     run: checkProcessor,
   },
   {
     name: "memory",
     limit: "128 MB of an isolate: its owner pays",
     is_long: true,
-    not_local: "workerd has no limit of memory; test/e2e/bombs.test.ts",
+    not_local: "its pool limits a process to 768 MB; test/e2e/bombs.test.ts",
     run: checkMemory,
   },
   {
@@ -89,7 +89,9 @@ async function checkProcessor(target: Target): Promise<string> {
   return `a run computed for ${Math.round(long / 1000)} s without a pause`;
 }
 
-/** Runs a graph that loses its isolate beside another run, and sends requests to the region. */
+/**
+ * Runs a graph that must end with an error beside another run, which must succeed, and sends requests at the same time.
+ */
 async function endAlone(target: Target, graph: string, input: Record<string, number>) {
   const { client } = target;
   const neighbour = await startSteps(target, 60, 500);

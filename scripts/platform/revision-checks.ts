@@ -92,7 +92,7 @@ async function packageFiles(): Promise<Files> {
   };
 }
 
-/** Deployment with packages: null until its check has run. */
+/** Id of the deployment with packages, which two checks share; missing until one of them has run. */
 const deployed = new WeakMap<Target, string>();
 
 async function packagesOf(target: Target): Promise<string> {

@@ -17,7 +17,7 @@ export const STATE_CHECKS: Check[] = [
     name: "largest state",
     limit: "128 MB of an isolate, RPC 32 MiB",
     is_long: true,
-    not_local: "a process of an isolate may use 512 MB, and this state takes more at times",
+    not_local: "a process of its pool may use 768 MB, and this state takes more at times",
     run: (target) => checkState(target, LARGEST),
   },
   { name: "state limit", limit: "RPC 32 MiB", run: checkStateLimit },
@@ -86,7 +86,7 @@ async function checkReadYourWrites({ client }: Target): Promise<string> {
   return `${rounds} times, an assistant is read after its creation and gone after its deletion`;
 }
 
-/** The workspace is a parameter too. */
+/** Lists by 100 ids. The workspace is a parameter too: a query with all ids would have 101. */
 async function checkManyIds(target: Target): Promise<string> {
   const count = 99;
   const { thread_id } = await target.client.threads.create();

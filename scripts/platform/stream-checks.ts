@@ -101,7 +101,7 @@ async function checkResume(target: Target): Promise<string> {
   assertSteps(rest, 4, count);
   const { status } = await client.runs.get(thread_id, run_id);
   assert(status === "success", `the run ended ${status} after its reader left`);
-  return "a reader that left continues after Last-Event-ID, and the run went on";
+  return "a reader that left continues after Last-Event-ID, and the run continued";
 }
 
 /** No request is open while the run works. */

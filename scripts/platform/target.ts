@@ -32,13 +32,14 @@ export type Check = {
   name: string;
   /** Limit or behaviour of the platform that the check tests. */
   limit: string;
-  /** Runs only with `--long`. */
+  /** Runs only with `--long` or when `--only` names it. */
   is_long?: boolean;
   /** Reason why a local stack is not checked. */
   not_local?: string;
   run(target: Target): Promise<string>;
 };
 
+/** Thrown by a check that cannot run, with the reason. */
 export class Skipped extends Error {}
 
 const POLL_MS = 500;
@@ -47,7 +48,7 @@ const GIVE_UP_MS = 120_000;
 /** The deployment under test. */
 export class Target {
   readonly settings: Settings;
-  /** Work that leaves no trace of the checks. */
+  /** Deletes what the checks created. Run in reverse order at the end. */
   readonly cleanups: (() => Promise<unknown>)[] = [];
   #agent: { id: string; project_id: string } | undefined;
 
@@ -108,7 +109,7 @@ export class Target {
     return (text === "" ? null : JSON.parse(text)) as T;
   }
 
-  /** Reads until the value is not `null`. */
+  /** Reads until the value is not `null`. `name` is the missing thing in the error. */
   async poll<T>(name: string, read: () => Promise<T | null>, ms = GIVE_UP_MS): Promise<T> {
     const deadline = Date.now() + ms;
     for (;;) {

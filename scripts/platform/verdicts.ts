@@ -1,6 +1,6 @@
 import { type Check, Skipped, type Target } from "./target.ts";
 
-/** `names`: checks that were requested by name, which may be long. */
+/** `names`: checks that were requested by name. Of these, long ones run without `with_long`. */
 export type Selection = { names: string[] | undefined; with_long: boolean };
 type Verdict = "ok" | "skipped" | "failed";
 type Result = { check: Check; verdict: Verdict; text: string; ms: number };

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Name of the deployment, and of the project of its traces. */
 export const SOAK_NAME = "soak";
 
-/** Pushes the agent of `agent/` to the stack's git host and deploys it; answers the deployment's id. */
+/** Pushes the agent of `agent/` to the stack's git host and deploys it. Returns the deployment's id. */
 export function deploySoakAgent(info: StackInfo): Promise<string> {
   return deployFolder(info, SOAK_NAME, async (folder) => {
     await cp(join(import.meta.dirname, "agent"), folder, { recursive: true });
@@ -25,7 +25,7 @@ export function deploySoakAgent(info: StackInfo): Promise<string> {
   });
 }
 
-/** Deploys what `fill` puts into a folder, in the workspace of the key; answers the deployment's id. */
+/** Deploys what `fill` puts into a folder, in the workspace of the key. Returns the deployment's id. */
 export async function deployFolder(
   info: StackInfo,
   name: string,

@@ -7,7 +7,7 @@ import { pause, type Server } from "./server.ts";
 export type RequestedRun = {
   tag: string;
   run_id: string;
-  /** How it was undone or ended by request: it need not have come to its end. */
+  /** Actions that were requested for the run. With one, it need not complete. */
   cancelled: Set<"interrupt" | "rollback">;
   readings: Reading[];
   /** Results of wait and join. */
@@ -62,7 +62,7 @@ export async function driveQueue(scene: Scene, runs: number): Promise<void> {
     };
     const run = driveRun({ ...scene, progress }, `t${place.number}r${n}`, 0.2);
     driven.push(run);
-    // Requests are accepted in the order of their answers, so each one waits for the answer before.
+    // Waits for each answer before the next request, so that the order of the runs is known.
     await Promise.race([accepted.promise, run]);
   }
   await Promise.all(driven);
@@ -121,7 +121,7 @@ function idOf(response: Response): string {
   return response.headers.get("content-location")?.split("/").at(-1) ?? "";
 }
 
-/** The run that the Worker had accepted before it died, if it had. */
+/** Returns the id of the run if the Worker accepted it before it was killed, else an empty text. */
 async function findRun({ server, place }: Scene, tag: string): Promise<string> {
   const path = `/threads/${place.thread_id}/runs?limit=1000`;
   const runs = await server.json<{ run_id: string; metadata: { tag?: string } }[]>("GET", path);

@@ -69,7 +69,7 @@ async function comesToRest(server: Server, path: string): Promise<void> {
   }
 }
 
-/** All that is kept of a run that is over. */
+/** Returns all events that are kept of a run that is over. */
 export async function replay(server: Server, path: string): Promise<Frame[]> {
   const { text } = await server.call("GET", path);
   return text.split("\n\n").flatMap(toFrame);
@@ -144,7 +144,10 @@ function checkEvents(
   ];
 }
 
-/** Runs of a thread emit events one after the other. Ids of a run begin anew with each run, ids of the thread do not. */
+/**
+ * Compares the thread's stream with the events of its runs, one run after the other. The ids are taken from the stream:
+ * those of a run's own stream begin again with each run.
+ */
 function checkThreadReading(reading: Reading, place: ThreadCase, seen: Seen): string[] {
   const all = place.runs.flatMap(({ run_id }) => seen.events.get(run_id) ?? []);
   const events = all.map((frame, n) => ({ ...frame, id: reading.frames[n]?.id ?? 0 }));

@@ -1,4 +1,4 @@
-// Traces of two days of which the short-lived ones have expired, beside what they must contain.
+// Creates traces of two old days, whose short-lived ones have expired, and compares what is stored with what was sent.
 import type { StackInfo } from "../../local/stack.ts";
 import type { Random } from "./random.ts";
 import { pause, type Server } from "./server.ts";
@@ -9,9 +9,9 @@ type Export = { id: string; status: string; error: unknown; progress: { rows_wri
 type Sent = { id: string; start: number; version: number };
 
 const DAY_MS = 86_400_000;
-/** Short-lived traces live for 14 days. */
+/** Days ago. Short-lived traces live for 14 days. */
 const AGES = [20, 19];
-/** A day with fewer runs is not sealed. */
+/** Runs before the first step, on both days: a day with fewer than 1,000 rows is not sealed. */
 const FIRST_RUNS = 2400;
 const LONG = 80;
 const SHORT = 40;

@@ -1,6 +1,8 @@
 import type { RunListener } from "./cases.ts";
 
-/** A run takes a second, a killed Worker some seconds more: when nothing ends for so long, nothing will. */
+/**
+ * Time without the end of a run after which none will come: a run takes a second, a killed Worker some seconds more.
+ */
 const STALLED_MS = 90_000;
 const LOOK_MS = 500;
 
@@ -22,7 +24,7 @@ export class Progress implements RunListener {
     this.#last_end = performance.now();
   }
 
-  /** Resolves when no run is in flight. */
+  /** Resolves when no run has ended for `STALLED_MS`. */
   stall(): Promise<null> {
     return new Promise((resolve) => {
       const timer = setInterval(() => {
@@ -34,6 +36,7 @@ export class Progress implements RunListener {
     });
   }
 
+  /** Returns a finding for each run in flight. */
   open(): string[] {
     return [...this.#open].map((run) => `${run} did not end for its client in ${STALLED_MS} ms`);
   }

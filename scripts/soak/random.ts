@@ -1,4 +1,6 @@
-/** Returns the same numbers for the same seed, so that a failure can be repeated. */
+/**
+ * Numbers that depend on the seed alone, so that a failure can be repeated. `upTo` and `between` include both bounds.
+ */
 export type Random = {
   fork(): Random;
   upTo(most: number): number;

@@ -8,7 +8,7 @@ export type Reading = {
   what: string;
   frames: Frame[];
   connections: number;
-  /** The server closed the stream without an end event. */
+  /** Whether the server closed the last stream: the reader has all events. */
   is_whole: boolean;
 };
 
@@ -66,7 +66,7 @@ export async function readFrames(
   }
 }
 
-/** None of a comment. */
+/** Parses a frame of SSE. Returns none for a comment. */
 export function toFrame(text: string): Frame[] {
   const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, "m").exec(text)?.[1];
   const [event, id] = [field("event"), field("id")];

@@ -1,11 +1,11 @@
 export type Answer = { status: number; headers: Headers; text: string };
 type CallOptions = { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 
-/** A Worker that was killed comes back; on a busy machine not at once. */
+/** Maximum time without a response: a killed Worker starts again, on a busy machine not at once. */
 const COMES_BACK_MS = 90_000;
 const PAUSE_MS = 150;
 
-/** A server as a client sees it that does not give up. */
+/** Client of a server that may be killed. It repeats calls. */
 export class Server {
   readonly #url: string;
   readonly #headers: Record<string, string>;
@@ -26,7 +26,7 @@ export class Server {
     this.#failuresUntil = performance.now() + ms;
   }
 
-  /** A single attempt. @returns `null` when the connection broke: the outcome is unknown */
+  /** Makes one attempt. @returns `null` after 500 or more or without a response: the outcome is unknown */
   async once(method: string, path: string, options: CallOptions = {}): Promise<Response | null> {
     const { body, headers, signal } = options;
     try {
@@ -48,7 +48,7 @@ export class Server {
     }
   }
 
-  /** Until there is an answer. */
+  /** Repeats the request until there is a response. @throws Error after `COMES_BACK_MS` */
   async open(method: string, path: string, options: CallOptions = {}): Promise<Response> {
     const deadline = performance.now() + COMES_BACK_MS;
     for (;;) {
@@ -71,7 +71,7 @@ export class Server {
     }
   }
 
-  /** JSON of an answer that must be a good one. */
+  /** Returns the JSON of an answer. @throws Error when its status is 300 or more */
   async json<T>(method: string, path: string, body?: unknown): Promise<T> {
     const { status, text } = await this.call(method, path, { body });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);

@@ -3,7 +3,7 @@ import net from "node:net";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The second revision replaces it. */
+/** The check of a second revision replaces this text. */
 const VERSION = "first";
 /** Created by a call: Workers allow no randomness while modules load. */
 let isolate: string | undefined;

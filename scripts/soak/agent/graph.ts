@@ -11,7 +11,7 @@ const step = (name: string) => async (state: { tag: string; delay_ms: number }) 
   return { log: [`${state.tag}:${name}`] };
 };
 
-/** Three steps, each of which writes into the thread's log which run it was of. */
+/** Three steps, each of which appends the tag of its run to the thread's log. */
 export const graph = new StateGraph(State)
   .addNode("a", step("a"))
   .addNode("b", step("b"))

@@ -1,4 +1,4 @@
-// The load of strangers and of a hostile tenant: loops that run beside each other until they are aborted.
+// The load of strangers and of a hostile tenant: loops that run at the same time until they are aborted.
 import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import type { StackInfo } from "../../../local/stack.ts";
@@ -8,7 +8,7 @@ import { pause } from "../server.ts";
 import { HALF_REQUESTS } from "./half-requests.ts";
 import { startSilentServer } from "./silent-server.ts";
 
-/** Not the address of the honest tenants: the limits count by address. */
+/** Another address than that of the honest tenants, because limits count by address. */
 const STRANGER_ADDRESS = "127.0.0.9";
 /** Maximum number of open connections of each kind. */
 const HALF_REQUEST_CONNECTIONS = 900;

@@ -8,7 +8,7 @@ const PAGE = 100;
 /** Project of the traces that the tenant sends itself. */
 const PROJECT = "honest";
 
-/** A tenant who uses the service as a client does that repeats nothing, and remembers what it was promised. */
+/** A tenant that repeats no call except one page of the check, and remembers what the service acknowledged. */
 export class Tenant {
   readonly findings: string[] = [];
   /** Milliseconds of each call that was answered. */
@@ -28,7 +28,7 @@ export class Tenant {
     return `${this.#threads.size} runs and ${this.#traces.size} traces`;
   }
 
-  /** A thread with a run that is waited for, one that is streamed, a trace, and a read of the control plane. */
+  /** Makes a thread with a run, a streamed run without a thread, a trace, and a read of the control plane. */
   async round(): Promise<void> {
     const n = ++this.#n;
     const run = { assistant_id: "echo", input: { n } };
@@ -57,7 +57,7 @@ export class Tenant {
     if (sent !== null) this.#traces.add(id);
   }
 
-  /** Reads everything that was promised. */
+  /** Reads everything that was acknowledged. Returns findings. */
   async check(): Promise<string[]> {
     const lost = [...(await this.#lostThreads()), ...(await this.#lostTraces())];
     return [...this.findings, ...lost];
