@@ -1,7 +1,7 @@
 import { AwsClient } from "aws4fetch";
 import type { StackInfo } from "../local/stack.ts";
 
-/** The local stack's bucket, as a reader of exports sees it. */
+/** Reads the local stack's bucket over S3, as a reader of exports does. */
 export function bucketOf({ s3 }: StackInfo) {
   const { access_key_id: accessKeyId, secret_access_key: secretAccessKey } = s3;
   const client = new AwsClient({ accessKeyId, secretAccessKey, region: s3.region, service: "s3" });

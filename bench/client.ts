@@ -23,7 +23,7 @@ export function apiOf(info: StackInfo) {
   return { call, json };
 }
 
-/** Resolves at the first bytes of a stream, then at its end. */
+/** Reads a stream to its end. Calls `onFirst` at its first bytes. Returns the text. */
 export async function readStream(response: Response, onFirst: () => void): Promise<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";

@@ -1,6 +1,6 @@
 import { listFamily } from "../local/processes/processes.ts";
 
-/** CPU time in microseconds of all workerd processes below this one; null where there is no /proc. */
+/** Returns the CPU time in microseconds of all workerd processes below this one. @returns `null` outside of Linux */
 export async function workerdCpu(): Promise<number | null> {
   if (process.platform !== "linux") return null;
   const family = await listFamily(process.pid);

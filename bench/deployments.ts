@@ -11,7 +11,9 @@ const ROOT = join(import.meta.dirname, "..");
 
 export type GitUrls = StackInfo["git"];
 
-/** Pushes the bench agent; `pin` replaces versions, so that its lockfile matches no prebuilt runtime. */
+/**
+ * Pushes the bench agent. `pin` replaces versions, so that its lockfile matches no prebuilt packages. Returns the URL.
+ */
 export async function pushAgent(
   host: GitUrls,
   name: string,
@@ -81,7 +83,7 @@ export async function createDeployment(api: Api, name: string, repo_url: string)
   return id;
 }
 
-/** A new revision of the same commit: an isolate that was never loaded. */
+/** Adds a revision of the same commit, whose isolate was never loaded. */
 export async function addRevision(api: Api, id: string) {
   const { latest_revision_id = "" } = await api.json("PATCH", `/v2/deployments/${id}`, {
     source_revision_config: { repo_ref: "main" },

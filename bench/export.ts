@@ -34,7 +34,7 @@ const SHAPES: Shape[] = [
 const SEED_ROWS = 500;
 const SEEDS_AT_ONCE = 1;
 const POLL_MS = 20;
-/** A row takes an export microseconds; a busy machine may take ten times as long. */
+/** Far more than an export needs for a row on a busy machine: the time after which it is stuck. */
 const MAX_MS_PER_ROW = 1;
 const MIN_PATIENCE_MS = 120_000;
 /** Fields of a report of costs. */
@@ -135,7 +135,7 @@ async function step<T>(label: string, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Processor time, which a busy machine distorts less. */
+/** `cpu_seconds` is processor time, which a busy machine distorts less. */
 type Measurement = { seconds: number; cpu_seconds: number };
 type Speed = { rows_per_second: number; rows_per_cpu_second: number };
 
@@ -192,7 +192,7 @@ async function seed(project: string, { rows, size }: Shape): Promise<void> {
   await Promise.all(Array.from({ length: SEEDS_AT_ONCE }, worker));
 }
 
-/** The next export encodes the rows, and seals them. */
+/** Drops the sealed files, so that the next export encodes the rows and seals them. */
 async function unseal(project: string): Promise<void> {
   await bench("unseal", { workspace: stack.info.tenant_id, project });
 }
@@ -233,7 +233,7 @@ async function isCompleted(id: string, rows: number): Promise<boolean> {
   return true;
 }
 
-/** All files, one after the other, without queue and catalogue. */
+/** Writes all files, one after the other, without queue and catalogue. */
 async function writeFiles(
   { id, files }: Exported,
   before = async (): Promise<void> => undefined,

@@ -75,7 +75,7 @@ async function seedRange(project: string, from: number, end: number): Promise<vo
   }
 }
 
-/** Moves the bodies of all partitions. */
+/** Moves the bodies of all partitions to R2. */
 async function moveToBucket(project: string): Promise<void> {
   const slots = await inside<{ day: string; slot: number }[]>("slots", { project });
   for (const { day, slot } of slots) await inside("chill", { project, day, slot: String(slot) });
@@ -116,7 +116,7 @@ async function page(project: string, query: Query): Promise<Page> {
   return (await api.call("POST", "/api/v1/runs/query", body)).json() as Promise<Page>;
 }
 
-/** The first call has cold caches. */
+/** Measures a query: its first call, with cold caches, apart from the later ones. */
 async function measure(project: string, query: Query) {
   await takeReads();
   let found = 0;

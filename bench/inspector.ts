@@ -8,7 +8,7 @@ export type Inspector = {
 const ANSWER_MS = 60_000;
 const SILENT = "Was the Worker killed, or started again?";
 
-/** The isolate of the Worker and its objects. */
+/** Connects to the isolate of the Worker and its objects. */
 export async function inspect(port: number): Promise<Inspector> {
   const socket = new WebSocket(await addressOf(port), { headers: { Origin: "http://localhost" } });
   await new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ async function addressOf(port: number): Promise<string> {
 
 const SAMPLE_MS = 50;
 
-/** The most that was used while it looked, in MB: objects and buffers, dead ones that were not collected yet too. */
+/** Samples the heap until `stop`. Returns the peaks in MB, with objects and buffers that were not collected yet. */
 export function watchHeap(inspector: Inspector) {
   const peak = { used_mb: 0, buffers_mb: 0 };
   const look = async () => {
@@ -77,7 +77,7 @@ function megabytes(bytes: unknown): number {
   return Math.round(Number(bytes ?? 0) / 1e5) / 10;
 }
 
-/** A profile of the processor, as browsers' tools open it. */
+/** Returns a CPU profile of `work`, in the format of browsers' tools. */
 export async function profile(inspector: Inspector, work: () => Promise<unknown>): Promise<string> {
   await inspector.call("Profiler.enable");
   await inspector.call("Profiler.setSamplingInterval", { interval: 500 });

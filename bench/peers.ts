@@ -54,7 +54,7 @@ try {
   for (const { server } of peers) await server.kill();
 }
 
-/** Peers that are not measured do not run. */
+/** Starts a peer and pauses it: peers that are not measured must not use the processor. */
 async function started(name: string): Promise<Peer> {
   const create = PEERS[name];
   if (!create) throw new Error(`--only ${name}: give some of ${Object.keys(PEERS).join(", ")}`);
@@ -67,7 +67,7 @@ async function started(name: string): Promise<Peer> {
 
 type Rounds = ReadonlyMap<string, Measurement[]>;
 
-/** In turns, with the order reversed in each second round. */
+/** Measures the peers in turns, with the order reversed in each second round. */
 async function measureAll(all: readonly Peer[]) {
   const rounds = new Map<string, Measurement[]>();
   for (let round_number = 1; round_number <= Number(values.rounds); round_number++) {
@@ -83,7 +83,7 @@ async function measureAll(all: readonly Peer[]) {
   return workloads.map((name) => compare(rounds, name, all));
 }
 
-/** The medians of a workload, and how many times what each peer needs the first one needs. */
+/** Returns the medians of a workload, and the ratio of the first peer's median to that of each other peer. */
 function compare(rounds: Rounds, name: string, [first, ...others]: readonly Peer[]) {
   const medianOf = (peer: Peer | undefined, value: keyof Measurement) => {
     const measured = rounds.get(`${name} ${peer?.name}`) ?? [];
@@ -106,7 +106,7 @@ function compare(rounds: Rounds, name: string, [first, ...others]: readonly Peer
 
 async function awake<T>(peer: Peer, work: () => Promise<T>): Promise<T> {
   await peer.server.resume();
-  // A server that continues closes connections that were idle for too long.
+  // A server that continues first closes connections that were idle for too long.
   await setTimeout(SETTLING_MS);
   const result = await work();
   await peer.server.pause();

@@ -98,7 +98,7 @@ async function benchThroughput(api: Api, agent: string, at_once: number) {
   return { runs_per_second: round(times.length / (total / 1000)), ...summary(times) };
 }
 
-/** All sent at once; from the first create to the last result: the median of five. */
+/** Sends all runs at once. Returns the time until the last result, the median of five rounds. */
 async function benchEnqueued(api: Api, agent: string, threads: number, runs: number) {
   const times: number[] = [];
   for (let round = 0; round < 5; round++) {

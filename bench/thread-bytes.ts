@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 
 const OBJECTS = "state/v3/do/heddle-ThreadObject";
 
-/** Bytes that the thread's object uses on the stack's disk, and bytes in each table. */
+/** Returns the bytes that the thread's object uses on the stack's disk, and the bytes of values in each table. */
 export async function threadBytes(dir: string, thread_id: string) {
   const folder = join(dir, OBJECTS);
   for (const name of await readdir(folder)) {
@@ -32,7 +32,7 @@ function hasTable(database: DatabaseSync, name: string): boolean {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(name) !== undefined;
 }
 
-/** The data alone, without what SQLite adds. */
+/** Returns the bytes of the values in each table, without what SQLite adds. */
 function tablesOf(database: DatabaseSync): Record<string, number> {
   const tables = database
     .prepare(

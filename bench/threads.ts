@@ -20,7 +20,7 @@ const CHARACTERS = Number(values.characters);
 const SIZES = [10, 1000] as const;
 const MODES = ["values", "updates"] as const;
 
-/** A sentence as people write them: text that differs from message to message. */
+/** Returns text that differs from message to message, as text of people does. */
 function content(n: number): string {
   const words = `message ${n} of a long conversation that continues `;
   return words.repeat(Math.ceil(CHARACTERS / words.length)).slice(0, CHARACTERS);
@@ -103,7 +103,7 @@ async function benchThread(
   };
 }
 
-/** Waits for the work behind the answer: the directory and the traces. */
+/** Waits for work after the answer: the writes to the directory and the traces. */
 async function settled(api: Api, path: string) {
   await new Promise((done) => setTimeout(done, 1500));
   await api.json("GET", path);

@@ -58,7 +58,7 @@ export function otlpBody(_: string, spans: number, bytes: number): Body {
   return { path: "/otel/v1/traces", type, encoding: "gzip", bytes: packed };
 }
 
-/** Trace ids are random: a body adds runs to those before it. */
+/** Returns the writer of a span. Trace ids are random, so each body adds traces to those of earlier bodies. */
 function spanWriter(n: number, bytes: number): Write {
   const trace = Buffer.alloc(16);
   const offset = n % SPANS_PER_TRACE;

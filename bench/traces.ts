@@ -1,4 +1,5 @@
-// Prints one JSON object: what runs cost through the local stack, beside the same rows in the object alone.
+// Prints one JSON object: what runs cost through the local stack, beside the same rows in the object alone. The scan
+// reads the rows of the ingestion, so it cannot run alone.
 // Usage: npm run bench:traces -- [--rounds 5] [--only ingestion]
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -7,7 +7,7 @@ const KILL_AFTER = 20;
 const PATIENCE_MS = 40_000;
 const LOOK_MS = 5;
 
-/** `next_step_ms`, `all_ms`: since the start; `null` where it never came. */
+/** `next_step_ms`, `all_ms`: time from the restart to the next step and to the last one; `null` when it never came. */
 export type Crash = {
   next_step_ms: number | null;
   all_ms: number | null;
@@ -15,7 +15,9 @@ export type Crash = {
   doubled: number;
 };
 
-/** Fifty accepted runs on one key, SIGKILL to all processes at the twentieth, and a start after it. */
+/**
+ * Enqueues fifty runs on one key, sends SIGKILL to all processes after the twentieth step, and starts the peer again.
+ */
 export async function crash(peer: Peer, key: string): Promise<Crash> {
   for (let n = 0; n < RUNS; n++) await peer.enqueue(key, 1);
   const before = await readUntil(peer, key, KILL_AFTER);
@@ -34,7 +36,7 @@ export async function crash(peer: Peer, key: string): Promise<Crash> {
   };
 }
 
-/** Returns the steps once there are as many, or when there was no progress for long. */
+/** Returns the number of steps once it reaches `wanted`, or after `PATIENCE_MS` without progress. */
 async function readUntil(peer: Peer, key: string, wanted: number): Promise<number> {
   let [last, deadline] = [0, performance.now() + PATIENCE_MS];
   for (;;) {

@@ -9,7 +9,7 @@ import { Server } from "./server.ts";
 
 const FOLDER = import.meta.dirname;
 
-/** A service of ours in Node, with the HTTP of services/http.mjs. */
+/** Returns the peer for a file of services/, which serves the HTTP of services/http.mjs. */
 async function service(
   name: string,
   file: string,
@@ -43,7 +43,7 @@ export async function openworkflow(concurrency: number): Promise<Peer> {
   return service(`openworkflow, ${concurrency} at once`, "openworkflow.mjs", env);
 }
 
-/** Its queue has a partition for each key, and polls each 10 ms instead of each second. */
+/** DBOS, whose queue has a partition for each key and polls each 10 ms instead of each second. */
 export async function dbos(): Promise<Peer> {
   const server = new Server();
   const postgres = await postgresOf(server);
@@ -55,7 +55,7 @@ export async function dbos(): Promise<Peer> {
   return { ...peer, start };
 }
 
-/** The server with its defaults, and a service with a virtual object. */
+/** Restate's server with its defaults, and a service with a virtual object. */
 export async function restate(): Promise<Peer> {
   const dir = await mkdtemp(join(tmpdir(), "heddle-bench-restate-"));
   const [ingress, admin] = [await freePort(), await freePort()];

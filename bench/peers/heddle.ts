@@ -11,7 +11,7 @@ import { threadsApi } from "./threads-api.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** `npm start`. A key is a thread; `sync` has each step on disk before the next begins. */
+/** Runs `npm start`. A key is a thread; with `sync` each step is on disk before the next begins. */
 export async function heddle(durability: "async" | "sync"): Promise<Peer> {
   const dir = await mkdtemp(join(tmpdir(), "heddle-bench-peer-"));
   const [port, server] = [await freePort(), new Server()];

@@ -1,16 +1,19 @@
 import type { Server } from "./server.ts";
 
-/** A server that takes steps for keys. */
+/**
+ * A server that executes runs of steps. Each run has a key, and runs of one key wait for each other where the peer can
+ * order them.
+ */
 export type Peer = {
   readonly name: string;
   readonly server: Server;
-  /** Resolves once it answers. The second start finds the data of the first. */
+  /** Resolves once the server answers. A start after a kill finds the stored data. */
   start(): Promise<void>;
   /** Resolves when the run has ended. */
   run(key: string, steps: number): Promise<unknown>;
   /** Resolves when the run is accepted. */
   enqueue(key: string, steps: number): Promise<unknown>;
-  /** Steps that have ended, of all runs of the key. */
+  /** Returns the number of steps that have ended, of all runs of the key. */
   steps(key: string): Promise<number>;
 };
 

@@ -9,7 +9,7 @@ import type { Server } from "./server.ts";
 
 const run = promisify(execFile);
 
-/** A new database of Debian's Postgres with its defaults: each commit is on disk. */
+/** Creates a database of Debian's Postgres with its defaults: each commit is on disk. */
 export async function postgresOf(server: Server) {
   const bin = postgresFolder();
   if (bin === null) throw new Error("Postgres is missing: scripts/install-servers.sh installs it");

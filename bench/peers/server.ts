@@ -8,7 +8,7 @@ const LOOK_MS = 10;
 /** All processes of a peer. */
 export class Server {
   private roots: ChildProcess[] = [];
-  /** Time of the processes that are gone. */
+  /** Processor time of killed processes. */
   private past_cpu_ms = 0;
 
   /** Starts a process, and waits until `isReady` answers without an error. */
@@ -46,7 +46,7 @@ export class Server {
     return family.reduce((sum, { cpu_ms }) => sum + cpu_ms, this.past_cpu_ms);
   }
 
-  /** A peer that polls would take the processor from the one whose turn it is. */
+  /** Stops all processes: a peer that polls would take the processor from the one that is measured. */
   async pause(): Promise<void> {
     for (const { pid } of await this.family()) kill(pid, "SIGSTOP");
   }
@@ -55,12 +55,12 @@ export class Server {
     for (const { pid } of await this.family()) kill(pid, "SIGCONT");
   }
 
-  /** SIGKILL to all processes. Resolves when they are gone. */
+  /** Sends SIGKILL to all processes. Resolves when they are gone, or after `GONE_MS`. */
   async kill(): Promise<void> {
     this.past_cpu_ms = await this.cpuMs();
     const family = await this.family();
     for (const { pid } of family) kill(pid, "SIGKILL");
-    // The system ends orphans later: Postgres refuses to start while it finds the process of before.
+    // Orphans end later than their parent. Postgres refuses to start while its previous process exists.
     const deadline = performance.now() + GONE_MS;
     while (family.some(({ pid }) => isAlive(pid)) && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

@@ -1,12 +1,14 @@
 import { percentile, round, sample, time } from "../measure.ts";
 import type { Peer } from "./peer.ts";
 
-/** `ms`: what the workload is about. `cpu_ms`: processor time of all processes of the peer, for each run. */
+/**
+ * `ms`: the time that the title of the workload names. `cpu_ms`: processor time of all processes of the peer, per run.
+ */
 export type Measurement = { ms: number; cpu_ms: number };
 
 type Workload = {
   title: string;
-  /** Runs of the workload. */
+  /** Number of runs, by which the processor time is divided. */
   runs: number;
   measure: (peer: Peer, key: string) => Promise<number>;
 };
@@ -65,7 +67,7 @@ export const WORKLOADS: Record<string, Workload> = {
   },
 };
 
-/** Work that a peer does after its answers belongs to them. */
+/** Time after the last answer in which the peer's processor time still counts. */
 const AFTERWARDS_MS = 700;
 
 export async function measure(

@@ -29,7 +29,7 @@ const CHILLED = "The bodies are in R2";
 /** Columns of a full export. */
 const COLUMNS = sourcesOf(EXPORTED);
 
-/** The product's object, and what it keeps without the ways that lead to it. */
+/** The product's object, with methods that measure its storage without HTTP and RPC. */
 export class TracePartition extends Product {
   readonly #alone = new PartitionStore(this.ctx.storage);
   #prepared: RunChange[][] = [];
@@ -42,7 +42,7 @@ export class TracePartition extends Product {
     this.#prepared.push(changes);
   }
 
-  /** Each list is a transaction that is durable before the next, as it is behind HTTP. */
+  /** Stores each prepared list in a transaction that is durable before the next, as requests do. Returns the rows. */
   async insertPrepared(): Promise<number> {
     let rows = 0;
     for (const changes of this.#prepared.splice(0)) {
@@ -53,7 +53,9 @@ export class TracePartition extends Product {
     return rows;
   }
 
-  /** Moves all bodies to R2, as if the partition had been quiet for long, and leaves a store that knows it. */
+  /**
+   * Moves all bodies to R2, as if the partition had been quiet for two hours, and ends the object, which then reloads.
+   */
   async chill(partition: PartitionKey): Promise<void> {
     const store = new PartitionStore(this.ctx.storage);
     const cold = new ColdStorage(this.env, this.ctx.storage, store);
@@ -107,7 +109,7 @@ export default {
   },
 };
 
-/** Runs of `seed.ts`, as ingestion stores them. */
+/** Stores runs of `seed.ts` as ingestion does. */
 async function seed(env: Env, query: URLSearchParams): Promise<void> {
   const number = (name: string) => Number(query.get(name));
   const seeded = { runs: number("runs"), days: number("days") };
@@ -136,7 +138,7 @@ async function chill(env: Env, partition: PartitionKey): Promise<null> {
   return null;
 }
 
-/** Rows of `rows.ts`, each with its day's object. */
+/** Stores rows of `rows.ts`, each in the object of its day. */
 async function seedRows(env: Env, query: URLSearchParams): Promise<void> {
   const [from, count, size] = ["from", "count", "size"].map((name) => Number(query.get(name)));
   const project_id = query.get("project") ?? "";

@@ -6,7 +6,10 @@ import { type SeededDays, startOfRun } from "../seeded-days.ts";
 const FEW = 10_000;
 const RARE = 1_000_000;
 
-/** The nth of many small runs: half of one environment, a few of one user, one in a million of one release. */
+/**
+ * Returns the nth of many small runs. Half are of the environment `prod`, one in 10,000 of each user and with the tag
+ * `rare`, one in a million of the release `canary`. One in 50 failed, one in 100,000 has the word Reykjavik.
+ */
 export function seedRun(n: number, seeded: SeededDays, session_id: string): IncomingRun {
   const start = startOfRun(n, seeded);
   const time = start.toString(16).padStart(12, "0");
@@ -36,7 +39,7 @@ export function seedRun(n: number, seeded: SeededDays, session_id: string): Inco
   return toIncoming(run, "post", []);
 }
 
-/** Rows of `rows.ts` as an ingested run would be kept, without what search needs, which takes the most time. */
+/** Returns a row of `rows.ts` as an ingested run, without the terms for search, which take most of the time. */
 export function rowChange(n: number, size: number): RunChange {
   const row = traceRow(n, size);
   const { id, trace_id, name, run_type, start_us, end_us, dotted_order } = row;

@@ -1,4 +1,4 @@
-// LangGraph itself in one process, behind HTTP. Nothing survives it.
+// LangGraph itself in one process, behind HTTP. No state survives the process.
 import { MemorySaver } from "@langchain/langgraph";
 import { builder } from "../../agent/steps.ts";
 import { serve } from "./http.mjs";

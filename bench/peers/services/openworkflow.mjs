@@ -1,4 +1,4 @@
-// Workflows in SQLite. Keys have no order of their own here: one run at a time is the only order.
+// Workflows in SQLite. OpenWorkflow cannot order the runs of a key: only CONCURRENCY=1 orders runs, those of all keys.
 import { OpenWorkflow } from "openworkflow";
 import { BackendSqlite } from "openworkflow/sqlite";
 import { serve } from "./http.mjs";
