@@ -48,8 +48,9 @@ export async function openFolder(dir: string, region?: Region): Promise<StackFol
     : newState(region);
   if (state.region === region) return { path, state, unclaim };
   await unclaim();
+  const nameOf = (each: Region | undefined) => (each ? `the region ${each}` : "no region");
   throw new Error(
-    `${path} holds ${state.region ?? "no region's"} data and not ${region ?? "that of no region"}. Name another folder with HEDDLE_DIR, or its region with HEDDLE_REGION.`,
+    `${path} holds data of ${nameOf(state.region)}, and the stack starts for ${nameOf(region)}. Name another folder with HEDDLE_DIR, or set HEDDLE_REGION to the region of this one.`,
   );
 }
 

@@ -99,14 +99,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    return await raise(folder, options, { print, onStep }, closers, stop);
+    return await startParts(folder, options, { print, onStep }, closers, stop);
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function raise(
+/** Starts the parts of a stack. Each adds its end to `closers`, which `stop` calls in reverse order. */
+async function startParts(
   folder: StackFolder,
   options: StackOptions,
   { print, onStep }: { print: Print; onStep: OnStep },
@@ -235,6 +236,7 @@ type Served = {
   variables: Variables;
 };
 
+/** Starts the Worker and its watchdog, and waits until the Worker answers. */
 async function serve(
   folder: StackFolder,
   { serving, git_port, variables }: Served,
@@ -276,7 +278,7 @@ async function serve(
     await worker.stop();
     worker = await launch();
   };
-  const dog = watch({
+  const watchdog = watch({
     port,
     pid: () => worker.pid,
     restart,
@@ -285,7 +287,7 @@ async function serve(
       print(paint("yellow", line));
     },
   });
-  closers.push(() => dog.stop());
+  closers.push(() => watchdog.stop());
   return { url, kill: () => killWorkerOf(path) };
 }
 
