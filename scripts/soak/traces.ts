@@ -13,7 +13,7 @@ type Export = {
   progress: { rows_written: number } | null;
 };
 
-/** A failed delivery of traces is repeated after at most 15 seconds. */
+/** Long enough for several failures: a delivery is repeated after 15 seconds, then after pauses that double. */
 const TRACES_MS = 120_000;
 /** A failed export is resumed by the sweep of each minute. */
 const EXPORT_MS = 240_000;
