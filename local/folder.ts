@@ -95,7 +95,10 @@ export function saveState(folder: StackFolder, changes: Partial<StackState>): Pr
   return written;
 }
 
-/** Returns the path of the file with the Worker's secrets, which the first call creates. A command line is public. */
+/**
+ * Returns the path of the file with the Worker's secrets, which the first call creates. Every user can read a command
+ * line.
+ */
 export async function secretsFile(folder: StackFolder): Promise<string> {
   const file = join(folder.path, "secrets.env");
   if (!existsSync(file)) {

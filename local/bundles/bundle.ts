@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { buildBuilderModules, buildMainModules } from "../../scripts/build/steps.ts";
 import { runUnlessCurrent } from "../../scripts/memo.ts";
 
-/** The configuration of a script, written by configure.ts. */
+/** Options of a script for Miniflare, which configure.ts writes. */
 export type ScriptOptions = {
   name: string;
   bindings: Record<string, string>;
@@ -23,7 +23,7 @@ export type Script = {
   entry: string;
 };
 
-/** The product's main script, and what runs agents in other processes. */
+/** The product's main script, with the local code that runs agents in other processes. */
 const MAIN: Script = {
   config: "wrangler.toml",
   main: "local/entries/index.ts",

@@ -19,8 +19,8 @@ export const MAIN_ADDRESS = "unix:main.sock";
 type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
 /**
- * Adds every RPC method to an entrypoint. It runs `call` with a function that calls the method of a stub, and the
- * arguments.
+ * Adds every RPC method to an entrypoint. A method runs `call` with its arguments and with a function that calls the
+ * same method of a stub.
  */
 export function forwardCalls<T extends object>(
   own: T,

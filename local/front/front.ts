@@ -38,7 +38,7 @@ type FrontOptions = {
 const CLIENT_IDLE_MS = 75_000;
 const RECONNECT_MS = 50;
 const MAX_REFUSAL_BYTES = 64 * 1024;
-/** Errors of a connection that the Worker has not accepted. */
+/** Codes of errors of a connection that the Worker has not accepted, so that the request can be sent again. */
 const NOT_CONNECTED = ["ENOENT", "ECONNREFUSED", "EAGAIN"];
 const BUSY: Refusal = { status: 429, detail: "Too many requests at once: end some, then retry." };
 const UNREAD: Refusal = { status: 503, detail: "The service did not take the body. Retry." };

@@ -1,4 +1,4 @@
-// Each agent of examples/ becomes a repository of the git host, with its history on `main`.
+// Publishes each agent of examples/ as a repository of the git host. Changed files are a further commit on `main`.
 import { execFile } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// The processes of a stack, found from its folder: backups and tests run in other processes than the stack.
+// Finds the processes of a stack by its folder, for backups and tests, which run in other processes than the stack.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findWorker, isAlive, kill, listBuilders } from "./processes.ts";
