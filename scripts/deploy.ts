@@ -1,5 +1,5 @@
 // Creates what an environment of wrangler.toml misses in a Cloudflare account, deploys it, and checks its health.
-// A second run changes nothing. Reads CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.
+// Changes nothing when nothing differs. Reads CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_TOKEN.
 // --env is eu, us or staging. --print prints all commands instead, and calls nothing.
 
 import { execNode } from "../local/wrangler.ts";

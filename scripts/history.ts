@@ -1,4 +1,5 @@
-// `npm run history`: reads the commits of the branch that `main` does not have. Exit 1 when one is too large or gives no reason: scripts/house/history.ts has the rules.
+// `npm run history`: checks the commits of the branch that `main` does not have. Exit 1 when one breaks the rules of
+// scripts/house/history.ts: its subject, its size, or a missing reason.
 import { execFileSync } from "node:child_process";
 import { type Commit, commitProblems, countLines } from "./house/history.ts";
 import { readOptions } from "./options.ts";

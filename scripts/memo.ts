@@ -1,4 +1,4 @@
-// Steps of a start that are skipped while all that decided their last result is unchanged.
+// Skips a step of a start or a build while everything that decided its last result is unchanged.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";

@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, "..");
 const REQUIREMENTS = join(ROOT, "test/python/requirements.txt");
 const FOLDER = join(ROOT, ".python");
 
-/** Fails where venv or pip is missing, too: Debian ships both apart from Python. */
+/** Also fails without venv or pip, which Debian ships apart from Python. */
 const PROBE =
   "import ensurepip, sys, venv; assert sys.version_info >= (3, 10); print(sys.version, sys.platform)";
 

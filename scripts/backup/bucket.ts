@@ -8,7 +8,7 @@ import type { Location } from "./location.ts";
 
 const ATTEMPT_MS = 120_000;
 const LIMITS = { attempts: 6, base_ms: 200, max_delay_ms: 10_000, total_ms: 300_000 };
-/** Above any object of a backup; a manifest of a million files has 200 MB. */
+/** Larger than any object of a backup: the manifest of a million files has 200 MB. */
 const MAX_OBJECT_BYTES = 1024 ** 3;
 
 export type Bucket = ReturnType<typeof openBucket>;
@@ -42,7 +42,7 @@ export function openBucket({ target, prefix }: Location) {
       await send({ method: "DELETE", key: prefix + name });
     },
 
-    /** Names below a folder, in the order of bytes. */
+    /** Lists the names below a folder, in the order of their bytes. */
     async list(folder: string): Promise<string[]> {
       const names: string[] = [];
       let query: Record<string, string> = { "list-type": "2", prefix: prefix + folder };

@@ -58,7 +58,7 @@ async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Works on several items at once. The first failure ends all. */
+/** Works on several items at once. After a failure no further item begins. */
 export async function inParallel<T>(
   items: Iterable<T>,
   work: (item: T) => Promise<void>,

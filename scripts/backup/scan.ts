@@ -89,7 +89,7 @@ export function readStamp(dir: string, path: string): ScannedFile | null {
   return { path, size, mode: stat.mode & 0o777, stamp: `${ino}-${changed_ms}-${size}`, changed_ms };
 }
 
-/** Paths whose files differ between two scans. */
+/** Returns paths whose files differ between two scans. */
 export function differences(a: Scan, b: Scan): string[] {
   const paths = new Set([...a.files.keys(), ...b.files.keys()]);
   return [...paths].filter((path) => a.files.get(path)?.stamp !== b.files.get(path)?.stamp);

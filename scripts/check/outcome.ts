@@ -1,4 +1,4 @@
-/** `test`: empty for a file that could not run. */
+/** `test` is empty for a file that could not run. */
 export type TestFailure = { file: string; test: string; error: string };
 
 /** Result of one part. `failures` of a part without tests have the log as their file. */
@@ -12,7 +12,7 @@ const MAX_LISTED = 12;
 const MAX_LINES = 60;
 const MAX_CHARACTERS = 160;
 
-/** Returns the verdict, and the text that ends the output: at most 40 lines. */
+/** Returns the verdict, and the text that ends the output. Of failed and of flaky tests it lists `MAX_LISTED` each. */
 export function summarize(results: readonly PartResult[]): { is_passed: boolean; text: string } {
   const failures = results.flatMap((result) => result.failures);
   const flaky = results.flatMap((result) => result.flaky);

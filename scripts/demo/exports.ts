@@ -19,7 +19,7 @@ const GIVE_UP_MS = 60_000;
 const DAY_MS = 86_400_000;
 const PREFIX = "demo";
 
-/** Waits until each run has its trace: traces are written behind the answers. */
+/** Waits for a trace with a tool's call, because traces are written after the answers. Returns the project. */
 export async function findTraces(info: StackInfo, project: string, note: Note): Promise<Project> {
   const call = caller(info);
   const [found] = await call<Project[]>("GET", `/api/v1/sessions?name=${project}`, 200);

@@ -81,7 +81,7 @@ async function readDatabase(api: Api, { database: name, jurisdiction }: Target) 
   if (database === null) {
     return { has_database: false, applied_migrations: [], has_workspace: false };
   }
-  // Answers without the field are of databases that were created before it existed.
+  // The field is missing for databases that were created before it existed.
   if (database.jurisdiction !== undefined && (database.jurisdiction ?? null) !== jurisdiction) {
     throw new DeployError(
       `The database ${name} exists with the jurisdiction ${database.jurisdiction ?? "none"}, and must have ` +
