@@ -50,7 +50,7 @@ try {
   await stack.stop();
 }
 
-/** Creates a second key: half of the requests count for each one's rate limits, which are not under test. */
+/** Creates a second key: rate limits, which are not under test, count each key on its own. */
 async function anotherKey(): Promise<string> {
   const order = { org: "local", plan: "enterprise", name: "local", role: "admin" } as const;
   return (await createWorkspace(order, (args) => runWrangler(dir, args))).api_key;

@@ -2,7 +2,7 @@ import { assert, type Check, type Target } from "./target.ts";
 
 const MIB = 1024 * 1024;
 const LARGE = 8 * MIB;
-/** A state has at most 10 MiB. */
+/** A state has at most 10 MiB at Cloudflare, and 24 MiB on a local stack. */
 const LARGEST = 9.5 * MIB;
 const TOO_MANY = 26 * MIB;
 const ITEM_BYTES = 1_890_000;
