@@ -110,6 +110,8 @@ export async function identify(pid: number): Promise<string | null> {
 
 /** Sends a signal. Ignores a process that has already ended. */
 export function kill(pid: number, signal: NodeJS.Signals): void {
+  // 0 is the own process group, and the id of a process that could not be started.
+  if (pid === 0) return;
   try {
     process.kill(pid, signal);
   } catch {}
