@@ -405,3 +405,33 @@ test("the playground names a revision of the address that the list does not have
   expect(await choice.inputValue()).toBe(revision);
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
+
+test("a message that is accepted while another page loads changes no address", async () => {
+  const { page: own } = await openConsole(browser);
+  const thread_id = await createThread(graphs);
+  await client(graphs).runs.wait(thread_id, "echo", humanInput("hello"));
+  await own.goto(threadUrl(graphs, thread_id));
+  await messages(own).getByText("hello").first().waitFor();
+  const [accepted, loaded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await own.route(/\/threads\/[^/]+\/runs$/, async (route) => {
+    if (route.request().method() === "POST") await accepted.promise;
+    await route.continue();
+  });
+  await own.route(/\/console\/assets\//, async (route) => {
+    await loaded.promise;
+    await route.continue();
+  });
+  await own.getByLabel(/^Write to the agent/).fill("and again");
+  await own.keyboard.press("Control+Enter");
+  await own.getByRole("link", { name: "Monitor" }).first().click();
+  await own.waitForURL(/\/monitor/);
+  const started = own.waitForResponse((response) => response.request().method() === "POST");
+  accepted.resolve();
+  await (await started).finished();
+  // Reads that the page repeats after the start of a run.
+  await own.waitForResponse(/\/threads\/[^/]+\/runs\?/);
+  loaded.resolve();
+  await own.getByRole("heading", { name: "Monitor" }).waitFor();
+  expect(own.url()).toMatch(/\/monitor/);
+  await own.context().close();
+});
