@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDeployment } from "../../support/agent-deployment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { objectNameOf } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
@@ -103,6 +104,7 @@ test("lists of runs and threads with more than a million objects and lists are r
     expect((await post(`/threads/${thread_id}/runs/wait`, run)).status).toBe(200);
     await setValues(thread_id, JSON.stringify(input));
   }
+  await expectListed(metadata, 3);
   expect((await post("/threads/search", { metadata, limit: 2 })).status).toBe(200);
   const threads = await post("/threads/search", { metadata, limit: 3 });
   expect([threads.status, await threads.text()]).toEqual(refused);
@@ -112,6 +114,7 @@ test("lists of runs and threads with more than a million objects and lists are r
   for (let n = 0; n < 26; n++) {
     expect((await post("/threads", { metadata: { kind, lists } })).status).toBe(200);
   }
+  await expectListed({ kind }, 26);
   for (const select of [["metadata"], undefined]) {
     const search = { metadata: { kind }, select };
     expect((await post("/threads/search", { ...search, limit: 20 })).status).toBe(200);
@@ -119,6 +122,14 @@ test("lists of runs and threads with more than a million objects and lists are r
     expect([all.status, await all.text()]).toEqual(refused);
   }
 }, 60_000);
+
+/** Waits until a search finds the threads: it waits for changes that are being published for a second at most. */
+async function expectListed(metadata: Record<string, string>, count: number) {
+  await eventually(async () => {
+    const response = await post("/threads/count", { metadata });
+    expect(await response.json()).toBe(count);
+  });
+}
 
 /** Sets the values as a graph could have left them. */
 async function setValues(thread_id: string, values: string) {
