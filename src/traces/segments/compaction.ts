@@ -1,7 +1,7 @@
 import { MAX_CHARS, MAX_SEGMENT_RUNS, RUN_CHARS } from "./codec/encode.ts";
 import type { RunSegment } from "./segment.ts";
 
-/** Share of dead versions that a segment may keep. A rewrite copies at most three live versions for each dead one. */
+/** Share of dead versions that segments may keep. A rewrite copies at most three live versions for each dead one. */
 const MAX_DEAD_SHARE = 1 / 4;
 /** Fewer dead bytes stay: rewriting their segments costs as much as their storage in weeks. */
 const MIN_DEAD_BYTES = 64 * 1024;
@@ -11,7 +11,10 @@ const MAX_MERGED_BYTES = 768 * 1024;
 
 export type SizedSegment = { segment: RunSegment; bytes: number };
 
-/** Returns adjacent segments with small bodies that fit one segment. */
+/**
+ * Returns the first adjacent segments, two or more, with small bodies that fit one segment together. None when there
+ * are none.
+ */
 export function groupOfSmallBodies(segments: SizedSegment[]): RunSegment[] {
   const groups: SizedSegment[][] = [[]];
   for (const one of segments) {

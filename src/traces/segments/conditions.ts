@@ -20,7 +20,7 @@ export function conditionOf(store: SegmentStore, selection: RunSelection): Segme
   };
 }
 
-/** Whether all runs of a segment, its dead versions included, pass an ascending selection. */
+/** Returns true only when all runs of a segment, its dead versions included, pass an ascending selection. */
 export function passesWhole({ info }: RunSegment, selection: RunSelection): boolean {
   const { after, is_root } = selection;
   const { least, greatest, newest } = limitsOf(selection);

@@ -7,10 +7,10 @@ import type { RunVersion } from "./codec/columns.ts";
 const SOURCES = { m: "extra", i: "inputs", o: "outputs" } as const;
 /** Characters of an error that `search` reads. */
 const MAX_ERROR_CHARS = 2000;
-/** Separator that searched texts never contain: a word is in one section. */
+/** Separates the sections of a search text. Within a section, a space replaces it. */
 const MARK = "\u001f";
 
-/** Digests of payloads in R2, whose texts are not at hand. */
+/** Digests of payloads in R2, whose texts the partition does not have. */
 type KeptDigests = Partial<Record<PairSource, KeptDigest>>;
 
 type DigestSource = Pick<RunVersion, "inputs" | "outputs" | "extra" | "error" | "digests"> &
@@ -46,8 +46,8 @@ export function searchTextOf(run: DigestSource): string {
 const ESCAPED = "\\u";
 
 /**
- * Returns false only when the search text lacks one of the words. They must have no character that JSON has to escape. A
- * text that escapes others too may have any word.
+ * Returns false only when the search text lacks one of the words. Reads payloads without parsing their JSON: the words
+ * must be lowercase, and must look the same in JSON. A text with an escape of any other character may have any word.
  */
 export function mayHaveWords(run: DigestSource, words: readonly string[]): boolean {
   if (run.digests !== null) return true;

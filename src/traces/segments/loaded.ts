@@ -14,9 +14,12 @@ export class LoadedSegments {
   readonly #free: number[] = [];
   readonly #ids = new RunIds((handle) => this.#segments[handle]?.keys ?? NO_KEYS);
   readonly #traces = new TraceIndex();
+  /** Greatest number of a segment so far, 0 without any. */
   lastNumber = 0;
 
-  /** Reads the segments in the order in which they were written. */
+  /**
+   * Reads the segments in the order in which they were written, so that later versions of a run replace earlier ones.
+   */
   constructor(tables: string[], table: SegmentTable) {
     const headers = tables.flatMap((name) =>
       table.headers(name).map((header) => ({ name, header })),
@@ -60,7 +63,7 @@ export class LoadedSegments {
     return [...handles].flatMap((handle) => this.#segments[handle] ?? []);
   }
 
-  /** Whether no other segment has live runs of a trace. */
+  /** Returns true only when no other segment has live runs of a trace. */
   isOnlyIn(trace_hash: number, { handle }: RunSegment): boolean {
     return this.#traces.every(
       trace_hash,

@@ -11,7 +11,7 @@ export type MergeInput<T> = { bound: number; open: () => SortedRuns; segment: T 
 type Cursor<T> = { segment: T; list: SortedRuns; at: number };
 type CompareTies<T> = (a: T, run_a: number, b: T, run_b: number) => number;
 
-/** Yields runs in ascending order of their keys, and opens as few lists as that takes. */
+/** Yields runs in ascending order of their keys, then of `compareTies`. Opens a list only when its bound is reached. */
 export function* mergeSorted<T>(
   inputs: MergeInput<T>[],
   compareTies: CompareTies<T>,

@@ -18,8 +18,8 @@ export function runOf(place: RunPlace): number {
 }
 
 /**
- * Newest place of each run, by open addressing. Keys stay in their segments: four bytes a slot are
- * all that this takes.
+ * Newest place of each key, by open addressing. A slot takes four bytes, because the keys stay where `keysOf` reads
+ * them.
  */
 export class RunIds {
   readonly #keysOf: (handle: number) => Uint32Array;
@@ -41,7 +41,7 @@ export class RunIds {
     return stored === 0 ? null : stored - 1;
   }
 
-  /** Sets the newest place of a key. Returns the place before. */
+  /** Sets the newest place of a key. Returns the place before, `null` for a new key. */
   set(keys: Uint32Array, n: number, place: RunPlace): RunPlace | null {
     const slot = this.#slotOf(keys, n);
     const before = this.#slots[slot] ?? 0;

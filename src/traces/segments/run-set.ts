@@ -17,7 +17,7 @@ type Order = {
   boundOf: (segment: RunSegment) => number;
 };
 
-/** Maximum number of segments whose usage is in memory. */
+/** Maximum number of segments whose usage a lookup keeps in memory. */
 const MAX_USAGES = 64;
 
 /** Live runs of one partition, read from its segments. */

@@ -28,7 +28,10 @@ export function countBySegments(
   return { runs, from_us };
 }
 
-/** Returns the number of segments, the earliest first, that have fewer runs than `limit` together. */
+/**
+ * Returns how many of the first segments to count. They have fewer runs than `limit` together. At least the last segment
+ * is not counted.
+ */
 function endOfFirst(segments: RunSegment[], limit: number): number {
   let [end, runs] = [0, 0];
   for (const [n, { live }] of segments.entries()) {

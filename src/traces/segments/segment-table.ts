@@ -16,14 +16,14 @@ export const COLUMNS = `
   counts TEXT NOT NULL,
   ${BLOBS.map((name) => `${name} BLOB NOT NULL`).join(",\n  ")}`;
 
-/** Table of small segments, which is dropped when they are merged: a dropped table writes no rows. */
+/** Returns the name of a table of small segments. Their merge drops the table: a dropped table writes no rows. */
 export function smallTable(generation: number): string {
   return `small_segments_${generation}`;
 }
 
 export type SegmentHeader = SegmentInfo & { number: number; ids: ArrayBuffer; traces: ArrayBuffer };
 
-/** Rows of segments in the tables that have them. */
+/** Reads and writes the rows of segments. */
 export class SegmentTable {
   readonly #sql: SqlStorage;
 
@@ -44,7 +44,7 @@ export class SegmentTable {
     return this.#sql.exec<SegmentHeader>(`SELECT ${list} FROM ${table} ORDER BY number`).toArray();
   }
 
-  /** Returns the counts of the newest segment. */
+  /** Returns the counts of the newest segment, `null` without segments. */
   newestCounts(table: string): { number: number; counts: string } | null {
     const [row] = this.#sql
       .exec<{ number: number; counts: string }>(
@@ -97,7 +97,10 @@ export class SegmentTable {
     return new Map(rows.toArray().map(({ number, bytes }) => [number, bytes]));
   }
 
-  /** `bytes` is `null` for all bytes from `offset`. SQLite reads the whole body either way. */
+  /**
+   * Reads a part of a body: `bytes` bytes from `offset`, or all when `bytes` is `null`. SQLite reads the whole body
+   * either way.
+   */
   bodyPart(table: string, number: number, offset: number, bytes: number | null): Uint8Array {
     const part = `substr(body, ${offset + 1}${bytes === null ? "" : `, ${bytes}`})`;
     return this.#one(`SELECT ${part} AS bytes FROM ${table} WHERE number = ?`, number);

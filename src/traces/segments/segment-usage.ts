@@ -3,7 +3,10 @@ import { hashKey } from "./codec/trace-hashes.ts";
 import { placeOf, RunIds, runOf } from "./run-ids.ts";
 import type { RunSegment } from "./segment.ts";
 
-/** Number of runs with usage in a trace up to which each is compared, which spares a tree. */
+/**
+ * Number of runs with usage in a trace up to which each is compared. Beyond it, the caller builds the tree of the
+ * trace.
+ */
 const MAX_COMPARED = 16;
 const NONE = -1;
 
@@ -17,7 +20,7 @@ export class SegmentUsage {
   readonly #before: Int16Array;
   readonly #isWhole: (trace_hash: number) => boolean;
 
-  /** `isWhole` returns whether no other segment has runs of a trace. */
+  /** @param isWhole returns true only when no other segment has live runs of a trace */
   constructor(head: SegmentHead, segment: RunSegment, isWhole: (trace_hash: number) => boolean) {
     this.#head = head;
     this.#isWhole = isWhole;
@@ -33,7 +36,8 @@ export class SegmentUsage {
 
   /**
    * Returns the runs with usage below a run.
-   * @returns `null` when the trace has runs in other segments, or too many to compare
+   * @returns `null` when the trace may have runs in other segments, has too many to compare, or has another id than a
+   * UUID
    */
   below(n: number): number[] | null {
     const traces = this.#traces;

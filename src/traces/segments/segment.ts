@@ -8,19 +8,19 @@ export type BodyPart = { packed: Uint8Array; offset: number; bytes: number };
 
 /** A stored segment, with what was decoded of it, and which of its versions are live. */
 export class RunSegment {
-  /** Index in `LoadedSegments`. A later segment may have it when this one is removed. */
+  /** Index in `LoadedSegments`. A later segment may get it after this one is removed. */
   readonly handle: number;
   readonly table: string;
   readonly number: number;
   readonly info: SegmentInfo;
-  /** Ids of the runs, `KEY_WORDS` words each. */
+  /** Keys of the runs as `writeKey` writes them, `KEY_WORDS` words each. */
   readonly keys: Uint32Array;
   readonly head = new DecodedValue<SegmentHead>();
-  /** Frames that were read, in the order of the segment. */
+  /** Frames by their number in the segment. One that was never read is missing. */
   readonly frames: DecodedValue<Frame>[] = [];
   /** Packed rest of the body, while its frames are read in order. */
   readonly body = new DecodedValue<BodyPart>();
-  /** Number of the frame that was read last. */
+  /** Number of the frame that was last read from the table, -1 before. */
   lastFrame = -1;
   /** Number of live versions. */
   live: number;

@@ -10,7 +10,7 @@ import type { RunSegment } from "./segment.ts";
 import { SEGMENTS, SegmentTable, smallTable } from "./segment-table.ts";
 import { SegmentUsage } from "./segment-usage.ts";
 
-/** Limit of the decoded heads and frames, and the packed bodies, of all partitions in the isolate. */
+/** Limit of the decoded heads and frames, and of the packed bodies, of all partitions in the isolate. */
 const CACHED_BYTES = 24 * 1024 * 1024;
 const cache = new DecodedCache(CACHED_BYTES);
 
@@ -41,7 +41,7 @@ export class SegmentStore {
     return this.loaded.size;
   }
 
-  /** Average size of a run's payloads, 0 without runs. */
+  /** Average size of a run's payloads before compression, 0 without runs. */
   get payloadBytes(): number {
     let [runs, bytes] = [0, 0];
     for (const { info } of this.all) {
@@ -69,7 +69,7 @@ export class SegmentStore {
     };
   }
 
-  /** Live segments in the order in which they were written. */
+  /** Segments with live runs in the order in which they were written. */
   get all(): RunSegment[] {
     return this.loaded.all;
   }
@@ -137,7 +137,10 @@ export class SegmentStore {
     return frame;
   }
 
-  /** A read of a second frame in order reads the rest of the body, which the following ones need. */
+  /**
+   * Reads the whole rest of the body once a frame is read after the one before it: the following frames are likely
+   * next.
+   */
   #packedFrame(
     segment: RunSegment,
     { offset, packed_bytes }: FrameEntry,
@@ -160,7 +163,7 @@ export class SegmentStore {
     return this.#table.blob(table, number, "bloom");
   }
 
-  /** Returns the counts that were written with the newest segment. */
+  /** Returns the counts that were written with the newest segment, `null` without segments. */
   newestCounts(): string | null {
     const [a, b] = [SEGMENTS, this.smallTable].map((table) => this.#table.newestCounts(table));
     const newest = (a?.number ?? -1) > (b?.number ?? -1) ? a : b;

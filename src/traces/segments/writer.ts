@@ -79,9 +79,10 @@ export class SegmentWriter {
 
   /**
    * Merges the table of small segments when its bodies have `min_bytes`, else a group of other segments with small bodies.
-   * No run changes. `until`: highest number of a segment that is merged. Results have higher numbers, so
-   * that they are not merged again.
+   * No run changes.
    *
+   * @param until highest number of a segment of the group. Merged segments get higher numbers, so a repeated call does
+   * not merge them again
    * @returns whether it merged any
    */
   mergeSmallBodies(until: number, min_bytes: number, counts: string): boolean {
@@ -97,7 +98,8 @@ export class SegmentWriter {
 
   /**
    * Rewrites the live runs of some segments that have many dead versions. No run changes. Segments
-   * whose bodies are in R2 stay unless all runs are dead: dead bytes in R2 cost less than the requests that rewrite them.
+   * with a copy of their body in R2 stay unless all runs are dead: dead bytes in R2 cost less than the requests that
+   * rewrite them.
    *
    * @returns whether it rewrote any
    */
@@ -118,7 +120,7 @@ export class SegmentWriter {
     return true;
   }
 
-  /** Returns adjacent segments with small bodies that fit one segment. */
+  /** Returns a group of segments to merge: adjacent ones with small bodies, and without a copy in R2. */
   #nextGroup(until: number): RunSegment[] {
     const { numbersWithObject } = this.#store.cold;
     const isHot = ({ table, number }: RunSegment) =>
@@ -131,7 +133,7 @@ export class SegmentWriter {
     return sized(segments, this.#table.rowBytes(table));
   }
 
-  /** Number of checks for sparse segments so far. */
+  /** Grows by one when a check for sparse segments is due. */
   get #sparseChecks(): number {
     return Math.floor(this.#store.loaded.lastNumber / SPARSE_CHECK_SEGMENTS);
   }
@@ -143,7 +145,10 @@ export class SegmentWriter {
       this.#mergeSmallTable(counts);
   }
 
-  /** Writes the live runs to the other table. Drops the table, because deleted rows would count as written ones. */
+  /**
+   * Moves the live runs of the small segments to `SEGMENTS`. Drops their table: deleted rows would count as written
+   * ones.
+   */
   #mergeSmallTable(counts: string): void {
     const dropped = this.#store.smallTable;
     const small = this.#store.loaded.of(dropped);
@@ -159,7 +164,7 @@ export class SegmentWriter {
   /** Merges segments with few live runs and small live payloads. */
   #mergeSparse(counts: string): void {
     const sparse = this.#store.loaded.of(SEGMENTS).filter(isSparse);
-    // Without any to merge, those that have no live run are deleted.
+    // Also without a merge, segments that have no live run are deleted.
     this.#merge(sparse.length >= MIN_SPARSE_SEGMENTS ? sparse : [], counts);
   }
 

@@ -1,9 +1,9 @@
 import type { TermRange } from "../../terms.ts";
 
-/** With ten bits and six hashes, 0.8 % of the terms that a segment does not have pass its filter. */
+/** With ten bits and six hashes, about 0.8 % of the terms that a segment does not have pass its filter. */
 const BITS_PER_TERM = 10;
 const HASHES = 6;
-/** Number of values of a key: a term is the key times this, plus the value. */
+/** Number of hashes that a value can have: a term is the hash of its key times this, plus the hash of its value. */
 const VALUES = 2 ** 32;
 
 /** Builds a filter of terms and of their keys, so that a range of all values of a key can be tested. */
@@ -34,8 +34,8 @@ function has(bloom: Uint8Array, term: number): boolean {
 }
 
 /**
- * Returns an entry for a key: its first term, plus one half so that it differs from that term. A double above 2^52 has no
- * half, so there the key and its first term are one entry.
+ * Returns an entry for a key: its first term, plus one half so that it differs from that term. Doubles above
+ * 2^52 have no halves: above it, a key and its first term are one entry.
  */
 function keyOf(term: number): number {
   return Math.floor(term / VALUES) * VALUES + 0.5;

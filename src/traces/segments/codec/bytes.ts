@@ -17,7 +17,7 @@ export class ByteWriter {
     return this.#length;
   }
 
-  /** The written bytes, valid until the next call. */
+  /** View of the written bytes, valid until the writer writes more or is reset. */
   get written(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -46,8 +46,9 @@ export class ByteWriter {
   }
 
   /**
-   * Writes the size of all texts, the size of each, then each text with a gap behind it. Returns the
-   * bytes of the texts alone.
+   * Writes three things: the number of bytes that the texts and their gaps take together, the size of each text
+   * (`NULL_SIZE` for null), and each text with a gap behind it.
+   * @returns the bytes of the texts without their gaps
    */
   texts(texts: (string | null)[]): number {
     this.align(4);
@@ -87,7 +88,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads a buffer that begins with its first byte, so that numbers are aligned. */
+/** Reads bytes that begin at the start of their buffer: typed arrays need aligned offsets in it. */
 export class ByteReader {
   readonly bytes: Uint8Array;
   readonly #view: DataView;

@@ -6,14 +6,14 @@ import { encodeHead } from "./head.ts";
 import { hashTraces } from "./trace-hashes.ts";
 import { ID_BYTES, writeKey } from "./uuids.ts";
 
-/** Range and sums of a segment's runs, those included that have newer versions. */
+/** Range and sums of all versions in a segment, dead ones included. */
 export type SegmentInfo = {
   runs: number;
   min_us: number;
   max_us: number;
   min_changed: number;
   max_changed: number;
-  /** Size of the payloads, with those in R2. */
+  /** Size of the payloads before compression, with those in R2. */
   payload_bytes: number;
   /** Size of the head before compression. */
   head_bytes: number;
@@ -28,7 +28,9 @@ export type EncodedSegment = SegmentInfo & {
   body: Uint8Array;
 };
 
-/** Bounds the number of a run in its segment. `RunPlace` depends on it, and indexes keep it in 16 bits. */
+/**
+ * Maximum number of runs in a segment. A `RunPlace` is computed with it. Indexes keep the number of a run in 16 bits.
+ */
 export const MAX_SEGMENT_RUNS = 4096;
 /** A row of SQLite holds 2 MB. */
 const MAX_BYTES = 1_800_000;

@@ -26,7 +26,7 @@ export class Frame {
   readonly #first: number;
   readonly #texts = new Map<LongName, TextCells>();
 
-  /** @param bytes `null` for runs whose texts are not read */
+  /** @param bytes `null` for a frame that is not loaded: all of its texts are `null` */
   constructor(bytes: Uint8Array | null, first: number) {
     this.bytes = bytes?.length ?? 0;
     this.#first = first;
@@ -76,7 +76,7 @@ function isPayload(name: LongName): boolean {
   return (PAYLOADS as readonly string[]).includes(name);
 }
 
-/** Returns the number of runs of a frame. */
+/** Returns the number of runs in the frame that begins with the run `first`. */
 function countFrameRuns(runs: RunVersion[], first: number): number {
   let chars = 0;
   for (let n = 0; n < FRAME_RUNS; n++) {

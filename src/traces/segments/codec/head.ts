@@ -34,7 +34,7 @@ export class SegmentHead {
   readonly #flags: Uint8Array;
   readonly #orders: OrderCells;
 
-  /** @param idBytes UUIDs of the runs, zeros for other ids */
+  /** @param idBytes keys of the runs, as `writeKey` writes them: UUIDs, hashes of other ids */
   constructor(bytes: Uint8Array, idBytes: Uint8Array) {
     const reader = new ByteReader(bytes);
     this.bytes = bytes.length;
@@ -132,7 +132,10 @@ export class SegmentHead {
   }
 }
 
-/** Encodes the head without the UUIDs of the runs, which have a column of the table. */
+/**
+ * Encodes the head without the UUIDs of the runs: the table has them in its column `ids`.
+ * @returns the head before compression, valid until the next call, and the filter of its terms
+ */
 export function encodeHead(runs: RunVersion[], frames: FrameEntry[]) {
   writer.reset();
   writer.u32(runs.length);

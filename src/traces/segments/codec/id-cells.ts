@@ -25,7 +25,7 @@ export class IdCells {
     this.bytes = bytes;
   }
 
-  /** @param keys bytes of the UUIDs of a column that `writeIdsWithoutUuids` wrote */
+  /** @param keys 16 bytes for each id of a column that `writeIdsWithoutUuids` wrote. Only those of UUIDs are read */
   static read(reader: ByteReader, count: number, keys?: Uint8Array): IdCells {
     const kinds = reader.take(count);
     const texts = reader.texts(count);
@@ -40,7 +40,7 @@ export class IdCells {
     return this.#kinds[n] === UUID;
   }
 
-  /** Returns the UUIDs as 32-bit words, zeros for other ids. */
+  /** Copies the UUIDs as 32-bit words. A column of `writeIds` has zeros for other ids. */
   words(): Uint32Array {
     return new Uint32Array(this.bytes.slice().buffer);
   }

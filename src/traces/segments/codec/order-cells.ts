@@ -34,7 +34,7 @@ export class OrderCells {
     return text.startsWith(WHOLE) ? order : order + this.#time(n) + this.#ids.at(n);
   }
 
-  /** Copies an order without decoding it where possible. Returns its size. */
+  /** Copies an order without decoding it where possible. Returns its size in bytes, 0 for null. */
   copyTo(to: TextPacker, n: number): number {
     const stored = this.#texts?.bytesAt(n) ?? null;
     if (stored === null) return to.addNull();

@@ -12,7 +12,7 @@ import {
 import type { Frame } from "./frames.ts";
 import type { SegmentHead } from "./head.ts";
 
-/** Decodes run `n` of a segment: short columns are in the head, texts of payloads in the frame. */
+/** Decodes run `n` of a segment: short columns are in the head, long texts in the frame. */
 export function readStored(head: SegmentHead, frame: Frame, n: number): RunVersion {
   return {
     id: head.id("id", n),

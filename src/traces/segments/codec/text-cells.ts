@@ -40,7 +40,7 @@ export class TextCells {
     return this.sizes[n] === this.sizes[m] && this.startsWith(n, m);
   }
 
-  /** Whether a text begins with another one, which is not longer. */
+  /** Whether text `n` begins with text `m`, which must not be the longer one. */
   startsWith(n: number, m: number): boolean {
     const size = this.sizes[m] ?? NULL_SIZE;
     const [a, b] = [this.#startOf(n), this.#startOf(m)];
@@ -54,7 +54,7 @@ export class TextCells {
     return (this.sizes[n] ?? NULL_SIZE) !== NULL_SIZE;
   }
 
-  /** Copies a text. Returns its size, 0 for null. */
+  /** Copies a text. Returns its size in bytes, 0 for null. */
   copyTo(to: TextPacker, n: number): number {
     const size = this.sizes[n] ?? NULL_SIZE;
     return size === NULL_SIZE ? to.addNull() : to.copy(this.#bytes, this.#startOf(n), size);

@@ -13,7 +13,7 @@ export function hashTrace(trace_id: string): number {
   return hashKey(words, 0);
 }
 
-/** Returns the hash of the nth key: multiplicative, by 2^32 divided by the golden ratio. */
+/** Returns the hash of the nth key. The factor is a prime near 2^32 divided by the golden ratio. */
 export function hashKey(keys: Uint32Array, n: number): number {
   let hash = 0;
   for (let word = KEY_WORDS * n; word < KEY_WORDS * (n + 1); word++) {
