@@ -5,7 +5,7 @@ import type { SegmentWriter } from "../segments/writer.ts";
 import type { PartitionCounts } from "./counts.ts";
 import { changeRun, createRun } from "./runs.ts";
 
-/** Changes of one transaction. Collects whole new versions of runs and writes them as one segment. */
+/** Changes of one transaction. Collects whole new versions of runs, and writes them together. */
 export class ChangeBatch {
   /** Sequence of all changes. It is a time in microseconds: a sequence for each run would be ahead of the clock. */
   readonly seq: number;
@@ -44,7 +44,7 @@ export class ChangeBatch {
     this.#runs.set(run.id, run);
   }
 
-  /** Writes all versions at once. Must be called once. */
+  /** Writes all versions at once. Must be called at most once. */
   write(): void {
     if (this.#runs.size === 0) return;
     for (const run of this.#runs.values()) this.#counts.track(this.#stored(run.id), run);

@@ -12,9 +12,9 @@ import { tracePrefix } from "./sealed-files.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = DAY_US / 1000;
-/** Lists show the last week: its payloads stay in the object. */
+/** Time after the end of a day for which its payloads stay in the object: lists mostly show recent runs. */
 const COLD_AFTER_MS = 7 * DAY_MS;
-/** Time without changes. A late import of a day comes in many batches. */
+/** Time without changes after which bodies are moved. A late import of a day comes in many batches. */
 const QUIET_MS = HOUR_MS;
 /** Time that a restored body stays. Restoring 1 MB costs as much as its storage in 16 hours. */
 const RESTORED_MS = DAY_MS;
@@ -22,15 +22,20 @@ const RESTORED_MS = DAY_MS;
 const MIN_BYTES = 128 * 1024;
 /** Time after which an alarm begins no further step. */
 const STEP_MS = 20_000;
-/** Number of bodies, of up to 1.8 MB each, that are read at once. */
+/** Number of bodies, of up to 1.8 MB each, or of frames that are read from R2 at once. */
 const READ_AT_ONCE = 6;
-/** Number of missing bodies at which the first attempt stops. Each further attempt may lack twice as many. */
+/**
+ * Number of missing bodies beyond which the first attempt stops. Each attempt may lack twice as many as the one before.
+ */
 const FIRST_MISSING = 4;
-/** Number of frames up to which they are fetched alone. A body of which a read lacks more is restored. */
+/** Maximum number of frames of a body that are fetched alone. A body of which an attempt lacks more is restored. */
 const MAX_FRAMES = 4;
 const KEY = "cold";
 
-/** Work on the segments up to `until`, which had no change since `seq`. */
+/**
+ * State of the work since the change `seq`, the last one of the partition. `until`: highest number of a
+ * segment when the work began.
+ */
 type ColdState = { seq: number; until: number; is_done: boolean };
 
 /** Moves the bodies of old segments to R2, and fetches what a read needs: few frames by their ranges, or the body. */
@@ -49,8 +54,8 @@ export class ColdStorage {
   }
 
   /**
-   * Does synchronous work. When it lacks bodies, fetches what it lacks and repeats it: no await is inside
-   * the work, so that it reads one state.
+   * Does synchronous work, which reads one state of the storage because it has no await. When the work lacks bodies,
+   * fetches them and repeats the whole work.
    */
   async attempt<T>(work: () => T): Promise<T> {
     const fetched = new FetchedFrames();
@@ -65,7 +70,7 @@ export class ColdStorage {
     }
   }
 
-  /** Returns when there is work for the alarm, `null` for never. */
+  /** Returns the time in milliseconds at which the alarm has work, `null` for never. */
   nextAt({ day }: PartitionKey): number | null {
     const times: number[] = [];
     const { firstRestored } = this.#segments.cold;
@@ -102,7 +107,7 @@ export class ColdStorage {
     return state?.seq === seq ? state : null;
   }
 
-  /** Moves a body to R2. The deletion of a segment aborts its upload, which then cannot create the object. */
+  /** Moves a body to R2. When its segment changes during the upload, a leftover entry names the object to delete. */
   async #move({ project_id, day, slot }: PartitionKey, number: number): Promise<void> {
     const key = `${tracePrefix(project_id)}${day}/${slot}/${crypto.randomUUID()}.body`;
     const upload = await this.#bucket.createMultipartUpload(key);
@@ -114,14 +119,14 @@ export class ColdStorage {
       const { size } = await upload.complete([await upload.uploadPart(1, body)]);
       if (size !== body.byteLength) throw new Error(`${key}: ${size} of ${body.byteLength} bytes`);
     } catch (error) {
-      // A deletion has aborted the upload.
+      // The segment has changed or is deleted, so its upload may be aborted.
       if (!this.#store.exists || !cold.hasObject(key)) return;
       throw error;
     }
     if (this.#store.exists) this.#storage.transactionSync(() => cold.commit(number, key));
   }
 
-  /** Fetches for one call after the other, so that few bodies are in memory. */
+  /** Does the work of one call after that of the other, so that few bodies are in memory. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#fetching.then(work);
     this.#fetching = done.catch(() => undefined);
@@ -147,7 +152,8 @@ export class ColdStorage {
   }
 
   /**
-   * Fetches a frame. R2 has no object once the segment has changed or is deleted: the repeated read does not need it then.
+   * Fetches a frame. The object may be missing when the segment has changed or is deleted: the repeated work does not
+   * need the frame.
    */
   async #fetchFrame(fetched: FetchedFrames, key: string, frame: FrameEntry): Promise<void> {
     const { offset, packed_bytes: length } = frame;

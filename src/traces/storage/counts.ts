@@ -4,14 +4,14 @@ import type { RunVersion } from "../segments/codec/columns.ts";
 /** Counts that the catalogue mirrors. */
 export type CatalogueCounts = ObjectBytes & {
   rows: number;
-  /** Number of traces that start here. */
+  /** Number of runs without a parent. */
   roots: number;
   seq: number;
   min_start_us: number | null;
   max_start_us: number | null;
 };
 
-/** Counts with the newest row number: deleted rows never free their numbers. */
+/** `last_row`: number of the newest run. Numbers of deleted runs are not used again. */
 type StoredCounts = CatalogueCounts & { last_row: number };
 
 const COUNTS = "counts";
@@ -22,7 +22,7 @@ const NONE: StoredCounts = {
 
 export type SizedRun = Pick<RunVersion, "parent_run_id" | "pointers">;
 
-/** Counts of a partition. They are written with a segment, so that a batch needs no row for them. */
+/** Counts of a partition. Ingestion writes them with its segment, so that a batch needs no row for them. */
 export class PartitionCounts {
   readonly #kv: DurableObjectStorage["kv"];
   readonly #newest: () => string | null;
@@ -40,7 +40,7 @@ export class PartitionCounts {
   }
 
   /**
-   * Returns the next sequence, which is greater than the last: a time in microseconds, so that times are watermarks.
+   * Returns the time in microseconds, or the last sequence plus one if that is greater. Thus times serve as watermarks.
    */
   nextSeq(): number {
     this.#stored.seq = Math.max(this.#stored.seq + 1, Date.now() * 1000);
@@ -86,7 +86,7 @@ export class PartitionCounts {
     this.#kv.put(COUNTS, this.#stored);
   }
 
-  /** Discards what memory knows of the storage. */
+  /** Discards the counts in memory, so that they are read from the storage again. */
   reset(): void {
     this.#counts = null;
   }
@@ -107,7 +107,7 @@ export class PartitionCounts {
     const saved = this.#kv.get<StoredCounts>(COUNTS) ?? NONE;
     const text = this.#newest();
     const newest: StoredCounts = text === null ? NONE : JSON.parse(text);
-    // Counts of an earlier version have no bytes of objects.
+    // Counts of an earlier release have no bytes of objects.
     return { ...NONE, ...(newest.seq > saved.seq ? newest : saved) };
   }
 }

@@ -12,8 +12,8 @@ export type DeletedRun = { id: string } & SizedRun;
 const TABLES = ["feedback", "span_parents", "waiting_spans", "long_spans"];
 
 /**
- * Deletes what belongs to any run, inside the caller's transaction. Locations of the runs are
- * deleted by their day.
+ * Deletes what belongs to any run, inside the caller's transaction. The locations of the runs remain: `deleteHomes`
+ * deletes them by day.
  */
 export function deleteAllRuns(
   sql: SqlStorage,
@@ -27,8 +27,8 @@ export function deleteAllRuns(
 }
 
 /**
- * Deletes what belongs to the runs of traces, inside the caller's transaction, of at most `MAX_IDS` runs.
- * @returns these runs, which the caller removes. It repeats the call until none is left
+ * Deletes what belongs to at most `MAX_IDS` runs of traces, inside the caller's transaction.
+ * @returns these runs. The caller removes them, and repeats the call until it returns none
  */
 export function deleteTraces(
   sql: SqlStorage,

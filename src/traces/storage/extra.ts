@@ -11,8 +11,9 @@ export type MergedExtra = { text: string; digest: ExtraDigest };
 
 /**
  * Merges extra and its metadata key by key.
- * @returns `null` when the change has no extra. Also when one of both is in R2, or the result is too large for a row: then
- * one replaces the other
+ * @param adds whether the stored value of a key wins over the one of the change
+ * @returns `null` when the change has no extra, when one of both is in R2, or when the result has more than
+ * `MAX_EXTRA_BYTES`. In the last two cases the caller keeps only one of both
  */
 export function mergeExtra(
   stored: MergeBase,

@@ -1,6 +1,6 @@
 import type { RunSource } from "../rows/run-source.ts";
 
-/** Run that ends on a later day than it starts, so that spans of that day can be below it. */
+/** Run that ends on a later day than it starts, so that spans of later days can be below it. */
 export type FarParent = {
   id: string;
   trace_id: string;
@@ -13,7 +13,7 @@ export function hasRows(sql: SqlStorage, table: "waiting_spans" | "long_spans"):
   return sql.exec(`SELECT 1 FROM ${table} LIMIT 1`).toArray().length > 0;
 }
 
-/** Returns the runs of the traces that end on a later day than they start, and have a dotted order. */
+/** Returns the spans of the traces that end on a later day than they start, and have a dotted order. */
 export function findFarParents(
   sql: SqlStorage,
   runs: Pick<RunSource, "byId">,

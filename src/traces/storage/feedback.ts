@@ -135,7 +135,7 @@ export class FeedbackTable {
       .toArray();
   }
 
-  /** Counts text values by their beginning; numbers and objects have none. */
+  /** Counts text values by their beginning. Values that are numbers or objects are not counted. */
   valuesOf(run_ids: string[]): (FeedbackValue & { run_id: string })[] {
     return this.#sql
       .exec<FeedbackValue & { run_id: string }>(

@@ -23,7 +23,7 @@ const LINKED_RUNS = 1000;
 /** Ids in an entry of kind `links`. */
 export type LinkedIds = { run_ids: string[]; trace_ids: string[] };
 
-/** Returns the entries of a deleted run: for its location, and for that of its trace. */
+/** Returns the entries of a deleted run: for its own location, and for a span also for the location of its trace. */
 export function locationEntries({ id, trace_id }: { id: string; trace_id: string }): string[] {
   const shared = sharedId(id);
   return shared === null ? [id] : [id, `${shared}/${trace_id}`];
@@ -35,12 +35,12 @@ function entryOf({ id, span_ids, columns: { trace_id = id } }: RunChange): strin
   return span_ids === undefined ? own : shared;
 }
 
-/** Returns the entry of a run's objects at its deletion. Its time spares the objects of a run that is created again. */
+/** Returns the entry of a run's objects at its deletion. The time spares the objects of a run that is created again. */
 export function objectsEntry(id: string, deleted_ms: number): string {
   return `${id}/${deleted_ms}`;
 }
 
-/** Parses an entry. One of an older version has no time, and means all objects of the run. */
+/** Parses an entry. An entry of an earlier release has no time, and means all objects of the run. */
 export function parseObjectsEntry(entry: string): { id: string; deleted_ms: number } {
   const [id = entry, deleted_ms = Number.POSITIVE_INFINITY] = entry.split("/");
   return { id, deleted_ms: Number(deleted_ms) };
@@ -57,7 +57,7 @@ type Runs = Pick<RunSet, "storedIds" | "ofTrace">;
 export class Leftovers {
   readonly #sql: SqlStorage;
   readonly #runs: Runs;
-  /** Entries whose locations are being deleted or were a moment ago, with that time. */
+  /** Entries whose locations the alarm deletes or has just deleted, with the time at which it began. */
   readonly #unlocated = new Map<string, number>();
 
   constructor(sql: SqlStorage, runs: Runs) {
@@ -100,7 +100,7 @@ export class Leftovers {
     for (const entry of entries) this.#unlocated.set(entry, now);
   }
 
-  /** Remembers arriving runs that found the location of a deleted one, and may lose it. */
+  /** Records the arriving runs whose location may be deleted, because it was that of a deleted run. */
   addArrivals(changes: RunChange[]): void {
     if (this.#unlocated.size === 0) return;
     const entries = changes.map(entryOf).filter((entry) => this.#unlocated.has(entry));

@@ -32,12 +32,14 @@ const OUTCOME = [
   "execution_order",
 ] as const satisfies (keyof RunColumns)[];
 
-/** Whether a late POST only adds fields that its PATCH omitted. */
+/**
+ * Whether a change is a POST that arrives after its PATCH. Except for identity fields, it only adds what is missing.
+ */
 export function onlyAdds(stored: MergeBase, change: RunChange): boolean {
   return change.kind === "post" && stored.is_patched;
 }
 
-/** Returns the columns that change. The caller merges extra. */
+/** Returns the columns that follow from the columns and tags of a change. */
 export function mergedColumns(stored: MergeBase, change: RunChange): Values {
   const { tags, kind } = change;
   const columns = storedColumns(change.columns);
@@ -52,7 +54,7 @@ export function mergedColumns(stored: MergeBase, change: RunChange): Values {
   return { ...values, ...placeInTrace(stored, change, adds) };
 }
 
-/** Corrects a PATCH that arrived first and was stored as a root that starts at its id's time. */
+/** Corrects the dotted order of a PATCH that arrived first, and was stored as a root because it had no dotted order. */
 function placeInTrace(stored: MergeBase, { id, columns }: RunChange, adds: boolean): Values {
   const start_us = columns.start_us ?? stored.start_us;
   if (columns.dotted_order !== undefined) return {};
@@ -65,7 +67,7 @@ function put(values: Values, name: keyof RunVersion, value: string | number | un
   if (value !== undefined) Object.assign(values, { [name]: value });
 }
 
-/** Returns the payloads that this change overwrites. */
+/** Returns the payloads except `extra` that the run takes from a change. */
 export function overwrittenPayloads(stored: MergeBase, change: RunChange): PayloadName[] {
   const adds = onlyAdds(stored, change);
   return PAYLOADS.filter((name) => {

@@ -2,11 +2,12 @@ import { COLUMNS, SEGMENTS, smallTable } from "../segments/segment-table.ts";
 
 /**
  * Tables of one partition. Append only: the version is the number of applied steps.
- * Runs are in segments: see `segments/store.ts`. `cold_bodies` has the bodies of segments in R2.
+ * Runs are in segments: see `segments/store.ts`. `cold_bodies` has the objects in R2 with bodies of segments.
  * `span_parents` maps ids of spans to runs; `dotted_order` is set when the run is in the partition of an earlier day.
  * `waiting_spans` has spans whose parent has not arrived, `long_spans` spans that end on a later day, where their
  * children may start. `leftovers` has what a change must still delete or write outside of this object, by its kind.
  * `restored_at` is in milliseconds since 1970, `NULL` for a body in R2 alone; `bytes` is the size of the R2 object.
+ * `upload_id` is `NULL` once the object is complete.
  */
 export const MIGRATIONS = [
   `CREATE TABLE ${SEGMENTS} (${COLUMNS});

@@ -16,8 +16,8 @@ import { SealedFiles } from "./sealed-files.ts";
 import { findParents, type NamedParent, SpanLinks } from "./span-links.ts";
 
 /**
- * `unknown`: ids of runs that are not stored here. `far`: runs below which spans of later days may belong. `rows`: number
- * of runs of the partition.
+ * `unknown`: ids of runs that were skipped, because they are not stored here. `far`: runs below which spans of later
+ * days may belong. `rows`: number of runs of the partition.
  */
 export type IngestResult = { unknown: string[]; far: FarParent[]; rows: number };
 
@@ -72,8 +72,8 @@ export class PartitionStore {
   }
 
   /**
-   * Applies changes in one transaction. With `known_only`, and when full, returns ids of runs that
-   * are not stored here.
+   * Applies changes in one transaction. With `known_only`, and when the partition is full, skips runs that are not
+   * stored here and returns their ids.
    */
   ingest(changes: RunChange[], known_only: boolean): IngestResult {
     if (!this.exists && known_only) {
@@ -140,7 +140,7 @@ export class PartitionStore {
     return count;
   }
 
-  /** Deletes the runs in one transaction, so that no segment is written anew. */
+  /** Deletes all runs at once: unlike the deletion of some runs, it writes no segment anew. */
   deleteAllRuns(): void {
     this.change(() => {
       deleteAllRuns(this.#storage.sql, this);
@@ -186,13 +186,13 @@ export class PartitionStore {
     });
   }
 
-  /** Clears the memory of the storage, after it was deleted or rolled back. */
+  /** Discards what is cached of the storage, after the storage was deleted or rolled back. */
   reset(): void {
     this.segments.reset();
     this.counts.reset();
   }
 
-  /** Makes all runs of the traces of long-lived runs long-lived too. Large traces take several transactions. */
+  /** Makes all short-lived runs of the traces of these runs long-lived. Large traces take several transactions. */
   #extendTraces(run_ids: string[]): void {
     const remaining = shortLivedRuns(this.runs, run_ids);
     while (remaining.length > 0) {

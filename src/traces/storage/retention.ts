@@ -8,8 +8,8 @@ import type { FeedbackTable } from "./feedback.ts";
 const MAX_CHARS = 4 * 1024 * 1024;
 
 /**
- * Returns the runs of the changes whose traces are long-lived. Runs of these traces, or they themselves, may still be
- * short-lived.
+ * Returns the ids of changed runs that make their traces long-lived, or belong to a long-lived trace, in a project
+ * whose runs are short-lived by default. Some runs of these traces may still be short-lived.
  */
 export function runsOfMixedTraces(
   changes: RunChange[],
@@ -26,7 +26,7 @@ export function runsOfMixedTraces(
   });
 }
 
-/** Returns the short-lived runs of the runs' traces. */
+/** Returns the ids of the short-lived runs in the traces of the given runs. */
 export function shortLivedRuns(runs: RunSet, run_ids: string[]): string[] {
   const traces = new Set(run_ids.flatMap((id) => runs.byId(id)?.trace_id ?? []));
   return [...traces].flatMap((trace_id) =>

@@ -35,7 +35,7 @@ export function createRun(
   const pointers = toPointers({}, change, sent);
   const columns = storedColumns(change.columns);
   const usage = digest.outputs?.usage ?? digest.extra?.usage ?? NO_USAGE;
-  // Written out: a spread takes longer than the columns do.
+  // Most columns are written out: a spread takes longer.
   const run: RunVersion = {
     id: change.id,
     row,
@@ -68,7 +68,9 @@ export function createRun(
   return withTerms(change, [digest.extra, digest.inputs, digest.outputs], run);
 }
 
-/** Merges a later change. A POST that comes after its PATCH only adds what is missing. */
+/**
+ * Merges a later change. A POST that comes after its PATCH sets identity fields, and otherwise adds what is missing.
+ */
 export function changeRun(run: RunVersion, change: RunChange, changed_seq: number): RunVersion {
   const stored: MergeBase = { ...run, pointers: run.pointers ? JSON.parse(run.pointers) : {} };
   const adds = onlyAdds(stored, change);
@@ -95,7 +97,7 @@ export function changeRun(run: RunVersion, change: RunChange, changed_seq: numbe
   });
 }
 
-/** Returns a version with its place in the trace, which was found since. */
+/** Returns a new version of a run, whose place in its trace has become known. */
 export function placeRun(
   run: RunVersion,
   place: Pick<RunVersion, "trace_id" | "parent_run_id" | "dotted_order">,
@@ -142,7 +144,7 @@ function derivedColumns(
   const [inputs, outputs] = (["inputs", "outputs"] as const).map((name) =>
     overwritten.includes(name) ? digest[name] : undefined,
   );
-  // Merged extra has the usage that was stored: only a change that brings one replaces that of the outputs.
+  // Merged extra may have the usage of the stored extra, which must not replace the usage of the outputs.
   const sent = digest.extra?.usage && extra?.digest.usage;
   const usage = (outputs && digest.outputs?.usage) || sent;
   const maySetUsage = kind === "patch" || total_tokens === null;
@@ -167,7 +169,7 @@ function toText(pointers: Pointers): string | null {
   return Object.keys(pointers).length === 0 ? null : JSON.stringify(pointers);
 }
 
-/** Replaces extra that cannot merge. A POST that comes after its PATCH replaces no stored extra. */
+/** Returns the extra of a change that is not merged. `null`: the stored extra, if any, stays. */
 function replacedExtra(
   stored: MergeBase,
   { digest, payloads }: RunChange,
@@ -189,7 +191,7 @@ function detailColumns(columns: RunColumns) {
   };
 }
 
-/** Derives the mandatory fields of a new run. */
+/** Derives the start of a new run and its place in its trace. */
 function identityOf(id: string, columns: RunColumns) {
   const { dotted_order: order } = columns;
   const lineage = order === undefined || isPlaced(columns) ? null : parseDottedOrder(order);
@@ -200,7 +202,7 @@ function identityOf(id: string, columns: RunColumns) {
   return { start_us, parent_run_id, dotted_order, trace_id };
 }
 
-/** Whether the columns have all that the dotted order has: only a root has no dot. */
+/** Whether the columns have all that a dotted order would add. The order of a root has no dot, and no parent. */
 function isPlaced({ trace_id, start_us, parent_run_id, dotted_order }: RunColumns): boolean {
   if (trace_id === undefined || start_us === undefined) return false;
   return parent_run_id !== undefined || dotted_order?.includes(".") !== true;

@@ -23,8 +23,8 @@ export type SealedContents = {
 };
 
 /**
- * Attempt to write a file. Ids and keys are never reused: the id is its fencing token. Attempts of the same owner
- * replace each other.
+ * Attempt to write a file. Ids and keys are never reused: the id is the fencing token. A new attempt for a range
+ * replaces the earlier one of the same owner. `lease_until` is in milliseconds since 1970.
  */
 export type SealAttempt = {
   id: string;
@@ -39,7 +39,7 @@ type StoredFile = SealedRange & SealAttempt & { contents: SealedContents | null 
 export type SealedFile = SealedContents &
   Pick<SealAttempt, "key"> &
   Pick<SealedRange, "after" | "until">;
-/** `file` has exactly the rows of a range. `parts` has all files with some of them, in order of time. */
+/** `file` has exactly the rows of a range. `parts` has all files that may have some of them, in order of time. */
 export type SealedRows = { file: SealedFile | null; parts: SealedFile[] };
 
 const KEY = "sealed_files";
@@ -68,7 +68,7 @@ export class SealedFiles {
     return this.#files.length === 0;
   }
 
-  /** Returns complete files with rows of a range. No run of them is newer than the range. */
+  /** Returns complete files that may have rows of a range. None of their runs is newer than `max_seq` of the range. */
   find(range: SealedRange): SealedRows {
     const files = this.#files.filter(
       ({ layout, max_seq }) => layout === range.layout && max_seq <= range.max_seq,
@@ -96,7 +96,7 @@ export class SealedFiles {
     this.#replaceWhere(isReplaced, { ...range, ...attempt, contents: null });
   }
 
-  /** @returns whether the attempt has the range, and no run has changed since it began */
+  /** @returns false when the attempt was dropped: by a change, by a later attempt, or after its lease */
   commit(id: string, contents: SealedContents): boolean {
     const files = this.#files;
     const file = files.find((one) => one.id === id);
@@ -116,7 +116,7 @@ export class SealedFiles {
     this.#replaceWhere(() => true);
   }
 
-  /** @returns end of the first lease, `null` without attempts */
+  /** @returns the end of the first lease in milliseconds, `null` without attempts */
   get nextExpiry(): number | null {
     const open = this.#files.filter(({ contents }) => contents === null);
     return open.length === 0 ? null : Math.min(...open.map(({ lease_until }) => lease_until));

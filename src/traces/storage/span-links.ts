@@ -11,7 +11,10 @@ type Parent = { id: string; trace_id: string; dotted_order: string };
 export type NamedParent = Parent & { name: string };
 type Link = { run_id: string; trace_id: string; dotted_order: string | null };
 
-/** Number of levels of a trace whose runs get a dotted order: a level adds its characters to each run below it. */
+/**
+ * Number of levels, about, of a trace whose spans get a dotted order: a level adds its characters to each span below
+ * it.
+ */
 const MAX_LEVELS = 100;
 /** Characters of a level, rounded up: a time of 22, an id of 36, and a dot. */
 const LEVEL_CHARS = 60;
@@ -48,7 +51,7 @@ export class SpanLinks {
     };
   }
 
-  /** Records what later spans need, and places the spans that wait for this run. */
+  /** Records what later spans need. Places the spans that wait for this run, or makes the run wait for its parent. */
   settle(change: RunChange): void {
     const { id, columns, span_ids } = change;
     if (span_ids === undefined && !this.#hasWaiting) return;
@@ -75,7 +78,7 @@ export class SpanLinks {
     return dayOf(end_us) <= dayOf(start_us);
   }
 
-  /** Records runs of earlier days. */
+  /** Records runs of earlier days, and places the spans that wait for them. */
   addFarParents(parents: FarParent[]): void {
     for (const { id, trace_id, dotted_order, span_ids } of parents) {
       for (const name of [id, ...span_ids])
@@ -180,7 +183,7 @@ function readLink(sql: SqlStorage, id: string): Link | null {
   return link ?? null;
 }
 
-/** Returns those runs that have a dotted order. `names`: any of their ids. */
+/** Returns the named runs that are stored and have a dotted order. A name is any id of a run. */
 export function findParents(
   sql: SqlStorage,
   { byId }: { byId(id: string): Pick<RunView, keyof Parent> | null },
@@ -193,7 +196,7 @@ export function findParents(
   });
 }
 
-/** Returns no dotted order when the run is too deep. */
+/** Returns the columns of a run below a parent: none without a parent, and no dotted order when the run is too deep. */
 function columnsBelow(parent: Parent | null, id: string, start_us: number): RunChange["columns"] {
   if (parent === null) return {};
   const columns = { trace_id: parent.trace_id, parent_run_id: parent.id };
@@ -201,7 +204,7 @@ function columnsBelow(parent: Parent | null, id: string, start_us: number): RunC
   return { ...columns, dotted_order: `${parent.dotted_order}.${toDottedOrder(start_us, id)}` };
 }
 
-/** Deletes the links of deleted traces, and the entries of deleted runs that wait. */
+/** Deletes the links of deleted traces, and the waiting entries of deleted runs. @param run_ids JSON array */
 export function deleteLinks(sql: SqlStorage, trace_ids: string[], run_ids: string): void {
   const traces = JSON.stringify(trace_ids);
   for (const table of ["span_parents", "long_spans"]) {
