@@ -5,7 +5,10 @@ import type { PartitionReads } from "./partition-reads.ts";
 /** `keep`: traces that have longer-lived runs in other partitions. */
 export type ExpiryRequest = { tier: ExpiryTier; keep: string[] };
 
-/** `runs`: number of deleted runs, 0 when no more expire. `seq`: newest sequence after their deletion. */
+/**
+ * `runs`: number of deleted runs, 0 when no more expire. `seq`: newest sequence after their deletion. `is_empty`:
+ * whether neither runs nor feedback remain.
+ */
 export type ExpiredTraces = {
   runs: number;
   seq: number;
@@ -29,12 +32,14 @@ export class PartitionExpiry {
     return this.#withTiers(nothing, (tiers) => tiers.expiring(tier));
   }
 
-  /** Returns the long-lived traces of these, with `null` of those that began on another day or may have. */
+  /** Returns the long-lived ones of the traces. `null`: of all traces here that began on another day or may have. */
   longlived(trace_ids: string[] | null): string[] {
     return this.#withTiers([], (tiers) => tiers.longlived(trace_ids));
   }
 
-  /** Reads the tiers again: a trace that was extended since it was listed is kept. */
+  /**
+   * Deletes expiring traces, of which it reads the tiers again: a trace that was extended since it was listed is kept.
+   */
   expire(day: string, { tier, keep }: ExpiryRequest): ExpiredTraces {
     const kept = new Set(keep);
     const { trace_ids, is_all } = this.list(tier);

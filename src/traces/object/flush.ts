@@ -16,7 +16,7 @@ import { removeLeftovers } from "./leftovers.ts";
 const CLEAN_MS = 1000;
 /** Time without changes after which the totals are written to the catalogue and the object is compacted. */
 const QUIET_MS = 60_000;
-/** Maximum time of compaction in one alarm. */
+/** Time after which an alarm begins no further step of compaction. */
 const COMPACT_MS = 20_000;
 const KEY = "partition";
 
@@ -24,7 +24,7 @@ const KEY = "partition";
 type Sizes = { bytes: number; file_bytes: number };
 
 /**
- * Alarm that writes a partition's counts to the catalogue, deletes leftovers, drops dead versions
+ * Alarm that writes a partition's counts and totals to the catalogue, deletes leftovers, drops dead versions
  * of runs and moves bodies to R2.
  */
 export class Flush {
@@ -86,7 +86,7 @@ export class Flush {
     else await this.#storage.setAlarm(at);
   }
 
-  /** Ingestion does not set the alarm earlier after a failure: pauses grow during an outage. */
+  /** Runs the alarm. After a failure, a change does not set the alarm earlier: pauses grow during an outage. */
   async run(): Promise<void> {
     this.#isScheduled = false;
     const isDone = await runAlarm(this.#storage, "TracePartition", () => this.#flush());
@@ -128,7 +128,7 @@ export class Flush {
   /**
    * Rewrites segments with dead versions until the partition changes. Each step is one transaction.
    *
-   * @returns whether none is left to rewrite
+   * @returns false when some may be left to rewrite
    */
   async #compact(): Promise<boolean> {
     const end = Date.now() + COMPACT_MS;
@@ -145,7 +145,7 @@ export class Flush {
    * Drops dead versions, and moves bodies to R2.
    *
    * @param before size of the object in the catalogue
-   * @returns false when segments with dead versions remain
+   * @returns false when some segments may be left to compact
    */
   async #shrink(partition: PartitionKey, before: number): Promise<boolean> {
     const isCompact = await this.#compact();

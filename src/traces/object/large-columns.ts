@@ -5,14 +5,14 @@ import { tracePartition } from "./stub.ts";
 type Match = { partition: PartitionKey; row: TraceRunRow };
 
 const LARGE = ["inputs", "outputs", "extra", "events", "serialized", "error"] as const;
-/** Limit of one answer with its payloads in R2: an isolate has 128 MB. */
+/** Limit of one answer with its payloads in R2: an isolate has 128 MB. The first run of an answer may exceed it. */
 const MAX_CHARS = 16_000_000;
 
 export function smallColumns(columns: Columns): Columns {
   return columns.filter((name) => !isLarge(name));
 }
 
-/** Adds the large columns to the first matches: at least one, then as many as fit an answer. */
+/** Adds the large columns to the first matches: at least one, then as many as fit an answer. Omits deleted runs. */
 export async function withLargeColumns<T extends Match>(
   env: Env,
   matches: T[],

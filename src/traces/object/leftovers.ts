@@ -21,12 +21,12 @@ import type { SealedLeftover } from "../storage/sealed-files.ts";
 const RUNS = 50;
 const LOCATIONS = 5000;
 const FILES = 50;
-/** Entries of up to 1000 runs: their ids fit one statement. */
+/** Each entry has up to 1000 runs: the ids of all fit one statement. */
 const LINKS = 10;
 /** Code of R2 for an upload that was completed or aborted. */
 const NO_UPLOAD = "(10024)";
 
-/** Deletes a bounded number of leftovers. Idempotent. Returns whether none remain. */
+/** Deletes a bounded number of leftovers. Idempotent. Returns false when some may remain. */
 export async function removeLeftovers(
   env: Env,
   partition: Home,
@@ -54,7 +54,7 @@ export async function deleteRunsAndLinks(
   while (!(await removeLinks(env, partition, store)));
 }
 
-/** Deletes a bounded number of links to deleted runs. Idempotent. Returns whether none remain. */
+/** Deletes a bounded number of links to deleted runs. Idempotent. Returns false when some may remain. */
 async function removeLinks(
   env: Env,
   { project_id }: { project_id: string },
@@ -89,7 +89,7 @@ async function deleteFeedbackTokens(
   await db.delete(feedback_tokens).where(and(isOurs, among(feedback_tokens.run_id, run_ids)));
 }
 
-/** Deletes a bounded number of sealed files and copies of bodies. Idempotent. Returns whether none remain. */
+/** Deletes a bounded number of sealed files and copies of bodies. Idempotent. Returns false when some may remain. */
 export async function removeSealed(env: Env, leftovers: Leftovers): Promise<boolean> {
   const files = leftovers.list("sealed", FILES);
   for (const file of files) await removeFile(env.ARTIFACTS, JSON.parse(file));
@@ -131,8 +131,8 @@ async function deleteObjects(
 }
 
 /**
- * Deletes a bounded number of locations, then saves those of runs that arrived during that: they had found the location
- * of a deleted run. Idempotent. Returns whether none remain.
+ * Deletes a bounded number of locations. Saves the locations of runs that arrived during the deletion: they had found
+ * the location of a deleted run. Idempotent. Returns false when some may remain.
  */
 async function settleLocations(
   env: Env,
@@ -161,7 +161,7 @@ async function withWorkspace(
   if (workspace_id !== null) await work(workspace_id);
 }
 
-/** @returns `null` when the project is deleted, after its links and locations */
+/** @returns `null` when the project is deleted: its links and locations were deleted before */
 async function workspaceOf(env: Env, project_id: string): Promise<string | null> {
   const [project] = await database(env)
     .select({ workspace_id: projects.workspace_id })

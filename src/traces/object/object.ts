@@ -31,7 +31,7 @@ import { deleteRunsAndLinks } from "./leftovers.ts";
 import { type PartitionPlan, PartitionReads, type PartitionScan } from "./partition-reads.ts";
 import { PartitionSealing, type SealedLookup } from "./sealing.ts";
 
-/** Trace runs of one project on one UTC day. Named `{project_id}/{day}/{slot}`. */
+/** Trace runs of one project on one UTC day, or a part of them. Named `{project_id}/{day}/{slot}`. */
 export class TracePartition extends DurableObject<Env> {
   readonly #store = new PartitionStore(this.ctx.storage);
   readonly #reads = new PartitionReads(this.#store, this.ctx.storage);
@@ -42,9 +42,7 @@ export class TracePartition extends DurableObject<Env> {
   );
   readonly #sealing = new PartitionSealing(this.env, this.ctx.storage, this.#store, this.#flush);
 
-  /**
-   * Applies all changes or none. With `known_only`, and when full, returns ids of runs that are not stored here.
-   */
+  /** Applies changes. With `known_only`, and when full, skips runs that are not stored here and returns their ids. */
   async ingest(partition: PartitionKey, changes: RunChange[], known_only: boolean) {
     const ingest = () => this.#store.ingest(changes, known_only);
     return this.#flush.change(partition, ingest, ({ unknown }) => unknown.length < changes.length);
@@ -65,7 +63,7 @@ export class TracePartition extends DurableObject<Env> {
     return this.#store.exists ? this.#store.runs.storedIds(ids) : [];
   }
 
-  /** Returns the runs of the first `read` ids: all unless their columns are large. */
+  /** Returns the runs of the first `read` ids: of all ids unless the runs are too large for one message. */
   async getRuns(ids: string[], columns: Columns): Promise<ReadRuns & { read: number }> {
     return this.#cold.attempt(() => this.#reads.getRuns(ids, columns));
   }
@@ -79,7 +77,8 @@ export class TracePartition extends DurableObject<Env> {
   }
 
   /**
-   * Returns one page and the newest sequence, which excludes later changes from following pages.
+   * Returns one page and the newest sequence. As `max_seq` of the following pages, it excludes runs that are stored
+   * later.
    */
   async findRuns(query: RunsQuery) {
     return this.#cold.attempt(() => this.#reads.findRuns(query));

@@ -11,7 +11,10 @@ import { type RowsQuery, readPage } from "../reads/scan-page.ts";
 import type { Columns, Position, TraceRunRow } from "../rows/rows.ts";
 import type { PartitionStore } from "../storage/partition.ts";
 
-/** `next`: where the search stopped before the page was full. `seq`: newest change of the partition. */
+/**
+ * `next`: where the search stopped before it had `limit` runs or all, else `null`. `seq`: newest change of the
+ * partition.
+ */
 export type PartitionPage = ReadRuns & { next: Position | null; seq: number };
 
 export type PartitionPlan = Omit<ScanPlanQuery, "max_seq"> & { max_seq: number | null };
@@ -35,7 +38,7 @@ export class PartitionReads {
     return work(new RunReader(this.#store.runs, new FeedbackLookup(this.#sql)));
   }
 
-  /** `read`: how many of the ids are answered, from the first on. A full page leaves out the others. */
+  /** Returns the runs of the first `read` ids. A full page leaves out the others. */
   getRuns(ids: string[], columns: Columns): ReadRuns & { read: number } {
     return this.read({ ...NO_RUNS, read: ids.length }, (reader) => {
       const { runs, read } = readByIds(reader, ids, columns);
@@ -70,7 +73,7 @@ export class PartitionReads {
   planScan(query: PartitionPlan): ScanPlanPage & { max_seq: number } {
     const { seq } = this.#store.counts.current;
     const max_seq = query.max_seq ?? seq;
-    // Nothing has arrived since the window before.
+    // Nothing has changed since the scan that ended at `min_seq`.
     if (query.min_seq !== null && seq <= query.min_seq) return { pieces: [], next: null, max_seq };
     const plan = this.read<ScanPlanPage>({ pieces: [], next: null }, (reader) =>
       planPieces(reader, { ...query, max_seq }, this.#store.payloadBytes),

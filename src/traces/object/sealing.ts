@@ -33,7 +33,9 @@ export class PartitionSealing {
     return { ...found, can_seal: found.file === null && this.#canBegin(range, owner) };
   }
 
-  /** @returns false when the partition has changed since the scan was planned, or the range is leased */
+  /**
+   * @returns false when the partition has changed since the scan was planned, or another owner has a lease on the range
+   */
   async begin(partition: PartitionKey, range: SealedRange, attempt: SealAttempt): Promise<boolean> {
     if (!this.#store.exists || !this.#canBegin(range, attempt.owner)) return false;
     this.#store.sealed.begin(range, attempt);
@@ -42,7 +44,7 @@ export class PartitionSealing {
     return true;
   }
 
-  /** @returns false when the rows have changed since the attempt began, or it was replaced or has expired */
+  /** @returns false when the attempt was dropped: by a change, by a later attempt, or after its lease */
   async commit(id: string, contents: SealedContents): Promise<boolean> {
     const { sealed } = this.#store;
     if (!sealed.commit(id, contents)) return false;

@@ -52,8 +52,8 @@ export async function openPartition(
 }
 
 /**
- * Inserts the catalogue row of a slot before its first run is written. The slot before it refuses new runs first: an
- * isolate that does not know the new generation yet would create runs there a second time.
+ * Inserts the catalogue row of a slot before its first run is written. Before that, the slot of the same traces in the
+ * earlier generation refuses new runs: isolates that do not know the new generation yet would create runs in both.
  */
 export async function addSlot(ctx: Context, home: Home, slot: number): Promise<number> {
   const { known } = await daySlots(ctx, home);

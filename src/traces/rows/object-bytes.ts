@@ -29,7 +29,7 @@ function parseObjects(pointers: string) {
   return { payloads, attachments: Object.values(attachments), replaced };
 }
 
-/** Returns the bytes of replaced payloads, 0 where they were not counted (`true`). */
+/** Returns the bytes of replaced payloads, 0 without any, or where they were not counted (`true`). */
 export function replacedBytes({ replaced }: Pick<Pointers, "replaced">): number {
   return typeof replaced === "number" ? replaced : 0;
 }

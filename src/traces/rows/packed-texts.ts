@@ -1,6 +1,6 @@
 import { utf8 } from "../../shared/crypto/encoding.ts";
 
-/** Gap between texts, in which encoders write a length. */
+/** Size of the gap between two texts. The Parquet encoder writes the length of a text into it. */
 export const GAP_BYTES = 4;
 
 /** Texts of a column in UTF-8, without a string each. */
@@ -33,7 +33,7 @@ export function unpackTexts({ bytes, sizes }: PackedTexts): (string | null)[] {
   });
 }
 
-/** Gives the memory back at once: the next collection of garbage may be far, and a page is megabytes. */
+/** Frees the memory at once: garbage collection may run much later, and a page has megabytes. */
 export function freeTexts({ bytes }: PackedTexts): void {
   if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
 }

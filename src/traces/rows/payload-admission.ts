@@ -8,7 +8,7 @@ import type { Pointers, TraceRunRow } from "./rows.ts";
  * Loads the wanted payloads of runs from R2, once the isolate admits their bytes. The payloads of one run can come in
  * several requests, so together they can be larger than a request may be.
  * @param wanted names of payloads, `null` for all
- * @throws AppError 413 over the size of a request, 503 when the isolate has no room for a minute
+ * @throws AppError 413 above the maximum size of a request, 503 when the isolate has no room within a minute
  */
 export async function admitPayloads<T>(
   rows: Pick<TraceRunRow, "pointers">[],

@@ -13,9 +13,9 @@ import { indexedPairs, searchTextOf } from "../digest.ts";
 import { MAX_INLINE_BYTES } from "../limits.ts";
 
 const HASH_CHARS = 16;
-/** Longer names are hashed: R2 limits keys to 1024 bytes, and ids need 91 of them. */
+/** Longer names are hashed: R2 limits keys to 1024 bytes, of which everything before the name takes 91. */
 const MAX_FILE_NAME = 900;
-/** Greatest number of bytes of a UTF-16 character. */
+/** Maximum number of bytes that a UTF-16 character takes in UTF-8. */
 const UTF8_BYTES = 3;
 
 /** Returns the prefix of a project's keys in R2. */
@@ -23,7 +23,7 @@ export function payloadPrefix(project_id: string): string {
   return `runs/${project_id}/`;
 }
 
-/** Moves payloads that do not fit a row to R2, before the rows refer to them. */
+/** Stores attached files and payloads that are too long for a row in R2, before rows refer to them. */
 export async function storePayloads(
   env: Env,
   project_id: string,
@@ -66,7 +66,7 @@ function tooLong({ payloads }: RunChange): PayloadName[] {
   });
 }
 
-/** Counts the bytes of texts near the limit only: the number of characters decides for others. */
+/** Counts the bytes only of texts near the limit. For all others the number of characters decides. */
 function isTooLong(text: string): boolean {
   if (text.length > MAX_INLINE_BYTES) return true;
   return text.length * UTF8_BYTES > MAX_INLINE_BYTES && Buffer.byteLength(text) > MAX_INLINE_BYTES;
@@ -111,7 +111,9 @@ export async function loadText(env: Env, key: string): Promise<string | null> {
   return object === null ? null : object.text();
 }
 
-/** Returns the first characters of a payload in R2, `null` when it is deleted. Reads only their bytes. */
+/**
+ * Returns the first characters of a payload in R2, `null` when it is deleted. Reads at most three bytes a character.
+ */
 export async function loadBeginning(
   env: Env,
   key: string,

@@ -9,7 +9,8 @@ const TEXT_FIELDS = [
 ];
 
 /**
- * Returns a line of text for a list: the last message of a conversation, the text of an object, or its JSON.
+ * Returns a line of at most 300 characters for a list: the last message of a conversation, the text of an object, or
+ * JSON.
  *
  * @param json a payload as it is stored
  */
@@ -25,7 +26,7 @@ function textOf(value: unknown, depth: number): string | null {
   if (Array.isArray(value)) return firstText(value.toReversed(), depth);
   if (!isRecord(value)) return null;
   const fields = Object.keys(value);
-  // An object with one field is shown by that, unless it is the type of a part without text, such as an image.
+  // An object with one field is shown by that field. A lone `type`, for example that of an image, has no text.
   const only = fields.length === 1 ? fields.filter((name) => name !== "type") : [];
   return firstText(
     [...TEXT_FIELDS, ...only].map((name) => value[name]),

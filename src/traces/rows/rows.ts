@@ -68,7 +68,8 @@ export type FeedbackRow = {
 };
 
 /**
- * Longer values of feedback are counted by their beginning: the totals of a day are one value in D1, which holds 2 MB.
+ * Longer values of feedback are counted by their beginning: the totals of a partition are one value in D1, which holds
+ * 2 MB.
  */
 export const MAX_SHOWN_CHARS = 250;
 export const SHOWN_VALUE = `substr(value, 1, ${MAX_SHOWN_CHARS})`;

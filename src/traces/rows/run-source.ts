@@ -34,7 +34,7 @@ export const EVERY_RUN: RunSelection = {
 };
 
 /**
- * Finds the descendants of a run, in its trace, that have token usage of their own.
+ * Finds the descendants of a run, in its trace, that have tokens or a cost of their own.
  * @returns `null` when that takes a read of the whole trace
  */
 export type DescendantsWithUsage = (run: RunView) => RunView[] | null;
@@ -48,8 +48,8 @@ export interface RunSource {
   ofTrace(trace_id: string): RunView[];
   byId(id: string): RunView | null;
   /**
-   * Counts the first runs, fewer than `limit`, of an ascending selection without ids and candidates. Reads no payloads, and
-   * only the heads of segments that do not count as a whole.
+   * Counts the first runs, fewer than `limit`, of an ascending selection without ids, traces and candidates. Reads no
+   * payloads, and only the heads of segments that do not count as a whole.
    * @returns `null` when nothing can be counted, or a change after `max_seq` may have moved a run
    */
   countBySegments(selection: RunSelection, limit: number): SegmentCount | null;

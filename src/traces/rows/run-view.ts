@@ -15,15 +15,15 @@ export type TextName =
  * must not unpack payloads to compare a name. Usage is the run's own.
  */
 export interface RunView extends Readonly<Omit<TraceRunRow, "dotted_order">> {
-  /** Grows with each run that the partition receives. */
+  /** Number of the run: each new run of the partition gets a greater one. */
   readonly row: number;
   readonly changed_seq: number;
-  /** `null` while runs above it are missing. */
+  /** `null` while runs above it are missing, and for spans that are too deep in their trace. */
   readonly dotted_order: string | null;
   /** Lowercase. */
   readonly search_text: string;
   readonly tag_list: readonly string[];
-  /** Returns false only when `search_text` lacks one of the words. JSON must not need to escape them. */
+  /** Returns false only when `search_text` lacks one of the words, which are lowercase and look the same in JSON. */
   mayHaveWords(words: readonly string[]): boolean;
   /** Pairs within the limits of the index, as `digest.ts` writes them. */
   pairs(of: PairSource): readonly Pair[];

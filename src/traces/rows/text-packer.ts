@@ -61,7 +61,7 @@ export class TextPacker {
     if (this.#to < this.#from) this.#source = NOTHING;
   }
 
-  /** Returns the texts and their sizes, and begins anew. */
+  /** Returns the texts and their sizes, and removes them from the packer. */
   take(): { bytes: ArrayBuffer; sizes: Int32Array } {
     this.#flush();
     const bytes = this.#bytes.slice(0, Math.max(0, this.#length - GAP_BYTES)).buffer;
