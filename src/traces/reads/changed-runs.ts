@@ -9,11 +9,11 @@ export type ChangePosition = { seq: number; row: number | null };
 export type ChangedRun = TraceRunRow & { row: number; changed_seq: number };
 export type ChangedPage = { runs: ChangedRun[]; next: ChangePosition; has_more: boolean };
 
-/** Maximum number of changed rows that a filter reads in one call. */
+/** Maximum number of changed runs that one call tests. */
 const MAX_READ = 10_000;
 
 /**
- * Returns matching runs in order of change, up to the newest sequence.
+ * Returns a page of matching runs in order of change, up to the newest sequence.
  * @param changed runs in order of change, from the sequence of the position
  */
 export function findChanged(

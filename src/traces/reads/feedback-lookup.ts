@@ -13,7 +13,7 @@ const MAX_CHARS = 4_000_000;
 const MAX_RUNS = 5000;
 const COLUMNS = "run_id, key, score, value, source";
 
-/** Feedback of runs by their ids. What is read at once is of the time of its first use. */
+/** Feedback of runs by their ids. Rows that are read at once are not read again, so a lookup lasts for one call. */
 export class FeedbackLookup {
   readonly #sql: SqlStorage;
   #all: Map<string, FeedbackEntry[]> | "many" | null = null;

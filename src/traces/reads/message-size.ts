@@ -1,6 +1,6 @@
 /**
- * A message of RPC holds 32 MiB, at up to two bytes a character. The last row, of up to 1.6 million characters, may
- * exceed this limit.
+ * A message of RPC holds 32 MiB, at up to two bytes a character. The last row may exceed this limit, for which half of
+ * the message is left.
  */
 const MESSAGE_CHARS = 8_000_000;
 

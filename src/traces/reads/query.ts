@@ -3,7 +3,7 @@ import type { Columns, Position } from "../rows/rows.ts";
 import type { RunSelection } from "../rows/run-source.ts";
 import type { RunTest, RunView } from "../rows/run-view.ts";
 
-/** Query of one partition. Missing and `null` fields do not filter. */
+/** Query of one partition. Fields that are `null` do not filter. */
 export type RunsQuery = {
   project_id: string;
   columns: Columns;
@@ -11,7 +11,7 @@ export type RunsQuery = {
   order: "asc" | "desc";
   limit: number;
   after: Position | null;
-  /** Skips runs that were stored after the first page. */
+  /** Skips runs that were first stored after this sequence, for example after the first page was read. */
   max_seq: number | null;
   min_start_us: number | null;
   max_start_us: number | null;
@@ -49,7 +49,7 @@ export function selectionOf(
     min_changed_seq: null,
     min_start_us: strictest(Math.max, query.min_start_us, min_start_us),
     max_start_us: strictest(Math.min, query.max_start_us, max_start_us),
-    // A source that reads in another order cannot begin at the position: the plain test drops the runs up to it.
+    // A source that reads in another order cannot begin at the position: the plain test drops the runs before it.
     after: order === query.order ? after : null,
   };
 }

@@ -17,7 +17,7 @@ export type ReadRuns = {
 /** Page of changed runs with their feedback. */
 export type ChangedRuns = Omit<ReadRuns, "runs"> & ChangedPage;
 
-/** Page of a scan with feedback, `null` when there is none. */
+/** Page of a scan. `annotations`: feedback, `null` when the scan does not read it or the partition has none. */
 export type ScannedRows = RowsPage & { annotations: Pick<ReadRuns, "feedback" | "values"> | null };
 
 export const NO_RUNS: ReadRuns = { runs: [], feedback: [], values: [] };

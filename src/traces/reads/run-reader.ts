@@ -15,7 +15,7 @@ import { FoundTraces, readsTexts, TracesInTurn, type TraceTest } from "./trace-t
 /** Number of traces up to which their terms narrow a query. */
 const MAX_TRACE_TERMS = 500;
 
-/** Maximum number of runs that one call tests: about 200 ms when it reads their texts. */
+/** Number of tested runs after which a search stops: about 200 ms when it reads their texts. See `findsAnew`. */
 const MAX_TESTED = 30_000;
 
 /** Rows of a query. `next` is the position where the search stopped early. */
@@ -158,7 +158,9 @@ export class RunReader {
     return new TracesInTurn(this.source, isMatch, { among: this.#tracesWith(filter), matches });
   }
 
-  /** Returns the traces of the runs that a filter selects without a test, `null` for any. */
+  /**
+   * Returns the traces with runs that may match a filter, as its terms and ids select them. `null` when it selects all.
+   */
   #tracesWith(filter: Filter): Set<string> | null {
     const selected = this.selected(filter);
     if (selected.candidates.length === 0 && selected.ids === null) return null;
@@ -169,7 +171,8 @@ export class RunReader {
 }
 
 /**
- * Whether each call of a search finds the traces of its filters again. Then the number of tested runs does not stop it.
+ * Whether each call of a search has to find the traces of its filters again, and no test reads texts. The number of
+ * tested runs does not stop such a search: further calls would cost more.
  */
 function findsAnew({ filter, trace_filter, tree_filter }: RunsQuery, inTraces: TraceTest[]) {
   return inTraces.length > 0 && ![filter, trace_filter, tree_filter].some(readsTexts);
@@ -179,7 +182,7 @@ function* only(runs: Iterable<RunView>, test: RunTest): Generator<RunView> {
   for (const run of runs) if (test(run)) yield run;
 }
 
-/** Narrows a selection to few traces. */
+/** Narrows a selection to each of the sets of traces that is small. */
 function narrow(selection: RunSelection, inTraces: ReadonlySet<string>[]): RunSelection {
   const few = inTraces.filter(({ size }) => size <= MAX_TRACE_TERMS);
   const lists = few.map((traces) => [...traces].map((id) => onlyTerm(traceTerm(id))));

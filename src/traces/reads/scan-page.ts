@@ -25,6 +25,7 @@ export type R2Payload = { column: PayloadName; index: number; key: string };
 /** Part of a page. `toColumns` decodes it. */
 export type RowsPart = {
   rows: number;
+  /** Ids of the rows, none unless the query has `with_ids`. */
   ids: string[];
   /** Doubles of each column of numbers, one after the other; NaN is null. */
   numbers: ArrayBuffer;
@@ -32,7 +33,7 @@ export type RowsPart = {
   sizes: ArrayBuffer;
   /** Packed texts of each column. */
   texts: ArrayBuffer[];
-  /** Payloads of the rows that are in R2. */
+  /** Selected payloads of the rows that are in R2. */
   far: R2Payload[];
 };
 export type RowsPage = { parts: RowsPart[]; next: Position | null };
@@ -132,7 +133,7 @@ class OpenPart {
     if (this.#withIds) this.#ids.pop();
   }
 
-  /** Returns the rows, and begins anew. */
+  /** Returns the rows, and removes them from the part. */
   take(): RowsPart {
     const { rows } = this;
     const [ids, far] = [this.#ids, this.#far];

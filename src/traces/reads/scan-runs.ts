@@ -60,7 +60,7 @@ function startAt(run: RunView, seq: number): number {
 
 type Range = Pick<RunSelection, "min_start_us" | "max_start_us" | "after"> & { max_seq: number };
 
-/** Returns the runs that were in the range at `max_seq`, and start elsewhere since. */
+/** Returns the runs that were in the range at `max_seq`, and whose start has changed since. */
 function movedRuns(reader: RunReader, range: Range, filter: ScanFilter): RunView[] {
   const { max_seq } = range;
   const isMatch = reader.testOf({ ...NO_CONDITIONS, ...filter, ...ANY_TIME, max_seq });
@@ -70,7 +70,7 @@ function movedRuns(reader: RunReader, range: Range, filter: ScanFilter): RunView
     if (run.seq > max_seq || run.changed_seq <= max_seq) continue;
     const start_us = startAt(run, max_seq);
     if (start_us === run.start_us) continue;
-    // A view keeps the payloads that its test loads.
+    // A view keeps the payloads that its test loads, so the list gets another view.
     const tested = run.startingAt(start_us);
     if (isInside(tested) && isMatch(tested)) moved.push(run.startingAt(start_us));
   }

@@ -7,8 +7,8 @@ export type { Position };
 type TimeRange = { from_us: number; to_us: number };
 
 /**
- * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`. Their start is that at the sequence
- * `max_seq`. Rows that were in `scan_range` at the sequence `min_seq` are left out.
+ * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`. Rows have the start that they had
+ * at the sequence `max_seq`. Rows that were in `scan_range` at the sequence `min_seq` are left out.
  */
 export type ScanRange = {
   from_us: number;

@@ -9,7 +9,7 @@ import type { ScanChunk, ScanRange } from "./scan-types.ts";
 export type ScanPlanQuery = ScanFilter &
   Omit<ScanRange, "until"> & { max_rows: number; max_bytes: number };
 export type ScanPiece = Omit<ScanChunk, "partition">;
-/** Pieces of a scan; `next` is the start of the next page of the plan. */
+/** Pieces of a scan. The next page of the plan begins after `next`, which is `null` at the end. */
 export type ScanPlanPage = { pieces: ScanPiece[]; next: Position | null };
 
 const MAX_PIECES = 1000;
@@ -47,8 +47,8 @@ function addPiece(reader: RunReader, query: ScanPlanQuery, cuts: Cuts): boolean 
 }
 
 /**
- * Counts most runs of the open piece by their segments. Returns the time before which all runs are
- * counted.
+ * Counts most runs of the open piece by their segments.
+ * @returns the time before which all runs are counted, `null` when none was counted
  */
 function skipRuns(
   { source }: RunReader,
@@ -65,7 +65,7 @@ function skipRuns(
 
 type OpenPiece = Pick<ScanPiece, "from_us" | "to_us" | "after" | "rows">;
 
-/** Cuts rows at the limit and at midnight. */
+/** Cuts rows at the limit and at UTC midnight. */
 class Cuts {
   readonly pieces: ScanPiece[] = [];
   open: OpenPiece | null = null;

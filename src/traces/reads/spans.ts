@@ -14,7 +14,9 @@ export type SpanRow = Pick<TraceRunRow, (typeof COLUMNS)[number] | "error"> & {
   is_error_cut: number;
 };
 
-/** Changed runs of a trace, in its order. `called`: see `findCalled`. */
+/**
+ * Ids of changed runs of a trace. `exists`: whether the partition has runs of the trace. `called`: see `findCalled`.
+ */
 export type TraceListing = {
   seq: number;
   exists: boolean;
@@ -29,7 +31,10 @@ export const MAX_SPAN_ERROR_CHARS = 500;
 /** Size of a page, far below the limit of RPC: 32 MiB in a message. */
 const PAGE_CHARS = 1_000_000;
 
-/** Sorts ids, so that pages are read without sorting again. */
+/**
+ * Lists the runs that changed after `min_seq`, sorted once for all pages of their spans: at most one more than
+ * `MAX_SPANS`.
+ */
 export function listTrace(
   reader: RunReader,
   trace_id: string,

@@ -3,7 +3,7 @@ import { EVERY_RUN } from "../rows/run-source.ts";
 import type { RunView } from "../rows/run-view.ts";
 import type { RunReader } from "./run-reader.ts";
 
-/** `root_day` is `null` when it is unknown: runs above the trace's run have not arrived. */
+/** `root_day` is `null` when it is unknown: a run of the trace has no dotted order. */
 export type MaybeFarTrace = { root_day: string | null; trace_id: string };
 
 /**

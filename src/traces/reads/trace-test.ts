@@ -6,7 +6,7 @@ import type { RunTest, RunView } from "../rows/run-view.ts";
 export interface TraceTest {
   /** Traces that can match, `null` for all. */
   readonly among: ReadonlySet<string> | null;
-  /** Number of runs tested since the call began. */
+  /** Number of runs that this test has read and tested so far. */
   readonly tested: number;
   /** Whether a test of the run's trace reads no further runs. */
   isKnown(run: RunView): boolean;
@@ -26,7 +26,7 @@ export function readsTexts(filter: Filter | null): boolean {
   }
 }
 
-/** Traces that were found before. */
+/** Traces that were all found before the first test. */
 export class FoundTraces implements TraceTest {
   readonly among: ReadonlySet<string>;
   readonly tested = 0;
@@ -44,7 +44,9 @@ export class FoundTraces implements TraceTest {
   }
 }
 
-/** Tests the runs of a trace once the trace is needed: a search of all texts would hold up other calls. */
+/**
+ * Tests the runs of a trace when the trace is first needed: a search of all texts at once would hold up other calls.
+ */
 export class TracesInTurn implements TraceTest {
   readonly among: ReadonlySet<string> | null;
   tested = 0;

@@ -18,12 +18,12 @@ export type EstimateRequest = {
   filter: string | null;
 };
 /**
- * `bytes` estimates the size of the rows with their payloads, before compression. `is_exact`: whether all rows were
- * counted.
+ * `bytes` estimates the size of the rows with their payloads, before compression. `is_exact`: whether the rows of
+ * all partitions were counted.
  */
 export type Estimate = { rows: number; bytes: number; is_exact: boolean };
 
-/** Number of partitions whose rows are counted; the others follow from the counts of the catalogue. */
+/** Maximum number of partitions whose rows are counted. The rows of the others are estimated by the catalogue. */
 const MAX_COUNTED = 40;
 /** Number of partitions that count at once. */
 const WIDTH = 8;

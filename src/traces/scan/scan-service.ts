@@ -39,19 +39,19 @@ export type {
   ScanValue,
 } from "../reads/scan-types.ts";
 
-/** Limit of a page without its feedback. A message of RPC holds 32 MiB. */
+/** Limit of a page without its feedback, unless it has one row only. A message of RPC holds 32 MiB. */
 const MAX_PAGE_BYTES = 12 * 1024 * 1024;
 /**
- * Maximum number of reads of a page with missing payloads. A run is deleted before its payloads: the next read lacks
- * it.
+ * Maximum number of reads of a page with missing payloads. A run is deleted before its payloads, so the next read does
+ * not return the run.
  */
 const MAX_READS = 3;
 /** Number of partitions that plan at once. */
 const WIDTH = 8;
 
 /**
- * Plans a consistent snapshot: non-empty chunks in order of time, none across a UTC midnight of
- * start_us, with the newest sequence of each partition.
+ * Plans a consistent snapshot: non-empty chunks in order of time, none across a UTC midnight of start_us. `watermarks`:
+ * the sequence of each partition up to which its runs are in the snapshot.
  */
 export async function planScan(ctx: Context, request: ScanRequest): Promise<ScanPlan> {
   assertMay(ctx, "read");
@@ -136,9 +136,8 @@ async function planPartition(ctx: Context, partition: PartitionKey, request: Par
 }
 
 /**
- * Includes the neighbouring days: a patch may move a run's start across midnight, and the
- * catalogue's range is a second behind. Includes those with an upper sequence too: later scans omit
- * their runs up to it.
+ * Includes the neighbouring days: a patch may move a run's start across midnight, and the range in the catalogue is
+ * seconds behind. Includes all partitions with an upper sequence too: later scans omit their runs up to it.
  */
 async function partitionsOf(ctx: Context, { project_id, from_us, to_us, max_seqs }: ScanRequest) {
   const { day, slot, min_start_us, max_start_us } = partitions;

@@ -10,9 +10,9 @@ import {
   tracePrefix,
 } from "../storage/sealed-files.ts";
 
-/** Longer than a file takes. The object deletes an upload that is older. */
+/** Longer than a file takes. The partition deletes an upload that is open for longer. */
 const LEASE_MS = 15 * 60_000;
-/** An export does not wait longer for R2. */
+/** Maximum time that an export waits for one write to R2. */
 const CALL_MS = 60_000;
 
 /**

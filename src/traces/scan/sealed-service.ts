@@ -15,7 +15,7 @@ export type { SealedFile } from "../storage/sealed-files.ts";
 const MIN_ROWS = 1000;
 
 /**
- * Finds files with the rows of a chunk. Only the whole of a day can be sealed: exports of other
+ * Finds files with the rows of a chunk. Only chunks of a range that is a whole day can be sealed: exports of other
  * ranges rarely repeat.
  *
  * @param owner the caller's work, whose earlier attempt is replaced
@@ -34,7 +34,7 @@ export async function findSealed(
   return { ...found, can_seal: found.can_seal && isWholeDay(chunk) };
 }
 
-/** Opens a file that keeps the rows of a chunk for later exports. */
+/** Opens a file that keeps the rows of a chunk for later exports. `null` when the partition refuses the attempt. */
 export async function openSeal(
   { env }: Context,
   chunk: ScanChunk,
