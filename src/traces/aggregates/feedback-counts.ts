@@ -2,10 +2,10 @@ import type { FeedbackLookup } from "../reads/feedback-lookup.ts";
 import { type FeedbackEntry, MAX_SHOWN_CHARS } from "../rows/rows.ts";
 import { addScores, type FeedbackTotals } from "./feedback-totals.ts";
 
-/** Number of returned keys, and of returned values of all keys together. */
+/** Maximum number of returned keys, and of returned values of all keys together. */
 const MAX_KEYS = 200;
 const MAX_VALUES = 1000;
-/** Number of values in memory, to find the most frequent. */
+/** Maximum number of values in memory, to find the most frequent. Further values are not counted. */
 const MAX_COUNTED = 10_000;
 
 type ValueCount = { key: string; value: string; n: number };

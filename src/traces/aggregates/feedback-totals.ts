@@ -4,9 +4,9 @@ export type FeedbackTotals = {
   n: number;
   /** Number of entries with a score. */
   scores: number;
-  /** Sum of the scores, `null` beyond the range of a double, which JSON does not have. */
+  /** Sum of the scores, `null` beyond the range of a double: JSON has no infinity. */
   sum: number | null;
-  /** Number of times each text was given. */
+  /** Number of times each text was given, by its first `MAX_SHOWN_CHARS` characters. */
   values: Record<string, number>;
 };
 

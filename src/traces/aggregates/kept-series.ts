@@ -3,12 +3,15 @@ import type { RunReader } from "../reads/run-reader.ts";
 import { collectSeries, type SeriesCell, type SeriesQuery } from "./series.ts";
 
 const HOUR_US = 3_600_000_000;
-/** Partitions that change more often are summed at each query. */
+/** Time without changes after which the sums of a partition are kept. */
 const QUIET_US = 60_000_000;
 /** A value of the key-value storage has at most 2 MB. */
 const MAX_CHARS = 1_000_000;
 
-/** Sums by hour as of a sequence, in microseconds. They have numbers only, so that no text outlives its run. */
+/**
+ * Sums by hour since 1970, valid while `seq` is the newest sequence. They have no text of a run, which could outlive
+ * it.
+ */
 type KeptSums = { seq: number; hours: SeriesCell[] };
 type Counts = { seq: number; min_start_us: number | null; max_start_us: number | null };
 

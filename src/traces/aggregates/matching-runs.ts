@@ -13,7 +13,7 @@ export type RunLabels = { name: string; run_type: string; status: string };
 export type MatchingRun = CountedRun &
   RunLabels & { id: string; trace_id: string; is_root: number; groups: readonly string[] };
 
-/** Anybody may write this metadata: a wait is at most a year. */
+/** Limit of a wait: one year. Clients may write any number into this metadata. */
 const MAX_WAIT_MS = 31_536_000_000;
 
 /**
@@ -51,14 +51,14 @@ export function timingOf({ start_us, end_us, first_token_us, status }: RunView) 
   return { start_us, end_us, first_token_us, status };
 }
 
-/** Returns the time that a run waited in the queue. Only numbers count. */
+/** Returns the milliseconds that a run waited in the queue, `null` unless its metadata has a number. */
 function queueWaitOf(run: RunView): number | null {
   const found = run.pairs("m").find(([key]) => key === "queue_wait_ms");
   const wait = found?.[2] ?? null;
   return wait === null ? null : Math.min(Math.max(wait, 0), MAX_WAIT_MS);
 }
 
-/** Counts the usage of a trace once: at its root when that matches. Expects roots first. */
+/** Counts the usage of a trace at its root when the root matches, else at each matching run. Expects roots first. */
 export class UsageOnce {
   readonly #counted = new Set<string>();
 

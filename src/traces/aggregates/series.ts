@@ -11,17 +11,17 @@ import {
 
 export type SeriesQuery = {
   group_by: GroupBy | null;
-  /** Groups with their own series; the runs of all other groups are one series. */
+  /** Groups with a series each. The runs of all other groups, and those without a group, are one series. */
   groups: string[];
   first_us: number;
   stride_us: number;
 };
 
-/** Totals of one bucket of one series. `group` is its index in `groups`, -1 for the rest. */
+/** Totals of one bucket of one series. `group` is the index of the group in `groups`, -1 for the rest. */
 export type SeriesCell = { group: number; bucket: number; totals: TotalsData };
 export type GroupCount = { group: string; runs: number };
 
-/** Number of groups counted to choose the largest. */
+/** Maximum number of groups that are counted to find the largest. Further groups are ignored. */
 const MAX_COUNTED = 10_000;
 const MAX_RETURNED = 1000;
 
@@ -66,7 +66,7 @@ function byCount([a, n]: [string, number], [b, m]: [string, number]): number {
   return a < b ? -1 : 1;
 }
 
-/** A run with several tags is in the series of each. */
+/** Returns the series of a run. A run with several tags is in the series of each listed one. */
 function seriesOf({ groups }: MatchingRun, indexes: Map<string, number>): number[] {
   const found = groups.flatMap((group) => indexes.get(group) ?? []);
   return found.length === 0 ? [-1] : found;

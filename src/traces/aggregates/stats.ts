@@ -25,7 +25,7 @@ export type PartitionStats = {
   facets: Facet[];
 };
 
-/** Limits the groups that are counted. Runs of further groups are ignored, also when such a group is larger. */
+/** Limits the groups that are counted. Further groups are ignored, also when they are larger. */
 const MAX_COUNTED_GROUPS = 10_000;
 const MAX_GROUPS = 1000;
 const MAX_FACETS = 50;
@@ -36,7 +36,7 @@ export function noStats(): PartitionStats {
   return { totals: new RunTotals([]).toData(), groups: [], feedback: [], facets: [] };
 }
 
-/** Totals of runs. The usage of a trace counts once. */
+/** Totals of runs, with usage as `UsageOnce` counts it. */
 class TotalsWithUsageOnce {
   readonly totals: RunTotals;
   readonly #once = new UsageOnce();
@@ -50,7 +50,7 @@ class TotalsWithUsageOnce {
   }
 }
 
-/** Reads matching runs once, without their payloads. */
+/** Sums matching runs in one pass. */
 export function collectStats(
   reader: RunReader,
   query: RunsQuery,
@@ -76,7 +76,7 @@ export function collectStats(
   };
 }
 
-/** Totals that the catalogue caches. Only roots count as runs; feedback of all runs counts. */
+/** Totals that the catalogue caches. Only roots count as runs. Usage and feedback are those of all runs. */
 export type TraceTotals = Pick<PartitionStats, "totals" | "feedback">;
 
 export function collectTraceTotals(reader: RunReader): TraceTotals {
@@ -109,7 +109,7 @@ function largest(groups: Map<string, TotalsWithUsageOnce>): [string, TotalsWithU
   return sorted.slice(0, MAX_GROUPS);
 }
 
-/** Number of occurrences of each value, limited to the first values. */
+/** Number of occurrences of the first `MAX_FACET_VALUES` values of each key. */
 class FacetCounts {
   readonly #counts = { name: new Map(), run_type: new Map(), status: new Map() } satisfies Record<
     Facet["key"],

@@ -12,7 +12,7 @@ export type ThreadTotals = {
   last: { id: string; start_us: number };
 };
 
-/** Maximum number of threads read from one partition, newest first. */
+/** Maximum number of threads read from one partition: those with the newest roots. */
 const MAX_THREADS = 10_000;
 
 type Root = CountedRun & { id: string; trace_id: string };

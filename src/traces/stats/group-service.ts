@@ -16,8 +16,8 @@ import { toTraceStats } from "./run-stats.ts";
 
 const PREVIEW_CHARS = 1000;
 /**
- * Number of threads that are read at once: each takes up to 700 KB of payloads and errors, of which the beginning is
- * kept.
+ * Number of threads that are read at once. A thread takes up to 700 KB of payloads and errors while it is read. Only
+ * their beginnings are kept.
  */
 export const GROUPS_AT_ONCE = 10;
 

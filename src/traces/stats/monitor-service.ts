@@ -12,21 +12,21 @@ export type MonitoredRuns = {
   to: Date;
 };
 
-/** Values are `null` when no run has one. */
+/** `error_rate` is 0 to 1, `latency_p95` is in seconds. They are `null` when no run has a value. */
 export type MonitoredFigures = {
   run_count: number;
   error_rate: number | null;
   latency_p95: number | null;
-  /** Average scores by key. */
+  /** Average scores by key, `null` without scores, or when a double cannot hold their sum. */
   feedback: Map<string, number | null>;
 };
 
-/** Throws when the filter is invalid. */
+/** @throws AppError 422 when the filter is invalid */
 export function assertRunFilter(filter: string): void {
   toPlan({ filter, limit: 1 });
 }
 
-/** Reads as a job: without the rate limits of a caller. */
+/** Reads for a job: checks neither the permissions nor the rate limits of a caller. */
 export async function getMonitoredFigures(
   ctx: Context,
   { session_id, filter, is_root, from, to }: MonitoredRuns,

@@ -33,8 +33,8 @@ export async function* queryPartitions<T>(
 }
 
 /**
- * Returns the lists of partitions to read at once. Filters of traces need each group apart: they read the days around
- * it.
+ * Returns the lists of partitions to read at once. Filters of traces need each group apart: they also read the days
+ * around a group.
  */
 function inSteps(groups: PartitionRange[][], { filters }: QueryPlan): PartitionRange[][] {
   if (filters.trace_filter || filters.tree_filter) return groups;

@@ -18,10 +18,10 @@ const MAX_BUCKETS = 500;
 type Input = Omit<RunsQueryRequest, "limit">;
 type Grouping = { by: GroupBy; max_groups: number };
 type Range = Pick<SeriesQuery, "first_us" | "stride_us"> & { end_us: number };
-/** Totals by the number of the group, -1 for the rest, then by the number of the bucket. */
+/** Totals by the index of the group, -1 for the rest, then by the number of the bucket. */
 type SeriesTotals = Map<number, Map<number, RunTotals>>;
 
-/** Sums runs in buckets of time, by group: first finds the largest groups, then counts each. */
+/** Sums runs in buckets of time, by group. With groups, a first read finds the largest, and a second one sums. */
 export async function getRunSeries(
   ctx: Context,
   input: Input,
@@ -55,7 +55,7 @@ export async function getRunSeries(
   };
 }
 
-/** Aligns the range to the stride, so that buckets are the same from one request to the next. */
+/** Extends the range to whole buckets, so that buckets are the same from one request to the next. */
 function rangeOf(
   { start_time, end_time }: Input,
   stride: Stride,
@@ -121,7 +121,7 @@ function toSeries(
   };
 }
 
-/** Computes the mean length of the queue: the time that all runs waited, divided by the time that passed. */
+/** Computes figures. The mean length of the queue is the time that all runs waited, divided by `duration_us`. */
 function toFigures(totals: RunTotals, duration_us: number): Omit<SeriesBucket, "start_time"> {
   const stats = toTraceStats(totals, []);
   const wait = totals.quantile("queue_wait", 0.5);

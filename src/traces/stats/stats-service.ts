@@ -33,7 +33,7 @@ export type GroupFigures = Pick<
   "run_count" | "error_rate" | "latency_p50" | "latency_p99" | "last_run_start_time"
 > & { error_count: number };
 
-/** Counts the traces of a project since a time, by the value of a key of their metadata. */
+/** Counts the traces of a project that started since a time, by the value of a key in the metadata of their roots. */
 export async function countTracesByMetadata(
   ctx: Context,
   project_id: string,
@@ -63,7 +63,7 @@ export type CountedRuns = {
   facets: Facet[];
 };
 
-/** Adds partition after partition: a partition returns totals, and never its runs. */
+/** Adds the totals of all partitions. A partition returns no runs. */
 export async function countRuns(
   ctx: Context,
   input: Omit<RunsQueryRequest, "limit">,

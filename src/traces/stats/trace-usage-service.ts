@@ -6,7 +6,7 @@ import { partitions } from "../catalogue/table.ts";
 type DayRange = { from: string; to: string };
 type TraceUsage = { traces: number; spans: number; trace_bytes: number };
 
-/** Returns the stored traces of each UTC day on which some started. */
+/** Returns the stored root runs, runs and bytes of each UTC day that has a partition. */
 export async function listTraceUsage(
   { db, caller }: Context,
   { from, to }: DayRange,
