@@ -52,7 +52,7 @@ async function* counted(workspace_id: string, chunks: ByteChunks): AsyncGenerato
   }
 }
 
-/** Throws a 413 when the body exceeds the limit. */
+/** Yields the decoded body. @throws AppError 413 above `MAX_BODY_BYTES`, 415 for an unknown encoding */
 async function* readBytes(request: Request, reserve: Reserve): AsyncGenerator<Uint8Array> {
   const encoding = request.headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
   const body = request.body ?? new Blob([]).stream();

@@ -19,7 +19,10 @@ const MAX_NAMED_ISSUES = 100;
 
 type Loc = (string | number)[];
 
-/** Converts one run of a request. `texts` are payloads sent as separate parts. */
+/**
+ * Converts one run of a request. `texts`: JSON of payloads to store as it is, because it was sent as a separate part or
+ * has more digits than `value`.
+ */
 export function toIncoming(
   value: unknown,
   kind: ChangeKind,
@@ -45,7 +48,7 @@ export function readBatch(reads: readonly (() => IncomingRun)[]): RunBatch {
   return { runs, issues };
 }
 
-/** Throws a 422 that names what is not stored of a request. */
+/** @throws AppError 422 that names the first `MAX_NAMED_ISSUES` issues, when there are any */
 export function assertStored({ runs, issues }: RunBatch): void {
   if (issues.length === 0) return;
   const stored = runs.length === 0 ? "" : ` The other ${runs.length} runs are stored.`;
@@ -61,7 +64,7 @@ export function parseFields<T>(schema: z.ZodType<T>, value: unknown, loc: Loc): 
   throw new AppError("invalid_request", joinIssues(issues), { issues });
 }
 
-/** Converts a run whose fields are valid by themselves. */
+/** Converts a run of which each field is valid. Checks that its fields fit together. */
 export function fromValid(
   run: IngestRun,
   kind: ChangeKind,

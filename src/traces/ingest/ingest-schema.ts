@@ -41,12 +41,12 @@ const DottedOrder = z
       "must be segments YYYYMMDDTHHMMSSffffffZ<run id> from the root to the run, with dots between",
   });
 
-/** A cut may halve a surrogate pair. */
+/** Cuts a text. A cut may halve a surrogate pair, so it makes the result well-formed. */
 export function cutText(text: string, max_chars: number): string {
   return text.length > max_chars ? text.slice(0, max_chars).toWellFormed() : text;
 }
 
-/** A run with a longer text is not refused. */
+/** Cuts a longer text instead of refusing its run. */
 function truncatedText(max_chars: number) {
   return z.string().transform((text) => cutText(text, max_chars));
 }
@@ -133,7 +133,7 @@ const run = {
 
 const runs = { type: "array", items: run } as const;
 
-/** OpenAPI only: handlers parse these bodies by `body.ts`, because they may be compressed. */
+/** Bodies for OpenAPI only: handlers read them with `body.ts`, because they may be compressed. */
 export const RUN_BODY = { content: { "application/json": { schema: run } }, required: true };
 export const BATCH_BODY = {
   content: {

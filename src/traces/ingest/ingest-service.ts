@@ -92,7 +92,7 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
   return { message: "Runs batch ingested" };
 }
 
-/** Refuses the runs whose `session_id` is of no project. */
+/** Refuses the runs whose `session_id` is not that of a project in the workspace. */
 async function inKnownProjects(ctx: Context, { runs, issues }: RunBatch): Promise<RunBatch> {
   const named = new Set(runs.flatMap(({ session_id }) => session_id ?? []));
   const known = await knownProjects(ctx, [...named]);
@@ -120,9 +120,9 @@ export type InternalTrace = {
 };
 
 /**
- * Stores a run in the project of its `session_name`, else in the given one. Drops runs that ingestion rejects: a retry
- * would fail again.
- * @returns the roots that have ended, by their ids
+ * Stores each run in the project of its `session_name`, else in the given one. Drops invalid runs: a retry would fail
+ * again.
+ * @returns the valid traces of roots that have ended, by the ids of the runs
  */
 export async function ingestInternal<T extends InternalTrace>(
   ctx: Context,

@@ -10,8 +10,9 @@ import type { FarParent } from "../storage/far-parents.ts";
 const MAX_DAYS = 7;
 
 /**
- * Sends runs that end on a later day to the partitions of each day up to that one, so that spans there find their parent,
- * whichever arrives first. Each day adds its own runs that end later, which the following days need as well.
+ * Sends runs that end on a later day to the partitions of each following day up to their end, for at most `MAX_DAYS`.
+ * Spans of these days find their parent, whether they arrive before it or after it. Each day adds its own runs that end
+ * later.
  */
 export async function linkLaterDays(
   ctx: Context,
@@ -30,7 +31,7 @@ export async function linkLaterDays(
 }
 
 /**
- * Links the spans of one day, from its oldest slots to those that its new runs go to. Returns the given parents and those
+ * Links the spans of one day, from its oldest slots to the slots for its new runs. Returns the given parents and those
  * found on this day.
  */
 async function linkDay(ctx: Context, home: Home, parents: FarParent[]): Promise<FarParent[]> {

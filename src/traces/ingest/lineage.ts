@@ -5,7 +5,9 @@ import type { IncomingRun, RunChange } from "../changes.ts";
 import { parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
 import { tracePartition } from "../object/stub.ts";
 
-/** Adds trace, dotted order and project to a child run that was posted alone, from its stored parent. */
+/**
+ * Adds trace, dotted order and missing project to a child run that was posted alone, as far as its parent is stored.
+ */
 export async function completeLineage(ctx: Context, run: IncomingRun): Promise<IncomingRun> {
   const { parent_run_id, dotted_order } = run.columns;
   if (dotted_order !== undefined || parent_run_id === undefined) return run;

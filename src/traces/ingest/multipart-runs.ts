@@ -65,7 +65,7 @@ export function tooMany(): AppError {
   return new AppError("too_large", text);
 }
 
-/** Returns the id of the run that a part of it names, else `""`. A run with a refused part is refused whole. */
+/** Returns the id of the run whose fields a part has, `""` for other parts. One refused part refuses the whole run. */
 function runOf({ name }: MultipartPart): string {
   return RUN_PART.exec(name)?.[2]?.toLowerCase() ?? "";
 }
@@ -97,7 +97,7 @@ function addPart(part: MultipartPart, reading: Reading): void {
   reading.feedback.push({ id: idOf(feedback_id, name), body: value });
 }
 
-/** The run and its other attachments are stored without one that is refused. */
+/** Adds an attachment. A refused one does not refuse its run or the other attachments. */
 function addFile(files: AttachedFile[], file: AttachedFile, part: string): void {
   const problem = problemOf(files, file);
   if (problem !== null) throw invalid(["body", part], problem);
@@ -125,7 +125,7 @@ function addRunPart(
   const { value, exact, text } = jsonOf(part, containers);
   if (field === undefined) {
     if (!isRecord(value)) throw invalid(["body", part.name], "must be a JSON object");
-    // A field with its own part comes from that, in any order of the parts.
+    // A part for a field wins over the same field of the main part, in any order of the parts.
     draft.main = { ...value, ...draft.main };
     draft.texts = { ...exactTexts({ value, exact }, PAYLOADS), ...draft.texts };
   } else if (value !== null) {

@@ -19,7 +19,7 @@ export function boundaryOf(content_type: string): string | null {
   return boundary && boundary.length <= MAX_BOUNDARY_CHARS ? boundary : null;
 }
 
-/** Reads the parameters in turn: a quoted one may hold text like another. */
+/** Reads the parameters in turn: a quoted value may have text that looks like another parameter. */
 function parameterOf(header: string, wanted: string): string | null {
   for (const [, name, quoted, token] of header.matchAll(PARAMETER)) {
     if (name?.toLowerCase() === wanted) return quoted?.replaceAll(/\\(.)/g, "$1") ?? token ?? null;

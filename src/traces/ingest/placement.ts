@@ -13,12 +13,13 @@ import { traceOf } from "./lineage.ts";
 export type PlacedRun = {
   run: IncomingRun;
   home: Home;
+  /** Location to save. `null` when the id has the day, or when a lookup has found the run at its home. */
   location: Location | null;
   /** Whether a lookup has found the run. */
   is_stored: boolean;
 };
 
-/** Finds the home of each run. A stored run keeps its home, unless it names another project. */
+/** Finds the home of each run. A run that a lookup finds keeps its home, unless it names another project. */
 export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<PlacedRun[]> {
   const projectByTrace = projectsByTrace(runs);
   const days = startDaysById(runs);
@@ -133,7 +134,9 @@ function projectOf(
     : projectByName(ctx, project.slice(5));
 }
 
-/** Maps traces to projects as `id:{id}` or `name:{name}`: a run that names no project belongs to its trace's. */
+/**
+ * Maps traces to projects as `id:{id}` or `name:{name}`: a run that names no project goes to the project of its trace.
+ */
 function projectsByTrace(runs: IncomingRun[]): Map<string, string> {
   const projects = new Map<string, string>();
   for (const { columns, session_id, session_name } of runs) {
@@ -144,7 +147,10 @@ function projectsByTrace(runs: IncomingRun[]): Map<string, string> {
   return projects;
 }
 
-/** Whether a lookup is needless. A POST without a project goes to that of its trace or to the default project. */
+/**
+ * Whether the project needs no lookup. A POST without a project goes to the project of its trace, or to the default
+ * one.
+ */
 function isProjectKnown(run: IncomingRun, projectByTrace: Map<string, string>): boolean {
   return namesProject(run) || projectByTrace.has(run.columns.trace_id ?? "") || run.kind === "post";
 }
@@ -153,13 +159,13 @@ function namesProject({ session_id, session_name }: IncomingRun): boolean {
   return session_id !== null || session_name !== null;
 }
 
-/** Whether the run's start is on the day in its id. A change without a start does not show that. */
+/** Whether the run is known to start on the day in its id: false without a start in the request. */
 function isDayInId({ id }: IncomingRun, days: Map<string, string>): boolean {
   const day = dayOfId(id);
   return day !== null && day === days.get(id);
 }
 
-/** Prefers the day of the start time to the day in the id, which may be created on another day. */
+/** Returns the day of the start time, else the day in the id: an id may be created on another day than its run. */
 function dayOfRun({ id }: IncomingRun, days: Map<string, string>): string | null {
   return days.get(id) ?? dayOfId(id);
 }

@@ -21,17 +21,20 @@ const KEY = new RegExp(
   "g",
 );
 
-/** The largest custom patterns take some 5 us a character: after so many, other requests have their turn. */
+/**
+ * Number of characters after which other requests have their turn. The largest custom patterns take about 5 µs a
+ * character.
+ */
 const PART_CHARS = 8192;
-/** Limit of a match that begins in a part and ends behind it. */
+/** Number of characters behind a part into which a match that begins in the part may extend. */
 const MAX_MATCH_CHARS = 1000;
 const MAX_CACHED = 100;
 
 const compiled = new Map<string, Redact>();
 
 /**
- * Replaces e-mail addresses, keys and matches of custom patterns in all texts of a run before it is stored. Attachments
- * stay as they are.
+ * Replaces e-mail addresses, keys and matches of custom patterns, as the project has chosen, in the name, error, tags
+ * and payloads of a run. Attachments stay as they are.
  */
 export async function redactRun(run: IncomingRun, redactions: Redactions): Promise<IncomingRun> {
   const redact = redactorOf(redactions);
@@ -82,7 +85,7 @@ function redactorOf(redactions: Redactions): Redact {
   const cached = compiled.get(key);
   if (cached) return cached;
   const { emails, keys } = redactions;
-  // Joined to one, patterns could not have groups of the same name.
+  // Patterns stay apart: a joined one could not have two groups of the same name.
   const patterns = redactions.patterns.map((pattern) => RE2JS.compile(pattern));
   const redact: Redact = (text) => {
     let redacted = text;
@@ -107,7 +110,10 @@ async function replaceInParts(patterns: RE2JS[], text: string): Promise<string> 
   return redacted;
 }
 
-/** `^`, `$` and `\b` match at the ends of a part too: a pattern may redact more of a long text, never less. */
+/**
+ * Replaces matches part by part. `^`, `$` and `\b` match at the ends of a part too, which may redact more of a long
+ * text.
+ */
 async function replacePatternInParts(pattern: RE2JS, text: string): Promise<string> {
   const redacted: string[] = [];
   for (let from = 0; from < text.length; ) {

@@ -12,11 +12,11 @@ import { type PlacedRun, placeRuns } from "./placement.ts";
 import { redactRun } from "./redaction.ts";
 import { writeChanges } from "./write-changes.ts";
 
-/** Limits of one call to an object. */
+/** Limits of one call to an object: runs, and characters of payloads. The last run may exceed the second one. */
 const CALL_RUNS = 1000;
 const CALL_CHARS = 8_000_000;
 
-/** Stores runs durably before it returns. Idempotent. */
+/** Stores the runs that sampling keeps, durably before it returns. Idempotent. */
 export async function ingest(
   ctx: Context,
   runs: IncomingRun[],
@@ -57,7 +57,7 @@ async function sampleAndRedact(ctx: Context, placed: PlacedRun[]): Promise<Place
   return kept;
 }
 
-/** A change need not name its trace: its run is stored, so the trace was sampled. */
+/** Keeps a change of a stored run that does not name its trace: the trace was kept when the run was stored. */
 function isKept({ run, is_stored }: PlacedRun, sampling: Sampling): boolean {
   const trace_id = traceOf(run);
   if (trace_id === null && is_stored) return true;

@@ -11,8 +11,9 @@ import { traceOf } from "./lineage.ts";
 const SLOTS_AT_ONCE = 8;
 
 /**
- * Changes each run in the slot that has it, and writes new runs to the open generation. A trace has
- * one slot in each generation, so the calls do not grow with the slots of the day.
+ * Changes each run in the slot that has it, and writes new runs to the open generation. A run of a known trace may be
+ * in two slots of each generation only, so the calls do not grow with the slots of the day.
+ * @returns the runs below which spans of later days may belong
  */
 export async function writeChanges(
   ctx: Context,
@@ -70,7 +71,9 @@ async function writeTo(
   return { far, refused: results.flatMap(({ unknown }) => unknown) };
 }
 
-/** Each slot may have a run of an unknown trace, so slots that other isolates have added are read too. */
+/**
+ * Returns the slots of the day, read again for runs of unknown traces: these may be in slots that other isolates added.
+ */
 async function slotsFor(ctx: Context, home: Home, changes: RunChange[]): Promise<DaySlots> {
   const day = await daySlots(ctx, home);
   if (day.open === 0 || changes.every((change) => traceOf(change) !== null)) return day;
@@ -78,7 +81,9 @@ async function slotsFor(ctx: Context, home: Home, changes: RunChange[]): Promise
   return daySlots(ctx, home);
 }
 
-/** Returns the other slots that may have the runs, with the ids for each. */
+/**
+ * Returns the slots that may have the runs, with the ids for each. Omits the slot to which a new run would be written.
+ */
 function candidates(day: DaySlots, changes: RunChange[]): [number, string[]][] {
   const bySlot = new Map<number, Set<string>>();
   for (const change of changes) {
