@@ -78,6 +78,18 @@ describe("one run", () => {
     });
   });
 
+  test("below a run whose own parent is missing gets its trace, and no dotted order", async () => {
+    const [missing, child, grandchild] = [idAt(Date.now()), idAt(Date.now()), idAt(Date.now())];
+    const base = { session_name: "rest", run_type: "chain", inputs: {} };
+    await accepted(post(ours.editor, "/runs", { ...base, id: child, parent_run_id: missing }));
+    await accepted(post(ours.editor, "/runs", { ...base, id: grandchild, parent_run_id: child }));
+    expect(await read(ours.viewer, grandchild)).toMatchObject({
+      trace_id: missing,
+      parent_run_id: child,
+      dotted_order: null,
+    });
+  });
+
   test("without a project goes to the default one", async () => {
     const { session_name: _, ...run } = wireRun("");
     await accepted(post(ours.editor, "/runs", run));

@@ -6,7 +6,8 @@ import { parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
 import { tracePartition } from "../object/stub.ts";
 
 /**
- * Adds trace, dotted order and missing project to a child run that was posted alone, as far as its parent is stored.
+ * Adds the trace and the dotted order of its stored parent to a child run that was posted alone, and the project if the run
+ * names none. A parent without a dotted order adds none.
  */
 export async function completeLineage(ctx: Context, run: IncomingRun): Promise<IncomingRun> {
   const { parent_run_id, dotted_order } = run.columns;
@@ -14,14 +15,15 @@ export async function completeLineage(ctx: Context, run: IncomingRun): Promise<I
   const parent = await findParent(ctx, parent_run_id);
   if (!parent) return run;
   const start_us = run.columns.start_us ?? nowMicros();
+  const { trace_id, dotted_order: above } = parent;
   return {
     ...run,
     session_id: run.session_id ?? (run.session_name === null ? parent.project_id : null),
     columns: {
       ...run.columns,
       start_us,
-      trace_id: parent.trace_id,
-      dotted_order: `${parent.dotted_order}.${toDottedOrder(start_us, run.id)}`,
+      trace_id,
+      ...(above !== null && { dotted_order: `${above}.${toDottedOrder(start_us, run.id)}` }),
     },
   };
 }

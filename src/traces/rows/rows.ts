@@ -29,7 +29,8 @@ export type TraceRunRow = {
   status: "pending" | "success" | "error";
   error: string | null;
   is_root: number;
-  dotted_order: string;
+  /** `null` while runs above it are missing, and for spans that are too deep in their trace. */
+  dotted_order: string | null;
   thread_id: string | null;
   reference_example_id: string | null;
   trace_tier: string | null;

@@ -14,12 +14,10 @@ export type TextName =
  * Live run as filters and statistics read it. Stores decode a column when it is read: a filter
  * must not unpack payloads to compare a name. Usage is the run's own.
  */
-export interface RunView extends Readonly<Omit<TraceRunRow, "dotted_order">> {
+export interface RunView extends Readonly<TraceRunRow> {
   /** Number of the run: each new run of the partition gets a greater one. */
   readonly row: number;
   readonly changed_seq: number;
-  /** `null` while runs above it are missing, and for spans that are too deep in their trace. */
-  readonly dotted_order: string | null;
   /** Lowercase. */
   readonly search_text: string;
   readonly tag_list: readonly string[];
