@@ -6,8 +6,8 @@ import { parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
 import { tracePartition } from "../object/stub.ts";
 
 /**
- * Adds the trace and the dotted order of its stored parent to a child run that was posted alone, and the project if the run
- * names none. A parent without a dotted order adds none.
+ * Places a child run that was posted alone below its stored parent: adds the trace, a dotted order if the parent has
+ * one, and the parent's project if the run names none.
  */
 export async function completeLineage(ctx: Context, run: IncomingRun): Promise<IncomingRun> {
   const { parent_run_id, dotted_order } = run.columns;

@@ -33,7 +33,7 @@ export class Flush {
   readonly #store: PartitionStore;
   readonly #cold: ColdStorage;
   readonly #totals: () => TraceTotals;
-  /** Whether an alarm for a change is set, and has not run. */
+  /** Whether an alarm for a change or for a retry is set, and has not run. */
   #isScheduled = false;
   #flushed_at = 0;
 

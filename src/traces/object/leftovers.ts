@@ -17,7 +17,7 @@ import {
 import type { PartitionStore } from "../storage/partition.ts";
 import type { SealedLeftover } from "../storage/sealed-files.ts";
 
-// Entries of each kind that one alarm removes.
+// Maximum numbers of entries of each kind that one alarm removes.
 const RUNS = 50;
 const LOCATIONS = 5000;
 const FILES = 50;

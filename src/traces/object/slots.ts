@@ -10,7 +10,7 @@ import { tracePartition } from "./stub.ts";
 /** Time for which an isolate may still write new runs to a slot that was closed. */
 export const SLOT_CACHE_MS = 60_000;
 
-/** Slots of a day in the catalogue. New runs go to the `open` generation, the newest. */
+/** `known`: slots of a day that the catalogue has. `open`: generation for new runs, which may have no slot yet. */
 export type DaySlots = { open: number; known: Set<number> };
 
 const days = new TtlCache<DaySlots>(SLOT_CACHE_MS, 5000);

@@ -49,7 +49,7 @@ export function selectionOf(
     min_changed_seq: null,
     min_start_us: strictest(Math.max, query.min_start_us, min_start_us),
     max_start_us: strictest(Math.min, query.max_start_us, max_start_us),
-    // A source that reads in another order cannot begin at the position: the plain test drops the runs before it.
+    // A source that reads in another order cannot begin at the position: the plain test drops the runs up to it.
     after: order === query.order ? after : null,
   };
 }

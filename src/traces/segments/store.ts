@@ -104,7 +104,10 @@ export class SegmentStore {
     );
   }
 
-  /** Returns the frame that has a run's payloads, or one without texts while it must be fetched from R2. */
+  /**
+   * Returns the frame that has a run's payloads, or one without texts while it must be fetched from R2.
+   * @throws Error when it must be fetched, and no attempt of `ColdBodies` is under way
+   */
   frame(segment: RunSegment, n: number): Frame {
     const head = this.head(segment);
     const at = head.frameOf(n);

@@ -55,7 +55,7 @@ export class SegmentWriter {
     if (this.#sparseChecks > before) this.#mergeSparse(counts);
   }
 
-  /** Removes all versions of runs, so that none of their data remains. */
+  /** Removes all versions of runs, so that the tables have none of their data. The alarm deletes copies in R2. */
   remove(ids: ReadonlySet<string>): void {
     if (ids.size > 0) this.#onChange();
     for (const segment of this.#store.loaded.withVersions(ids)) {

@@ -42,7 +42,10 @@ const Group = TraceStats.pick({
   feedback_stats: z.null().describe("Always `null`"),
   first_inputs: textField("Beginning of the first inputs", "Hello"),
   last_outputs: textField("Beginning of the last outputs", "How can I help?"),
-  last_error: z.string().nullable().describe("Error of the last trace, `null` without one"),
+  last_error: z
+    .string()
+    .nullable()
+    .describe("Beginning of the error of the last trace, `null` without one"),
 });
 
 export const RunGroups = namedObject("RunGroups", {

@@ -48,7 +48,7 @@ const Series = z.object({
     description: "Value of the group, `null` for all runs, or for those of all other groups",
     example: "agent",
   }),
-  is_rest: z.boolean().describe("Whether it has the runs of no listed group"),
+  is_rest: z.boolean().describe("Whether it has the runs that belong to no listed group"),
   totals: Figures.describe("Figures of the whole series"),
   buckets: z.array(Bucket).describe("Buckets that have runs, the oldest first"),
 });

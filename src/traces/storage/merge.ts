@@ -33,7 +33,8 @@ const OUTCOME = [
 ] as const satisfies (keyof RunColumns)[];
 
 /**
- * Whether a change is a POST that arrives after its PATCH. Except for identity fields, it only adds what is missing.
+ * Whether a change is a POST that arrives after its PATCH. Except for identity fields and attachments, it only adds
+ * what is missing.
  */
 export function onlyAdds(stored: MergeBase, change: RunChange): boolean {
   return change.kind === "post" && stored.is_patched;

@@ -69,7 +69,8 @@ export function createRun(
 }
 
 /**
- * Merges a later change. A POST that comes after its PATCH sets identity fields, and otherwise adds what is missing.
+ * Merges a later change. A POST that comes after its PATCH sets identity fields and attachments, and otherwise adds
+ * what is missing.
  */
 export function changeRun(run: RunVersion, change: RunChange, changed_seq: number): RunVersion {
   const stored: MergeBase = { ...run, pointers: run.pointers ? JSON.parse(run.pointers) : {} };

@@ -1,4 +1,4 @@
-/** Decoded value, kept beside its source until the cache needs the memory. */
+/** Place of a cached value. The value is `null` before it is read, and after the cache needed its memory. */
 export class DecodedValue<T extends { bytes: number }> {
   value: T | null = null;
   isUsed = false;

@@ -6,7 +6,9 @@ import { ByteReader, ByteWriter } from "./bytes.ts";
 import { LONG_TEXTS, type LongName, type RunVersion } from "./columns.ts";
 import type { TextCells } from "./text-cells.ts";
 
-/** Limits of a frame, the unit of compression: a read of one run unpacks one frame. */
+/**
+ * Limits of a frame, the unit of compression: a read of one run unpacks one frame. One long run may exceed the second.
+ */
 const FRAME_RUNS = 64;
 const FRAME_CHARS = 256 * 1024;
 
