@@ -15,7 +15,7 @@ const MAX_CHARS = 1_000_000;
 type KeptSums = { seq: number; hours: SeriesCell[] };
 type Counts = { seq: number; min_start_us: number | null; max_start_us: number | null };
 
-/** Keeps the sums of a quiet partition by hour: a chart of several days requests them every few seconds. */
+/** Keeps the sums of a quiet partition by hour: an open chart of several days requests them every few seconds. */
 export class KeptSeries {
   readonly #kv: DurableObjectStorage["kv"];
   readonly #counts: () => Counts;

@@ -3,11 +3,11 @@ import type { Redactions } from "../catalogue/table.ts";
 import { type IncomingRun, PAYLOADS } from "../changes.ts";
 import { digestExtra, digestInputs, digestOutputs, fullKeyBudget } from "../digest.ts";
 
-/** Redacts a text in a time in proportion to its length. Returns a promise when it yields within a long text. */
+/** Redacts a text in linear time. Returns a promise for a long text, within which other requests have their turn. */
 type Redact = (text: string) => string | Promise<string>;
 type Payloads = IncomingRun["payloads"];
 
-// No part repeats without a bound, so that a text of any length takes a time in proportion.
+// No part repeats without a bound, so that a search takes linear time.
 const EMAIL = /[\w.%+-]{1,64}@(?:[\p{L}\d-]{1,63}\.){1,8}\p{L}{2,24}/gu;
 const KEY = new RegExp(
   [

@@ -17,7 +17,10 @@ export type RunsById = { runs: TraceRunRow[]; read: number };
 
 /** Maximum number of traces that one read finds. */
 export const MAX_FOUND = 10_000;
-/** Maximum number of called traces: every call of a query looks up each of them in the index of its partition. */
+/**
+ * Maximum number of called traces from a partition: a query of the calling trace looks up each in all partitions it
+ * reads.
+ */
 const MAX_CALLED = 1000;
 
 /** Returns traces with runs here whose roots started on another day. */

@@ -8,7 +8,7 @@ import type { SegmentStore } from "./store.ts";
 
 /**
  * Counts the first runs of an ascending selection without candidates, fewer than `limit`. Opens
- * only segments that are not counted whole.
+ * only the segments in which it has to test each run.
  * @returns `null` when no segment can be counted, or when a later change may have moved a run into the selection or out of it
  */
 export function countBySegments(

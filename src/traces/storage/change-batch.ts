@@ -7,7 +7,7 @@ import { changeRun, createRun } from "./runs.ts";
 
 /** Changes of one transaction. Collects whole new versions of runs, and writes them together. */
 export class ChangeBatch {
-  /** Sequence of all changes. It is a time in microseconds: a sequence for each run would be ahead of the clock. */
+  /** Sequence of all changes of the batch, a time in microseconds. One for each run would be ahead of the clock. */
   readonly seq: number;
   readonly #segments: SegmentStore;
   readonly #writer: SegmentWriter;
