@@ -55,6 +55,18 @@ test("numbers keep their digits, and texts without a match are stored as they ca
   );
 });
 
+test("a private key over the end of a part of a long text is replaced", async () => {
+  const place = await projectWith({
+    patterns: ["-----BEGIN [A-Z ]+-----[^-]+-----END [A-Z ]+-----"],
+  });
+  const key = `-----BEGIN PRIVATE KEY-----\n${"x".repeat(3200)}\n-----END PRIVATE KEY-----`;
+  const [before, after] = ["y".repeat(8000), "z".repeat(9000)];
+  const run = wireRun(place.name, { inputs: { text: before + key + after } });
+  await send(place, run);
+  const { inputs } = await read(place.ours.viewer, run.id);
+  expect(inputs).toEqual({ text: `${before}[redacted]${after}` });
+});
+
 test("a match over the end of a part of a long text is replaced, and null keeps texts again", async () => {
   const place = await projectWith({ patterns: ["secret-\\d+"] });
   const long = "x".repeat(65_530);

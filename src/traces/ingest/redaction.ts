@@ -27,7 +27,7 @@ const KEY = new RegExp(
  */
 const PART_CHARS = 8192;
 /** Number of characters behind a part into which a match that begins in the part may extend. */
-const MAX_MATCH_CHARS = 1000;
+const MAX_MATCH_CHARS = 4096;
 const MAX_CACHED = 100;
 
 const compiled = new Map<string, Redact>();
