@@ -106,7 +106,7 @@ test.each([
   ["small_event_flood", /The run emitted more than \d+ characters of events/],
   ["event_burst", /The run emitted more than \d+ characters of events/],
   ["checkpoint_lists", /memory/],
-  ["trace_texts", /bytes of events, checkpoints and traces, the limit of a run/],
+  ["trace_texts", /bytes of events, checkpoints and traces, the limit of one attempt at a run/],
 ])("an agent's %s ends its own run and harms no other tenant", async (graph, message) => {
   const worker = await workerPid();
   const inFlight = await create(victim, "slow", headers);

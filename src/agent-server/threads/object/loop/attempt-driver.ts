@@ -21,7 +21,10 @@ import { admitState, isMemoryFull } from "./state-admission.ts";
 import { applierFor, ThreadHost } from "./thread-host.ts";
 import type { TraceCollector } from "./trace-collector.ts";
 
-/** The loop that started the attempt. `isLive` turns false when the run ends, is cancelled or is retried. */
+/**
+ * The loop that started the attempt. `isLive`: whether the attempt is the one whose results the loop stores. A cancelled
+ * attempt stays live while its last checkpoint is awaited.
+ */
 export type AttemptOwner = {
   isLive(attempt: RunAttempt): boolean;
   /** Writes a batch. Returns the characters of all events of the run, 0 for a batch without events. */
@@ -56,7 +59,7 @@ export class AttemptDriver {
     return this.#env.VERSION.id;
   }
 
-  /** Returns why the newest attempt is gone, after its thread has lost its process. */
+  /** Returns the cause of the loss of a run's newest attempt, after the process of the thread has ended. */
   lossOf({ version }: StoredRun): Loss {
     if (version !== this.version) return "upgrade";
     return areIsolatesRemote() ? "main_process" : "restart";
@@ -82,7 +85,7 @@ export class AttemptDriver {
   }
 
   async #call(attempt: RunAttempt, quarantine: string | undefined) {
-    // The run may be cancelled during the wait for a turn.
+    // The run may be cancelled while its principal is checked, or while it waits for a quarantine.
     if (!this.#owner.isLive(attempt)) return;
     const { run } = attempt;
     const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
@@ -97,7 +100,10 @@ export class AttemptDriver {
     if (outcome) await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
   }
 
-  /** Waits until the isolate of this object has room for the state. @returns `null` for an attempt that ended before */
+  /**
+   * Calls once the isolate of this object has room for the state.
+   * @returns `null` when the attempt ended before the call
+   */
   async #admit<T>(attempt: RunAttempt, call: () => Promise<T>): Promise<T | null> {
     const callLive = async () => (this.#owner.isLive(attempt) ? call() : null);
     while (this.#owner.isLive(attempt)) {
@@ -132,17 +138,21 @@ export class AttemptDriver {
     if (isLive) this.#owner.end(run, outcome, { hasWholeTrace: outcome.traces === null });
     attempt.close();
     if (isLive) outcome.ops = [];
-    // A state is not held while the isolate sends the rest of its traces.
+    // Frees the memory of the state while the isolate sends the rest of its traces.
     outcome.summary = null;
     if (isRecord(sent)) Object.assign(sent, { ops: null, summary: null });
     await this.#traces.collect(attempt, outcome, isLive);
   }
 
   /**
-   * Ends the run when its isolate sends invalid data. What is valid before it is stored: the input of the user and the
-   * steps that have ended. Its later calls are refused unread.
+   * Ends the run when its isolate sends invalid data, or too much. Stores the valid operations before the invalid one:
+   * they may include the user's input and steps that have ended. Later commits of the isolate are refused unread.
    */
-  #parse<T extends { bytes: number }>(attempt: RunAttempt, parse: () => T, onRefusal: Sent): T {
+  #parse<T extends { bytes: number }>(
+    attempt: RunAttempt,
+    parse: () => T,
+    onRefusal: OnRefusal,
+  ): T {
     try {
       const parsed = parse();
       attempt.count(parsed.bytes);
@@ -178,10 +188,10 @@ export class AttemptDriver {
   }
 }
 
-/** Operations of a message that may be refused, and the error of its run then. */
-type Sent = { error: string; ops: unknown };
+/** `error`: name of the run's error when a message is refused. `ops`: the unparsed operations of the message. */
+type OnRefusal = { error: string; ops: unknown };
 
-/** Returns the last event of a run with `feedback_keys`: a feedback URL for each key. */
+/** Returns the event with a feedback URL for each of the run's `feedback_keys`, or nothing for a run without keys. */
 async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {
   const { run_id, created_by, kwargs } = run;
   if (!kwargs.feedback_keys?.length) return [];

@@ -4,25 +4,30 @@ import { isDelayed, type Loss } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { MAX_RUN_BYTES } from "../boundary/limits.ts";
 
-/** The isolate ends clean-up after 5 seconds; the rest is for messages on their way. */
+/** The isolate waits 5 seconds for the clean-up of the agent's code. One second more is for messages on their way. */
 const GRACE_MS = 6000;
 const DELAY = { base_ms: 500, max_ms: 10_000 };
 
-/** An attempt at a run. Calls of its isolate are refused once it is not the live attempt of its thread. */
+/** An attempt at a run. Commits of its isolate are refused once it is not the live attempt of its thread. */
 export class RunAttempt {
   /**
-   * Without its input and command: these must not be in memory while the isolate works, which takes an hour or more.
+   * Without its input and command: these must not be in memory while the isolate works, which may take an hour.
    */
   readonly run: StoredRun;
-  /** Whether the attempt runs in quarantine: the run may have ended the isolate of the attempt before. */
+  /**
+   * Whether the attempt is to run in quarantine, because the run may have ended the isolate of its previous attempt.
+   */
   readonly isSuspect: boolean;
-  /** Resolves with the first batch: the isolate has its input and the state. */
+  /** Resolves with the first batch: the isolate has received the input and the state. */
   readonly begun = Promise.withResolvers<void>();
   readonly #cancelled = Promise.withResolvers<boolean>();
-  /** End of the time in which clean-up of the agent's code may write to the store, 0 before the attempt has ended. */
+  /**
+   * Epoch milliseconds until which clean-up of the agent's code may write to the store. 0 before the attempt is cancelled
+   * or ends, -1 without a grace period.
+   */
   #graceEnd = 0;
   #bytesLeft = MAX_RUN_BYTES;
-  /** Set when the run is cancelled, and its isolate still has to send the steps that have ended. */
+  /** Set when the run is cancelled and its last checkpoint is awaited. */
   #stop: { ended: PromiseWithResolvers<void>; timer: ReturnType<typeof setTimeout> } | null = null;
   #whole: StoredRun | null;
 
@@ -32,7 +37,7 @@ export class RunAttempt {
     this.isSuspect = isSuspect;
   }
 
-  /** Returns the run with its input, once. */
+  /** Returns the run with its input and command. @throws Error at the second call: they are no longer kept */
   takeWhole(): StoredRun {
     const whole = this.#whole;
     if (whole === null) throw new Error("The isolate has been called");
@@ -40,17 +45,20 @@ export class RunAttempt {
     return whole;
   }
 
+  /** Resolves to `true` when the run is cancelled, to `false` when the attempt ends before. */
   get cancelled(): Promise<boolean> {
     return this.#cancelled.promise;
   }
 
-  /** Aborts the run. Its code may clean up for a while, unless the run was refused or its thread is deleted. */
+  /** Aborts the run. `grace`: whether the agent's code may still write to the store for `GRACE_MS`, to clean up. */
   cancel({ grace }: { grace: boolean }) {
     this.#graceEnd = grace ? Date.now() + GRACE_MS : -1;
     this.#cancelled.resolve(true);
   }
 
-  /** Aborts the run and waits for what its isolate sends last. `onLate` is called when nothing comes. */
+  /**
+   * Aborts the run, whose isolate then sends its last checkpoint. `onLate` is called when none has come in `GRACE_MS`.
+   */
   stop(onLate: () => void) {
     this.cancel({ grace: true });
     this.#stop ??= { ended: Promise.withResolvers(), timer: setTimeout(onLate, GRACE_MS) };
@@ -78,18 +86,18 @@ export class RunAttempt {
   count(bytes: number) {
     this.#bytesLeft -= bytes;
     if (this.#bytesLeft >= 0) return;
-    const message = `The run sent more than ${MAX_RUN_BYTES} bytes of events, checkpoints and traces, the limit of a run: use fewer stream modes, or a smaller state.`;
+    const message = `The run sent more than ${MAX_RUN_BYTES} bytes of events, checkpoints and traces, the limit of one attempt at a run: use fewer stream modes, or a smaller state.`;
     throw new AppError("too_large", message);
   }
 
-  /** Ends the attempt, if it has not ended. Resolves `cancelled`, which the isolate may still await. */
+  /** Ends the attempt, unless it was cancelled. Resolves `cancelled`, which the isolate may still await. */
   close() {
     if (this.#graceEnd === 0) this.#graceEnd = Date.now() + GRACE_MS;
     this.#cancelled.resolve(false);
   }
 }
 
-/** Delays the next attempt of a run that lost its isolate, which other runs may have lost too. */
+/** Delays the next attempt of a run after a loss. Other runs may have lost the same isolate and retry, too. */
 export class RetryTimer {
   #timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -104,7 +112,7 @@ export class RetryTimer {
     };
     clearTimeout(this.#timer ?? undefined);
     if (!isDelayed(attempt, losses, loss)) return run();
-    // Losses without a culprit are not counted in `losses`.
+    // These losses are not counted in `losses`.
     const tries = loss === "outage" || loss === "main_process" ? attempt : Math.max(1, losses);
     this.#timer = setTimeout(run, backoff(DELAY, tries, Math.random()));
   }

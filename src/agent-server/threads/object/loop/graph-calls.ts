@@ -11,8 +11,8 @@ import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 const USER_KEY_PREFIX = "langgraph_auth_";
 
 /**
- * Deletes the answers of an attempt that was lost before it ended a step: a task that has consumed an answer would
- * consume it again, for its next interrupt.
+ * Deletes the answers to interrupts that lost attempts of the run have stored, unless the run has a checkpoint of the
+ * root graph. The next attempt answers again: a task would otherwise take a stored answer for its next interrupt.
  */
 export function withdrawAnswers(run: StoredRun, store: ThreadStore) {
   const isAgain = run.attempt > 1 && isAnswer(run) && !isResuming(run, store);
@@ -45,9 +45,9 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
   };
 }
 
-/** A resumed run continues from its last checkpoint, without its input or command. */
+/** Whether the attempt continues from the run's last checkpoint, without the input or command. */
 function isResuming(run: StoredRun, { checkpoints }: ThreadStore): boolean {
-  // With this durability the checkpoints of a subgraph come before that of the input.
+  // With durability `exit` the checkpoints of a subgraph may be stored before that of the input.
   const isExit = run.kwargs.durability === "exit";
   // Subgraphs may be past the interrupt while other tasks of the root still need the answer.
   const ns = isExit || isAnswer(run) ? "" : null;
@@ -58,7 +58,7 @@ function isAnswer({ kwargs: { command } }: StoredRun): boolean {
   return command?.resume !== undefined && command.resume !== null;
 }
 
-/** Differs from the digest of any values, so that the isolate emits the first ones. */
+/** No values have this digest, so the isolate emits the first ones. */
 const NONE_EMITTED = "";
 
 function emittedBefore({ run_id, kwargs }: StoredRun, { events }: ThreadStore) {
@@ -98,7 +98,7 @@ function stateLimit(): Pick<GraphCall, "max_state_bytes"> {
   return areIsolatesRemote() ? { max_state_bytes: MAX_VALUE_BYTES } : {};
 }
 
-/** Sets the keys that graphs read the user from, and drops keys of clients with the same prefix. */
+/** Sets the keys from which graphs read the user. Drops keys with their prefix that a client has sent. */
 function withUser(config: WireConfig, user: AgentUser | undefined): WireConfig {
   const own = Object.entries(config.configurable ?? {}).filter(
     ([key]) => !key.startsWith(USER_KEY_PREFIX),

@@ -1,31 +1,31 @@
 import { messageOf } from "../storage/outcomes.ts";
 
 /**
- * Retries runs that have lost their isolate. Any run of the same agent may have ended it, so each is retried in
- * a separate isolate, one run at a time where possible: the next loss is then caused by that run. Turns are per
- * workspace, because on one machine the quarantined runs of a workspace share a process.
+ * Quarantine of runs that have lost their isolate. Any run of the same agent may have ended it, so each is retried in
+ * a separate isolate. Where possible they run one at a time: the run that loses its isolate alone is the cause. Turns
+ * are per workspace, because on one machine the quarantined runs of a workspace share a process.
  */
 
-/** Time for which a run in quarantine keeps others out: a run that ends its isolate does so soon. */
+/** Time for which a run in quarantine keeps others out: a run that ends its isolate usually does so soon. */
 const TURN_MS = 60_000;
-/** Maximum wait for a turn. A single run may have caused the loss of many others. */
+/** Maximum wait for a turn. Many runs may wait at once: a single one can end the isolate of all. */
 const MAX_WAIT_MS = 60_000;
 const POLL_MS = 200;
-/** Age at which a stay is dropped: an evicted object never ends its own. */
+/** Age at which a stay is dropped: an object that is evicted during a stay never ends it. */
 const STAY_TTL_MS = 2 * 60 * 60 * 1000;
 
 /** Time of a run in quarantine. Plain data: Durable Objects cannot await each other's promises. */
 type Stay = { since: number; wasAlone: boolean };
 const stays = new Map<string, Map<string, Stay>>();
 
-/** The work failed, for whatever reason, while no other run of its workspace was in quarantine. */
+/** The work failed, for any reason, and no other run of its workspace was in quarantine during the work. */
 export class LostAloneError extends Error {
   override name = "LostAloneError";
 }
 
 /**
  * Calls `work` with the name of a quarantine, or without one after the maximum wait.
- * @throws LostAloneError when the work fails and no other run can have been the cause
+ * @throws LostAloneError when the work fails and no other run was in quarantine during it, else the error of the work
  */
 export async function inQuarantine<T>(
   workspace_id: string,
