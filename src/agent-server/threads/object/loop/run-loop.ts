@@ -15,7 +15,7 @@ import { lostOutcome } from "../storage/outcomes.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { RetryTimer, RunAttempt } from "./attempt.ts";
 import { AttemptDriver } from "./attempt-driver.ts";
-import { planRun, type RunPlan, startsAtOnce } from "./run-plan.ts";
+import { isDeferrable, planRun, type RunPlan } from "./run-plan.ts";
 import { Settling } from "./settling.ts";
 import { assignThreadTo, repeatStart } from "./thread-assignment.ts";
 import { TraceCollector } from "./trace-collector.ts";
@@ -24,8 +24,8 @@ import { TraceCollector } from "./trace-collector.ts";
  * Accepts, starts, ends and cancels the runs of one thread. They run one at a time, in the order of their due times.
  * A run ends in one of three ways:
  * - `#end`: it has an outcome, or it was refused or lost too often.
- * - `#stop`: it is cancelled. With durability `exit`, its last checkpoint is awaited first (`#endStop`).
- * - `#undo`: it is rolled back or deleted, and no row of it remains.
+ * - `#stop`: it is cancelled. A live run with durability `exit` has to send its last checkpoint first (`#endStop`).
+ * - `#undo`: it is rolled back or deleted. Of its rows, only undelivered traces and webhooks remain.
  */
 export class RunLoop {
   readonly #store: ThreadStore;
@@ -57,29 +57,31 @@ export class RunLoop {
     });
   }
 
+  /** Whether a run is live or waits for its retry, or the state of the thread is still to be read. */
   get isLive(): boolean {
     return this.#live !== null || this.#retryTimer.isPending || this.#settling.isUnfinished;
   }
 
-  /** Whether no run is live, and no isolate can still send traces. */
+  /** Whether `isLive` is false, and no isolate can still send traces. */
   get isQuiet(): boolean {
     return !this.isLive && !this.#traces.isCollecting;
   }
 
-  /** Whether the run, its thread and their state are final. */
+  /** Whether the run is not in flight, and no read of the thread's state is pending. `true` for a deleted thread. */
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
     return !this.#settling.isPending && !this.#store.runs.queue.isInFlight(run_id);
   }
 
   /**
-   * Accepts a run, and starts it when the thread is free. `canDefer`: a run that starts at once may be written later.
-   * @returns why it is refused, else the run
+   * Accepts a run, and starts it when it is due and the thread is free. `canDefer`: a run that starts at once may be
+   * written later.
+   * @returns the run, or why it is refused
    */
   accept(request: RunRequest, { canDefer } = { canDefer: false }): StoredRun | RunRefusal {
     const plan = planRun(this.#store, request);
     if (typeof plan === "string") return plan;
-    const isDeferred = canDefer && this.#store.runs.queue.isEmpty && startsAtOnce(request);
+    const isDeferred = canDefer && this.#store.runs.queue.isEmpty && isDeferrable(request);
     const insert = () => this.#insert(request, plan);
     this.#restoringLive(() => {
       if (isDeferred) this.#store.defer(insert);
@@ -99,13 +101,13 @@ export class RunLoop {
     if (!runs.queue.running()) thread.writeStart();
   }
 
-  /** Starts the next run that is due. */
+  /** Starts the next run that is due, unless a run is in progress. */
   advance() {
     this.#transaction(() => this.#startNext());
     this.#notify();
   }
 
-  /** Recovers from a restart, which ends attempts and settlings. */
+  /** Recovers from a restart of the object, which has ended attempts and settlings. Also settles a new copy. */
   recover() {
     const run = repeatStart(this.#store);
     if (run?.is_stopping && !this.#live) this.#endStop(run.run_id, []);
@@ -116,9 +118,9 @@ export class RunLoop {
   }
 
   /**
-   * Cancels runs. Their end is written when it returns, unless the last checkpoint of a run with durability `exit` is
-   * awaited.
-   * @returns a promise that resolves when the thread is settled
+   * Cancels runs. Their end is written when it returns, except that of a live run with durability `exit`, which has to
+   * send its last checkpoint first.
+   * @returns a promise that resolves when they have ended, and when a read of the state that followed has ended
    * @throws when storage refuses the write
    */
   cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
@@ -140,7 +142,7 @@ export class RunLoop {
     }
   }
 
-  /** Deletes a run that is over. One in flight is cancelled, which deletes it. Resolves when the thread is at rest. */
+  /** Deletes a run. A run in flight is rolled back, which deletes it. Resolves like `cancel`. */
   async deleteRun(run_id: string): Promise<void> {
     if (this.#store.runs.queue.isInFlight(run_id)) return this.cancel([run_id], "rollback", null);
     this.#store.transaction(() => {
@@ -157,13 +159,13 @@ export class RunLoop {
     await this.#settling.pending;
   }
 
-  // Ends the trace first: its state is in the row of the run.
+  // Ends the trace first: its state is in the row of the run, which is deleted.
   #undo(run_id: string) {
     this.#traces.closeNow(run_id);
     this.#store.undo(run_id);
   }
 
-  /** Ends the live attempt and all traces, before the thread is deleted. */
+  /** Ends the live attempt and the traces of the runs in flight, before the thread is deleted. */
   abandonAll() {
     this.#abandon({ grace: false });
     this.#store.transaction(() => {
@@ -171,7 +173,7 @@ export class RunLoop {
     });
   }
 
-  /** Ends the attempt at a run whose row storage refused. */
+  /** Ends the live attempt if storage has refused the row of its run. */
   abandonUnwritten() {
     const { exists, runs } = this.#store;
     const run_id = this.#live?.run.run_id;
@@ -182,7 +184,10 @@ export class RunLoop {
     return this.#restoringLive(() => this.#store.transaction(work));
   }
 
-  /** An attempt that begins in a transaction that fails has no row; one that ends in it has not ended. */
+  /**
+   * Restores the live attempt when a write fails. An attempt that began in the write is cancelled, as its run has no row.
+   * An attempt that ended in the write is live again.
+   */
   #restoringLive<T>(write: () => T): T {
     const live = this.#live;
     try {
@@ -218,7 +223,7 @@ export class RunLoop {
     this.#markInterrupted(run_id);
   }
 
-  /** The isolate of a run with durability `exit` sends its checkpoint when it is aborted. */
+  /** The isolate of a run with durability `exit` sends its last checkpoint when the run is aborted. */
   #stopAtExit(live: RunAttempt) {
     this.#store.runs.markStopping(live.run.run_id);
     live.stop(() => this.#live === live && this.#endStop(live.run.run_id, []));
@@ -266,7 +271,7 @@ export class RunLoop {
     this.#traces.open(run);
     const attempt = new RunAttempt(run, inQuarantine);
     this.#live = attempt;
-    // Waits for the end of the transaction: the isolate reads what it writes.
+    // Waits for the end of the transaction: the isolate reads rows that the transaction writes.
     queueMicrotask(() => this.#driver.drive(attempt));
   }
 

@@ -20,7 +20,10 @@ export type RunPlan = {
   reason: string;
 };
 
-/** Decides about a new run, and merges it with the thread as the runs that it cancels leave it. */
+/**
+ * Decides whether a new run is accepted, and which runs it cancels. Merges it with the thread as it is after those are
+ * cancelled.
+ */
 export function planRun(store: ThreadState, request: RunRequest): RunPlan | RunRefusal {
   const verdict = decideMultitask(store.runs.queue.inFlight(), request.multitask_strategy);
   if (!verdict.accept) return "busy";
@@ -31,7 +34,7 @@ export function planRun(store: ThreadState, request: RunRequest): RunPlan | RunR
   return { cancel: verdict.cancel, merged, reason };
 }
 
-/** Returns why a run cannot begin the thread that would be made for it. */
+/** Returns why a run cannot be the first one of the thread that would be created for it. @returns `null` when it can */
 export function refusalOfFirst(
   request: RunRequest,
   { thread_id, metadata }: NewThread,
@@ -44,12 +47,15 @@ function isTooLarge({ metadata, kwargs }: RunPlan["merged"]): boolean {
   return !isKeepable(metadata, kwargs.config);
 }
 
-/** Whether a run on a free thread starts at once and owes no webhook, so that it may be written later. */
-export function startsAtOnce({ after_seconds, kwargs }: RunRequest): boolean {
+/** Whether a run may be written after it is accepted on a free thread: it starts at once and has no webhook. */
+export function isDeferrable({ after_seconds, kwargs }: RunRequest): boolean {
   return after_seconds === 0 && kwargs.webhook === null;
 }
 
-/** Merges assistant, thread and run, in this order, then the keys that only the server sets. */
+/**
+ * Merges assistant, thread and run: of two values of a key, the later one counts. Keys that only the server sets come
+ * last. The thread's config adds only its `configurable`.
+ */
 function mergeRun(
   run: RunRequest,
   thread: Pick<ThreadRecord, "thread_id" | "metadata" | "config">,

@@ -13,22 +13,21 @@ import { failedOutcome } from "../storage/outcomes.ts";
 import type { RunAttempt } from "./attempt.ts";
 
 /**
- * A run that starts this soon after it was created needs no second check: with the age of the cache of callers, it is
- * less than the 10 seconds after which a revocation takes effect.
+ * Maximum age of a run that starts without a second check. This age and that of cached callers add up to less than 10
+ * seconds, the time within which a revocation takes effect.
  */
 const FRESH_MS = 1000;
-/** A run may be this old to start unchecked while D1 does not answer. */
+/** Maximum age of a run that starts unchecked while D1 does not answer. */
 const MAX_OUTAGE_MS = 5 * 60 * 1000;
-/** Pauses between checks that found D1 or the agent's own auth unavailable; the last one repeats. */
+/** Pauses after checks without a result, as when D1 or the agent's own auth is unavailable. The last pause repeats. */
 const RETRY_MS = [1000, 5000, 15_000, 60_000];
 
 type ThreadMetadata = { metadata: Record<string, unknown> };
 
 /**
- * Checks that the principal of a run that was delayed or queued may still start it. Waits while that cannot be known,
- * as long as the attempt is not cancelled.
- *
- * @returns how the run ends after a final refusal, or `null`
+ * Checks that the principal of a run may still start it, when the run was delayed, queued or retried. Repeats a check
+ * without a result until the attempt is cancelled.
+ * @returns the outcome of a run whose principal is refused, `null` for a run that may start or is cancelled
  */
 export async function refusalOfPrincipal(
   env: Env,
@@ -67,7 +66,10 @@ async function checkPrincipal(
   }
 }
 
-/** A request of the principal would be accepted, too: the isolate has seen no revocation since the run was created. */
+/**
+ * Whether a new request of the principal would be accepted, too: this isolate has seen no revocation since the run was
+ * accepted.
+ */
 function mayStartUnchecked(run: StoredRun): boolean {
   const age_ms = ageOf(run);
   const { organization_id } = run.created_by.caller;
@@ -107,7 +109,10 @@ function toValue({
   };
 }
 
-/** The id of a run of an earlier version is a UUIDv7, which begins with the time. */
+/**
+ * Returns milliseconds since the run was accepted. A run of an earlier version has no such time: its id begins with
+ * one.
+ */
 function ageOf({ run_id, accepted_at }: StoredRun): number {
   const accepted_ms = accepted_at || Number.parseInt(run_id.replaceAll("-", "").slice(0, 12), 16);
   const age_ms = Date.now() - accepted_ms;
@@ -119,7 +124,7 @@ function sleep(ms: number): Promise<false> {
   return new Promise((resolve) => setTimeout(() => resolve(false), ms));
 }
 
-/** Returns an OAuth token of the run's principal. The agent cannot choose another user. */
+/** Answers a request of the agent for an OAuth token. The user is that of the run: the agent cannot choose another. */
 export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswer> {
   const { created_by, assistant_id, graph_id, kwargs } = run;
   const { user_id } = kwargs.config.configurable ?? {};

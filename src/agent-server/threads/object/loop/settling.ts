@@ -10,17 +10,20 @@ import { ThreadHost } from "./thread-host.ts";
 
 /** Maximum wait for the graph: readers of the thread must not wait for one that hangs while it is loaded. */
 const SUMMARY_MS = 15_000;
-/** Pauses after readings whose isolate was lost. */
+/** Pauses after each failed read, such as one whose isolate was lost. */
 const RETRY_MS = [200, 1_000, 3_000];
-/** Pauses after all of these readings were lost, as in an outage. The status stays, and readers do not wait. */
+/**
+ * Pauses after all reads with the shorter pauses have failed, as in an outage. The status stays, and readers do not
+ * wait.
+ */
 const LATER_MS = [15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 
-/** Time after the end of a run in which `recover` reads its values: as long as `#postpone` repeats the read. */
+/** Time after the end of a failed run in which `recover` reads its values: the sum of the pauses of `#postpone`. */
 const READABLE_MS = LATER_MS.reduce((sum, ms) => sum + ms, 0);
 
 /**
- * Reads the status and values of a thread from its last checkpoint, after a run was cancelled, deleted or ended by the
- * server. Only the graph can read them.
+ * Reads the status and values of a thread from its last checkpoint, after a run has ended without a summary: it was
+ * cancelled, deleted or ended by the server. Only the graph can read them.
  */
 export class Settling {
   readonly #env: Env;
@@ -51,20 +54,20 @@ export class Settling {
     return this.isPending || this.#laterTimer !== undefined;
   }
 
-  /** After the server has ended a run: its checkpoints may be newer than the values of the thread. */
+  /** Called after a run has failed without a summary. Its checkpoints may be newer than the values of the thread. */
   refresh() {
     const { thread } = this.#store;
     this.#isStale = thread.outline().status === "error" && !thread.header().temporary;
     if (this.#isStale) this.start();
   }
 
-  /** After a restart, which may have come before the values of a run that the server ended were read. */
+  /** Called after a restart, which may have prevented the read that `refresh` or `start` began. */
   recover() {
     this.#isStale = this.#hasStaleValues();
     this.start();
   }
 
-  /** Whether the last run has failed, and its checkpoints are newer than the values of the thread. */
+  /** Whether the last run failed at most `READABLE_MS` ago, and its checkpoints are newer than the thread's values. */
   #hasStaleValues(): boolean {
     const { thread, runs, checkpoints } = this.#store;
     if (thread.outline().status !== "error") return false;
@@ -74,6 +77,7 @@ export class Settling {
     return isOlder && checkpoints.hasAnyOf(run.run_id, "");
   }
 
+  /** Begins a read, if the thread needs one and none is pending. Replaces the timer of a later read. */
   start() {
     clearTimeout(this.#laterTimer);
     this.#laterTimer = undefined;
@@ -117,7 +121,7 @@ export class Settling {
     });
   }
 
-  /** @returns `false` for a temporary thread, which ends, and after the last pause */
+  /** Schedules a later read. @returns `false` for a temporary thread, which ends at once, and after the last pause */
   #postpone(): boolean {
     const pause_ms = LATER_MS[this.#losses];
     if (pause_ms === undefined || this.#store.thread.header().temporary) return false;
@@ -127,7 +131,8 @@ export class Settling {
   }
 
   /**
-   * Returns the error of the run that started last. A later run that never started, or a deletion, does not clear it.
+   * Returns the error that the thread keeps: that of the run that started last. A later run that never started does not
+   * clear it.
    */
   #errorOf(): ThreadRecord["error"] {
     const { status, error } = this.#store.thread.failure();
@@ -135,14 +140,17 @@ export class Settling {
     return this.#store.runs.lastStarted()?.error ?? null;
   }
 
-  /** Whether the newest run was cancelled, and no interrupt of the agent is pending. A copy has no runs. */
+  /**
+   * Whether the newest run was cancelled, and no interrupt of the agent is pending. A thread without runs counts as one
+   * whose newest run was cancelled.
+   */
   #isStopped(summary: ThreadSummary | null): boolean {
     const interrupts = Object.values(JSON.parse(summary?.interrupts ?? "{}") as object).flat();
     const { status = "interrupted" } = this.#store.runs.newest() ?? {};
     return interrupts.length === 0 && status === "interrupted";
   }
 
-  /** Other calls may have ended the isolate: the next call has another one. */
+  /** Repeats a failed read: another call may have ended the isolate. @returns `"lost"` after the last try */
   async #summarizeAgain(): Promise<ThreadSummary | "lost" | null> {
     for (const pause_ms of RETRY_MS) {
       const summary = await this.#summarize().catch(() => "lost" as const);

@@ -3,14 +3,15 @@ import { ISOLATE_BUDGET } from "../../../../shared/work/memory-budget.ts";
 import { withTimeout } from "../../../../shared/work/timeout.ts";
 
 /**
- * Maximum time for which a call of an agent holds the bytes that it loads. Its code may take longer, and other
- * tenants wait for them.
+ * Maximum time for which a call of an agent holds the bytes of its state. The agent's code may take longer, while other
+ * tenants wait for the bytes.
  */
 const MAX_HOLD_MS = 10_000;
 
 /**
- * Calls an agent with a state, once the isolate of this object admits its bytes. `taken` resolves when the agent has
- * the state. A state of 0 bytes does not wait.
+ * Calls an agent with a state, once the isolate of this object admits its bytes. They are released when the call or
+ * `taken` settles, at the latest after `MAX_HOLD_MS`. `taken` resolves when the agent has the state. A state of 0 bytes
+ * does not wait.
  * @throws AppError 503 when the isolate of this object has no room for a minute
  */
 export async function admitState<T>(
@@ -33,7 +34,7 @@ export async function admitState<T>(
   return started.result;
 }
 
-/** Whether the isolate of this object refused admission. Errors of agents lose their class in RPC. */
+/** Whether the isolate of this object refused admission. Errors of agents are no `AppError`: RPC drops their class. */
 export function isMemoryFull(error: unknown): boolean {
   return error instanceof AppError && error.code === "unavailable";
 }

@@ -29,12 +29,12 @@ export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
 export type UpdatePart = Omit<UpdateCall, keyof GraphCall>;
 export type StatePart = Omit<StateCall, keyof GraphCall>;
 
-/** Maximum attempts of an update. Another writer that changes the state makes an attempt useless. */
+/** Maximum attempts of an update. An attempt fails when another writer has changed the state that it read. */
 const MAX_UPDATE_ATTEMPTS = 5;
 
 const BYTE_LIMIT_TEXT = `The update sent more than ${MAX_RUN_BYTES} bytes of checkpoints: send fewer supersteps at once, or make the state smaller.`;
 
-/** The writes of an update. They are refused when the state is no longer the one that it has read. */
+/** The writes of an update. They are refused when the state is no longer the one that the update has read. */
 class StateWrite {
   readonly #store: ThreadStore;
   #version: number;
@@ -56,7 +56,7 @@ class StateWrite {
     return this.#hasBegun;
   }
 
-  /** Refuses the calls that follow. */
+  /** Refuses later commits and operations of the store. */
   end() {
     this.#hasEnded = true;
   }
@@ -75,7 +75,7 @@ class StateWrite {
     this.#hasBegun = true;
   }
 
-  /** Later calls of an isolate that sends invalid data, or too much, are refused unread. */
+  /** Parses a commit. Later commits of an isolate that sends invalid data, or too much, are refused unread. */
   #parse(sent: unknown): Op[] {
     try {
       const { ops, bytes } = parseOps(sent);
@@ -128,7 +128,7 @@ export class ThreadStates {
     return { ok: false, error: "busy" };
   }
 
-  /** @returns `"outdated"` when the state changed between its read and the first write */
+  /** @returns `"outdated"` when the update failed because the state changed between its read and the first write */
   async #updateGraph(
     agent: AgentEntrypoint,
     graph: GraphCall,
@@ -158,7 +158,7 @@ export class ThreadStates {
     return { ok: true, value: JSON.stringify({ checkpoint }) };
   }
 
-  /** `states`: number of states that the graph reads. Their bytes wait for room in the isolate of this object. */
+  /** Calls once the isolate of this object has room for the states. `states`: number of states that the graph reads. */
   #readGraph({ states, active, at }: GraphRead, work: GraphWork): Promise<StateAnswer> {
     const bytes = Math.min(states * this.#store.checkpoints.headBytes(), MAX_PAGE_BYTES);
     return admitState(bytes, () => this.#callGraph(active, at, work));

@@ -4,9 +4,8 @@ import type { ThreadStore } from "../storage/store.ts";
 type ThreadState = Pick<ThreadStore, "runs" | "thread">;
 
 /**
- * Writes again what the start of the running run wrote to the thread. The object may have restarted before that write
- * was stored.
- * @returns `null` when no run is running
+ * Repeats the changes that the start of the running run made to the thread: a restart of the object may have lost them.
+ * @returns the running run, `null` when there is none
  */
 export function repeatStart({ runs, thread }: ThreadState): StoredRun | null {
   const run = runs.queue.running();
@@ -35,8 +34,9 @@ export function assignThreadTo({ runs, thread }: ThreadState, run: StoredRun): v
 }
 
 /**
- * Moves the snapshot of a delayed run to the run that starts before it. The delayed run was accepted while the thread
+ * Takes the snapshot of a delayed run, for the run that starts before it. The delayed run was accepted while the thread
  * was free, so its snapshot is the state before both.
+ * @returns `null` when no run in flight has a snapshot
  */
 function takeSnapshotOfDelayed(runs: ThreadStore["runs"]) {
   for (const run_id of runs.queue.inFlight()) {

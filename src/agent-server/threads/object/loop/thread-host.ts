@@ -13,7 +13,7 @@ import {
 import { ReadPace } from "../boundary/read-pace.ts";
 import type { ThreadStore } from "../storage/store.ts";
 
-/** Arguments come from the agent's code and are parsed by the callee. */
+/** `ops` come from the agent's code: the function parses them. */
 type Commit = (ops: unknown) => void;
 type Authenticate = (body: string) => Promise<AuthAnswer>;
 type ApplyToStore = (ops: unknown) => Promise<StoreAnswer>;
@@ -25,8 +25,8 @@ type Untrusted<T> = {
 };
 
 /**
- * Host of a call to an isolate. Calls that only read have no commit. The agent's code can call it with any
- * arguments, so each is parsed first.
+ * Host of a call to an isolate. `commit` is `null` for calls that only read. The agent's code can pass any arguments to
+ * the methods, so each argument is parsed first.
  */
 export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   readonly #store: ThreadStore;
@@ -35,7 +35,7 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   readonly #authenticate: Authenticate | null;
   readonly #applyToStore: ApplyToStore | null;
   readonly #pace = new ReadPace();
-  /** The thread of the call: its object may have another one later. */
+  /** The thread of the call. The object may have another thread later. */
   readonly #thread_id: string;
 
   constructor(
@@ -99,7 +99,7 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   }
 }
 
-/** Applies store operations for the deployment of a run, as long as `runOf` allows it. */
+/** Applies store operations for the deployment of the run that `runOf` returns. `runOf` throws to refuse them. */
 export function applierFor(env: Env, runOf: () => StoredRun): ApplyToStore {
   return async (ops) => applyToStore(env, runOf().revision.deployment_id, ops);
 }

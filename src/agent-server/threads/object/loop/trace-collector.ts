@@ -14,12 +14,14 @@ import type { RunAttempt } from "./attempt.ts";
 
 type TraceListener = {
   onOps: () => void;
-  /** Called when the thread was deleted before its trace was complete. */
+  /** Called with operations that arrive after the thread was deleted. */
   onOrphans: (traces: TraceOp[]) => void;
 };
 
-/** Minimum that a batch counts: an isolate that never sends the last batch reaches the limit of its attempt. */
-const MIN_BATCH_BYTES = 64 * 1024;
+/**
+ * Counted for each batch beside its bytes: an isolate that never sends the last batch reaches the limit of its attempt.
+ */
+const BATCH_OVERHEAD_BYTES = 64 * 1024;
 const LAST_BATCH: TraceBatch = { ops: [], isLast: true };
 
 /** Collects traces of ended runs from their isolates, and ends the traces of lost isolates. */
@@ -36,7 +38,9 @@ export class TraceCollector {
     this.#listener = listener;
   }
 
-  /** Opens the trace at the first attempt. At later attempts, ends the trace runs that the attempt before left open. */
+  /**
+   * Opens the trace at the first attempt. At later attempts, ends the trace runs that the previous attempt left open.
+   */
   open(run: StoredRun) {
     const { traces } = this.#store;
     const { run_id } = run;
@@ -62,8 +66,8 @@ export class TraceCollector {
   }
 
   /**
-   * Collects the rest of a trace after the run has ended. `isApplied`: whether the operations of the outcome are
-   * stored; those of a run that was cancelled are not.
+   * Collects the rest of a trace after the attempt has ended. `isApplied`: whether the operations of the outcome are
+   * stored. Those of an attempt that is not live, such as a cancelled one, are not: only its traces are stored here.
    */
   async collect(attempt: RunAttempt, { ops, traces }: RunOutcome, isApplied: boolean) {
     const { run_id } = attempt.run;
@@ -74,7 +78,7 @@ export class TraceCollector {
       }
       for (let isLast = traces === null; !isLast; ) {
         const batch = parseTraceBatch((await traces?.()) ?? LAST_BATCH);
-        attempt.count(batch.bytes + MIN_BATCH_BYTES);
+        attempt.count(batch.bytes + BATCH_OVERHEAD_BYTES);
         isLast = batch.isLast;
         this.#append(run_id, batch);
       }
@@ -98,12 +102,12 @@ export class TraceCollector {
     });
   }
 
-  /** Ends the traces that a restart cut off. */
+  /** Ends the traces of ended runs that a restart cut off. */
   closeLost() {
     for (const run_id of this.#store.runs.withOpenTrace()) this.#end(run_id);
   }
 
-  /** Ends the trace of a run whose row is about to be deleted. */
+  /** Ends the trace of a run whose row is about to be deleted. A trace without a root is dropped. */
   closeNow(run_id: string) {
     const run = this.#store.runs.get(run_id);
     const trace = this.#store.traces.getOpen(run_id);
@@ -139,7 +143,7 @@ export class TraceCollector {
     this.#listener.onOps();
   }
 
-  /** Only the agent's environment defines what is traced. @returns `null` when tracing is off */
+  /** Reads the agent's environment, which defines what is traced. @returns `null` when tracing is off */
   async #hiddenFieldsOf({ revision }: StoredRun): Promise<HiddenFields | null> {
     const answer = await agentOf(this.#env, revision).isTraced();
     if (!parseAnswer("isTraced", z.boolean(), answer)) return null;
