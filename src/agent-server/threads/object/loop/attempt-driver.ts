@@ -22,8 +22,8 @@ import { applierFor, ThreadHost } from "./thread-host.ts";
 import type { TraceCollector } from "./trace-collector.ts";
 
 /**
- * The loop that started the attempt. `isLive`: whether the attempt is the one whose results the loop stores. A cancelled
- * attempt stays live while its last checkpoint is awaited.
+ * The loop that started the attempt. `isLive`: whether the attempt is the one whose results the loop stores. A
+ * cancelled attempt stays live while its last checkpoint is awaited.
  */
 export type AttemptOwner = {
   isLive(attempt: RunAttempt): boolean;

@@ -22,8 +22,8 @@ export class RunAttempt {
   readonly begun = Promise.withResolvers<void>();
   readonly #cancelled = Promise.withResolvers<boolean>();
   /**
-   * Epoch milliseconds until which clean-up of the agent's code may write to the store. 0 before the attempt is cancelled
-   * or ends, -1 without a grace period.
+   * Epoch milliseconds until which clean-up of the agent's code may write to the store. 0 before the attempt is
+   * cancelled or ends, -1 without a grace period.
    */
   #graceEnd = 0;
   #bytesLeft = MAX_RUN_BYTES;

@@ -185,8 +185,8 @@ export class RunLoop {
   }
 
   /**
-   * Restores the live attempt when a write fails. An attempt that began in the write is cancelled, as its run has no row.
-   * An attempt that ended in the write is live again.
+   * Restores the live attempt when a write fails. An attempt that began in the write is cancelled, as its run has no
+   * row. An attempt that ended in the write is live again.
    */
   #restoringLive<T>(write: () => T): T {
     const live = this.#live;

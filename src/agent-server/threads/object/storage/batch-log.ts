@@ -10,7 +10,9 @@ import type { Traces } from "./traces.ts";
 type EventOp = Extract<Op, { op: "event" }>;
 type Tables = { runs: Runs; events: Events; traces: Traces };
 
-/** Writes the events and traces of a batch in one row, with the progress of its run. */
+/**
+ * Writes the events of a batch with the progress of its run. The same row carries the traces of the batch, if they fit.
+ */
 export class BatchLog {
   readonly #tables: Tables;
 
@@ -18,7 +20,10 @@ export class BatchLog {
     this.#tables = tables;
   }
 
-  /** Adds the event of an attempt. That of the first attempt is implied by the row of the run until the next batch. */
+  /**
+   * Adds the first event of an attempt. The event of the first attempt has no row until the next batch: the row of the
+   * run implies it.
+   */
   begin({ run_id, attempt }: { run_id: string; attempt: number }) {
     const event = beginOfAttempt(run_id, attempt);
     if (attempt > 1) return void this.#append(run_id, [event], []);
@@ -59,7 +64,7 @@ export class BatchLog {
   }
 }
 
-/** Returns the first event of the running run during its first attempt. */
+/** Returns the first event of the running run, also when it has a row. @returns `null` after the first attempt */
 export function impliedEvent(queue: RunQueue): ImpliedEvent | null {
   const rows = queue.inFlight().map((run_id) => queue.row(run_id));
   const row = rows.find((one) => one?.status === "running" && one.attempt === 1);

@@ -2,8 +2,8 @@ import { insertRows } from "../log/insert.ts";
 import type { ThreadRow } from "./thread-rows.ts";
 
 /**
- * The row of the thread, cached. A transaction writes its changes as one statement at its end, and drops
- * the cache when it fails.
+ * The row of the thread, cached. A transaction writes its changes with at most one statement, at its end. A failed
+ * transaction drops the cache.
  */
 export class CachedThreadRow {
   readonly #sql: SqlStorage;
@@ -13,9 +13,9 @@ export class CachedThreadRow {
   #mustWrite = false;
   /** A new row that no transaction has written. */
   #unwritten: ThreadRow | null = null;
-  /** Values of committed transactions that wait for the next change. A failed one does not drop them. */
+  /** Values that committed transactions left for a later write. A failed transaction does not drop them. */
   #later: Partial<ThreadRow> = {};
-  /** Replaces `#later` once the transaction that was flushed has succeeded. `null` when none was. */
+  /** Replaces `#later` once the transaction has succeeded. `null` before `flush`. */
   #flushed: Partial<ThreadRow> | null = null;
   #laterBeforeDeferral: Partial<ThreadRow> = {};
 
@@ -38,13 +38,13 @@ export class CachedThreadRow {
     this.#cached = row;
   }
 
-  /** Changes the thread: readers see a new `updated_at`, and the directory gets a new entry. */
+  /** Changes the thread: readers see a new `updated_at`, and `directory_seq` grows. */
   change(patch: Partial<ThreadRow>) {
     this.changeLater(patch);
     this.#mustWrite = true;
   }
 
-  /** Changes the thread without a write of its row: another row must allow to repeat the change after a restart. */
+  /** Changes the thread without a write of its row. Another row must have what repeats the change after a restart. */
   changeLater(patch: Partial<ThreadRow>) {
     const directory_seq = this.#row().directory_seq + 1;
     this.setLater({ ...patch, updated_at: new Date().toISOString(), directory_seq });
@@ -86,7 +86,9 @@ export class CachedThreadRow {
     this.#flushed = {};
   }
 
-  /** Keeps a new row for the next transaction: one that fails does not drop it. */
+  /**
+   * Keeps a new row for the next transaction: a failed transaction does not drop it. Writes changes of a stored row.
+   */
   defer() {
     this.#laterBeforeDeferral = this.#later;
     if (this.#isNew && this.#cached) this.#unwritten = { ...this.#cached };

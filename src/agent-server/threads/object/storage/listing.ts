@@ -3,7 +3,7 @@ import { digestText } from "../../contract/digest.ts";
 import type { DirectoryEntry, DirectoryKey } from "../../directory/entry.ts";
 import type { CachedThreadRow } from "./cached-thread-row.ts";
 
-/** A temporary thread whose run ends sooner has no entry in the directory, and costs no write. */
+/** Age at which a temporary thread gets an entry in the directory. One that ends sooner costs no write. */
 const LIST_AFTER_MS = 1000;
 
 /**
@@ -13,7 +13,7 @@ const LIST_AFTER_MS = 1000;
 export class ThreadListing {
   readonly #row: CachedThreadRow;
   readonly #valuesText: () => string | null;
-  /** Whether a mark was written since the last restart. */
+  /** Whether a mark was written, or the thread was created, since the last restart. */
   #hasStoredMark = false;
   #digested: { at: string; digest: string } | null = null;
 
@@ -40,7 +40,9 @@ export class ThreadListing {
     return this.#row.get().directory_sent !== null;
   }
 
-  /** Earliest publication of a busy temporary thread. `null` for other threads, which have no minimum age. */
+  /**
+   * Earliest publication in epoch milliseconds. `null` for threads that are not temporary: they have no minimum age.
+   */
   get dueAt(): number | null {
     const { temporary, created_at } = this.#row.get();
     return temporary === 0 ? null : Date.parse(created_at) + LIST_AFTER_MS;

@@ -14,7 +14,9 @@ import {
 } from "./run-table.ts";
 import type { StoredThread } from "./thread.ts";
 
-/** `since`: epoch milliseconds at which the first pending run is due, in the future when all are delayed. */
+/**
+ * `since`: epoch milliseconds at which the first pending run is due, also in the future. `null` without pending runs.
+ */
 export type QueueState = { pending: number; running: number; since: number | null };
 
 export const EMPTY_QUEUE: QueueState = { pending: 0, running: 0, since: null };
@@ -25,8 +27,8 @@ type QueuedRun = { row: RunRow; isNew: boolean; isChanged: boolean; kwargs_size:
 const NEW = { isNew: true, isChanged: false, kwargs_size: null };
 
 /**
- * The pending and running runs of a thread, cached. Their changes are written at the end of the transaction,
- * like those of the thread's row; a run that has ended leaves the queue with it.
+ * The pending and running runs of a thread, cached. Their changes are written at the end of the transaction, like those
+ * of the thread's row. A run that has ended leaves the queue at the end of its transaction.
  */
 export class RunQueue {
   readonly #sql: SqlStorage;
@@ -64,8 +66,9 @@ export class RunQueue {
   }
 
   /**
-   * Keeps the only run, which is new, for the next transaction: one that fails does not drop it. A run that starts at
-   * once is written with its first batch.
+   * Keeps the only run, which is new, for the next transaction: a failed transaction does not drop it. Its first batch
+   * usually opens that transaction.
+   * @returns its row
    */
   defer(): Readonly<RunRow> | null {
     const [run] = this.#runs().values();
@@ -105,7 +108,7 @@ export class RunQueue {
   }
 
   /**
-   * Changes what each batch stores of its run beside the events, so that the row of the run is not written.
+   * Changes fields that each batch stores beside its events. The row of the run is not written for them.
    * @returns `false` when the run is not in the queue
    */
   advance(run_id: string, patch: Partial<Pick<RunRow, "event_characters" | "trace">>): boolean {
@@ -181,7 +184,7 @@ export class RunQueue {
     return this.inFlight().includes(run_id);
   }
 
-  /** Pending and running runs, by due time. */
+  /** Returns the ids of the pending and running runs, by due time. */
   inFlight(): string[] {
     return this.#unfinished().map(({ run_id }) => run_id);
   }
@@ -197,7 +200,7 @@ export class RunQueue {
     return row ? this.toRun(row) : null;
   }
 
-  /** Time at which the next pending run is due, in epoch milliseconds. */
+  /** Returns the epoch milliseconds at which the next pending run is due. @returns `null` without pending runs */
   nextDue(): number | null {
     return this.#pendingRows()[0]?.due_at ?? null;
   }

@@ -21,24 +21,27 @@ export type RunRow = {
   accepted_at: number;
   /** `created_at` in epoch milliseconds. */
   due_at: number;
+  /** Epoch milliseconds. */
   ended_at: number | null;
   attempt: number;
-  /** Attempts in a row that were lost without a checkpoint of the graph. */
+  /**
+   * Attempts that were lost since the last checkpoint of the root graph. Losses without fault of a run do not count.
+   */
   losses: number;
   /** 1 when the run was cancelled and its last checkpoint is awaited. */
   is_stopping: number;
   /** Version of the Worker that began the newest attempt. */
   version: string | null;
-  /** Characters of stored events, 0 once they were deleted. */
+  /** Size of the stored events, as `sizeOfEvent` counts. 0 after their expiry. */
   event_characters: number;
   error: string | null;
   cancel_reason: string | null;
   created_by: string;
   /** JSON of an OpenTrace, `null` once the trace is complete. */
   trace: string | null;
-  /** Start of the first attempt. */
+  /** Start of the first attempt in epoch milliseconds. */
   started_at: number | null;
-  /** JSON of a ThreadSnapshot until the run that changed the thread ends. */
+  /** JSON of the ThreadSnapshot before the run. `null` when the run did not change the thread, or has ended. */
   thread_snapshot: string | null;
   webhook: string | null;
   /** JSON of the pending interrupts, `INTERRUPTS_IN_PARTS` when it is in `parts`. */
@@ -46,7 +49,8 @@ export type RunRow = {
   /** Id of the first event. */
   first_event: number | null;
   /**
-   * Sequence number of the newest batch. Rows of events repeat it with `event_characters` and `trace` (`toProgress`).
+   * Grows with each change of `event_characters` or `trace`. Rows of events store the three columns too (`toProgress`):
+   * those with the greatest number are current.
    */
   progress: number;
   /** Digest of a request with an idempotency key. */
@@ -108,12 +112,12 @@ export function updateRun(sql: SqlStorage, row: RunRow) {
   );
 }
 
-/** Returns what changes with each batch, as the row of its events stores it. */
+/** Returns the columns that change with each batch, as JSON for the row of its events. */
 export function toProgress({ progress, event_characters, trace }: RunRow): string {
   return `[${progress},${event_characters},${trace ?? "null"}]`;
 }
 
-/** Adds the newest batch to the row of a running run. A batch writes its progress with its events, not to this row. */
+/** Adds the progress of the newest batch to a running run. A batch writes it to the row of its events only. */
 export function withNewestBatch(sql: SqlStorage, row: RunRow): RunRow {
   if (row.status !== "running") return row;
   const [newest] = sql.exec<{ progress: string }>(

@@ -77,7 +77,7 @@ export class Runs {
     return row && this.queue.toRun(row);
   }
 
-  /** Returns the run that started last: the state of the thread is its state. */
+  /** Returns the run that started last, without its interrupts. */
   lastStarted(): StoredRun | null {
     const row = lastStartedRow(this.#sql);
     return row && this.queue.toRun({ ...row, interrupts: null });
@@ -164,7 +164,7 @@ export class Runs {
     this.#sql.exec("UPDATE runs SET trace = ? WHERE run_id = ?", trace, run_id);
   }
 
-  /** Ended runs whose trace is open. */
+  /** Returns the ids of ended runs whose trace is open. */
   withOpenTrace(): string[] {
     return this.#sql
       .exec<RunRow>("SELECT run_id, status FROM runs WHERE trace IS NOT NULL")

@@ -27,7 +27,7 @@ import { StoredThread } from "./thread.ts";
 import { Traces } from "./traces.ts";
 import { toWebhookPayload, Webhooks } from "./webhooks.ts";
 
-/** The storage of one thread. Reads and changes are synchronous. */
+/** The storage of one thread. Reads and changes are synchronous, except `deleteAll`. */
 export class ThreadStore {
   readonly thread: StoredThread;
   readonly runs: Runs;
@@ -91,14 +91,14 @@ export class ThreadStore {
     this.#isDeferring = true;
   }
 
-  /** Whether the object had threads, and has none. */
+  /** Whether the object has tables of earlier threads, and no thread. */
   get isVacant(): boolean {
     return !this.#exists && isMigrated(this.#storage);
   }
 
   /**
-   * Moves the ended runs of the thread to `ended_runs`, for readers that reconnect, and deletes the rest of it: the
-   * object can have another thread.
+   * Moves the runs of a thread that has ended to `ended_runs`, for readers that reconnect. Deletes the rest of the
+   * thread, so that the object can have another one.
    * @returns `false` when a run has more events than a row of `ended_runs` holds
    */
   vacate(ended_at: number, resultOf: (run_id: string) => string): boolean {
@@ -129,7 +129,7 @@ export class ThreadStore {
     this.thread.endDeferral();
   }
 
-  /** Yields the events of a run, which count from 0. */
+  /** Yields the events of a run, with ids that count from 0. */
   *#eventsOf(run_id: string): Iterable<EventRow> {
     const first = this.runs.firstEvent(run_id);
     if (first === null) return;
@@ -157,8 +157,8 @@ export class ThreadStore {
   }
 
   /**
-   * Accepts the only run of the thread without a write: the next transaction, or `writeDeferred`, writes it. A crash
-   * before loses the run, so nothing may be sent about it.
+   * Accepts a run without a write when no other is in flight. The next transaction, or `writeDeferred`, writes it. A
+   * crash before that loses the run, so nothing may be sent about it until then.
    */
   defer(accept: () => void) {
     this.#clearingOnError(() => {
@@ -166,7 +166,7 @@ export class ThreadStore {
       this.thread.defer();
       const run = this.runs.queue.defer();
       this.#isDeferring = true;
-      // Large kwargs are in `parts`, which is written at once.
+      // Large kwargs were written to `parts` at once, so their run is written, too.
       if (run?.kwargs === null) this.writeDeferred();
     });
   }
@@ -176,7 +176,10 @@ export class ThreadStore {
     return this.#isDeferring;
   }
 
-  /** Drops the run, and the thread that was to be written with it, when storage refuses them, and throws its error. */
+  /**
+   * Writes a deferred run, and the thread that was deferred with it. Drops them when storage refuses the write.
+   * @throws the error of storage
+   */
   writeDeferred() {
     if (!this.#isDeferring) return;
     try {
@@ -209,14 +212,14 @@ export class ThreadStore {
     return this.#storage.sync();
   }
 
-  /** The thread does not exist from now on, and the directory may have its entry until `deleteAll`. */
+  /** Marks the thread as deleted, and keeps the key of its directory entry for the deletion of the entry. */
   markDeleted() {
     markDeleted(this.#storage, this.thread.listing.key);
     this.#exists = false;
     this.#clearCaches();
   }
 
-  /** Hides the thread at once; resolves when it is deleted from disk. */
+  /** Hides the thread at once. Resolves when all storage of the object is deleted. */
   async deleteAll(): Promise<void> {
     this.#exists = false;
     this.#clearCaches();
@@ -267,11 +270,13 @@ export class ThreadStore {
     this.webhooks.add({ run_id, url, payload, user });
   }
 
-  /** Deletes a run with its events and checkpoints, and restores the thread. */
+  /**
+   * Deletes a run with its events and checkpoints. Restores the thread, if the run has changed it and has not ended.
+   */
   undo(run_id: string) {
     const snapshot = this.runs.threadSnapshot(run_id);
     if (snapshot) this.#restoreThread(run_id, snapshot);
-    // A run that never started has none, and a search for them reads the whole tables.
+    // A run that never started has no history, and a search for it reads whole tables.
     if (this.runs.queue.row(run_id)?.attempt !== 0) this.#deleteHistoryOf(run_id);
     this.runs.delete(run_id);
   }
@@ -283,7 +288,8 @@ export class ThreadStore {
   }
 
   /**
-   * Restores the thread, then assigns it to the next pending run, which takes the snapshot: its undo restores the same.
+   * Restores the thread, then assigns it to the next pending run. That run takes the snapshot, so that its undo
+   * restores the same.
    */
   #restoreThread(run_id: string, snapshot: ThreadSnapshot) {
     this.thread.restore(snapshot);

@@ -33,7 +33,10 @@ export type ThreadRow = {
   directory_slot: number;
   /** JSON of a StoredTtl. */
   ttl: string | null;
-  /** Traces in the rows of events are delivered up to this id. `null`: no row has traces. */
+  /**
+   * Traces in the rows of events are delivered up to this id. `null`: no row has traces, in a thread of an earlier
+   * version.
+   */
   traces_sent: number | null;
 };
 
@@ -45,7 +48,10 @@ export type ThreadHeader = {
   deployment_id: string;
   workspace_id: string;
   temporary: boolean;
-  /** End of a temporary thread's run. Readers can reconnect during a grace period. */
+  /**
+   * End of a temporary thread in epoch milliseconds. Readers can reconnect during a grace period. Also set for a copy
+   * that is not complete.
+   */
   ended_at: number | null;
   revision: RevisionRef | null;
 };
@@ -61,12 +67,12 @@ export function newThreadRow(thread: NewThread, directory_slot: number): ThreadR
     temporary: temporary ? 1 : 0,
     ttl: ttl ? JSON.stringify(ttl) : null,
     ...{ config: "{}", values: null, interrupts: "{}", is_stopped: 0, error: null, revision: null },
-    // The time: a thread that has the id of a deleted one begins above the number of that one.
+    // Begins with the time, so that a thread with the id of a deleted one has greater numbers than that one.
     ...{ directory_seq: Date.now(), directory_sent: null, directory_slot, traces_sent: 0 },
   };
 }
 
-/** Restores the metadata keys of runs. Changes that clients made since stay. */
+/** Restores `graph_id` and `assistant_id` of a snapshot. Other keys, which clients may have changed since, stay. */
 export function withoutRun(
   { graph_id: _g, assistant_id: _a, ...metadata }: Record<string, unknown>,
   { served_by }: Pick<ThreadSnapshot, "served_by">,

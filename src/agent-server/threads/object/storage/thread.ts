@@ -141,7 +141,8 @@ export class StoredThread {
   }
 
   /**
-   * Later reads of the state use the graph of this revision. The row of the run has it until the thread's is written.
+   * Later reads of the state use the graph of this revision. The row of the run has the revision until the thread's row
+   * is written.
    */
   startRun(revision: RevisionRef) {
     this.#row.changeLater({ status: "busy", revision: JSON.stringify(revision) });
@@ -181,7 +182,7 @@ export class StoredThread {
       config: JSON.stringify(config),
       interrupts: this.#putInterrupts(JSON.stringify(interrupts)),
       revision: revision && JSON.stringify(revision),
-      // The copy has no run that failed. `recover` reads the status of a busy one from its last checkpoint.
+      // The copy has no run that failed. `recover` reads the status of a busy copy from its last checkpoint.
       status: status === "error" ? "idle" : status,
       temporary: 0,
       ended_at: null,
@@ -193,7 +194,9 @@ export class StoredThread {
     });
   }
 
-  /** Later runs inherit the graph and the config of this run. Its row has them until the thread's is written. */
+  /**
+   * Sets the graph and config of a run, for later reads and runs. The run's row has them until the thread's is written.
+   */
   assign(run: { metadata: Record<string, unknown>; config: ThreadRecord["config"] }) {
     const [metadata, config] = [JSON.stringify(run.metadata), JSON.stringify(run.config)];
     this.#row.changeLater({ status: "busy", metadata, config });
@@ -233,7 +236,7 @@ export class StoredThread {
     });
   }
 
-  /** Requests a new read of the status from the last checkpoint. */
+  /** Makes `Settling` read the status from the last checkpoint. */
   markBusy() {
     this.#row.change({ status: "busy" });
   }
@@ -243,7 +246,7 @@ export class StoredThread {
     return this.#row.get().is_stopped === 1;
   }
 
-  /** Sets the status after a run or an update of the state. Without a summary the values stay. */
+  /** Sets the status after a run or an update of the state. Without a summary the values and interrupts stay. */
   settle(
     status: ThreadStatus,
     summary: ThreadSummary | null,

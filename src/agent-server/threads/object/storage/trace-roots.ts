@@ -6,7 +6,7 @@ import type { StoredRun } from "../../contract/stored-run.ts";
 
 /** State of a trace that is not complete. */
 export type OpenTrace = {
-  /** Start of the first attempt. */
+  /** Start of the first attempt as an ISO string. */
   start_time: string;
   project_name: string | null;
   /** Whether the root run is in the outbox or delivered. */
@@ -65,7 +65,7 @@ export function toTrace(run: StoredRun, trace: OpenTrace): RunCall["trace"] {
 }
 
 /**
- * `queue_wait_ms`: time from the run's due time to its first attempt, in which it waits for other runs of its thread.
+ * `queue_wait_ms`: time from the run's due time to its first attempt. Other runs of its thread may run in that time.
  */
 function rootMetadataOf(run: StoredRun, { start_time }: OpenTrace) {
   const queue_wait_ms = Math.max(0, Date.parse(start_time) - Date.parse(run.created_at));

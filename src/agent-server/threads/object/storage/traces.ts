@@ -21,7 +21,7 @@ type OutboxPage = {
 };
 type Entry = { rows: TraceRow[]; at: Partial<Position>; part: string | null };
 
-/** Traces of a deleted thread that are in memory until they are delivered. */
+/** Approximate limit of the traces of a deleted thread, which are in memory until they are delivered. */
 const MAX_PAGES_CHARACTERS = 8 * 1024 * 1024;
 
 /**
@@ -62,7 +62,7 @@ export class Traces {
     this.#runs.setTrace(run_id, null);
   }
 
-  /** Adds operations that come without a batch, or do not fit its row. */
+  /** Adds operations to the outbox: they have no batch of events, or do not fit its row. */
   append(run_id: string, traces: TraceOp[]) {
     if (traces.length === 0) return;
     const trace = this.getOpen(run_id);
@@ -73,7 +73,7 @@ export class Traces {
 
   /**
    * Adds operations of a run in flight, which the caller writes into the new row `event`.
-   * @returns `null` when they do not fit one row
+   * @returns the text to carry, `null` without operations and when they do not fit one row
    */
   carry(run_id: string, traces: TraceOp[], event: number): string | null {
     const text = toCarried(traces);
@@ -81,7 +81,7 @@ export class Traces {
     return text;
   }
 
-  /** Adds operations to the newest row of events. @returns its new column, `null` without room */
+  /** Adds operations to the newest row of events, `event`. @returns the row's new column, `null` when it has no room */
   extend(run_id: string, traces: TraceOp[], event: number): Uint8Array | null {
     const text = toCarried(traces);
     if (text === null) return null;
@@ -114,7 +114,7 @@ export class Traces {
     return sent_event_id !== null && this.#carried.hasAfter(sent_event_id);
   }
 
-  /** Returns the first operations, up to the limits of a delivery. */
+  /** Returns the first undelivered operations, up to the limits of a delivery. */
   page(): OutboxPage {
     const page = this.#pageAfter(this.#sent);
     this.#isDirty = false;
@@ -179,7 +179,7 @@ export class Traces {
     this.#hasPending = isLast && !this.#isDirty ? false : null;
   }
 
-  /** Keeps the operations of a run whose events are about to be deleted. */
+  /** Copies the undelivered operations in a run's events to the outbox: the events are about to be deleted. */
   keepOf(run_id: string) {
     const rows = [...this.#carriedAfter(this.#mark.event ?? 0, run_id)];
     for (const text of rows.flatMap(({ texts }) => texts)) this.#outbox.insert(text);

@@ -12,7 +12,7 @@ export type PendingWebhook = {
   user: AgentUser | null;
 };
 
-/** The outbox of webhooks, drained into the queue. */
+/** The outbox of webhooks. Each stays here until its delivery is recorded in D1. */
 export class Webhooks {
   readonly #sql: SqlStorage;
   readonly #tables: ThreadTables;
@@ -42,6 +42,7 @@ export class Webhooks {
     return this.#hasPending;
   }
 
+  /** @returns the oldest webhook, `null` without one */
   next(): PendingWebhook | null {
     if (!this.hasPending) return null;
     const [row] = this.#sql
