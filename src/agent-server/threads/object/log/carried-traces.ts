@@ -1,14 +1,14 @@
 import { compressPieces, decompressPieces } from "./compressed.ts";
 
-/** Limit of a row: carried operations stay in it until the events of their run expire. */
+/** Limit of a row. Carried operations stay in it until the events of their run are deleted. */
 const MAX_CARRIED_CHARACTERS = 32 * 1024;
 
 /** A row of events: the id of its last event, and the operations that it carries. */
 type CarriedRow = { last_id: number; texts: string[] };
 
 /**
- * Trace operations in the rows of the events of their batch, as JSON texts. Delivery deletes none of them, which would
- * write a row: it moves a mark to the last event whose row has only delivered operations.
+ * Trace operations in the rows of the events of their batch, as JSON texts. Delivery does not delete them, because that
+ * would write a row. It moves a mark instead: rows up to the marked event have only delivered operations.
  */
 export class CarriedTraces {
   readonly #sql: SqlStorage;
@@ -29,7 +29,7 @@ export class CarriedTraces {
     return this.#changes;
   }
 
-  /** Returns the column of a new row. */
+  /** Returns the column of a new row, which becomes the newest. @returns `null` without texts */
   begin(last_id: number, texts: string[]): Uint8Array | null {
     this.#newest = { last_id, texts };
     return texts.length === 0 ? null : toColumn(texts);
@@ -37,7 +37,7 @@ export class CarriedTraces {
 
   /**
    * Returns the new column of the newest row. `sent_event_id`: the mark of delivery.
-   * @returns `null` when the row has no room
+   * @returns `null` when the row has no room, or this object has not written it since the cache was cleared
    */
   extend(last_id: number, text: string, sent_event_id: number): Uint8Array | null {
     if (this.#newest?.last_id !== last_id) return null;

@@ -9,8 +9,8 @@ const NUMBER_BYTES = 4;
  * Compresses pieces into one BLOB: the size of the content, then one zstd frame. The content is the pieces, each after
  * its size.
  *
- * A row of a table WITHOUT ROWID that has more than 1002 bytes takes whole pages. The ids and names within a row
- * repeat, so that most rows are shorter than that once they are compressed.
+ * The rest of a row beyond 1002 bytes takes whole pages, in a table WITHOUT ROWID. The ids and names within a row
+ * repeat: compressed, most rows are shorter than that.
  */
 export function compressPieces(pieces: Uint8Array[]): Uint8Array {
   const size = pieces.reduce((sum, { byteLength }) => sum + NUMBER_BYTES + byteLength, 0);

@@ -2,17 +2,17 @@ import type { EventRow } from "../../events/event-row.ts";
 import { insertRows } from "./insert.ts";
 import type { ThreadTables } from "./lazy-tables.ts";
 
-/** Events of one run that a row holds: a run with more keeps its object. */
+/** Maximum characters of a row. A thread that has a run with more events stays in its object. */
 const MAX_CHARACTERS = 256 * 1024;
 
-/** Precedes all events, so that no reader of the events receives it. */
+/** Id of the event that holds a result. Readers of events begin at id 0, so none receives it. */
 const RESULT_ID = -1;
 
 /** `readResult` returns JSON text for those who join the run. */
 type EndedRun = { run_id: string; events: Iterable<EventRow>; readResult: () => string };
 type EndedThread = { thread_id: string; metadata: string; ended_at: number };
 
-/** Runs of temporary threads that this object had before its present one, for readers that reconnect. */
+/** Runs of the temporary threads that this object had before the present one, for readers that reconnect. */
 export class EndedRuns {
   readonly #sql: SqlStorage;
   readonly #tables: ThreadTables;
@@ -23,7 +23,7 @@ export class EndedRuns {
   }
 
   /**
-   * Adds the runs of a thread, whose events count from 0. The caller opens the transaction.
+   * Adds the runs of a thread. The ids of their events count from 0. The caller opens the transaction.
    * @returns `false` when one has more events than a row holds
    */
   add(runs: EndedRun[], { thread_id, metadata, ended_at }: EndedThread): boolean {
@@ -50,7 +50,7 @@ export class EndedRuns {
     return this.#sql.exec(sql, ended_at).toArray().length > 0;
   }
 
-  /** @returns `null` when the object had no such thread, or has forgotten it */
+  /** @returns `null` when the object had no such thread, or has deleted its runs */
   metadataOf(thread_id: string): Record<string, unknown> | null {
     if (!this.#tables.has("ended_runs")) return null;
     const [row] = this.#sql.exec<{ metadata: string }>(
@@ -72,7 +72,11 @@ export class EndedRuns {
   }
 }
 
-/** Returns the result of an ended run: that of its events, which have the values by default, unless it differs. */
+/**
+ * Returns the result of an ended run. It is stored as an event only when it differs from the one that the last error or
+ * values give.
+ * @returns `null` when the events have neither
+ */
 export function resultOf(events: EventRow[]): string | null {
   const result = events.findLast(({ id }) => id === RESULT_ID);
   const error = events.findLast(({ event }) => event === "error");
@@ -81,7 +85,7 @@ export function resultOf(events: EventRow[]): string | null {
   return error ? `{"__error__":${error.data}}` : (values?.data ?? null);
 }
 
-/** @returns `null` for more than a row holds */
+/** Returns the JSON text of the events. @returns `null` when a row cannot hold them and the result */
 function toText({ run_id, events, readResult }: EndedRun): string | null {
   const rows: EventRow[] = [];
   let characters = 0;

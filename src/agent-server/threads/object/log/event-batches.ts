@@ -33,11 +33,12 @@ const REPEATING = new Set(["values", "checkpoints", "debug", "tasks", "events"])
 /** A reader parses a whole row, also for its last event. */
 const MAX_BATCH_CHARACTERS = 128 * 1024;
 const MAX_BATCH_EVENTS = 256;
-/** Names of places and lists of segments that one thread holds in memory. */
+/** Limit of the places and segment lists that one thread holds in memory. */
 const MAX_NEWEST_CHARACTERS = 1024 * 1024;
 
 /**
- * Rows of events. Values at one place of successive events of one name share the segments of their common beginning.
+ * Rows of events. Events of one name often repeat a large value at the same place of their JSON. Such values share the
+ * segments of their common beginning.
  */
 export class EventBatches {
   readonly #sql: SqlStorage;
@@ -60,7 +61,7 @@ export class EventBatches {
     this.#newestCharacters = 0;
   }
 
-  /** Stores the segments of events that are inserted next. */
+  /** Stores the segments of the events' large values. The caller inserts the events next. */
   share(events: NewEvent[]): SharedEvents {
     const shared = events.map((event) => this.#share(event));
     return {
@@ -69,7 +70,7 @@ export class EventBatches {
     };
   }
 
-  /** Inserts events of one moment. The last row has the cargo. @returns the id of the last event */
+  /** Inserts events that share one time. The last row has the cargo. @returns the id of the last event */
   insert(
     run_id: string,
     first: number,
@@ -122,7 +123,7 @@ export class EventBatches {
     return { value: { segments, tail: new TextDecoder().decode(tail) }, added };
   }
 
-  /** Agents name the places. A value at a forgotten place is stored whole once more. */
+  /** Limits the places, whose names come from agents. The next value at a forgotten place shares no segments. */
   #remember(place: string, segments: string) {
     this.#forget(place);
     this.#newest.set(place, segments);
@@ -169,7 +170,11 @@ export class EventBatches {
     this.#segments.dropUnused();
   }
 
-  /** Keeps an empty row with the greatest id, so that ids are not assigned again. @returns whether it had segments */
+  /**
+   * Deletes the events of a run. An empty row keeps `last_id`, the greatest id, if its row is deleted: ids are not
+   * assigned again.
+   * @returns whether a deleted row had segments
+   */
   deleteOf(run_id: string, last_id: number): boolean {
     const deleted = this.#sql
       .exec<Pick<StoredBatch, "last_id"> & { is_large: number; has_segments: number }>(
@@ -194,7 +199,7 @@ function batchName(last_id: number): string {
   return `event ${last_id}`;
 }
 
-/** Divides events into rows. A long event has its own. */
+/** Divides events into rows. An event over the limit has its own row. */
 function toBatches(events: StoredEvent[]): StoredEvent[][] {
   const batches: StoredEvent[][] = [];
   let batch: StoredEvent[] = [];
@@ -220,7 +225,10 @@ function inlineCharacters([event, data]: StoredEvent): number {
   );
 }
 
-/** Returns one JSON list of the segments of all events, from which `Segments.dropUnused` reads what is in use. */
+/**
+ * Returns one JSON list of the segments of all events. `Segments.dropUnused` reads the lists.
+ * @returns `null` without any
+ */
 function segmentsOf(batch: StoredEvent[]): string | null {
   const pieces = batch.flatMap(([, data]) => (typeof data === "string" ? [] : data));
   const lists = pieces.flatMap((piece) => (typeof piece === "string" ? [] : piece.segments));

@@ -20,8 +20,8 @@ const NO_CARGO: Cargo = { traces: [], progress: null };
 const COLUMNS = "last_id, run_id, count, events, at";
 
 /**
- * The event log of all runs. Ids grow over the whole life of the thread. A row is a batch of events, found by the
- * id of its last one.
+ * The event log of all runs. Ids grow over the whole life of the thread. A row is a batch of events. Its key is the id
+ * of its last event.
  */
 export class Events {
   readonly #sql: SqlStorage;
@@ -29,12 +29,12 @@ export class Events {
   readonly #implied: ImpliedEvents;
   /** Greatest id of a row. */
   #last: number | null = null;
-  /** The run of the newest row, when this object wrote it. */
+  /** The run of the newest row. `null` when this object has not written the row since the cache was cleared. */
   #newestRun: string | null = null;
   /** The run of the oldest row, `null` without rows, `undefined` before it is read. */
   #oldestRun: string | null | undefined;
 
-  /** `readImplied` returns the event that the row of the running run implies, also when it has a row. */
+  /** `readImplied` returns the event that the row of the running run implies, also when the event has a row. */
   constructor(
     tables: ThreadTables,
     parts: Parts,
@@ -74,7 +74,7 @@ export class Events {
     return this.#implied.after(() => this.#lastRow());
   }
 
-  /** Writes what only a running run implies, at the end of the transaction that may end it. */
+  /** Writes the implied event at the end of a transaction after which its run is not running. */
   flush(isRunning: (run_id: string) => boolean) {
     const { known } = this.#implied;
     if (known && !isRunning(known.run_id)) this.#writeImplied();
@@ -85,7 +85,7 @@ export class Events {
     if (implied) this.append(implied.run_id, { stored: [], characters: 0 }, NO_CARGO);
   }
 
-  /** Id of the newest row. @returns `null` when it may be of another run */
+  /** Returns the id of the newest row. @returns `null` when the row may be of another run */
   newestOf(run_id: string): number | null {
     return this.#newestRun === run_id ? this.#lastRow() : null;
   }
@@ -123,7 +123,7 @@ export class Events {
     this.#batches.clearCache();
   }
 
-  /** The first run to end of those that have events: runs of a thread never interleave. */
+  /** The run of the oldest event, `null` without events. Of the runs with events it ends first: runs do not overlap. */
   get oldestRun(): string | null {
     if (this.#oldestRun === undefined) this.#oldestRun = this.#readOldestRun();
     return this.#oldestRun ?? this.implied?.run_id ?? null;
@@ -138,7 +138,7 @@ export class Events {
     return oldest?.run_id ?? null;
   }
 
-  /** Events of a run after `after`, oldest first; empty when no more are stored. */
+  /** Returns events of a run after the id `after`, oldest first. Empty when no more are stored. */
   page(run_id: string, after: number): EventRow[] {
     if (after >= this.lastId()) return [];
     const isOfRun = this.implied?.run_id === run_id;
@@ -146,7 +146,7 @@ export class Events {
   }
 
   /**
-   * Data of the last event of a run with a name, among its newest rows.
+   * Returns the data of the run's last event with a name. Reads only the newest rows, without the implied event.
    * @returns `null` when the run has none, `undefined` when only older rows may have one
    */
   newestNamed(run_id: string, event: string): string | null | undefined {
@@ -165,11 +165,12 @@ export class Events {
     return rows < PAGE_ROWS ? null : undefined;
   }
 
+  /** Returns events of all runs after the id `after`, oldest first. Empty when no more are stored. */
   pageOfAll(after: number): EventRow[] {
     return after >= this.lastId() ? [] : this.#page(after, true, "count > 0");
   }
 
-  /** @returns `null` when the event was deleted */
+  /** Returns the run of an event. @returns `null` when the event was deleted or does not exist */
   runOf(id: number): string | null {
     if (this.implied?.id === id) return this.implied.run_id;
     const [batch] = this.#sql
@@ -181,7 +182,10 @@ export class Events {
     return batch && id > batch.last_id - batch.count ? batch.run_id : null;
   }
 
-  /** Id of the last event before the run of an event, or 0; `id` itself when its event was deleted. */
+  /**
+   * Returns the id of the last event before the run of an event, 0 when that is the first run, and `id` itself when its
+   * event was deleted.
+   */
   lastBeforeRunOf(id: number): number {
     const run_id = this.runOf(id);
     if (run_id === null) return id;
@@ -220,9 +224,12 @@ export class Events {
     this.#batches.dropUnused();
   }
 
-  /** @returns whether segments may be unused now; `dropUnused`, a full scan, deletes them */
+  /**
+   * Deletes the events of a run.
+   * @returns whether segments may be unused now: `dropUnused`, a full scan, deletes them
+   */
   deleteOf(run_id: string): boolean {
-    // Its id must not be assigned again.
+    // The row keeps the id of the implied event, which must not be assigned again.
     if (this.implied?.run_id === run_id) this.#writeImplied();
     this.#oldestRun = undefined;
     this.#newestRun = null;

@@ -17,7 +17,7 @@ export class ImpliedEvents {
     return this.#event ?? null;
   }
 
-  /** `lastRow` returns the greatest id of a row. */
+  /** Returns the event, unless it has a row. `lastRow` returns the greatest id of a row. */
   after(lastRow: () => number): ImpliedEvent | null {
     if (this.#event === undefined) {
       const read = this.#read();

@@ -1,4 +1,4 @@
-/** A large value of a JSON text, by the keys that lead to it. */
+/** A large value of a JSON text. `path`: the keys that lead to it. `start` and `end`: its indexes in the text. */
 export type LargeValue = { path: string; start: number; end: number };
 
 /** Levels of objects that are searched. A deeper object is one value. */
@@ -12,9 +12,9 @@ const PLAIN = /[^\s,[\]{}"]+/y;
 class NotJson extends Error {}
 
 /**
- * Finds the values of at least `min` characters in a JSON text, in order. Of an object with large fields it finds these
- * fields. The whole text is not one of the values. Returns none when it cannot follow the structure of a text, which it
- * does not validate.
+ * Finds the values of at least `min` characters in a JSON object, in order. Of an object with large fields it finds
+ * these fields. It does not search lists. The whole text is not one of the values. Does not validate the text: returns
+ * none when it cannot follow its structure.
  */
 export function largeValues(text: string, min: number): LargeValue[] {
   try {

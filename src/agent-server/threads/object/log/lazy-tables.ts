@@ -1,9 +1,10 @@
 import { LazyTables } from "../../../../shared/storage/lazy-tables.ts";
 
 /**
- * Tables that many threads never use, each group by the name of its first table. Objects of earlier versions have all
- * of them. `parts` holds data that outgrows a row, under a name that its owner derives. Ids of segments may be assigned
- * again: a segment is deleted when no row refers to it. AUTOINCREMENT would write a second row for each.
+ * Tables that many threads never use. The key of a group is the name of its first table. Objects of earlier versions
+ * may have tables that they do not use. `parts` holds data that outgrows a row, under a name that its owner derives.
+ * The id of a segment may be assigned again after no row refers to it. AUTOINCREMENT would prevent that, and write a
+ * second row for each segment.
  */
 export const LAZY_TABLES = {
   channel_values: `CREATE TABLE IF NOT EXISTS channel_values (

@@ -1,7 +1,7 @@
 import type { ThreadTables } from "./lazy-tables.ts";
 import { PART_BYTES, type Parts } from "./parts.ts";
 
-/** `part`: the name under which a long text is stored. */
+/** `part`: the name of a long text in `parts`, else `null`. */
 type OutboxText = { seq: number; text: string; part: string | null };
 
 /** Trace operations that no row of events carries. */

@@ -23,7 +23,7 @@ export class Parts {
     return null;
   }
 
-  /** Stores data like `put`, in place of larger data that may be stored in parts. */
+  /** Stores data like `put`. Deletes earlier data with this name from `parts`. */
   replace<T extends string | Uint8Array>(name: string, data: T): T | null {
     this.delete(name);
     return this.put(name, data);
@@ -51,7 +51,7 @@ export class Parts {
     if (this.#tables.has("parts")) this.#sql.exec("DELETE FROM parts WHERE name = ?", name);
   }
 
-  /** Returns the bytes of data that is stored in parts. */
+  /** Returns the size in bytes of data in `parts`, 0 when there is none. */
   sizeOf(name: string): number {
     if (!this.#tables.has("parts")) return 0;
     const sum = "SELECT coalesce(sum(length(data)), 0) AS size FROM parts WHERE name = ?";

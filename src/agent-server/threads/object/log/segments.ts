@@ -2,9 +2,9 @@ import { Buffer } from "node:buffer";
 import type { ThreadTables } from "./lazy-tables.ts";
 import { PART_BYTES } from "./parts.ts";
 
-/** Shorter texts stay in their owner's row: the size of a SQLite page. */
+/** Minimum size of a text with segments: that of a SQLite page. Shorter texts stay in their owner's row. */
 export const SEGMENTED_BYTES = 4096;
-/** More segments are merged, as each read joins all of them. A text whose segments are long has more. */
+/** Segments beyond this number are merged, as each read joins all of them. Long segments are not merged. */
 const MAX_SEGMENTS = 32;
 /** Closing brackets of the JSON text, which move when a list grows. */
 const MAX_TAIL_BYTES = 16;
@@ -52,7 +52,7 @@ export class Segments {
     this.#names = names;
   }
 
-  /** `base`: segments of a text that may have the same beginning. */
+  /** Stores a text. `base`: segments of an earlier text that may have the same beginning. */
   put(data: Uint8Array, base: string | null): StoredText {
     const end = data.byteLength - tailBytes(data);
     const body = data.subarray(0, end);
@@ -116,7 +116,7 @@ export class Segments {
       .one().size;
   }
 
-  /** Yields one at a time: all of them are as large as the text. */
+  /** Yields one segment at a time: together they are as large as the text. */
   *#rows(segments: string): Iterable<Segment> {
     const rows = this.#sql.exec<{ id: number; data: ArrayBuffer }>(
       `SELECT kept.id, kept.data FROM json_each(?) AS wanted

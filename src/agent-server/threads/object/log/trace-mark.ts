@@ -7,7 +7,7 @@ type MarkRow = {
   setLater(mark: Mark): void;
 };
 
-/** The last event whose row has only delivered traces. */
+/** The mark of delivery: traces in the rows of events up to this id are delivered. */
 export class TraceMark {
   readonly #row: MarkRow;
 
@@ -20,7 +20,10 @@ export class TraceMark {
     return this.#row.get().traces_sent;
   }
 
-  /** A crash before a later change delivers again, which changes nothing: only an idle thread writes the mark `now`. */
+  /**
+   * Moves the mark forward. It is written with the next change of the thread, or at once with `now`, for an idle
+   * thread. After a crash before the write the traces are delivered again, which changes nothing.
+   */
   advance(traces_sent: number, { now }: { now: boolean }) {
     if (traces_sent <= (this.event ?? 0)) return;
     if (now) this.#row.set({ traces_sent });

@@ -1,7 +1,7 @@
 import type { TraceOp, TraceText } from "../../../../isolate/trace-contract.ts";
 import { charactersOfRow, mapTexts, type TraceRow, toTraceRow } from "../boundary/trace-texts.ts";
 
-/** A row of the outbox. `wholes`: texts of earlier rows, by id, to which its texts are differences. */
+/** A row of the outbox. `wholes`: texts of earlier rows, by id. Texts of this row may be differences to them. */
 export type OutboxRow = {
   wholes: [number, string][];
   ops: Pick<TraceOp, "kind" | "data" | "texts">[];
