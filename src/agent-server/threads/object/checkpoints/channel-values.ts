@@ -29,7 +29,9 @@ const INSERT_VALUE =
 const NO_VALUES = `(SELECT NULL AS ns, NULL AS channel, NULL AS version, NULL AS type, NULL AS data,
   NULL AS segments)`;
 
-/** The values of channels, each stored once per version. Small ones are in the rows of their checkpoints instead. */
+/**
+ * The values of channels, each stored once per version. Small values are in the rows of their checkpoints, if they fit.
+ */
 export class ChannelValues {
   readonly #sql: SqlStorage;
   readonly #tables: ThreadTables;
@@ -55,7 +57,7 @@ export class ChannelValues {
     insertRows(this.#sql, INSERT_VALUE, small);
   }
 
-  // The newest value of a channel, of any fork, most likely shares its beginning with the next one.
+  // Shares segments with the channel's newest value of any fork: that most likely has the same beginning.
   #putLong(ns: string, run_id: string | null, { channel, version, type, data }: StoredValue) {
     const [newest] = this.#sql
       .exec<Pick<ValueRow, "version" | "segments">>(
@@ -74,7 +76,7 @@ export class ChannelValues {
 
   /**
    * Reads the values of a checkpoint one by one: together they may be larger than the memory of an isolate.
-   * @returns `null` when they take more than is left
+   * @returns `null` when they exceed the budget
    */
   read({ ns, checkpoint, inline_values }: CheckpointRow, budget: ByteBudget): StoredValue[] | null {
     const inline = new Map(inline_values.map((value) => [keyOfValue(value), value]));
@@ -128,7 +130,7 @@ export class ChannelValues {
     this.#sql.exec("UPDATE channel_values SET run_id = ?2 WHERE run_id = ?1", run_id, heir);
   }
 
-  /** Deletes values of a run that no checkpoint uses. */
+  /** Deletes the values of a run that no stored checkpoint uses. */
   deleteUnused(run_id: string) {
     const unused = this.#unused(run_id);
     if (unused.length === 0) return;

@@ -2,7 +2,7 @@ import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/chec
 import { AppError } from "../../../../shared/errors.ts";
 import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
 
-/** Yields the rows whose metadata has the given values. @throws AppError when they are too far apart */
+/** Yields the rows whose metadata has the given values. @throws AppError when it has read too much metadata */
 export function* filterByMetadata<T extends StoredCheckpoint>(
   rows: Iterable<T>,
   metadata: CheckpointQuery["metadata"],

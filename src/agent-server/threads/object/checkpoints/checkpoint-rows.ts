@@ -90,7 +90,8 @@ export class CheckpointRows {
 }
 
 /**
- * Takes the writes that never change. Errors, interrupts and answers may be replaced: they stay for the table `writes`.
+ * Takes the writes that never change, if they fit. The others stay for the table `writes`: those that do not fit, and
+ * errors, interrupts and answers, which may be replaced.
  */
 function takeInlineWrites(
   unplaced: Map<string, NewWrite[]>,
@@ -110,7 +111,7 @@ function takeInlineWrites(
   return inside.map(({ ns: _n, checkpoint_id: _c, ...write }) => write);
 }
 
-/** Divides entries into those that fit, the smallest first, and the others. */
+/** Divides entries into those that fit into `max` bytes, the smallest first, and the others. */
 function fitSmallest<T extends StoredValue | StoredWrite>(entries: T[], max: number) {
   const inside: T[] = [];
   const outside: T[] = [];

@@ -69,7 +69,7 @@ export class Checkpoints {
     return { hasRoot: checkpoints.some(({ ns }) => ns === "") };
   }
 
-  /** Number of changes since the object began. A reader of the state finds by it whether others have changed it. */
+  /** Number of changes since the object is in memory. Readers compare it to find whether the state has changed. */
   get version(): number {
     return this.#version;
   }
@@ -81,7 +81,7 @@ export class Checkpoints {
     this.#head.forgetIfWritten(writes);
   }
 
-  /** Changes with each deletion, and with a restart of the object. */
+  /** Changes with each deletion of checkpoints, and with a restart of the object. */
   get deletions(): string {
     this.#deletions ??= newId();
     return this.#deletions;
@@ -104,7 +104,7 @@ export class Checkpoints {
     return this.#tables.sql.exec(sql, ns, checkpoint_id).toArray().length > 0;
   }
 
-  /** Returns a checkpoint of a namespace, the newest without an id. */
+  /** Returns a checkpoint of a namespace, the newest one for an id of `null`. @throws AppError when it is too large */
   read(ns: string, checkpoint_id: string | null): LoadedCheckpoint | null {
     if (ns === "" && checkpoint_id === null) return this.#head.loaded ?? this.#readHead();
     const [loaded] = this.list({ ns, limit: 1, ...(checkpoint_id && { checkpoint_id }) });
@@ -124,7 +124,7 @@ export class Checkpoints {
   /**
    * Returns at most `limit` checkpoints, newest first; ids of checkpoints sort by time. The page is shorter
    * when more would not fit one message.
-   * @throws AppError when the first of them alone does not fit
+   * @throws AppError when the first of them alone does not fit, or `metadata` makes it read too much
    */
   list({ limit, metadata, ...query }: PageQuery): LoadedCheckpoint[] {
     if (this.#head.isNone) return [];
@@ -166,8 +166,9 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the bytes of the values that the newest state of the root graph loads, and 0 for a small one. Values of 4
-   * KB and more are stored uncompressed, so a small database has no large state.
+   * Returns the bytes of the values that the newest state of the root graph loads, and 0 for a small one. Values in the
+   * row of its checkpoint do not count. Values of 4 KiB and more are stored uncompressed, so a small database has no
+   * large state.
    */
   headBytes(): number {
     if (this.#isSmall()) return 0;
@@ -197,7 +198,7 @@ export class Checkpoints {
 
   /**
    * Deletes the answers that a run has given and the interrupts that followed: its next attempt answers again. Answers
-   * of ended tasks stay, as those do not run again.
+   * of ended tasks stay, as these tasks do not run again.
    */
   deleteAnswersOf(run_id: string) {
     this.#version += 1;
@@ -207,8 +208,8 @@ export class Checkpoints {
   }
 
   /**
-   * Deletes the checkpoints of a run and its writes onto checkpoints of other runs. Values that other
-   * checkpoints use stay. Another run under way gets those that it may have begun from.
+   * Deletes the checkpoints of a run and its writes onto checkpoints of other runs. Values that other checkpoints use
+   * stay. When another run is running and has no checkpoint, it takes over the checkpoints that it may have begun from.
    */
   deleteOf(run_id: string, running: StoredRun | null = null) {
     this.#beginDeletion();

@@ -22,7 +22,7 @@ export type CopiedPage = { rows: CopiedRow[]; next: CopyCursor | null };
 /**
  * End of the history when the copy began: its newest checkpoint, and the numbers of its newest run and segment.
  * `deletions`: `Checkpoints.deletions` at that time. Later deletions leave holes between pages, and ids of deleted
- * segments are assigned again.
+ * segments may be assigned again.
  */
 export type CopyBounds = {
   checkpoint_id: string;
@@ -52,8 +52,9 @@ type TableCopy = {
 };
 
 /**
- * Values and parts of later checkpoints may be copied too: versions are unique, so that they are never read. Writes
- * of later runs would answer an interrupt that the copy still has. Parts of events and traces are not copied.
+ * Values and parts of later checkpoints may be copied too: versions are unique, so no checkpoint of the copy refers to
+ * them. Writes of later runs are left out: they could answer an interrupt that the copy still has. Parts of events and
+ * traces are left out, as their tables are not copied.
  */
 const COPIES: Record<CopiedTable, TableCopy> = {
   checkpoints: {
@@ -108,7 +109,7 @@ export class HistoryCopies {
     return { ...end, deletions: this.#checkpoints.deletions };
   }
 
-  /** @returns `"outdated"` when rows were deleted, or the object has restarted, since the copy began */
+  /** @returns `"outdated"` when checkpoints were deleted, or the object has restarted, since the copy began */
   page(table: CopiedTable, after: CopyCursor | null, bounds: CopyBounds): CopiedPage | "outdated" {
     // A copy by an earlier version has no mark, and does not know this answer.
     const { deletions = this.#checkpoints.deletions } = bounds;
@@ -132,7 +133,7 @@ export class HistoryCopies {
     return { rows, next: null };
   }
 
-  /** Replaces the thread id in the metadata of checkpoints. All else is copied unchanged. */
+  /** Inserts copied rows, with the id of the new thread in the metadata of checkpoints that name a thread. */
   insert(table: CopiedTable, rows: CopiedRow[], thread_id: string) {
     const [first] = rows;
     if (!first) return;
@@ -148,7 +149,7 @@ export class HistoryCopies {
     this.#checkpoints.clearCache();
   }
 
-  /** Deletes what was inserted. */
+  /** Empties the tables, before each attempt of a copy. */
   clear() {
     for (const table of COPIED_TABLES) {
       const { group } = COPIES[table];

@@ -59,7 +59,9 @@ export class InlineSources {
     }
   }
 
-  /** A copy brings no values along, and has versions that its parent does not have. */
+  /**
+   * Adds the inline values of the original of a copy. A copy brings no values, and has versions that its parent lacks.
+   */
   #readOriginal({ ns, checkpoint_id, parent_id, values }: NewCheckpoint, keysById: KeysById) {
     const parentKeys = keysById.get(parent_id ?? "");
     const newKeys = without(keysById.get(checkpoint_id), parentKeys);
@@ -72,7 +74,7 @@ export class InlineSources {
       const row = fromColumns(columns);
       this.#spend(row);
       const known = valueKeysOf(row);
-      // The first later checkpoint that has all of them is the original.
+      // The first later checkpoint that has all new versions is the original.
       if (newKeys.every((key) => known.has(key))) return this.add(ns, row.inline_values);
     }
   }
@@ -98,7 +100,7 @@ export class InlineSources {
     for (const value of values) this.#values.set(`${ns}\n${keyOfValue(value)}`, value);
   }
 
-  /** Returns the stored values that a checkpoint refers to and does not bring itself. */
+  /** Returns the loaded values that a checkpoint refers to and does not bring itself. */
   sharedValuesOf(checkpoint: NewCheckpoint): StoredValue[] {
     const given = new Set(checkpoint.values.map(keyOfValue));
     return without(this.#keysOf(checkpoint), given).flatMap(
@@ -106,7 +108,7 @@ export class InlineSources {
     );
   }
 
-  /** Parses a checkpoint once. */
+  /** Parses a checkpoint at the first call only. */
   #keysOf(checkpoint: NewCheckpoint): Set<string> {
     const keys = this.#parsedKeys.get(checkpoint) ?? valueKeysOf(checkpoint);
     this.#parsedKeys.set(checkpoint, keys);

@@ -3,7 +3,7 @@ import type { NewWrite } from "./replaced-writes.ts";
 import type { NewCheckpoint } from "./row-format.ts";
 import { keyOfValue, valueKeysOf } from "./stored-keys.ts";
 
-/** Larger states are read again: an isolate of 128 MB has the objects of many threads. */
+/** Larger states are not kept in memory: an isolate of 128 MB has the objects of many threads. */
 const MAX_KEPT_BYTES = 64 * 1024;
 
 /** `loaded` is `null` for a thread without checkpoints. `inline`: the values that are in the row of the checkpoint. */
@@ -11,10 +11,10 @@ type StoredHead = { loaded: LoadedCheckpoint | null; inline: StoredValue[] };
 
 /** The newest checkpoint of the root graph, as storage returns it: the next run of the thread begins with it. */
 export class NewestHead {
-  /** `null` when it is not known. */
+  /** `null` when it is not known, or too large. */
   #kept: StoredHead | null = null;
 
-  /** Whether the thread surely has no checkpoint. */
+  /** Whether the thread is known to have no checkpoint. */
   get isNone(): boolean {
     return this.#kept !== null && this.#kept.loaded === null;
   }
@@ -43,7 +43,10 @@ export class NewestHead {
     return this.#kept && isChain(this.#kept.loaded, checkpoints) ? this.#kept.inline : null;
   }
 
-  /** Moves to the last of the checkpoints, which are stored. `inline`: the values in its row. */
+  /**
+   * Follows a batch of stored checkpoints to its last one of the root graph. `inline`: the values in that row. Forgets
+   * the head when the batch does not continue it.
+   */
   follow(checkpoints: NewCheckpoint[], inline: StoredValue[]) {
     const roots = checkpoints.filter(({ ns }) => ns === "");
     const kept = this.#kept;
@@ -69,7 +72,7 @@ function isChain(head: LoadedCheckpoint | null, checkpoints: NewCheckpoint[]): b
   });
 }
 
-/** Returns the last of a chain with its values, `null` when some of them may be elsewhere. */
+/** Returns the last of a chain with its values, `null` when some values are neither in `head` nor in the chain. */
 function after(head: LoadedCheckpoint | null, chain: NewCheckpoint[]): LoadedCheckpoint | null {
   const values = new Map(head?.values.map((value) => [keyOfValue(value), value]));
   let before: { checkpoint: string } | null = head;
@@ -92,7 +95,7 @@ function hasNewVersion(next: NewCheckpoint, before: { checkpoint: string } | nul
   return [...valueKeysOf(next)].some((key) => !known.has(key));
 }
 
-/** RPC sends, and memory holds, the whole buffer of a part. */
+/** Copies data that is a part of a larger buffer: RPC would send, and memory would hold, the whole buffer. */
 function own(value: StoredValue): StoredValue {
   const { data } = value;
   return data.byteLength === data.buffer.byteLength ? value : { ...value, data: data.slice() };

@@ -19,7 +19,7 @@ export function pack<T extends Entry>(entries: T[]): Uint8Array {
   return blob;
 }
 
-/** Returns copies: RPC would send the whole buffer of a part. */
+/** Returns entries with copies of their data: RPC would send the whole buffer that a part belongs to. */
 export function unpack<T extends Entry>(blob: Uint8Array | null | undefined): T[] {
   if (!blob?.byteLength) return [];
   const length = new DataView(blob.buffer, blob.byteOffset).getUint32(0);

@@ -17,7 +17,7 @@ const IS_ANSWER_OR_INTERRUPT = "idx < 0 AND channel IN ('__resume__', '__interru
 
 /** LangGraph's id for writes of an input or a command, which belong to no task. */
 const INPUT_TASK = "00000000-0000-0000-0000-000000000000";
-/** Written by a task that failed. */
+/** Channel of a write that a failed task leaves beside its error. */
 const ERROR_SOURCE = "__error_source_node__";
 
 /** `task_id` of a row with several writes. Writes of agents that name such a task are in such rows too. */
@@ -26,8 +26,8 @@ const PACKED = "";
 const MAX_PACKED_BYTES = 4096;
 
 /**
- * Pending writes of tasks. Short results that are committed with their checkpoint are in its row. All others are in
- * `writes`, the short results of a batch in one row.
+ * Pending writes of tasks. Short results that are committed with their checkpoint are in its row, if they fit. All
+ * others are in `writes`. There, several short results that one batch has for a checkpoint share a row.
  */
 export class PendingWrites {
   readonly #sql: SqlStorage;
@@ -47,7 +47,7 @@ export class PendingWrites {
     this.#keys.clear();
   }
 
-  // Special writes (errors, interrupts, resumes) have a negative idx and replace; a task's own writes never change.
+  // Special writes (errors, interrupts, resumes) have a negative idx and replace earlier ones. Others never change.
   put(run_id: string | null, writes: NewWrite[]) {
     if (writes.length === 0) return;
     this.#tables.create("writes");
@@ -70,7 +70,7 @@ export class PendingWrites {
     this.#keys.add(writes);
   }
 
-  /** Whether the parts of a stored write would be replaced: the first of a key counts. */
+  /** Whether a large write has the key of a stored one. The stored one counts, so its parts must not be replaced. */
   #isLargeAndStored({ ns, checkpoint_id, task_id, idx, data }: NewWrite): boolean {
     if (data.byteLength <= PART_BYTES) return false;
     const sql = `SELECT 1 FROM writes
@@ -78,7 +78,7 @@ export class PendingWrites {
     return this.#sql.exec(sql, ns, checkpoint_id, task_id, idx).toArray().length > 0;
   }
 
-  /** `writes` of one checkpoint: the first of a key counts. */
+  /** Packs short writes of one checkpoint into one row. Of several writes with a key, the first counts. */
   #packShort(writes: NewWrite[]): NewWrite[] {
     const first = new Map<string, NewWrite>();
     for (const write of writes) {
@@ -129,7 +129,7 @@ export class PendingWrites {
     return { keys, nextPackedIdx };
   }
 
-  /** @returns `null` when the writes take more than is left */
+  /** @returns `null` when the writes exceed the budget */
   read(row: CheckpointRow, budget: ByteBudget): StoredWrite[] | null {
     const writes = new Map<string, StoredWrite>();
     for (const write of this.#all(row)) {
@@ -141,7 +141,9 @@ export class PendingWrites {
     return [...writes.values()];
   }
 
-  /** Yields writes one by one: together they may be larger than the memory of an isolate. The first of a key counts. */
+  /**
+   * Yields writes one by one: together they may exceed the memory of an isolate. A key may repeat: the first counts.
+   */
   *#all({ ns, checkpoint_id, inline_writes }: CheckpointRow): Iterable<StoredWrite> {
     yield* inline_writes;
     if (!this.#tables.has("writes")) return;
@@ -194,7 +196,7 @@ export class PendingWrites {
         JSON.stringify(this.#endedTasks(row)),
       );
     }
-    // Restores what they replaced.
+    // Restores the writes that the run's answers and interrupts replaced.
     if (checkpoints.length > 0) this.#replaced.restore(run_id);
   }
 

@@ -7,8 +7,8 @@ import { valueKeysOf } from "./stored-keys.ts";
 type Head = { ns: string; checkpoint_id: string; metadata: string; values: Set<string> };
 
 /**
- * Deletes a thread's history except its latest state: the newest checkpoint of its graph, and of its
- * subgraphs that are interrupted or persist state between runs. Deletes nothing of a thread with a DeltaChannel.
+ * Deletes a thread's history except its latest state: the newest checkpoint of its graph, and of its subgraphs that are
+ * interrupted or persist state between runs. Deletes nothing when one of these has a DeltaChannel.
  */
 export function keepLatest(tables: ThreadTables) {
   const { sql } = tables;

@@ -3,15 +3,17 @@ import type { ThreadTables } from "../log/lazy-tables.ts";
 
 export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 
-/** `has_write`: 1 when a write has the same key now. `replaced_by`: its run, `null` for that of a state update. */
+/**
+ * `has_write`: 1 when a write has the same key now. `replaced_by`: the run of that write, `null` for a state update.
+ */
 type ReplacedRow = { rowid: number; has_write: number; replaced_by: string | null };
 
 const COLUMNS = "ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data";
 const WHERE_KEY = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
 
 /**
- * Resumes, interrupts and errors that a later run, in the column `by_run`, replaced with its own. A rollback of that
- * run restores them. Writes larger than a row are not saved.
+ * Resumes, interrupts and errors that a later run, in the column `by_run`, replaced with its own. They are restored
+ * when the writes of that run are deleted. Writes whose data is in `parts` are not saved.
  */
 export class ReplacedWrites {
   readonly #sql: SqlStorage;
@@ -38,7 +40,8 @@ export class ReplacedWrites {
   }
 
   /**
-   * Restores the writes once the run's own are deleted. A write that a third run replaced is restored with that run.
+   * Restores the writes that the run replaced, once its own are deleted. Where a third run has replaced the run's own
+   * write, the older one is kept and restored with that run.
    */
   restore(run_id: string) {
     if (!this.#tables.has("replaced_writes")) return;

@@ -4,15 +4,15 @@ import type { NewWrite } from "./replaced-writes.ts";
 /** Keys of all stored writes of a checkpoint, and the `idx` of its next packed row. */
 export type WriteKeys = { keys: Set<string>; nextPackedIdx: number };
 
-/** Writes of checkpoints with fewer are read again: a run may have thousands of such checkpoints, of its subgraphs. */
+/** Minimum keys of a cached checkpoint: the subgraphs of a run may have thousands of checkpoints with fewer writes. */
 const MIN_KEYS = 16;
-/** A key takes about 100 bytes. */
+/** Maximum keys of a cached checkpoint. A key takes about 100 bytes. */
 const MAX_KEYS = 20_000;
 const MAX_CHECKPOINTS = 4;
 
 /**
- * Keys of the writes of the checkpoints used last that have many, cached: the tasks of a wide fan-out end one by one,
- * and each would read the writes of all others.
+ * Cache of the keys of stored writes, for the last used checkpoints with many writes. The tasks of a wide fan-out end
+ * one by one: without the cache, each end would read the writes of all other tasks.
  */
 export class StoredKeys {
   readonly #cached = new Map<string, WriteKeys>();
