@@ -17,7 +17,7 @@ const Query = z.object({
   metadata: plainObject({ nodes: 1000, characters: 64 * 1024, depth: 32 }).optional(),
 });
 
-/** Limits a page of checkpoints to its maximum. */
+/** Parses a query. Its limit is `MAX_PAGE_CHECKPOINTS` by default, and at most. */
 export function parseCheckpointQuery(value: unknown): CheckpointQuery & { limit: number } {
   const {
     ns,

@@ -53,7 +53,7 @@ export const MAX_AUTHENTICATE_CHARACTERS = 64 * 1024;
 export const READ_BYTES_PER_SECOND = 64 * MIB;
 /** Half a second of that rate may be sent at once: one page of checkpoints is not paced. */
 export const READ_BURST_MS = 500;
-/** Bytes that an isolate may be sent before it has confirmed them. */
+/** Bytes that one call may leave unconfirmed. Beyond them, its next read waits until the isolate has confirmed all. */
 export const MAX_UNCONFIRMED_BYTES = 8 * MIB;
-/** Reads of one call that wait for their turn. */
+/** Maximum reads of one call in progress, with those that wait for their turn. */
 export const MAX_WAITING_READS = 1000;

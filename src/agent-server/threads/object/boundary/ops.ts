@@ -115,8 +115,9 @@ const AnyOp = z.discriminatedUnion("op", [CheckpointOp, WritesOp, EventOp, Trace
 export type ParsedOps = { ops: Op[]; bytes: number };
 
 /**
- * Returns the operations and how much they hold; a text counts its characters.
- * @throws AppError for the first operation that is not one
+ * Parses the operations of a batch. `bytes`: what they count of `MAX_RUN_BYTES`. A text counts its characters, an event
+ * counts a quarter.
+ * @throws AppError for a batch that is too large, or for its first invalid operation
  */
 export function parseOps(value: unknown): ParsedOps {
   const { ops, refusal } = readOps(listOf(value));
@@ -125,7 +126,7 @@ export function parseOps(value: unknown): ParsedOps {
   return { ops: kept, bytes: kept.reduce((sum, op) => sum + storedSizeOf(op), 0) };
 }
 
-/** Returns the valid operations before the first one that is refused. */
+/** Returns the valid operations before the first one that is refused, or all of them when each is valid. */
 export function opsBeforeRefusal(value: unknown): Op[] {
   return Array.isArray(value) ? limitPayloads(readOps(value.slice(0, MAX_OPS)).ops) : [];
 }
@@ -191,7 +192,9 @@ function isOneLine(text: string): boolean {
 }
 
 function bytesOf(text: string): number {
-  // Three bytes are the upper bound of one UTF-16 unit in UTF-8. A text of at most half a row is not encoded.
+  // Three bytes are the upper bound of one UTF-16 unit in UTF-8. A text of at most half a row cannot exceed the limit,
+  // so
+  // its characters are returned.
   if (text.length * 3 <= MAX_ROW_BYTES / 2) return text.length;
   return new TextEncoder().encode(text).byteLength;
 }
@@ -207,7 +210,7 @@ function parseObject(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Its values are found by the numbers in `channel_versions`. */
+/** Whether the versions of all channels are numbers: the values of a checkpoint are found by them. */
 function isCheckpoint(text: string): boolean {
   const { channel_versions: versions = {} } = parseObject(text) ?? { channel_versions: null };
   if (typeof versions !== "object" || versions === null) return false;

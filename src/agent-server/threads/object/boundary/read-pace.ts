@@ -9,8 +9,8 @@ import {
 } from "./limits.ts";
 
 /**
- * Time at which each workspace has received all that it was sent, at the rate of the limit. Plain numbers: an
- * object cannot await a promise of another one.
+ * Epoch milliseconds at which each workspace has received all that it was sent, at the rate of the limit. Plain
+ * numbers: an object cannot await a promise of another one.
  */
 const clearAt = new Map<string, number>();
 
@@ -25,7 +25,7 @@ export class ReadPace {
   #waiting = 0;
   #unconfirmed_bytes = 0;
 
-  /** Reads one after the other. The threads of a workspace in one isolate share the rate. */
+  /** Runs the reads of a call one after the other. All threads of a workspace in this isolate share the rate. */
   read<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(
     workspace_id: string,
     read: () => T,
@@ -49,7 +49,7 @@ export class ReadPace {
 
   async #confirmed(): Promise<void> {
     if (this.confirm === null || this.#unconfirmed_bytes <= MAX_UNCONFIRMED_BYTES) return;
-    // The answer before must be sent first.
+    // The previous answer must be sent first.
     await scheduler.wait(0);
     await this.confirm();
     this.#unconfirmed_bytes = 0;

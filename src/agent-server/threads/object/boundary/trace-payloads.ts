@@ -3,7 +3,7 @@ import type { DiffText, TraceOp, TraceText } from "../../../../isolate/trace-con
 import { MAX_PAYLOAD_CHARACTERS, MAX_PAYLOADS_CHARACTERS } from "./limits.ts";
 import { mapTexts } from "./trace-texts.ts";
 
-/** Replaces a payload over a limit. No text has the id -1, and of that one it takes nothing. */
+/** Replaces a payload over a limit. It shares no characters with another text: ids begin with 0, and `chars` is 0. */
 const OMITTED: DiffText = {
   of: -1,
   before: JSON.stringify({
@@ -26,7 +26,8 @@ export function sharedSizeOf({ texts = {} }: TraceOp): number {
 
 /**
  * Limits payloads by their whole size: a difference of a few characters may repeat megabytes. A payload over the limit
- * is replaced by a note, a trace run whose `data` is over it is left out. The agent's run continues without an error.
+ * is replaced by a note, like a difference to a text that the batch does not have. An operation whose `data` is over
+ * the limit is left out. The agent's run continues without an error.
  */
 export function limitPayloads(ops: Op[]): Op[] {
   const budget = new PayloadBudget();

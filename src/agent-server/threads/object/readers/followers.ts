@@ -86,7 +86,7 @@ export class Followers {
     return found;
   }
 
-  /** Returns whether an event of the run names an interrupt. */
+  /** Returns whether the data of an event of the run contains the id of an interrupt. */
   hasEmitted(run_id: string, interrupt_id: string): boolean {
     const quoted = JSON.stringify(interrupt_id);
     for (let page = this.#page(run_id, -1); page.length > 0; ) {

@@ -6,8 +6,8 @@ import type { ThreadStore } from "../storage/store.ts";
 type CurrentRun = { run_id: string; events: RunEvents; lastRow: number };
 
 /**
- * Derives protocol events after a sequence number from the log of runs. The same log always yields the same
- * events. Only the end of a run that was rolled back has the time of the read.
+ * Derives protocol events after a sequence number from the log of runs. The same log yields the same events, except
+ * that the end of a run that was rolled back has the time of the read.
  */
 export class LogReader {
   readonly #store: ThreadStore;
@@ -37,7 +37,7 @@ export class LogReader {
     return this.#lastSeq;
   }
 
-  /** Whether the end of each run that was read was read too. */
+  /** Whether the reader has read the end of every run that it has begun. */
   get isBetweenRuns(): boolean {
     return this.#run === null;
   }
@@ -62,8 +62,8 @@ export class LogReader {
   }
 
   /**
-   * Begins a run, and returns the end of the run before. Its first event has the time of its start, though a later
-   * batch may have written it.
+   * Begins a run, and returns the events that end the previous run. The first event of the new run has the time at
+   * which that run started: a later batch may have written the event.
    */
   #beginRun({ id, run_id, at }: EventRow): ProtocolEvent[] {
     const ended = this.#endRun();
@@ -93,7 +93,7 @@ export class LogReader {
     const last = events.lastId();
     if (last <= this.#afterRow) return null;
     this.#afterRow = last;
-    // `false`: the events expired, and the log did not lose a run.
+    // `false`: the last events of the log expired. No run was rolled back.
     const isExpired = runs.newestStartedHasEvents() === false;
     if (isExpired || !runs.queue.isEmpty || !this.#channels.has("lifecycle")) return [];
     const rowEvents = new RowEvents(last, Date.now());

@@ -4,7 +4,10 @@ import { COUNTED_CHARACTERS } from "../../events/limits.ts";
 import type { Attachment, Subscription } from "../../events/session.ts";
 import type { LogReader } from "./log-reader.ts";
 
-/** Splits off the first event that ends a run. */
+/**
+ * Returns the events before the first one that ends a run, and that one. Later events are left out: readers read them
+ * again.
+ */
 export function upToEnd(events: ProtocolEvent[]): { due: ProtocolEvent[]; held?: ProtocolEvent } {
   const at = events.findIndex(endsRun);
   const held = events[at];
@@ -20,6 +23,7 @@ export function textsOf(events: ProtocolEvent[], subscriptions: Subscription[]):
 
 /**
  * Returns the next events of a subscription. `isWhole`: no more are stored, or the rest waits behind the end of a run.
+ * `since`: sequence number from which the subscription continues, 0 before the last page.
  */
 export function pageOf(reader: LogReader | null, filter: EventFilter) {
   const texts: string[] = [];

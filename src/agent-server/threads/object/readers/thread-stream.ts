@@ -24,7 +24,7 @@ type StreamPosition = { after: number; run_id: string | null };
 export class ThreadStream {
   readonly #store: ThreadStore;
   readonly #followers: Followers;
-  /** Whether a run, its thread and their state are final. */
+  /** Whether a run has ended, and the thread's state was read after it. */
   readonly #isOver: (run_id: string) => boolean;
   readonly #modes: ReadonlySet<ThreadStreamMode>;
   readonly #threadId: string;

@@ -20,7 +20,7 @@ import {
 import { newSocketState, type SocketState, type WatchedThread } from "./socket-state.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
-/** Queues the events of these runs behind the command's reply: clients match interrupts by order. */
+/** Commands whose reply is sent before the events of the run that they begin: clients match interrupts by order. */
 const BEGINS_A_RUN = new Set(["run.start", "input.respond"]);
 
 /**
@@ -128,7 +128,7 @@ export class Sockets {
     return store.has(thread_id) && (isVisible() || checkedAt > 0);
   }
 
-  /** Continues from this event when the socket has had time to subscribe. */
+  /** Holds back this event and the later ones until the socket has had time to subscribe. */
   #hold(socket: WebSocket, state: SocketState, { seq }: ProtocolEvent) {
     attach(socket, { ...attachmentOf(socket), since: seq - 1 });
     state.reader = null;
