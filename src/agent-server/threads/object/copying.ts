@@ -37,9 +37,11 @@ export function headOf(store: ThreadStore): CopyHead {
 }
 
 /**
- * Fills a new thread with the history of another. It is marked as ended until it is complete: no caller sees it, and
- * each page postpones its deletion by the alarm. `own`: metadata of the new thread, which overrides that of the source.
+ * Fills a new thread with the history of another. The new thread is marked as ended until it is complete: no caller
+ * sees it, and each page postpones its deletion by the alarm. `own`: metadata of the new thread, which overrides that
+ * of the source.
  * @returns `false` when the source does not exist
+ * @throws AppError 409 when deletions in the source made each attempt useless
  */
 export async function copyHistory(
   store: ThreadStore,

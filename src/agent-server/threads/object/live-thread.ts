@@ -88,7 +88,10 @@ export class LiveThread {
     this.changed([]);
   }
 
-  /** @throws what storage answered when it refused the row of a run that was accepted in memory */
+  /**
+   * Writes the run that was accepted in memory.
+   * @throws the error of storage when it has refused the row of this run
+   */
   assertWritten(run_id: string) {
     this.writeDeferred();
     if (this.#refused?.run_id !== run_id) return;
@@ -96,7 +99,7 @@ export class LiveThread {
     if (!this.store.exists || !this.store.runs.get(run_id)) throw this.#refused.error;
   }
 
-  /** Makes room for another thread, if this one is over and no one reads it. @returns `false` when it stays */
+  /** Makes room for another thread, if this one has ended and has no reader. @returns `false` when it stays */
   vacate(): boolean {
     const { store, loop } = this;
     if (!loop.isQuiet || !this.isUnwatched || !isAtRest(store)) return false;
@@ -120,15 +123,15 @@ export class LiveThread {
     return record;
   }
 
-  /** A run that is accepted before the deletion begins keeps the thread. */
+  /** Deletes the thread, if its TTL has expired. A run that is accepted before the deletion begins keeps the thread. */
   async deleteExpired(): Promise<void> {
     await this.delete(() => this.alarm.isExpired);
     if (this.openVisible()) await this.alarm.handle();
   }
 
   /**
-   * `isDue` is called again after each wait.
-   * @returns `false` when the thread does not exist, is not due, or was hidden
+   * Deletes the thread, unless `isDue` returns `false` after one of the waits.
+   * @returns `false` when the thread does not exist, is not due, or was hidden: a temporary thread that had ended
    */
   async delete(isDue = () => true): Promise<boolean> {
     if (!this.open()) return false;

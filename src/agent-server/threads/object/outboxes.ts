@@ -14,8 +14,8 @@ import type { ThreadStore } from "./storage/store.ts";
 import { deliver } from "./trace-delivery.ts";
 
 /**
- * Interval of the directory's publications while runs are in flight, or a caller publishes. A run that is shorter
- * is published at its end only.
+ * Delay of a publication while the thread is busy, or while a caller publishes. A run that is shorter is published at
+ * its end only.
  */
 const INTERVAL_MS = 300;
 /** Delay that batches trace operations. */
@@ -101,7 +101,7 @@ async function updateDirectory(
   if (header.ended_at !== null) return removeEntry(env, store);
   const entry = store.thread.listing.directoryEntry();
   if (!entry) return;
-  // Marked before the row is written: after a crash in between, no row of a temporary thread is left.
+  // Marked before the directory has the entry, so that the entry is removed even after a crash in between.
   if (entry.is_temporary === 1) markPublished(store, 0);
   // Stores `directory_seq` before it is published: after a crash, later entries still have greater numbers.
   if (store.thread.hasUnwrittenStart) store.transaction(() => store.thread.writeStart());
@@ -123,7 +123,7 @@ async function removeEntry(env: Env, store: ThreadStore) {
   if (hasThread(store, key)) markPublished(store, null);
 }
 
-/** The object may have another thread after a call. */
+/** Whether the object still has the thread: after a call it may have another one, or none. */
 function hasThread(store: ThreadStore, { thread_id }: { thread_id: string }): boolean {
   return store.exists && store.thread.id === thread_id;
 }
@@ -132,7 +132,7 @@ function markPublished(store: ThreadStore, seq: number | null) {
   store.transaction(() => store.thread.listing.markPublished(seq));
 }
 
-/** Moves the webhooks of ended runs into their queue. */
+/** Hands the webhooks of ended runs over to `enqueueWebhook`, one at a time. */
 export function webhookOutbox({ env, store, kv, onFlushed }: Outboxes): Outbox {
   return new Outbox({
     retry_ms: WEBHOOK_RETRY_MS,

@@ -1,8 +1,8 @@
 import type { ThreadRecord } from "../contract/records.ts";
 
 /**
- * Values cross RPC as JSON text. Structured clone writes nine bytes for a number: the values of a thread whose text
- * fits into the 32 MiB of a message could exceed them.
+ * Values cross RPC as JSON text. Structured clone writes nine bytes for a number: values whose text fits into the 32
+ * MiB of a message could exceed this limit.
  */
 type PackedRecord = Omit<ThreadRecord, "values"> & { packed_values: string };
 

@@ -2,8 +2,9 @@ import type { ResultKind, StreamChoice } from "../contract/records.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 /**
- * Returns the JSON text of `wait` and `join`: the thread's values with pending interrupts merged in, `__error__`, or
- * `{}` (`wait`) and `null` (`join`) for a run that was cancelled or does not exist.
+ * Returns the JSON text of `wait` and `join`: the thread's values with pending interrupts merged in, or `__error__` for
+ * a run that failed. It is `{}` (`wait`) or `null` (`join`) when the run was cancelled or does not exist, or the thread
+ * has no values.
  */
 export function resultText(store: ThreadStore, run_id: string, kind: ResultKind): string {
   const nothing = kind === "wait" ? "{}" : "null";

@@ -128,7 +128,7 @@ export class RunMethods {
   async cancelRuns(choice: CancelChoice, action: CancelAction, reason: string): Promise<number> {
     if (!this.#thread.openVisible()) return 0;
     const { found, inFlight } = chooseRuns(this.#thread.store.runs, choice);
-    // The cancellation is written when this returns; that its thread settles need not be waited for.
+    // Storage has the cancellation when this returns. The caller does not wait until the thread is settled.
     if (inFlight.length > 0) void this.#thread.loop.cancel(inFlight, action, reason);
     return found;
   }
@@ -140,7 +140,7 @@ export class RunMethods {
     return true;
   }
 
-  /** `last_event` is the thread's last event before the run. */
+  /** `last_event`: id of the thread's last event before the run, 0 without one. */
   async commandRun(request: RunRequest): Promise<RunAcceptance<{ last_event: number }>> {
     await this.#awaitInterruptingRun(request);
     const last_event = this.#thread.open() ? this.#thread.store.events.lastId() : 0;

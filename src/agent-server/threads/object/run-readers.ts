@@ -8,7 +8,7 @@ import { type GraphOfRun, isLongGraph, noteRun } from "./readers/long-graphs.ts"
 import { ThreadStream } from "./readers/thread-stream.ts";
 import { eventFilter, resultText } from "./result.ts";
 
-/** Maximum wait for the end of a run before a stream is returned: a stream over RPC costs more than this wait. */
+/** Maximum wait for the end of a run before a stream is returned. A stream over RPC costs more than this wait. */
 const SHORT_MS = 20;
 /** Longer texts are streamed: RPC copies a text as a whole. */
 const MAX_SHORT_CHARACTERS = 256 * 1024;
@@ -29,7 +29,9 @@ export class RunReaders {
     return streams.open(frames, () => this.#onDisconnect(run_id, choice.cancel_on_disconnect));
   }
 
-  /** Returns the events of a run that ends at once, or a stream of them, which begins at once for a long graph. */
+  /**
+   * Returns the events of a run that ends within `SHORT_MS` as a text, else a stream. Does not wait for a long graph.
+   */
   async stream(
     run_id: string,
     graph: GraphOfRun,
@@ -44,7 +46,7 @@ export class RunReaders {
     return this.events(run_id, choice);
   }
 
-  /** The events of a run whose thread has left its object. */
+  /** Returns the events of a run whose thread has left its object. */
   endedEvents(events: EventRow[], choice: StreamChoice): ReadableStream {
     const { after, checkpoint_id } = choice;
     const skipped = checkpoint_id
@@ -56,7 +58,7 @@ export class RunReaders {
     return new Blob([wanted.map(toFrame).join("")]).stream();
   }
 
-  /** Returns the result of a run that ends at once, or a stream of it. */
+  /** Returns the result of a run that ends within `SHORT_MS` as a text, unless it is long. Else returns a stream. */
   async wait(
     run_id: string,
     graph: GraphOfRun,

@@ -34,7 +34,8 @@ export function threadObject(env: Env, deployment_id: string, thread_id: string)
 type ThreadAddress = { env: Env; deployment_id: string; thread_id: string };
 
 /**
- * Calls the shared object whose number the thread id has, if any. When that has another thread, calls the thread's own.
+ * Calls the shared object whose number the thread id has, if any. When that object does not have the thread, calls the
+ * thread's own object.
  */
 async function callThread(address: ThreadAddress, filters: Filters | null, call: ThreadCall) {
   const number = sharedObjectOf(address.thread_id);

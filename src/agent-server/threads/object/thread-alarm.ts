@@ -13,7 +13,7 @@ import { deliverOrphans } from "./trace-delivery.ts";
 import { deleteListed } from "./unlisted-thread.ts";
 
 /**
- * Interval of the alarm during a run. It keeps the object in memory; after a crash it restarts the run within seconds.
+ * Interval of the alarm during a run. The alarm keeps the object in memory, and restarts the run after a crash.
  */
 const HEARTBEAT_MS = 15_000;
 /**
@@ -27,7 +27,9 @@ const EVENT_RETENTION_MS = 24 * 60 * 60 * 1000;
 const EVENT_EXPIRY_SPAN_MS = 60 * 60 * 1000;
 /** Maximum runs whose events one alarm deletes. The alarm of the next run is due within `EVENT_EXPIRY_SPAN_MS`. */
 const MAX_EXPIRED_RUNS = 100;
-/** Delay before the directory or the traces are delivered again. Equals a heartbeat, so that one alarm serves both. */
+/**
+ * First delay before the directory or the traces are delivered again. It equals a heartbeat, so one alarm serves both.
+ */
 const RETRY_MS = HEARTBEAT_MS;
 
 /** Work of the alarm: heartbeats, retries of the outboxes, expiry and deletion. */
@@ -36,7 +38,7 @@ export class ThreadAlarm {
   readonly #env: Env;
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
-  /** Time of the alarm that was set since the object is in memory and has not fired. */
+  /** Epoch milliseconds of the alarm that this object has set and that has not fired, else `null`. */
   #alarmAt: number | null = null;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   /** The ended run whose events expire next. */
@@ -76,7 +78,7 @@ export class ThreadAlarm {
     void this.#ctx.storage.setAlarm(wake);
   }
 
-  // An early alarm sets itself again, but it would wake an idle thread.
+  // An alarm that is too early only sets the next one, but it would wake an idle object.
   #postpone() {
     const wake = this.#store.exists ? this.#nextWake() : null;
     if (wake !== null && this.#isTooEarly(wake)) this.#setAlarm(wake);
@@ -107,7 +109,7 @@ export class ThreadAlarm {
     this.arm();
   }
 
-  /** Whether the thread is due for its deletion. */
+  /** Whether the TTL of the thread has expired, and its strategy is `delete`. */
   get isExpired(): boolean {
     return this.#isExpired("delete");
   }
@@ -124,7 +126,10 @@ export class ThreadAlarm {
     return runs.queue.isEmpty ? thread.expiresAt() : null;
   }
 
-  /** @returns `false` when a run is in flight, which a rollback may have to undo */
+  /**
+   * Deletes all but the latest state.
+   * @returns `false` when a run is in flight: its rollback may need older checkpoints
+   */
   prune(): boolean {
     if (!this.#store.runs.queue.isEmpty) return false;
     this.#store.transaction(() => {
@@ -137,6 +142,7 @@ export class ThreadAlarm {
   /**
    * Flushes the webhooks before a thread is deleted by request or by its TTL, and delivers its traces when they exceed
    * the memory limit.
+   * @throws when a webhook cannot be handed over
    */
   async flushBeforeDeletion(): Promise<void> {
     while (this.#store.exists && this.#store.webhooks.hasPending) await this.#webhooks.flush();
@@ -144,8 +150,8 @@ export class ThreadAlarm {
   }
 
   /**
-   * Deletes the thread. Delivers its remaining traces from memory, without waiting for them. The object stays while
-   * readers of earlier threads may reconnect.
+   * Deletes the thread. Delivers its remaining traces from memory, up to a limit, without waiting for them. While
+   * readers of earlier threads of the object may reconnect, an empty thread that has ended remains.
    */
   async deleteAll(header: ThreadHeader) {
     const { pages, isWhole } = this.#store.traces.pages();
@@ -199,7 +205,7 @@ export class ThreadAlarm {
     return ended_at;
   }
 
-  /** Delivers traces, also before their retry is due. */
+  /** Delivers traces, also before their retry is due. Does not reject: the outbox repeats a failed delivery. */
   #deliverTraces(): Promise<void> {
     return this.#traces.flush().catch(() => undefined);
   }

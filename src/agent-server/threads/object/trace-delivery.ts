@@ -19,7 +19,7 @@ const batcher = new Batcher<ThreadTrace>({
   max_size: 8 * 1024 * 1024,
 });
 
-/** Resolves when the rows are durable. */
+/** Resolves when the rows are durable, or dropped because their deployment was deleted. */
 export function deliver(env: Env, thread: ThreadHeader, rows: TraceRow[]): Promise<void> {
   const characters = rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
   const { deployment_id, thread_id } = thread;
@@ -53,7 +53,7 @@ function projectOf(ctx: Context, deployment_id: string): Promise<string> {
   return projects.get(deployment_id, () => ensureTracingProject(ctx, deployment_id));
 }
 
-/** Delivers traces of a deleted thread, which has no outbox to keep them. */
+/** Delivers traces of a deleted thread, whose outbox is gone. Drops them after the last retry. */
 export async function deliverOrphans(
   env: Env,
   header: ThreadHeader,

@@ -4,7 +4,7 @@ import type { DirectoryKey } from "../directory/entry.ts";
 import { forgetThread } from "../directory/publication.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
-/** Delay of the alarm that deletes the entry when the first attempt has failed. */
+/** Delay of the alarm that deletes the directory entry when the first attempt has failed. */
 const RETRY_MS = 15_000;
 
 /**
