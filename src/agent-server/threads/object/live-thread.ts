@@ -60,12 +60,12 @@ export class LiveThread {
     return true;
   }
 
-  /** @returns `false` also for a thread that waits for its deletion */
+  /** @returns `false` also for a temporary thread that has ended, and for a copy that is not complete */
   openVisible(): boolean {
     return this.open() && this.store.thread.endedAt() === null;
   }
 
-  /** Whether no stream or socket is open: only the caller of a run would receive what is not written. */
+  /** Whether no stream or socket is open. Then only the caller of a run can receive events before they are written. */
   get isUnwatched(): boolean {
     return this.streams.isEmpty && !this.protocol.sockets.hasAny;
   }

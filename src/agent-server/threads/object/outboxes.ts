@@ -14,8 +14,8 @@ import type { ThreadStore } from "./storage/store.ts";
 import { deliver } from "./trace-delivery.ts";
 
 /**
- * Delay of a publication while the thread is busy, or while a caller publishes. A run that is shorter is published at
- * its end only.
+ * Delay of a publication while the thread is busy, or while a caller publishes. A shorter run is published at its end
+ * only. A temporary thread has `listing.dueAt` instead.
  */
 const INTERVAL_MS = 300;
 /** Delay that batches trace operations. */

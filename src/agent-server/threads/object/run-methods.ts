@@ -165,7 +165,8 @@ export class RunMethods {
   }
 
   /**
-   * @returns the run of an earlier request with the same id or idempotency key, `"key_reused"` if that request differed
+   * Finds the run of an earlier request with the same id or idempotency key.
+   * @returns `"key_reused"` when the earlier request with the key differed
    */
   #knownRun({ run_id, keyed }: RunRequest): StoredRun | "key_reused" | null {
     const { runs } = this.#thread.store;

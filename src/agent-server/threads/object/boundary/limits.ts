@@ -1,4 +1,4 @@
-/** Limits of the messages that agents' code sends to a thread. RPC takes 32 MiB a message. */
+/** Limits of the messages between agents' code and a thread. RPC takes 32 MiB a message. */
 
 const MIB = 1024 * 1024;
 

@@ -192,9 +192,8 @@ function isOneLine(text: string): boolean {
 }
 
 function bytesOf(text: string): number {
-  // Three bytes are the upper bound of one UTF-16 unit in UTF-8. A text of at most half a row cannot exceed the limit,
-  // so
-  // its characters are returned.
+  // Three bytes are the upper bound of one UTF-16 unit in UTF-8. Two texts of at most half a row cannot exceed the limit:
+  // such a text is not encoded, and counts its characters.
   if (text.length * 3 <= MAX_ROW_BYTES / 2) return text.length;
   return new TextEncoder().encode(text).byteLength;
 }

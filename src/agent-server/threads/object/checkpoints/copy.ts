@@ -40,7 +40,7 @@ export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "in
   bounds: CopyBounds;
 };
 
-// RPC accepts messages of up to 32 MiB, and a page is one transaction.
+// A page ends with the row that exceeds this size. RPC accepts messages of up to 32 MiB, and a page is one transaction.
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** `group`: the lazy tables that include the table. `bound`: the parameter of `where`. */

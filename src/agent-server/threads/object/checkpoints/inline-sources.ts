@@ -87,7 +87,7 @@ export class InlineSources {
     throw new AppError("too_large", message);
   }
 
-  /** @returns `undefined` when the checkpoint is new */
+  /** Returns the writes in the row of a stored checkpoint. @returns `undefined` when the checkpoint is new */
   writesOf({ ns, checkpoint_id }: StoredCheckpoint): StoredWrite[] | undefined {
     return this.#writes.get(`${ns}\n${checkpoint_id}`);
   }

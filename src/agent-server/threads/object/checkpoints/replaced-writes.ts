@@ -24,7 +24,7 @@ export class ReplacedWrites {
     this.#tables = tables;
   }
 
-  /** Saves writes that a run is about to replace. */
+  /** Saves writes of others that a run is about to replace. */
   save(run_id: string, writes: NewWrite[]) {
     const ofOthers = `FROM writes WHERE ${WHERE_KEY} AND run_id IS NOT ? AND data IS NOT NULL`;
     for (const { ns, checkpoint_id, task_id, idx } of writes) {

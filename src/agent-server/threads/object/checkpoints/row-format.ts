@@ -15,7 +15,9 @@ export type CheckpointRow = StoredCheckpoint & {
   inline_writes: StoredWrite[];
 };
 
-/** `body` has the checkpoint, its metadata, values and writes. In rows of earlier versions they have columns. */
+/**
+ * `body` has the checkpoint, its metadata, values and writes. Rows of earlier versions have these in columns instead.
+ */
 export type CheckpointColumns = StoredCheckpoint & {
   inline_values: ArrayBuffer | null;
   inline_writes: ArrayBuffer | null;

@@ -9,8 +9,8 @@ const NUMBER_BYTES = 4;
  * Compresses pieces into one BLOB: the size of the content, then one zstd frame. The content is the pieces, each after
  * its size.
  *
- * The rest of a row beyond 1002 bytes takes whole pages, in a table WITHOUT ROWID. The ids and names within a row
- * repeat: compressed, most rows are shorter than that.
+ * In a table WITHOUT ROWID, a row of more than 1002 bytes takes further pages. The ids and names within a row repeat,
+ * so most rows are shorter than that once they are compressed.
  */
 export function compressPieces(pieces: Uint8Array[]): Uint8Array {
   const size = pieces.reduce((sum, { byteLength }) => sum + NUMBER_BYTES + byteLength, 0);

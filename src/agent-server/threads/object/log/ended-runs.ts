@@ -2,7 +2,7 @@ import type { EventRow } from "../../events/event-row.ts";
 import { insertRows } from "./insert.ts";
 import type { ThreadTables } from "./lazy-tables.ts";
 
-/** Maximum characters of a row. A thread that has a run with more events stays in its object. */
+/** Maximum characters of the events in a row. A thread that has a run with more events stays in its object. */
 const MAX_CHARACTERS = 256 * 1024;
 
 /** Id of the event that holds a result. Readers of events begin at id 0, so none receives it. */
@@ -24,7 +24,7 @@ export class EndedRuns {
 
   /**
    * Adds the runs of a thread. The ids of their events count from 0. The caller opens the transaction.
-   * @returns `false` when one has more events than a row holds
+   * @returns `false` when a run has more events than a row holds
    */
   add(runs: EndedRun[], { thread_id, metadata, ended_at }: EndedThread): boolean {
     const texts = runs.map(toText);

@@ -4,7 +4,7 @@ import { PART_BYTES } from "./parts.ts";
 
 /** Minimum size of a text with segments: that of a SQLite page. Shorter texts stay in their owner's row. */
 export const SEGMENTED_BYTES = 4096;
-/** Segments beyond this number are merged, as each read joins all of them. Long segments are not merged. */
+/** Segments are merged beyond this number, as each read joins all of them. A text of long segments may have more. */
 const MAX_SEGMENTS = 32;
 /** Closing brackets of the JSON text, which move when a list grows. */
 const MAX_TAIL_BYTES = 16;

@@ -4,7 +4,7 @@ import { isDelayed, type Loss } from "../../contract/run-decisions.ts";
 import type { StoredRun } from "../../contract/stored-run.ts";
 import { MAX_RUN_BYTES } from "../boundary/limits.ts";
 
-/** The isolate waits 5 seconds for the clean-up of the agent's code. One second more is for messages on their way. */
+/** The isolate waits 5 seconds for a last checkpoint and for clean-up. One second more is for messages on their way. */
 const GRACE_MS = 6000;
 const DELAY = { base_ms: 500, max_ms: 10_000 };
 

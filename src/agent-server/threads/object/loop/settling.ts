@@ -49,7 +49,7 @@ export class Settling {
     return this.#pending !== undefined;
   }
 
-  /** Whether it is pending, or waits to read a state that could not be read. */
+  /** Whether a read is pending, or a failed read is to be repeated later. */
   get isUnfinished(): boolean {
     return this.isPending || this.#laterTimer !== undefined;
   }

@@ -69,7 +69,7 @@ async function* settledFrames(events: ProtocolEvent[], settled_at: number, heart
   yield heartbeat.frame(toFrames(events.slice(Math.max(end, 0))));
 }
 
-/** Checks access at intervals. Clients whose stream ends reconnect with a new request. */
+/** Repeats the check of access when it is `RECHECK_MS` old. Clients whose stream ends reconnect with a new request. */
 function recheck(checkAccess: Options["checkAccess"]): () => Promise<boolean> {
   let checked_at = Date.now();
   return async () => {

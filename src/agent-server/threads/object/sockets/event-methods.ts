@@ -12,7 +12,7 @@ export class EventMethods {
 
   /**
    * @param since sequence number of the last event that the reader has
-   * @returns `null` when the caller may not see the thread
+   * @returns a stream. A call returns `null` in its place when the filters hide the thread
    */
   async followEvents(
     filter: EventFilter,

@@ -20,7 +20,7 @@ type Thread = {
   isVisible: () => boolean;
 };
 
-/** Readers of a thread: streams, which end with their object, and sockets, which do not. */
+/** Readers of a thread: streams, which end when the object leaves the memory, and sockets, which stay open then. */
 export class ProtocolReaders {
   readonly sockets: Sockets;
   readonly #thread: Thread;

@@ -1,7 +1,7 @@
 const WINDOW_MS = 60_000;
 
 /**
- * Limits the characters sent within a minute. workerd buffers what a slow client does not read, and reports
+ * Limits the characters sent in each window of a minute. workerd buffers what a slow client does not read, and reports
  * neither the size of that buffer nor when it is empty.
  */
 export class SendBudget {

@@ -78,7 +78,7 @@ export class Sockets {
       if (isOfThread(socket, thread_id)) refuse(socket, refused);
   }
 
-  /** Echoes the close code, which the client waits for. */
+  /** Closes in return, as the client waits for it. Echoes the code, or 1000 for one that cannot be sent. */
   closed(socket: WebSocket, code: number, reason: string) {
     socket.close(isSendable(code) ? code : 1000, reason);
   }
@@ -162,7 +162,7 @@ export class Sockets {
   }
 }
 
-/** Returns the events to send now, and the end of a run that is held until the socket has subscribed. */
+/** Returns the events to send now, and the end of a run that is held until the socket has had time to subscribe. */
 function dueOf(events: ProtocolEvent[], { settlesAt }: SocketState) {
   return settlesAt > Date.now() ? upToEnd(events) : { due: events };
 }

@@ -96,7 +96,7 @@ export class CachedThreadRow {
     this.#commit();
   }
 
-  /** Drops what waits for the next transaction since `defer`. */
+  /** Drops the row or the values that `defer` kept. */
   dropDeferred() {
     this.#later = this.#laterBeforeDeferral;
     this.#unwritten = null;

@@ -128,7 +128,7 @@ export class RunQueue {
     return event_characters;
   }
 
-  /** Returns what the next batch stores of the run. @returns `null` when the run is not in the queue */
+  /** Returns the run's progress for the row of its next batch. @returns `null` when the run is not in the queue */
   progress(run_id: string): string | null {
     const row = this.row(run_id);
     return row && toProgress(row);

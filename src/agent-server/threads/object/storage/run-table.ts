@@ -32,7 +32,7 @@ export type RunRow = {
   is_stopping: number;
   /** Version of the Worker that began the newest attempt. */
   version: string | null;
-  /** Size of the stored events, as `sizeOfEvent` counts. 0 after their expiry. */
+  /** Size of the stored events, as `sizeOfEvent` counts: shared values count once. 0 after the events have expired. */
   event_characters: number;
   error: string | null;
   cancel_reason: string | null;

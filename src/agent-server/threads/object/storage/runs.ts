@@ -121,7 +121,7 @@ export class Runs {
     this.#change(run_id, { ...over, error: error && JSON.stringify(error) });
   }
 
-  /** Returns the webhook of a run that is in flight or ended in this transaction. */
+  /** Returns the webhook of a run. @returns `null` without one, and for a run that ended before this transaction */
   webhook(run_id: string): string | null {
     return this.queue.row(run_id)?.webhook ?? null;
   }
@@ -144,7 +144,7 @@ export class Runs {
     this.#change(run_id, { is_stopping: 1 });
   }
 
-  /** @returns `null` when the run has no events */
+  /** Returns the id of the run's first event, also after its deletion. @returns `null` when the run never had one */
   firstEvent(run_id: string): number | null {
     return this.#rowOf(run_id)?.first_event ?? null;
   }

@@ -259,7 +259,7 @@ export class ThreadStore {
     if (this.thread.header().temporary && !hasWaiting) this.thread.markEnded();
   }
 
-  /** Adds the webhook of a run that ends in this transaction to the outbox. */
+  /** Adds the webhook of a run that ends in this transaction to the outbox, if the run has one. */
   enqueueWebhook(run_id: string, { hasResult }: { hasResult: boolean }) {
     const url = this.runs.webhook(run_id);
     const run = url === null ? null : this.runs.get(run_id);

@@ -16,7 +16,7 @@ type OutboxPage = {
   rows: TraceRow[];
   parts: string[];
   isLast: boolean;
-  /** Changes of carried traces when the page was read. */
+  /** `CarriedTraces.changes` when the page was read. */
   changes: number;
 };
 type Entry = { rows: TraceRow[]; at: Partial<Position>; part: string | null };
