@@ -252,6 +252,17 @@ test("the deletion of a thread leaves the runs of the one before, and then the o
   expect(tables).toEqual([]);
 });
 
+test("a run that ended is gone once its thread is deleted, also while the object stays", async () => {
+  const { run, follow, delivered } = await sharedObject();
+  const first = await run();
+  await delivered();
+  const second = await run();
+  await second.object.deleteThread();
+  expect(await second.object.hasRun(second.run_id)).toBe(false);
+  expect(await second.object.joinRun(second.run_id, false)).toBeNull();
+  expect(await follow(first.run_id)).toEqual(first.events);
+});
+
 test("a run that ended two minutes ago is gone, also while its object has a long one", async () => {
   const { name, run, begin, follow, delivered } = await sharedObject();
   const first = await run();

@@ -63,6 +63,7 @@ export class RunQueue {
     this.#cached = new Map();
     this.#lastSeq = 0;
     this.#unwritten = null;
+    this.#ended = null;
   }
 
   /**
