@@ -47,7 +47,7 @@ export class Checkpoints {
     this.#writes = new PendingWrites(tables, parts);
   }
 
-  /** Skips the first read: the tables are new. */
+  /** Skips the first read: the tables are empty. */
   startEmpty() {
     this.#head.startEmpty();
   }

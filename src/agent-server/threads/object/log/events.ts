@@ -107,7 +107,7 @@ export class Events {
     return this.#last;
   }
 
-  /** Skips the first read: the tables are new. */
+  /** Skips the first read: the tables are empty. */
   startEmpty() {
     this.#implied.set(null);
     this.#last = 0;

@@ -58,7 +58,7 @@ export class RunQueue {
     }
   }
 
-  /** Skips the first read: the tables are new. */
+  /** Skips the first read: the tables are empty. */
   startEmpty() {
     this.#cached = new Map();
     this.#lastSeq = 0;

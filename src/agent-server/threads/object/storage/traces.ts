@@ -186,7 +186,7 @@ export class Traces {
     if (rows.length > 0) this.#added();
   }
 
-  /** Skips the first read: the tables are new. */
+  /** Skips the first read: the tables are empty. */
   startEmpty() {
     this.#hasPending = false;
   }

@@ -61,7 +61,7 @@ export class Webhooks {
     this.#hasPending = null;
   }
 
-  /** Skips the first read: the tables are new. */
+  /** Skips the first read: the tables are empty. */
   startEmpty() {
     this.#hasPending = false;
   }
