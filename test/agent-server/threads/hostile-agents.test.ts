@@ -362,7 +362,7 @@ describe("a run that loses its isolate", () => {
     const { run_id } = await thread.create("lost", { input: { losses: 9 } });
     expect((await thread.join(run_id)).__error__).toEqual({
       error: "IsolateLostError",
-      message: expect.stringMatching(/ended 2 times .* quarantine .* The isolate ended\.$/),
+      message: expect.stringMatching(/in 2 attempts, .* quarantine .* The isolate ended\.$/),
     });
     const events = await thread.follow(run_id);
     expect(events.filter(({ event }) => event === "metadata")).toHaveLength(2);

@@ -10,7 +10,7 @@ export function failedOutcome(error: string, message: string): RunOutcome {
 /** Returns the outcome of a run that has lost its isolate for the last time. */
 export function lostOutcome(attempt: number, loss: Loss, reason: string): RunOutcome {
   const place = loss === "alone" ? ", the last time in a quarantine that no other run shared" : "";
-  const message = `The agent's isolate ended ${attempt} times without an answer${place}: ${reason}`;
+  const message = `The agent's isolate gave no answer in ${attempt} attempts${place}: ${reason}`;
   return failedOutcome("IsolateLostError", message);
 }
 
