@@ -3,7 +3,8 @@ import { messageOf } from "../storage/outcomes.ts";
 /**
  * Quarantine of runs that have lost their isolate. Any run of the same agent may have ended it, so each is retried in
  * a separate isolate. Where possible they run one at a time: the run that loses its isolate alone is the cause. Turns
- * are per workspace, because on one machine the quarantined runs of a workspace share a process.
+ * are per workspace, because on one machine the quarantined runs of a workspace share a process. Only the objects in
+ * this isolate of the Worker know of each other's runs.
  */
 
 /** Time for which a run in quarantine keeps others out: a run that ends its isolate usually does so soon. */
