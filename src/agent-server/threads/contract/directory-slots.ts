@@ -21,7 +21,7 @@ export function learnGeneration(deployment_id: string, generation: number): void
 }
 
 /**
- * Returns the slot of a new thread, which never changes: a later generation takes only later threads.
+ * Returns the slot of a new thread. It changes only when the object of the slot refuses the entry because it is full.
  * `deleted`: the deletion of an earlier thread with this id, whose entry the new one replaces.
  */
 export function slotOfNewThread(

@@ -10,7 +10,7 @@ export type StoredRun = RunRecord & {
   due_at: number;
   /** Number of the newest attempt. */
   attempt: number;
-  /** Attempts in a row that were lost without a checkpoint of the graph. */
+  /** Attempts since the last checkpoint of the graph that were lost in a way that the run may have caused. */
   losses: number;
   /** 1 when the run was cancelled and its last checkpoint is awaited. */
   is_stopping: number;

@@ -94,7 +94,7 @@ export class LogReader {
     if (last <= this.#afterRow) return null;
     this.#afterRow = last;
     // `false`: the last events of the log expired. No run was rolled back.
-    const isExpired = runs.newestStartedHasEvents() === false;
+    const isExpired = runs.lastStartedHasEvents() === false;
     if (isExpired || !runs.queue.isEmpty || !this.#channels.has("lifecycle")) return [];
     const rowEvents = new RowEvents(last, Date.now());
     const data = JSON.stringify({ event: "interrupted" });

@@ -83,14 +83,10 @@ export class Runs {
     return row && this.queue.toRun({ ...row, interrupts: null });
   }
 
-  /** @returns whether the newest run that has started has events, `null` when no run has started */
-  newestStartedHasEvents(): boolean | null {
-    const [newest] = this.#sql
-      .exec<Pick<RunRow, "event_characters">>(
-        "SELECT event_characters FROM runs WHERE started_at IS NOT NULL ORDER BY seq DESC LIMIT 1",
-      )
-      .toArray();
-    return newest ? newest.event_characters > 0 : null;
+  /** @returns whether the run that started last has events, `null` when no run has started */
+  lastStartedHasEvents(): boolean | null {
+    const row = lastStartedRow(this.#sql);
+    return row && row.event_characters > 0;
   }
 
   start(run_id: string, version: string) {
