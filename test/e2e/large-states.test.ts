@@ -21,7 +21,7 @@ let peak_mib = 0;
 let timer: ReturnType<typeof setInterval>;
 /** The process of each test is new, and has loaded the agent. */
 beforeEach(async () => {
-  for (const { pid } of await listAgents(process.ppid)) kill(pid, "SIGKILL");
+  for (const { pid } of await agentsOfLane()) kill(pid, "SIGKILL");
   await run(await newThread(), { graph: "loops", input: { n: 0, steps: 1 } });
   base_mib = await largestMib();
   peak_mib = base_mib;
@@ -35,8 +35,14 @@ afterEach(() => {
   process.stderr.write(`large states: an agent's process had ${base} MiB, at most ${peak} MiB\n`);
 });
 
-async function largestMib(): Promise<number> {
+/** Leaves out the agents of other lanes. */
+async function agentsOfLane() {
   const agents = await listAgents(process.ppid);
+  return agents.filter(({ command }) => command.includes(stack.dir));
+}
+
+async function largestMib(): Promise<number> {
+  const agents = await agentsOfLane();
   return Math.max(...agents.map(({ rss_bytes }) => rss_bytes / MIB));
 }
 
