@@ -165,16 +165,18 @@ export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<
     max_created_at: query.max_created_at ?? null,
   };
   const located = await partitionsOf(ctx, query);
-  let newest: ListedFeedback[] = [];
-  // A project may have thousands of partitions, so no more positions are kept than the page needs.
+  const wanted = limit + offset;
+  let listed: ListedFeedback[] = [];
   await mapConcurrent(located, AT_ONCE, async ({ partition, ids: run_ids }) => {
-    const all = { ...tests, run_ids, keys, sources, limit: limit + offset };
+    const all = { ...tests, run_ids, keys, sources, limit: wanted };
     const found = await tracePartition(ctx.env, partition).listFeedback(all);
-    const listed = found.map((position) => ({ ...position, partition }));
-    newest = [...newest, ...listed].sort(compareListed).slice(0, limit + offset);
+    for (const position of found) listed.push({ ...position, partition });
+    // A project may have thousands of partitions, so only positions that the page may need are kept.
+    if (listed.length > 2 * wanted) listed = listed.sort(compareListed).slice(0, wanted);
   });
+  const page = listed.sort(compareListed).slice(offset, wanted);
   const rows = await Promise.all(
-    chunks(newest.slice(offset), ROWS_PER_CALL).map((some) => readFeedback(ctx, some)),
+    chunks(page, ROWS_PER_CALL).map((some) => readFeedback(ctx, some)),
   );
   return rows.flat();
 }
