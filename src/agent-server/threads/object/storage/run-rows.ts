@@ -121,10 +121,18 @@ export function listRecords(
   return records;
 }
 
+const LAST_STARTED = "WHERE started_at IS NOT NULL ORDER BY started_at DESC, seq DESC LIMIT 1";
+
 export function lastStartedRow(sql: SqlStorage): RunRow | null {
-  const where = "WHERE started_at IS NOT NULL ORDER BY started_at DESC, seq DESC LIMIT 1";
-  const [row] = readRuns(sql, where);
+  const [row] = readRuns(sql, LAST_STARTED);
   return row ?? null;
+}
+
+/** Reads no input of a run, as `lastStartedRow` does: each reader calls this between runs. */
+export function lastStartedHasEvents(sql: SqlStorage): boolean | null {
+  const select = `SELECT event_characters > 0 AS has_events FROM runs ${LAST_STARTED}`;
+  const [row] = sql.exec<{ has_events: number }>(select).toArray();
+  return row ? row.has_events === 1 : null;
 }
 
 export function newestRow(sql: SqlStorage): RunRow | null {

@@ -8,6 +8,7 @@ import {
   INTERRUPTS_IN_PARTS,
   interruptsName,
   kwargsName,
+  lastStartedHasEvents,
   lastStartedRow,
   listRecords,
   newestRow,
@@ -85,8 +86,7 @@ export class Runs {
 
   /** @returns whether the run that started last has events, `null` when no run has started */
   lastStartedHasEvents(): boolean | null {
-    const row = lastStartedRow(this.#sql);
-    return row && row.event_characters > 0;
+    return lastStartedHasEvents(this.#sql);
   }
 
   start(run_id: string, version: string) {
