@@ -1,4 +1,4 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Events } from "../../../src/agent-server/threads/object/log/events.ts";
@@ -278,6 +278,34 @@ describe("events", () => {
     await api(cancel, { key: ours.editor, method: "POST" });
     const seen = (await watching).map(inShort);
     expect(seen.slice(-2)).toEqual(["lifecycle running", "lifecycle interrupted"]);
+    const later = await events(endOfRun(2), { channels: ["lifecycle"] });
+    expect(later.map(inShort).at(-1)).toBe("lifecycle interrupted");
+  });
+
+  test("a run that is undone after a delayed run ends, though newer runs have expired", async () => {
+    const { start, events, path, thread_id } = protocol();
+    await start("echo", { input: hi });
+    const delayed = { assistant_id: "echo", input: hi, after_seconds: 3600 };
+    await api(`${path}/runs`, { key: ours.editor, json: delayed });
+    const newer = await start("echo", { input: hi });
+    await events(endOfRun(2));
+    const stub = () => env.THREADS.getByName(`${deployment_id}/${thread_id}`);
+    const longAgo = Date.now() - 30 * 3_600_000;
+    const crash = runInDurableObject(stub(), async (_thread, state) => {
+      const { sql } = state.storage;
+      sql.exec("UPDATE runs SET ended_at = ? WHERE ended_at IS NOT NULL", longAgo);
+      sql.exec("UPDATE runs SET due_at = ? WHERE started_at IS NULL", Date.now());
+      await state.storage.sync();
+      state.abort("crash");
+    });
+    await crash.catch(() => {});
+    await runDurableObjectAlarm(stub());
+    const isOfNewer = ({ event_id }: SentEvent) => event_id.includes(newer);
+    expect((await events(endOfRun())).some(isOfNewer)).toBe(false);
+    const run_id = await start("steps", { input: { delay_ms: 10_000 } });
+    await events(({ event_id }) => event_id.startsWith(`synth:${run_id}`));
+    const cancel = `${path}/runs/${run_id}/cancel?action=rollback&wait=1`;
+    await api(cancel, { key: ours.editor, method: "POST" });
     const later = await events(endOfRun(2), { channels: ["lifecycle"] });
     expect(later.map(inShort).at(-1)).toBe("lifecycle interrupted");
   });
