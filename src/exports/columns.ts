@@ -18,7 +18,7 @@ export type Column = {
   statistics?: true;
   /** Parser of a list's text. Default: a JSON array. */
   items?: (text: string) => readonly (string | null)[];
-  /** Source of the only item of a list whose own source is null. */
+  /** Source of the only item of a list whose own source is null. The list is empty when both are null. */
   fallback?: Scanned;
 };
 

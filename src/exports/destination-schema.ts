@@ -142,8 +142,8 @@ const Right = z.object({
   status: z
     .enum(["granted", "refused", "not_checked"])
     .describe("Result. `not_checked` when an earlier check failed"),
-  error: z.string().nullable().describe("Code and text of the server"),
-  remedy: z.string().nullable().describe("How to correct it"),
+  error: z.string().nullable().describe("Code and text of the error, `null` without one"),
+  remedy: z.string().nullable().describe("How to correct the error, `null` without one"),
 });
 
 const Statement = z.object({
@@ -159,7 +159,7 @@ export const DestinationProbe = namedObject("BulkExportDestinationProbe", {
   addressing_style: z
     .enum(["virtual", "path"])
     .nullable()
-    .describe("Position of the bucket in URLs that works"),
+    .describe("Position of the bucket in URLs that works, `null` when none does"),
   rights: z.array(Right).describe("Result for each right"),
   leftovers: z.array(z.string()).openapi({
     description: "Keys of objects and open uploads that could not be deleted",
@@ -170,7 +170,7 @@ export const DestinationProbe = namedObject("BulkExportDestinationProbe", {
       Version: textField("Version of the policy language", "2012-10-17"),
       Statement: z.array(Statement).describe("What the policy allows"),
     })
-    .describe("Policy of AWS IAM that grants all of them"),
+    .describe("Policy of AWS IAM that grants all rights"),
 });
 export type DestinationProbe = z.infer<typeof DestinationProbe>;
 

@@ -1,6 +1,6 @@
 import { DAY_US } from "../shared/times.ts";
 
-/** Parts of the prefix that an export's keys have. */
+/** Parts of the keys of an export. `base` is the prefix of the destination: empty, or with a trailing slash. */
 export type Root = { base: string; export_id: string; tenant_id: string; session_id: string };
 
 type Owner = { id: string; workspace_id: string; session_id: string; key_base: string };
@@ -13,7 +13,7 @@ export function exportFolder({ base, export_id }: Root): string {
   return `${base}export_id=${export_id}/`;
 }
 
-/** Returns the folder that a query of the export reads. */
+/** Returns the folder below which a query engine reads the files of an export. */
 export function runsFolder(root: Root): string {
   return `${exportFolder(root)}tenant_id=${root.tenant_id}/session_id=${root.session_id}/runs`;
 }

@@ -25,12 +25,12 @@ export const MAX_IDEMPOTENCY_KEY_CHARS = 255;
 /** S3 requires parts of 5 MiB or more; R2 requires equal parts, except the last. */
 export const PART_BYTES = 8 * 1024 * 1024;
 export const PARTS_IN_FLIGHT = 2;
-/** Size of a page that a file reads from its partition. */
+/** Maximum size of a page of rows that a writer reads from a partition. A page of one row may be larger. */
 export const PAGE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Memory of a writer by its rows. A writer of 10,000 rows, which are a row group, takes up to 95 MB of the 128 MB of an
- * isolate, and not more for more rows.
+ * Memory of a writer by its rows. A row group has at most 10,000 rows. Its writer takes up to 95 MB of the 128 MB of an
+ * isolate. A file with more row groups takes no more memory.
  */
 export const WRITER_BYTES_PER_ROW = 10_000;
 /** Memory by the bytes of the rows: they are in a page, in the row group, compressed, and in a part of the upload. */

@@ -65,14 +65,16 @@ export async function readExport(env: Env, id: string): Promise<ExportRow | null
 }
 
 /**
- * Limit of the time for which an export keeps traces from expiry. The time begins with the creation, and again with the
- * start, the plan and each retry. A started export needs half of it at most.
+ * Maximum time for which an export keeps traces from expiry. The time begins with the creation, and again with the
+ * start, the plan and each retry. An export times out after half of this time.
  */
 const MAX_USE_MS = 2 * EXPORT_TIMEOUT_HOURS * 3_600_000;
 
 type DayColumns = { workspace_id: Column; project_id: Column; day: Column };
 
-/** Matches a row of a day of traces that an active export reads, in its range or for late rows. */
+/**
+ * Matches a row that names a project and a UTC day, while an active export reads that day: in its range or for late rows.
+ */
 export function isBeingExported({ workspace_id, project_id, day }: DayColumns, now: Date): SQL {
   const { status, session_id, start_us, end_us, created_at, updated_at } = bulk_exports;
   const { bulk_export_id, chunk } = bulk_export_files;

@@ -113,7 +113,7 @@ const Progress = namedObject("BulkExportProgress", {
   phase: Phase.describe("Phase of the export"),
   rows_written: Count.describe("Number of rows written"),
   late_rows_written: Count.describe(
-    "Number of those rows that arrived too late for the files of their window",
+    "Number of written rows that arrived too late for the files of their window",
   ),
   rows_total: Count.nullable().describe("Number of rows to write, `null` before the plan"),
   bytes_written: Count.describe("Size of the files written"),
@@ -179,7 +179,9 @@ export const BulkExportLimits = namedObject("BulkExportLimits", {
   min_interval_hours: Count.describe("Minimum interval of a schedule"),
   max_interval_hours: Count.describe("Maximum interval of a schedule"),
   max_days: Count.describe("Maximum number of UTC days in the time range of an export"),
-  max_retries_per_file: Count.describe("Maximum number of retries of a file"),
+  max_retries_per_file: Count.describe(
+    "Maximum number of retries of a file. A retry of the export allows as many again",
+  ),
   spawn_delay_minutes: Count.describe("Delay after the end of a window before its export starts"),
   max_rows_per_file: Count.describe("Maximum number of rows in a file"),
   max_bytes_per_file: Count.describe(

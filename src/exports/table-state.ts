@@ -70,5 +70,5 @@ export type TableManifest = {
   existing_rows: number;
 };
 
-/** File that no snapshot needs once the oldest snapshot has this `version`. */
+/** File that no snapshot needs once the oldest snapshot has this `version` or a later one. */
 export type UnusedFile = { url: string; version: number };

@@ -38,7 +38,7 @@ export const bulk_exports = sqliteTable(
     workspace_id: text().notNull(),
     bulk_export_destination_id: text().notNull(),
     session_id: text().notNull(),
-    /** Prefix of its objects' keys. */
+    /** Prefix of the keys of the export's objects. */
     key_base: text().notNull(),
     start_us: integer().notNull(),
     /** `null` for schedules. */
@@ -49,9 +49,9 @@ export const bulk_exports = sqliteTable(
     format_version: text().$type<"v1" | "v2_beta">().notNull(),
     compression: text().$type<Compression>().notNull(),
     late_rows: integer({ mode: "boolean" }).notNull(),
-    /** Table that the windows of a schedule are appended to. */
+    /** Format of the table to which the windows of a schedule are appended, `null` without a table. */
     table_format: text().$type<"iceberg">(),
-    /** Version of the table that appended the window. Set once: the point of no return of its commit. */
+    /** Version of the table that added the window. Set once. Afterwards the window cannot be cancelled. */
     table_version: integer(),
     status: text().$type<BulkExportStatus>().notNull(),
     /** Message of the failure, or of the last error that an active export retries. */
@@ -67,7 +67,7 @@ export const bulk_exports = sqliteTable(
     updated_at: text().notNull(),
     /** Time when the export became RUNNING, from which the timeout counts. A retry clears it. */
     started_at: text(),
-    /** Time of the plan. No days or files are added afterwards. */
+    /** Time at which the scans of the plan began. Set together with the days and files. None are added afterwards. */
     planned_at: text(),
     finished_at: text(),
     /** Newest ingest sequence of each scanned partition by `{day}/{slot}`. */
@@ -76,7 +76,7 @@ export const bulk_exports = sqliteTable(
     sent_at: text(),
     /** Time before which the sweep does not resume an export that met an obstacle. */
     next_attempt_at: text(),
-    /** Time when the clean-up of the bucket ended, or gave up. It is not repeated. */
+    /** Time when the clean-up of the bucket ended, or gave up. A retry clears it. */
     cleaned_at: text(),
   },
   (table) => [
@@ -93,7 +93,7 @@ export const bulk_exports = sqliteTable(
 export const bulk_export_tables = sqliteTable("bulk_export_tables", {
   schedule_id: text().primaryKey(),
   workspace_id: text().notNull(),
-  /** Fencing token of the commit: increases with each claim. */
+  /** Fencing token of the commit: increases with each claim and each release. */
   token: integer().notNull(),
   lease_expires_at: text(),
   /** Newest version; the bucket has it when `published_version` equals it. */
@@ -132,7 +132,7 @@ export const bulk_export_files = sqliteTable(
     number: integer().notNull(),
     key: text().notNull(),
     chunk: text({ mode: "json" }).$type<ScanChunk>().notNull(),
-    /** 0 once a later window has taken the rows of a cancelled one. */
+    /** 0 for a file of a cancelled window once a later window has planned its rows. */
     rows_planned: integer().notNull(),
     status: text().$type<FileStatus>().notNull(),
     /** Fencing token: increases with each attempt. */
@@ -144,7 +144,7 @@ export const bulk_export_files = sqliteTable(
     sent_at: text(),
     lease_expires_at: text(),
     next_attempt_at: text(),
-    /** Last multipart upload, `null` once the file is complete. */
+    /** Id of the last multipart upload, `null` before one and once the file is complete. */
     upload_id: text(),
     rows_written: integer().notNull(),
     bytes_written: integer().notNull(),

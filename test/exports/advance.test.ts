@@ -234,7 +234,7 @@ describe("an export is cancelled", () => {
     const { status, body } = await cancel(ours, row.id);
     expect([status, body]).toEqual([
       409,
-      { detail: "The export is COMPLETED: it has ended and cannot be cancelled." },
+      { detail: "The export is COMPLETED and cannot be cancelled: it has ended." },
     ]);
   });
 });

@@ -55,7 +55,7 @@ async function findCancelled(ctx: Context, id: string): Promise<ExportRow> {
   const { status } = row;
   if (status === "CANCELLED") return row;
   const reason = isFinal(status) ? "it has ended" : "its table has the window";
-  throw new AppError("conflict", `The export is ${status}: ${reason} and cannot be cancelled.`);
+  throw new AppError("conflict", `The export is ${status} and cannot be cancelled: ${reason}.`);
 }
 
 function exportHasStatus(id: string, status: BulkExport["status"]) {

@@ -19,6 +19,8 @@ export const BulkExportEstimate = namedObject("BulkExportEstimate", {
   days: z.number().int().describe("Number of UTC days in the time range"),
   is_exact: z
     .boolean()
-    .describe("Whether all days were counted. Of more than 40 days with runs, 40 are counted"),
+    .describe(
+      "Whether all runs were counted. For a long range, the number is estimated by a sample",
+    ),
 });
 export type BulkExportEstimate = z.infer<typeof BulkExportEstimate>;

@@ -6,7 +6,10 @@ import { bulk_export_files, bulk_exports } from "../table.ts";
 type DateRange = { from: string; to: string };
 type ExportUsage = { export_files: number; export_rows: number; export_bytes: number };
 
-/** Returns the completed files of exports by UTC day. Days without files are absent. `from` and `to` are inclusive. */
+/**
+ * Counts the completed files of exports with their rows and bytes, by UTC day. Days without files are absent. `from` and
+ * `to` are inclusive.
+ */
 export async function listExportUsage(
   { db, caller }: Pick<Context, "db"> & { caller: Pick<Caller, "workspace_id"> },
   { from, to }: DateRange,
@@ -25,7 +28,7 @@ export async function listExportUsage(
     .where(
       and(
         inWorkspace({ caller }, bulk_exports),
-        // Spares the files of exports that ended before: a file ends before its export.
+        // Skips exports that ended before `from`: their files ended earlier.
         or(isNull(bulk_exports.finished_at), gte(bulk_exports.finished_at, from)),
         eq(files.status, "COMPLETED"),
         sql`${day} between ${from} and ${to}`,

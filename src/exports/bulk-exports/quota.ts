@@ -34,7 +34,7 @@ export async function assertRoom(ctx: Context, bulkExport: NewExport): Promise<v
   throw new AppError("conflict", text);
 }
 
-/** Returns the number of exports created in the last hour, up to the limit, and when the oldest leaves that hour. */
+/** Counts the exports created in the last hour, up to the limit. `room_at_ms` is when the oldest leaves that hour. */
 export async function countCreates(
   ctx: Context,
   now: Date,

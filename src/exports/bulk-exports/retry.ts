@@ -7,7 +7,7 @@ import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 const { retry_number, bulk_export_id, status } = bulk_export_files;
 
 /**
- * Resets an export that failed or timed out, and its files that did. Compare-and-set on the status.
+ * Resets an export that failed or timed out, and its files that failed or timed out. Compare-and-set on the status.
  * @returns `undefined` when another request has reset it
  */
 export async function resetForRetry(ctx: Context, row: ExportRow): Promise<ExportRow | undefined> {
@@ -39,7 +39,7 @@ export async function resetForRetry(ctx: Context, row: ExportRow): Promise<Expor
         retry_limit: sql`${retry_number} + 1 + ${MAX_RETRIES_PER_FILE}`,
       })
       .where(and(isOfResetExport, inArray(status, ["FAILED", "TIMEDOUT"]))),
-    // The final check writes a completed file again when its object is missing, which takes retries too.
+    // A completed file needs retries too: the final check writes it again when its object is missing or changed.
     ctx.db
       .update(bulk_export_files)
       .set({ retry_limit: sql`${retry_number} + ${MAX_RETRIES_PER_FILE}` })

@@ -139,7 +139,7 @@ exportRoutes.openapi(cancel, async (c) =>
 const retry = operation("post", "/api/v1/bulk-exports/{bulk_export_id}/retry", "retryBulkExport", {
   summary: "Retry a bulk export",
   description:
-    "Starts an export again that failed or timed out. Writes the files again that failed.",
+    "Starts an export again that failed or timed out. Writes the files that failed or timed out.",
   request: { params: ExportId },
   responses: {
     200: json(BulkExport, "The export, which was started again"),
@@ -172,7 +172,7 @@ const getRun = operation(
   "getBulkExportRun",
   {
     summary: "Get a run of an export",
-    description: "A run is the part of an export of one UTC day.",
+    description: "A run is the part of an export for one UTC day.",
     request: { params: ExportId.extend({ run_id: Uuid.describe("Id of the run") }) },
     responses: { 200: json(BulkExportRun, "The run") },
   },
@@ -182,7 +182,10 @@ exportRoutes.openapi(getRun, async (c) => {
   return c.json(await getExportRun(c.var.ctx, bulk_export_id, run_id), 200);
 });
 
-/** Returns a warning for an end in the future: the export begins now, so it lacks the runs that arrive later. */
+/**
+ * Returns a warning for an end in the future: the export begins now, so it lacks the runs that arrive later.
+ * @returns `null` for a schedule, and for an end that was past when the export was created
+ */
 function warnOfFuture({ end_time, created_at }: BulkExport): string | null {
   if (end_time === null || Date.parse(end_time) <= Date.parse(created_at)) return null;
   return `end_time is in the future: the export has only the runs received until now. Create it after ${end_time}, or a schedule with interval_hours.`;

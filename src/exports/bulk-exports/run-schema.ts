@@ -25,7 +25,7 @@ export const BulkExportRun = namedObject("BulkExportRun", {
   bulk_export_id: Uuid.describe("Id of the export"),
   session_id: Uuid.describe("Id of the project"),
   status: RunStatus.describe("Status of the run"),
-  retry_number: Count.describe("Number of retries of the file that had most"),
+  retry_number: Count.describe("Number of retries of the file with the most retries"),
   errors: z
     .record(z.string(), z.string())
     .nullable()

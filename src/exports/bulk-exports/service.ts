@@ -86,7 +86,7 @@ function isOfKind(kind: NonNullable<BulkExportsQuery["kind"]>): SQL | undefined 
   );
 }
 
-/** Writes the failed files of an export again, to the same keys. Completed files stay. */
+/** Starts an export again. Files that failed or timed out are written to the same keys. Completed files stay. */
 export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExport> {
   assertMayExport(ctx, "start");
   const row = await findExport(ctx, id);
@@ -134,7 +134,11 @@ export async function findExport(ctx: Context, id: string): Promise<ExportRow> {
 
 type KeyedRequest = { idempotency_key: string; request_sha256: string };
 
-/** A unique index lets one of several concurrent requests with an idempotency key insert. All return its row. */
+/**
+ * Inserts an export. Of concurrent requests with one idempotency key, a unique index lets only one insert. Those with the
+ * same body return its row.
+ * @throws AppError `conflict` for those with another body
+ */
 async function insertExport(
   ctx: Context,
   bulkExport: NewExport,

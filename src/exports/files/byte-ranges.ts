@@ -8,7 +8,7 @@ const MAX_GAP_BYTES = 256 * 1024;
 /** Workers allow an invocation six open connections. PARTS_IN_FLIGHT of them send parts. */
 const READS_IN_FLIGHT = 3;
 
-/** Combines ascending ranges into calls of a bounded size. */
+/** Combines and splits ascending ranges into calls of at most MAX_READ_BYTES. */
 export function planReads(ranges: Iterable<ByteRange>): RangeRead[] {
   const reads: RangeRead[] = [];
   for (const [start, end] of ranges) {
@@ -40,7 +40,7 @@ export async function* readInOrder(
   for (const [n, { range, used }] of reads.entries()) {
     for (const next of reads.slice(n + coming.length, n + READS_IN_FLIGHT)) {
       const bytes = read(next.range);
-      // Prevents an unhandled rejection before its turn.
+      // Prevents an unhandled rejection before the bytes are awaited.
       bytes.catch(() => undefined);
       coming.push(bytes);
     }

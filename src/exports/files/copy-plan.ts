@@ -7,8 +7,8 @@ export type SealedGroups = { file: SealedFile; groups: TimedGroup[] };
 export type CopyStep = { rows: ScanChunk } | SealedGroups;
 
 /**
- * Divides the rows of a chunk into row groups of sealed files, and the rows between them. Footers have times and no ids,
- * so neighbouring groups are separated only where their times do not overlap.
+ * Divides the rows of a chunk into row groups of sealed files, and the rows outside of these groups. Footers have times
+ * and no ids, so neighbouring groups are separated only where their times do not overlap.
  */
 export function planCopy(chunk: ScanChunk, files: readonly SealedGroups[]): CopyStep[] {
   const steps: CopyStep[] = [];

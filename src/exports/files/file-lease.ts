@@ -11,7 +11,8 @@ const isOfRunningExport = sql`exists (select 1 from ${bulk_exports} e
 
 /**
  * Claims a waiting file.
- * @returns `null` for a file that is not waiting or not due, and while the workspace writes MAX_FILES_AT_ONCE files
+ * @returns `null` for a file that is not waiting or not due, for a file of an export that is not RUNNING, and while the
+ * workspace writes MAX_FILES_AT_ONCE files
  */
 export async function claimFile(env: Env, id: string, now: Date): Promise<FileRow | null> {
   const at = now.toISOString();
@@ -43,7 +44,7 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
   return row ?? null;
 }
 
-/** Returns a file whose attempt stopped without a result, which its expired lease shows. */
+/** Returns the file if its attempt stopped without a result: the file is RUNNING, and its lease has expired. */
 export async function findLostAttempt(env: Env, id: string, now: Date): Promise<FileRow | null> {
   const [row] = await database(env)
     .select()

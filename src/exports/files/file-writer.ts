@@ -27,7 +27,7 @@ import { FileUpload, type Mirror } from "./upload.ts";
 
 type Task = { env: Env; ctx: Context; client: S3Client; file: FileRow; watch: Watch };
 
-/** Writes the rows of a file to the bucket. Idempotent: the same rows make the same object. */
+/** Writes the rows of a file to the bucket. Idempotent: another attempt replaces the object. */
 export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<FinishedFile> {
   const bulkExport = await readExportRow(env, file);
   const { ctx, client } = await openBucket(env, bulkExport, { signal: watch.signal });
@@ -49,7 +49,7 @@ export async function writeFile(env: Env, file: FileRow, watch: Watch): Promise<
   }
 }
 
-/** Encodes the rows. With `can_seal`, also writes the file to R2, from which later exports copy it. */
+/** Encodes the rows. With `can_seal`, also writes the file to R2 if the partition allows it. Later exports copy it. */
 async function encodeFile(
   task: Task,
   bulkExport: ExportRow,

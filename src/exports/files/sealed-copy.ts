@@ -23,7 +23,10 @@ import type { FileUpload } from "./upload.ts";
 
 const SEALED_COMPRESSION = "zstandard";
 
-/** Changes with the columns: files of an earlier release lack those of a later one. */
+/**
+ * Identifies the compression and the columns of sealed files. Files with other columns, of another release, are not
+ * copied.
+ */
 export const SEALED_LAYOUT = sha256Hex(JSON.stringify([SEALED_COMPRESSION, COLUMNS]));
 
 /** Codes with which servers refuse a body that does not match its digest. */

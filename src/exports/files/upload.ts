@@ -8,7 +8,7 @@ export type Mirror = {
   write(number: number, body: Uint8Array, digests: BodyDigests): Promise<void>;
 };
 
-/** Uploads a stream: one PUT when it fits a part, else a multipart upload. */
+/** Uploads a stream: by one PUT when it is smaller than a part, else by a multipart upload. */
 export class FileUpload {
   readonly #client: S3Client;
   readonly #key: string;

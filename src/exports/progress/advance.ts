@@ -17,8 +17,8 @@ import { planExport } from "./plan.ts";
 const TIMEOUT_MS = EXPORT_TIMEOUT_HOURS * 3_600_000;
 
 /**
- * Advances an export as far as possible: claim an active slot, plan, send files, finish. Steps read
- * the rows, so they may run twice, late or concurrently.
+ * Advances an export as far as possible: claims an active slot, plans, sends files, finishes. Each step reads the rows
+ * first, so it may run twice, late or concurrently.
  */
 export async function advanceExport(env: Env, id: string, now = new Date()): Promise<void> {
   const row = await readExport(env, id);
@@ -62,7 +62,7 @@ async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
   if (row.status === "CREATED" && !(await activate(env, row, now))) return "continues";
   if (row.planned_at !== null) return write(env, row, now);
   await whileRunning(env, row.id, () => planExport(env, row));
-  // The plan may be that of a concurrent attempt, and a cancellation does not wait for it.
+  // Reads the row again: a concurrent attempt may have saved the plan, and a request may have cancelled the export.
   const planned = await readExport(env, row.id);
   return planned?.status === "RUNNING" ? write(env, planned, now) : "may_have_ended";
 }
@@ -109,7 +109,7 @@ async function settleFailure(env: Env, row: ExportRow, error: unknown, now: Date
   await endExport(env, row, { status: "FAILED", error: text }, now);
 }
 
-/** Starts what waited for the ended export, and cleans up, until the clean-up is done. */
+/** Sends the exports and files that waited for a free slot, then cleans up. Does nothing once the clean-up is done. */
 async function afterEnd(env: Env, row: ExportRow, now: Date): Promise<void> {
   if (row.cleaned_at !== null) return;
   await sendNext(env, row);
@@ -161,8 +161,9 @@ function isOverdue({ started_at }: ExportRow, now: Date): boolean {
 }
 
 /**
- * Claims an active slot in the statement that counts them. A window of a schedule waits until the active windows before it
- * are planned. One that ended without a plan is planned by the next window.
+ * Claims an active slot, if one is free. One statement counts the running exports and claims. A window of a schedule waits
+ * until earlier windows that are CREATED or RUNNING have a plan. Earlier windows that ended without a plan do not count:
+ * `planExport` of the next window plans them too.
  */
 async function activate(env: Env, { id, ...row }: ExportRow, now: Date): Promise<boolean> {
   const at = now.toISOString();

@@ -15,8 +15,8 @@ const GIVE_UP_MS = 24 * 3_600_000;
 const LIMITS = { attempts: 2, attempt_ms: 10_000 };
 
 /**
- * Aborts open uploads of an ended export, and deletes the markers of one that did not complete. The sweep repeats it until
- * the last writer has stopped.
+ * Aborts open uploads of an ended export. Deletes the markers of an export that did not complete. The sweep repeats the
+ * clean-up after a transient error, and, for an export that did not complete, until its last writer has stopped.
  */
 export async function cleanUp(env: Env, row: ExportRow, now: Date): Promise<void> {
   const elapsed_ms = now.getTime() - Date.parse(row.finished_at ?? row.updated_at);

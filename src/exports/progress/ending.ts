@@ -10,7 +10,7 @@ type End = { status: "COMPLETED" | "FAILED" | "TIMEDOUT"; error: string | null }
 
 /**
  * Compare-and-set: returns the row only to the caller that ended the export. An export with an open file cannot be
- * COMPLETED. One that fails or times out ends its open files in the same batch.
+ * COMPLETED. The end of an export that fails or times out ends its open files in the same batch.
  */
 export async function endExport(
   env: Env,

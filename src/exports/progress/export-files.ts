@@ -52,7 +52,7 @@ export async function countFiles(env: Env, id: string): Promise<FileCounts> {
 /** Maximum number of failed files that the error of an export names. */
 const MAX_NAMED = 20;
 
-/** Returns a line with the last error of each failed file. */
+/** Returns a line with the last error of each of the first MAX_NAMED failed files, and the number of the others. */
 export async function failureText(env: Env, id: string): Promise<string> {
   const { key, errors, bulk_export_id, status, number } = bulk_export_files;
   const isFailed = and(eq(bulk_export_id, id), eq(status, "FAILED"));

@@ -10,7 +10,7 @@ import { bulk_export_files, bulk_exports, type ExportRow, type FileRow } from ".
 import { toManifest } from "./manifest.ts";
 import { findWrong } from "./object-check.ts";
 
-/** Verifies the objects, adds them to the table, then writes the manifest, and `_SUCCESS` last. Idempotent. */
+/** Verifies the objects, adds them to the table if any, then writes the manifest, and `_SUCCESS` last. Idempotent. */
 export async function finishExport(
   env: Env,
   row: ExportRow,

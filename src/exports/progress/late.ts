@@ -18,7 +18,8 @@ type LatePlan = ScanPlan & { taken: string[] };
 
 /**
  * Plans rows that arrived for earlier windows after their scan. Also plans the late rows of cancelled windows: a
- * cancellation drops only the rows of the window's own range.
+ * cancellation drops only the rows of the window's own range. Plans nothing for an export without `late_rows`, and for the
+ * first window of a schedule.
  */
 export async function planLate(
   ctx: Context,
@@ -58,9 +59,9 @@ async function windowBefore(ctx: Context, row: ExportRow): Promise<ExportRow | u
 }
 
 /**
- * Returns the late files of cancelled windows that no other window has taken. A table has no rows of a cancelled window,
- * not even those of its completed files. A window planned after the cancellation has taken them, or has their rows from a
- * scan of an earlier version of Heddle.
+ * Returns the late files of cancelled windows that no other window has taken. With a table, also returns completed files:
+ * the table has no rows of a cancelled window. Omits the files of a window when a later window was planned after the
+ * cancellation: that window took the files, or an earlier version of Heddle scanned their rows again.
  */
 async function leftByCancelled(
   ctx: Context,

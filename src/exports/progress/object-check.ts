@@ -11,8 +11,9 @@ type Head = Awaited<ReturnType<S3Client["headObject"]>> | "forbidden";
 
 /**
  * Returns files whose object is missing or changed. S3 answers 403 for a missing object when the credentials may not list
- * the bucket, and for each object when they may not read. So a 403 means a missing object, unless an object that exists
- * answers 403 too: such files are not checked. Each file takes a subrequest, of which an invocation has 10,000.
+ * the bucket, and for each object when they may not read. So a refused HEAD counts as a missing object only if HEAD of an
+ * existing object succeeds. Otherwise the files with a refused HEAD are not checked. Each file takes a subrequest or more,
+ * of which an invocation has 10,000.
  */
 export async function findWrong(
   client: S3Client,

@@ -45,10 +45,10 @@ export async function planExport(env: Env, row: ExportRow): Promise<void> {
   await savePlan(ctx, row);
 }
 
-/** Idempotent: of concurrent plans, the later one fails on the unique keys. */
+/** Idempotent: a second plan fails on the unique keys. A second plan without days and files changes nothing. */
 async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const { env } = ctx;
-  // Precedes the scans: late rows of a window that is cancelled during them belong to a later plan.
+  // Precedes the scans: late rows of a window that is cancelled during the scans belong to a later plan.
   const now = new Date().toISOString();
   const range = rangeOf(row);
   const scan = { project_id: row.session_id, filter: row.filter, ...SIZES };

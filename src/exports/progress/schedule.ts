@@ -24,7 +24,10 @@ export async function spawnWindows(env: Env, now: Date): Promise<void> {
   for (const schedule of await claimDue(env, now)) await catchUp(env, schedule, now);
 }
 
-/** Marks and returns due schedules, the least recently checked first: one without quota does not starve the others. */
+/**
+ * Marks and returns the due schedules that were checked least recently, up to SCHEDULES_AT_ONCE. A schedule without quota
+ * does not starve the others.
+ */
 function claimDue(env: Env, now: Date): Promise<ExportRow[]> {
   const at = now.toISOString();
   return database(env)
@@ -105,7 +108,8 @@ type Window = { k: number; interval_hours: number; now: Date };
 
 /**
  * Inserts window k and advances the schedule to k + 1 atomically.
- * @returns `null` when another caller did so, or D1 failed: the next run of the job creates the window
+ * @returns the id of the window's export, `null` when another caller has created it, the schedule has ended, or D1 failed.
+ * After a failure of D1, the next run of the job creates the window.
  */
 async function spawn(env: Env, schedule: ExportRow, { k, interval_hours, now }: Window) {
   const id = newId();

@@ -264,7 +264,7 @@ test("an export whose window is in the table cannot be cancelled", async () => {
   const refused = await cancel(ours, id);
   expect(refused).toMatchObject({
     status: 409,
-    body: { detail: "The export is RUNNING: its table has the window and cannot be cancelled." },
+    body: { detail: "The export is RUNNING and cannot be cancelled: its table has the window." },
   });
   expect(await carryOn(id)).toMatchObject({ status: "COMPLETED", table_version: 1 });
 });
