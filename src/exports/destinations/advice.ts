@@ -10,7 +10,7 @@ type AdviceContext = {
   isAws: boolean;
 };
 
-/** Remedies by error code of S3. Names in capitals are remedies that several codes share. */
+/** Remedies by error code of S3. Keys in capitals are not codes: `SAME_ADVICE` and `adviceFor` refer to them. */
 const ADVICE: Record<string, (context: AdviceContext) => string> = {
   AccessDenied: ({ bucket, key }) =>
     `Access denied: the credentials must be allowed s3:PutObject for ${key} in the bucket "${bucket}". Check bucket_name and prefix`,
@@ -41,7 +41,7 @@ const ADVICE: Record<string, (context: AdviceContext) => string> = {
   LATER: ({ host }) => `${host} is temporarily unavailable. Retry later`,
 };
 
-/** Codes with the remedy of another name in ADVICE. */
+/** Codes that share the remedy of another key of ADVICE. */
 const SAME_ADVICE: Record<string, string> = {
   AuthorizationHeaderMalformed: "REGION",
   AllAccessDisabled: "AccessDenied",

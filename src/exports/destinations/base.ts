@@ -2,7 +2,7 @@ import type { DestinationConfig } from "../destination-schema.ts";
 import { regionOf } from "../s3/addresses.ts";
 import { partitionOf } from "../s3/partitions.ts";
 
-/** Returns the prefix of a destination's keys, without empty parts and with a trailing slash. */
+/** Returns the prefix of a destination's keys, without empty parts. Ends with a slash unless it is empty. */
 export function baseOf({
   bucket_name,
   prefix,
@@ -26,7 +26,7 @@ export function bucketUrl({
   return `${isGoogle ? "gs" : "s3"}://${bucket_name}`;
 }
 
-/** Returns the policy of AWS that grants what exports use. S3 grants the list of uploads for the whole bucket only. */
+/** Returns the AWS policy that grants what exports use. S3 grants the list of uploads only for the whole bucket. */
 export function policyFor(config: DestinationConfig) {
   const { name } = partitionOf(config.region ?? regionOf(config.endpoint_url));
   const bucket = `arn:${name}:s3:::${config.bucket_name}`;

@@ -8,7 +8,7 @@ import { explain } from "./advice.ts";
 
 export type UsableDestination = {
   addressing_style: "virtual" | "path";
-  /** Set when the credentials cannot delete the probe's object. */
+  /** Set when the probe object could not be deleted. */
   warning: string | null;
 };
 
@@ -45,7 +45,7 @@ type WrittenProbe =
   | { client: S3Client; addressing_style: UsableDestination["addressing_style"]; problem: null }
   | { client: null; addressing_style: null; problem: S3Problem };
 
-/** Writes one object. Tries both addressing styles when the destination sets `auto`. */
+/** Writes one object. Tries the addressing styles of `stylesToTry` until one works. */
 export async function writeProbe(
   policy: EgressPolicy,
   target: S3Target,

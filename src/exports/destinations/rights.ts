@@ -27,7 +27,7 @@ const RIGHTS = {
   multipart: {
     right: "s3:PutObject",
     is_required: true,
-    needed_for: "writing files over 8 MiB in parts",
+    needed_for: "writing files of 8 MiB and more in parts",
   },
   list: {
     right: "s3:ListBucketMultipartUploads",

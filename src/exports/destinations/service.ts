@@ -63,7 +63,9 @@ export async function getDestination(ctx: Context, id: string): Promise<Destinat
   return toDestination(await find(ctx, id));
 }
 
-/** Probes the new credentials before it replaces the old ones. An attempt at a file keeps those that it began with. */
+/**
+ * Probes the new credentials before it replaces the old ones. An attempt at a file keeps the credentials it began with.
+ */
 export async function rotateCredentials(
   ctx: Context,
   id: string,
@@ -160,7 +162,7 @@ export function ownerOf(id: string): string {
   return `destination:${id}`;
 }
 
-/** Whether an active export or schedule writes to the destination, or one that has just ended may still do so. */
+/** Whether an active export or schedule uses the destination, or an export that has just ended may still write to it. */
 async function isReferenced(ctx: Context, destination_id: string): Promise<boolean> {
   const lastWrites = new Date(Date.now() - LAST_WRITES_MS).toISOString();
   const active = await ctx.db.$count(

@@ -10,8 +10,9 @@ import { saveCommit } from "./save-commit.ts";
 import { withTable } from "./table-lease.ts";
 
 /**
- * Appends a window to the table of its schedule, once. The row in D1 decides: manifests are written before it, and the
- * metadata that names them after it, by this attempt or by the next one of any window.
+ * Appends a window to the table of its schedule, once. The row in D1 decides which version is the newest. The manifests
+ * are written to the bucket before the row is saved. The metadata that names them is written afterwards, by this attempt
+ * or by the next attempt of any window. Does nothing for an export without a table.
  */
 export async function addToTable(
   env: Env,

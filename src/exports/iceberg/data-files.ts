@@ -8,7 +8,7 @@ import type { DataFile } from "./manifests.ts";
 /** JSON numbers of most readers are exact up to 53 bits. */
 const SNAPSHOT_HEX = 13;
 
-/** Derived from the export, so that each export has one snapshot. */
+/** Derives the id of a snapshot from the export, so that each attempt uses the same id. */
 export function snapshotIdOf(export_id: string): number {
   return Number.parseInt(sha256Hex(export_id).slice(0, SNAPSHOT_HEX), 16);
 }
@@ -31,7 +31,7 @@ export function toDataFile(file: Written, version: number, export_id: string): D
   };
 }
 
-/** Reads the files of consecutive manifests. */
+/** Reads the files of consecutive manifests from D1. */
 export async function readDataFiles(
   env: Env,
   { schedule_id, workspace_id }: TableRow,

@@ -11,7 +11,7 @@ export type DataFile = {
   bytes: number;
   min_start_us: number | null;
   max_start_us: number | null;
-  /** Version and snapshot of the table that added it. */
+  /** Version and snapshot of the table that added the file. */
   version: number;
   snapshot_id: number;
 };
@@ -23,8 +23,8 @@ const DATA = 0;
 type Commit = { version: number; snapshot_id: number };
 
 /**
- * Encodes a manifest. Each file names its version, so that a merged manifest keeps them. `start_time` has bounds, by
- * which readers skip files.
+ * Encodes a manifest. Each entry names the version that added its file, which a merged manifest keeps. `start_time` has
+ * bounds, by which readers skip files.
  */
 export function encodeManifest(
   columns: readonly Column[],

@@ -9,8 +9,9 @@ const MAX_MERGED_FILES = 10_000;
 export type Merge = { merged: TableManifest[]; kept: TableManifest[] };
 
 /**
- * Plans the merge of a commit. An entry is written again once for each level. Ten years of hourly windows have at most 150
- * manifests. Manifests that are too large together are kept and rise a level, so that they are not considered each time.
+ * Plans the merge of a commit. An entry is written again once for each level. Ten years of hourly windows, with one file
+ * each, have at most 150 manifests. Manifests that are too large together are kept and rise a level, so that the next
+ * commit does not consider them at their level again.
  */
 export function planMerge(manifests: readonly TableManifest[]): Merge {
   const levels = [...new Set(manifests.map(({ level }) => level))].sort((a, b) => a - b);

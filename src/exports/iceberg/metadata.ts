@@ -2,13 +2,13 @@ import type { Column } from "../columns.ts";
 import type { TableMetadata, TableSnapshot, UnusedFile } from "../table-state.ts";
 import { lastColumnId, toTableSchema } from "./table-schema.ts";
 
-/** Maximum number of snapshots, which time travel reaches. It bounds the metadata to about 500 KB. */
+/** Maximum number of snapshots, to which queries can go back. Bounds the metadata, which each commit writes as a whole. */
 export const MAX_SNAPSHOTS = 1000;
-/** Limit of the snapshots in the table's row, which D1 limits to 2 MB. Long keys leave room for fewer snapshots. */
+/** Maximum size of the snapshots in the table's row: a row of D1 has at most 2 MB. Long keys allow fewer snapshots. */
 const MAX_SNAPSHOT_BYTES = 1_500_000;
 /**
- * Bytes of a snapshot in the row without two keys. They are the key of its manifest list, and that of a merged manifest,
- * which stays in `unused_files` while an older snapshot needs it.
+ * Estimated bytes of a snapshot in the row, without two keys: the key of its manifest list, and the key of a merged
+ * manifest, which stays in `unused_files` while an older snapshot needs the manifest.
  */
 const SNAPSHOT_BYTES = 700;
 /** Maximum number of former metadata files in the bucket, for catalogs that name one. */
@@ -31,7 +31,9 @@ export function metadataFile(location: string, version: number): string {
   return `${location}/metadata/v${version}.metadata.json`;
 }
 
-/** Returns the next metadata of a table, the first when it has none. The oldest snapshots may drop out. */
+/**
+ * Returns the next metadata of a table. `former` is `null` for the first. Drops the oldest snapshots above the maximum.
+ */
 export function appendSnapshot(
   table: Table,
   former: TableMetadata | null,
@@ -116,7 +118,10 @@ function keepLast<T>(items: readonly T[] | undefined, next: T, max: number): T[]
   return [...(items ?? []), next].slice(-max);
 }
 
-/** Returns the manifest lists and metadata files that the next metadata no longer names: nothing needs them then. */
+/**
+ * Returns the manifest lists and metadata files that the next metadata no longer names. Once it is published, they are
+ * unused.
+ */
 export function unusedBetween(former: TableMetadata | null, next: TableMetadata): UnusedFile[] {
   if (former === null) return [];
   const kept = new Set(namedFiles(next));

@@ -22,8 +22,8 @@ type Window = {
 const AVRO = { "Content-Type": "application/octet-stream" };
 
 /**
- * Writes the manifests of a window, and returns the version that has it. Each attempt of a window at a version writes
- * the same bytes to the same keys.
+ * Writes the manifests of a window, and returns the version of the table that has the window. Each attempt of a window at
+ * a version writes the same bytes to the same keys.
  */
 export async function prepareCommit(bucket: TableBucket, window: Window): Promise<TableCommit> {
   const { merged, kept, files } = window.merge;
@@ -42,7 +42,7 @@ export async function prepareCommit(bucket: TableBucket, window: Window): Promis
   };
 }
 
-/** Writes no manifest without files. */
+/** Writes a manifest and returns it in a list. Writes nothing without files, and returns an empty list. */
 async function putManifest(
   { client, bucket_url }: TableBucket,
   window: Window,
@@ -101,7 +101,9 @@ function nextMetadata(
   return appendSnapshot({ id: schedule_id, location, columns }, metadata, snapshot, Date.now());
 }
 
-/** Omits files that the publication of the former version has deleted, or has tried to. */
+/**
+ * Returns the unused files of the next version. Omits files that the publication of the former version tried to delete.
+ */
 function unusedAfter({ bucket_url }: TableBucket, window: Window, next: TableMetadata) {
   const { table, version, merge } = window;
   const { metadata, unused_files } = table;

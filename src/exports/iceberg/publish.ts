@@ -38,7 +38,10 @@ async function putMetadata(client: S3Client, key: string, text: string): Promise
   );
 }
 
-/** @returns `"unknown"` without permission to read: the object counts as that of an attempt whose response was lost */
+/**
+ * @returns `"unknown"` without permission to read, and for a server without HEAD. The object then counts as the object of
+ * an earlier attempt whose response was lost
+ */
 async function headOf(client: S3Client, key: string) {
   try {
     return await client.headObject(key);
@@ -48,7 +51,7 @@ async function headOf(client: S3Client, key: string) {
   }
 }
 
-/** Logs failures without another attempt: the files that stay in the bucket are small, and no reader finds them. */
+/** Logs failures, and does not repeat a deletion later: the files that stay are small, and no reader finds them. */
 async function deleteUnused(table: TableRow, { client, bucket_url }: TableBucket): Promise<void> {
   const { metadata, unused_files, schedule_id } = table;
   if (metadata === null) return;

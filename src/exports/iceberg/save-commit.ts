@@ -6,8 +6,8 @@ import { leaseLost } from "./table-lease.ts";
 export type TableCommit = Pick<TableRow, "version" | "metadata" | "manifests" | "unused_files">;
 
 /**
- * Saves the next version of a table, and with it the version of the export that made it.
- * @throws LeaseLost when another attempt has claimed the table, or the export has ended
+ * Saves the next version of a table, and its number as `table_version` of the export, in one batch.
+ * @throws LeaseLost when another attempt has claimed the table, or the export has ended or is in the table already
  */
 export async function saveCommit(
   env: Env,

@@ -5,15 +5,16 @@ import { metadataFile } from "./metadata.ts";
 export type TableVersion = {
   location: string;
   version: number;
-  /** Version of the metadata file to name. A later one than `version` has another newest state. */
+  /** Version of the metadata file to name. The newest state of a file later than `version` is not that of `version`. */
   metadata_version: number;
-  /** State of the table to read. Default: the newest. */
+  /** State of the table to read. `null` reads the newest. */
   snapshot_id: number | null;
 };
 
 /**
- * Returns statements that read a table. DuckDB and Spark find the newest version by the hint; the others name a metadata
- * file. Snowflake and BigQuery read the newest state of that file only.
+ * Returns statements that read a table. DuckDB and Spark find the newest version by the hint. The others name a metadata
+ * file. Snowflake and BigQuery read only the newest state of that file, so they are omitted when the file is later than
+ * `version`.
  */
 export function tableStatements(
   columns: readonly Column[],

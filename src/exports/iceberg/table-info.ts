@@ -8,8 +8,9 @@ import { MAX_FORMER_VERSIONS, metadataFile } from "./metadata.ts";
 import { tableStatements } from "./statements.ts";
 
 /**
- * Returns the table that an export belongs to: its newest version for a schedule, the version that added it for a window.
- * @returns `null` without a table
+ * Describes the table of an export: for a schedule the newest published version, for a window the version that added the
+ * window. Fields of the version are `null` before it exists.
+ * @returns `null` for an export without a table
  */
 export async function readTableInfo(env: Env, row: ExportRow, bucket_url: string) {
   if (row.table_format === null) return null;
@@ -35,13 +36,13 @@ export async function readTableInfo(env: Env, row: ExportRow, bucket_url: string
 
 type Versions = {
   version: number;
-  /** Version whose metadata the bucket has: that of a window, or the newest when the window's is deleted. */
+  /** Version whose metadata file is named: that of a window, or the newest when the file of the window is deleted. */
   metadata_version: number;
   /** Whether the newest metadata still has the snapshot of the version. */
   has_snapshot: boolean;
 };
 
-/** @returns `null` before the first version */
+/** @returns `null` before the first version, and for a window that is not in the table */
 async function readVersions(
   env: Env,
   row: ExportRow,

@@ -10,12 +10,15 @@ import { bulk_export_tables, type TableRow } from "../table.ts";
 
 const tables = bulk_export_tables;
 const POLL_MS = 500;
-/** Number of polls, together 15 seconds. They outlast the lease of a writer that died. */
+/** Number of attempts to claim, together about 15 seconds. They outlast the lease of a writer that died. */
 const MAX_POLLS = 30;
 
 export type TableOwner = { schedule_id: string; workspace_id: string };
 
-/** Runs the commits to a table one at a time. The signal of `work` also aborts when the lease is lost. */
+/**
+ * Runs the commits to a table one at a time. The signal of `work` also aborts when the lease is lost.
+ * @throws TableBusy when the table stays leased during MAX_POLLS attempts
+ */
 export async function withTable<T>(
   env: Env,
   owner: TableOwner,
@@ -37,7 +40,7 @@ export async function withTable<T>(
   }
 }
 
-/** Raises the token, so that a renewal which is still under way does not lease the table again. */
+/** Raises the token, so that a renewal that is still under way does not lease the table again. */
 function releaseTable(env: Env, table: TableRow): Promise<boolean> {
   return changeTable(env, table, { lease_expires_at: null, token: table.token + 1 });
 }
@@ -54,7 +57,7 @@ function delayOf(error: unknown, attempt: number): number | null {
 
 /**
  * Claims the lease with a greater fencing token. The first window creates the row of the table.
- * @throws TableBusy while another window has the lease
+ * @throws TableBusy while another attempt has the lease
  */
 export async function claimTable(env: Env, owner: TableOwner, now: Date): Promise<TableRow> {
   const at = now.toISOString();

@@ -21,7 +21,7 @@ export function sliceCells(cells: Cells, from: number, to: number): Cells {
   return { bytes: packedBytes(cells, from, to), sizes: cells.sizes.subarray(from, to) };
 }
 
-/** Adds the size of each cell to its row: UTF-8 bytes of a text, 8 for a number, packed or not. */
+/** Adds the size of each cell in bytes to the size of its row. A text counts its UTF-8 bytes, a number 8, null 0. */
 export function addSizes(sizes: Float64Array, cells: Cells): void {
   if (cells instanceof Float64Array) addNumberSizes(sizes, cells);
   else if (!isPacked(cells)) addCellSizes(sizes, cells);
@@ -38,7 +38,7 @@ function add(sizes: Float64Array, row: number, size: number): void {
   if (size > 0) sizes[row] = (sizes[row] ?? 0) + size;
 }
 
-/** Measures equal texts in a row only once. */
+/** Measures consecutive equal texts only once. */
 function addCellSizes(sizes: Float64Array, cells: readonly Cell[]): void {
   let last = { text: "", bytes: 0 };
   for (let row = 0; row < sizes.length; row++) {

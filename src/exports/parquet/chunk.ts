@@ -13,7 +13,7 @@ export type DataPage = {
   statistics: Statistics | undefined;
 };
 
-/** A dictionary page that was written before the data page. */
+/** A dictionary page that was written before the data page. `raw_bytes`: its header and its uncompressed values. */
 export type Dictionary = { offset: number; raw_bytes: number };
 
 /** Writes one data page and returns the chunk's entry of the footer. Version 1 pages: every reader takes them. */

@@ -4,7 +4,7 @@ import type { Column } from "../columns.ts";
 /** First read from the end: the footer of a file of 128 MB with all columns fits. */
 const FOOTER_BYTES = 256 * 1024;
 
-/** A row group, and the range of its start times in microseconds. */
+/** A row group, and the range of its start times in microseconds. Both times are NaN for a group without statistics. */
 export type TimedGroup = { group: RowGroup; min_start_us: number; max_start_us: number };
 
 type ReadRange = (range: [number, number]) => Promise<Uint8Array<ArrayBuffer>>;
@@ -25,7 +25,7 @@ export async function readGroups(byteLength: number, read: ReadRange): Promise<T
   });
 }
 
-/** Returns the group with the chunks of some columns. */
+/** Returns the group with the chunks of the given columns only. */
 export function selectChunks(group: RowGroup, columns: readonly Column[]): RowGroup {
   const chunks = columns.map(({ name }) => {
     const chunk = findChunk(group, name);

@@ -7,8 +7,8 @@ const HIGH = /^\\u[dD][89abAB][0-9a-fA-F]{2}$/;
 const LOW = /^\\u[dD][c-fC-F][0-9a-fA-F]{2}$/;
 
 /**
- * Replaces escapes of half a surrogate pair in JSON texts by that of U+FFFD, which has the same length. JavaScript reads
- * such a text and writes it, and other readers refuse it as malformed.
+ * Replaces escapes of half a surrogate pair in JSON texts, in place, by the escape of U+FFFD, which has the same length.
+ * JavaScript reads and writes half a pair. Other readers refuse a text with one as malformed.
  */
 export function replaceLoneSurrogates(texts: Uint8Array): void {
   const bytes = Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength);

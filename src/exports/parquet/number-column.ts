@@ -81,7 +81,7 @@ function toNumbers(cells: Cells): Float64Array {
   return Float64Array.from(unpackCells(cells), (cell) => (cell === null ? Number.NaN : +cell));
 }
 
-/** A `BigInt` for each cell costs more than the rest of its encoding. */
+/** Writes two halves of 32 bits: a `BigInt` for each cell costs more than the rest of the encoding. */
 function writeInt64(view: DataView, at: number, value: number): void {
   const high = Math.floor(value / WORD);
   view.setUint32(at, value - high * WORD, true);

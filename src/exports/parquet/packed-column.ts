@@ -15,15 +15,15 @@ import { replaceLoneSurrogates } from "./lone-surrogates.ts";
 import type { OpenColumn } from "./open-column.ts";
 import type { PartWriter } from "./part-writer.ts";
 
-/** Space before the values for their levels: 10,000 levels of one bit take at most 2,504 bytes. */
+/** Bytes before the values, for the levels of a row group: 10,000 levels of one bit take at most 2,504 bytes. */
 const HEADROOM = 4096;
 const INITIAL_BYTES = 64 * 1024;
 /** Largest buffer that a column keeps for the next row group. */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
 /**
- * A column of texts without a dictionary. Texts that SQLite joined, with a gap before each, become PLAIN
- * values by one copy and by writing the lengths into the gaps.
+ * A column of texts without a dictionary. SQLite joins texts with a gap of four bytes between two. One copy, and the
+ * lengths in the gaps, make them PLAIN values.
  */
 export class PackedColumn implements OpenColumn {
   readonly #path: SchemaTree[];

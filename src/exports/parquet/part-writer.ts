@@ -1,9 +1,9 @@
 import { ByteWriter } from "hyparquet-writer";
 
-/** Bytes up to this size are copied, such as page headers and levels. Larger ones are compressed pages. */
+/** Bytes up to this size are copied. Larger ones, which are compressed pages, are kept by reference. */
 const COPIED_BYTES = 4096;
 
-/** Collects a file's bytes as parts, so that large pages are kept by reference. */
+/** Collects the bytes of a file as a list of arrays, without a copy of large pages. */
 export class PartWriter extends ByteWriter {
   #parts: Uint8Array[] = [];
 

@@ -12,7 +12,7 @@ import { PartWriter } from "./part-writer.ts";
 import { leafPaths, schemaOf } from "./schema.ts";
 import { WordColumn } from "./word-column.ts";
 
-/** A row group ends at whichever limit is reached first: more rows need memory, fewer make the footer long. */
+/** A row group ends at whichever limit is reached first. Large groups need memory, small ones make the footer long. */
 const GROUP_ROWS = 10_000;
 const GROUP_BYTES = 8 * 1024 * 1024;
 
@@ -32,7 +32,7 @@ type WriterOptions = {
 /** Cells of one column in a batch. Where a cell of a list is null, the list is derived from `fallback`. */
 type Input = { cells: Cells; fallback: Cells | undefined };
 
-/** A Parquet file that grows by batches. Its bytes depend on the rows alone, however they are batched. */
+/** A Parquet file that grows by batches. The division of rows into batches does not change its bytes. */
 export class ParquetWriter {
   readonly #columns: readonly Column[];
   readonly #openColumns: readonly OpenColumn[];
@@ -92,8 +92,8 @@ export class ParquetWriter {
   }
 
   /**
-   * Adds a row group of another file with the same columns. Returns the bytes before it, after which the caller sends its
-   * column chunks.
+   * Adds a row group of another file with the same columns. Returns the bytes before the group. The caller sends them, and
+   * then the column chunks of the group.
    */
   addGroup({ columns, num_rows }: RowGroup): Uint8Array[] {
     if (this.#groupRows > 0) this.#closeGroup();

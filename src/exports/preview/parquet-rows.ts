@@ -15,11 +15,11 @@ export type PreviewCell = string | number | boolean | null | (string | null)[];
 export type ParquetRows = {
   rows: Record<string, PreviewCell>[];
   columns: string[];
-  /** Columns that were not read, because the row group's columns exceed the limit together. */
+  /** Columns that were not read, because all columns of the row group together exceed the limit. */
   omitted: string[];
 };
 
-/** Bounds the memory of a preview. Most row groups have about 8 MiB, but a single row may be larger. */
+/** Bounds the memory of a preview. Most row groups have at most about 8 MiB, but a single row may be larger. */
 const MAX_GROUP_BYTES = 24 * 1024 * 1024;
 const FOOTER_BYTES = 64 * 1024;
 /** zstd needs room after its output. */
@@ -47,7 +47,7 @@ type ReadRange = (range: [number, number]) => Promise<Uint8Array<ArrayBuffer>>;
 /** Reserves the memory of what is read and of what is decoded. */
 type Source = { readRange: ReadRange; reserve: Reserve };
 
-/** Reads the first rows of a file: its footer, then the columns of its first row group. */
+/** Reads up to `limit` rows of the first row group of a file. Reads the footer, then the columns of the group. */
 export async function readFirstRows(
   byteLength: number,
   { readRange, reserve }: Source,

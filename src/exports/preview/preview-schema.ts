@@ -10,7 +10,13 @@ const KEY =
 export const PreviewPath = z.object({ bulk_export_id: Uuid.describe("Id of the export") });
 
 export const PreviewQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(MAX_ROWS).default(20).describe("Number of rows"),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_ROWS)
+    .default(20)
+    .describe("Maximum number of rows"),
   key: z
     .string()
     .max(1024)
@@ -36,9 +42,10 @@ export const BulkExportPreview = namedObject("BulkExportPreview", {
   columns: z
     .array(z.string())
     .openapi({ description: "Columns of the rows", example: ["id", "name"] }),
-  omitted_columns: z
-    .array(z.string())
-    .openapi({ description: "Columns that are too large for a preview", example: [] }),
+  omitted_columns: z.array(z.string()).openapi({
+    description: "Columns left out because the preview would be too large",
+    example: [],
+  }),
   rows: z
     .array(
       z.object({

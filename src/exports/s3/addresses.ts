@@ -6,7 +6,7 @@ import { readText } from "./xml.ts";
 type AddressingStyle = "auto" | "virtual" | "path";
 
 export type BucketAddress = {
-  /** `null` for AWS. */
+  /** `null` for the regional endpoint of AWS. */
   endpoint_url: string | null;
   bucket_name: string;
   addressing_style: AddressingStyle;
@@ -19,7 +19,10 @@ const REGIONAL = /^(?:[^.]+\.)?s3[.-](?:dualstack\.)?([a-z]{2,}(?:-[a-z0-9]+)+)\
 const SERVERS =
   /(?:^storage\.googleapis|\.r2\.cloudflarestorage|^[a-z0-9]+\.digitaloceanspaces|^s3\.wasabisys)\.com$/;
 
-/** Returns the URL of an object, or of the bucket for an empty key. Escapes as the signature requires. */
+/**
+ * Returns the URL of an object, or of the bucket for an empty key. Escapes as the signature requires.
+ * @throws AppError `invalid_request` for a key that a URL cannot have, and for an IP address with the style `virtual`
+ */
 export function objectUrl(
   address: BucketAddress,
   region: string,
@@ -39,8 +42,8 @@ export function objectUrl(
 }
 
 /**
- * AWS addresses buckets by host. Other servers, and names with dots, which break the certificate,
- * use the path.
+ * Returns the configured style. For `auto`, returns `virtual` for AWS, and `path` for other servers and for bucket names
+ * with dots, which do not match the certificate of a host name.
  */
 function styleOf({ endpoint_url, bucket_name, addressing_style }: BucketAddress) {
   if (addressing_style !== "auto") return addressing_style;
@@ -55,7 +58,7 @@ export function isAws(endpoint_url: string | null): boolean {
   return hostname === AWS_ACCELERATED || AWS.test(hostname);
 }
 
-/** Whether a host is known as one of an S3 server, so that a label before it is a bucket. */
+/** Whether a host is known to be an S3 server. A label before such a host is the name of a bucket. */
 export function isServer({ host, hostname }: { host: string; hostname: string }): boolean {
   return isAws(`https://${host}`) || SERVERS.test(hostname) || REGIONAL.test(hostname);
 }

@@ -37,7 +37,7 @@ const EXISTS = ["PreconditionFailed", 412];
 /** Statuses of servers that do not support conditional writes. */
 const NO_CONDITIONS = [400, 501];
 
-/** Returns the client of one bucket. Its calls retry transient errors, and throw S3Error. */
+/** Returns the client of one bucket. Its calls retry transient errors. They throw S3Error for errors of the server. */
 export function s3Client(target: S3Target, options: S3Options) {
   const { policy, signal, onRetry, now = Date.now } = options;
   const { attempt_ms, ...limits } = { ...LIMITS, ...options.limits };
@@ -53,7 +53,7 @@ function objectCalls(transport: Transport) {
   return {
     headObject: (key: string) => headObject(transport, key),
 
-    /** Reads bytes of an object. Fails when the object has another ETag. `null` does not check it. */
+    /** Reads bytes of an object, from start to before end. Fails when `etag` is not `null` and the object has another. */
     async getRange(key: string, etag: string | null, [start, end]: [number, number]) {
       const headers = {
         Range: `bytes=${start}-${end - 1}`,

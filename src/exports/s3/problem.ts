@@ -2,7 +2,7 @@ import { parseRetryAfter } from "../../shared/work/backoff.ts";
 import { readElements, readText } from "./xml.ts";
 
 export type S3Problem = {
-  /** Code of S3, or the nearest one when the response has none. */
+  /** Code of S3, or the nearest one without a response or for a response without a code. */
   code: string;
   message: string;
   /** 0 without a response. */
@@ -29,7 +29,7 @@ export function isS3Error(error: unknown, expected: readonly (string | number)[]
   return expected.includes(code) || expected.includes(status);
 }
 
-/** Statuses of HEAD when the credentials may not read, or the server does not support it. */
+/** Statuses of HEAD when the credentials may not read, or the server does not support HEAD. */
 export const HEAD_FORBIDDEN = [403, 405, 501];
 
 /** `bytes` are those of a successful read of an object, whose `text` is empty. */
@@ -80,10 +80,10 @@ const TRANSIENT = new Set([
   "XAmzContentSHA256Mismatch",
 ]);
 
-/** Codes that are not retried, although their status is. */
+/** Codes that are never retried, whatever the status. */
 const FINAL = new Set(["NotImplemented"]);
 
-/** Messages for servers that send only the code. */
+/** Messages for responses without a message. */
 const DEFAULT_MESSAGES: Record<string, string> = {
   AccessDenied: "Access Denied",
   BadDigest: "The Content-MD5 you specified did not match what we received.",
@@ -122,7 +122,10 @@ export function toProblem(response: S3Response): S3Problem {
   };
 }
 
-/** Returns the code for a response without one. A 4xx with another body comes from another server, such as a proxy. */
+/**
+ * Returns the code for a response without one. A 400, 401, 403, 404 or 405 with a body that is not an S3 error comes from
+ * another server, such as a proxy.
+ */
 function codeOf({ status, text }: S3Response): string {
   const isForeign = [400, 401, 403, 404, 405].includes(status) && text.trim() !== "";
   if (isForeign) return "UnexpectedAnswer";

@@ -5,7 +5,7 @@ export type RetryLimits = {
   attempts: number;
   base_ms: number;
   max_delay_ms: number;
-  /** Attempts and pauses together; no attempt begins after it. */
+  /** Time from the first attempt after which no attempt begins. */
   total_ms: number;
 };
 

@@ -23,7 +23,7 @@ export type Call = {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
-  /** Known digests spare a hash of the body. Signing adds the missing ones. */
+  /** Known digests of the body, which are not computed again. Signing adds the digests that it computes. */
   digests?: BodyDigests;
   /** Reads the answer as bytes, up to this size. Without it, the answer is read as text. */
   max_bytes?: number;
@@ -37,7 +37,7 @@ export type Keys = Map<string, ArrayBuffer>;
 /** Headers of `put_headers` that every request needs, not only writes. */
 const EVERYWHERE = ["x-amz-expected-bucket-owner", "x-amz-request-payer"];
 
-/** Adds missing digests to `call.digests`. `keys` caches derived keys: a derivation takes four digests. */
+/** Adds the digests that it computes to `call.digests`. `keys` caches derived keys: a derivation takes four HMACs. */
 export async function sign(
   target: S3Target,
   call: Call,

@@ -11,7 +11,7 @@ export type Transport = {
   put_headers: Headers;
 };
 
-/** Returns the headers of a new object, which replace the destination's. The latter have names in lower case. */
+/** Returns the headers of a new object: those of the destination, overridden by `headers`. Names are in lower case. */
 export function putHeaders(
   { put_headers }: Pick<Transport, "put_headers">,
   headers: Headers = {},
@@ -20,6 +20,7 @@ export function putHeaders(
   return { ...put_headers, ...Object.fromEntries(named) };
 }
 
+/** @returns `null` when the object does not exist */
 export async function headObject(transport: Transport, key: string): Promise<StoredObject | null> {
   const answer = await unless([404], () => send(transport, { method: "HEAD", key }));
   return answer === null ? null : toStoredObject(answer.headers);

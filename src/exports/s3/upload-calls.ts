@@ -20,7 +20,7 @@ import {
 } from "./uploads.ts";
 import { readText } from "./xml.ts";
 
-/** Codes for the completion of an upload that is complete already. Ceph returns the second, and keeps the upload listed. */
+/** Codes that servers return for a completed upload that is completed again. Ceph returns the second. */
 const GONE = ["NoSuchUpload", "InternalError"];
 /** Bounds a list: S3 has 1000 uploads on a page, and some servers ignore the prefix. */
 const MAX_PAGES = 20;

@@ -37,13 +37,13 @@ export function toStoredObject(headers: Headers): StoredObject {
   };
 }
 
-/** Adds quotes that some servers omit in XML. Ceph omits the whole value, which is `null`. */
+/** Adds the quotes that some servers omit in XML. Returns `null` without an ETag, which Ceph omits. */
 export function quoteEtag(etag: string | null): string | null {
   if (!etag) return null;
   return etag.endsWith('"') ? etag : `"${etag}"`;
 }
 
-/** Whether an object is the completed upload: by its properties, or without them by the multipart ETag. */
+/** Whether an object is the completed upload. Compares the `expected` properties, or without them the multipart ETag. */
 export function hasParts(
   object: StoredObject,
   parts: readonly UploadPart[],
