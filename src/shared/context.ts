@@ -5,7 +5,10 @@ import { withCounts } from "./database/counted-database.ts";
 
 export type Role = "admin" | "editor" | "viewer";
 
-/** Principal of a request. `system` is a queue message or a cron that acts for one workspace. */
+/**
+ * Principal of a request. `system` is work for one workspace without a user or a key, such as a queue message, a cron or
+ * a call of an agent to its own server.
+ */
 export type Actor =
   | { type: "api_key"; key_id: string; user_id: string | null }
   | { type: "user"; user_id: string }
@@ -29,13 +32,13 @@ export type AgentUser = { identity: string; permissions: string[]; [field: strin
 /** Deployment that a request addresses, with the agent's user. */
 export type Access = {
   deployment_id: string;
-  /** `null` when the request is not that of a user: it sees the data of all users. */
+  /** `null` for a request without a user, which sees the data of all users. */
   user: AgentUser | null;
-  /** The revision whose code knows the users. */
+  /** Revision whose code authorizes the user. */
   revision: { deployment_id: string; revision_id: string; secrets_version: number };
   /**
-   * Whether the agent's handlers were called for the request, or it needs no authorization. Otherwise the response is
-   * withheld from a user.
+   * Whether the agent's handlers were called for the request, or the request needs no authorization. Otherwise a
+   * successful response to a user is withheld, except on paths without data of users.
    */
   isAuthorizationChecked: boolean;
 };
@@ -64,7 +67,10 @@ export function contextFor(env: Env, caller: Caller): Context {
   return { env, db: database(env), caller };
 }
 
-/** Returns the context of an internal job in one workspace, without an organization and without paid features. */
+/**
+ * Returns the context of an internal job, or of a request whose token names the data, in one workspace. It has no
+ * organization and no paid features.
+ */
 export function jobContext(env: Env, workspace_id: string, job: string): Context {
   return contextFor(env, {
     organization_id: "",

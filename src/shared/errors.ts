@@ -29,7 +29,7 @@ const Issue = z.object({
 });
 export type Issue = z.infer<typeof Issue>;
 
-/** Status and headers in place of the code's: an agent's own code chose them, or no code has the status. */
+/** Status and headers that replace those of the code: an agent's own code chose them, or no code has the status. */
 const OwnAnswer = z.object({
   status: z.int().min(400).max(599),
   headers: z.array(z.tuple([z.string(), z.string()])).refine(areHeaders),
@@ -119,7 +119,7 @@ export async function nullIfNotFound<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Codes that concern the content of one part. */
+/** Codes of errors in the content of one part of a request. */
 const OF_CONTENT: ErrorCode[] = ["bad_request", "not_found", "too_large"];
 
 /** Returns the reasons for which one part of a request is refused. @throws failures that concern the whole request */

@@ -22,8 +22,8 @@ function describe(error: unknown): string {
 }
 
 /**
- * Removes the parameters with which the message of a failed query ends: they may be bodies or hashes of keys. Checks the
- * message, because the error loses its class over RPC.
+ * Returns the stack of an error, or the message of a failed query without the parameters at its end: they may be bodies or
+ * hashes of keys. Checks the message, because the error loses its class over RPC.
  */
 export function textOfError({ message, stack = message }: Omit<Error, "name">): string {
   return message.startsWith(FAILED_QUERY) ? message.replace(/\nparams: .*/s, "") : stack;

@@ -11,8 +11,8 @@ export const PLAIN_LIMITS: PlainLimits = {
 
 /**
  * Schema that copies JSON data which arrived over RPC. Structured clone keeps shared references, so a small message
- * may expand to gigabytes of JSON: each visit of a shared value counts. Values that JSON does not have are
- * dropped, as `JSON.stringify` drops them.
+ * may expand to gigabytes of JSON: each visit of a shared value counts. Drops fields whose value JSON does not have, such
+ * as `undefined` and objects of classes. In lists they become `null`. NaN and Infinity become `null` everywhere.
  */
 export function plainData(limits: PlainLimits = PLAIN_LIMITS) {
   return z.unknown().transform((value, ctx) => {

@@ -1,4 +1,4 @@
-/** Default of `webhooks.env_prefix` in langgraph.json. Its templates may name variables with this prefix only. */
+/** Default of `webhooks.env_prefix` in langgraph.json. Templates of webhooks may name only variables with the prefix. */
 export const WEBHOOK_ENV_PREFIX = "LG_WEBHOOK_";
 
 /** `${{ env.NAME }}` in a text of langgraph.json. */
@@ -12,12 +12,12 @@ export function fillIn(text: string, toValue: (name: string) => string): string 
   return text.replace(TEMPLATE, (_template, name: string) => toValue(name));
 }
 
-/** Returns whether a text has the start of a template without its end. */
+/** Returns whether a text has a `${{` that does not begin a template. */
 export function isMalformed(text: string): boolean {
   return text.replace(TEMPLATE, "").includes("${{");
 }
 
-/** Whether a text can be the value of a header: one line of ASCII. */
+/** Whether a text can be the value of a header: one line of printable ASCII and tabs. */
 export function isHeaderText(text: string): boolean {
   return /^[\t -~]*$/.test(text);
 }

@@ -58,10 +58,13 @@ export function dayOf(micros: number): string {
   return last.text;
 }
 
-/** Matches the version and the variant of RFC 9562. Ids of OpenTelemetry are random in both places, so one is too few. */
+/**
+ * Matches the version and the variant of RFC 9562. Ids of OpenTelemetry are random in both places: a match of only one
+ * would be frequent.
+ */
 const IS_VERSION_7 = /^.{14}7.{4}[89ab]/i;
 
-/** Returns the time of a UUID of version 7, `null` for others and for years of five digits. */
+/** Returns the epoch microseconds of a UUID of version 7, `null` for others and for years of five digits. */
 export function timeOfId(id: string): number | null {
   if (!IS_VERSION_7.test(id)) return null;
   const micros = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;

@@ -5,7 +5,7 @@ export function trimEnd(text: string, character: string): string {
   return text.slice(0, end);
 }
 
-/** @returns the first line with text, at most `max` characters of it, or `null` */
+/** @returns at most `max` characters of the first line with text, `null` when the first 10 * `max` characters are blank */
 export function firstLine(text: string, max: number): string | null {
   const line =
     text

@@ -4,11 +4,11 @@ import { log } from "../log.ts";
 import { withTimeout } from "../work/timeout.ts";
 import { changes } from "./table.ts";
 
-/** Maximum time for which a request waits for D1 while it has a cached record. */
+/** Maximum time for which a request waits for a poll of D1. */
 const DEADLINE_MS = 2000;
-/** During an outage, one request in this time waits for D1. */
+/** Time after a failed poll in which requests do not poll again. */
 const RETRY_MS = 1000;
-/** Others use their records this much longer while one request polls. */
+/** Time for which requests use their cached records longer while another request polls. */
 const POLLING_MS = 1000;
 const MAX_CHANGES = 1000;
 /** Time without a failure after which an outage is over. An answer between two failures does not end it. */

@@ -29,9 +29,9 @@ type Entry<T> = {
 
 const LIFE_MS = 10 * 60 * 1000;
 const MAX_ENTRIES = 1000;
-/** Parsed, a character may take 16 bytes of the 128 MB of an isolate: an empty array does. */
+/** A parsed character may take 16 bytes of the 128 MB of an isolate, such as those of empty arrays. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
-/** While one caller reads a record again, others get the present one. */
+/** Time for which others get the present record while one caller reads it again. */
 const READING_MS = 1000;
 
 /**
@@ -105,7 +105,7 @@ export class RecordCache<T> {
     const { version } = feed;
     const invalidations = this.#invalidations;
     const value = await read();
-    // A value that was read before a change may be the one from before it.
+    // Does not cache a value when a record changed during the read: the value may be from before the change.
     if (version === null || invalidations !== this.#invalidations) return value;
     this.#delete(key);
     const size = sizeOf(value);
@@ -116,7 +116,7 @@ export class RecordCache<T> {
     return value;
   }
 
-  /** Deletes the oldest records. */
+  /** Deletes the oldest records until one of this size has room. */
   #makeRoom(size: number): void {
     const { max_entries } = this.#options;
     for (const key of this.#entries.keys()) {

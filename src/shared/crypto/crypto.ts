@@ -11,7 +11,7 @@ type Key = { key_id: string; bytes: Bytes };
 const IV_BYTES = 12;
 const KEY_BYTES = 32;
 const ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** Largest multiple of 62 in a byte. Bytes from it on are skipped: they would make some letters more frequent. */
+/** Largest multiple of 62 in a byte. Greater and equal bytes are skipped: they would make some letters more frequent. */
 const UNBIASED = 248;
 
 /** @param owner names the row of the ciphertext, which cannot be decrypted in another row */

@@ -15,12 +15,12 @@ export function encodeText(text: string, encoding: Encoding): string {
   return Buffer.from(text).toString(encoding);
 }
 
-/** Skips characters that are not of the encoding. */
+/** Skips characters that base64 does not have. Hex ends at the first pair that is not hex. */
 export function decodeBytes(text: string, encoding: Encoding): Uint8Array<ArrayBuffer> {
   return Buffer.from(text, encoding);
 }
 
-/** Skips characters that are not of the encoding. */
+/** Treats other characters as `decodeBytes` does. */
 export function decodeText(text: string, encoding: Encoding): string {
   return Buffer.from(text, encoding).toString();
 }

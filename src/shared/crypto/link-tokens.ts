@@ -15,7 +15,7 @@ export async function createLink(env: Keys, purpose: string): Promise<LinkRow & 
   return { id, token, token_hash: hashToken(token) };
 }
 
-/** @returns `null` when the key that the token was derived with is removed. */
+/** @returns `null` when ENCRYPTION_KEYS no longer has the key with which the token was derived */
 export async function tokenOfLink(
   env: Keys,
   purpose: string,

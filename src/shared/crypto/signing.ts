@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { parseKeys } from "./crypto.ts";
 import { decodeBytes, encodeBytes } from "./encoding.ts";
 
-// HMAC-SHA256 with keys that belong to the installation, and to one purpose each.
+// HMAC-SHA256. Except in `isSignedWith`, the keys are derived from ENCRYPTION_KEYS for one purpose each.
 
 export type Signature = { key_id: string; signature: string };
 type Keys = { ENCRYPTION_KEYS: string };

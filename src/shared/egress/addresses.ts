@@ -3,9 +3,9 @@
 export type EgressPolicy = {
   /** Allows `http:` too, and hosts that are not public. */
   allow_private: boolean;
-  /** URL of a DNS-over-HTTPS resolver. Names are resolved with it before a fetch. */
+  /** URL of a DNS-over-HTTPS resolver. Unless `allow_private`, names are resolved with it before a fetch. */
   dns_url?: string;
-  /** Ports on which this Heddle listens. With `allow_private`, every host refuses them: a name may resolve to loopback. */
+  /** Ports on which this Heddle listens. `allow_private` refuses them for every host: a name may resolve to loopback. */
   own_ports?: number[];
 };
 

@@ -10,7 +10,9 @@ const SMTP_PORT = 25;
 
 type Variables = Pick<Env, "EGRESS_AGENT_HOSTS" | "EGRESS_DNS_URL" | "LOCAL_PORTS">;
 
-/** Reaches private addresses for listed hosts. On one machine `fetch` reaches public ones only. */
+/**
+ * `LISTED_HOSTS` reaches private addresses of listed hosts, on one machine only: there `fetch` reaches public ones only.
+ */
 type Network = { LISTED_HOSTS?: Fetcher };
 
 type CountedSocket = { socket: Socket; release: () => void };
@@ -59,7 +61,7 @@ export class Egress extends WorkerEntrypoint<Env & Network, { deployment_id: str
   async #connectTo(host: string, options: Partial<SocketOptions>): Promise<CountedSocket> {
     const counted = Promise.withResolvers<void>();
     const release = countSocket(this.ctx.props.deployment_id, counted.resolve);
-    // Without it, this context ends with the agent's run, before the socket is released or the session disposed.
+    // Without `waitUntil`, this context ends with the agent's run, before the socket is released.
     this.ctx.waitUntil(counted.promise);
     try {
       return { socket: await this.#connectAllowed(host, options), release };
@@ -91,13 +93,16 @@ function answer(status: number, text: string): Response {
   return new Response(`Heddle refused this request: ${text}`, { status });
 }
 
-/** Agents reach public hosts, and the hosts of EGRESS_AGENT_HOSTS. The EGRESS_PRIVATE variables do not apply to them. */
+/**
+ * Returns the reason for which agents may not reach a URL, or `null`. They reach public hosts, and the hosts of
+ * EGRESS_AGENT_HOSTS. The EGRESS_PRIVATE variables do not apply to agents.
+ */
 export async function agentRefusal(env: Variables, url: URL): Promise<string | null> {
   if (isRuntimePath(url)) return RUNTIME_PATH_REFUSED;
   return isListed(env, url) ? null : egressRefusal(publicPolicy(env), url);
 }
 
-/** A list that names a port of Heddle's own does not open it. */
+/** Whether EGRESS_AGENT_HOSTS has the host and port. A listed port on which Heddle itself listens stays closed. */
 function isListed(env: Variables, url: URL): boolean {
   if (ownPorts(env).includes(portOf(url))) return false;
   return env.EGRESS_AGENT_HOSTS.split(",").some((entry) => {

@@ -50,7 +50,7 @@ export function ownPorts({ LOCAL_PORTS }: Ports): number[] {
   return LOCAL_PORTS.split(",").filter(Boolean).map(Number);
 }
 
-/** Refuses a URL when it is stored, with the name of its field. The first fetch would refuse it too. */
+/** Refuses a URL when it is stored, with the name of its field. Does not resolve names, which each fetch does. */
 export function assertReachable(
   env: Variables,
   purpose: EgressPurpose,
@@ -64,7 +64,7 @@ export function assertReachable(
   }
 }
 
-/** Returns the reason for which the policy refuses the URL: its host, or an address that the host resolves to. */
+/** Returns the reason for which the policy refuses the URL, its host or an address of its host. `null` allows it. */
 export async function egressRefusal(policy: EgressPolicy, url: URL): Promise<string | null> {
   const { allow_private, dns_url = "" } = policy;
   const refused = refusal(url, policy);
@@ -75,7 +75,8 @@ export async function egressRefusal(policy: EgressPolicy, url: URL): Promise<str
 
 /**
  * Fetches a URL of a user. Returns a response of any status.
- * @throws AppError without a response, or with one that is too large. Reads of its body throw AppError too
+ * @throws AppError for a refused URL, without a response, or for one that is too large. Reads of its body throw AppError
+ * too
  */
 export async function safeFetch(
   policy: EgressPolicy,

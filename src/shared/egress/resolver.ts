@@ -17,9 +17,10 @@ const MAX_NAMES = 1000;
 const refusals = new TtlCache<string | null>(TTL_MS, MAX_NAMES);
 
 /**
- * Returns the reason for which a name is refused, or `null`: it has no address, or one that is not public. Resolves it with
- * a DNS-over-HTTPS resolver that answers in JSON. Public resolvers often do not know the names inside a network, so a name
- * without an answer must not reach the resolver of the machine.
+ * Resolves a name with a DNS-over-HTTPS resolver that answers in JSON. Public resolvers often do not know the names inside
+ * a network, so a name without an answer must not reach the resolver of the machine.
+ * @returns the reason for which the name is refused: it has no address, or one that is not public. `null` allows the name
+ * @throws AppError `unavailable` when the resolver does not answer, or does not know the name
  */
 export function refusalOfName(dns_url: string, hostname: string): Promise<string | null> {
   return refusals.get(`${dns_url} ${hostname}`, async () => {

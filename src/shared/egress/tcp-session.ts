@@ -5,7 +5,7 @@ const PENDING_BYTES = 256 * 1024;
 /** Limit of the sockets of a deployment in this isolate. */
 const OPEN_SOCKETS = 128;
 
-/** Time without a byte after which a socket is closed: agents forget sockets. */
+/** Time without a byte after which a socket is closed: agents may forget to close sockets. */
 const IDLE_MS = 15 * 60_000;
 
 const openSockets = new Map<string, number>();

@@ -45,7 +45,7 @@ export async function* chunksOf(
       if (value && value.byteLength > 0) yield value;
     }
   } finally {
-    // A source in another isolate may not answer while its caller waits for the response.
+    // Not awaited: a source in another isolate may not answer before its caller has the response.
     if (!isWhole) void cancel().catch(() => {});
   }
 }

@@ -12,7 +12,9 @@ export type RateLimit = { name: string; calls: number; in_s: number };
 const ANONYMOUS = { name: "anonymous", calls: 6000, in_s: 60 };
 const FAILED_AUTHENTICATION = { name: "failed_authentication", calls: 6000, in_s: 60 };
 
-/** Maximum for each limit, so that no number of networks evicts the window of a caller. */
+/**
+ * Maximum number of windows of each limit. Networks have other limits than callers, so they evict no window of a caller.
+ */
 const MAX_WINDOWS = 10_000;
 
 type Window = { ends_at_ms: number; calls: number };
@@ -116,9 +118,9 @@ export function principalIdOf(actor: Actor): string {
 }
 
 /**
- * Returns the network that a request comes from: an IPv4 address, or the /64 of an IPv6 address, because
- * one customer has all of it. Cloudflare sets the header and overwrites what a client sends. On one machine
- * the proxy sets it; without a proxy it is loopback (local/entries/index.ts).
+ * Returns the network that a request comes from: an IPv4 address, or the /64 of an IPv6 address, because one customer has
+ * all of it. Cloudflare sets the header and overwrites what a client sends. On one machine `local/front/wire.ts` sets it
+ * to the address that a proxy on the machine sent, otherwise to the address of the connection.
  *
  * @returns `null` for an internal call, which comes from no network.
  */

@@ -11,8 +11,8 @@ export function isUpgrade(request: Request): boolean {
 }
 
 /**
- * Turns the subprotocol `heddle.auth.<base64url>` into the credential's header: browsers set no other headers of a
- * WebSocket. No code of an agent sees the subprotocol.
+ * Moves the credential of the subprotocol `heddle.auth.<base64url>` into the header `Authorization`, unless the request
+ * has another credential: browsers can set no other header of a WebSocket. No code of an agent sees the subprotocol.
  */
 export function withCredential(request: Request): Request {
   const names = subprotocolsOf(request);
@@ -28,7 +28,7 @@ export function withCredential(request: Request): Request {
   return new Request(request, { headers });
 }
 
-/** The client's half of a socket. Browsers want one of the subprotocols that they named. */
+/** Returns the response with the client's half of a socket. Browsers require one of the subprotocols that they named. */
 export function socketResponse(request: Request, webSocket: WebSocket): Response {
   const isOffered = subprotocolsOf(request).includes(SUBPROTOCOL);
   const headers = isOffered ? { [PROTOCOLS]: SUBPROTOCOL } : undefined;

@@ -8,7 +8,7 @@ export const SSE_HEARTBEAT: Signal = { text: ": heartbeat\n\n", every_ms: 5_000 
 /** Whitespace that may precede the JSON of a response. */
 export const JSON_HEARTBEAT: Signal = { text: "\n", every_ms: 3_000 };
 
-/** Heartbeats of an idle stream, which proxies would drop. */
+/** Heartbeats that keep proxies from dropping an idle stream. */
 export class Heartbeat {
   readonly #signal: Signal;
   #sentAt = Date.now();
@@ -40,7 +40,7 @@ type StreamListener = {
   onEnd?: () => void;
 };
 
-/** Cancelling the stream calls `onCancel`, then ends the generator. */
+/** Returns a stream of the chunks in UTF-8. Cancelling the stream calls `onCancel`, then ends the generator. */
 export function toByteStream(
   chunks: AsyncGenerator<string, void>,
   { onCancel, onEnd }: StreamListener = {},

@@ -22,7 +22,7 @@ export function otelTraceId(trace_id: string): string {
   return trace_id.replaceAll("-", "");
 }
 
-/** Returns the id of the span of a run: the last digits of its UUID are random in each version. */
+/** Returns the id of the span of a run: the last digits of its UUID, which are random in versions 4 and 7. */
 export function spanIdOf(run_id: string): string {
   return run_id.replaceAll("-", "").slice(-SPAN_CHARACTERS);
 }

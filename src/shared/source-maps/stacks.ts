@@ -1,13 +1,16 @@
 import { findOrigins } from "./mappings.ts";
 
-/** A source map of a bundle. `sourcesContent` holds the files of the repository, and `null` for packages. */
+/**
+ * A source map of a bundle. `sourcesContent` holds the files of the repository. `null` for packages, and for files beyond
+ * the limit of the build.
+ */
 export type SourceMap = {
   sources: string[];
   sourcesContent: (string | null)[];
   mappings: string;
 };
 
-/** The module that a build bundles. Other modules of an artifact are prebuilt packages. */
+/** The module of an artifact that a build bundles. */
 export const MAIN_MODULE = "main.js";
 
 const FRAME = /(?<![\w./-])main\.js:(\d{1,7}):(\d{1,7})/g;
@@ -15,18 +18,18 @@ const FRAME = /(?<![\w./-])main\.js:(\d{1,7}):(\d{1,7})/g;
 const MAX_FRAMES = 100;
 const MAX_LINE_CHARACTERS = 200;
 
-/** Whether a text names positions of the bundle. */
+/** Whether a text may name positions of the bundle. */
 export function hasFrames(text: string): boolean {
   return text.includes(`${MAIN_MODULE}:`);
 }
 
-/** Replaces positions of the bundle by those of the repository, and appends the source line of the first frame. */
+/** Replaces positions of the bundle by those of the sources. Appends the source line of the first frame that has one. */
 export function mapStack(map: SourceMap, text: string): string {
   const { mapped, excerpt } = mapFrames(map, text);
   return excerpt === null ? mapped : `${mapped}\n\n${excerpt}`;
 }
 
-/** Returns the position and the source line of the first frame of `stack` that the map has, or `null`. */
+/** Returns the position and the source line of the first frame of `stack` whose source the map has, or `null`. */
 export function excerptOf(map: SourceMap, stack: string): string | null {
   return mapFrames(map, stack).excerpt;
 }

@@ -62,7 +62,7 @@ function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "string") return "text";
-  // SQLite reads the notation: JSON has -1e+21 for a whole number, which is real.
+  // The notation decides the type in SQLite: JSON writes the whole number -1e+21 with an exponent, so it is real.
   if (typeof value === "number") return /^-?\d+$/.test(JSON.stringify(value)) ? "integer" : "real";
   return String(value);
 }

@@ -5,7 +5,7 @@ const MAX_LETTERS = 80;
 /** Forms that no conversion of the lower-case letter yields: the sigma at the end of words, the capital sharp s. */
 const OTHER_FORMS: Record<string, string> = { σ: "ς", ß: "ẞ" };
 
-/** Matches columns that contain a text in any case. */
+/** Matches columns that contain a text in upper or lower case, up to MAX_LETTERS different letters outside of ASCII. */
 export function containsText(column: Column | SQL, text: string): SQL {
   const { before, after } = lowering(text);
   const lowered = sql`${sql.raw(before)}${column}${sql.raw(after)}`;

@@ -1,15 +1,15 @@
 const VERSION = "schema_version";
 const DELETION = "deletion";
 
-/** Returns whether something was written: an object that was only read has no tables and costs nothing. */
+/** Returns whether the object has its tables. An object that was only read has none, and costs nothing. */
 export function isMigrated(storage: DurableObjectStorage): boolean {
   return (storage.kv.get<number>(VERSION) ?? 0) > 0;
 }
 
 /**
  * Runs the steps that have not run yet, all or none. The version is the number of steps that ran, so steps are only
- * appended. After a rollback, the older release keeps the version of the newer one, which would later run its steps twice
- * otherwise. `schema` creates the tables of all steps at once, for a new object.
+ * appended. An older release with fewer steps keeps the version: with a lower one, the newer release would later run its
+ * steps twice. `schema` creates the tables of all steps at once, for a new object.
  */
 export function migrate(
   storage: DurableObjectStorage,
@@ -44,8 +44,8 @@ function addColumn(table: string, column: string): string {
 }
 
 /**
- * Marks the object as deleted in one transaction, and records the work that must be done before `deleteAll`. Its tables
- * remain until then. An object that is written again before drops them first.
+ * Marks the object as deleted in one transaction, and records the work that must be done before `deleteAll`. The tables
+ * remain until `deleteAll`. An object that is written again before it drops the old tables first.
  */
 export function markDeleted(storage: DurableObjectStorage, work: object): void {
   storage.transactionSync(() => {

@@ -27,7 +27,7 @@ export function generationOf(slot: number): number {
   return generation;
 }
 
-/** Returns the generation after that of a full slot. */
+/** Returns the generation after that of a full slot, at most MAX_GENERATION. */
 export function generationAfter(slot: number): number {
   return Math.min(MAX_GENERATION, generationOf(slot) + 1);
 }

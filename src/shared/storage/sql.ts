@@ -63,7 +63,7 @@ export async function insertBelow<Table extends SQLiteTable>(
   return inserted;
 }
 
-/** Whether a row matches. Spares a statement with many ids when no row has one of them. */
+/** Whether any row matches. Callers skip a statement with many ids when its table has no row for it. */
 export async function hasSome(db: Database, table: SQLiteTable, where: SQL): Promise<boolean> {
   const found = await db.select({ one: sql`1` }).from(table).where(where).limit(1);
   return found.length > 0;
@@ -89,7 +89,10 @@ export function isUniqueViolation(error: unknown, column: string): boolean {
   return isViolation(error, "UNIQUE", column);
 }
 
-/** Whether a statement that reads columns from the deployment's row found none: they are null once it is deleted. */
+/**
+ * Whether a NOT NULL constraint failed. Columns that a statement reads from a deployment's row are null once it is
+ * deleted.
+ */
 export function isOrphaned(error: unknown): boolean {
   return isViolation(error, "NOT NULL", "");
 }

@@ -1,11 +1,11 @@
 type Limits = {
   /** Time in which items of a batch are collected. */
   window_ms: number;
-  /** Interval at which the other objects poll the outcome. */
+  /** Interval at which objects poll a batch. */
   poll_ms: number;
   /** Maximum wait for an outcome: the object that sends a batch may be evicted during its call. */
   timeout_ms: number;
-  /** Maximum sum of the sizes of a batch. */
+  /** Maximum sum of the sizes of a batch. The items of one larger `add` are a batch by themselves. */
   max_size: number;
 };
 

@@ -7,7 +7,7 @@ type Renewal = {
   renew(): Promise<boolean>;
   /** Reason of the abort. */
   lost(): Error;
-  /** Aborts as well when no renewal has succeeded for this long. */
+  /** A missed renewal also aborts when no renewal has succeeded for this long. */
   lease_ms?: number;
 };
 
@@ -17,7 +17,7 @@ function hang(): never {
   throw new Error("The renewal did not answer");
 }
 
-/** Renews until it is stopped. When the lease is lost, the signal aborts and `lost` rejects. */
+/** Renews a lease until it is stopped. When the lease is lost, the signal aborts and `lost` rejects. */
 export function startHeartbeat(renewal: Renewal): Heartbeat {
   const { interval_ms, renew, lease_ms = Number.POSITIVE_INFINITY } = renewal;
   const controller = new AbortController();

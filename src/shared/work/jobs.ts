@@ -3,7 +3,7 @@ import { count } from "../metrics/metrics.ts";
 
 const RETRY_SECONDS = 2;
 
-/** Settles one message of a batch. A message that fails is delivered again. */
+/** Settles one message of a batch. A message that fails is delivered again, up to `max_retries` of wrangler.toml. */
 export async function settleMessage<T>(
   message: Message<T>,
   consume: (body: T) => Promise<void>,

@@ -1,8 +1,8 @@
 import { type Column, isNull, lte, or, type SQL } from "drizzle-orm";
 
 /**
- * A row is leased to one attempt at a time. Each attempt has a greater number, the fencing token: a write names
- * the number of its attempt, so it changes nothing once another attempt has claimed the row.
+ * Error of an attempt that has lost its lease of a row. Each attempt has a greater number, the fencing token. A write
+ * names the number of its attempt, so it changes nothing once another attempt has claimed the row.
  */
 export class LeaseLost extends Error {
   override name = "LeaseLost";

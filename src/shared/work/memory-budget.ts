@@ -1,7 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import { AppError } from "../errors.ts";
 
-/** Reserves more bytes. Waits while other work holds them. */
+/** Reserves more bytes. Waits while other work holds the memory. */
 export type Reserve = (bytes: number) => Promise<void>;
 
 const POLL_MS = 5;
@@ -45,7 +45,7 @@ export class MemoryBudget {
       });
     };
     const ended = work(reserve, release).finally(release);
-    // Otherwise the platform ends the work with its client, and its bytes would be held for the life of the isolate.
+    // Without `waitUntil`, the platform may end the work with its client: the bytes would never be released.
     waitUntil(ended.catch(() => {}));
     return ended;
   }

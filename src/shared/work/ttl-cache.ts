@@ -4,7 +4,7 @@ const READING_MS = 1000;
 
 /**
  * Values in the memory of an isolate, each for a fixed time. The first caller that finds a stale value reads it
- * again, and the others get the stale one until then.
+ * again. Until the read ends, but at most `readingMs` after the fixed time, other callers get the stale value.
  */
 export class TtlCache<T> {
   readonly #ttlMs: (value: T) => number;
@@ -15,7 +15,7 @@ export class TtlCache<T> {
 
   /**
    * @param ttl_ms a function for values with different times
-   * @param readingMs a stale value is served this long while one caller reads it again; after that, others read it too
+   * @param readingMs a stale value is served this long while one caller reads it again. Afterwards others read it too
    */
   constructor(ttl_ms: number | ((value: T) => number), maxEntries = 1000, readingMs = READING_MS) {
     this.#ttlMs = typeof ttl_ms === "number" ? () => ttl_ms : ttl_ms;
@@ -33,7 +33,7 @@ export class TtlCache<T> {
     const invalidations = this.#invalidations;
     try {
       const value = await read();
-      // A value that was read before a change may be the one from before it.
+      // Does not cache a value when `forget` was called during the read: the value may be from before the change.
       if (invalidations === this.#invalidations) this.#set(key, value);
       return value;
     } catch (error) {

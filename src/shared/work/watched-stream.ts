@@ -4,8 +4,8 @@ import type { AppError } from "../errors.ts";
 export type StreamWatch = (end: (refusal: AppError) => void) => () => void;
 
 /**
- * Returns a copy of a stream that `watch` can end. Does not use `pipeTo`, which would notice only with the next chunk that
- * the client has left: runs end with their client.
+ * Returns a copy of a stream that `watch` can end. Does not use `pipeTo`, which notices that the client has left only at
+ * the next chunk. The source must know at once, because some runs end with their client.
  */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,

@@ -7,12 +7,12 @@ const FRAME_BYTES = 16 * 1024 * 1024;
 /** Largest output buffer that is kept for the following inputs. Few need a larger one. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 
-/** Returns a function that reuses its context and its output buffer. Its results are copies. */
+/** Returns a function that compresses. It reuses its context and its output buffer. Its results are copies. */
 export function zstdCompressor(): (bytes: Uint8Array) => Uint8Array {
   const engine = synchronous(createZstdCompress({ params: LEVEL, chunkSize: 64 }));
   let kept = new Uint8Array(64 * 1024);
 
-  /** Returns an output buffer for the worst case, so that one call compresses all of it. */
+  /** Returns an output buffer for the worst case, so that one call compresses the whole input. */
   function roomFor(size: number): Uint8Array {
     const room = size + (size >>> 7) + 1024;
     if (room > KEPT_BYTES) return new Uint8Array(room);
@@ -51,7 +51,7 @@ export function zstdUnpacker(): (packed: Uint8Array, size: number) => Uint8Array
 }
 
 type Engine = {
-  /** Number of bytes left in the output buffer, and of bytes left of the input. */
+  /** Number of free bytes in the output buffer, then of unread bytes of the input. */
   _writeState: Uint32Array;
   _handle: { writeSync(flush: number, ...inAndOut: (Uint8Array | number)[]): void };
 };
@@ -65,7 +65,7 @@ function synchronous(engine: unknown): Engine {
 }
 
 function run(engine: Engine, bytes: Uint8Array, out: Uint8Array) {
-  // A call that fails leaves the state unchanged: zeros mean that nothing was written.
+  // A call that fails leaves the state unchanged. Both callers report an error for zeros.
   engine._writeState.fill(0);
   engine._handle.writeSync(constants.ZSTD_e_end, bytes, 0, bytes.length, out, 0, out.length);
   const [left = 0, unread = 0] = engine._writeState;
