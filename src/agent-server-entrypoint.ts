@@ -14,17 +14,17 @@ type ServerProps = {
 };
 
 /**
- * The agent server of one deployment, as a capability for the isolate of its agent. The deployment is fixed by the
- * props; the URL of a request chooses only the path below that server.
+ * The agent server of one deployment, as a capability for the isolate of its agent. The props fix the deployment. The URL
+ * of a request chooses only the path below the server.
  */
 export class AgentServer extends WorkerEntrypoint<Env, ServerProps> {
   override async fetch(request: Request): Promise<Response> {
     const { base_url, internal } = this.ctx.props;
     const { pathname, search } = new URL(request.url);
     const headers = new Headers(request.headers);
-    // The agent's code chooses this header: without it, the limit of a body counts its bytes.
+    // The agent's code chooses this header. Without the header, `limitBody` counts the bytes of the body.
     headers.delete("Content-Length");
-    // An internal call comes from no network; the agent's code could name any.
+    // An internal call comes from no network. The agent's code could name any address.
     headers.delete("CF-Connecting-IP");
     const own = new Request(new Request(base_url + pathname + search, request), { headers });
     const env = withInternalCaller(this.env, internal);

@@ -46,8 +46,8 @@ import { isIngestion, isOtlp } from "./traces/ingest/ingestion-paths.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /**
- * Bodies up to this size are not counted: no isolate has enough of them to fill its memory. Requests without a caller
- * may not have larger ones.
+ * Bodies up to this size are not counted: no isolate has enough of them to fill its memory. Larger ones are refused where
+ * `isUnauthenticated` holds.
  */
 const SMALL_BODY_BYTES = 256 * 1024;
 /** Clients cannot choose the request id, because the audit log names it. */
@@ -128,7 +128,7 @@ const limitAnonymous = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** Cookies on the host name of an agent are the agent's. */
+/** Reads the session cookie, except on the host name of an agent: cookies there belong to the agent. */
 const readOwnSession = createMiddleware<AppEnv>((c, next) => {
   // Calls of the Worker itself have the credential of the request that they are part of.
   if (internalCallerOf(c.env) === null) assertNoSession(c.req.raw.headers);
@@ -142,7 +142,9 @@ const readCredential = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-/** Releases the body, which handlers have read when the response begins. A stream of events would hold it for hours. */
+/**
+ * Releases the parsed body when the response begins: handlers have read it, and an event stream would hold it for hours.
+ */
 const releaseBody = createMiddleware<AppEnv>(async ({ req }, next) => {
   await next();
   req.bodyCache = {};
@@ -163,8 +165,8 @@ const limitBody = createMiddleware<AppEnv>(async (c, next) => {
   const { body } = raw;
   const isCounted = ["builtin", "webhook"].includes(internalCallerOf(c.env)?.kind ?? "");
   await holdBody(async (reserve, release) => {
-    // The bytes of a call behind an agent's app, or of a webhook, are counted by the work that makes it. Counted again,
-    // the call could wait for that work, which waits for the call.
+    // The work that calls the routes behind an agent's app, or delivers a webhook, has counted the bytes already. Counted
+    // twice, the call could wait for memory that this work holds while it waits for the call.
     const read = new AdmittedBody(body, max_bytes, isCounted ? NOTHING : reserve, release);
     c.req.raw = new Request(raw, { body: read.stream });
     await next();

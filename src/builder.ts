@@ -11,7 +11,7 @@ export { BuildEgress } from "./control-plane/builds/queue/egress.ts";
 
 type Bindings = Pick<Env, "ARTIFACTS" | "LOADER">;
 
-/** Loads a new isolate for each build. All builds share the isolate of the Builder, so it reads no source itself. */
+/** Loads a new isolate for each build and prebuild. All builds share the Builder's own isolate, so it reads no source. */
 export class Builder extends WorkerEntrypoint<Bindings> {
   build(order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> {
     const { ARTIFACTS, LOADER } = this.env;

@@ -22,7 +22,7 @@ const protect = pageHeaders({
   trustedTypes: ["heddle-markdown", "dompurify"],
 });
 
-/** Serves the console below /console. The root leads browsers there. */
+/** Serves the console below /console. Redirects browsers from the root to it. */
 export function addConsole(app: OpenAPIHono<AppEnv>): void {
   app.get("/", root);
   app.get("/console", (c) => c.redirect("/console/"));
@@ -31,7 +31,7 @@ export function addConsole(app: OpenAPIHono<AppEnv>): void {
   app.get("/o/:workspace_id/host/deployments/:deployment_id", statusUrl);
 }
 
-/** Command-line tools print this address as the status of a deployment. */
+/** Redirects the address that command-line tools print as the status of a deployment. */
 function statusUrl(c: Context<AppEnv>): Response {
   const [workspace_id, deployment_id] = [idOf(c, "workspace_id"), idOf(c, "deployment_id")];
   return c.redirect(`/console/w/${workspace_id}/deployments/${deployment_id}`);
@@ -51,7 +51,7 @@ function root(c: Context<AppEnv>): Response {
   return c.json({ name: "Heddle", version: VERSION, ...links, openapi: `${base}/openapi.json` });
 }
 
-/** Serves one document for each path below /console: the console's own router chooses the page. */
+/** Serves the same document for every path below /console: the console's own router chooses the page. */
 async function page(c: Context<AppEnv>): Promise<Response> {
   await protect(c, async () => {
     const { body } = await fetchAsset(c, "/console/index.html");
@@ -61,7 +61,7 @@ async function page(c: Context<AppEnv>): Promise<Response> {
   return c.res;
 }
 
-/** Serves an asset, which clients may cache forever: its name contains a hash of its content. */
+/** Serves an asset, which clients may cache for a year: its name contains a hash of its content. */
 async function asset(c: Context<AppEnv>): Promise<Response> {
   const found = await fetchAsset(c, c.req.path);
   const headers = new Headers(found.headers);

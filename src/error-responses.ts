@@ -52,7 +52,7 @@ function ownFormat(path: string) {
   return isOtlp(path) ? otlpError : null;
 }
 
-/** Clients of traces and exports read a code; those of the control plane read the text. */
+/** Returns the code in `error` for paths below /api/. Clients of the control plane read only the text. */
 function toLabel({ label }: AppError, path: string) {
   return label !== undefined && path.startsWith("/api/") ? { error: label } : {};
 }
@@ -74,7 +74,7 @@ function toProblem({ code, message, status }: AppError, instance: string) {
   return { type: "about:blank", title, status, detail: message, instance, remedy: null };
 }
 
-/** Returns a handler that answers 405 for a path that has other methods, and 404 for a path that has none. */
+/** Returns a handler that answers 405 for a path that has only other methods, and 404 otherwise. */
 export function notFoundHandler(methodsOf: (path: string) => string[]) {
   return (c: HonoContext<AppEnv>): Response => {
     const { method, path } = c.req;

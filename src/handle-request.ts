@@ -25,7 +25,7 @@ export async function handleRequest(
   }
 }
 
-/** Formats errors of `unmount` as text. They occur before the routes, so `onError` does not format them. */
+/** Formats errors of `unmount` as text: they occur before the routes, so `onError` does not see them. */
 function toResponse(error: unknown): Response {
   const failure = AppError.from(error);
   if (failure.code === "internal") log.error("request_failed", error);
@@ -35,8 +35,8 @@ function toResponse(error: unknown): Response {
 }
 
 /**
- * Removes the agent's `http.mount_prefix` from the URL, before routing. It is removed once: /p/p/threads becomes
- * /p/threads, which matches no route. Reads the revision from D1 before the caller is authenticated, so references that
+ * Removes the agent's `http.mount_prefix` from the URL, before routing. Removes it only once: /p/p/threads becomes
+ * /p/threads, which matches no route. May read the revision from D1 before the caller is authenticated, so references that
  * this isolate has not cached are rate-limited by client network.
  */
 async function unmount(request: Request, env: Env): Promise<Request> {

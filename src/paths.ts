@@ -32,7 +32,7 @@ export const CONTROLLED = [
   "/v2/listeners/*",
 ];
 
-/** Paths whose changes are audited. Threads, ingested runs and feedback are traffic. */
+/** Paths whose changes are audited. Threads, ingested runs and feedback are traffic, which is not audited. */
 export const AUDITED = [
   ...CONTROLLED,
   "/api/v1/runs/:run_id/share",
@@ -42,8 +42,9 @@ export const AUDITED = [
 ];
 
 /**
- * Routes before the authentication that cost a query or more. The gate limits those of agents' apps. A path that ends
- * with `/*` matches the path before it too: with an entry for both, a request would count twice.
+ * Routes before the authentication that cost a query or more, which are rate-limited by client network. The gate limits
+ * the routes of agents' apps. A path that ends with `/*` also matches without this ending: with an entry for both, a
+ * request would count twice.
  */
 export const ANONYMOUS = [
   "/agents/:deployment_id/docs/*",
@@ -65,7 +66,7 @@ export const ANONYMOUS = [
   "/webhooks/*",
 ];
 
-/** Paths that need a caller. Routes that are registered before the authentication are public, also below these. */
+/** Paths that need a caller. Routes below them that are registered before the authentication are public. */
 export const GUARDED = [
   ...CONTROLLED,
   "/api/v1/feedback/*",

@@ -63,7 +63,7 @@ export const PUBLIC_TRACE_ROUTERS = [
   sharedPageRoutes,
 ];
 
-/** Routers after the authentication, which covers `GUARDED` and /agents. The first one that has a path answers. */
+/** Routers after the authentication, which covers `GUARDED` and /agents. The first router that has a path answers. */
 export const ROUTERS = [
   workspaceRoutes,
   usageRoutes,

@@ -41,9 +41,9 @@ function withoutDeployment(item: PathItem): PathItem {
 }
 
 /**
- * Adds the public documents of an agent, once before the gate and once behind it. The gate may call the agent's own
- * app, which may have these paths. So requests that the gate decides pass the first place, and reach the second one
- * only when the app has no answer.
+ * Adds the routes of an agent's public documents at one of two places. `createApp` calls it for both. The gate may call
+ * the agent's own app, which may have these paths. So the routes before the gate pass on requests that the gate decides.
+ * The routes behind the gate answer them when the app does not.
  */
 export function addAgentDocs(
   app: OpenAPIHono<AppEnv>,

@@ -15,7 +15,9 @@ const VIEWER = {
 type ViewerFile = keyof typeof VIEWER;
 export const VIEWER_FILES: ViewerFile[] = ["/docs/viewer.js", "/docs/viewer.css"];
 
-/** Script that starts the viewer. Without `validatorUrl: null` it would send the document to another host. */
+/**
+ * Script that starts the viewer. Without `validatorUrl: null` it would send the document's URL to validator.swagger.io.
+ */
 const start = (root: string) => `SwaggerUIBundle({
   url: "${root}openapi.json",
   dom_id: "#viewer",
@@ -39,7 +41,7 @@ const protect = pageHeaders({
   formAction: ["'none'"],
 });
 
-/** `root`: prefix of the URLs of the document and the viewer, at the root of the host or relative to the page. */
+/** `root`: prefix of the URLs of the document and the viewer. `/` is the root of the host, `""` the folder of the page. */
 export async function docsPage(c: Context<AppEnv>, root: "/" | "") {
   await protect(c, async () => {
     c.res = await c.html(page(c.var.secureHeadersNonce ?? "", root));

@@ -23,7 +23,7 @@ const CALLER = {
 const PATH = { 404: "The resource does not exist, or the caller may not see it", 422: INVALID };
 const BODY = {
   400: "Malformed JSON, or fields that exclude each other",
-  408: "The body paused for too long",
+  408: "The body paused for too long, or arrived too slowly",
   413: "Body too large",
   415: "Unsupported Content-Type",
   422: INVALID,

@@ -10,9 +10,9 @@ const EXPECTED = ["ok", "responseStreamDisconnected"];
 type Fields = Record<string, unknown>;
 
 /**
- * Returns the lines that the region keeps of invocations, as newline-delimited JSON. Of a request only the method and
- * the status are kept: URLs and headers may contain credentials.
- * @returns an empty string when nothing is kept
+ * Returns the log lines of invocations as newline-delimited JSON, up to MAX_CHARACTERS. A line has the method and the
+ * status of its request, and not the URL and the headers, which may contain credentials.
+ * @returns an empty string without lines
  */
 export function toNdjson(events: readonly TraceItem[]): string {
   const lines = events.flatMap(linesOf).map((line) => redact(JSON.stringify(line)));
