@@ -130,7 +130,7 @@ const limitAnonymous = createMiddleware<AppEnv>(async (c, next) => {
 
 /** Reads the session cookie, except on the host name of an agent: cookies there belong to the agent. */
 const readOwnSession = createMiddleware<AppEnv>((c, next) => {
-  // Calls of the Worker itself have the credential of the request that they are part of.
+  // An internal call has the credential of the request that caused it, which may be a session.
   if (internalCallerOf(c.env) === null) assertNoSession(c.req.raw.headers);
   return isAgentHost(c.req.raw, c.env) ? next() : acceptSessionCookie(c, next);
 });

@@ -9,7 +9,7 @@ const S3Kwargs = z.object({
     .enum(["auto", "virtual", "path"])
     .nullable()
     .default(null)
-    .describe("Position of the bucket in URLs: in the host name or in the path"),
+    .describe("Position of the bucket in URLs: in the host name or in the path. Default: `auto`"),
   use_accelerate_endpoint: z
     .boolean()
     .nullable()
@@ -19,12 +19,12 @@ const S3Kwargs = z.object({
     .boolean()
     .nullable()
     .default(null)
-    .describe("Whether to sign the payload"),
+    .describe("Whether to sign payloads over https too. Over http they are always signed"),
   us_east_1_regional_endpoint: z
     .enum(["regional", "legacy"])
     .nullable()
     .default(null)
-    .describe("Endpoint in `us-east-1`"),
+    .describe("Endpoint in `us-east-1`: its own, or the global one. Default: `regional`"),
 });
 
 const PutArguments = z.record(z.string(), z.unknown()).superRefine((kwargs, ctx) => {

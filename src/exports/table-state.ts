@@ -57,7 +57,9 @@ export type TableMetadata = {
 export type TableManifest = {
   key: string;
   bytes: number;
-  /** 0 for the files of one window, increased by each merge. Manifests that are too large to merge rise without one. */
+  /**
+   * 0 for the files of one window, increased by each merge. Manifests that are too large to merge rise without a merge.
+   */
   level: number;
   first_version: number;
   last_version: number;

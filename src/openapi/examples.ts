@@ -47,7 +47,7 @@ type Context = { schemas: Schemas; isComplete: boolean };
 
 /**
  * Derives an example from the examples, defaults, enums and formats of a schema.
- * @returns `undefined` for a string with nothing to derive from, and for an object or a list that needs one
+ * @returns `undefined` for a string with nothing to derive from, and for an object or a list that requires such a string
  */
 function exampleOf(schema: Schema, context: Context): unknown {
   if (schema.$ref) return exampleOf(resolve(schema.$ref, context), context);

@@ -12,7 +12,7 @@ export const PLAIN_LIMITS: PlainLimits = {
 /**
  * Schema that copies JSON data which arrived over RPC. Structured clone keeps shared references, so a small message
  * may expand to gigabytes of JSON: each visit of a shared value counts. Drops fields whose value JSON does not have, such
- * as `undefined` and objects of classes. In lists they become `null`. NaN and Infinity become `null` everywhere.
+ * as `undefined` and objects of classes. In lists, such values become `null`. NaN and Infinity always become `null`.
  */
 export function plainData(limits: PlainLimits = PLAIN_LIMITS) {
   return z.unknown().transform((value, ctx) => {

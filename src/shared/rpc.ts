@@ -8,7 +8,7 @@ export async function detachRpcResult<T>(answer: Promise<T>): Promise<T> {
   return typeof given === "object" && given !== null ? { ...given } : given;
 }
 
-/** Ends the call that an answer with a function keeps open, and with it the call's log. */
+/** Ends the call that an answer with a function keeps open. The log of the call ends then too. */
 export function release(answer: object) {
   // The types of RPC results do not show that they are disposable.
   if (Symbol.dispose in answer) (answer as Disposable)[Symbol.dispose]();

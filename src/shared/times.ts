@@ -59,8 +59,8 @@ export function dayOf(micros: number): string {
 }
 
 /**
- * Matches the version and the variant of RFC 9562. Ids of OpenTelemetry are random in both places: a match of only one
- * would be frequent.
+ * Matches the version and the variant of RFC 9562. Ids of OpenTelemetry are random in both places, so a check of only one
+ * would accept many of them.
  */
 const IS_VERSION_7 = /^.{14}7.{4}[89ab]/i;
 

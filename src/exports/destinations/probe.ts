@@ -62,7 +62,7 @@ export async function writeProbe(
   return { client: null, addressing_style: null, problem: mostSpecific(problems) };
 }
 
-/** Returns the most specific problem. Of equal ones, that of the style which was tried first. */
+/** Returns the most specific problem. Of equally specific problems, returns the first. */
 export function mostSpecific(problems: readonly S3Problem[]): S3Problem {
   const [first, ...others] = problems;
   if (first === undefined) throw new AppError("internal", "A probe tried no addressing style.");

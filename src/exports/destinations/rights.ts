@@ -103,7 +103,7 @@ function toResults(problems: Problems, target: S3Target, key: string): RightResu
     if (problem === undefined)
       return { ...right, status: "not_checked", error: null, remedy: null };
     if (problem === null) return { ...right, status: "granted", error: null, remedy: null };
-    // A refusal of HEAD has no body with a code: its status shows that the right is missing.
+    // Servers refuse with other codes too, so the status decides as well.
     const isRight = problem.code === "AccessDenied" || HEAD_FORBIDDEN.includes(problem.status);
     const missing = isRight && name !== "put" ? allow(right, target, key) : null;
     return {

@@ -14,7 +14,7 @@ export class FileUpload {
   readonly #key: string;
   readonly #onOpened: (upload_id: string) => Promise<void>;
   readonly #mirror: Mirror | null;
-  /** Digests of the parts. A copy sets them before, and signing adds those that are missing. */
+  /** Digests of the parts. The copy of a sealed file sets them before the upload. Signing adds those that it computes. */
   readonly digests: BodyDigests[] = [];
   #part = new Uint8Array(0);
   /** Buffers of uploaded parts for reuse. */

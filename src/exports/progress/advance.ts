@@ -42,7 +42,7 @@ async function tryAdvance(env: Env, row: ExportRow, now: Date): Promise<Step> {
   }
 }
 
-/** Removes the error of an earlier attempt, unless a concurrent one has set another error since. */
+/** Removes the error of an earlier attempt, unless a concurrent attempt has set another error since. */
 async function clearError(env: Env, { id, error }: ExportRow): Promise<void> {
   if (error === null) return;
   await database(env)

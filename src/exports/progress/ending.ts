@@ -61,7 +61,7 @@ export async function endExport(
   return final ?? null;
 }
 
-/** Sends the oldest waiting exports of a workspace: one has ended, so an active slot may be free. */
+/** Sends the oldest waiting exports of a workspace: an export has ended, so an active slot may be free. */
 export async function sendNext(env: Env, { workspace_id }: ExportRow): Promise<void> {
   const waiting = await database(env)
     .select({ id: bulk_exports.id })

@@ -32,7 +32,7 @@ export function isS3Error(error: unknown, expected: readonly (string | number)[]
 /** Statuses of HEAD when the credentials may not read, or the server does not support HEAD. */
 export const HEAD_FORBIDDEN = [403, 405, 501];
 
-/** `bytes` are those of a successful read of an object, whose `text` is empty. */
+/** `bytes` has the body of a successful call with `max_bytes`, and `text` is empty. Otherwise `text` has the body. */
 export type S3Response = {
   status: number;
   headers: Headers;

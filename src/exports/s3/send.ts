@@ -12,7 +12,7 @@ type SendOptions = {
   now(): number;
 };
 
-/** Limit of a response that is read as text. The longest is one page of a list of uploads. */
+/** Limit of a response to a call without `max_bytes`. The longest is one page of a list of uploads. */
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 /** Statuses with which servers reject unknown headers. */
 const HEADER_REFUSED_STATUSES = new Set([400, 411, 415, 417, 422, 501]);
@@ -64,7 +64,7 @@ function problemOf({ method }: Call, answer: S3Response): S3Problem | null {
   return toProblem(answer);
 }
 
-/** @param max_bytes limit of a binary body. `undefined`: the body is read as text */
+/** @param max_bytes limit of the body. A success is read as bytes, an error as text. `undefined`: both are read as text */
 async function exchange(
   options: SendOptions,
   url: string,

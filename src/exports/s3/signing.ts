@@ -8,7 +8,7 @@ export type S3Target = BucketAddress & {
   put_headers: Record<string, string>;
   /** Whether objects and parts are sent with Content-MD5. */
   checksums: boolean;
-  /** Signs bodies over https too; over http they always are. */
+  /** Whether bodies are signed over https too. Over http they are always signed. */
   payload_signing?: boolean;
   credentials: { access_key_id: string; secret_access_key: string; session_token?: string };
 };
@@ -25,7 +25,7 @@ export type Call = {
   body?: Uint8Array;
   /** Known digests of the body, which are not computed again. Signing adds the digests that it computes. */
   digests?: BodyDigests;
-  /** Reads the answer as bytes, up to this size. Without it, the answer is read as text. */
+  /** Maximum size of the answer, also of an error. A success is read as bytes. Without a maximum, it is read as text. */
   max_bytes?: number;
 };
 

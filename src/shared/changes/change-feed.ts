@@ -86,9 +86,9 @@ export class ChangeFeed {
     const now = Date.now();
     if (isWithin(now, this.#confirmedAt, max_age_ms)) return true;
     const isPolling = max_age_ms > 0 && isWithin(now, this.#pollingSince, DEADLINE_MS);
-    // After a pause, a poll that is under way confirms nothing yet.
+    // While another poll is under way, records stay current for POLLING_MS more, and no longer.
     if (isPolling && isWithin(now, this.#confirmedAt, max_age_ms + POLLING_MS)) return true;
-    // After a failure, a poll that is under way decides for the requests beside it.
+    // After a failure, only one request polls. The others do not wait for its answer.
     const isWaiting = isPolling && this.#failedAt > this.#confirmedAt;
     if (isWaiting || isWithin(now, this.#failedAt, RETRY_MS)) return false;
     this.#pollingSince = now;

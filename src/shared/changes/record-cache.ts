@@ -31,7 +31,7 @@ const LIFE_MS = 10 * 60 * 1000;
 const MAX_ENTRIES = 1000;
 /** A parsed character may take 16 bytes of the 128 MB of an isolate, such as those of empty arrays. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
-/** Time for which others get the present record while one caller reads it again. */
+/** Time for which other callers get the present record while one caller reads it again. */
 const READING_MS = 1000;
 
 /**
@@ -105,7 +105,7 @@ export class RecordCache<T> {
     const { version } = feed;
     const invalidations = this.#invalidations;
     const value = await read();
-    // Does not cache a value when a record changed during the read: the value may be from before the change.
+    // Does not cache a value before the first poll, or when `forget` was called during the read: it may be outdated.
     if (version === null || invalidations !== this.#invalidations) return value;
     this.#delete(key);
     const size = sizeOf(value);

@@ -5,7 +5,9 @@ export type EgressPolicy = {
   allow_private: boolean;
   /** URL of a DNS-over-HTTPS resolver. Unless `allow_private`, names are resolved with it before a fetch. */
   dns_url?: string;
-  /** Ports on which this Heddle listens. `allow_private` refuses them for every host: a name may resolve to loopback. */
+  /**
+   * Ports on which this Heddle listens. With `allow_private`, they are refused for every host: a name may mean loopback.
+   */
   own_ports?: number[];
 };
 

@@ -75,8 +75,8 @@ export async function egressRefusal(policy: EgressPolicy, url: URL): Promise<str
 
 /**
  * Fetches a URL of a user. Returns a response of any status.
- * @throws AppError for a refused URL, without a response, or for one that is too large. Reads of its body throw AppError
- * too
+ * @throws AppError for a refused URL, without a response, and for a response that is too large. Reads of the body throw
+ * AppError too
  */
 export async function safeFetch(
   policy: EgressPolicy,

@@ -52,8 +52,8 @@ export function assertAnonymousRate(headers: Headers, now = Date.now()): void {
 }
 
 /**
- * Counts the refusals of an authentication. `assertRate` throws when the network has reached the limit: call
- * it before work for a credential that may be invalid, and not for one that was valid a moment ago.
+ * Counts the refusals of an authentication. `work` calls `assertRate` before it checks a credential that may be invalid,
+ * and not for a credential that was valid a moment ago. `assertRate` throws when the network has reached the limit.
  *
  * @param scope keeps the refusals of one agent's own authentication apart from those of the workspaces.
  */

@@ -1,8 +1,8 @@
 import { findOrigins } from "./mappings.ts";
 
 /**
- * A source map of a bundle. `sourcesContent` holds the files of the repository. `null` for packages, and for files beyond
- * the limit of the build.
+ * A source map of a bundle. `sourcesContent` holds the files of the repository, and `null` for packages and for files
+ * beyond the size limit of the build.
  */
 export type SourceMap = {
   sources: string[];

@@ -9,7 +9,7 @@ export class LazyTables<Name extends string> {
   /** Names of the object's tables, `null` before they are read. */
   #names: Set<string> | null = null;
 
-  /** `statements`: each creates the table of its name, and others that exist whenever it does. */
+  /** `statements`: each creates the table of its name. It may create other tables, which exist whenever this one does. */
   constructor(sql: SqlStorage, statements: Readonly<Record<Name, string>>) {
     this.sql = sql;
     this.#statements = statements;

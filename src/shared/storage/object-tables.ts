@@ -1,7 +1,10 @@
 const VERSION = "schema_version";
 const DELETION = "deletion";
 
-/** Returns whether the object has its tables. An object that was only read has none, and costs nothing. */
+/**
+ * Returns whether `migrate` has run. An object that was only read has no tables, and costs nothing. An object that is
+ * marked as deleted is no longer migrated.
+ */
 export function isMigrated(storage: DurableObjectStorage): boolean {
   return (storage.kv.get<number>(VERSION) ?? 0) > 0;
 }
@@ -45,7 +48,7 @@ function addColumn(table: string, column: string): string {
 
 /**
  * Marks the object as deleted in one transaction, and records the work that must be done before `deleteAll`. The tables
- * remain until `deleteAll`. An object that is written again before it drops the old tables first.
+ * remain until `deleteAll`. A write before `deleteAll` drops them first: see `migrate`.
  */
 export function markDeleted(storage: DurableObjectStorage, work: object): void {
   storage.transactionSync(() => {

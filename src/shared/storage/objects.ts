@@ -5,7 +5,7 @@ export function inRegion<T extends Rpc.DurableObjectBranded | undefined>(
   env: { DATA_JURISDICTION: string },
   namespace: DurableObjectNamespace<T>,
 ): DurableObjectNamespace<T> {
-  // The variable is "us" or "eu" in a region and empty on a single machine.
+  // "us" or "eu" pins the objects to a jurisdiction. Empty without one, as on a single machine.
   const jurisdiction = env.DATA_JURISDICTION as Jurisdiction | "";
   return jurisdiction ? namespace.jurisdiction(jurisdiction) : namespace;
 }

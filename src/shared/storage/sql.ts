@@ -63,7 +63,7 @@ export async function insertBelow<Table extends SQLiteTable>(
   return inserted;
 }
 
-/** Whether any row matches. Callers skip a statement with many ids when its table has no row for it. */
+/** Whether any row matches. A cheap check before a statement with many ids. */
 export async function hasSome(db: Database, table: SQLiteTable, where: SQL): Promise<boolean> {
   const found = await db.select({ one: sql`1` }).from(table).where(where).limit(1);
   return found.length > 0;

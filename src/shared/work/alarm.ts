@@ -31,7 +31,7 @@ export async function runAlarm(
   return true;
 }
 
-/** Returns a random time from half of the bound to the bound: an outage ends for many objects at once. */
+/** Returns random milliseconds from half of the bound to the bound: an outage ends for many objects at once. */
 function pauseAfter(failures: number): number {
   return backoff(PAUSE, failures, (1 + Math.random()) / 2);
 }

@@ -37,7 +37,10 @@ export class Batcher<T> {
     this.#limits = limits;
   }
 
-  /** Resolves when the items were sent. The object that began the batch sends it, or else the first that polls. */
+  /**
+   * Resolves when the items were sent. The object that began the batch sends it, or else the first object that polls.
+   * Rejects when the call fails or its outcome takes too long.
+   */
   async add(key: string, items: T[], size: number, send: Send<T>): Promise<void> {
     const { batch, isLeader } = this.#join(key, items, size);
     const { poll_ms, timeout_ms } = this.#limits;

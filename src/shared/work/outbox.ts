@@ -30,7 +30,7 @@ export class Outbox {
     return this.#source.hasPending() ? Date.now() + this.#pause() : null;
   }
 
-  /** Publishes soon, in a later turn: entries of one turn are delivered together. */
+  /** Schedules a delivery in a later turn of the event loop: entries of one turn are delivered together. */
   schedule() {
     if (this.#flushing || !this.#isDue()) return;
     const at = Math.max(this.#source.dueAt(), Date.now());

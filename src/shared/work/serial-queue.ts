@@ -4,7 +4,7 @@ export class SerialQueue {
 
   run<T>(work: () => Promise<T> | T): Promise<T> {
     const result = this.#last.then(work);
-    // Holds no result: a queue may live for hours after a large one.
+    // Holds no result: the queue may live for hours, and the result may be large.
     this.#last = result.then(nothing, nothing);
     return result;
   }
