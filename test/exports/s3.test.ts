@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DestinationConfig } from "../../src/exports/destination-schema.ts";
 import { explain } from "../../src/exports/destinations/advice.ts";
 import { policyFor } from "../../src/exports/destinations/base.ts";
@@ -505,6 +505,25 @@ test("a private address is rejected before any request, without retries", async 
   );
   await expect(client.putObject("k", new Uint8Array())).rejects.toMatchObject({
     problem: { code: "Refused", status: 0, is_transient: false },
+  });
+});
+
+test("a range that is shorter than the error of its read has that error", async () => {
+  const responses = [
+    new Response(s3Error("SlowDown", "Reduce your request rate"), { status: 503 }),
+    new Response("0123456789", { status: 206 }),
+    new Response(s3Error("NoSuchKey", "The object is gone"), { status: 404 }),
+  ];
+  const fetch = vi
+    .spyOn(globalThis, "fetch")
+    .mockImplementation(async () => responses.shift() ?? Response.error());
+  onTestFinished(() => fetch.mockRestore());
+  const credentials = { access_key_id: "a", secret_access_key: "b" };
+  const target = { ...address(), region: null, put_headers: {}, checksums: true, credentials };
+  const client = s3Client(target, { policy: { allow_private: true } });
+  expect(await client.getRange("k", null, [0, 10])).toHaveLength(10);
+  await expect(client.getRange("k", null, [0, 10])).rejects.toMatchObject({
+    problem: { code: "NoSuchKey", status: 404 },
   });
 });
 

@@ -13,7 +13,7 @@ import { getDestination, targetOf } from "../destinations/service.ts";
 import { readTableInfo } from "../iceberg/table-info.ts";
 import { toManifest } from "../progress/manifest.ts";
 import { s3Client } from "../s3/client.ts";
-import { HEAD_FORBIDDEN, S3Error } from "../s3/problem.ts";
+import { S3Error } from "../s3/problem.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { bulk_export_files, type FileRow } from "../table.ts";
 import { type ParquetRows, type PreviewCell, readFirstRows } from "./parquet-rows.ts";
@@ -116,7 +116,7 @@ function explainRead(error: unknown, target: S3Target, key: string): string {
   const { problem } = error;
   const reason = `${key} cannot be read: ${problem.code}: ${problem.message.replace(/\.$/, "")}.`;
   if (GONE.includes(problem.code)) return `${reason} ${changed}`;
-  if (HEAD_FORBIDDEN.includes(problem.status)) return `${reason} Allow s3:GetObject for it.`;
+  if (problem.status === 403) return `${reason} Allow s3:GetObject for it.`;
   return `${reason} ${remedyFor(problem, target, key)}.`;
 }
 

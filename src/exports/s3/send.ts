@@ -14,6 +14,8 @@ type SendOptions = {
 
 /** Limit of a response to a call without `max_bytes`. The longest is one page of a list of uploads. */
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
+/** Room for an error in the answer to a call that expects fewer bytes. */
+const MAX_ERROR_BYTES = 64 * 1024;
 /** Statuses with which servers reject unknown headers. */
 const HEADER_REFUSED_STATUSES = new Set([400, 411, 415, 417, 422, 501]);
 
@@ -64,7 +66,7 @@ function problemOf({ method }: Call, answer: S3Response): S3Problem | null {
   return toProblem(answer);
 }
 
-/** @param max_bytes limit of the body. A success is read as bytes, an error as text. `undefined`: both are read as text */
+/** @param max_bytes expected size of a success, which is read as bytes. `undefined`: a success is read as text */
 async function exchange(
   options: SendOptions,
   url: string,
@@ -75,7 +77,7 @@ async function exchange(
   // The Content-Length of an answer to HEAD is that of the object, which may be large. The answer has no body.
   const limits = {
     timeout_ms: options.attempt_ms,
-    max_bytes: init.method === "HEAD" ? Number.MAX_SAFE_INTEGER : (max_bytes ?? MAX_ANSWER_BYTES),
+    max_bytes: limitOf(init.method, max_bytes),
     redirects: "answer" as const,
   };
   const signal = options.signal === undefined ? {} : { signal: options.signal };
@@ -91,6 +93,11 @@ async function exchange(
     if (!(error instanceof AppError)) throw error;
     throw new S3Error(withoutAnswer(error), { cause: error });
   }
+}
+
+function limitOf(method: string | undefined, max_bytes: number | undefined): number {
+  if (method === "HEAD") return Number.MAX_SAFE_INTEGER;
+  return max_bytes === undefined ? MAX_ANSWER_BYTES : Math.max(max_bytes, MAX_ERROR_BYTES);
 }
 
 function withoutAnswer({ code, message }: AppError): S3Problem {

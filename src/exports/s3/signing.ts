@@ -25,7 +25,7 @@ export type Call = {
   body?: Uint8Array;
   /** Known digests of the body, which are not computed again. Signing adds the digests that it computes. */
   digests?: BodyDigests;
-  /** Maximum size of the answer, also of an error. A success is read as bytes. Without a maximum, it is read as text. */
+  /** Expected size of a success, which is read as bytes. Without it, a success is read as text. */
   max_bytes?: number;
 };
 
