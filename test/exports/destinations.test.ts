@@ -223,6 +223,23 @@ describe("a probe", () => {
     expect(new Set(others.map(({ status }) => status))).toEqual(new Set(["not_checked"]));
   });
 
+  test("does not call a right missing when the server does not support the call", async () => {
+    const { fetch } = globalThis;
+    const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async (request, init) => {
+      const { method, url } = new Request(request, init);
+      const isList = method === "GET" && new URL(url).searchParams.has("uploads");
+      return isList ? new Response(null, { status: 501 }) : fetch(request, init);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const { rights } = await read();
+    const list = rights.find(({ right }) => right === "s3:ListBucketMultipartUploads");
+    expect(list).toMatchObject({
+      status: "refused",
+      error: expect.stringContaining("NotImplemented"),
+      remedy: expect.stringMatching(/^The server does not support this call/),
+    });
+  });
+
   test("is for administrators of a paid plan, and refuses what a destination refuses", async () => {
     expect((await probed({}, ours.editor)).status).toBe(403);
     const { admin } = await workspace({ plan: "developer" });

@@ -1,6 +1,6 @@
 import type { EgressPolicy } from "../../shared/egress/egress.ts";
 import type { S3Client } from "../s3/client.ts";
-import { HEAD_FORBIDDEN, type S3Problem } from "../s3/problem.ts";
+import type { S3Problem } from "../s3/problem.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { remedyFor } from "./advice.ts";
 import { PROBE_BODY, problemOf, writeProbe } from "./probe.ts";
@@ -51,6 +51,9 @@ const RIGHTS = {
       "removing probe objects, markers of exports that did not complete, and old metadata of tables",
   },
 } satisfies Record<string, Right>;
+
+/** Statuses of servers that do not have the call. */
+const UNSUPPORTED = [405, 501];
 
 type Name = keyof typeof RIGHTS;
 type Problems = Partial<Record<Name, S3Problem | null>>;
@@ -103,16 +106,24 @@ function toResults(problems: Problems, target: S3Target, key: string): RightResu
     if (problem === undefined)
       return { ...right, status: "not_checked", error: null, remedy: null };
     if (problem === null) return { ...right, status: "granted", error: null, remedy: null };
-    // Servers refuse with other codes too, so the status decides as well.
-    const isRight = problem.code === "AccessDenied" || HEAD_FORBIDDEN.includes(problem.status);
-    const missing = isRight && name !== "put" ? allow(right, target, key) : null;
     return {
       ...right,
       status: "refused",
       error: `${problem.code}: ${problem.message}`,
-      remedy: missing ?? remedyFor(problem, target, key),
+      remedy: remedyOf(name as Name, problem, target, key),
     };
   });
+}
+
+function remedyOf(name: Name, problem: S3Problem, target: S3Target, key: string): string {
+  const right = RIGHTS[name];
+  // The remedy of a PUT depends on the code.
+  if (name === "put") return remedyFor(problem, target, key);
+  // Servers refuse with other codes too, so the status decides as well.
+  if (problem.code === "AccessDenied" || problem.status === 403) return allow(right, target, key);
+  if (UNSUPPORTED.includes(problem.status))
+    return `The server does not support this call, which is needed for ${right.needed_for}`;
+  return remedyFor(problem, target, key);
 }
 
 function allow({ right, needed_for }: Right, { bucket_name }: S3Target, key: string): string {
