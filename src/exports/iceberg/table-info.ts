@@ -60,7 +60,7 @@ async function readVersions(
     };
   }
   const version = await windowVersion(env, row);
-  if (version === null) return null;
+  if (version === null || version > published_version) return null;
   const isKept = version >= table.version - MAX_FORMER_VERSIONS;
   return {
     version,

@@ -256,6 +256,18 @@ test("the manifest of an old window names metadata that the bucket has", async (
   expect((await tableOf())?.statements).toBeNull();
 });
 
+test("the manifest of a window names no version before its metadata is written", async () => {
+  const { schedule, exports } = await scheduleTable(ours, await sixRuns(), 1);
+  const [id = ""] = exports;
+  await carryOn(id);
+  await db
+    .update(bulk_export_tables)
+    .set({ published_version: 0 })
+    .where(eq(bulk_export_tables.schedule_id, schedule.id));
+  const { table } = (await call<BulkExportManifest>(ours, `/${id}/manifest`, "GET")).body;
+  expect(table).toMatchObject({ version: null, metadata_location: null, statements: null });
+});
+
 test("an export whose window is in the table cannot be cancelled", async () => {
   const { exports } = await scheduleTable(ours, await sixRuns(), 1);
   const [id = ""] = exports;
