@@ -114,7 +114,7 @@ test("the reference has a 402 for operations that store a source or start a buil
   expect(limited).toEqual(
     expect.arrayContaining([
       ...["createDeployment", "updateDeployment", "createRevision", "receiveUpload"],
-      ...["redeployRevision", "redeployProjectRevision"],
+      ...["redeployRevision", "redeployProjectRevision", "createUploadUrl", "receiveWebhook"],
     ]),
   );
 });

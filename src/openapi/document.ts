@@ -37,8 +37,8 @@ const LIMITED_BY_QUOTA = new Set([
   ...["createThreadlessRun", "streamThreadlessRun", "waitThreadlessRun"],
   ...["createTraceRun", "patchTraceRun", "ingestRunsBatch", "ingestRunsMultipart"],
   ...["callMcp", "callA2a", "ingestSpans", "createBulkExport", "retryBulkExport"],
-  ...["createDeployment", "updateDeployment", "createRevision"],
-  ...["redeployRevision", "redeployProjectRevision"],
+  ...["createDeployment", "updateDeployment", "createRevision", "createUploadUrl"],
+  ...["redeployRevision", "redeployProjectRevision", "receiveWebhook"],
 ]);
 const AGENT = {
   400: "Invalid request",

@@ -44,7 +44,10 @@ const receive = operation(
     responses: {
       200: json(UploadResult, "Stored"),
       400: json(ErrorDetail, "Missing `Content-Length`"),
-      402: json(ErrorDetail, "The workspace has too many bytes of uploads that no revision uses"),
+      402: json(
+        ErrorDetail,
+        "The workspace has too many bytes of uploads that no revision uses, or its quota of storage is used up",
+      ),
       403: json(ErrorDetail, "Invalid or expired signature"),
       404: json(ErrorDetail, "The deployment does not exist"),
       409: json(ErrorDetail, "The URL was used before"),
