@@ -174,6 +174,12 @@ test("a run that was called from a span is in the trace of its caller, below tha
   expect(child).toMatchObject({ trace_id: root.trace_id, parent_span_id: root.span_id });
 });
 
+test("a traceparent has further fields only in versions after the first", () => {
+  const ids = "0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  expect(parseTraceparent(`00-${ids}-x`)).toBeNull();
+  expect(parseTraceparent(`01-${ids}-x`)).toMatchObject({ span_id: "b7ad6b7169203331" });
+});
+
 describe("variables of an exporter", () => {
   test("are those of OpenTelemetry, and the switch is LangSmith's", () => {
     expect([isExportOn({}), isExportOn({ LANGSMITH_OTEL_ENABLED: " TRUE " })]).toEqual([

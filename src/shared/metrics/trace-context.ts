@@ -3,7 +3,7 @@ export type CallerSpan = { trace_id: string; span_id: string; flags: string };
 
 /** Accepts more fields, which later versions may have. Ids of zeros and version `ff` are not valid. */
 const TRACEPARENT =
-  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+  /^(?!ff)(?!00-.{52}-)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 const SPAN_CHARACTERS = 16;
 
 /**
