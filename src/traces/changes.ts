@@ -1,6 +1,6 @@
 import type { Usage } from "./usage.ts";
 
-/** Payload as text, or the key of its object in R2. */
+/** JSON of a payload, or the key of its object in R2 and the size of its JSON in UTF-8. */
 export type Payload = { text: string } | { key: string; bytes: number };
 export const PAYLOADS = ["inputs", "outputs", "extra", "events", "serialized"] as const;
 export type PayloadName = (typeof PAYLOADS)[number];
@@ -8,7 +8,7 @@ export type PayloadName = (typeof PAYLOADS)[number];
 export type AttachedFile = { run_id: string; name: string; content_type: string; data: Uint8Array };
 export type StoredAttachment = { key: string; content_type: string; bytes: number };
 
-/** Fields that a client sent for a trace run. A missing field never erases a stored one. */
+/** Change of one trace run: fields that were sent, and data that follows from them. A missing field was not sent. */
 export type RunChange = {
   id: string;
   kind: "post" | "patch";
@@ -17,9 +17,9 @@ export type RunChange = {
   tags?: string[];
   attachments?: Record<string, StoredAttachment>;
   digest: Digest;
-  /** Tier of a new run that names none. */
+  /** Default tier of the project, for a new run whose columns have no `trace_tier`. */
   project_tier?: TraceTier;
-  /** Other ids by which child spans name this run. Present for spans, whose parents may arrive later. */
+  /** Other ids by which child spans name this run. Only OTLP spans have this list, which may be empty. */
   span_ids?: string[];
 };
 
@@ -39,7 +39,7 @@ export type RunColumns = {
   execution_order?: number;
 };
 
-/** Data that search and statistics read instead of the payloads. */
+/** Data that is computed from the payloads of a change: terms of the index, usage, thread, time of the first token. */
 export type Digest = {
   inputs?: PairDigest;
   outputs?: PairDigest & { usage: Usage | null };
@@ -47,15 +47,15 @@ export type Digest = {
   first_token_us?: number;
 };
 
-/** Metadata, inputs, outputs. */
+/** Source of a pair: `m` for the metadata of `extra`, `i` for inputs, `o` for outputs. */
 export type PairSource = "m" | "i" | "o";
-/** Dotted path, value as text, and value as number when it is a number. */
+/** Dotted path, value as text, and value as number, `null` unless it is a finite number. */
 export type Pair = [key: string, value: string, number: number | null];
 /** Pairs that filters read, and the text that `search` reads. The digest of `extra` has no text. */
 export type KeptDigest = { pairs: readonly Pair[]; search?: string };
 /**
- * Terms of the indexed pairs. `keys` is the number of keys that the payload could add. `kept` is set
- * only for payloads in R2: reads compute it from the text of any other payload.
+ * Terms of the indexed pairs. `keys`: maximum number of different keys in these pairs. `kept` is set only for payloads
+ * in R2: reads compute the same data from the text of any other payload.
  */
 export type PairDigest = { terms: number[]; keys: number; kept?: KeptDigest };
 export type ExtraDigest = PairDigest & { thread_id: string | null; usage: Usage | null };
@@ -66,5 +66,5 @@ export type Home = { project_id: string; day: string };
 /** Key of a partition, in its object's name and in D1. */
 export type PartitionKey = Home & { slot: number };
 
-/** Change with the project that its request names. */
+/** Change with the id or the name of the project that its request names, `null` when it does not. */
 export type IncomingRun = RunChange & { session_id: string | null; session_name: string | null };

@@ -1,15 +1,15 @@
-/** Longest text whose digits fit a double exactly. */
+/** Length up to which a double holds all digits of a text. */
 const SMALL_CHARS = 15;
 const POWERS = Array.from({ length: SMALL_CHARS + 1 }, (_, n) => 10 ** n);
 const [MINUS, POINT] = ["-".charCodeAt(0), ".".charCodeAt(0)];
 const ZERO = "0".charCodeAt(0);
 
-/** Exact sum of decimals stored as text: plain digits, no exponent. */
+/** Exact sum of decimals that are texts: digits, with a minus and a point or without, and no exponent. */
 export class DecimalSum {
-  /** Sum of short texts in units of `#places` decimal places, while a double holds it exactly. */
+  /** Sum of short texts, multiplied by 10 to the power of `#places`, while a double holds it exactly. */
   #small = 0;
   #places = 0;
-  /** Sum of the other texts in units of `#largePlaces` decimal places. */
+  /** Rest of the sum, multiplied by 10 to the power of `#largePlaces`. */
   #large = 0n;
   #largePlaces = 0;
   #isEmpty = true;
@@ -30,7 +30,7 @@ export class DecimalSum {
     return toDecimalText(this.#large, this.#largePlaces);
   }
 
-  /** Returns false when the sum would not be exact. */
+  /** @returns false, and adds nothing, when a double may not hold the sum exactly */
   #addSmall(text: string): boolean {
     const point = text.indexOf(".");
     const places = point === -1 ? 0 : text.length - point - 1;
@@ -62,7 +62,7 @@ export class DecimalSum {
 
 const isExact = Number.isSafeInteger;
 
-/** Returns the digits of a text without its point as a number. */
+/** Returns a decimal without its point as a number: -15 for `-1.5`. */
 function digitsOf(text: string): number {
   let value = 0;
   for (let at = 0; at < text.length; at++) {

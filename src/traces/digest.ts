@@ -13,11 +13,11 @@ import { findUsage, usageOfMetadata } from "./usage.ts";
 
 export type { Pair } from "./changes.ts";
 
-/** Pairs of a payload that filters and search read. */
+/** Maximum number of pairs of a payload that filters and search read. */
 const MAX_PAIRS = 500;
 const THREAD_KEYS = ["session_id", "thread_id", "conversation_id"];
 
-/** Number of keys a run may still add: metadata, inputs and outputs share the limit. */
+/** Number of keys that a change may still add to the index: its metadata, inputs and outputs share the limit. */
 export type KeyBudget = { keys: number };
 
 export function digestInputs(value: unknown, budget: KeyBudget = fullKeyBudget()): PairDigest {
@@ -40,13 +40,13 @@ export function digestExtra(value: unknown, budget: KeyBudget = fullKeyBudget())
   };
 }
 
-/** Returns the pairs of a payload whose terms are in its digest. @param keys limit of its keys, from the digest */
+/** Returns the indexed pairs of a payload: the digest has their terms. @param keys `keys` of the digest */
 export function indexedPairs(kind: PairSource, value: unknown, keys: number): Pair[] {
   const leaves = readLeaves(kind === "m" ? metadataOf(value) : value);
   return limitLeaves(leaves, { keys }).map(toPair);
 }
 
-/** Returns the text of a payload that `search` reads. */
+/** Returns the text that `search` reads for a payload: its values in lower case, one a line. */
 export function searchTextOf(value: unknown): string {
   return searchOf(toPairs(value));
 }
@@ -59,7 +59,7 @@ export function fullKeyBudget(): KeyBudget {
   return { keys: MAX_KEYS_PER_RUN };
 }
 
-/** Returns the time of the first `new_token` event in microseconds. */
+/** Returns the time of the first `new_token` event that has one, in microseconds since 1970. */
 export function firstTokenMicros(events: unknown): number | undefined {
   if (!Array.isArray(events)) return undefined;
   for (const event of events) {
@@ -80,12 +80,12 @@ function threadOf(metadata: Record<string, unknown>): string | null {
   return null;
 }
 
-/** Flattens a value. Each element of an array adds a pair with the array's path. */
+/** Flattens a value, within the limits of pairs and keys. The path of an array is also that of its elements. */
 export function toPairs(value: unknown): Pair[] {
   return readLeaves(value).map(toPair);
 }
 
-/** Path and value before they are cut: `pairTerm` hashes the beginning of a value faster than a copy of it. */
+/** Uncut path and text of a value. `pairTerm` cuts while it hashes, which spares a copy of the text. */
 type Leaf = { path: string; text: string; number: number | null };
 
 function readLeaves(value: unknown): Leaf[] {
@@ -135,7 +135,7 @@ function digestPairs(kind: PairSource, value: unknown, budget: KeyBudget): PairD
   return { terms: indexed.map(({ path, text }) => pairTerm(kind, path, text)), keys };
 }
 
-/** Cuts to the limits of the index, and takes the keys from the budget. */
+/** Returns the leaves within the limits of the index, and subtracts their keys from the budget. */
 function limitLeaves(leaves: Leaf[], budget: KeyBudget): Leaf[] {
   const keys = new Set<string>();
   const limited: Leaf[] = [];

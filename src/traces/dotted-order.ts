@@ -40,6 +40,7 @@ export function rootDayOf(run: { dotted_order: string | null; start_us: number }
   return root_day === dayOf(start_us) ? null : root_day;
 }
 
+/** Returns the last part of a run's dotted order, which is the whole order of a root run. */
 export function toDottedOrder(start_us: number, run_id: string): string {
   const second = Math.floor(start_us / SECOND_US);
   const micros = String(start_us - second * SECOND_US).padStart(6, "0");

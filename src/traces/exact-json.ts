@@ -1,7 +1,7 @@
 import { isRecord } from "../shared/guards.ts";
 import type { JsonObject } from "./json.ts";
 
-/** Parsed value, and a copy that keeps each number's digits for writing. */
+/** Parsed value, and the value to write again, in which all numbers are exact: the same object if `value` is exact. */
 export type ExactJson = { value: unknown; exact: unknown };
 
 /** Source text access of V8, missing in TypeScript's library. */
@@ -14,7 +14,7 @@ type ExactNumbers = {
 };
 const exactly = JSON as unknown as ExactNumbers;
 
-/** Doubles hold each number of 15 digits. 16 characters may be 16 digits, or 15 and a point. */
+/** Number of digits and points from which a number may lose digits: a double holds each number of 15 digits. */
 const LONG_NUMBER_CHARS = 16;
 /** Exponent of three digits or more: the number may be too large or too small for a double. */
 const LONG_EXPONENT = /\d[eE][+-]?\d{3,}\s*(?:[,\]}]|$)/;
@@ -25,7 +25,7 @@ export function parseExact(text: string): ExactJson {
   return { value, exact: hasLongNumber(text) ? parseNumbers(text) : value };
 }
 
-/** Parses JSON that is only written again, with all digits of its numbers. */
+/** Parses JSON that is only written again, with exact numbers. */
 export function parseToWrite(text: string): unknown {
   return hasLongNumber(text) ? parseNumbers(text) : JSON.parse(text);
 }
@@ -54,7 +54,7 @@ function parseNumbers(text: string): unknown {
   });
 }
 
-/** Returns the JSON of the fields, or nothing when `value` itself has all digits of their numbers. */
+/** Returns the JSON of each field that is not `null`. Returns none when `value` is exact, or is not an object. */
 export function exactTexts(
   { value, exact }: ExactJson,
   fields: readonly string[],

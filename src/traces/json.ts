@@ -6,11 +6,11 @@ export type JsonObject = Record<string, unknown>;
 
 const [QUOTE, BACKSLASH, BRACKET, BRACE] = [0x22, 0x5c, 0x5b, 0x7b];
 
-/** Objects and lists that the texts of a request may still have. */
+/** Budget of the objects and lists that all texts of a request may have together. */
 export class ContainerBudget {
   #left = MAX_CONTAINERS;
 
-  /** Counts a text before it is parsed. A refused text takes nothing. @throws AppError 413 */
+  /** Counts a text before it is parsed. A refused text does not change the budget. @throws AppError 413 */
   spend(text: string): void {
     const count = countContainers(text);
     if (count > this.#left) throw tooMany();
@@ -18,7 +18,7 @@ export class ContainerBudget {
   }
 }
 
-/** Skips strings, which may have source code. */
+/** Counts `{` and `[` outside of strings. */
 function countContainers(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) {

@@ -2,8 +2,8 @@ import { sendAllOrLeave } from "../shared/work/queue.ts";
 import type { PartitionKey } from "./changes.ts";
 
 /**
- * `sent_at` is the value of the project's row when the message was sent: when the row has another value, the
- * message is stale. Messages of earlier versions lack the field.
+ * `sent_at` is that of the project's row when the message was sent. A message is stale once the row has another value.
+ * Messages of earlier versions lack the field, and are not stale.
  */
 export type ProjectDeletionMessage = {
   type: "project_deletion";
@@ -11,7 +11,7 @@ export type ProjectDeletionMessage = {
   sent_at?: string | null;
 };
 
-/** Names a partition that has expired traces. */
+/** Names a partition that may have expired traces. */
 export type TraceExpiryMessage = { type: "trace_expiry" } & PartitionKey;
 
 export function sendTraceExpiries(env: Env, keys: readonly PartitionKey[]): Promise<void> {

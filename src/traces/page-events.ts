@@ -4,7 +4,7 @@ import { json, textField } from "../shared/schema.ts";
 
 const EVENTS = "text/event-stream";
 
-/** The answer of a query that `streaming` of the langsmith SDK reads as JSON Patch. */
+/** Describes a page as JSON, or as one event with a JSON Patch: `streaming` of the langsmith SDK reads the event. */
 export function pageOrEvents<T extends z.ZodType>(schema: T) {
   const page = json(schema, "Page of results; with `Accept: text/event-stream` one event");
   const patch = 'data: [{"op":"add","path":"","value":{"items":[],"has_more":false}}]';

@@ -8,7 +8,7 @@ const LIMITS = {
   delete_project: { calls: 30, in_s: 60 },
 };
 
-/** Limits of the published service, where PUBLISHED_READ_LIMITS is "true". */
+/** Further limits of reads, where PUBLISHED_READ_LIMITS is "true". */
 const PUBLISHED = {
   get_run: { calls: 30, in_s: 60 },
   query_week: { calls: 10, in_s: 10 },
@@ -23,7 +23,7 @@ export function assertTraceRate(
   assertRate(ctx, { name, ...LIMITS[name] }, now);
 }
 
-/** Counts a read of traces by the general limit and, where it is switched on, by its specific one. */
+/** Counts a read of traces against the limit `read` and, where PUBLISHED_READ_LIMITS is on, against `name` too. */
 export function assertReadRate(
   ctx: Pick<Context, "caller" | "env">,
   name: keyof typeof PUBLISHED,

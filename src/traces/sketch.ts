@@ -1,13 +1,13 @@
-/** Serialized sketch: the values while few, then counts per bucket. */
+/** Serialized sketch: its values, or for more than `MAX_VALUES` the number of values in each bucket. */
 export type SketchData = { values: number[] } | { buckets: [index: number, n: number][] };
 
 const MAX_VALUES = 200;
-/** Relative width of a bucket: 1 %, so its middle is at most 0.5 % off. */
+/** Width of a bucket as a logarithm: 1 %, so that its middle is at most 0.5 % off. */
 const LOG_STEP = Math.log(1.01);
 /** Index of the bucket of zero, below that of each positive double. */
 const ZERO = -1_000_000;
 
-/** Mergeable distribution of numbers from zero on. Percentiles are exact up to `MAX_VALUES` values. */
+/** Mergeable distribution of numbers. A negative number counts as zero. Exact up to `MAX_VALUES` values. */
 export class Sketch {
   #values: number[] = [];
   readonly #buckets = new Map<number, number>();
@@ -38,7 +38,7 @@ export class Sketch {
     return this.#buckets.size === 0 ? exactQuantile(this.#values, q) : this.#bucketQuantile(q);
   }
 
-  /** Returns the sum, which is exact for few values. */
+  /** Returns the sum of the values. Beyond `MAX_VALUES`, each counts with the middle of its bucket. */
   sum(): number {
     const few = this.#values.reduce((total, value) => total + value, 0);
     return [...this.#buckets].reduce((total, [index, n]) => total + middleOf(index) * n, few);
@@ -75,7 +75,7 @@ function middleOf(index: number): number {
   return (2 * Math.exp(index * LOG_STEP)) / (1 + step);
 }
 
-/** Interpolates linearly. */
+/** Interpolates linearly between two values. @returns `null` when there are none */
 function exactQuantile(values: number[], q: number): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   const at = q * (sorted.length - 1);

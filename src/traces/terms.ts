@@ -11,7 +11,7 @@ export type TermRange = { first: number; last: number };
 const [VALUE_BITS, KEY_BITS] = [32, 21];
 const VALUES = 2 ** VALUE_BITS;
 
-/** Collisions are possible: readers check the pairs of the rows found. */
+/** Returns a term. Two values may have the same one, so readers test each run that a term finds. */
 export function termOf(kind: TermKind, key: string, value: string): number {
   return firstTerm(kind, key) + fnv1a(value);
 }
@@ -45,5 +45,5 @@ export function threadTerm(thread_id: string): number {
   return termOf("tag", "thread", thread_id);
 }
 
-/** Term of runs whose root started on another day. */
+/** Term of runs whose root started on another day. A run keeps it when a change makes this untrue. */
 export const FAR_TERM = termOf("tag", "far", "");

@@ -17,10 +17,10 @@ export function isUsage(name: string): name is keyof Usage {
   return [...TOKENS, ...COSTS].some((column) => column === name);
 }
 
-/** Distributions by name. The catalogue keeps only `TIMES`. */
+/** Names of distributions. The catalogue stores only `TIMES`. */
 export const TIMES = ["latency", "first_token"] as const;
 export const DISTRIBUTIONS = [...TIMES, ...TOKENS, "total_cost"] as const;
-/** Distributions of a bucket of time. */
+/** Names of the distributions that each bucket of a time series has. */
 export const SERIES_TIMES = [...TIMES, "queue_wait"] as const;
 export type Distribution = (typeof DISTRIBUTIONS | typeof SERIES_TIMES)[number];
 
@@ -114,7 +114,7 @@ export class RunTotals {
     };
   }
 
-  /** Answers have integers that a double holds exactly. */
+  /** Stops at the largest integer that a double holds exactly, because answers have no other integers. */
   #addTokens(name: (typeof TOKENS)[number], count: number): void {
     this.tokens[name] = Math.min(this.tokens[name] + count, Number.MAX_SAFE_INTEGER);
   }
@@ -126,7 +126,7 @@ export class RunTotals {
   }
 }
 
-/** Measures times in microseconds. */
+/** Returns a run's value in a distribution: times in microseconds, costs in dollars. `null` when the run has none. */
 function measure(run: CountedRun, name: Distribution): number | null {
   switch (name) {
     case "latency":

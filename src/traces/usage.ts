@@ -18,8 +18,8 @@ export const NO_USAGE: Usage = {
 };
 
 /**
- * Reads usage from outputs: `usage_metadata` of the outputs, of a message or of generations, then LangChain's
- * `llmOutput`, then `usage`.
+ * Reads usage from the first place in the outputs that has any: `usage_metadata` of the outputs, of a message or of
+ * generations, then LangChain's `llmOutput`, then `usage`.
  */
 export function findUsage(outputs: unknown): Usage | null {
   if (!isRecord(outputs)) return null;
@@ -44,7 +44,7 @@ function fromMessage(value: unknown): Usage | null {
   return fromUsageMetadata(kwargs.usage_metadata);
 }
 
-/** Adds up the messages: a batch of prompts is one run. */
+/** Adds the usage of all messages: a run has several when its model got a batch of prompts. */
 function fromGenerations(value: unknown): Usage | null {
   if (!Array.isArray(value)) return null;
   const found = value
@@ -114,7 +114,7 @@ function toCount(value: unknown): number | null {
 const MAX_PLACES = 30;
 const DECIMAL = /^-?\d{1,30}(\.\d{1,30})?$/;
 
-/** Returns plain decimal digits without exponent. */
+/** Returns a decimal as text without an exponent, `null` for other values. */
 function toDecimal(value: unknown): string | null {
   if (typeof value === "string") return DECIMAL.test(value) ? value : null;
   if (typeof value !== "number" || !Number.isFinite(value)) return null;
@@ -122,7 +122,7 @@ function toDecimal(value: unknown): string | null {
   return exponent === undefined ? mantissa : withoutExponent(mantissa, Number(exponent));
 }
 
-/** Writes `1.5e-7` as 0.00000015; positive exponents are not costs. */
+/** Writes `1.5e-7` as 0.00000015. @returns `null` for a positive exponent or one below -30, which no cost has */
 function withoutExponent(mantissa: string, exponent: number): string | null {
   if (exponent > 0 || exponent < -MAX_PLACES) return null;
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
@@ -132,7 +132,7 @@ function withoutExponent(mantissa: string, exponent: number): string | null {
   return `${sign}${digits.slice(0, -places).padStart(1, "0")}.${digits.slice(-places).padStart(places, "0")}`;
 }
 
-/** Returns `null` also when a double cannot hold the sum exactly. */
+/** @returns `null` without numbers, and when a double cannot hold the sum exactly */
 function add(a: number | null | undefined, b: number | null | undefined): number | null {
   return a == null && b == null ? null : toCount((a ?? 0) + (b ?? 0));
 }

@@ -16,7 +16,7 @@ const WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
  */
 export async function* unpackZstd(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const engine = createZstdDecompress({ params: WINDOW });
-  // Errors of either side end the loop below.
+  // An error of either side destroys the engine, so that the next line throws it.
   pipeline(Readable.from(cutAtFrames(packed)), engine, () => {});
   yield* engine;
 }
@@ -63,7 +63,7 @@ const END: Step = { is: "end", bytes: 0 };
 const read = (bytes: number): Step => ({ is: "read", bytes });
 const skip = (bytes: number): Step => ({ is: "skip", bytes });
 
-/** Requests bytes that determine a frame's length with `read`; skips the rest. */
+/** Yields `read` for bytes that give the length of a frame, `skip` for all others, and `end` after each frame. */
 function* walk(): Generator<Step, never, DataView> {
   for (;;) {
     const magic = (yield read(4)).getUint32(0, true);
@@ -88,7 +88,7 @@ function* walkFrame(): Generator<Step, void, DataView> {
   if (descriptor & 4) yield skip(CHECKSUM_BYTES);
 }
 
-/** Returns the size of window, dictionary and content size, by the descriptor's flags. */
+/** Returns the number of header bytes behind the descriptor: its flags give the fields and their sizes. */
 function moreHeaderBytes(descriptor: number): number {
   const isSingle = (descriptor & 0x20) !== 0;
   const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;

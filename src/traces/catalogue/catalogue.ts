@@ -7,9 +7,9 @@ import { findLocations, type LocatedHomes } from "../locations/locations.ts";
 import { partitions, projects } from "./table.ts";
 
 /**
- * Returns the partitions that can contain each run: those of its locations, or of all projects on
- * the day in its id.
- * @param known locations of the ids, which are read when they are omitted
+ * Returns the partitions that can contain the runs, each with the ids to look up in it. A run with locations can be in
+ * their partitions, any other run in those of all projects on the day in its id.
+ * @param known locations of the ids. They are read when the parameter is omitted
  */
 export async function findPartitions(
   ctx: Context,
@@ -42,13 +42,13 @@ export function dayOfId(id: string): string | null {
   return micros === null ? null : dayOf(micros);
 }
 
-/** Columns of a partition whose runs are deleted. */
+/** Values of a partition's row once its runs are deleted. */
 export const NO_RUNS = {
   ...{ rows: 0, roots: 0, min_start_us: null, max_start_us: null },
   ...{ stats: null, stats_seq: null },
 };
 
-/** Condition on the row of a partition. */
+/** Matches the row of a partition. */
 export function isPartition({ project_id, day, slot }: PartitionKey): SQL | undefined {
   return and(
     eq(partitions.project_id, project_id),
@@ -70,7 +70,7 @@ export function livePartitions(ctx: Context, where: SQL | undefined) {
     .where(and(areLive(ctx), where));
 }
 
-/** Condition on partitions joined with their projects. */
+/** Matches partitions of the workspace whose project is not deleted. The statement must join `projects`. */
 export function areLive({ caller }: Pick<Context, "caller">): SQL | undefined {
   return and(inWorkspace({ caller }, partitions), isNull(projects.deleted_at));
 }

@@ -12,9 +12,9 @@ import { projects, type Redactions, ttl_settings } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
-/** Settings that new runs of a project need. */
+/** Settings of a project with those of its workspace. */
 export type ProjectSettings = {
-  /** Retention tier. */
+  /** Retention tier of new runs that name none. */
   tier: TraceTier;
   sampling: Sampling | null;
   redactions: Redactions | null;
@@ -22,14 +22,14 @@ export type ProjectSettings = {
   is_held: boolean;
 };
 
-/** Maximum staleness of a name whose project was renamed or deleted, and of settings that were changed. */
+/** Time for which names, ids and settings are cached: other isolates see a change about this much later. */
 const CACHE_MS = 5000;
 const MAX_CACHED = 2000;
 const cache = new TtlCache<string>(CACHE_MS, MAX_CACHED);
 const settings = new TtlCache<ProjectSettings>(CACHE_MS, MAX_CACHED);
 const DEFAULT_PROJECT = "default";
 
-/** Condition on the row of a project. */
+/** Matches projects of the workspace that are not deleted. */
 export function isOwnProject(ctx: Context) {
   return and(inWorkspace(ctx, projects), isNull(projects.deleted_at));
 }
@@ -43,13 +43,13 @@ export async function findProject(ctx: Context, project_id: string): Promise<Pro
   return row;
 }
 
-/** Returns the id after a check that the project belongs to the workspace. */
+/** Returns the id itself. @throws AppError 404 unless it is that of a project in the workspace */
 export function resolveProject(ctx: Context, project_id: string): Promise<string> {
   const key = `${ctx.caller.workspace_id}/id/${project_id}`;
   return cache.get(key, async () => (await findProject(ctx, project_id)).id);
 }
 
-/** Returns those of the ids that are projects of the workspace. Reads several by one statement. */
+/** Returns the ids that are projects of the workspace. Reads several ids with one statement. */
 export async function knownProjects(ctx: Context, ids: string[]): Promise<Set<string>> {
   const [first, ...others] = ids;
   if (first === undefined) return new Set();
@@ -101,7 +101,7 @@ export async function assertNotHeld(ctx: Context, project_ids: readonly string[]
   throw new AppError("conflict", text);
 }
 
-/** Returns the id of the named project, creating it when missing. */
+/** Returns the id of the named project, which it creates when missing. Without a name, it is the project `default`. */
 export function projectByName(ctx: Context, name: string | null): Promise<string> {
   const wanted = name === null || name.trim() === "" ? DEFAULT_PROJECT : name.trim();
   const { workspace_id } = ctx.caller;

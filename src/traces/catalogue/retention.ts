@@ -8,7 +8,7 @@ const DEFAULTS = {
 };
 type Settings = Partial<typeof DEFAULTS>;
 
-/** Partitions of earlier days have expired traces: of the short-lived tier, or of both. */
+/** UTC days before which the short-lived traces have expired, and before which all traces have. */
 export type ExpiryDays = { shortlived: string; longlived: string };
 
 const MAX_DAYS = 36_500;
@@ -25,7 +25,7 @@ function settingsOf(env: Settings): typeof DEFAULTS {
   };
 }
 
-/** @returns `null` when the variables of retention are valid */
+/** Returns what is wrong with the variables of retention, `null` when they are valid. */
 export function retentionProblem(env: Settings): string | null {
   const { DEFAULT_TRACE_TIER: tier, ...days } = settingsOf(env);
   for (const name of ["SHORTLIVED_DAYS", "LONGLIVED_DAYS"] as const) {
@@ -36,7 +36,7 @@ export function retentionProblem(env: Settings): string | null {
   return "DEFAULT_TRACE_TIER: must be longlived or shortlived";
 }
 
-/** Returns the tier of traces whose project has none. */
+/** Returns the tier of the installation, for traces whose project and workspace have none. */
 export function defaultTier({ DEFAULT_TRACE_TIER }: Settings): TraceTier {
   return DEFAULT_TRACE_TIER === "shortlived" ? "shortlived" : "longlived";
 }
@@ -54,7 +54,7 @@ export function expiryTime(env: Settings, tier: TraceTier, day: string): string 
   return days === null || midnight === null ? null : toIso(midnight + (days + 1) * DAY_US);
 }
 
-/** Counts from the end of a day, so that all of its traces are old enough. */
+/** Counts from the end of a day: its last trace must be old enough too. @throws Error for invalid variables */
 export function expiryDays(env: Settings, now: Date): ExpiryDays {
   const problem = retentionProblem(env);
   if (problem !== null) throw new Error(problem);

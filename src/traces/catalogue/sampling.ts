@@ -8,8 +8,8 @@ export type Sampling = { rate: number; since_us: number };
 const HASHES = 2 ** 32;
 
 /**
- * Whether a run of a trace is stored. Decides by the trace's id alone, so that a trace is stored whole or not at all,
- * however its runs are split over requests. A trace that began before the rate was set is stored.
+ * Whether a run of a trace is stored: always when the trace began before `since_us`, else by a hash of the trace's id.
+ * Of a later trace, all runs have the same hash: they are all stored or all left out, in whatever requests they arrive.
  */
 export function isSampled(
   { rate, since_us }: Sampling,

@@ -37,7 +37,7 @@ export const projects = sqliteTable(
     /** Fraction that is stored of the traces which begin at `sampled_since` or later. `null`: all. */
     sampling_rate: real(),
     sampled_since: text(),
-    /** Texts that new runs do not keep. */
+    /** Kinds of texts that are replaced in new runs. */
     redactions: text({ mode: "json" }).$type<Redactions>(),
     /** Since then no trace of the project is deleted. `null`: no legal hold. */
     held_since: text(),
@@ -54,7 +54,7 @@ export const projects = sqliteTable(
   ],
 );
 
-/** Retention tier of a workspace's projects that have none; no row: the installation's. */
+/** Retention tier for the projects of a workspace that have none. Without a row, it is the tier of the installation. */
 export const ttl_settings = sqliteTable("ttl_settings", {
   workspace_id: text().primaryKey(),
   default_trace_tier: text().$type<"longlived" | "shortlived">().notNull(),
@@ -73,7 +73,7 @@ export const partitions = sqliteTable(
     workspace_id: text().notNull(),
     rows: integer().notNull(),
     bytes: integer().notNull(),
-    /** Bytes of bodies and sealed files in R2. */
+    /** Bytes of segments' bodies and of sealed files in R2. */
     file_bytes: integer().notNull().default(0),
     /** Bytes of single payloads in R2. */
     payload_bytes: integer().notNull().default(0),
@@ -82,7 +82,7 @@ export const partitions = sqliteTable(
     seq: integer().notNull(),
     min_start_us: integer(),
     max_start_us: integer(),
-    /** Number of traces that start here. */
+    /** Number of runs without a parent. */
     roots: integer().notNull(),
     /** Totals as of `stats_seq`, written after a quiet period. */
     stats: text({ mode: "json" }).$type<TraceTotals>(),
@@ -92,7 +92,7 @@ export const partitions = sqliteTable(
     expired_seq: integer(),
     /** Time of the last expiry message. */
     expiry_sent_at: text(),
-    /** Set when all runs have expired or the project is deleted: new runs go to the next generation. */
+    /** Set when expiry or the deletion of the project leaves no runs: new runs go to the next generation. */
     closed_at: text(),
   },
   (table) => [

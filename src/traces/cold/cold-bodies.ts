@@ -11,12 +11,12 @@ export type BodyCopy = { number: number; key: string; bytes: number };
 const ONLY_IN_R2 = "upload_id IS NULL AND restored_at IS NULL";
 
 /**
- * Bodies of segments that have a copy in R2. A segment whose body is only in R2 has an empty `body`.
- * Reads are synchronous: one that needs such a body is repeated when its frames were fetched or the body was restored.
+ * Copies of segments' bodies in R2. A segment whose body is only in R2 has an empty `body`. Reads are synchronous: a
+ * read that needs such a body is repeated after its frames were fetched or the body was restored.
  */
 export class ColdBodies {
   readonly #sql: SqlStorage;
-  /** Keys of the objects in R2 by the numbers of their segments. */
+  /** Keys of the bodies that are only in R2, by the numbers of their segments. `null` until they are read. */
   #cold: Map<number, string> | null = null;
   /** Attempt under way, `null` between attempts. */
   #attempt: ReadAttempt | null = null;
@@ -30,7 +30,7 @@ export class ColdBodies {
     this.#cold = null;
   }
 
-  /** Returns the object in R2 that has the body of a segment, `null` for a body in this object. */
+  /** Returns the key in R2 of a segment's body, `null` while the Durable Object has the body itself. */
   r2KeyOf(number: number): string | null {
     this.#cold ??= new Map(
       this.#sql
@@ -45,8 +45,8 @@ export class ColdBodies {
 
   /**
    * Runs `work`, which reads bodies.
-   * @returns its result, or the frames to fetch, of at most `limit` segments. Then its writes must be rolled back, and
-   * the caller repeats it.
+   * @returns its result, or the frames that it lacks, of at most `limit` segments. `work` must have rolled back its
+   * writes when it lacks frames: the caller repeats it.
    */
   attempt<T>(
     limit: number,
@@ -67,8 +67,9 @@ export class ColdBodies {
   }
 
   /**
-   * Returns a packed frame of a body that is in R2. When it was not fetched, records it and returns `null`: the attempt
-   * continues without it, so that it finds the next one.
+   * Returns a packed frame of a body in R2. Records a frame that was not fetched, and returns `null`: the attempt
+   * continues, to find what else it lacks.
+   * @throws Error outside of an attempt, and when the attempt lacks frames of more segments than its limit
    */
   frame(number: number, key: string, entry: FrameEntry): Uint8Array | null {
     if (this.#attempt === null) throw new Error(`The body of segment ${number} is in R2`);
@@ -77,7 +78,7 @@ export class ColdBodies {
     return packed;
   }
 
-  /** Ends an attempt that lacks bodies: nothing of it may be committed. */
+  /** @throws Error when the attempt lacks frames: nothing of it may be committed */
   assertComplete(): void {
     this.#attempt?.assertComplete();
   }
@@ -88,7 +89,7 @@ export class ColdBodies {
     return new Set(rows.toArray().map(({ number }) => number));
   }
 
-  /** Bytes of the bodies in R2. */
+  /** Bytes of the complete copies in R2. Those of restored bodies count too. */
   get bytes(): number {
     return this.#sql
       .exec<{ bytes: number }>(
@@ -101,7 +102,7 @@ export class ColdBodies {
     return this.#sql.exec("SELECT 1 FROM cold_bodies LIMIT 1").toArray().length === 0;
   }
 
-  /** Returns the next segment whose body has at least `min_bytes` and no copy in R2. */
+  /** Returns the number of the first segment whose body has at least `min_bytes`, and neither a copy nor an upload. */
   nextHot(min_bytes: number): number | null {
     const [row] = this.#sql
       .exec<{ number: number }>(
@@ -132,7 +133,7 @@ export class ColdBodies {
     return new Uint8Array(row.body);
   }
 
-  /** Drops the body from the object, unless its segment has changed since the upload began. */
+  /** Completes an upload: drops the body from the Durable Object. Does nothing when the segment has changed since. */
   commit(number: number, key: string): void {
     const committed = this.#sql.exec(
       "UPDATE cold_bodies SET upload_id = NULL WHERE number = ? AND key = ?",
@@ -150,7 +151,7 @@ export class ColdBodies {
     return found.toArray().length > 0;
   }
 
-  /** Returns the objects in R2 of those segments whose body is only there. */
+  /** Returns the copies of those given segments whose body is only in R2. */
   copiesOf(numbers: number[]): BodyCopy[] {
     return this.#sql
       .exec<BodyCopy>(
@@ -174,7 +175,7 @@ export class ColdBodies {
     this.#cold = null;
   }
 
-  /** Drops bodies that were restored until a time in milliseconds: their copies have not changed. */
+  /** Drops bodies that were restored at a time or earlier, in milliseconds since 1970: R2 still has their copies. */
   dropRestored(until: number): void {
     const restored = "SELECT number FROM cold_bodies WHERE restored_at <= ?";
     this.#sql.exec(`UPDATE segments SET body = x'' WHERE number IN (${restored})`, until);
@@ -182,14 +183,14 @@ export class ColdBodies {
     this.#cold = null;
   }
 
-  /** Time at which the first body was restored, `null` without any. */
+  /** Earliest time at which a body that is still here was restored, in milliseconds since 1970. `null` without any. */
   get firstRestored(): number | null {
     return this.#sql
       .exec<{ at: number | null }>("SELECT min(restored_at) AS at FROM cold_bodies")
       .one().at;
   }
 
-  /** Forgets the copy of a segment that is changed or deleted. The alarm deletes the object. */
+  /** Forgets the copy of a segment that is changed or deleted. The alarm deletes the copy from R2. */
   forget(number: number): void {
     this.#forget(`number = ${number}`);
   }
@@ -198,12 +199,12 @@ export class ColdBodies {
     this.#forget("true");
   }
 
-  /** Forgets uploads of processes that died: only the alarm begins them, and runs once at a time. */
+  /** Forgets open uploads, whose processes have ended: only the alarm uploads, and one alarm runs at a time. */
   forgetUploads(): void {
     this.#forget("upload_id IS NOT NULL");
   }
 
-  /** The leftovers of kind `sealed` are files of exports and copies of bodies: objects whose upload may be open. */
+  /** Turns rows into leftovers of the kind `sealed`: the alarm aborts their uploads and deletes their objects. */
   #forget(where: string): void {
     this.#sql.exec(
       `INSERT OR IGNORE INTO leftovers (kind, id)

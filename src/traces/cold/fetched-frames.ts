@@ -1,11 +1,11 @@
 import type { FrameEntry } from "../segments/codec/frames.ts";
 
-/** Maximum bytes of packed frames in the memory of an isolate. Beyond, a read restores whole bodies. */
+/** Maximum bytes of packed frames in the memory of an isolate. Beyond this, a read restores whole bodies. */
 export const MAX_FETCHED_BYTES = 4 * 1024 * 1024;
 
 /** Packed frames that were fetched from R2 for one piece of work. */
 export class FetchedFrames {
-  /** Bytes that all work of the isolate holds. */
+  /** Bytes that all work of the isolate has reserved. */
   static #reserved = 0;
   readonly #packed = new Map<string, Uint8Array>();
   #bytes = 0;
@@ -24,7 +24,7 @@ export class FetchedFrames {
     this.#packed.clear();
   }
 
-  /** @param key object in R2: a changed segment has another */
+  /** @param key key of the body in R2: a changed segment gets another one */
   add(key: string, { offset }: FrameEntry, packed: Uint8Array): void {
     this.#packed.set(`${key}:${offset}`, packed);
   }

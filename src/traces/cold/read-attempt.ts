@@ -4,7 +4,7 @@ import type { FetchedFrames } from "./fetched-frames.ts";
 /** Frames of a body in R2 that an attempt lacks. */
 export type MissingFrames = { number: number; frames: FrameEntry[] };
 
-/** A piece of work that reads bodies. */
+/** Attempt at work that reads bodies. Collects the frames that it lacks. */
 export class ReadAttempt {
   readonly #limit: number;
   readonly fetched: FetchedFrames;
@@ -24,7 +24,7 @@ export class ReadAttempt {
     return [...this.#missing].map(([number, frames]) => ({ number, frames: [...frames.values()] }));
   }
 
-  /** @throws Error when the work lacks frames of more segments than its limit */
+  /** Records a missing frame. @throws Error when the attempt lacks frames of more segments than its limit */
   miss(number: number, entry: FrameEntry): void {
     const frames = this.#missing.get(number);
     if (frames) frames.set(entry.offset, entry);
